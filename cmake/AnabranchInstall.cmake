@@ -1,0 +1,26 @@
+# The installed package: both shared libraries side by side, the headers, the command, and what find_package needs.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/anabranch")
+
+install(TARGETS anabranch EXPORT anabranchTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET anabranch-llvm)
+  install(TARGETS anabranch-llvm LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(TARGET anabranch_command)
+  file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(anabranch_command PROPERTIES INSTALL_RPATH "\$ORIGIN/${lib_from_bin}")
+  install(TARGETS anabranch_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/anabranch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.h")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+install(EXPORT anabranchTargets NAMESPACE anabranch:: FILE anabranchTargets.cmake DESTINATION "${package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/anabranchConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/anabranchConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/anabranchConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/anabranchConfig.cmake" "${PROJECT_BINARY_DIR}/anabranchConfigVersion.cmake"
+  DESTINATION "${package_dir}")

@@ -1,0 +1,389 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <type_traits>
+
+#include <anabranch/exp.h>
+
+/// Array computations. An Acc<Array<N, T>> stands for an array that will be computed; it is a handle to a node of the
+/// program, so it copies cheaply, goes into containers, and one used twice is computed once. Nothing runs before `run`.
+///
+/// Costs are of the element-wise kind unless stated: one pass over the output, fused with its neighbours.
+namespace anabranch {
+
+/// `A` is an Array<N, T> (Scalar<T>, Vector<T>, Matrix<T>).
+template <class A>
+class Acc {
+ public:
+  using array_type = A;
+  static constexpr int rank = A::rank;
+  using value_type = typename A::value_type;
+
+  /// Element at a position (RunError when out of range). For a vector also a plain int64.
+  Exp<value_type> operator[](const Exp<Index<rank>>& ix) const {
+    return {detail::FromHandle{}, detail::index(handle_, ix.handle(), {})};
+  }
+  Exp<value_type> operator[](const Located<std::int64_t>& i) const
+    requires(rank == 1)
+  {
+    return {detail::FromHandle{}, detail::index(handle_, i.value().handle(), i.place())};
+  }
+  /// Element at a row-major position.
+  Exp<value_type> linear(const Located<std::int64_t>& i) const {
+    return {detail::FromHandle{}, detail::linear_index(handle_, i.value().handle(), i.place())};
+  }
+
+  Acc(detail::FromHandle, detail::Handle handle) : handle_(std::move(handle)) {}
+  const detail::Handle& handle() const { return handle_; }
+
+ private:
+  detail::Handle handle_;
+};
+
+namespace detail {
+
+template <int N, class T>
+Acc<Array<N, T>> acc(Handle handle) {
+  return {FromHandle{}, std::move(handle)};
+}
+template <class X>
+struct AccOf {
+  static constexpr bool is_acc = false;
+};
+template <int N, class T>
+struct AccOf<Acc<Array<N, T>>> {
+  static constexpr bool is_acc = true;
+};
+template <class X>
+concept IsAcc = AccOf<std::remove_cvref_t<X>>::is_acc;
+
+template <int N>
+Exp<Index<N>> index_parameter(Place at) {
+  return fresh_parameter<Index<N>>(at);
+}
+
+using Loc = std::source_location;
+
+/// A user's operator for fold: takes and returns elements of T.
+template <class T, class F>
+Handle trace_operator(F&& f, Place at) {
+  auto [traced, result] = trace_function<T, T>(f, at);
+  static_assert(std::same_as<decltype(result), Exp<T>>,
+                "anabranch: the operator of a fold returns the type of its two operands");
+  return traced;
+}
+
+}  // namespace detail
+
+// ---- From the host and from scalars -------------------------------------------------------------------------------
+
+/// A host array. No copy on the CPU: do not change it while a run uses it.
+template <int N, class T>
+Acc<Array<N, T>> use(const Array<N, T>& array, detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N, T>(detail::use(array.erased(), at));
+}
+
+/// A scalar array holding one value.
+template <IsElement T>
+Acc<Scalar<T>> unit(const Exp<T>& value, detail::Loc at = detail::Loc::current()) {
+  return detail::acc<0, T>(detail::unit(value.handle(), at));
+}
+
+/// The value of a scalar array.
+template <class T>
+Exp<T> the(const Acc<Scalar<T>>& array, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::index(array.handle(), detail::tuple({}, at), at)};
+}
+
+/// The extents of an array, outermost first. Asking for them does not compute the elements.
+template <int N, class T>
+Exp<Index<N>> shape(const Acc<Array<N, T>>& array, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::shape(array.handle(), at)};
+}
+/// Extent of dimension d (0 is outermost).
+template <int N, class T>
+Exp<std::int64_t> extent(const Acc<Array<N, T>>& array, int d, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::project(detail::shape(array.handle(), at), d, 1, at)};
+}
+/// Number of elements.
+template <int N, class T>
+Exp<std::int64_t> size(const Acc<Array<N, T>>& array, detail::Loc at = detail::Loc::current()) {
+  Exp<std::int64_t> product(std::int64_t{1}, at);
+  for (int d = 0; d < N; ++d) product = product * extent(array, d, at);
+  return product;
+}
+
+/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length.
+template <int N, class F>
+auto generate(const Exp<Index<N>>& shape, F f, detail::Loc at = detail::Loc::current()) {
+  auto [function, result] = detail::trace_function<Index<N>>(f, at);
+  using T = typename decltype(result)::value_type;
+  return detail::acc<N, T>(detail::generate(shape.handle(), function, at, nullptr));
+}
+template <int N, class F>
+auto generate(const Index<N>& shape, F f, detail::Loc at = detail::Loc::current()) {
+  return generate(Exp<Index<N>>(shape, at), std::move(f), at);
+}
+template <class F>
+auto generate(const Located<std::int64_t>& length, F f, detail::Loc at = detail::Loc::current()) {
+  return generate(
+      Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
+      [f](Exp<Index<1>> ix) { return f(ix[0]); }, at);
+}
+/// Every element the same.
+template <int N, IsElement T>
+Acc<Array<N, T>> fill(const Exp<Index<N>>& shape, const Exp<T>& value, detail::Loc at = detail::Loc::current()) {
+  auto [function, result] = detail::trace_function<Index<N>>([&](auto) { return value; }, at);
+  return detail::acc<N, T>(detail::generate(shape.handle(), function, at, "fill"));
+}
+
+// ---- Element-wise --------------------------------------------------------------------------------------------------
+
+/// f of every element.
+template <class F, int N, class T>
+auto map(F f, const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
+  auto [function, result] = detail::trace_function<T>(f, at);
+  using U = typename decltype(result)::value_type;
+  return detail::acc<N, U>(detail::map(function, {a.handle()}, at, nullptr));
+}
+
+namespace detail {
+template <class F, int N, class... Ts>
+auto zip_with_at(Loc at, const char* label, F& f, const Acc<Array<N, Ts>>&... arrays) {
+  auto [function, result] = trace_function<Ts...>(f, at);
+  using U = typename decltype(result)::value_type;
+  return acc<N, U>(map(function, {arrays.handle()...}, at, label));
+}
+inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
+}  // namespace detail
+
+/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per dimension).
+template <class F, int N, class A, class B>
+auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, detail::Loc at = detail::Loc::current()) {
+  return detail::zip_with_at(at, "zip_with", f, a, b);
+}
+template <class F, int N, class A, class B, class C>
+auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const Acc<Array<N, C>>& c,
+              detail::Loc at = detail::Loc::current()) {
+  return detail::zip_with_at(at, "zip_with", f, a, b, c);
+}
+template <class F, int N, class A, class B, class C, class D>
+auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const Acc<Array<N, C>>& c,
+              const Acc<Array<N, D>>& d, detail::Loc at = detail::Loc::current()) {
+  return detail::zip_with_at(at, "zip_with", f, a, b, c, d);
+}
+
+/// An array of tuples from arrays; costs nothing by itself (structure of arrays).
+template <int N, class A, class B>
+auto zip(const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, detail::Loc at = detail::Loc::current()) {
+  return detail::zip_with_at(at, "zip", detail::packing, a, b);
+}
+template <int N, class A, class B, class C>
+auto zip(const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const Acc<Array<N, C>>& c,
+         detail::Loc at = detail::Loc::current()) {
+  return detail::zip_with_at(at, "zip", detail::packing, a, b, c);
+}
+
+/// An array of tuples taken apart; free. auto [x, y] = unzip(a).
+template <int N, class... Ts>
+std::tuple<Acc<Array<N, Ts>>...> unzip(const Acc<Array<N, std::tuple<Ts...>>>& a,
+                                       detail::Loc at = detail::Loc::current()) {
+  using T = std::tuple<Ts...>;
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto part = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+      auto [function, result] = detail::trace_function<T>([](Exp<T> e) { return get<K>(e); }, at);
+      return detail::map(function, {a.handle()}, at, "unzip");
+    };
+    return std::tuple<Acc<Array<N, Ts>>...>{detail::acc<N, Ts>(part(std::integral_constant<std::size_t, I>{}))...};
+  }(std::index_sequence_for<Ts...>{});
+}
+
+// ---- Reductions -----------------------------------------------------------------------------------------------------
+
+/// Reduces one dimension (the innermost, unless `axis` says another): z o x0 o x1 o ... with an associative f, in the
+/// canonical order of the language reference; z is joined once and need not be neutral; an empty row gives z.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N - 1, T>> fold(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a, int axis = N - 1,
+                          detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N - 1, T>(
+      detail::fold(detail::trace_operator<T>(f, at), z.value().handle(), a.handle(), axis, at, nullptr));
+}
+/// Without a seed: an empty row is a RunError.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N - 1, T>> fold1(F f, const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N - 1, T>(detail::fold(detail::trace_operator<T>(f, at), {}, a.handle(), axis, at, "fold1"));
+}
+
+/// The same elements in row-major order, as another shape; sizes must agree (RunError).
+template <int M, int N, class T>
+Acc<Array<M, T>> reshape(const Exp<Index<M>>& shape, const Acc<Array<N, T>>& a,
+                         detail::Loc at = detail::Loc::current()) {
+  return detail::acc<M, T>(detail::reshape(shape.handle(), a.handle(), at, nullptr));
+}
+template <int M, int N, class T>
+Acc<Array<M, T>> reshape(const Index<M>& shape, const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
+  return reshape(Exp<Index<M>>(shape, at), a, at);
+}
+/// All elements as one vector.
+template <int N, class T>
+Acc<Vector<T>> flatten(const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
+  if constexpr (N == 1) {
+    return a;
+  } else {
+    return detail::acc<1, T>(detail::reshape(size(a, at).handle(), a.handle(), at, "flatten"));
+  }
+}
+
+/// Reduces all elements to one, in row-major order.
+template <class F, int N, class T>
+Acc<Scalar<T>> fold_all(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
+                        detail::Loc at = detail::Loc::current()) {
+  return fold(f, z, flatten(a, at), 0, at);
+}
+
+namespace detail {
+template <class T, class F, int N>
+Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, Loc at) {
+  return acc<N - 1, T>(fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
+}
+}  // namespace detail
+
+/// Sum, product, minimum, maximum along one dimension. Empty sums are 0, products 1; an empty minimum is a RunError.
+template <int N, class T>
+  requires(N >= 1 && detail::number<T>)
+Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::named_fold("sum", plus, detail::constant_of<T>(T(0), at), a, axis, at);
+}
+template <int N, class T>
+  requires(N >= 1 && detail::number<T>)
+Acc<Array<N - 1, T>> product(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::named_fold("product", times, detail::constant_of<T>(T(1), at), a, axis, at);
+}
+template <int N, class T>
+  requires(N >= 1 && detail::number<T>)
+Acc<Array<N - 1, T>> minimum(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::named_fold("minimum", minimum_of, {}, a, axis, at);
+}
+template <int N, class T>
+  requires(N >= 1 && detail::number<T>)
+Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::named_fold("maximum", maximum_of, {}, a, axis, at);
+}
+
+// ---- Reordering -----------------------------------------------------------------------------------------------------
+
+/// Element at ix is a[f(ix)]; out of range is a RunError.
+template <int M, class F, int N, class T>
+Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N, T>>& a,
+                             detail::Loc at = detail::Loc::current()) {
+  auto [function, result] = detail::trace_function<Index<M>>(f, at);
+  static_assert(std::same_as<decltype(result), Exp<Index<N>>>,
+                "anabranch: the function of backpermute gives a position in its array (an Exp<Index<N>>)");
+  return detail::acc<M, T>(detail::backpermute(shape.handle(), function, a.handle(), {}, at, nullptr));
+}
+
+/// Element at k is a[ix[k]]; out of range is a RunError. Indices may be of any integer type.
+template <int N, class I, class T>
+  requires(std::is_integral_v<I> && !std::same_as<I, bool>)
+Acc<Array<N, T>> gather(const Acc<Array<N, I>>& ix, const Acc<Vector<T>>& a,
+                        detail::Loc at = detail::Loc::current()) {
+  auto [function, result] = detail::trace_function<I>(
+      [&](Exp<I> i) {
+        return Exp<T>(detail::FromHandle{}, detail::index(a.handle(), cast<std::int64_t>(i, at).handle(), at));
+      },
+      at);
+  return detail::acc<N, T>(detail::map(function, {ix.handle()}, at, "gather"));
+}
+
+/// Turns dimensions around: dimension d of the result is dimension permutation[d] of `a`. Default: reversed.
+template <int N, class T>
+Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a, std::array<int, static_cast<std::size_t>(N)> permutation,
+                           detail::Loc at = detail::Loc::current()) {
+  std::array<int, static_cast<std::size_t>(N)> sorted = permutation;
+  std::sort(sorted.begin(), sorted.end());
+  for (int d = 0; d < N; ++d)
+    if (sorted[static_cast<std::size_t>(d)] != d) throw ProgramError("transpose: not a permutation of the dimensions");
+  detail::Handles extents;
+  for (int d : permutation) extents.push_back(extent(a, d, at).handle());
+  auto [function, result] = detail::trace_function<Index<N>>(
+      [&](Exp<Index<N>> ix) {
+        detail::Handles from(static_cast<std::size_t>(N));
+        for (int d = 0; d < N; ++d) from[static_cast<std::size_t>(permutation[static_cast<std::size_t>(d)])] = ix[d].handle();
+        return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, at));
+      },
+      at);
+  return detail::acc<N, T>(
+      detail::backpermute(detail::tuple(extents, at), function, a.handle(), {true, true}, at, "transpose"));
+}
+template <int N, class T>
+Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
+  std::array<int, static_cast<std::size_t>(N)> reversed;
+  for (int d = 0; d < N; ++d) reversed[static_cast<std::size_t>(d)] = N - 1 - d;
+  return transpose(a, reversed, at);
+}
+
+/// For replicate and slice: keep this dimension.
+struct All {};
+inline constexpr All all{};
+
+namespace detail {
+template <class X>
+inline constexpr bool is_all = std::same_as<std::remove_cvref_t<X>, All>;
+template <class... Spec>
+inline constexpr int kept = (0 + ... + (is_all<Spec> ? 1 : 0));
+template <class X>
+Handle slot(const X& x) {
+  if constexpr (is_all<X>) return {};
+  else return Located<std::int64_t>(x).value().handle();
+}
+}  // namespace detail
+
+/// New dimensions along which the array repeats. One argument per dimension of the *result*: `all` takes the next
+/// dimension of `a`, a number n (or Exp<int64>) is a new dimension of extent n. replicate(v, 3, all): a matrix of 3
+/// rows v.
+template <int N, class T, class... Spec>
+  requires(sizeof...(Spec) >= 1 && detail::kept<Spec...> == N)
+auto replicate(const Acc<Array<N, T>>& a, const Spec&... spec) {
+  constexpr int M = static_cast<int>(sizeof...(Spec));
+  const detail::Handles slots{detail::slot(spec)...};
+  detail::Handles extents;
+  int next = 0;
+  for (const auto& s : slots) extents.push_back(s ? s : extent(a, next++).handle());
+  auto [function, result] = detail::trace_function<Index<M>>(
+      [&](Exp<Index<M>> ix) {
+        detail::Handles from;
+        for (int d = 0; d < M; ++d)
+          if (!slots[static_cast<std::size_t>(d)]) from.push_back(ix[d].handle());
+        return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, {}));
+      },
+      {});
+  return detail::acc<M, T>(
+      detail::backpermute(detail::tuple(extents, {}), function, a.handle(), {false, true}, {}, "replicate"));
+}
+
+/// Fixes dimensions. One argument per dimension of `a`: `all` keeps it, a number (or Exp<int64>) picks a position.
+/// slice(m, 2, all): row 2. A position out of range is a RunError.
+template <int N, class T, class... Spec>
+  requires(static_cast<int>(sizeof...(Spec)) == N)
+auto slice(const Acc<Array<N, T>>& a, const Spec&... spec) {
+  constexpr int M = detail::kept<Spec...>;
+  const detail::Handles slots{detail::slot(spec)...};
+  detail::Handles extents;
+  for (int d = 0; d < N; ++d)
+    if (!slots[static_cast<std::size_t>(d)]) extents.push_back(extent(a, d).handle());
+  auto [function, result] = detail::trace_function<Index<M>>(
+      [&](Exp<Index<M>> ix) {
+        detail::Handles from;
+        int next = 0;
+        for (const auto& s : slots) from.push_back(s ? s : ix[next++].handle());
+        return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, {}));
+      },
+      {});
+  return detail::acc<M, T>(detail::backpermute(detail::tuple(extents, {}), function, a.handle(), {true, false}, {}, "slice"));
+}
+
+}  // namespace anabranch

@@ -1,0 +1,11 @@
+#pragma once
+
+/// Everything a user of the language includes. Files: <anabranch/io.h>.
+#include <anabranch/acc.h>
+#include <anabranch/array.h>
+#include <anabranch/error.h>
+#include <anabranch/exp.h>
+#include <anabranch/run.h>
+#include <anabranch/seq.h>
+#include <anabranch/source.h>
+#include <anabranch/version.h>

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <anabranch/element.h>
+#include <anabranch/error.h>
+#include <anabranch/export.h>
+
+/// Host arrays: what goes into `use` and comes out of `run`. An Array is a value with shared, immutable-while-used
+/// storage: copying one copies a handle, never the elements. One 64-byte aligned buffer per scalar component.
+namespace anabranch {
+
+namespace detail {
+
+/// An Array with its types forgotten. `buffers[c]` points at the elements of component c and owns (or shares the
+/// owner of) them.
+struct ArrayData {
+  std::vector<ScalarType> scalars;
+  std::vector<std::int64_t> extents;
+  std::vector<std::shared_ptr<void>> buffers;
+
+  std::int64_t size() const;  ///< product of the extents
+};
+
+/// Product of extents; throws RunError if one is negative or the product overflows.
+ANABRANCH_API std::int64_t checked_size(std::span<const std::int64_t> extents);
+
+/// New zero-filled storage for these extents. Throws RunError on a bad extent, std::bad_alloc when it does not fit.
+ANABRANCH_API std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,
+                                                        std::span<const std::int64_t> extents);
+
+/// 64-byte aligned memory, freed with its last owner. `bytes` may be 0.
+ANABRANCH_API std::shared_ptr<void> allocate_aligned(std::size_t bytes);
+
+inline std::int64_t ArrayData::size() const {
+  std::int64_t n = 1;
+  for (std::int64_t e : extents) n *= e;
+  return n;
+}
+
+}  // namespace detail
+
+/// An array of rank N (0..4) with elements T, row-major, outermost dimension first.
+template <int N, IsElement T>
+class Array {
+  static_assert(N >= 0 && N <= 4, "anabranch: an array has a rank from 0 to 4");
+
+ public:
+  static constexpr int rank = N;
+  using value_type = T;
+  static constexpr int components = detail::components<T>;
+
+  /// All extents zero (rank 0: one element, zero).
+  Array() : Array(Index<N>{}) {}
+
+  /// Zero-filled, of the given shape.
+  explicit Array(const Index<N>& shape)
+      : data_(detail::allocate_array(detail::Element<T>::scalars, shape.at)) {}
+
+  /// Filled from values in row-major order. Throws RunError unless there are exactly as many as the shape asks for.
+  Array(const Index<N>& shape, std::span<const T> values) : Array(shape) { assign(values); }
+  Array(const Index<N>& shape, std::initializer_list<T> values) : Array(shape) {
+    assign({values.begin(), values.size()});
+  }
+  /// A vector of these values.
+  Array(std::initializer_list<T> values) requires(N == 1)
+      : Array(Index<1>{{static_cast<std::int64_t>(values.size())}}) {
+    assign({values.begin(), values.size()});
+  }
+  explicit Array(std::span<const T> values) requires(N == 1)
+      : Array(Index<1>{{static_cast<std::int64_t>(values.size())}}) {
+    assign(values);
+  }
+  explicit Array(const std::vector<T>& values) requires(N == 1 && !std::is_same_v<T, bool>)
+      : Array(std::span<const T>(values)) {}
+  /// A scalar array.
+  explicit Array(const T& value) requires(N == 0) : Array(Index<0>{}) { set(0, value); }
+
+  /// A view of memory the caller owns; `owner` is kept as long as any handle lives. No copy is made. The memory must
+  /// not change while a run uses it.
+  static Array view(const Index<N>& shape, const T* elements, std::shared_ptr<const void> owner = {})
+    requires IsScalar<T>
+  {
+    auto data = std::make_shared<detail::ArrayData>();
+    data->scalars.assign(detail::Element<T>::scalars.begin(), detail::Element<T>::scalars.end());
+    data->extents.assign(shape.at.begin(), shape.at.end());
+    detail::checked_size(data->extents);
+    data->buffers.push_back(
+        std::shared_ptr<void>(std::const_pointer_cast<void>(owner), const_cast<T*>(elements)));
+    return Array(std::move(data));
+  }
+
+  Index<N> shape() const {
+    Index<N> out;
+    for (int d = 0; d < N; ++d) out[d] = data_->extents[static_cast<std::size_t>(d)];
+    return out;
+  }
+  std::int64_t size() const { return data_->size(); }
+  std::int64_t extent(int d) const { return data_->extents[static_cast<std::size_t>(d)]; }
+
+  /// The elements of a one-component array, row-major.
+  const T* data() const requires IsScalar<T> { return static_cast<const T*>(data_->buffers[0].get()); }
+  T* mutable_data() requires IsScalar<T> { return static_cast<T*>(data_->buffers[0].get()); }
+  std::span<const T> values() const requires IsScalar<T> { return {data(), static_cast<std::size_t>(size())}; }
+
+  /// The raw elements of scalar component c (bool is stored as one byte).
+  const void* component(int c) const { return data_->buffers[static_cast<std::size_t>(c)].get(); }
+  void* mutable_component(int c) { return data_->buffers[static_cast<std::size_t>(c)].get(); }
+
+  /// Element at row-major position i, 0 <= i < size().
+  T operator[](std::int64_t i) const {
+    assert(i >= 0 && i < size());
+    T out{};
+    int c = 0;
+    detail::Element<T>::visit(out, [&](auto& scalar) {
+      scalar = static_cast<const std::remove_reference_t<decltype(scalar)>*>(component(c++))[i];
+    });
+    return out;
+  }
+  T operator[](const Index<N>& ix) const { return (*this)[linear(ix)]; }
+
+  /// Overwrites one element. Only before the array is used in a run.
+  void set(std::int64_t i, const T& value) {
+    assert(i >= 0 && i < size());
+    int c = 0;
+    detail::Element<T>::visit(value, [&](const auto& scalar) {
+      static_cast<std::remove_cvref_t<decltype(scalar)>*>(mutable_component(c++))[i] = scalar;
+    });
+  }
+  void set(const Index<N>& ix, const T& value) { set(linear(ix), value); }
+
+  /// Same shape and bitwise the same elements.
+  friend bool operator==(const Array& a, const Array& b) {
+    if (a.shape() != b.shape()) return false;
+    for (int c = 0; c < components; ++c) {
+      const auto bytes = static_cast<std::size_t>(a.size()) * size_of(detail::Element<T>::scalars[static_cast<std::size_t>(c)]);
+      const auto* p = static_cast<const unsigned char*>(a.component(c));
+      const auto* q = static_cast<const unsigned char*>(b.component(c));
+      for (std::size_t i = 0; i < bytes; ++i)
+        if (p[i] != q[i]) return false;
+    }
+    return true;
+  }
+
+  /// For the typed rim: the untyped core's handle.
+  const std::shared_ptr<detail::ArrayData>& erased() const { return data_; }
+  explicit Array(std::shared_ptr<detail::ArrayData> data) : data_(std::move(data)) {}
+
+ private:
+  std::int64_t linear(const Index<N>& ix) const {
+    std::int64_t i = 0;
+    for (int d = 0; d < N; ++d) {
+      assert(ix[d] >= 0 && ix[d] < extent(d));
+      i = i * extent(d) + ix[d];
+    }
+    return i;
+  }
+  void assign(std::span<const T> values) {
+    if (static_cast<std::int64_t>(values.size()) != size())
+      throw RunError("array: " + std::to_string(values.size()) + " values given for a shape of " +
+                     std::to_string(size()) + " elements");
+    for (std::size_t i = 0; i < values.size(); ++i) set(static_cast<std::int64_t>(i), values[i]);
+  }
+
+  std::shared_ptr<detail::ArrayData> data_;
+};
+
+template <IsElement T>
+using Scalar = Array<0, T>;
+template <IsElement T>
+using Vector = Array<1, T>;
+template <IsElement T>
+using Matrix = Array<2, T>;
+
+}  // namespace anabranch

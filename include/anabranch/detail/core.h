@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <anabranch/array.h>
+#include <anabranch/error.h>
+#include <anabranch/export.h>
+#include <anabranch/source.h>
+
+/// The erased core under the typed rim: an opaque, counted handle to an immutable node of the program, and one function
+/// per kind of node. The templates of exp.h, acc.h and seq.h check types and call these; nobody else should.
+namespace anabranch::detail {
+
+class ANABRANCH_API Handle {
+ public:
+  constexpr Handle() = default;
+  Handle(const Handle& other) noexcept;
+  constexpr Handle(Handle&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  Handle& operator=(Handle other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  constexpr ~Handle() {
+    if (node_) release();
+  }
+  /// Adopts a node of the core (retains it).
+  static Handle adopt(const void* node) noexcept;
+  const void* node() const { return node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+
+ private:
+  void release() noexcept;
+  const void* node_ = nullptr;
+};
+
+using Handles = std::vector<Handle>;
+
+/// Numbers the scalar primitives for the rim; the core's own table has the same order (checked by a test).
+enum class Prim : std::uint8_t {
+  add, subtract, multiply, divide, remainder, negate, absolute, minimum, maximum, fma, equal, not_equal, less,
+  less_equal, logical_not, bit_and, bit_or, bit_xor, square_root, exponential, logarithm, sine, cosine,
+};
+
+// Scalar expressions.
+ANABRANCH_API Handle element_parameter(std::span<const ScalarType> scalars, Place at);
+ANABRANCH_API Handle constant(ScalarType type, std::uint64_t bits, Place at);
+ANABRANCH_API Handle primitive(Prim op, Handles operands, Place at);
+ANABRANCH_API Handle cast(ScalarType to, const Handle& value, Place at);
+ANABRANCH_API Handle tuple(Handles parts, Place at);
+ANABRANCH_API Handle project(const Handle& value, int first, int count, Place at);
+ANABRANCH_API Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place at);
+ANABRANCH_API Handle while_loop(const Handle& predicate, const Handle& body, const Handle& initial, Place at);
+ANABRANCH_API Handle index(const Handle& array, const Handle& ix, Place at);
+ANABRANCH_API Handle linear_index(const Handle& array, const Handle& position, Place at);
+ANABRANCH_API Handle shape(const Handle& array, Place at);
+ANABRANCH_API Handle lambda(Handles parameters, Handles results, Place at, const char* label);
+
+// Array computations.
+ANABRANCH_API Handle array_parameter(int rank, std::span<const ScalarType> scalars, Place at);
+ANABRANCH_API Handle use(std::shared_ptr<ArrayData> array, Place at);
+ANABRANCH_API Handle unit(const Handle& element, Place at);
+ANABRANCH_API Handle generate(const Handle& shape, const Handle& function, Place at, const char* label);
+ANABRANCH_API Handle map(const Handle& function, Handles arrays, Place at, const char* label);
+/// Reduces dimension `axis`; an empty seed handle means fold1.
+ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at, const char* label);
+/// What is known of a reordering the library itself builds: no source element is read twice; every index is in range.
+struct Permutes {
+  bool injective = false;
+  bool in_range = false;
+};
+ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes,
+                                 Place at, const char* label);
+ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, const char* label);
+ANABRANCH_API Handle consume(const Handle& terminal, Place at);
+
+// Sequence computations.
+ANABRANCH_API Handle stream_in(std::shared_ptr<SourceBase> source, Place at);
+ANABRANCH_API Handle produce(const Handle& count, const Handle& function, Place at);
+ANABRANCH_API Handle rows(const Handle& array, Place at);
+ANABRANCH_API Handle map_seq(const Handle& function, Handles sequences, Place at, const char* label);
+ANABRANCH_API Handle project_seq(const Handle& sequence, int first, int count, Place at);
+ANABRANCH_API Handle elements(const Handle& sequence, Place at);
+ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
+
+}  // namespace anabranch::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <anabranch/array.h>
+#include <anabranch/export.h>
+#include <anabranch/source.h>
+
+/// The type-erased functions behind the templates of <anabranch/io.h>.
+namespace anabranch::io {
+
+struct OpenOptions;
+
+namespace detail {
+
+struct ConstArray {
+  ScalarType type = ScalarType::int32;
+  const void* data = nullptr;
+  std::int64_t count = 0;
+};
+
+struct CsrArrays {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  ConstArray indptr, indices, values;
+  std::shared_ptr<const void> owner;
+};
+
+class CsrSink;
+class NpySink;
+
+ANABRANCH_API std::shared_ptr<SourceBase> open_csr(const std::string& path, ScalarType index,
+                                                   ScalarType value, const OpenOptions& options);
+ANABRANCH_API std::shared_ptr<SourceBase> csr_view(const CsrArrays& arrays);
+ANABRANCH_API std::shared_ptr<anabranch::detail::ArrayData> read_npy(const std::string& path, int rank,
+                                                                     ScalarType type, bool convert,
+                                                                     std::int64_t memory);
+ANABRANCH_API void write_npy(const std::string& path, const anabranch::detail::ArrayData& array);
+
+}  // namespace detail
+}  // namespace anabranch::io

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <ranges>
+
+#include <anabranch/array.h>
+#include <anabranch/source.h>
+
+/// A C++ range of arrays as a bulk source: items are copied one after the other into the buffers of a chunk.
+namespace anabranch::detail {
+
+/// The untyped part: collects items into a chunk's flat buffers.
+class ANABRANCH_API ItemPacker {
+ public:
+  /// `shape`: every item must have it (regular); nothing: items may differ.
+  ItemPacker(std::vector<ScalarType> scalars, int rank, std::optional<std::vector<std::int64_t>> shape);
+  ~ItemPacker();
+  ItemPacker(const ItemPacker&) = delete;
+  ItemPacker& operator=(const ItemPacker&) = delete;
+
+  const ArrayInfo& info() const { return info_; }
+  /// Bytes and elements that `item` would add; throws RunError if it has not the declared shape.
+  void add(const ArrayData& item, std::int64_t number);
+  std::int64_t items() const;
+  std::int64_t elements() const;
+  std::int64_t bytes() const;
+  /// Hands the collected chunk over and starts a new one.
+  void take(SourceChunk& chunk);
+
+ private:
+  struct Impl;
+  ArrayInfo info_;
+  std::unique_ptr<Impl> impl_;
+};
+
+template <class Range, class A>
+class RangeSource final : public SourceBase {
+ public:
+  RangeSource(Range range, std::optional<Index<A::rank>> shape)
+      : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape)) {
+    info_.name = "range";
+    info_.arrays = {packer_.info()};
+    info_.rewindable = std::ranges::forward_range<Range>;
+    if constexpr (std::ranges::sized_range<Range>) info_.items = static_cast<std::int64_t>(std::ranges::size(range_));
+  }
+
+  const SourceInfo& info() const override { return info_; }
+
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    if (!at_) at_ = std::ranges::begin(range_);
+    else if (advance_) ++*at_;
+    advance_ = false;
+    while (*at_ != std::ranges::end(range_)) {
+      const A item = **at_;
+      packer_.add(*item.erased(), number_++);
+      if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes || packer_.elements() >= limit.work) {
+        advance_ = true;  // the increment waits for the next call: it may block or throw
+        break;
+      }
+      ++*at_;
+    }
+    if (packer_.items() == 0) return false;
+    packer_.take(chunk);
+    return true;
+  }
+
+  void rewind() override {
+    if constexpr (std::ranges::forward_range<Range>) {
+      at_.reset();
+      advance_ = false;
+      number_ = 0;
+    } else {
+      SourceBase::rewind();
+    }
+  }
+
+ private:
+  static std::vector<ScalarType> scalars() {
+    constexpr auto& s = Element<typename A::value_type>::scalars;
+    return {s.begin(), s.end()};
+  }
+  static std::optional<std::vector<std::int64_t>> extents(const std::optional<Index<A::rank>>& shape) {
+    if (!shape) return std::nullopt;
+    return std::vector<std::int64_t>(shape->at.begin(), shape->at.end());
+  }
+
+  Range range_;
+  ItemPacker packer_;
+  SourceInfo info_;
+  std::optional<std::ranges::iterator_t<Range>> at_;
+  bool advance_ = false;
+  std::int64_t number_ = 0;
+};
+
+}  // namespace anabranch::detail

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+#include <anabranch/export.h>
+
+/// Everything Anabranch throws. Each type answers one question: whose turn is it to act?
+/// The command maps them to exit codes (README, "Exit codes").
+namespace anabranch {
+
+/// A place in the user's program, or nowhere (`line == 0`).
+struct Place {
+  const char* file = "";
+  const char* function = "";
+  std::uint32_t line = 0;
+
+  constexpr Place() = default;
+  constexpr Place(const std::source_location& at)  // NOLINT: implicit, so that a defaulted location converts
+      : file(at.file_name()), function(at.function_name()), line(at.line()) {}
+  constexpr bool known() const { return line != 0; }
+};
+
+/// "smvm.cpp:12" (the file's base name), or "unknown place".
+ANABRANCH_API std::string to_string(const Place& place);
+
+/// Base of all of them.
+class ANABRANCH_API Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  ~Error() override;
+};
+
+/// The program is not well formed: found while it is being built or compiled.
+class ANABRANCH_API ProgramError : public Error {
+ public:
+  using Error::Error;
+  ~ProgramError() override;
+};
+
+/// The program met values it has no meaning for: extents that disagree, an index out of range, an integer
+/// division by zero, an empty minimum. The message names the operation, the numbers and the user's line.
+class ANABRANCH_API RunError : public Error {
+ public:
+  using Error::Error;
+  ~RunError() override;
+};
+
+/// An input file is malformed. The message names file, position and reason.
+class ANABRANCH_API DataError : public Error {
+ public:
+  using Error::Error;
+  ~DataError() override;
+};
+
+/// The operating system refused: open, read, write, no space.
+class ANABRANCH_API IoError : public Error {
+ public:
+  using Error::Error;
+  ~IoError() override;
+};
+
+/// Something cannot fit into the memory bound. Thrown before the allocation; names the thing and its size.
+class ANABRANCH_API ResourceError : public Error {
+ public:
+  using Error::Error;
+  ~ResourceError() override;
+};
+
+/// The requested back end cannot run here.
+class ANABRANCH_API BackendUnavailable : public Error {
+ public:
+  using Error::Error;
+  ~BackendUnavailable() override;
+};
+
+/// The run was stopped through its std::stop_token.
+class ANABRANCH_API Cancelled : public Error {
+ public:
+  using Error::Error;
+  ~Cancelled() override;
+};
+
+/// A broken invariant of Anabranch itself. Please report it.
+class ANABRANCH_API InternalError : public Error {
+ public:
+  using Error::Error;
+  ~InternalError() override;
+};
+
+}  // namespace anabranch

@@ -1,0 +1,416 @@
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <limits>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+
+#include <anabranch/detail/core.h>
+#include <anabranch/element.h>
+
+/// Scalar expressions. An Exp<T> stands for one value of element type T that is computed on the device, inside the
+/// function that a collective operation applies to every element. It is a handle to a node of the program: copying one is
+/// cheap, and an Exp used twice is computed once.
+namespace anabranch {
+
+template <IsElement T>
+class Exp;
+
+namespace detail {
+
+/// A value of U always survives conversion to T (int32 to double, float to double, ...).
+template <class U, class T>
+concept Lossless =
+    std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
+    (std::same_as<U, T> || (std::same_as<U, bool> && std::is_integral_v<T>) ||
+     (std::is_integral_v<U> && std::is_integral_v<T> && std::in_range<T>(std::numeric_limits<U>::max()) &&
+      std::in_range<T>(std::numeric_limits<U>::min())) ||
+     (std::is_integral_v<U> && std::is_floating_point_v<T> &&
+      std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits) ||
+     (std::is_floating_point_v<U> && std::is_floating_point_v<T> &&
+      std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits));
+
+void literal_would_lose_its_value_write_a_cast();  // never defined: calling it in a constant expression is the error
+
+template <class T>
+constexpr std::uint64_t bits_of(T value) {
+  if constexpr (std::same_as<T, bool>) return value ? 1 : 0;
+  else if constexpr (sizeof(T) == 1) return std::bit_cast<std::uint8_t>(value);
+  else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
+  else return std::bit_cast<std::uint64_t>(value);
+}
+
+/// The constant of any element type: a tuple of its scalars.
+template <IsElement T>
+Handle constant_of(const T& value, Place at) {
+  Handles parts;
+  Element<T>::visit(value, [&](const auto& scalar) {
+    using S = std::remove_cvref_t<decltype(scalar)>;
+    parts.push_back(constant(scalar_type<S>, bits_of(scalar), at));
+  });
+  return parts.size() == 1 ? parts[0] : tuple(std::move(parts), at);
+}
+
+struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the caller vouches for
+
+}  // namespace detail
+
+/// An operand as operators take it: an Exp<T>, a value of T, or a literal that T can hold exactly, together with the
+/// source line it stands on. `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no float.
+template <IsElement T>
+class Located {
+ public:
+  Located(const Exp<T>& value, std::source_location at = std::source_location::current());
+  template <class U>
+    requires std::same_as<U, T> || detail::Lossless<U, T>
+  Located(const U& value, std::source_location at = std::source_location::current())
+      : at_(at), handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
+  template <class U>
+    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<U, T> &&
+             !detail::Lossless<U, T>)
+  consteval Located(U value, std::source_location at = std::source_location::current()) : at_(at) {
+    if constexpr (std::is_integral_v<U> && std::is_integral_v<T>) {
+      if (!std::in_range<T>(value)) detail::literal_would_lose_its_value_write_a_cast();
+    } else if constexpr (std::is_floating_point_v<U> && std::is_integral_v<T>) {
+      detail::literal_would_lose_its_value_write_a_cast();
+    } else {
+      if (static_cast<U>(static_cast<T>(value)) != value) detail::literal_would_lose_its_value_write_a_cast();
+    }
+    literal_ = static_cast<T>(value);
+    is_literal_ = true;
+  }
+
+  Exp<T> value() const;
+  Place place() const { return at_; }
+
+ private:
+  struct NoLiteral {};
+  std::source_location at_;
+  detail::Handle handle_;
+  std::conditional_t<std::is_arithmetic_v<T>, T, NoLiteral> literal_{};
+  bool is_literal_ = false;
+};
+
+/// One value of element type T, computed on the device.
+template <IsElement T>
+class Exp {
+ public:
+  using value_type = T;
+
+  /// A constant, or a value of a type that converts without loss.
+  template <class U>
+    requires std::same_as<U, T> || detail::Lossless<U, T>
+  Exp(const U& value, std::source_location at = std::source_location::current())
+      : handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
+  /// A literal whose value T holds exactly.
+  Exp(const Located<T>& value) : handle_(value.value().handle()) {}
+  template <class U>
+    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<U, T> &&
+             !detail::Lossless<U, T>)
+  consteval Exp(U) = delete;
+
+  /// A tuple from its parts.
+  template <class... Us>
+    requires(sizeof...(Us) >= 2 && std::same_as<std::tuple<Us...>, T>)
+  Exp(const Exp<Us>&... parts) : handle_(detail::tuple({parts.handle()...}, {})) {}
+
+  template <std::same_as<bool> B>
+  explicit operator B() const {
+    static_assert(detail::always_false<B>,
+                  "anabranch: an Exp has no value while the program is being built, so `if`, `while`, `?:` cannot test "
+                  "it; use cond(condition, then, otherwise) or while_loop");
+    return false;
+  }
+
+  /// Component d of an index or shape.
+  auto operator[](int d) const
+    requires(std::same_as<T, Index<detail::components<T>>>)
+  {
+    return Exp<std::int64_t>(detail::FromHandle{}, detail::project(handle_, d, 1, {}));
+  }
+
+  Exp(detail::FromHandle, detail::Handle handle) : handle_(std::move(handle)) {}
+  const detail::Handle& handle() const { return handle_; }
+
+ private:
+  using L = Located<T>;
+  using P = detail::Prim;
+  static Exp binary(P op, const L& a, const L& b) {
+    return {detail::FromHandle{}, detail::primitive(op, {a.value().handle(), b.value().handle()}, a.place())};
+  }
+  static Exp<bool> compare(P op, const L& a, const L& b);
+  static constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
+  static constexpr bool integer = number && std::is_integral_v<T>;
+
+ public:
+  // Arithmetic: integers wrap, `/` and `%` on integers truncate and refuse 0 at run time (RunError with the place).
+  friend Exp operator+(const L& a, const L& b) requires number { return binary(P::add, a, b); }
+  friend Exp operator-(const L& a, const L& b) requires number { return binary(P::subtract, a, b); }
+  friend Exp operator*(const L& a, const L& b) requires number { return binary(P::multiply, a, b); }
+  friend Exp operator/(const L& a, const L& b) requires number { return binary(P::divide, a, b); }
+  friend Exp operator%(const L& a, const L& b) requires number { return binary(P::remainder, a, b); }
+  friend Exp operator-(const L& a) requires number {
+    return {detail::FromHandle{}, detail::primitive(P::negate, {a.value().handle()}, a.place())};
+  }
+  friend Exp operator&(const L& a, const L& b) requires integer { return binary(P::bit_and, a, b); }
+  friend Exp operator|(const L& a, const L& b) requires integer { return binary(P::bit_or, a, b); }
+  friend Exp operator^(const L& a, const L& b) requires integer { return binary(P::bit_xor, a, b); }
+  // Comparisons are IEEE.
+  friend Exp<bool> operator==(const L& a, const L& b) requires IsScalar<T> { return compare(P::equal, a, b); }
+  friend Exp<bool> operator!=(const L& a, const L& b) requires IsScalar<T> { return compare(P::not_equal, a, b); }
+  friend Exp<bool> operator<(const L& a, const L& b) requires IsScalar<T> { return compare(P::less, a, b); }
+  friend Exp<bool> operator<=(const L& a, const L& b) requires IsScalar<T> { return compare(P::less_equal, a, b); }
+  friend Exp<bool> operator>(const L& a, const L& b) requires IsScalar<T> { return compare(P::less, b, a); }
+  friend Exp<bool> operator>=(const L& a, const L& b) requires IsScalar<T> { return compare(P::less_equal, b, a); }
+  // Logic: the right side is evaluated only when it is needed.
+  friend Exp operator&&(const Exp& a, const Exp& b) requires std::same_as<T, bool> {
+    return {detail::FromHandle{},
+            detail::cond(a.handle_, b.handle_, detail::constant(ScalarType::boolean, 0, {}), {})};
+  }
+  friend Exp operator||(const Exp& a, const Exp& b) requires std::same_as<T, bool> {
+    return {detail::FromHandle{},
+            detail::cond(a.handle_, detail::constant(ScalarType::boolean, 1, {}), b.handle_, {})};
+  }
+  friend Exp operator!(const Exp& a) requires std::same_as<T, bool> {
+    return {detail::FromHandle{}, detail::primitive(P::logical_not, {a.handle_}, {})};
+  }
+
+ private:
+  detail::Handle handle_;
+};
+
+template <IsElement T>
+Exp(T) -> Exp<T>;
+
+template <IsElement T>
+Exp<bool> Exp<T>::compare(P op, const L& a, const L& b) {
+  return {detail::FromHandle{}, detail::primitive(op, {a.value().handle(), b.value().handle()}, a.place())};
+}
+
+template <IsElement T>
+Located<T>::Located(const Exp<T>& value, std::source_location at) : at_(at), handle_(value.handle()) {}
+
+template <IsElement T>
+Exp<T> Located<T>::value() const {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (is_literal_) return {detail::FromHandle{}, detail::constant_of<T>(literal_, at_)};
+  }
+  return {detail::FromHandle{}, handle_};
+}
+
+namespace detail {
+template <class A, class B>
+void mixed_types() {
+  static_assert(always_false<A>, "anabranch: the operands have different element types; convert one with cast<T>(...)");
+}
+template <class A, class B>
+concept MixedExps = !std::same_as<A, B>;
+}  // namespace detail
+
+// Mixed element types: a sentence instead of a page of candidates.
+template <class A, class B> requires detail::MixedExps<A, B>
+Exp<A> operator+(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
+template <class A, class B> requires detail::MixedExps<A, B>
+Exp<A> operator-(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
+template <class A, class B> requires detail::MixedExps<A, B>
+Exp<A> operator*(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
+template <class A, class B> requires detail::MixedExps<A, B>
+Exp<A> operator/(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
+template <class A, class B> requires detail::MixedExps<A, B>
+Exp<bool> operator<(const Exp<A>&, const Exp<B>&) { detail::mixed_types<A, B>(); return false; }
+template <class A, class B> requires detail::MixedExps<A, B>
+Exp<bool> operator==(const Exp<A>&, const Exp<B>&) { detail::mixed_types<A, B>(); return false; }
+
+namespace detail {
+
+template <class X>
+struct ExpOf {
+  static constexpr bool is_exp = false;
+};
+template <IsElement T>
+struct ExpOf<Exp<T>> {
+  static constexpr bool is_exp = true;
+  using type = T;
+};
+template <class X>
+concept IsExp = ExpOf<std::remove_cvref_t<X>>::is_exp;
+
+/// What a user's function returned, as an Exp: an Exp itself, a plain value, or a tuple or pair of such.
+template <class X>
+auto as_exp(const X& x, Place at = {}) {
+  if constexpr (IsExp<X>) {
+    return x;
+  } else if constexpr (IsElement<X>) {
+    return Exp<X>(FromHandle{}, constant_of<X>(x, at));
+  } else if constexpr (requires { std::tuple_size<X>::value; }) {
+    return std::apply(
+        [&](const auto&... parts) {
+          using T = std::tuple<typename decltype(as_exp(parts))::value_type...>;
+          return Exp<T>(FromHandle{}, tuple({as_exp(parts, at).handle()...}, at));
+        },
+        x);
+  } else {
+    static_assert(always_false<X>,
+                  "anabranch: a scalar function returns an Exp, a plain value, or a std::tuple of them");
+  }
+}
+
+template <class T>
+Exp<T> fresh_parameter(Place at) {
+  return {FromHandle{}, element_parameter(Element<T>::scalars, at)};
+}
+
+/// Traces a user's scalar function: calls it once with fresh parameters of types Ts.
+template <class... Ts, class F>
+auto trace_function(F&& f, Place at, const char* label = nullptr) {
+  static_assert(std::is_invocable_v<F&, Exp<Ts>...>,
+                "anabranch: this function cannot be called with the elements of these arrays; check its parameter types "
+                "and their number");
+  std::tuple<Exp<Ts>...> parameters{fresh_parameter<Ts>(at)...};
+  auto result = as_exp(std::apply([&](auto&... p) { return f(p...); }, parameters), at);
+  Handle traced = std::apply([&](auto&... p) { return lambda({p.handle()...}, {result.handle()}, at, label); }, parameters);
+  return std::pair<Handle, decltype(result)>(std::move(traced), std::move(result));
+}
+
+template <class T, std::size_t I>
+constexpr int first_component() {
+  int first = 0;
+  [&]<std::size_t... J>(std::index_sequence<J...>) {
+    ((first += components<std::tuple_element_t<J, T>>), ...);
+  }(std::make_index_sequence<I>{});
+  return first;
+}
+
+}  // namespace detail
+
+/// Component I of a tuple. Also what structured bindings use: auto [a, b] = e.
+template <std::size_t I, class T>
+  requires requires { std::tuple_size<T>::value; }
+auto get(const Exp<T>& e, std::source_location at = std::source_location::current()) {
+  using Part = std::tuple_element_t<I, T>;
+  return Exp<Part>(detail::FromHandle{}, detail::project(e.handle(), detail::first_component<T, I>(),
+                                                         detail::components<Part>, at));
+}
+/// Component I of an index or shape.
+template <std::size_t I, int N>
+  requires(static_cast<int>(I) < N)
+Exp<std::int64_t> get(const Exp<Index<N>>& e, std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{}, detail::project(e.handle(), static_cast<int>(I), 1, at)};
+}
+
+/// A tuple from its parts: pack(a, b) : Exp<std::tuple<A, B>>.
+template <class... Xs>
+auto pack(const Xs&... parts) {
+  return detail::as_exp(std::tuple<Xs...>(parts...));
+}
+/// A position: index_of(i, j) : Exp<Index<2>>.
+template <std::convertible_to<Exp<std::int64_t>>... I>
+Exp<Index<static_cast<int>(sizeof...(I))>> index_of(const I&... at) {
+  return {detail::FromHandle{}, detail::tuple({Exp<std::int64_t>(at).handle()...}, {})};
+}
+
+/// `then` where the condition holds, else `otherwise`; the other one is not evaluated (no error of it can appear).
+template <IsElement T>
+Exp<T> cond(const Exp<bool>& condition, const Exp<T>& then, const std::type_identity_t<Exp<T>>& otherwise,
+            std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{}, detail::cond(condition.handle(), then.handle(), otherwise.handle(), at)};
+}
+template <class X, IsElement T>
+  requires(!detail::IsExp<X> && std::convertible_to<X, Exp<T>>)
+Exp<T> cond(const Exp<bool>& condition, const X& then, const Exp<T>& otherwise,
+            std::source_location at = std::source_location::current()) {
+  return cond(condition, Exp<T>(then), otherwise, at);
+}
+
+/// f(f(... x)) as long as p holds of the value.
+template <class P, class F, IsElement T>
+Exp<T> while_loop(P p, F f, const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  auto [condition, truth] = detail::trace_function<T>(p, at);
+  static_assert(std::same_as<decltype(truth), Exp<bool>>, "anabranch: while_loop's condition returns an Exp<bool>");
+  auto [body, next] = detail::trace_function<T>(f, at);
+  static_assert(std::same_as<decltype(next), Exp<T>>, "anabranch: while_loop's function returns what it takes");
+  return {detail::FromHandle{}, detail::while_loop(condition, body, x.handle(), at)};
+}
+
+/// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool: != 0.
+template <IsScalar U, IsScalar T>
+Exp<U> cast(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{}, detail::cast(detail::scalar_type<U>, x.handle(), at)};
+}
+
+namespace detail {
+template <class T>
+Exp<T> unary(Prim op, const Exp<T>& x, Place at) {
+  return {FromHandle{}, primitive(op, {x.handle()}, at)};
+}
+template <class T>
+inline constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
+}  // namespace detail
+
+/// NaN on either side gives NaN.
+template <class T> requires detail::number<T>
+Exp<T> min(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
+  return {detail::FromHandle{}, detail::primitive(detail::Prim::minimum, {a.handle(), b.value().handle()}, b.place())};
+}
+template <class T> requires detail::number<T>
+Exp<T> max(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
+  return {detail::FromHandle{}, detail::primitive(detail::Prim::maximum, {a.handle(), b.value().handle()}, b.place())};
+}
+template <class T> requires detail::number<T>
+Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return detail::unary(detail::Prim::absolute, x, at);
+}
+/// a * b + c with one rounding.
+template <std::floating_point T>
+Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::type_identity_t<Exp<T>>& c,
+           std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{}, detail::primitive(detail::Prim::fma, {a.handle(), b.handle(), c.handle()}, at)};
+}
+template <std::floating_point T>
+Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return detail::unary(detail::Prim::square_root, x, at);
+}
+template <std::floating_point T>
+Exp<T> exp(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return detail::unary(detail::Prim::exponential, x, at);
+}
+template <std::floating_point T>
+Exp<T> log(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return detail::unary(detail::Prim::logarithm, x, at);
+}
+template <std::floating_point T>
+Exp<T> sin(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return detail::unary(detail::Prim::sine, x, at);
+}
+template <std::floating_point T>
+Exp<T> cos(const Exp<T>& x, std::source_location at = std::source_location::current()) {
+  return detail::unary(detail::Prim::cosine, x, at);
+}
+
+/// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the language
+/// reference, "Order of reduction"); a lambda that says the same is recognised too.
+inline constexpr auto plus = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a + b; };
+inline constexpr auto minus = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a - b; };
+inline constexpr auto times = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a * b; };
+inline constexpr auto divides = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a / b; };
+inline constexpr auto minimum_of = []<class T>(const Exp<T>& a, const Exp<T>& b) { return min(a, b); };
+inline constexpr auto maximum_of = []<class T>(const Exp<T>& a, const Exp<T>& b) { return max(a, b); };
+
+}  // namespace anabranch
+
+template <class T>
+  requires requires { std::tuple_size<T>::value; }
+struct std::tuple_size<anabranch::Exp<T>> : std::tuple_size<T> {};
+template <std::size_t I, class T>
+  requires requires { std::tuple_size<T>::value; }
+struct std::tuple_element<I, anabranch::Exp<T>> {
+  using type = anabranch::Exp<std::tuple_element_t<I, T>>;
+};
+template <int N>
+struct std::tuple_size<anabranch::Exp<anabranch::Index<N>>> : std::integral_constant<std::size_t, static_cast<std::size_t>(N)> {};
+template <std::size_t I, int N>
+struct std::tuple_element<I, anabranch::Exp<anabranch::Index<N>>> {
+  using type = anabranch::Exp<std::int64_t>;
+};

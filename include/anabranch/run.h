@@ -1,0 +1,209 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <anabranch/acc.h>
+#include <anabranch/seq.h>
+
+/// Running programs.
+namespace anabranch {
+
+/// Who executes. `automatic` is the CPU where it can compile, and the report says what was taken. The interpreter is the
+/// reference: slow, and by definition right.
+enum class Backend : std::uint8_t { automatic, cpu, interpreter };
+
+struct Progress {
+  std::int64_t items = 0;
+  std::optional<std::int64_t> total_items;
+  std::int64_t chunks = 0;
+};
+
+struct RunOptions {
+  Backend backend = Backend::automatic;
+  int threads = 0;                     ///< 0: all this process may use
+  std::int64_t memory = 0;             ///< bytes for chunks, inputs held whole, results; 0: no bound
+  std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
+  std::stop_token stop{};              ///< request_stop ends the run with Cancelled, within one chunk
+  std::function<void(const Progress&)> progress{};  ///< called from the running thread after every chunk
+};
+
+/// One chunk as it was run.
+struct ChunkRecord {
+  std::int64_t items = 0, work = 0, bytes = 0;
+  double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
+  double utilisation = 0;  ///< busy time of all threads / (compute time x threads)
+  std::string reason;      ///< why the scheduler chose this size
+};
+
+/// What a run did.
+struct RunReport {
+  std::string backend;
+  int threads = 0;
+  std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
+  std::int64_t peak_bytes = 0;     ///< of what the memory bound counts
+  double seconds = 0;              ///< all of the run, compilation included
+  double compile_seconds = 0;      ///< making kernels (0 where they were cached)
+  double front_seconds = 0;        ///< passes from program to plan
+  double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
+  double utilisation = 0;
+  int kernels_compiled = 0, kernels_cached = 0;
+  std::vector<ChunkRecord> records;  ///< bounded: the first and the latest few thousand
+};
+
+namespace detail {
+
+class ProgramImpl;
+
+/// Compiles closed array computations into one reusable program.
+ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters);
+ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
+                                                          const std::vector<std::shared_ptr<ArrayData>>& arguments,
+                                                          const RunOptions& options, RunReport* report);
+ANABRANCH_API std::string explain(const ProgramImpl& program);
+
+/// Items of a sequence, computed chunk by chunk as they are asked for.
+class ANABRANCH_API ItemReader {
+ public:
+  ItemReader(const Handle& sequence, const RunOptions& options);
+  ~ItemReader();
+  ItemReader(ItemReader&&) noexcept;
+  ItemReader& operator=(ItemReader&&) noexcept;
+  /// The arrays of the next item; false at the end.
+  bool next(std::vector<std::shared_ptr<ArrayData>>& item);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+template <class R>
+struct ResultOf;
+template <class A>
+struct ResultOf<Acc<A>> {
+  using type = A;
+  static Handles handles(const Acc<A>& a) { return {a.handle()}; }
+  static A wrap(const std::vector<std::shared_ptr<ArrayData>>& arrays) { return A(arrays[0]); }
+};
+template <class... As>
+struct ResultOf<std::tuple<Acc<As>...>> {
+  using type = std::tuple<As...>;
+  static Handles handles(const std::tuple<Acc<As>...>& t) {
+    return std::apply([](const auto&... a) { return Handles{a.handle()...}; }, t);
+  }
+  static type wrap(const std::vector<std::shared_ptr<ArrayData>>& arrays) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return type{As(arrays[I])...}; }(
+        std::index_sequence_for<As...>{});
+  }
+};
+
+}  // namespace detail
+
+/// A compiled program: run it as often as you like, from as many threads as you like (each source serves one run at a
+/// time). `R` is an Acc or a std::tuple of Accs, `Args` are Arrays.
+template <class R, class... Args>
+class Program {
+ public:
+  using Result = typename detail::ResultOf<R>::type;
+
+  /// Runs with these arguments. Throws RunError, DataError, IoError, ResourceError, Cancelled, or what a source throws.
+  Result operator()(const Args&... args) const { return run({}, args...); }
+  Result run(const RunOptions& options, const Args&... args) const { return run(options, nullptr, args...); }
+  Result run(const RunOptions& options, RunReport* report, const Args&... args) const {
+    return detail::ResultOf<R>::wrap(detail::run(*impl_, {args.erased()...}, options, report));
+  }
+  /// Forms, reasons, kernels, bytes: what was made of the program and why.
+  std::string explain() const { return detail::explain(*impl_); }
+
+  explicit Program(std::shared_ptr<detail::ProgramImpl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<detail::ProgramImpl> impl_;
+};
+
+/// A reusable program from a computation (or a std::tuple of them, which then share one run).
+template <class R>
+  requires requires { typename detail::ResultOf<R>::type; }
+Program<R> compile(const R& computation) {
+  return Program<R>(detail::compile(detail::ResultOf<R>::handles(computation), {}));
+}
+/// A reusable program from a function over Accs: compile<Vector<double>, Vector<double>>(dotp)(x, y).
+template <class... Args, class F>
+  requires(sizeof...(Args) >= 1 && std::is_invocable_v<F&, Acc<Args>...>)
+auto compile(F f, detail::Loc at = detail::Loc::current()) {
+  std::tuple<Acc<Args>...> parameters{detail::fresh_array<Args>(at)...};
+  auto result = std::apply([&](auto&... p) { return f(p...); }, parameters);
+  using R = decltype(result);
+  detail::Handles handles = std::apply([](auto&... p) { return detail::Handles{p.handle()...}; }, parameters);
+  return Program<R, Args...>(detail::compile(detail::ResultOf<R>::handles(result), handles));
+}
+
+/// Compiles and runs once. A std::tuple of computations gives a tuple of arrays.
+template <class R>
+  requires requires { typename detail::ResultOf<R>::type; }
+auto run(const R& computation, const RunOptions& options = {}, RunReport* report = nullptr) {
+  return compile(computation).run(options, report);
+}
+
+/// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is read.
+template <class A>
+class StreamOut {
+ public:
+  StreamOut(const Seq<A>& sequence, const RunOptions& options) : reader_(sequence.handle(), options) {}
+
+  class Iterator {
+   public:
+    using value_type = A;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(StreamOut* out) : out_(out) { ++*this; }
+    const A& operator*() const { return *out_->item_; }
+    Iterator& operator++() {
+      std::vector<std::shared_ptr<detail::ArrayData>> arrays;
+      if (out_->reader_.next(arrays)) out_->item_ = wrap(arrays);
+      else out_->item_.reset();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.at_end(); }
+
+   private:
+    bool at_end() const { return !out_->item_; }
+    StreamOut* out_;
+  };
+  Iterator begin() { return Iterator(this); }
+  std::default_sentinel_t end() { return {}; }
+
+ private:
+  template <class X>
+  struct Wrap;
+  template <int N, class T>
+  struct Wrap<Array<N, T>> {
+    static Array<N, T> from(const std::vector<std::shared_ptr<detail::ArrayData>>& a) { return Array<N, T>(a[0]); }
+  };
+  template <class... As>
+  struct Wrap<std::tuple<As...>> {
+    static std::tuple<As...> from(const std::vector<std::shared_ptr<detail::ArrayData>>& a) {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<As...>{As(a[I])...}; }(
+          std::index_sequence_for<As...>{});
+    }
+  };
+  static A wrap(const std::vector<std::shared_ptr<detail::ArrayData>>& a) { return Wrap<A>::from(a); }
+
+  detail::ItemReader reader_;
+  std::optional<A> item_;
+};
+
+/// The items of a sequence as a range: for (const auto& item : stream_out(s)) ...
+template <class A>
+StreamOut<A> stream_out(const Seq<A>& sequence, const RunOptions& options = {}) {
+  return StreamOut<A>(sequence, options);
+}
+
+}  // namespace anabranch

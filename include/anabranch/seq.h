@@ -1,0 +1,219 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <ranges>
+#include <tuple>
+#include <type_traits>
+
+#include <anabranch/acc.h>
+#include <anabranch/detail/range_source.h>
+#include <anabranch/source.h>
+
+/// Sequence computations. A Seq<A> stands for a stream of arrays, one after the other, whose shapes may differ; A is an
+/// Array, or a std::tuple of Arrays. Nothing is read before a terminal (`elements`, `tabulate`) is consumed and run; then
+/// the stream passes through in chunks, in bounded memory. (Streaming Irregular Arrays, Haskell 2017, sections 3-5.)
+namespace anabranch {
+
+template <class A>
+class Seq {
+ public:
+  using item_type = A;
+  Seq(detail::FromHandle, detail::Handle handle) : handle_(std::move(handle)) {}
+  const detail::Handle& handle() const { return handle_; }
+
+ private:
+  detail::Handle handle_;
+};
+
+/// What `elements` and `tabulate` give: a computation over a whole stream, still to be consumed.
+template <class A>
+class Terminal {
+ public:
+  Terminal(detail::FromHandle, detail::Handle handle) : handle_(std::move(handle)) {}
+  const detail::Handle& handle() const { return handle_; }
+
+ private:
+  detail::Handle handle_;
+};
+
+namespace detail {
+
+template <class A>
+struct ItemArrays;  // an item as a list of Accs
+template <int N, class T>
+struct ItemArrays<Array<N, T>> {
+  using list = std::tuple<Acc<Array<N, T>>>;
+};
+template <class... As>
+struct ItemArrays<std::tuple<As...>> {
+  using list = std::tuple<Acc<As>...>;
+};
+
+template <class A>
+Acc<A> fresh_array(Place at) {
+  return {FromHandle{}, array_parameter(A::rank, Element<typename A::value_type>::scalars, at)};
+}
+template <class... As>
+std::tuple<Acc<As>...> fresh_arrays(std::type_identity<std::tuple<Acc<As>...>>, Place at) {
+  return {fresh_array<As>(at)...};
+}
+
+/// The item type that a user's function gives: an Acc, or a tuple of Accs.
+template <class R>
+struct ItemOf {
+  static constexpr bool valid = false;
+};
+template <class A>
+struct ItemOf<Acc<A>> {
+  static constexpr bool valid = true;
+  using type = A;
+  static Handles handles(const Acc<A>& a) { return {a.handle()}; }
+};
+template <class... As>
+struct ItemOf<std::tuple<Acc<As>...>> {
+  static constexpr bool valid = true;
+  using type = std::tuple<As...>;
+  static Handles handles(const std::tuple<Acc<As>...>& t) {
+    return std::apply([](const auto&... a) { return Handles{a.handle()...}; }, t);
+  }
+};
+
+template <class F, class... Arrays>
+auto map_items(Loc at, const char* label, F& f, std::type_identity<std::tuple<Arrays...>>, Handles sequences) {
+  static_assert(std::is_invocable_v<F&, Arrays...>,
+                "anabranch: this function cannot be called with the items of these sequences; it takes one Acc for each "
+                "array of an item");
+  auto items = fresh_arrays(std::type_identity<std::tuple<Arrays...>>{}, at);
+  auto result = std::apply([&](auto&... a) { return f(a...); }, items);
+  using R = ItemOf<decltype(result)>;
+  static_assert(R::valid, "anabranch: the function of map_seq returns an Acc, or a std::tuple of Accs");
+  Handles parameters = std::apply([](auto&... a) { return Handles{a.handle()...}; }, items);
+  Handle function = lambda(std::move(parameters), R::handles(result), at, nullptr);
+  return Seq<typename R::type>(FromHandle{}, map_seq(function, std::move(sequences), at, label));
+}
+
+template <class A, class... Rest>
+using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<A>::list>(),
+                                          std::declval<typename ItemArrays<Rest>::list>()...));
+
+}  // namespace detail
+
+// ---- Where sequences come from -------------------------------------------------------------------------------------
+
+/// The items of a bulk source (a file, CSR arrays, ...); see <anabranch/io.h> and Source.
+template <class A>
+Seq<A> stream_in(const Source<A>& source, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::stream_in(source.erased(), at)};
+}
+
+/// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range). The range is
+/// moved or copied into the program; pass std::views::all or std::ref'd views to keep it outside.
+template <std::ranges::input_range R>
+  requires requires { std::ranges::range_value_t<R>::rank; }
+auto stream_in(R&& range, detail::Loc at = detail::Loc::current()) {
+  using A = std::ranges::range_value_t<R>;
+  using View = std::remove_cvref_t<R>;
+  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt);
+  return stream_in(Source<A>(std::move(source)), at);
+}
+
+/// A shape that every item of a range must have: stream_in(regular(Index{256}), windows). An item of another shape is a
+/// RunError that names it. The stream takes the regular form.
+template <int N>
+struct Regular {
+  Index<N> shape;
+};
+template <int N>
+Regular<N> regular(const Index<N>& shape) {
+  return {shape};
+}
+template <int N, std::ranges::input_range R>
+auto stream_in(const Regular<N>& form, R&& range, detail::Loc at = detail::Loc::current()) {
+  using A = std::ranges::range_value_t<R>;
+  static_assert(A::rank == N, "anabranch: regular(shape) has another rank than the items of the range");
+  using View = std::remove_cvref_t<R>;
+  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape);
+  return stream_in(Source<A>(std::move(source)), at);
+}
+
+/// The items f(0), f(1), ..., f(n - 1); f takes an Exp<int64> and returns an Acc (or a tuple of Accs).
+template <class F>
+auto produce(const Located<std::int64_t>& n, F f, detail::Loc at = detail::Loc::current()) {
+  Acc<Scalar<std::int64_t>> number = detail::fresh_array<Scalar<std::int64_t>>(at);
+  static_assert(std::is_invocable_v<F&, Exp<std::int64_t>>, "anabranch: the function of produce takes an Exp<int64_t>");
+  auto result = f(the(number, at));
+  using R = detail::ItemOf<decltype(result)>;
+  static_assert(R::valid, "anabranch: the function of produce returns an Acc, or a std::tuple of Accs");
+  detail::Handle function = detail::lambda({number.handle()}, R::handles(result), at, nullptr);
+  return Seq<typename R::type>(detail::FromHandle{}, detail::produce(n.value().handle(), function, at));
+}
+
+/// The sub-arrays along the outermost dimension: rows of a matrix. Regular.
+template <int N, class T>
+  requires(N >= 1)
+Seq<Array<N - 1, T>> rows(const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::rows(a.handle(), at)};
+}
+
+// ---- On the way ------------------------------------------------------------------------------------------------------
+
+/// f of every item. f is an ordinary function over Acc: it takes one Acc for each array of an item and returns an Acc, or
+/// a std::tuple of Accs. It is lifted to whole chunks.
+template <class F, class A>
+auto map_seq(F f, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {
+  return detail::map_items(at, nullptr, f, std::type_identity<typename detail::ItemArrays<A>::list>{}, {s.handle()});
+}
+
+/// f of the items at equal positions; ends with the shortest.
+template <class F, class A, class B>
+auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, detail::Loc at = detail::Loc::current()) {
+  return detail::map_items(at, "zip_with_seq", f, std::type_identity<detail::JoinItems<A, B>>{},
+                           {a.handle(), b.handle()});
+}
+template <class F, class A, class B, class C>
+auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c, detail::Loc at = detail::Loc::current()) {
+  return detail::map_items(at, "zip_with_seq", f, std::type_identity<detail::JoinItems<A, B, C>>{},
+                           {a.handle(), b.handle(), c.handle()});
+}
+
+/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s). Both are fed by one pass when they meet again.
+template <class... As>
+std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at = detail::Loc::current()) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple<Seq<As>...>{
+        Seq<As>(detail::FromHandle{}, detail::project_seq(s.handle(), static_cast<int>(I), 1, at))...};
+  }(std::index_sequence_for<As...>{});
+}
+
+// ---- Terminals ---------------------------------------------------------------------------------------------------------
+
+/// All elements of all items, in order, as one vector.
+template <int N, class T>
+Terminal<Vector<T>> elements(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::elements(s.handle(), at)};
+}
+
+/// The items stacked along a new outermost dimension, each other dimension trimmed to its minimum over the whole stream.
+template <int N, class T>
+  requires(N <= 3)
+Terminal<Array<N + 1, T>> tabulate(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::tabulate(s.handle(), at)};
+}
+
+/// The result of a terminal as an array computation, usable like any other.
+template <class A>
+Acc<A> consume(const Terminal<A>& terminal, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::consume(terminal.handle(), at)};
+}
+
+namespace detail {
+template <class X>
+struct IsSequence : std::false_type {};
+template <class A>
+struct IsSequence<Seq<A>> : std::true_type {};
+template <class A>
+struct IsSequence<Terminal<A>> : std::true_type {};
+}  // namespace detail
+
+}  // namespace anabranch

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <anabranch/element.h>
+#include <anabranch/export.h>
+
+/// Where a stream comes from. A source gives *chunks*: runs of consecutive items, each item one array (or a tuple of
+/// arrays), laid out flat. It is asked with a Limit and stops at the first limit it reaches, but always gives at least
+/// one item unless the stream is over.
+///
+/// The layout of one array component over the items of a chunk:
+///   - an extent is *uniform* (the same for all items of the stream, known when the source is opened) or *per item*;
+///   - all extents uniform: **regular**; the elements of item i begin at i * product(extents);
+///   - otherwise **segmented**: `offsets[0..items]`, item i holds elements [offsets[i], offsets[i+1]) of the flat
+///     buffers. `offsets[0]` need not be 0 (a chunk may be a view into the middle of a larger array).
+/// Components that declare the same `descriptor` have the same extents and share one set of offsets: the shape
+/// analysis then knows them equal. (Design: docs/architecture.md, "Source".)
+namespace anabranch {
+
+/// How much to give at most. Reaching any one of the three ends the chunk; the first item is always given.
+struct Limit {
+  std::int64_t items = INT64_MAX;
+  std::int64_t bytes = INT64_MAX;  ///< of the chunk's buffers and offsets
+  std::int64_t work = INT64_MAX;   ///< elements of the largest component
+};
+
+/// Integer width of the offsets a source hands out.
+enum class OffsetType : std::uint8_t { int32, int64 };
+
+/// What is known about one array component before the first chunk.
+struct ArrayInfo {
+  std::vector<ScalarType> scalars;
+  /// One per dimension, outermost first: the uniform value, or nothing where it differs from item to item.
+  std::vector<std::optional<std::int64_t>> extents;
+  /// Components with equal numbers have equal extents in every item.
+  int descriptor = 0;
+  OffsetType offsets = OffsetType::int64;  ///< meaningful for segmented components
+
+  int rank() const { return static_cast<int>(extents.size()); }
+  bool regular() const {
+    for (const auto& e : extents)
+      if (!e) return false;
+    return true;
+  }
+  /// Only the outermost extent differs: extents follow from the offsets, no extents buffer is given.
+  bool ragged() const {
+    if (extents.empty() || extents[0]) return false;
+    for (std::size_t d = 1; d < extents.size(); ++d)
+      if (!extents[d]) return false;
+    return true;
+  }
+};
+
+struct SourceInfo {
+  std::string name;              ///< for messages: a path, "range", ...
+  std::vector<ArrayInfo> arrays; ///< one for Source<Array>, several for a tuple of arrays
+  std::optional<std::int64_t> items;  ///< length of the stream where known
+  std::optional<std::int64_t> work;   ///< total elements where known
+  bool rewindable = false;       ///< `rewind` may be called; else a second pass is an error
+  bool in_memory = false;        ///< chunks are views of memory: `next` costs microseconds and no budget
+};
+
+/// One array component of a chunk.
+struct ArrayChunk {
+  /// One per scalar component, pointing at element 0 of the *offsets' numbering*: item i's elements are
+  /// data[c] + offsets[i] .. data[c] + offsets[i+1] (regular: data[c] + i * size). Each pointer owns or shares its memory.
+  std::vector<std::shared_ptr<const void>> data;
+  /// Segmented: items + 1 integers of the declared OffsetType, non-decreasing, in *elements*.
+  std::shared_ptr<const void> offsets;
+  /// Segmented but not ragged: for each dimension without a uniform extent, `items` int64 values; else empty.
+  std::vector<std::shared_ptr<const std::int64_t>> extents;
+};
+
+struct SourceChunk {
+  std::int64_t items = 0;
+  std::int64_t work = 0;   ///< elements of the largest component
+  std::int64_t bytes = 0;  ///< memory this chunk keeps alive beyond what the source holds anyway (0 for views)
+  std::vector<ArrayChunk> arrays;
+};
+
+/// The untyped face of a source. Calls come from one thread at a time (not always the same one).
+class ANABRANCH_API SourceBase {
+ public:
+  virtual ~SourceBase();
+  virtual const SourceInfo& info() const = 0;
+
+  /// Fills `chunk` with the next items; false at the end of the stream. Throws DataError, IoError or whatever a user's
+  /// range throws. A chunk's memory stays valid as long as its shared pointers do; a source may recycle buffers whose
+  /// last outside owner is gone.
+  virtual bool next(const Limit& limit, SourceChunk& chunk) = 0;
+
+  /// Back to the first item. Only called where info().rewindable.
+  virtual void rewind();
+
+  /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory bound.
+  virtual std::int64_t resident_bytes() const { return 0; }
+};
+
+/// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions of
+/// <anabranch/io.h>, or from a SourceBase of your own: the constructor checks that its declared types are A's and
+/// throws ProgramError if they are not.
+template <class A>
+class Source {
+ public:
+  explicit Source(std::shared_ptr<SourceBase> source);
+
+  const SourceInfo& info() const { return source_->info(); }
+  const std::shared_ptr<SourceBase>& erased() const { return source_; }
+
+ private:
+  std::shared_ptr<SourceBase> source_;
+};
+
+namespace detail {
+/// Throws ProgramError naming the source and the first difference.
+ANABRANCH_API void check_source(const SourceInfo& info, const std::vector<std::vector<ScalarType>>& scalars,
+                                const std::vector<int>& ranks);
+
+template <class A>
+struct ItemTypes;  // ranks and scalars of an Array, or of a tuple of Arrays
+template <class A>
+  requires requires { A::rank; typename A::value_type; }
+struct ItemTypes<A> {
+  static std::vector<int> ranks() { return {A::rank}; }
+  static std::vector<std::vector<ScalarType>> scalars() {
+    constexpr auto& s = Element<typename A::value_type>::scalars;
+    return {{s.begin(), s.end()}};
+  }
+};
+template <class... As>
+struct ItemTypes<std::tuple<As...>> {
+  static std::vector<int> ranks() { return {As::rank...}; }
+  static std::vector<std::vector<ScalarType>> scalars() { return {ItemTypes<As>::scalars()[0]...}; }
+};
+}  // namespace detail
+
+template <class A>
+Source<A>::Source(std::shared_ptr<SourceBase> source) : source_(std::move(source)) {
+  detail::check_source(source_->info(), detail::ItemTypes<A>::scalars(), detail::ItemTypes<A>::ranks());
+}
+
+}  // namespace anabranch

@@ -1,0 +1,260 @@
+#include "scheduler/adaptive.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace anabranch::scheduler {
+namespace {
+
+constexpr double kGrowth = 8;                // per step while sizes are explored
+constexpr double kRegrowth = 4;              // the same, when a model had been known before
+constexpr double kFixedShare = 0.03;         // of the time, for fixed costs
+constexpr double kFixedShareInLine = 0.005;  // nothing overlaps: small chunks gain nothing
+constexpr double kTailShare = 0.12;
+constexpr double kOverheadNs = 10'000;  // our own, per chunk: not in any stage's time
+constexpr double kHysteresis = 1.25;
+constexpr double kFirstImportance = 0.25;   // the first chunk pays for cold caches and new pages
+constexpr double kExploreTimeShare = 0.25;  // of the longest chunk, while the cost is a guess
+constexpr double kDrift = 0.06;             // of the level, after which the shape is looked at again
+constexpr double kSeenTwice = 1.5;          // confidence
+constexpr double kUnbounded = 1e18;
+
+}  // namespace
+
+AdaptiveController::AdaptiveController(const ControllerConfig& config)
+    : config_(config),
+      overlaps_(config.read_overlaps || config.write_overlaps),
+      work_(static_cast<double>(std::max<int64_t>(config.start_work, 1))),
+      ring_(config.max_ring),
+      memory_ceiling_(kUnbounded) {}
+
+Decision AdaptiveController::next(const Extent& so_far) {
+  double work = work_;
+  Reason reason = reason_;
+  if (config_.total) {
+    const Extent rest{.items = config_.total->items - so_far.items,
+                      .work = config_.total->work - so_far.work};
+    const double last = tail(static_cast<double>(rest.weight()));
+    if (last != work) {
+      work = last;
+      reason = Reason::tail;
+    }
+  }
+  const auto limit = static_cast<int64_t>(std::clamp(std::floor(work), 1.0, kUnbounded));
+  // Every item counts as work of 1 at least, so a run of empty items ends somewhere too.
+  return {.target = {.items = limit, .work = limit, .bytes = slot_memory(config_)},
+          .ring = ring_,
+          .reason = reason,
+          .fixed_ns = model_.fixed_ns,
+          .ns_per_work = model_.ns_per_work};
+}
+
+// When the next chunk would leave less than itself, the rest is cut so that the stream neither ends with a
+// sliver that costs a whole chunk's overhead, nor, where stages overlap, with a long chunk beside which
+// nothing else runs.
+double AdaptiveController::tail(double remaining) const {
+  if (remaining >= 2 * work_) return work_;
+  const bool firm =
+      reason_ == Reason::time_cap || reason_ == Reason::memory_cap || reason_ == Reason::too_big;
+  if (overlaps_ && settled_) {
+    const double least = std::min(affordable(kTailShare).work, work_);
+    const double half = std::max(remaining / 2, least);
+    return std::min(work_, remaining - half < least / 2 ? remaining : half);
+  }
+  const double chunks = std::ceil(remaining / work_ - (firm ? 0 : 0.25));
+  return remaining / std::max(chunks, 1.0);
+}
+
+void AdaptiveController::observe(const Observation& observation) {
+  learn(observation);
+  decide();
+  update_ring();
+}
+
+void AdaptiveController::learn(const Observation& seen) {
+  const auto work = static_cast<double>(seen.extent.weight());
+  const double importance = chunk_.empty() ? kFirstImportance : 1;
+  const auto read = static_cast<double>(seen.ns.read);
+  const auto write = static_cast<double>(seen.ns.write);
+  const double in_line = static_cast<double>(seen.ns.compute) + (config_.read_overlaps ? 0 : read) +
+                         (config_.write_overlaps ? 0 : write) + kOverheadNs;
+  line_.add(work, in_line, importance);
+  if (config_.read_overlaps) read_.add(work, read, importance);
+  if (config_.write_overlaps) write_.add(work, write, importance);
+  const bool jumped = chunk_.add(work, stage_cost(config_, seen.ns) + kOverheadNs, importance);
+  if (jumped) settled_ = false;
+
+  largest_seen_ = std::max(work, largest_seen_ * 0.99);
+  const double bytes = static_cast<double>(seen.extent.bytes) / work;
+  bytes_per_work_ = std::max(bytes, bytes_per_work_ * 0.95 + bytes * 0.05);
+  memory_ceiling_ = std::min(memory_ceiling_ * 1.01, kUnbounded);
+}
+
+void AdaptiveController::decide() { adopt(cap(wish())); }
+
+AdaptiveController::Wish AdaptiveController::wish() {
+  if (settled_ && std::abs(chunk_.level() - level_when_settled_) > std::max(kDrift, 2.5 * chunk_.noise())) {
+    // The machine is not the one that was learned: what other sizes cost is hearsay by now.
+    for (CostModel* model : {&line_, &read_, &write_, &chunk_}) model->forget_others();
+    settled_ = false;
+  }
+  if (!chunk_.determined()) {
+    settled_ = false;
+    return explore();
+  }
+  if (!settled_) {
+    settled_ = learned_once_ = true;
+    level_when_settled_ = chunk_.level();
+    smoothed_wish_ = 0;
+  }
+  Wish wish = affordable(overlaps_ ? kFixedShare : kFixedShareInLine);
+  if (wish.work > kGrowth * chunk_.largest()) wish = {kGrowth * chunk_.largest(), Reason::explore};
+  return correct_by_measurement(wish);
+}
+
+// A size apart from those that are known: a larger one, unless that is forbidden.
+AdaptiveController::Wish AdaptiveController::explore() const {
+  const double known = std::max(chunk_.largest(), 1.0);
+  const Wish larger = cap({(learned_once_ ? kRegrowth : kGrowth) * known, Reason::explore});
+  if (larger.work >= kRegrowth * known || known <= kRegrowth) return {larger.work, Reason::explore};
+  // What is stale costs less than a look at a size that is too small.
+  return {learned_once_ ? std::min(larger.work, work_) : known / kRegrowth, Reason::explore};
+}
+
+AdaptiveController::Wish AdaptiveController::affordable(double share) const {
+  const auto best = chunk_.best();
+  const double falling = best ? best->work : chunk_.largest();
+  CostModel::Line line = line_.fit(falling);
+  line.fixed_ns = std::max(line.fixed_ns, kOverheadNs);
+  const CostModel::Line read = config_.read_overlaps ? read_.fit(falling) : CostModel::Line{};
+  const CostModel::Line write = config_.write_overlaps ? write_.fit(falling) : CostModel::Line{};
+  // max(a_i / w + b_i) is to be at most the limit for large w, max(b_i), plus the share.
+  const double bottleneck = std::max({line.ns_per_work, read.ns_per_work, write.ns_per_work});
+  double work = 1;
+  for (const CostModel::Line& stage : {line, read, write}) {
+    if (stage.fixed_ns <= 0) continue;
+    const double room = bottleneck / (1 - share) - stage.ns_per_work;
+    work = std::max(work, room > 0 ? std::min(stage.fixed_ns / room, kUnbounded) : kUnbounded);
+  }
+  if (bottleneck == line.ns_per_work) return {work, Reason::fixed_cost};
+  return {work, bottleneck == read.ns_per_work ? Reason::source_bound : Reason::sink_bound};
+}
+
+// The model is a straight line; caches, pages and uneven pieces are not. Where measurements of the sizes
+// themselves speak clearly against it, they win.
+AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) const {
+  const auto best = chunk_.best();
+  if (!best) return wish;
+  const auto below = chunk_.below(*best);
+  const bool gap_below = below && best->work > 4.1 * below->work;
+  const auto worse = chunk_.worse_above(*best);
+  if (worse && worse->confidence < kSeenTwice && wish.work >= worse->work && worse->work > 1.5 * work_) {
+    return {worse->work, Reason::explore};  // one bad chunk may be bad luck
+  }
+  if (worse && wish.work > best->work) {
+    // There is a valley, and its bottom is not far from the best size: halve the gaps to what is known on
+    // both sides.
+    double most = best->work;
+    if (worse->work > 2.1 * best->work) {
+      most = std::sqrt(best->work * worse->work);
+    } else if (gap_below) {
+      most = std::sqrt(best->work * below->work);
+    }
+    if (wish.work > most) return {most, Reason::measured_worse};
+  }
+  if (gap_below) {
+    // The best size is dearer than the smaller ones let expect: then costs have begun to rise before it.
+    const CostModel::Line line = chunk_.fit(below->work);
+    const CostModel::Size expected{.work = best->work,
+                                   .cost = line.fixed_ns / best->work + line.ns_per_work,
+                                   .confidence = below->confidence};
+    if (line.fixed_ns > 0 && line.ns_per_work > 0 && chunk_.worse(expected, *best)) {
+      return {std::sqrt(best->work * below->work), Reason::measured_worse};
+    }
+  }
+  if (wish.work < best->work) {
+    const auto there = chunk_.at(wish.work);
+    if (there && chunk_.worse(*best, *there)) wish = {best->work, Reason::measured_worse};
+  }
+  return wish;
+}
+
+AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
+  const double cost = chunk_.cost_near(wish.work);
+  const double longest = static_cast<double>(config_.max_chunk_ns) * (settled_ ? 1 : kExploreTimeShare);
+  if (cost > 0) {
+    // Where the fixed cost alone is longer than that, small chunks would only make it worse: half of the time
+    // at least goes into work.
+    const double variable = std::max(longest - model_.fixed_ns, model_.fixed_ns);
+    const double most = settled_ && model_.ns_per_work > 0 ? variable / model_.ns_per_work : longest / cost;
+    if (wish.work > most) wish = {most, settled_ ? Reason::time_cap : Reason::explore};
+  }
+  if (config_.memory_limit != kNoLimit && bytes_per_work_ > 0) {
+    const double most = static_cast<double>(slot_memory(config_)) / bytes_per_work_;
+    if (wish.work > most) wish = {most, Reason::memory_cap};
+  }
+  if (wish.work > memory_ceiling_) wish = {memory_ceiling_, Reason::too_big};
+  wish.work = std::max(wish.work, 1.0);
+  return wish;
+}
+
+void AdaptiveController::adopt(Wish wish) {
+  model_ = chunk_.fit(chunk_.best() ? chunk_.best()->work : std::numeric_limits<double>::infinity());
+  const bool firm = wish.reason == Reason::memory_cap || wish.reason == Reason::too_big;
+  if (!settled_ || firm) {
+    // While learning, act at once; and a limit is no matter of taste.
+    if (firm || wish.work > work_ || wish.work < work_ / kHysteresis) work_ = wish.work;
+    reason_ = wish.reason;
+    return;
+  }
+  // Trials are made at once, or not at all; and so is the way back from a size that was measured to be bad.
+  const auto best = chunk_.best();
+  const auto here = chunk_.at(work_);
+  const bool bad_here = wish.reason == Reason::measured_worse && best && here && chunk_.worse(*best, *here);
+  const bool trial =
+      wish.reason == Reason::explore || (wish.reason == Reason::measured_worse && !chunk_.at(wish.work));
+  smoothed_wish_ = smoothed_wish_ <= 0 || trial || bad_here
+                       ? wish.work
+                       : std::exp(0.7 * std::log(smoothed_wish_) + 0.3 * std::log(wish.work));
+  // Growing is asked for by the cost. Shrinking only saves latency and memory, so it takes a stronger reason,
+  // unless larger chunks are slow or long. Noise makes the wish itself uncertain.
+  const bool dear = wish.reason == Reason::measured_worse || wish.reason == Reason::time_cap;
+  const double grow = kHysteresis + 2 * chunk_.noise();
+  const double shrink = dear ? grow : 2 * grow;
+  if (bad_here || smoothed_wish_ > work_ * grow || smoothed_wish_ < work_ / shrink) {
+    work_ = smoothed_wish_;
+    reason_ = wish.reason;
+  } else {
+    const double apart = wish.work / work_;
+    reason_ = apart > 1.05 || apart < 1 / 1.05 ? Reason::hold : wish.reason;
+  }
+}
+
+// Little's law: as many chunks are in flight as stages take time, in units of the slowest; half a chunk more
+// against waits when times vary.
+void AdaptiveController::update_ring() {
+  if (!overlaps_) {
+    ring_ = 1;
+    return;
+  }
+  const double line = line_.cost_near(work_);
+  const double read = read_.empty() ? 0 : read_.cost_near(work_);
+  const double write = write_.empty() ? 0 : write_.cost_near(work_);
+  const double slowest = std::max({line, read, write});
+  if (slowest <= 0) return;
+  const double needed = (line + read + write) / slowest + 0.5;
+  int ring = static_cast<int>(std::ceil(needed));
+  if (ring < ring_ && needed > ring_ - 1.2) ring = ring_;
+  ring_ = std::clamp(ring, std::min(2, config_.max_ring), config_.max_ring);
+}
+
+void AdaptiveController::too_big(const Extent& tried) {
+  memory_ceiling_ = std::min(memory_ceiling_, std::max(static_cast<double>(tried.weight()) / 2, 1.0));
+  if (work_ > memory_ceiling_) {
+    work_ = memory_ceiling_;
+    reason_ = Reason::too_big;
+  }
+}
+
+}  // namespace anabranch::scheduler

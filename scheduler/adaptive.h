@@ -1,0 +1,56 @@
+// The default policy: learn t = a + b w for each stage and make chunks just large enough that fixed costs
+// stop mattering; never larger than memory or the time between two looks at the stop token allow. Small
+// chunks are worth something: more overlap, less memory, data still in cache when the next kernel reads it.
+#pragma once
+
+#include "scheduler/controller.h"
+#include "scheduler/cost_model.h"
+
+namespace anabranch::scheduler {
+
+class AdaptiveController final : public Controller {
+ public:
+  explicit AdaptiveController(const ControllerConfig& config);
+
+  Decision next(const Extent& so_far) override;
+  void observe(const Observation& observation) override;
+  void too_big(const Extent& tried) override;
+
+ private:
+  struct Wish {
+    double work;
+    Reason reason;
+  };
+
+  void learn(const Observation& observation);
+  void decide();
+  // The size the models ask for, before caps.
+  Wish wish();
+  Wish explore() const;
+  // The size at which the fixed costs of the bottleneck fall to `share` of the time.
+  Wish affordable(double share) const;
+  Wish correct_by_measurement(Wish wish) const;
+  Wish cap(Wish wish) const;
+  void adopt(Wish wish);
+  void update_ring();
+  double tail(double remaining) const;
+
+  ControllerConfig config_;
+  bool overlaps_;
+  // Compute with all that runs in line with it, read and write where they run beside it; and the longest of
+  // the three per chunk, which is what a chunk costs the stream.
+  CostModel line_, read_, write_, chunk_;
+  double work_;
+  Reason reason_ = Reason::start;
+  int ring_;
+  CostModel::Line model_;
+  bool settled_ = false;       // the models know enough to ask for a size
+  bool learned_once_ = false;  // they did at some time
+  double smoothed_wish_ = 0;
+  double level_when_settled_ = 0;
+  double bytes_per_work_ = 0;  // upper envelope
+  double memory_ceiling_;      // in work, after a chunk failed
+  double largest_seen_ = 0;
+};
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,180 @@
+#include "scheduler/controller.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "scheduler/adaptive.h"
+
+namespace anabranch::scheduler {
+namespace {
+
+// Remembers what failed for lack of memory, for the policies that count items.
+class ItemCeiling {
+ public:
+  void too_big(const Extent& tried) noexcept {
+    items_ = std::min(items_, std::max<int64_t>(tried.items / 2, 1));
+  }
+  int64_t apply(int64_t items) const noexcept { return std::min(items, items_); }
+  bool binds(int64_t items) const noexcept { return items > items_; }
+
+ private:
+  int64_t items_ = kNoLimit;
+};
+
+class FixedController final : public Controller {
+ public:
+  FixedController(int64_t items, const ControllerConfig& config) : items_(items), config_(config) {}
+
+  Decision next(const Extent&) override {
+    return {.target = {.items = ceiling_.apply(items_), .work = kNoLimit, .bytes = slot_memory(config_)},
+            .ring = config_.max_ring,
+            .reason = ceiling_.binds(items_) ? Reason::too_big : Reason::fixed};
+  }
+  void observe(const Observation&) override {}
+  void too_big(const Extent& tried) override { ceiling_.too_big(tried); }
+
+ private:
+  int64_t items_;
+  ControllerConfig config_;
+  ItemCeiling ceiling_;
+};
+
+// The policy of Streaming Irregular Arrays (2017): follow the time per item, one chunk at a time.
+class PaperController final : public Controller {
+ public:
+  explicit PaperController(const ControllerConfig& config) : config_(config) {}
+
+  Decision next(const Extent&) override {
+    return {.target = {.items = ceiling_.apply(items_), .work = kNoLimit, .bytes = slot_memory(config_)},
+            .ring = config_.max_ring,
+            .reason = ceiling_.binds(items_) ? Reason::too_big : reason_};
+  }
+
+  void observe(const Observation& seen) override {
+    // Chunks that were in flight when the size changed say nothing about the new size.
+    if (seen.target.items != ceiling_.apply(items_)) return;
+    const double ns =
+        stage_cost(config_, seen.ns) / static_cast<double>(std::max<int64_t>(seen.extent.items, 1));
+    const double before = average_;
+    average_ = before < 0 ? ns : kNewest * ns + (1 - kNewest) * before;
+    if (seen.utilisation < kEnoughUtilisation) {
+      grow(Reason::underused);
+    } else if (before < 0 || average_ < before * (1 - kEqual)) {
+      grow(Reason::cost_falls);
+    } else if (average_ > before * (1 + kEqual)) {
+      items_ = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(items_) / kShrink));
+      reason_ = Reason::cost_rises;
+    } else {
+      reason_ = Reason::cost_equal;
+    }
+  }
+
+  void too_big(const Extent& tried) override {
+    ceiling_.too_big(tried);
+    items_ = ceiling_.apply(items_);
+  }
+
+ private:
+  static constexpr double kEnoughUtilisation = 0.8;
+  static constexpr double kNewest = 0.5;
+  static constexpr double kEqual = 0.03;
+  static constexpr double kGrow = 1.5;
+  static constexpr double kShrink = 1.22;
+  static constexpr int64_t kMost = int64_t{1} << 50;
+
+  void grow(Reason reason) {
+    const auto grown = static_cast<int64_t>(std::llround(static_cast<double>(items_) * kGrow));
+    items_ = std::min(std::max(grown, items_ + 1), kMost);
+    reason_ = reason;
+  }
+
+  ControllerConfig config_;
+  ItemCeiling ceiling_;
+  int64_t items_ = 1;
+  double average_ = -1;
+  Reason reason_ = Reason::start;
+};
+
+std::string limit(int64_t value) { return value == kNoLimit ? "-" : std::to_string(value); }
+
+}  // namespace
+
+const char* to_string(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::fixed:
+      return "fixed";
+    case Reason::start:
+      return "start";
+    case Reason::underused:
+      return "machine not filled";
+    case Reason::cost_falls:
+      return "time per item falls";
+    case Reason::cost_rises:
+      return "time per item rises";
+    case Reason::cost_equal:
+      return "time per item unchanged";
+    case Reason::explore:
+      return "exploring sizes";
+    case Reason::fixed_cost:
+      return "fixed cost at its share";
+    case Reason::source_bound:
+      return "source is the bottleneck";
+    case Reason::sink_bound:
+      return "sink is the bottleneck";
+    case Reason::measured_worse:
+      return "other sizes measured worse";
+    case Reason::time_cap:
+      return "longest chunk";
+    case Reason::memory_cap:
+      return "memory limit";
+    case Reason::too_big:
+      return "former size did not fit";
+    case Reason::hold:
+      return "change not worth it";
+    case Reason::tail:
+      return "end of stream";
+  }
+  return "";
+}
+
+std::string describe(const Decision& decision) {
+  std::string text = "items <= " + limit(decision.target.items) + ", work <= " + limit(decision.target.work) +
+                     ", bytes <= " + limit(decision.target.bytes) + ", ring " +
+                     std::to_string(decision.ring) + ": " + to_string(decision.reason);
+  if (decision.ns_per_work > 0) {
+    std::array<char, 96> model;
+    std::snprintf(model.data(), model.size(), " (t = %.1f us + %.4g ns * work)", decision.fixed_ns / 1e3,
+                  decision.ns_per_work);
+    text += model.data();
+  }
+  return text;
+}
+
+int64_t slot_memory(const ControllerConfig& config) noexcept {
+  if (config.memory_limit == kNoLimit) return kNoLimit;
+  return std::max<int64_t>(config.memory_limit / config.max_ring, 1);
+}
+
+double stage_cost(const ControllerConfig& config, const StageTimes& ns) noexcept {
+  const auto read = static_cast<double>(ns.read);
+  const auto write = static_cast<double>(ns.write);
+  const double in_line = static_cast<double>(ns.compute) + (config.read_overlaps ? 0 : read) +
+                         (config.write_overlaps ? 0 : write);
+  return std::max({in_line, config.read_overlaps ? read : 0, config.write_overlaps ? write : 0, 1.0});
+}
+
+std::unique_ptr<Controller> make_controller(const Policy& policy, const ControllerConfig& config) {
+  switch (policy.kind) {
+    case Policy::Kind::adaptive:
+      return std::make_unique<AdaptiveController>(config);
+    case Policy::Kind::paper:
+      return std::make_unique<PaperController>(config);
+    case Policy::Kind::fixed:
+      return std::make_unique<FixedController>(policy.items, config);
+  }
+  return nullptr;
+}
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,77 @@
+#include "scheduler/executor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "scheduler/busy.h"
+#include "scheduler/concurrency.h"
+
+namespace anabranch::scheduler {
+namespace {
+
+constexpr int kMostThreads = 4096;
+
+int checked_threads(int threads) {
+  if (threads == 0) return std::min(available_concurrency(), kMostThreads);
+  if (threads < 0 || threads > kMostThreads) {
+    throw std::invalid_argument("an executor takes 1 to " + std::to_string(kMostThreads) +
+                                " threads, or 0 for all that are available; got " + std::to_string(threads));
+  }
+  return threads;
+}
+
+// One parallel_for. Pieces come off a counter: a thread that got a long piece takes fewer of the others. As
+// they come in rising order, every piece below one that threw has been begun, and whoever began it finishes
+// it: so the lowest failing piece is always among those that report.
+struct Loop {
+  const int64_t pieces;
+  const FunctionRef<void(int64_t)> body;
+  BusyMeter* const meter;
+  alignas(64) std::atomic<int64_t> next{0};
+  alignas(64) std::mutex mutex{};
+  int64_t failed = std::numeric_limits<int64_t>::max();
+  std::exception_ptr error{};
+
+  void run() noexcept {
+    int64_t piece = next.fetch_add(1, std::memory_order_relaxed);
+    if (piece >= pieces) return;
+    const BusySpan busy(meter);
+    for (; piece < pieces; piece = next.fetch_add(1, std::memory_order_relaxed)) {
+      try {
+        body(piece);
+      } catch (...) {
+        next.store(pieces, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex);
+        if (piece < failed) {
+          failed = piece;
+          error = std::current_exception();
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Executor::Executor(int concurrency) : concurrency_(checked_threads(concurrency)) {}
+
+void Executor::parallel_for(int64_t pieces, FunctionRef<void(int64_t)> body) {
+  const int members = static_cast<int>(std::min<int64_t>(pieces, concurrency_));
+  if (members <= 1) {
+    for (int64_t piece = 0; piece < pieces; ++piece) body(piece);
+    return;
+  }
+  Loop loop{.pieces = pieces, .body = body, .meter = current_meter()};
+  {
+    const BusySpan waiting(nullptr);
+    team(members, [&loop] { loop.run(); });
+  }
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,419 @@
+#include "scheduler/pipeline.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "scheduler/read_plan.h"
+#include "scheduler/run_meter.h"
+
+namespace anabranch::scheduler {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+bool overlaps(const Executor& executor, bool inline_stage) noexcept {
+  return executor.concurrency() > 1 && !inline_stage;
+}
+
+ControllerConfig controller_config(const Executor& executor, const Stages& stages,
+                                   const RunOptions& options) {
+  return {.memory_limit = options.memory_limit,
+          .max_ring = ring_slots(executor, stages, options),
+          .read_overlaps = overlaps(executor, stages.inline_read),
+          .write_overlaps = overlaps(executor, stages.inline_write),
+          .total = options.total,
+          .max_chunk_ns = options.max_chunk_ns};
+}
+
+struct Chunk {
+  int64_t index = 0;  // in the order of reads
+  ChunkRecord record{};
+};
+
+// A stage that may run beside computing. Queued: a task has been submitted for it, but whoever comes first,
+// the task or the driver, does it.
+struct Turn {
+  enum class State { idle, queued, running };
+  State state = State::idle;
+  bool task_waiting = false;  // submitted and not yet begun
+};
+
+// How a callback ended.
+struct Outcome {
+  std::exception_ptr error{};
+  std::optional<Extent> too_big{};  // error is a ChunkTooBig
+};
+
+template <class F>
+Outcome attempt(F&& callback) noexcept {
+  try {
+    callback();
+    return {};
+  } catch (const ChunkTooBig& big) {
+    return {std::current_exception(), big.tried()};
+  } catch (...) {
+    return {std::current_exception()};
+  }
+}
+
+// One run. All members are guarded by the mutex; callbacks run without it. Tasks that begin after the run has
+// ended find their turn idle and go home, which is why the run is shared with them.
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  Run(Executor& executor, const Stages& stages, const RunOptions& options)
+      : executor_(executor),
+        stages_(stages),
+        stop_(options.stop),
+        config_(controller_config(executor, stages, options)),
+        plan_(make_controller(options.policy, config_), config_),
+        meter_(options.clock != nullptr ? *options.clock : steady_clock(), executor.concurrency()),
+        trace_(options.trace != nullptr ? *options.trace : own_trace_) {
+    const auto slots = static_cast<std::size_t>(config_.max_ring);
+    free_.reserve(slots);
+    ready_.reserve(slots);
+    done_.reserve(slots);
+    for (int slot = config_.max_ring - 1; slot >= 0; --slot) free_.push_back(slot);
+  }
+
+  RunResult drive() {
+    idle_since_ = meter_.now_ns();
+    trace_.begin(idle_since_, executor_.concurrency());
+    {
+      Lock lock(mutex_);
+      while (step(lock)) {
+      }
+    }
+    trace_.end(meter_.now_ns(), meter_.compute_meter().busy_ns());
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return {.cancelled = !ended_ || dropped_, .summary = trace_.summary()};
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // The driver's next deed; false when nothing is left to do. He waits only for what another thread has
+  // begun.
+  bool step(Lock& lock) {
+    drop_dead_chunks();
+    if (!ready_.empty()) {
+      compute_next(lock);
+    } else if (reader_.state != Turn::State::running && can_read()) {
+      offer(writer_, !done_.empty(), &Run::write_task);
+      reader_.state = Turn::State::running;
+      read_next(lock);
+      reader_.state = Turn::State::idle;
+    } else if (writer_.state != Turn::State::running && !done_.empty()) {
+      writer_.state = Turn::State::running;
+      write_next(lock);
+      writer_.state = Turn::State::idle;
+    } else if (reader_.state == Turn::State::running || writer_.state == Turn::State::running) {
+      changed_.wait(lock);
+    } else {
+      reader_.state = writer_.state = Turn::State::idle;
+      return false;
+    }
+    return true;
+  }
+
+  bool is_dead(const Chunk& chunk) const { return chunk.index >= failed_at_ || stop_.stop_requested(); }
+
+  void drop_dead_chunks() {
+    for (std::vector<Chunk>* queue : {&ready_, &done_}) {
+      while (!queue->empty() && is_dead(queue->back())) {
+        dropped_ = true;
+        free_slot(queue->back().record.slot);
+        queue->pop_back();
+      }
+    }
+  }
+
+  void fail(int64_t index, std::exception_ptr error) {
+    if (index >= failed_at_) return;
+    failed_at_ = index;
+    error_ = std::move(error);
+  }
+
+  void free_slot(int slot) {
+    free_.push_back(slot);
+    --in_flight_;
+    plan_.left();
+  }
+
+  // --- stages beside the driver
+
+  // Lets another thread take a stage. If none can be asked, the driver does it when he comes to it.
+  void offer(Turn& turn, bool possible, void (Run::*task)()) {
+    if (turn.state != Turn::State::idle || !possible) return;
+    turn.state = Turn::State::queued;
+    if (turn.task_waiting) return;
+    try {
+      executor_.submit([self = shared_from_this(), task] { (*self.*task)(); });
+      turn.task_waiting = true;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  // For the time the driver is computing; when he waits, he reads and writes himself.
+  void offer_both() {
+    offer(reader_, config_.read_overlaps && can_read(), &Run::read_task);
+    offer(writer_, config_.write_overlaps && !done_.empty(), &Run::write_task);
+  }
+
+  void read_task() {
+    Lock lock(mutex_);
+    reader_.task_waiting = false;
+    if (reader_.state != Turn::State::queued) return;
+    reader_.state = Turn::State::running;
+    while (can_read()) read_next(lock);
+    reader_.state = Turn::State::idle;
+    changed_.notify_all();
+  }
+
+  void write_task() {
+    Lock lock(mutex_);
+    writer_.task_waiting = false;
+    if (writer_.state != Turn::State::queued) return;
+    writer_.state = Turn::State::running;
+    while (!done_.empty() && !is_dead(done_.front())) write_next(lock);
+    writer_.state = Turn::State::idle;
+    changed_.notify_all();
+  }
+
+  // --- read
+
+  bool can_read() const {
+    return !ended_ && next_index_ < failed_at_ && !stop_.stop_requested() && plan_.has_room(in_flight_);
+  }
+
+  void read_next(Lock& lock) {
+    Chunk chunk{.index = next_index_};
+    ChunkRecord& record = chunk.record;
+    record.decision = plan_.next();
+    record.slot = free_.back();
+    free_.pop_back();
+    ++in_flight_;
+
+    std::optional<Extent> extent;
+    const bool trims = plan_.alone() && stages_.trim;
+    const Outcome outcome = timed(lock, Stage::read, record.read, [&] {
+      if (trims) {
+        // The ring is empty, so the free slots stay as they are without the lock.
+        for (const int slot : free_) stages_.trim(slot);
+      }
+      extent = stages_.read(record.slot, record.decision.target);
+      if (extent && extent->items < 1) throw std::logic_error("a source gave a chunk without items");
+    });
+
+    if (!outcome.error && extent) {
+      record.extent = *extent;
+      plan_.succeeded(*extent);
+      ++next_index_;
+      ready_.push_back(chunk);
+    } else {
+      free_slot(record.slot);
+      if (!outcome.error) {
+        ended_ = true;
+      } else if (outcome.too_big && plan_.try_smaller(record.decision.target, *outcome.too_big)) {
+        trace_.add_halving();
+      } else {
+        fail(chunk.index, outcome.error);
+      }
+    }
+    changed_.notify_all();
+  }
+
+  // --- compute
+
+  void compute_next(Lock& lock) {
+    Chunk chunk = ready_.front();
+    ready_.erase(ready_.begin());
+    offer_both();
+    bool cut = false;
+    for (;;) {
+      if (!compute(lock, chunk, cut)) break;
+      if (config_.write_overlaps && !cut) {
+        done_.push_back(chunk);
+        return;
+      }
+      finish_writes(lock);
+      if (is_dead(chunk) || !write(lock, chunk)) break;
+      if (!cut || !advance(lock, chunk)) {
+        // Written to the end: a stop that is requested now has left nothing out.
+        free_slot(chunk.record.slot);
+        return;
+      }
+    }
+    dropped_ = true;
+    free_slot(chunk.record.slot);
+  }
+
+  // False when the chunk is not to be written. Sets `cut` when only a part of the slot has been computed.
+  bool compute(Lock& lock, Chunk& chunk, bool& cut) {
+    ChunkRecord& record = chunk.record;
+    while (!is_dead(chunk)) {
+      const RunMeter::Mark begin = meter_.mark();
+      const Outcome outcome = timed(lock, Stage::compute, record.compute, [&] {
+        const BusySpan busy(&meter_.compute_meter());
+        stages_.compute(record.slot);
+      });
+      record.utilisation = meter_.utilisation(begin, meter_.mark());
+      record.wait_ns = record.compute.begin_ns - idle_since_;
+      idle_since_ = record.compute.end_ns;
+      if (!outcome.error) return true;
+      if (!outcome.too_big || !stages_.halve || record.extent.items <= 1) {
+        fail(chunk.index, outcome.error);
+        return false;
+      }
+      trace_.add_halving();
+      plan_.too_big(record.extent);
+      const Extent whole = record.extent;
+      if (!unlocked(lock, chunk, [&] {
+            record.extent = stages_.halve(record.slot);
+            if (record.extent.items < 1 || record.extent.items >= whole.items) {
+              throw std::logic_error("halve did not make the chunk smaller");
+            }
+          })) {
+        return false;
+      }
+      cut = true;
+    }
+    return false;
+  }
+
+  // Goes on to the part of a cut chunk that was put aside; false when there is none.
+  bool advance(Lock& lock, Chunk& chunk) {
+    std::optional<Extent> extent;
+    // As many as have just been found to fit.
+    const int64_t items = chunk.record.extent.items;
+    if (!unlocked(lock, chunk, [&] { extent = stages_.rest(chunk.record.slot, items); }) || !extent)
+      return false;
+    chunk.record.extent = *extent;
+    chunk.record.read.begin_ns = chunk.record.read.end_ns;  // the time is in the first part's record
+    return true;
+  }
+
+  // --- write
+
+  // Brings all that is computed to the sink.
+  void finish_writes(Lock& lock) {
+    for (;;) {
+      drop_dead_chunks();
+      if (writer_.state == Turn::State::running) {
+        changed_.wait(lock);
+      } else if (!done_.empty()) {
+        writer_.state = Turn::State::running;
+        write_next(lock);
+        writer_.state = Turn::State::idle;
+      } else {
+        return;
+      }
+    }
+  }
+
+  void write_next(Lock& lock) {
+    Chunk chunk = done_.front();
+    done_.erase(done_.begin());
+    write(lock, chunk);
+    free_slot(chunk.record.slot);
+    if (meter_.is_open(Stage::compute)) offer_both();
+    changed_.notify_all();
+  }
+
+  bool write(Lock& lock, Chunk& chunk) {
+    ChunkRecord& record = chunk.record;
+    Outcome outcome = timed(lock, Stage::write, record.write, [&] { stages_.write(record.slot); });
+    if (!outcome.error) outcome = attempt([&] { report(record); });
+    if (outcome.error) fail(chunk.index, outcome.error);
+    return !outcome.error;
+  }
+
+  void report(ChunkRecord& record) {
+    record.chunk = written_++;
+    plan_.observe({.extent = record.extent,
+                   .target = record.decision.target,
+                   .ns = {.read = record.read.length(),
+                          .wait = record.wait_ns,
+                          .compute = record.compute.length(),
+                          .write = record.write.length()},
+                   .utilisation = record.utilisation});
+    trace_.add(record);
+  }
+
+  // --- calling back
+
+  template <class F>
+  Outcome timed(Lock& lock, Stage stage, Span& span, F&& callback) {
+    span = meter_.begin(stage);
+    lock.unlock();
+    Outcome outcome = attempt(callback);
+    lock.lock();
+    meter_.end(stage, span);
+    return outcome;
+  }
+
+  template <class F>
+  bool unlocked(Lock& lock, const Chunk& chunk, F&& callback) {
+    lock.unlock();
+    Outcome outcome = attempt(callback);
+    lock.lock();
+    if (outcome.error) fail(chunk.index, outcome.error);
+    return !outcome.error;
+  }
+
+  Executor& executor_;
+  const Stages& stages_;
+  const std::stop_token stop_;
+  const ControllerConfig config_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  ReadPlan plan_;
+  RunMeter meter_;
+  Trace own_trace_{0};
+  Trace& trace_;
+  // Slots without a chunk; the last used one on top, because its memory is warm.
+  std::vector<int> free_;
+  // In chunk order; never more than there are slots, so they do not allocate.
+  std::vector<Chunk> ready_, done_;
+  Turn reader_, writer_;
+  int in_flight_ = 0;
+  int64_t next_index_ = 0;
+  int64_t written_ = 0;
+  bool ended_ = false;
+  bool dropped_ = false;
+  int64_t failed_at_ = kNever;
+  std::exception_ptr error_;
+  int64_t idle_since_ = 0;  // when the driver last stopped computing
+};
+
+void check(const Stages& stages, const RunOptions& options) {
+  if (!stages.read || !stages.compute || !stages.write) {
+    throw std::invalid_argument("a pipeline needs a read, a compute and a write stage");
+  }
+  if (!stages.halve != !stages.rest) throw std::invalid_argument("the stages halve and rest go together");
+  if (options.max_ring < 1) throw std::invalid_argument("a ring has at least one slot");
+  if (options.memory_limit < 0) throw std::invalid_argument("a memory limit below zero");
+}
+
+}  // namespace
+
+int ring_slots(const Executor& executor, const Stages& stages, const RunOptions& options) noexcept {
+  const int beside = overlaps(executor, stages.inline_read) + overlaps(executor, stages.inline_write);
+  // One more than stages that run at once, so that uneven chunks do not make them wait for each other.
+  return beside == 0 ? 1 : std::min(options.max_ring, beside + 2);
+}
+
+RunResult run_pipeline(Executor& executor, const Stages& stages, const RunOptions& options) {
+  check(stages, options);
+  return std::make_shared<Run>(executor, stages, options)->drive();
+}
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,77 @@
+// Runs a stream, chunk by chunk: source -> compute -> sink, with a bounded ring of chunks in flight.
+//
+// While chunk k computes, chunk k+1 is read and chunk k-1 is written. Reads are one at a time and in order,
+// so are computes and writes; a compute is parallel inside, through the Executor it shares with the pipeline.
+// The calling thread is the driver: it computes, and does by itself whatever other stage no thread has begun
+// yet, so that a run makes progress even when every other thread is taken. With concurrency 1 all is inline
+// and in order.
+//
+// Whatever goes wrong, the effects are those of a serial run: when a stage of chunk k throws, chunks before k
+// are computed and written to the end, nothing of a chunk after k is written, and the exception of the lowest
+// chunk reaches the caller with its type.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include "scheduler/clock.h"
+#include "scheduler/controller.h"
+#include "scheduler/executor.h"
+#include "scheduler/trace.h"
+
+namespace anabranch::scheduler {
+
+// The work of a run. `slot` is 0 .. max_ring - 1: an index into the caller's buffers. A slot belongs to one
+// chunk from its read to the end of its write; two stages never touch the same slot at the same time, and
+// each stage sees all that the one before it did.
+struct Stages {
+  // Reads the next chunk into the slot, within the target, at least one item; nullopt at the end of the
+  // stream (it is not called again). May throw ChunkTooBig before it has consumed anything from the source.
+  std::function<std::optional<Extent>(int slot, const Target& target)> read;
+  // May throw ChunkTooBig before it has had any effect; then `halve` is called, if there is one.
+  std::function<void(int slot)> compute;
+  std::function<void(int slot)> write;
+
+  // Optional, both or none. halve: keep the first half of the slot's items as the chunk (at least one) and
+  // put the others aside, before those that are there already; return what is kept. rest: after that part has
+  // been written, make the first of what was put aside, `items` at most, the slot's chunk; nullopt when
+  // nothing is left.
+  std::function<Extent(int slot)> halve;
+  std::function<std::optional<Extent>(int slot, int64_t items)> rest;
+  // Optional: give back the buffers of an idle slot, because a single item needs the memory of the whole
+  // ring.
+  std::function<void(int slot)> trim;
+
+  // The stage is trivially cheap (a view of memory): call it in line, without a switch of threads.
+  bool inline_read = false;
+  bool inline_write = false;
+};
+
+struct RunOptions {
+  Policy policy{};
+  // Ring slots that exist; the controller may use fewer.
+  int max_ring = 4;
+  // For all chunks in flight. Handed to `read` as Target::bytes, the ring'th part for each slot.
+  int64_t memory_limit = kNoLimit;
+  // The extent of the whole stream, where it is known.
+  std::optional<Extent> total{};
+  int64_t max_chunk_ns = 100'000'000;
+  // Acts between stages: what runs is finished, nothing else is begun.
+  std::stop_token stop{};
+  const Clock* clock = nullptr;  // null: steady_clock()
+  Trace* trace = nullptr;        // null: only the summary is kept
+};
+
+struct RunResult {
+  bool cancelled = false;
+  Summary summary{};
+};
+
+// Ring slots that a run with these stages uses at most: buffers that the caller must have.
+int ring_slots(const Executor& executor, const Stages& stages, const RunOptions& options) noexcept;
+
+// Blocks until the stream ends, is cancelled or fails. Any number of runs may share an executor.
+RunResult run_pipeline(Executor& executor, const Stages& stages, const RunOptions& options);
+
+}  // namespace anabranch::scheduler

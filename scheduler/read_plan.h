@@ -1,0 +1,43 @@
+// What the next read is told, and what happens after one that did not fit: half of it is tried, down to one
+// item; one item that needs more than a slot's part of the memory waits until the ring is empty and travels
+// alone, with all of it. Not thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "scheduler/controller.h"
+
+namespace anabranch::scheduler {
+
+class ReadPlan {
+ public:
+  ReadPlan(std::unique_ptr<Controller> controller, const ControllerConfig& config);
+
+  // Whether another chunk may be in flight beside those that are.
+  bool has_room(int in_flight) const noexcept;
+  // The next read is for a chunk that travels alone.
+  bool alone() const noexcept { return lone_ == Lone::wanted; }
+  Decision next();
+
+  void succeeded(const Extent& extent) noexcept;
+  // False if nothing smaller can be tried, or the source went beyond its target: then the error is final.
+  bool try_smaller(const Target& target, const Extent& tried);
+  // A chunk that had been read successfully has left the ring.
+  void left() noexcept;
+  // A chunk was cut after it had been read.
+  void too_big(const Extent& tried) { controller_->too_big(tried); }
+  void observe(const Observation& observation) { controller_->observe(observation); }
+
+ private:
+  enum class Lone { no, wanted, in_flight };
+
+  std::unique_ptr<Controller> controller_;
+  const int64_t memory_limit_;
+  const int slots_;
+  int ring_;
+  Lone lone_ = Lone::no;
+  Target retry_;
+  Extent so_far_;
+};
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,106 @@
+// The default executor: oneTBB, in an arena of its own.
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "scheduler/executor.h"
+#include "scheduler/task_queue.h"
+
+namespace anabranch::scheduler {
+namespace {
+
+// oneTBB starts no more workers than it counts processors, and complains about arenas that want more, unless
+// a global_control allows it; of several, the smallest holds. So one control for the process allows what the
+// largest of our executors asks for: a user who wants more threads than processors has a reason, tests for
+// example.
+class MoreWorkers {
+ public:
+  explicit MoreWorkers(int threads) {
+    const std::lock_guard lock(all().mutex);
+    entry_ = all().wanted.insert(threads);
+    all().update();
+  }
+  ~MoreWorkers() {
+    const std::lock_guard lock(all().mutex);
+    all().wanted.erase(entry_);
+    all().update();
+  }
+  MoreWorkers(const MoreWorkers&) = delete;
+  MoreWorkers& operator=(const MoreWorkers&) = delete;
+
+ private:
+  struct All {
+    std::mutex mutex;
+    std::multiset<int> wanted;
+    int allowed = 0;
+    std::unique_ptr<tbb::global_control> control;
+
+    void update() {
+      const int most = wanted.empty() ? 0 : *wanted.rbegin();
+      if (most == allowed) return;
+      allowed = most;
+      // Made before the old one goes, so that the limit is never lower than both.
+      std::unique_ptr<tbb::global_control> next;
+      if (most > tbb::info::default_concurrency()) {
+        next = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                     static_cast<std::size_t>(most));
+      }
+      control = std::move(next);
+    }
+  };
+  static All& all() {
+    static All instance;
+    return instance;
+  }
+
+  std::multiset<int>::iterator entry_;
+};
+
+class TbbExecutor final : public Executor {
+ public:
+  explicit TbbExecutor(int threads) : Executor(threads), workers_(concurrency()), arena_(concurrency()) {}
+
+  ~TbbExecutor() override { queue_->drain(); }
+
+  void submit(Task task) override {
+    if (concurrency() == 1) {
+      task();
+      return;
+    }
+    queue_->push(std::move(task));
+    // A late worker finds nothing to do if drain() was quicker.
+    arena_.enqueue([queue = queue_] { queue->run_one(); });
+  }
+
+ protected:
+  void team(int members, FunctionRef<void()> member) override {
+    arena_.execute([&] {
+      // A thread that waits for the end of this loop must not pick up something else meanwhile: not a piece
+      // of an outer loop (it may hold what that piece needs), not a read that takes long.
+      tbb::this_task_arena::isolate([&] {
+        // Nor may the cancellation of a user's own oneTBB work cut our loops short.
+        tbb::task_group_context context(tbb::task_group_context::isolated);
+        tbb::parallel_for(
+            tbb::blocked_range<int>(0, members, 1), [&](const tbb::blocked_range<int>&) { member(); },
+            tbb::simple_partitioner{}, context);
+      });
+    });
+  }
+
+ private:
+  MoreWorkers workers_;
+  tbb::task_arena arena_;
+  std::shared_ptr<TaskQueue> queue_ = std::make_shared<TaskQueue>();
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_tbb_executor(int threads) { return std::make_unique<TbbExecutor>(threads); }
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,113 @@
+#include "scheduler/trace.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace anabranch::scheduler {
+namespace {
+
+// The controller does most of its learning here, so these chunks are always kept.
+constexpr int64_t kFirstChunks = 256;
+
+double rate(int64_t amount, int64_t ns) {
+  return ns > 0 ? static_cast<double>(amount) * 1e9 / static_cast<double>(ns) : 0;
+}
+
+}  // namespace
+
+const char* to_string(Stage stage) noexcept {
+  switch (stage) {
+    case Stage::read:
+      return "read";
+    case Stage::compute:
+      return "compute";
+    case Stage::write:
+      return "write";
+  }
+  return "";
+}
+
+double Summary::items_per_second() const noexcept { return rate(total.items, wall_ns); }
+double Summary::work_per_second() const noexcept { return rate(total.work, wall_ns); }
+double Summary::bytes_per_second() const noexcept { return rate(total.bytes, wall_ns); }
+
+Trace::Trace(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 2 * kFirstChunks)) {}
+
+void Trace::begin(int64_t now_ns, int concurrency) {
+  summary_ = Summary{};
+  records_.clear();
+  sizes_.clear();
+  stride_ = 1;
+  size_stride_ = 1;
+  begin_ns_ = now_ns;
+  concurrency_ = std::max(concurrency, 1);
+}
+
+bool Trace::is_kept(int64_t chunk) const noexcept { return chunk < kFirstChunks || chunk % stride_ == 0; }
+
+void Trace::add(const ChunkRecord& record) {
+  const int64_t chunk = summary_.chunks;
+  const Extent& extent = record.extent;
+  summary_.min_items = chunk == 0 ? extent.items : std::min(summary_.min_items, extent.items);
+  summary_.max_items = std::max(summary_.max_items, extent.items);
+  summary_.max_chunk_bytes = std::max(summary_.max_chunk_bytes, extent.bytes);
+  summary_.total.items += extent.items;
+  summary_.total.work += extent.work;
+  summary_.total.bytes += extent.bytes;
+  summary_.stage_ns.read += record.read.length();
+  summary_.stage_ns.wait += record.wait_ns;
+  summary_.stage_ns.compute += record.compute.length();
+  summary_.stage_ns.write += record.write.length();
+  ++summary_.chunks;
+
+  if (chunk % size_stride_ == 0) {
+    if (sizes_.size() == capacity_) {
+      size_stride_ *= 2;
+      for (std::size_t i = 0; 2 * i < sizes_.size(); ++i) sizes_[i] = sizes_[2 * i];
+      sizes_.resize((sizes_.size() + 1) / 2);
+    }
+    if (chunk % size_stride_ == 0) sizes_.push_back(extent.items);
+  }
+  if (is_kept(chunk)) {
+    if (records_.size() == capacity_) {
+      stride_ *= 2;
+      std::erase_if(records_, [this](const ChunkRecord& r) { return !is_kept(r.chunk); });
+    }
+    if (is_kept(chunk)) {
+      records_.push_back(record);
+      records_.back().chunk = chunk;
+    }
+  }
+  if (callback_) callback_(record);
+}
+
+void Trace::end(int64_t now_ns, int64_t busy_ns) {
+  summary_.wall_ns = now_ns - begin_ns_;
+  const double thread_time = static_cast<double>(summary_.wall_ns) * concurrency_;
+  summary_.utilisation =
+      thread_time > 0 ? std::clamp(static_cast<double>(busy_ns) / thread_time, 0.0, 1.0) : 0;
+}
+
+Summary Trace::summary() const {
+  Summary result = summary_;
+  if (!sizes_.empty()) {
+    std::vector<int64_t> sizes = sizes_;
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    result.median_items = *middle;
+  }
+  return result;
+}
+
+std::vector<Event> Trace::events() const {
+  std::vector<Event> result;
+  result.reserve(records_.size() * 3);
+  for (const ChunkRecord& r : records_) {
+    result.push_back({r.chunk, r.slot, Stage::read, r.read, r.extent, r.decision.reason});
+    result.push_back({r.chunk, r.slot, Stage::compute, r.compute, r.extent, r.decision.reason});
+    result.push_back({r.chunk, r.slot, Stage::write, r.write, r.extent, r.decision.reason});
+  }
+  return result;
+}
+
+}  // namespace anabranch::scheduler

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Checks that includes point the way the design says: a stage sees its own folder and those below it, the public
+# headers see only each other, the scheduler sees nothing of ours, and LLVM and oneTBB stay in their corners.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+status=0
+# allow <what> <regex of allowed includes> <file>...: every include of the files must match.
+allow() {
+  local what=$1 allowed=$2
+  shift 2
+  local found
+  found=$(grep -HnE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null 2>/dev/null |
+    grep -vE "include[[:space:]]+($allowed)" || true)
+  if [ -n "$found" ]; then
+    printf '%s may not include:\n%s\n' "$what" "$found" >&2
+    status=1
+  fi
+}
+
+shopt -s nullglob
+standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid)\.h>'
+tools='<fmt/[a-z]+\.h>|<xxhash\.h>|<zlib\.h>'
+ours='["<]anabranch/'
+
+allow "a public header" "<[a-z_]+>|$ours" include/anabranch/*.h include/anabranch/*/*.h
+allow "the scheduler" "$standard|\"scheduler/" $(ls scheduler/*.h scheduler/*.cpp | grep -v '/tbb_executor\.cpp$')
+
+# stage <folder> <folders it may see>
+stage() {
+  allow "src/$1" "$standard|$tools|$ours|\"($2)/|\"[a-z0-9_]+\.h\"" src/"$1"/*.h src/"$1"/*.cpp
+}
+stage ir 'ir'
+stage front 'front|ir'
+stage lift 'lift|ir'
+stage fuse 'fuse|ir'
+stage plan 'plan|ir'
+stage interp 'interp|ir'
+stage cpu 'cpu|plan|ir'
+stage io 'io'
+allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|plan|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
+allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp
+exit $status

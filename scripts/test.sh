@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Sets up, builds and tests. The last line of the output is `N passed, N failed`; exit status 0 if all passed.
+#   scripts/test.sh [--long] [--preset NAME]
+#     --long          also the long tier (test cases tagged [.long])
+#     --preset NAME   release (default), dev, asan or tsan
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=release
+select=(--label-exclude '^long$')
+while [ $# -gt 0 ]; do
+  case $1 in
+    --long) select=() ;;
+    --preset) preset=${2:?--preset needs a name}; shift ;;
+    *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+# A build that fails counts as one failed test, so that the last line is there in every case.
+fail_build() {
+  echo "test: $1 failed" >&2
+  echo "0 passed, 1 failed"
+  exit 1
+}
+
+scripts/setup.sh || fail_build setup
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; fail_build configuration; }
+cmake --build --preset "$preset" || fail_build build
+
+status=0
+ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 600 -j2 "${select[@]}" |
+  tee "$log" || status=$?
+
+# ctest ends with `95% tests passed, 1 tests failed out of 20`; tests that were skipped do not count as passed.
+total=$(sed -nE 's/^.* tests failed out of ([0-9]+)$/\1/p' "$log")
+failed=$(sed -nE 's/^.*, ([0-9]+) tests failed out of .*$/\1/p' "$log")
+if [ -z "$total" ]; then
+  fail_build ctest
+fi
+skipped=$(grep -cE '\*\*\*Skipped|\(Disabled\)$' "$log" || true)
+[ "$skipped" -eq 0 ] || echo "$skipped skipped"
+echo "$((total - failed - skipped)) passed, $failed failed"
+exit "$status"

@@ -1,0 +1,189 @@
+#include "bases.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace anabranch {
+
+namespace {
+
+class Counter final : public SourceBase {
+ public:
+  explicit Counter(std::int64_t count) : count_(count) {
+    info_.name = "produce";
+    info_.arrays.push_back({{ScalarType::int64}, {}, 0, OffsetType::int64});
+    info_.items = count;
+    info_.work = count;
+    info_.rewindable = true;
+    info_.in_memory = true;
+  }
+  const SourceInfo& info() const override { return info_; }
+
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    const std::int64_t left = count_ - at_;
+    if (left <= 0) return false;
+    const std::int64_t items = std::max<std::int64_t>(1, std::min({left, limit.items, limit.work, limit.bytes / 8}));
+    auto numbers = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(items));
+    std::iota(numbers->begin(), numbers->end(), at_);
+    at_ += items;
+    chunk = SourceChunk{items, items, 8 * items, {}};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.push_back(std::shared_ptr<const void>(numbers, numbers->data()));
+    return true;
+  }
+  void rewind() override { at_ = 0; }
+
+ private:
+  std::int64_t count_;
+  std::int64_t at_ = 0;
+  SourceInfo info_;
+};
+
+class Rows final : public SourceBase {
+ public:
+  explicit Rows(std::shared_ptr<detail::ArrayData> array) : array_(std::move(array)) {
+    info_.name = "rows";
+    ArrayInfo item;
+    item.scalars = array_->scalars;
+    for (std::size_t d = 1; d < array_->extents.size(); ++d) {
+      item.extents.push_back(array_->extents[d]);
+      size_ *= array_->extents[d];
+    }
+    info_.arrays.push_back(std::move(item));
+    info_.items = array_->extents[0];
+    info_.work = array_->extents[0] * std::max<std::int64_t>(size_, 1);
+    info_.rewindable = true;
+    info_.in_memory = true;
+  }
+  const SourceInfo& info() const override { return info_; }
+
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    const std::int64_t left = *info_.items - at_;
+    if (left <= 0) return false;
+    const std::int64_t by_work = limit.work / std::max<std::int64_t>(size_, 1);
+    const std::int64_t items = std::max<std::int64_t>(1, std::min({left, limit.items, by_work}));
+    chunk = SourceChunk{items, items * std::max<std::int64_t>(size_, 1), 0, {}};
+    chunk.arrays.resize(1);
+    for (std::size_t c = 0; c < array_->scalars.size(); ++c) {
+      const auto* start = static_cast<const unsigned char*>(array_->buffers[c].get()) +
+                          static_cast<std::size_t>(at_ * size_) * size_of(array_->scalars[c]);
+      chunk.arrays[0].data.push_back(std::shared_ptr<const void>(array_, start));
+    }
+    at_ += items;
+    return true;
+  }
+  void rewind() override { at_ = 0; }
+
+ private:
+  std::shared_ptr<detail::ArrayData> array_;
+  std::int64_t size_ = 1;
+  std::int64_t at_ = 0;
+  SourceInfo info_;
+};
+
+}  // namespace
+
+std::shared_ptr<SourceBase> make_counter(std::int64_t count) { return std::make_shared<Counter>(count); }
+std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array) {
+  return std::make_shared<Rows>(std::move(array));
+}
+
+std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item) {
+  return type == OffsetType::int32 ? static_cast<const std::int32_t*>(array.offsets.get())[item]
+                                   : static_cast<const std::int64_t*>(array.offsets.get())[item];
+}
+
+SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin, std::int64_t end) {
+  SourceChunk part;
+  part.items = end - begin;
+  for (std::size_t a = 0; a < chunk.arrays.size(); ++a) {
+    const ArrayChunk& from = chunk.arrays[a];
+    const ArrayInfo& info = infos[a];
+    ArrayChunk to = from;
+    std::int64_t elements = 0;
+    if (info.regular()) {
+      std::int64_t size = 1;
+      for (const auto& e : info.extents) size *= *e;
+      for (std::size_t c = 0; c < to.data.size(); ++c) {
+        const auto* start = static_cast<const unsigned char*>(from.data[c].get()) +
+                            static_cast<std::size_t>(begin * size) * size_of(info.scalars[c]);
+        to.data[c] = std::shared_ptr<const void>(from.data[c], start);
+      }
+      elements = size * part.items;
+    } else {
+      const std::size_t width = info.offsets == OffsetType::int32 ? 4 : 8;
+      const auto* start = static_cast<const unsigned char*>(from.offsets.get()) + static_cast<std::size_t>(begin) * width;
+      to.offsets = std::shared_ptr<const void>(from.offsets, start);
+      for (auto& e : to.extents)
+        if (e) e = std::shared_ptr<const std::int64_t>(e, e.get() + begin);
+      elements = offset_at(to, info.offsets, part.items) - offset_at(to, info.offsets, 0);
+    }
+    part.work = std::max(part.work, elements);
+    part.arrays.push_back(std::move(to));
+  }
+  part.bytes = chunk.items == 0 ? 0 : chunk.bytes / chunk.items * part.items;
+  return part;
+}
+
+ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources) : sources_(std::move(sources)) {}
+
+bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
+  chunks.assign(sources_.size(), {});
+  if (over_) return false;
+  Limit mine = limit;
+  std::int64_t items = INT64_MAX;
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    if (!sources_[s]->next(mine, chunks[s])) {
+      over_ = true;
+      return false;
+    }
+    if (chunks[s].items <= 0 || chunks[s].items > mine.items)
+      throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for", sources_[s]->info().name,
+                                 chunks[s].items, mine.items));
+    if (s > 0 && chunks[s].items < items) {
+      // Fewer than the others have: only the end of the stream may be the reason.
+      SourceChunk more;
+      if (sources_[s]->next(Limit{1, INT64_MAX, INT64_MAX}, more))
+        throw RunError(fmt::format("source {}: gave {} of {} items asked for, though it was not at its end",
+                                   sources_[s]->info().name, chunks[s].items, items));
+      over_ = true;
+    }
+    items = std::min(items, chunks[s].items);
+    mine = Limit{items, INT64_MAX, INT64_MAX};
+  }
+  for (std::size_t s = 0; s < sources_.size(); ++s)
+    if (chunks[s].items > items) chunks[s] = slice(chunks[s], sources_[s]->info().arrays, 0, items);
+  return true;
+}
+
+bool ZippedSources::in_memory() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->info().in_memory; });
+}
+
+std::optional<std::int64_t> ZippedSources::items() const {
+  std::optional<std::int64_t> fewest;
+  for (const auto& s : sources_) {
+    if (!s->info().items) return std::nullopt;  // it might be the shortest
+    fewest = std::min(fewest.value_or(INT64_MAX), *s->info().items);
+  }
+  return fewest;
+}
+
+std::optional<std::int64_t> ZippedSources::work() const {
+  std::int64_t work = 0;
+  for (const auto& s : sources_) {
+    if (!s->info().work) return std::nullopt;
+    work += *s->info().work;
+  }
+  return work;
+}
+
+std::int64_t ZippedSources::resident_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& s : sources_) bytes += s->resident_bytes();
+  return bytes;
+}
+
+}  // namespace anabranch

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <anabranch/array.h>
+#include <anabranch/source.h>
+
+/// The bases of a stage at run time: sources that read together.
+namespace anabranch {
+
+/// Items 0, 1, ..., count - 1, each the scalar array holding its number.
+std::shared_ptr<SourceBase> make_counter(std::int64_t count);
+/// The sub-arrays of `array` along its outermost dimension, as views.
+std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array);
+
+/// Items [begin, end) of a chunk, sharing its memory. `infos` describe the chunk's arrays.
+SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin, std::int64_t end);
+
+/// Elements of the widest array over the items of a chunk.
+std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
+
+/// Several sources read in step: every chunk holds the same number of items of each. The stream ends with the shortest.
+class ZippedSources {
+ public:
+  explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources);
+  /// False at the end. One SourceChunk per source.
+  bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
+  bool in_memory() const;
+  /// Items of the whole stream, where a source knows.
+  std::optional<std::int64_t> items() const;
+  std::optional<std::int64_t> work() const;
+  std::int64_t resident_bytes() const;
+
+ private:
+  std::vector<std::shared_ptr<SourceBase>> sources_;
+  bool over_ = false;
+};
+
+}  // namespace anabranch

@@ -1,0 +1,142 @@
+#include "compile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "front/contract.h"
+#include "front/share.h"
+#include "fuse/arrays.h"
+#include "fuse/sequences.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "lift/lift.h"
+#include "plan/build.h"
+
+namespace anabranch {
+
+namespace {
+
+bool listed(const char* variable, const char* word) {
+  const char* list = std::getenv(variable);
+  if (!list) return false;
+  const std::string text = fmt::format(",{},", list);
+  return text.find(fmt::format(",{},", word)) != std::string::npos;
+}
+
+/// Runs one pass: times it, and prints its result when ANABRANCH_DUMP asks for it.
+class Passes {
+ public:
+  explicit Passes(std::vector<PassTime>& times) : times_(times) {}
+
+  template <class Run, class Print>
+  auto operator()(const char* name, Run&& run, Print&& print) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = run();
+    times_.push_back({name, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+    if (listed("ANABRANCH_DUMP", name)) fmt::print(stderr, "---- after {} ----\n{}\n", name, print(result));
+    return result;
+  }
+
+ private:
+  std::vector<PassTime>& times_;
+};
+
+std::string staged_text(const ir::Staged& staged) {
+  std::string out;
+  ir::Printer printer;
+  for (std::size_t k = 0; k < staged.stages.size(); ++k) {
+    const ir::Stage& stage = staged.stages[k];
+    out += fmt::format("stage {}:\n", k);
+    for (const ir::Base& base : stage.bases) {
+      out += fmt::format("  items from {} ({}):", base.node->label(), to_string(base.node->place()));
+      for (int i = 0; i < base.count; ++i) out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
+      out += "\n";
+    }
+    out += printer.program(stage.results);
+    for (const auto& t : stage.terminals)
+      out += fmt::format("  {} {}\n", ir::name_of(t.kind), printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
+  }
+  out += printer.program(staged.results);
+  std::vector<const ir::Node*> nodes;
+  for (const auto& [node, facts] : staged.facts) nodes.push_back(node);
+  std::sort(nodes.begin(), nodes.end(), [](const ir::Node* a, const ir::Node* b) { return a->id() < b->id(); });
+  for (const ir::Node* node : nodes) {
+    const ir::Facts& facts = staged.facts.at(node);
+    std::vector<std::string> extents;
+    std::string lets;
+    for (const ir::Ref& e : facts.extents) extents.push_back(printer.scalar(e, lets, "    "));
+    out += lets;
+    const auto stored = staged.manifest.find(node);
+    out += fmt::format("  {} [{}]: {}, {}{}\n", printer.name(*node), fmt::join(extents, ", "), name_of(facts.form), facts.reason,
+                       staged.manifest.empty() ? std::string()
+                       : stored == staged.manifest.end() ? std::string("; delayed")
+                                                         : "; stored: " + stored->second);
+  }
+  return out;
+}
+
+/// From stages to the plan: the passes that programs and streamed-out sequences share.
+void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
+  staged = pass("lift", [&] { return lift::lift(std::move(staged), {options.shape_analysis}); }, staged_text);
+  ir::verify(staged, "lift", true, false);
+  fuse::Options fusion;
+  fusion.fusion = options.fusion;
+  staged = pass("fuse", [&] { return fuse::arrays(std::move(staged), fusion); }, staged_text);
+  ir::verify(staged, "fuse", true, true);
+  out.staged = std::move(staged);
+  out.plan = pass("plan", [&] { return plan::build(out.staged); }, [](const plan::Plan& p) { return plan::to_string(p); });
+  const auto verify_group = [](const plan::Group& group) {
+    for (const plan::Step& step : group.steps)
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) plan::verify(kernel->kernel);
+  };
+  verify_group(out.plan.global);
+  for (const plan::StagePlan& stage : out.plan.stages) verify_group(stage.group);
+}
+
+std::vector<ir::Ref> front_half(Passes& pass, std::vector<ir::Ref> roots, const CompileOptions& options) {
+  const auto print = [](const std::vector<ir::Ref>& r) { return ir::to_string(r); };
+  if (options.share) roots = pass("share", [&] { return front::share(roots); }, print);
+  if (options.contract) roots = pass("contract", [&] { return front::contract(roots); }, print);
+  return roots;
+}
+
+}  // namespace
+
+CompileOptions options_from_environment() {
+  CompileOptions options;
+  options.share = !listed("ANABRANCH_OFF", "share");
+  options.contract = !listed("ANABRANCH_OFF", "contract");
+  options.shape_analysis = !listed("ANABRANCH_OFF", "shapes");
+  options.fusion = !listed("ANABRANCH_OFF", "fusion");
+  return options;
+}
+
+Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters, const CompileOptions& options) {
+  ir::verify(results, parameters, "building");
+  Compiled out;
+  Passes pass(out.times);
+  out.program = front_half(pass, std::move(results), options);
+  ir::Staged staged =
+      pass("sequences", [&] { return fuse::sequences(out.program, parameters); }, staged_text);
+  ir::verify(staged, "sequences", false, false);
+  back_half(out, pass, std::move(staged), options);
+  return out;
+}
+
+Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options) {
+  ir::verify({&sequence, 1}, {}, "building");
+  Compiled out;
+  Passes pass(out.times);
+  out.program = front_half(pass, {sequence}, options);
+  ir::Staged staged =
+      pass("sequences", [&] { return fuse::sequences_out(out.program[0]); }, staged_text);
+  ir::verify(staged, "sequences", false, false);
+  back_half(out, pass, std::move(staged), options);
+  return out;
+}
+
+}  // namespace anabranch

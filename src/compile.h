@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/staged.h"
+#include "plan/plan.h"
+
+/// The spine: the passes of the compiler, in order. Who has read compile.cpp knows the house.
+namespace anabranch {
+
+/// What may be switched off, for tests and to see what a pass does. Results stay the same; only speed changes.
+struct CompileOptions {
+  bool share = true;           ///< hash-consing and constant folding
+  bool contract = true;        ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
+  bool shape_analysis = true;  ///< sources' shared descriptors
+  bool fusion = true;          ///< array fusion
+};
+
+/// Reads ANABRANCH_OFF=share,contract,shapes,fusion.
+CompileOptions options_from_environment();
+
+struct PassTime {
+  std::string pass;
+  double seconds = 0;
+};
+
+struct Compiled {
+  std::vector<ir::Ref> program;  ///< after `contract`: what the interpreter runs
+  ir::Staged staged;
+  plan::Plan plan;
+  std::vector<PassTime> times;
+};
+
+/// From array computations (closed but for `parameters`) to a plan. With ANABRANCH_DUMP=front,sequences,lift,fuse,plan each
+/// named pass prints its result to stderr.
+Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters, const CompileOptions& options);
+/// The same for a sequence whose items are streamed out.
+Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options);
+
+}  // namespace anabranch

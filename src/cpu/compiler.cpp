@@ -1,0 +1,206 @@
+#include "cpu/compiler.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <future>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "cpu/llvm_interface_version.h"
+
+namespace anabranch::cpu {
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The folder of the object (library or program) that this code is part of, and of its sibling `lib`.
+std::vector<std::string> places_to_look() {
+  Dl_info here{};
+  if (!::dladdr(reinterpret_cast<const void*>(&places_to_look), &here) || !here.dli_fname)
+    throw BackendUnavailable("cpu: cannot find out where the library is");
+  char resolved[PATH_MAX];
+  std::string path = ::realpath(here.dli_fname, resolved) ? resolved : "";
+  // The program's own name need not be a path; the system knows better.
+  if (path.empty()) {
+    const ssize_t n = ::readlink("/proc/self/exe", resolved, sizeof resolved - 1);
+    if (n > 0) path.assign(resolved, static_cast<std::size_t>(n));
+  }
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) throw BackendUnavailable("cpu: cannot find out where the library is");
+  const std::string folder = path.substr(0, slash);
+  return {folder + "/" + llvm_library_name, folder + "/../lib/" + llvm_library_name};
+}
+
+/// The opened library. Never closed: LLVM's static state lives in it.
+class Generator {
+ public:
+  static const Generator& get() {
+    static const Generator generator;  // a failed constructor is tried again by the next caller
+    return generator;
+  }
+
+  AnabranchLlvmCompile compile = nullptr;
+  AnabranchLlvmMachine machine = nullptr;
+  std::string path;
+  double open_ms = 0;
+
+ private:
+  Generator() {
+    const auto start = std::chrono::steady_clock::now();
+    std::string tried;
+    void* library = nullptr;
+    for (const auto& candidate : places_to_look()) {
+      library = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library) {
+        path = candidate;
+        break;
+      }
+      tried += std::string(tried.empty() ? "" : "; ") + ::dlerror();
+    }
+    if (!library) throw BackendUnavailable("cpu: cannot open the code generator: " + tried);
+    const auto find = [&](const char* symbol) {
+      void* address = ::dlsym(library, symbol);
+      if (!address) throw BackendUnavailable("cpu: " + path + " lacks " + symbol + "; reinstall Anabranch");
+      return address;
+    };
+    const auto version = reinterpret_cast<AnabranchLlvmVersion>(find(llvm_version_symbol));
+    if (version() != llvm_interface_version())
+      throw BackendUnavailable("cpu: " + path + " belongs to another version of Anabranch; reinstall it");
+    compile = reinterpret_cast<AnabranchLlvmCompile>(find(llvm_compile_symbol));
+    machine = reinterpret_cast<AnabranchLlvmMachine>(find(llvm_machine_symbol));
+    open_ms = milliseconds_since(start);
+  }
+};
+
+struct Received {
+  std::string image, ir, assembly, error;
+  int kind = 0;
+  CompileStatistics statistics;
+};
+
+using Compiled = std::shared_ptr<const CompiledKernel>;
+
+class Cache {
+ public:
+  static Cache& get() {
+    static Cache cache;
+    return cache;
+  }
+
+  template <class Make>
+  Compiled find_or_make(const std::string& key, Make&& make) {
+    std::promise<Compiled> promise;
+    std::shared_future<Compiled> known;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [at, inserted] = kernels_.try_emplace(key);
+      if (inserted) {
+        at->second = promise.get_future().share();
+      } else {
+        known = at->second;
+        ++statistics_.hits;
+      }
+    }
+    if (known.valid()) return known.get();
+    try {
+      Compiled made = make();
+      {
+        const std::lock_guard lock(mutex_);
+        ++statistics_.compiled;
+        statistics_.compile_ms += made->statistics.total_ms;
+      }
+      promise.set_value(made);
+      return made;
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex_);
+        kernels_.erase(key);
+      }
+      promise.set_exception(std::current_exception());
+      throw;
+    }
+  }
+
+  CacheStatistics statistics() {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
+  void opened(double ms) {
+    const std::lock_guard lock(mutex_);
+    statistics_.open_ms = ms;
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(kernels_, [](const auto& entry) {
+      return entry.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_future<Compiled>> kernels_;
+  CacheStatistics statistics_;
+};
+
+std::shared_ptr<const CompiledKernel> build(const plan::Kernel& kernel, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  auto out = std::make_shared<CompiledKernel>();
+  const std::string image = compile_image(kernel, options, &out->statistics);
+  out->image = LoadedImage(std::as_bytes(std::span(image)));
+  out->statistics.total_ms = milliseconds_since(start);
+  return out;
+}
+
+}  // namespace
+
+std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options, CompileStatistics* statistics) {
+  const Generator& generator = Generator::get();
+  Cache::get().opened(generator.open_ms);
+  AnabranchLlvmOptions asked{};
+  asked.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
+  asked.features = options.features.empty() ? nullptr : options.features.c_str();
+  asked.lanes = options.lanes;
+  asked.want_ir = options.ir != nullptr;
+  asked.want_assembly = options.assembly != nullptr;
+  Received received;
+  AnabranchLlvmSink sink{};
+  sink.context = &received;
+  sink.image = [](void* to, const void* bytes, std::size_t size) {
+    static_cast<Received*>(to)->image.assign(static_cast<const char*>(bytes), size);
+  };
+  sink.ir = [](void* to, const char* text, std::size_t size) { static_cast<Received*>(to)->ir.append(text, size); };
+  sink.assembly = [](void* to, const char* text, std::size_t size) {
+    static_cast<Received*>(to)->assembly.append(text, size);
+  };
+  sink.error = [](void* to, int, const char* text) { static_cast<Received*>(to)->error = text; };
+  sink.statistics = [](void* to, double emit, double optimise, double generate, double, std::uint64_t n) {
+    static_cast<Received*>(to)->statistics = {emit, optimise, generate, 0, n};
+  };
+  const int failed = generator.compile(&kernel, &asked, &sink);
+  if (options.ir) *options.ir = std::move(received.ir);
+  if (options.assembly) *options.assembly = std::move(received.assembly);
+  if (failed == anabranch_llvm_unavailable) throw BackendUnavailable(received.error);
+  if (failed) throw InternalError(kernel.name + ": " + received.error);
+  if (statistics) *statistics = received.statistics;
+  return std::move(received.image);
+}
+
+std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options) {
+  if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
+  const std::string key = std::to_string(options.lanes) + "\n" + plan::key_of(kernel);
+  return Cache::get().find_or_make(key, [&] { return build(kernel, options); });
+}
+
+CacheStatistics cache_statistics() { return Cache::get().statistics(); }
+void clear_cache() { Cache::get().clear(); }
+std::string machine_description() { return Generator::get().machine(); }
+std::string code_generator_path() { return Generator::get().path; }
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cpu/loader.h"
+#include "plan/kernel.h"
+
+/// From kernels to machine code, once per kernel and process.
+namespace anabranch::cpu {
+
+struct CompileStatistics {
+  double emit_ms = 0;      ///< plan to LLVM IR
+  double optimise_ms = 0;  ///< LLVM's passes
+  double generate_ms = 0;  ///< machine code
+  double total_ms = 0;     ///< all of it, with linking and loading
+  std::uint64_t instructions = 0;  ///< of LLVM IR, before the passes
+};
+
+/// Machine code of one kernel. Immutable; lives as long as somebody holds it.
+struct CompiledKernel {
+  LoadedImage image;
+  CompileStatistics statistics;
+};
+
+struct CompileOptions {
+  int lanes = 0;         ///< 0: as suits the kernel; 1: scalar code; else this vector width. For tests
+  std::string cpu;       ///< empty: this machine. Else LLVM's name of a processor, whose code may not run here
+  std::string features;  ///< with `cpu`
+  std::string* ir = nullptr;        ///< receive texts where not null; such a kernel is compiled anew
+  std::string* assembly = nullptr;
+};
+
+struct CacheStatistics {
+  std::int64_t hits = 0;
+  std::int64_t compiled = 0;
+  double compile_ms = 0;
+  double open_ms = 0;  ///< to open the code generator, once
+};
+
+/// The kernels of this process, by their canonical text (plan::key_of). Thread-safe; a kernel that several threads ask for
+/// at once is compiled by one of them while the others wait.
+///
+/// The code generator is a library of its own, opened when the first kernel must be compiled. Throws
+/// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
+std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options = {});
+
+CacheStatistics cache_statistics();
+/// Forgets all kernels that nobody holds elsewhere.
+void clear_cache();
+
+/// Compiles without looking into the cache: the image, for tests and for caches on disk.
+std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options, CompileStatistics* statistics = nullptr);
+
+/// "cpu features" that code is generated for. Opens the code generator.
+std::string machine_description();
+/// Where the code generator is, if it can be opened; for `doctor`.
+std::string code_generator_path();
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,83 @@
+#include "cpu/launch.h"
+
+#include <string>
+#include <vector>
+
+#include <anabranch/error.h>
+
+#include "cpu/pieces.h"
+#include "ir/transcendental.h"
+
+namespace anabranch::cpu {
+namespace {
+
+[[noreturn]] void raise(const plan::Check& check, const ErrorRecord& record) {
+  std::string text = check.what + ": ";
+  switch (check.kind) {
+    case plan::Check::Kind::index:
+      text += "index " + std::to_string(record.value);
+      if (record.bound > 0) text += " out of range 0.." + std::to_string(record.bound - 1);
+      else text += " into an empty array";
+      break;
+    case plan::Check::Kind::division: text += "integer division by zero, or overflow"; break;
+    case plan::Check::Kind::empty_fold: text += "no elements, and no value for that case"; break;
+  }
+  throw RunError(text + " (" + to_string(check.place) + ")");
+}
+
+}  // namespace
+
+void one_by_one(std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
+  for (std::int64_t i = 0; i < pieces; ++i) piece(i);
+}
+
+void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
+            const ParallelFor& parallel_for, std::int64_t piece_elements) {
+  if (bindings.items <= 0) return;
+  const Cut plan = cut(kernel, bindings, piece_elements);
+  if (plan.pieces.empty()) return;
+  const auto components = kernel.combine.size();
+  const auto checks = kernel.checks.size();
+  const auto tasks = plan.pieces.size() + plan.long_rows.size();
+  std::vector<ErrorRecord> errors(tasks * checks);
+  std::vector<std::int64_t> partials(static_cast<std::size_t>(plan.partials) * components);
+
+  const auto run = [&](int entry, std::size_t task, std::int64_t begin, std::int64_t end, Scratch scratch) {
+    const KernelArgs args{bindings.buffers.data(), bindings.scalars.data(), ir::routine_table(),
+                          errors.data() + task * checks, bindings.items};
+    compiled.image.entry(entry)(&args, begin, end, &scratch);
+  };
+  const auto of_long_row = [&](const LongRow& row) {
+    Scratch scratch;
+    scratch.row = row.row;
+    scratch.row_item = row.item;
+    scratch.partials = partials.data() + static_cast<std::size_t>(row.first_partial) * components;
+    return scratch;
+  };
+  const std::function<void(std::int64_t)> piece = [&](std::int64_t i) {
+    const auto task = static_cast<std::size_t>(i);
+    const Piece& p = plan.pieces[task];
+    if (p.long_row >= 0) {
+      run(1, task, p.begin, p.end, of_long_row(plan.long_rows[static_cast<std::size_t>(p.long_row)]));
+    } else {
+      Scratch scratch;
+      scratch.first_item = p.item;
+      run(0, task, p.begin, p.end, scratch);
+    }
+  };
+  const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
+    const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
+    run(2, plan.pieces.size() + static_cast<std::size_t>(i), 0, row.blocks, of_long_row(row));
+  };
+  const auto spread = [&](std::size_t n, const std::function<void(std::int64_t)>& task) {
+    if (n == 1) task(0);
+    else if (n > 1) parallel_for(static_cast<std::int64_t>(n), task);
+  };
+  spread(plan.pieces.size(), piece);
+  spread(plan.long_rows.size(), finish);
+
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    if (errors[i].failed) raise(kernel.checks[i % checks], errors[i]);
+}
+
+}  // namespace anabranch::cpu

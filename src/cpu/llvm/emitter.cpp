@@ -1,0 +1,313 @@
+#include "cpu/llvm/emitter.h"
+
+#include <algorithm>
+
+namespace anabranch::cpu {
+namespace {
+
+/// A side of a divergent conditional that costs no more than this is computed by all lanes without a branch.
+constexpr std::int64_t flatten_cost = 24;
+/// The same for a conditional whose condition all lanes share, where a branch is cheaper.
+constexpr std::int64_t select_cost = 4;
+
+}  // namespace
+
+Emitter::Emitter(Frame& f, const plan::Kernel& kernel, const Machine& machine)
+    : frame(f), b(f.b), kernel_(kernel), machine_(machine) {
+  for (std::size_t i = 0; i < kernel.checks.size(); ++i)
+    if (kernel.checks[i].node) checks_[kernel.checks[i].node] = static_cast<int>(i);
+}
+
+void Emitter::bind(const ir::Node& node, Values values) {
+  Values& slot = environment_[&node];
+  log_.emplace_back(&node, std::exchange(slot, std::move(values)));
+}
+
+void Emitter::undo(std::size_t mark) {
+  while (log_.size() > mark) {
+    auto& [node, hidden] = log_.back();
+    if (hidden.empty()) environment_.erase(node);
+    else environment_[node] = std::move(hidden);
+    log_.pop_back();
+  }
+}
+
+Level Emitter::level_of(const ir::Node& node) const {
+  Level level = Level::launch;
+  for (const ir::Node* free : node.free()) {
+    const auto found = levels_.find(free);
+    level = std::max(level, found == levels_.end() ? Level::lane : found->second);
+  }
+  return level;
+}
+
+bool Emitter::varies(const ir::Node& node) const {
+  if (width == 1) return false;
+  for (const ir::Node* free : node.free()) {
+    if (free->type().is_array()) {
+      if (!views_.at(free).base.uniform()) return true;
+      continue;
+    }
+    for (const Value& value : values(*free))
+      if (!value.uniform()) return true;
+  }
+  return false;
+}
+
+void Emitter::emit_level(const Regions& regions, Level level) {
+  for (const ir::Node* node : regions[0].nodes)
+    if (level_of(*node) == level && !environment_.contains(node)) emit(regions, 0, *node);
+}
+
+void Emitter::emit_certain(const Regions& regions, Level level) {
+  for (const ir::Node* node : regions[0].nodes)
+    if (level_of(*node) == level && regions.is_total(*node) && !environment_.contains(node))
+      emit(regions, 0, *node);
+}
+
+void Emitter::emit_region(const Regions& regions, int region) {
+  // What is known already was computed further out because it is total.
+  for (const ir::Node* node : regions[region].nodes)
+    if (!environment_.contains(node)) emit(regions, region, *node);
+}
+
+void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
+  switch (node.op()) {
+    case ir::Op::constant:
+      return bind(node, {uniform(constant(node.type().scalars[0], node.payload().bits))});
+    case ir::Op::primitive: return bind(node, {primitive(node)});
+    case ir::Op::tuple: {
+      Values all;
+      for (const auto& child : node.children())
+        for (const Value& v : values(*child)) all.push_back(v);
+      return bind(node, std::move(all));
+    }
+    case ir::Op::project: {
+      const Values& all = values(*node.child(0));
+      const auto first = all.begin() + node.payload().first;
+      return bind(node, Values(first, first + node.payload().count));
+    }
+    case ir::Op::cond: return bind(node, cond(regions, region, node));
+    case ir::Op::while_loop: return bind(node, loop(regions, region, node));
+    case ir::Op::index:
+    case ir::Op::linear_index: return bind(node, read(node));
+    case ir::Op::parameter:
+    case ir::Op::shape:
+    case ir::Op::lambda:
+    case ir::Op::use:
+    case ir::Op::unit:
+    case ir::Op::generate:
+    case ir::Op::map:
+    case ir::Op::fold:
+    case ir::Op::backpermute:
+    case ir::Op::reshape:
+    case ir::Op::consume:
+    case ir::Op::stream_in:
+    case ir::Op::produce:
+    case ir::Op::rows:
+    case ir::Op::map_seq:
+    case ir::Op::project_seq:
+    case ir::Op::elements:
+    case ir::Op::tabulate: break;
+  }
+  throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
+}
+
+// Conditionals ----------------------------------------------------------------------------------------------------
+
+/// May the side be computed by all lanes, none of which need be active?
+bool Emitter::flattens(const Regions& regions, int region) const {
+  const Region& side = regions[region];
+  if (side.cost > flatten_cost) return false;
+  if (side.total) return true;
+  if (!side.maskable) return false;
+  for (const ir::Node* node : side.nodes) {
+    const bool is_read = node->op() == ir::Op::index || node->op() == ir::Op::linear_index;
+    // A read at one place for all lanes is an ordinary load; a conditional inside may hold one.
+    if (node->op() == ir::Op::cond || (is_read && !varies(*node))) return false;
+  }
+  return true;
+}
+
+Values Emitter::cond(const Regions& regions, int region, const ir::Node& node) {
+  const int inner = regions.inner(region, node);
+  const Value condition = value(node.child(0));
+  return condition.uniform() ? uniform_cond(regions, inner, node, condition.v)
+                             : divergent_cond(regions, inner, node, lanes(condition));
+}
+
+Values Emitter::uniform_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition) {
+  const ir::Node& then = *node.child(1);
+  const ir::Node& otherwise = *node.child(2);
+  const auto components = static_cast<std::size_t>(node.type().components());
+  Values result(components);
+  const auto is_cheap = [&](int side) { return regions[side].total && regions[side].cost <= select_cost; };
+  if (is_cheap(inner) && is_cheap(inner + 1)) {
+    const auto here = mark();
+    emit_region(regions, inner);
+    emit_region(regions, inner + 1);
+    for (std::size_t c = 0; c < components; ++c) {
+      const Value x = values(then)[c], y = values(otherwise)[c];
+      if (x.uniform() && y.uniform()) result[c] = uniform(b.CreateSelect(condition, x.v, y.v));
+      else result[c] = varying(b.CreateSelect(condition, lanes(x), lanes(y)));
+    }
+    undo(here);
+    return result;
+  }
+  llvm::BasicBlock* yes = frame.block("then");
+  llvm::BasicBlock* no = frame.block("else");
+  llvm::BasicBlock* join = frame.block("join");
+  b.CreateCondBr(condition, yes, no);
+  b.SetInsertPoint(yes);
+  const Values x = side(regions, inner, then, mask);
+  llvm::BasicBlock* yes_end = b.GetInsertBlock();
+  b.SetInsertPoint(no);
+  const Values y = side(regions, inner + 1, otherwise, mask);
+  llvm::BasicBlock* no_end = b.GetInsertBlock();
+  std::vector<std::pair<llvm::Value*, llvm::Value*>> incoming(components);
+  std::vector<bool> same(components);
+  for (std::size_t c = 0; c < components; ++c) {
+    same[c] = x[c].uniform() && y[c].uniform();
+    b.SetInsertPoint(yes_end);
+    incoming[c].first = same[c] ? x[c].v : lanes(x[c]);
+    b.SetInsertPoint(no_end);
+    incoming[c].second = same[c] ? y[c].v : lanes(y[c]);
+  }
+  b.SetInsertPoint(yes_end);
+  b.CreateBr(join);
+  b.SetInsertPoint(no_end);
+  b.CreateBr(join);
+  b.SetInsertPoint(join);
+  for (std::size_t c = 0; c < components; ++c) {
+    llvm::PHINode* phi = b.CreatePHI(incoming[c].first->getType(), 2);
+    phi->addIncoming(incoming[c].first, yes_end);
+    phi->addIncoming(incoming[c].second, no_end);
+    result[c] = same[c] ? uniform(phi) : varying(phi);
+  }
+  return result;
+}
+
+/// The values of one side, computed in place.
+Values Emitter::side(const Regions& regions, int region, const ir::Node& result, llvm::Value* active) {
+  const auto here = mark();
+  llvm::Value* const outside = std::exchange(mask, active);
+  emit_region(regions, region);
+  Values out = values(result);
+  mask = outside;
+  undo(here);
+  return out;
+}
+
+Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition) {
+  const auto components = static_cast<std::size_t>(node.type().components());
+  std::vector<llvm::Value*> sides[2];
+  for (int s = 0; s < 2; ++s) {
+    const ir::Node& value = *node.child(static_cast<std::size_t>(1 + s));
+    const int region = inner + s;
+    auto& out = sides[s];
+    if (regions[region].total && flattens(regions, region)) {
+      for (const Value& v : side(regions, region, value, mask)) out.push_back(lanes(v));
+      continue;
+    }
+    llvm::Value* active = s == 0 ? condition : b.CreateNot(condition);
+    if (mask) active = b.CreateAnd(mask, active);
+    if (flattens(regions, region)) {
+      for (const Value& v : side(regions, region, value, active)) out.push_back(lanes(v));
+      continue;
+    }
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    llvm::BasicBlock* taken = frame.block(s == 0 ? "some_then" : "some_else");
+    llvm::BasicBlock* join = frame.block("join");
+    b.CreateCondBr(any(active), taken, join);
+    before = b.GetInsertBlock();
+    b.SetInsertPoint(taken);
+    for (const Value& v : side(regions, region, value, active)) out.push_back(lanes(v));
+    llvm::BasicBlock* end = b.GetInsertBlock();
+    b.CreateBr(join);
+    b.SetInsertPoint(join);
+    for (auto& v : out) {
+      llvm::PHINode* phi = b.CreatePHI(v->getType(), 2);
+      phi->addIncoming(v, end);
+      phi->addIncoming(llvm::Constant::getNullValue(v->getType()), before);
+      v = phi;
+    }
+  }
+  Values result(components);
+  for (std::size_t c = 0; c < components; ++c)
+    result[c] = varying(b.CreateSelect(condition, sides[0][c], sides[1][c]));
+  return result;
+}
+
+// Loops -----------------------------------------------------------------------------------------------------------
+
+Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
+  const int inner = regions.inner(region, node);
+  const ir::Node& predicate = *node.child(0);
+  const ir::Node& body = *node.child(1);
+  const Values initial = values(*node.child(2));
+  const std::vector<bool>& live_after = regions.live_components(node);
+  bool divergent = varies(node);
+  for (const Value& v : initial) divergent = divergent || !v.uniform();
+
+  const auto here = mark();
+  llvm::Value* const outside = mask;
+  llvm::BasicBlock* header = frame.block("while");
+  llvm::BasicBlock* round = frame.block("do");
+  llvm::BasicBlock* after = frame.block("ended");
+
+  std::vector<llvm::Value*> start;
+  for (const Value& v : initial) start.push_back(divergent ? lanes(v) : v.v);
+  llvm::Type* mask_type = vector_type(b.getInt1Ty());
+  llvm::Value* all = outside ? outside : llvm::Constant::getAllOnesValue(mask_type);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  b.CreateBr(header);
+
+  b.SetInsertPoint(header);
+  std::vector<llvm::PHINode*> state;
+  Values current;
+  for (llvm::Value* v : start) {
+    state.push_back(b.CreatePHI(v->getType(), 2));
+    state.back()->addIncoming(v, before);
+    current.push_back(divergent ? varying(state.back()) : uniform(state.back()));
+  }
+  llvm::PHINode* live = nullptr;
+  if (divergent) {
+    live = b.CreatePHI(mask_type, 2, "live");
+    live->addIncoming(all, before);
+    mask = live;
+  }
+  bind(*predicate.parameters()[0], current);
+  emit_region(regions, inner);
+  const Value wanted = value(predicate.result());
+  llvm::Value* still = nullptr;
+  if (divergent) {
+    still = b.CreateAnd(live, lanes(wanted));
+    b.CreateCondBr(any(still), round, after);
+    mask = still;
+  } else {
+    b.CreateCondBr(wanted.v, round, after);
+  }
+
+  // What the predicate computed is not for the body: regions are laid out so that nothing there is needed here.
+  b.SetInsertPoint(round);
+  bind(*body.parameters()[0], current);
+  emit_region(regions, inner + 1);
+  const Values next = values(*body.result());
+  std::vector<llvm::Value*> then;
+  for (std::size_t c = 0; c < state.size(); ++c) {
+    llvm::Value* v = divergent ? lanes(next[c]) : next[c].v;
+    // Lanes that have ended keep what is read afterwards; the rest of their state may run on.
+    if (divergent && live_after[c]) v = b.CreateSelect(still, v, state[c]);
+    then.push_back(v);
+  }
+  for (std::size_t c = 0; c < state.size(); ++c) state[c]->addIncoming(then[c], b.GetInsertBlock());
+  if (live) live->addIncoming(still, b.GetInsertBlock());
+  b.CreateBr(header);
+
+  b.SetInsertPoint(after);
+  mask = outside;
+  undo(here);
+  return current;
+}
+
+}  // namespace anabranch::cpu

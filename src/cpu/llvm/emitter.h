@@ -1,0 +1,145 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cpu/llvm/frame.h"
+#include "cpu/llvm/regions.h"
+
+namespace anabranch::cpu {
+
+/// One scalar of the language in generated code, for all lanes at once.
+struct Value {
+  enum class Kind : unsigned char {
+    uniform,  ///< the same in every lane: `v` is a scalar
+    affine,   ///< integer `v` + lane * stride; `v` is a scalar
+    varying,  ///< `v` is a vector of one value per lane
+  };
+  Kind kind = Kind::uniform;
+  llvm::Value* v = nullptr;
+  std::int64_t stride = 0;
+  /// varying int64 only: lane j is also sign_extend(memory[j]) + offset. Code that wants the lanes one by one (gathers)
+  /// then loads them from there, which is cheaper than taking a vector apart.
+  llvm::Value* memory = nullptr;
+  ScalarType memory_type = ScalarType::int64;
+  llvm::Value* offset = nullptr;  ///< null: 0
+  llvm::Value* narrow = nullptr;  ///< varying int64: the int32 vector whose sign extension it is
+
+  bool uniform() const { return kind == Kind::uniform; }
+};
+using Values = std::vector<Value>;
+
+/// An array as the code at hand sees it: that of the current item, or of the lane's item.
+struct View {
+  std::vector<llvm::Value*> buffers;  ///< per component
+  Value base;                         ///< position of the item's first element
+  std::vector<Value> extents;
+};
+
+/// How often a node is computed: what depends on nothing but the launch once per piece, and so on.
+enum class Level : unsigned char { launch, item, row, lane };
+
+/// Emits scalar expressions for `width` lanes side by side (SPMD). Width 1 gives plain scalar code.
+///
+/// Code is only reached when at least one lane is active; which ones `mask` says (null: all). Inactive lanes hold
+/// arbitrary values, never touch memory and never count in a check.
+class Emitter {
+ public:
+  Emitter(Frame& frame, const plan::Kernel& kernel, const Machine& machine);
+
+  Frame& frame;
+  llvm::IRBuilder<>& b;
+
+  // What the lanes are.
+  int width = 1;
+  llvm::Value* mask = nullptr;
+  /// Set while a kernel runs over flat positions: reads for which `at_own_position` holds are at this position.
+  Value flat_position;
+  std::function<bool(const ir::Node&)> at_own_position;
+
+  // Environment. Bindings made after mark() go away with undo().
+  std::size_t mark() const { return log_.size(); }
+  void undo(std::size_t mark);
+  void bind(const ir::Node& node, Values values);
+  const Values& values(const ir::Node& node) const { return environment_.at(&node); }
+  bool knows(const ir::Node& node) const { return environment_.contains(&node); }
+  Value value(const ir::Ref& node) const { return environment_.at(node.get())[0]; }
+  void set_view(const ir::Node& parameter, View view) { views_[&parameter] = std::move(view); }
+  const Value& base_of(const ir::Node& parameter) const { return views_.at(&parameter).base; }
+  void set_level(const ir::Node& parameter, Level level) { levels_[&parameter] = level; }
+  Level level_of(const ir::Node& node) const;
+
+  /// The nodes of the unconditional region that belong to `level`.
+  void emit_level(const Regions& regions, Level level);
+  /// Those of them that may be evaluated even if nothing needs them.
+  void emit_certain(const Regions& regions, Level level);
+  /// All nodes of a region.
+  void emit_region(const Regions& regions, int region);
+
+  // Kernel data.
+  Value extent(const plan::Extent& extent, const Value& item);
+  View view(const plan::KernelArray& array, const Value& item);
+  llvm::Value* offset_at(int slot, OffsetType type, llvm::Value* index);
+
+  // Values and memory.
+  llvm::Type* type_of(ScalarType type) const;                  ///< in a register
+  llvm::Type* memory_type_of(ScalarType type) const;           ///< bool: a byte
+  llvm::Type* vector_type(llvm::Type* scalar) const;           ///< `scalar` itself at width 1
+  Value uniform(llvm::Value* v) const { return {Value::Kind::uniform, v}; }
+  Value affine(llvm::Value* v, std::int64_t stride) const;
+  Value varying(llvm::Value* v) const;
+  /// One register that holds all lanes.
+  llvm::Value* lanes(const Value& value);
+  Value add(const Value& x, const Value& y);
+  Value multiply(const Value& x, const Value& y);
+  Value load(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
+  void store(llvm::Value* buffer, ScalarType type, const Value& position, const Value& value);
+  llvm::Value* any(llvm::Value* lanes_mask);
+  llvm::Value* to_memory(ScalarType type, llvm::Value* v);
+  llvm::Value* from_memory(ScalarType type, llvm::Value* v);
+  llvm::Value* constant(ScalarType type, std::uint64_t bits) const;
+
+ private:
+  void emit(const Regions& regions, int region, const ir::Node& node);
+  Values cond(const Regions& regions, int region, const ir::Node& node);
+  Values uniform_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition);
+  Values divergent_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition);
+  Values side(const Regions& regions, int region, const ir::Node& result, llvm::Value* active);
+  bool flattens(const Regions& regions, int region) const;
+  Values loop(const Regions& regions, int region, const ir::Node& node);
+  bool varies(const ir::Node& node) const;
+
+  // emit_read.cpp
+  struct Test {
+    Value index, bound;
+  };
+  Values read(const ir::Node& node);
+  Values access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active);
+  Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
+  llvm::Value* in_range_all(const Test& test);
+  llvm::Value* in_range(const Test& test);
+  void record(int check, const Test& test, llvm::Value* bad);
+  int check_of(const ir::Node& node) const;
+
+  // emit_primitive.cpp
+  Value primitive(const ir::Node& node);
+  Value apply(const ir::Node& node, std::span<const Value> operands);
+  llvm::Value* arithmetic(ir::Primitive primitive, ScalarType type, std::span<llvm::Value* const> x);
+  llvm::Value* compare(ir::Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y);
+  llvm::Value* convert(ScalarType from, ScalarType to, llvm::Value* x);
+  llvm::Value* divide(const ir::Node& node, llvm::Value* x, llvm::Value* y);
+  llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
+  llvm::Value* transcendental(ir::Primitive primitive, ScalarType type, llvm::Value* x);
+
+  const plan::Kernel& kernel_;
+  const Machine& machine_;
+  std::unordered_map<const ir::Node*, Values> environment_;
+  std::vector<std::pair<const ir::Node*, Values>> log_;  ///< what a binding hid (empty: nothing)
+  std::unordered_map<const ir::Node*, View> views_;
+  std::unordered_map<const ir::Node*, Level> levels_;
+  std::unordered_map<const ir::Node*, int> checks_;
+};
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "cpu/abi.h"
+#include "plan/kernel.h"
+
+namespace anabranch::cpu {
+
+/// What the code of one kernel is generated for.
+struct Machine {
+  std::string cpu, features;
+  int vector_bytes = 64;    ///< of one vector register
+  int forced_lanes = 0;     ///< 0: chosen per kernel; 1: scalar code only (tests)
+};
+
+/// One function of the image under construction: its builder, and what its first block fetches from the arguments.
+/// Everything fetched there dominates the whole function, so that it may be asked for at any time.
+class Frame {
+ public:
+  /// A function `name(args, parameters...)` returning nothing.
+  Frame(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> parameters, bool entry,
+        const Machine& machine);
+  /// Closes the first block; nothing more may be fetched.
+  void finish();
+
+  llvm::IRBuilder<> b;
+
+  llvm::Function* function() const { return function_; }
+  llvm::Value* parameter(unsigned i) const { return function_->getArg(i + 1); }
+  llvm::Value* args() const { return function_->getArg(0); }
+
+  llvm::Value* buffer(int slot);
+  llvm::Value* scalar(int slot);
+  llvm::Value* routine(int number);
+  llvm::Value* items();
+  /// Memory in the stack frame.
+  llvm::Value* local(llvm::Type* type, std::uint64_t count = 1);
+
+  llvm::BasicBlock* block(const char* name);
+  /// A load from memory that this kernel never writes.
+  llvm::LoadInst* load_constant(llvm::Type* type, llvm::Value* address, unsigned align);
+  /// Goes to `good` almost always.
+  void branch_likely(llvm::Value* condition, llvm::BasicBlock* good, llvm::BasicBlock* bad);
+
+  /// Goes to `usual` more often than not.
+  void branch_likely_weakly(llvm::Value* condition, llvm::BasicBlock* usual, llvm::BasicBlock* seldom);
+
+  /// Remembers a failed check unless an earlier one is remembered already.
+  void record(int check, llvm::Value* value, llvm::Value* bound);
+
+  /// for (i = begin; i < end; i += step) carried = body(i, carried); gives the carried values.
+  template <class Body>
+  std::vector<llvm::Value*> loop(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                                 std::vector<llvm::Value*> carried, const char* name, Body&& body);
+
+  llvm::Type* i64() { return b.getInt64Ty(); }
+  llvm::ConstantInt* number(std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); }
+  /// a[i] for an array of `type`.
+  llvm::Value* element(llvm::Type* type, llvm::Value* a, llvm::Value* i) { return b.CreateGEP(type, a, i); }
+
+ private:
+  llvm::Value* fetch(std::size_t field, llvm::Type* type, int index, const char* name);
+
+  llvm::Function* function_;
+  llvm::BasicBlock* first_;
+  llvm::BasicBlock* start_;
+  std::map<std::pair<std::size_t, int>, llvm::Value*> fetched_;
+};
+
+template <class Body>
+std::vector<llvm::Value*> Frame::loop(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                                      std::vector<llvm::Value*> carried, const char* name, Body&& body) {
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* header = block(name);
+  llvm::BasicBlock* inside = block("round");
+  llvm::BasicBlock* after = block("done");
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  llvm::PHINode* i = b.CreatePHI(i64(), 2, "i");
+  i->addIncoming(begin, before);
+  std::vector<llvm::PHINode*> phis;
+  for (llvm::Value* value : carried) {
+    phis.push_back(b.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+  }
+  b.CreateCondBr(b.CreateICmpSLT(i, end), inside, after);
+  b.SetInsertPoint(inside);
+  const std::vector<llvm::Value*> current(phis.begin(), phis.end());
+  const std::vector<llvm::Value*> next = body(static_cast<llvm::Value*>(i), current);
+  i->addIncoming(b.CreateAdd(i, number(step), "", /*NUW=*/false, /*NSW=*/true), b.GetInsertBlock());
+  for (std::size_t c = 0; c < phis.size(); ++c) phis[c]->addIncoming(next[c], b.GetInsertBlock());
+  b.CreateBr(header);
+  b.SetInsertPoint(after);
+  return current;
+}
+
+}  // namespace anabranch::cpu

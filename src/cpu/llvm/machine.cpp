@@ -1,0 +1,134 @@
+#include "cpu/llvm/machine.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+namespace anabranch::cpu {
+namespace {
+
+constexpr const char* triple = "x86_64-unknown-linux-gnu";
+
+struct Host {
+  std::string cpu, features, description;
+};
+
+const Host& host() {
+  static const Host found = [] {
+    Host h;
+    h.cpu = llvm::sys::getHostCPUName().str();
+    std::vector<std::string> features;
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      features.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
+    std::sort(features.begin(), features.end());
+    for (const auto& feature : features) h.features += (h.features.empty() ? "" : ",") + feature;
+    h.description = h.cpu + " " + h.features;
+    return h;
+  }();
+  return found;
+}
+
+bool has(const std::string& features, const std::string& feature) {
+  return ("," + features + ",").find(",+" + feature + ",") != std::string::npos;
+}
+
+const llvm::Target& x86() {
+  static const llvm::Target* const target = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    std::string error;
+    const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (!found) throw InternalError("LLVM without x86: " + error);
+    return found;
+  }();
+  return *target;
+}
+
+void run(llvm::Module& module, llvm::TargetMachine& target, llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
+  llvm::legacy::PassManager passes;
+  if (target.addPassesToEmitFile(passes, out, nullptr, type)) throw InternalError("LLVM cannot emit this file type");
+  passes.run(module);
+}
+
+}  // namespace
+
+const std::string& host_description() { return host().description; }
+
+Machine machine_for(const AnabranchLlvmOptions& options) {
+  Machine machine;
+  machine.cpu = options.cpu ? options.cpu : host().cpu;
+  machine.features = options.features ? options.features : options.cpu ? "" : host().features;
+  if (!options.cpu || options.features) {
+    if (!has(machine.features, "avx2") || !has(machine.features, "fma"))
+      throw BackendUnavailable("cpu: this processor has no AVX2 and FMA");
+  }
+  const bool wide = has(machine.features, "avx512f") && has(machine.features, "avx512vl") &&
+                    has(machine.features, "avx512bw") && has(machine.features, "avx512dq");
+  machine.vector_bytes = wide ? 64 : 32;
+  machine.forced_lanes = options.lanes;
+  return machine;
+}
+
+std::unique_ptr<llvm::TargetMachine> target_for(const Machine& machine) {
+  const llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(x86().createTargetMachine(
+      triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Less));
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& target) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&target);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LoopRotatePass());
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, modules);
+}
+
+std::vector<std::byte> generate_object(llvm::Module& module, llvm::TargetMachine& target) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  run(module, target, out, llvm::CodeGenFileType::ObjectFile);
+  const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+  return {first, first + bytes.size()};
+}
+
+std::string generate_assembly(const llvm::Module& module, llvm::TargetMachine& target) {
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  run(*copy, target, out, llvm::CodeGenFileType::AssemblyFile);
+  return text.str().str();
+}
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,207 @@
+#include "cpu/llvm/skeleton.h"
+
+#include <cstddef>
+
+/// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in the output:
+/// flat positions where the shape does not matter, items where an item is one element, else the innermost dimension.
+namespace anabranch::cpu {
+namespace {
+
+/// Bodies dearer than this are emitted once, always under a mask, instead of twice.
+constexpr std::int64_t one_copy_cost = 400;
+
+class Map {
+ public:
+  Map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine)
+      : kernel_(kernel),
+        types_{llvm::Type::getInt64Ty(module.getContext()), llvm::Type::getInt64Ty(module.getContext()),
+               llvm::PointerType::getUnqual(module.getContext())},
+        f_(module, "entry0", types_, true, machine),
+        e_(f_, kernel, machine),
+        flat_(is_flat(kernel)),
+        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
+          return at_own_position(kernel, node);
+        }) : nullptr) {
+    lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
+    if (!kernel.over_items && kernel.output.extents.empty()) lanes_ = 1;
+  }
+
+  void emit() {
+    auto& b = f_.b;
+    llvm::Value* begin = f_.parameter(0);
+    llvm::Value* end = f_.parameter(1);
+    llvm::Value* scratch = f_.parameter(2);
+    llvm::BasicBlock* some = f_.block("some");
+    llvm::BasicBlock* none = f_.block("none");
+    b.CreateCondBr(b.CreateICmpSLT(begin, end), some, none);
+    b.SetInsertPoint(none);
+    b.CreateRetVoid();
+    b.SetInsertPoint(some);
+    enter_launch(e_, kernel_);
+    bias_ = output_bias(e_, kernel_);
+    const bool items_are_lanes = kernel_.over_items && kernel_.output.extents.empty();
+    if (flat_) {
+      for (const auto& index : kernel_.index) e_.set_level(*index, Level::lane);
+      e_.at_own_position = [this](const ir::Node& node) { return at_own_position(kernel_, node); };
+      // Buffers are addressed from the chunk's first element here, not item by item.
+      enter_item_zero();
+      e_.emit_level(regions_, Level::launch);
+      vector_loop(begin, end, begin, [&](const Value& position) {
+        e_.flat_position = e_.add(position, e_.uniform(bias_));
+      });
+    } else if (items_are_lanes) {
+      for (const auto& array : kernel_.arrays)
+        if (array.form != plan::Form::avoided) e_.set_level(*array.parameter, Level::lane);
+      for (const auto& scalar : kernel_.scalars)
+        if (scalar.value.kind == plan::Extent::Kind::per_item || scalar.value.kind == plan::Extent::Kind::ragged)
+          e_.set_level(*scalar.parameter, Level::lane);
+      e_.emit_level(regions_, Level::launch);
+      vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); });
+    } else if (kernel_.output.extents.empty()) {
+      e_.emit_region(regions_, 0);
+      store(e_.uniform(begin));
+    } else {
+      rows(begin, end, scratch);
+    }
+    b.CreateRetVoid();
+    f_.finish();
+  }
+
+ private:
+  void enter_item_zero() { enter_item(e_, kernel_, e_.uniform(f_.number(0))); }
+
+  void rows(llvm::Value* begin, llvm::Value* end, llvm::Value* scratch) {
+    auto& b = f_.b;
+    e_.emit_level(regions_, Level::launch);
+    llvm::Value* first = f_.number(0);
+    if (kernel_.output.form == plan::Form::segmented) {
+      first = scratch_field(f_, scratch, offsetof(Scratch, first_item), f_.i64());
+    } else if (kernel_.over_items) {
+      const View output = e_.view(kernel_.output, e_.uniform(f_.number(0)));
+      llvm::Value* size = f_.number(1);
+      for (const Value& extent : output.extents) size = b.CreateMul(size, extent.v);
+      first = b.CreateUDiv(begin, size);
+    }
+    each_run(
+        e_, kernel_, begin, end, first, true,
+        [&](llvm::Value* item) {
+          enter_item(e_, kernel_, e_.uniform(item));
+          e_.emit_level(regions_, Level::item);
+        },
+        [&](const Run& run) {
+          const auto here = e_.mark();
+          for (std::size_t d = 0; d < run.outer.size(); ++d)
+            e_.bind(*kernel_.index[d], {e_.uniform(run.outer[d])});
+          e_.emit_level(regions_, Level::row);
+          vector_loop(run.lo, run.hi, run.position,
+                      [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); });
+          e_.undo(here);
+        });
+  }
+
+  /// Positions of one run: `enter` binds the lane parameter to counters from `lo`; `position` belongs to `lo`.
+  void vector_loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* position,
+                   const std::function<void(const Value&)>& enter) {
+    auto& b = f_.b;
+    const auto lane_code = [&](llvm::Value* i) {
+      const auto here = e_.mark();
+      enter(e_.affine(i, 1));
+      e_.emit_level(regions_, Level::lane);
+      store(e_.affine(b.CreateAdd(position, b.CreateSub(i, lo)), 1));
+      e_.undo(here);
+      return std::vector<llvm::Value*>{};
+    };
+    if (lanes_ == 1) {
+      f_.loop(lo, hi, 1, {}, "elements", [&](llvm::Value* i, const auto&) { return lane_code(i); });
+      return;
+    }
+    e_.width = lanes_;
+    const bool one_copy = regions_[0].cost > one_copy_cost;
+    llvm::Value* rest = lo;
+    if (!one_copy) {
+      llvm::Value* full = b.CreateAnd(b.CreateSub(hi, lo), f_.number(-lanes_));
+      rest = b.CreateAdd(lo, full);
+      f_.loop(lo, rest, lanes_, {}, "vectors", [&](llvm::Value* i, const auto&) { return lane_code(i); });
+    }
+    f_.loop(rest, hi, lanes_, {}, "tail", [&](llvm::Value* i, const auto&) {
+      std::vector<llvm::Constant*> numbers;
+      for (int lane = 0; lane < lanes_; ++lane) numbers.push_back(b.getInt32(static_cast<unsigned>(lane)));
+      // At most `lanes` remain where it matters; 32 bits are enough.
+      llvm::Value* left = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(hi, i), f_.number(lanes_));
+      llvm::Value* limit =
+          b.CreateVectorSplat(static_cast<unsigned>(lanes_), b.CreateTrunc(left, b.getInt32Ty()));
+      e_.mask = b.CreateICmpULT(llvm::ConstantVector::get(numbers), limit);
+      auto none = lane_code(i);
+      e_.mask = nullptr;
+      return none;
+    });
+    e_.width = 1;
+  }
+
+  void store(const Value& position) {
+    std::size_t c = 0;
+    for (const auto& body : kernel_.body)
+      for (const Value& v : e_.values(*body)) {
+        llvm::Value* buffer = f_.buffer(kernel_.output.first_buffer + static_cast<int>(c));
+        e_.store(buffer, kernel_.output.type.scalars[c], e_.add(position, e_.uniform(bias_)), v);
+        ++c;
+      }
+  }
+
+  const plan::Kernel& kernel_;
+  llvm::Type* types_[3];
+  Frame f_;
+  Emitter e_;
+  bool flat_;
+  Regions regions_;
+  int lanes_ = 1;
+  llvm::Value* bias_ = nullptr;
+};
+
+}  // namespace
+
+bool at_own_position(const plan::Kernel& kernel, const ir::Node& node) {
+  if (node.op() != ir::Op::index) return false;
+  for (const auto& array : kernel.arrays) {
+    if (array.parameter != node.child(0)) continue;
+    if (array.form != kernel.output.form || array.extents != kernel.output.extents) return false;
+    if (array.form == plan::Form::segmented &&
+        (array.offsets != kernel.output.offsets || array.offset_type != kernel.output.offset_type))
+      return false;
+    // The index must be the domain's own: (i0, i1, ...), or i0 alone.
+    const ir::Node& index = *node.child(1);
+    if (kernel.index.size() == 1 && &index == kernel.index[0].get()) return true;
+    if (index.op() != ir::Op::tuple || index.children().size() != kernel.index.size()) return false;
+    for (std::size_t d = 0; d < kernel.index.size(); ++d)
+      if (index.child(d) != kernel.index[d]) return false;
+    return true;
+  }
+  return false;
+}
+
+bool is_flat(const plan::Kernel& kernel) {
+  if (kernel.output.extents.empty()) return false;
+  const auto nodes = reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
+  for (const ir::Node* node : nodes) {
+    if (at_own_position(kernel, *node)) continue;
+    if (node->op() == ir::Op::parameter) {
+      for (const auto& index : kernel.index)
+        if (index.get() == node) return false;
+      for (const auto& scalar : kernel.scalars)
+        if (scalar.parameter.get() == node && scalar.value.kind != plan::Extent::Kind::constant &&
+            scalar.value.kind != plan::Extent::Kind::uniform)
+          return false;
+    }
+    if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
+    for (const auto& array : kernel.arrays)
+      if (array.parameter == node->child(0) && array.form != plan::Form::avoided) return false;
+  }
+  return true;
+}
+
+int emit_map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine) {
+  Map(module, kernel, machine).emit();
+  return 1;
+}
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,192 @@
+#include "cpu/llvm/skeleton.h"
+
+#include <algorithm>
+
+namespace anabranch::cpu {
+
+void enter_launch(Emitter& e, const plan::Kernel& kernel) {
+  using Kind = plan::Extent::Kind;
+  const Value none = e.uniform(e.frame.number(0));
+  for (const auto& array : kernel.arrays) {
+    const bool avoided = array.form == plan::Form::avoided;
+    e.set_level(*array.parameter, avoided ? Level::launch : Level::item);
+    if (avoided) e.set_view(*array.parameter, e.view(array, none));
+  }
+  for (const auto& scalar : kernel.scalars) {
+    const bool same = scalar.value.kind == Kind::constant || scalar.value.kind == Kind::uniform;
+    e.set_level(*scalar.parameter, same ? Level::launch : Level::item);
+    if (same) e.bind(*scalar.parameter, {e.extent(scalar.value, none)});
+  }
+  for (const auto& index : kernel.index) e.set_level(*index, Level::row);
+  if (kernel.skeleton == plan::Skeleton::map && !kernel.index.empty())
+    e.set_level(*kernel.index.back(), Level::lane);
+  if (kernel.reduction) e.set_level(*kernel.reduction, Level::lane);
+  for (const auto& p : kernel.left) e.set_level(*p, Level::lane);
+  for (const auto& p : kernel.right) e.set_level(*p, Level::lane);
+}
+
+void enter_item(Emitter& e, const plan::Kernel& kernel, const Value& item) {
+  using Kind = plan::Extent::Kind;
+  for (const auto& array : kernel.arrays)
+    if (array.form != plan::Form::avoided) e.set_view(*array.parameter, e.view(array, item));
+  for (const auto& scalar : kernel.scalars)
+    if (scalar.value.kind != Kind::constant && scalar.value.kind != Kind::uniform)
+      e.bind(*scalar.parameter, {e.extent(scalar.value, item)});
+}
+
+std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local) {
+  std::vector<llvm::Value*> index(extents.size());
+  for (std::size_t d = extents.size(); d-- > 1;) {
+    index[d] = e.b.CreateURem(local, extents[d].v);
+    local = e.b.CreateUDiv(local, extents[d].v);
+  }
+  if (!index.empty()) index[0] = local;
+  return index;
+}
+
+llvm::Value* output_bias(Emitter& e, const plan::Kernel& kernel) {
+  if (kernel.output.form != plan::Form::segmented) return e.frame.number(0);
+  return e.offset_at(kernel.output.offsets, kernel.output.offset_type, e.frame.number(0));
+}
+
+llvm::Value* item_start(Emitter& e, const plan::Kernel& kernel, const View& output) {
+  if (kernel.output.form == plan::Form::segmented) return e.b.CreateSub(output.base.v, output_bias(e, kernel));
+  return output.base.v;
+}
+
+llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offset, llvm::Type* type) {
+  return frame.load_constant(type, frame.b.CreateConstGEP1_64(frame.b.getInt8Ty(), scratch, offset), 8);
+}
+
+void each_run(Emitter& e, const plan::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
+              llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
+              const std::function<void(const Run&)>& body) {
+  Frame& f = e.frame;
+  auto& b = e.b;
+  const std::size_t rank = kernel.output.extents.size();
+  const std::size_t outer_rank = inner ? rank - 1 : rank;
+
+  if (kernel.over_items && rank == 0) {
+    f.loop(begin, end, 1, {}, "items", [&](llvm::Value* item, const auto&) {
+      in_item(item);
+      body({item, {}, item, f.number(0), f.number(1)});
+      return std::vector<llvm::Value*>{};
+    });
+    return;
+  }
+
+  // One item's runs from `position` on; gives the position after them.
+  const auto runs_of_item = [&](llvm::Value* item, llvm::Value* position) -> llvm::Value* {
+    const auto here = e.mark();
+    View output = e.view(kernel.output, e.uniform(item));
+    llvm::Value* size = f.number(1);
+    for (const Value& extent : output.extents) size = b.CreateMul(size, extent.v);
+    llvm::Value* start = kernel.over_items ? item_start(e, kernel, output) : f.number(0);
+    llvm::Value* stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b.CreateAdd(start, size));
+    llvm::BasicBlock* some = f.block("item_runs");
+    llvm::BasicBlock* next = f.block("item_done");
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    b.CreateCondBr(b.CreateICmpSLT(position, stop), some, next);
+
+    b.SetInsertPoint(some);
+    in_item(item);
+    llvm::Value* local = b.CreateSub(position, start);
+    llvm::Value* lo = f.number(0);
+    llvm::Value* length = f.number(1);
+    llvm::Value* row = local;
+    if (inner) {
+      length = output.extents.back().v;
+      lo = local;
+      if (outer_rank > 0) {
+        lo = b.CreateURem(local, length);
+        row = b.CreateUDiv(local, length);
+      }
+    }
+    const std::vector<llvm::Value*> index = decode(e, std::span(output.extents).first(outer_rank), row);
+    llvm::BasicBlock* entry = b.GetInsertBlock();
+    llvm::BasicBlock* header = f.block("runs");
+    b.CreateBr(header);
+    b.SetInsertPoint(header);
+    llvm::PHINode* at = b.CreatePHI(f.i64(), 2, "position");
+    at->addIncoming(position, entry);
+    llvm::PHINode* low = b.CreatePHI(f.i64(), 2, "lo");
+    low->addIncoming(lo, entry);
+    std::vector<llvm::PHINode*> ix;
+    for (llvm::Value* i : index) {
+      ix.push_back(b.CreatePHI(f.i64(), 2, "ix"));
+      ix.back()->addIncoming(i, entry);
+    }
+    llvm::Value* count = f.number(1);
+    if (inner)
+      count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(length, low), b.CreateSub(stop, at));
+    body({item, {ix.begin(), ix.end()}, at, low, b.CreateAdd(low, count)});
+
+    llvm::Value* after = b.CreateAdd(at, count);
+    // Counting up with carries costs no divisions.
+    std::vector<llvm::Value*> following(outer_rank);
+    llvm::Value* carry = b.getTrue();
+    for (std::size_t d = outer_rank; d-- > 0;) {
+      llvm::Value* up = b.CreateAdd(ix[d], b.CreateZExt(carry, f.i64()));
+      llvm::Value* over = d == 0 ? b.getFalse() : b.CreateICmpEQ(up, output.extents[d].v);
+      following[d] = b.CreateSelect(over, f.number(0), up);
+      carry = over;
+    }
+    llvm::BasicBlock* latch = b.GetInsertBlock();
+    at->addIncoming(after, latch);
+    low->addIncoming(f.number(0), latch);
+    for (std::size_t d = 0; d < outer_rank; ++d) ix[d]->addIncoming(following[d], latch);
+    b.CreateCondBr(b.CreateICmpSLT(after, stop), header, next);
+
+    b.SetInsertPoint(next);
+    llvm::PHINode* reached = b.CreatePHI(f.i64(), 2);
+    reached->addIncoming(position, before);
+    reached->addIncoming(after, latch);
+    e.undo(here);
+    return reached;
+  };
+
+  if (!kernel.over_items) {
+    runs_of_item(f.number(0), begin);
+    return;
+  }
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* header = f.block("items");
+  llvm::BasicBlock* round = f.block("item");
+  llvm::BasicBlock* done = f.block("items_done");
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  llvm::PHINode* item = b.CreatePHI(f.i64(), 2, "item");
+  llvm::PHINode* position = b.CreatePHI(f.i64(), 2, "position");
+  item->addIncoming(first_item, before);
+  position->addIncoming(begin, before);
+  b.CreateCondBr(b.CreateICmpSLT(position, end), round, done);
+  b.SetInsertPoint(round);
+  llvm::Value* reached = runs_of_item(item, position);
+  item->addIncoming(b.CreateAdd(item, f.number(1)), b.GetInsertBlock());
+  position->addIncoming(reached, b.GetInsertBlock());
+  b.CreateBr(header);
+  b.SetInsertPoint(done);
+}
+
+int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
+  // Addresses are int64 nearly everywhere; they count only where nothing else is computed.
+  std::size_t wide = 0, narrow = 0;
+  bool loops = false;
+  const auto nodes = reachable(bodies);
+  for (const ir::Node* node : nodes) {
+    loops = loops || node->op() == ir::Op::while_loop;
+    for (const ScalarType type : node->type().scalars) {
+      if (ir::is_float(type) || type == ScalarType::int32) wide = std::max(wide, size_of(type));
+      else narrow = std::max(narrow, size_of(type));
+    }
+  }
+  for (const auto& body : bodies)
+    for (const ScalarType type : body->type().scalars) wide = std::max(wide, type == ScalarType::int64 ? size_of(type) : 0);
+  const std::size_t size = wide ? wide : std::max<std::size_t>(narrow, 1);
+  int lanes = static_cast<int>(static_cast<std::size_t>(machine.vector_bytes) / size);
+  // Rounds of a divergent loop depend on each other: two registers' worth of lanes hide the latency.
+  if (loops && nodes.size() < 64) lanes *= 2;
+  return std::clamp(lanes, 1, 32);
+}
+
+}  // namespace anabranch::cpu

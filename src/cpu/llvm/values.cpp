@@ -1,0 +1,249 @@
+#include <llvm/IR/Constants.h>
+
+#include "cpu/llvm/emitter.h"
+
+/// Values across lanes: types, conversions between the three kinds, address arithmetic, loads and stores.
+namespace anabranch::cpu {
+
+llvm::Type* Emitter::type_of(ScalarType type) const {
+  switch (type) {
+    case ScalarType::boolean: return b.getInt1Ty();
+    case ScalarType::uint8: return b.getInt8Ty();
+    case ScalarType::int32: return b.getInt32Ty();
+    case ScalarType::int64: return b.getInt64Ty();
+    case ScalarType::float32: return b.getFloatTy();
+    case ScalarType::float64: return b.getDoubleTy();
+  }
+  throw InternalError("unknown scalar type");
+}
+
+llvm::Type* Emitter::memory_type_of(ScalarType type) const {
+  return type == ScalarType::boolean ? b.getInt8Ty() : type_of(type);
+}
+
+llvm::Type* Emitter::vector_type(llvm::Type* scalar) const {
+  return width == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(width));
+}
+
+llvm::Value* Emitter::constant(ScalarType type, std::uint64_t bits) const {
+  switch (type) {
+    case ScalarType::boolean: return b.getInt1(bits != 0);
+    case ScalarType::uint8: return b.getInt8(static_cast<std::uint8_t>(bits));
+    case ScalarType::int32: return b.getInt32(static_cast<std::uint32_t>(bits));
+    case ScalarType::int64: return b.getInt64(bits);
+    case ScalarType::float32:
+      return llvm::ConstantFP::get(b.getContext(),
+                                   llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffff)));
+    case ScalarType::float64:
+      return llvm::ConstantFP::get(b.getContext(),
+                                   llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
+  }
+  throw InternalError("unknown scalar type");
+}
+
+Value Emitter::affine(llvm::Value* v, std::int64_t stride) const {
+  if (width == 1 || stride == 0) return uniform(v);
+  return {Value::Kind::affine, v, stride};
+}
+
+Value Emitter::varying(llvm::Value* v) const {
+  if (width == 1) return uniform(v);
+  return {Value::Kind::varying, v};
+}
+
+llvm::Value* Emitter::lanes(const Value& value) {
+  if (width == 1 || value.kind == Value::Kind::varying) return value.v;
+  llvm::Value* splat = b.CreateVectorSplat(static_cast<unsigned>(width), value.v);
+  if (value.uniform()) return splat;
+  std::vector<llvm::Constant*> steps;
+  for (int lane = 0; lane < width; ++lane)
+    steps.push_back(llvm::ConstantInt::get(value.v->getType(), static_cast<std::uint64_t>(lane * value.stride)));
+  return b.CreateAdd(splat, llvm::ConstantVector::get(steps));
+}
+
+Value Emitter::add(const Value& x, const Value& y) {
+  const auto is_zero = [](const Value& v) {
+    const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v.v);
+    return v.uniform() && c && c->isZero();
+  };
+  if (is_zero(x)) return y;
+  if (is_zero(y)) return x;
+  if (x.kind != Value::Kind::varying && y.kind != Value::Kind::varying)
+    return affine(b.CreateAdd(x.v, y.v), x.stride + y.stride);
+  Value sum = varying(b.CreateAdd(lanes(x), lanes(y)));
+  const Value& lane_wise = x.uniform() ? y : x;
+  const Value& common = x.uniform() ? x : y;
+  if (lane_wise.memory && common.uniform()) {
+    sum.memory = lane_wise.memory;
+    sum.memory_type = lane_wise.memory_type;
+    sum.offset = lane_wise.offset ? b.CreateAdd(lane_wise.offset, common.v) : common.v;
+  }
+  return sum;
+}
+
+Value Emitter::multiply(const Value& x, const Value& y) {
+  if (x.uniform() && y.uniform()) return uniform(b.CreateMul(x.v, y.v));
+  const auto scaled = [&](const Value& line, const Value& factor) {
+    const auto stride = llvm::cast<llvm::ConstantInt>(factor.v)->getSExtValue() * line.stride;
+    return affine(b.CreateMul(line.v, factor.v), stride);
+  };
+  // Strides stay far from overflow: anything larger is no longer an address pattern worth knowing.
+  const auto is_factor = [](const Value& v) {
+    const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v.v);
+    return v.uniform() && c && c->getSExtValue() > -4096 && c->getSExtValue() < 4096;
+  };
+  const auto is_line = [](const Value& v) {
+    return v.kind == Value::Kind::affine && v.stride > -4096 && v.stride < 4096;
+  };
+  if (is_line(x) && is_factor(y)) return scaled(x, y);
+  if (is_factor(x) && is_line(y)) return scaled(y, x);
+  return varying(b.CreateMul(lanes(x), lanes(y)));
+}
+
+llvm::Value* Emitter::any(llvm::Value* lanes_mask) {
+  if (width == 1) return lanes_mask;
+  llvm::Type* bits = b.getIntNTy(static_cast<unsigned>(width));
+  return b.CreateICmpNE(b.CreateBitCast(lanes_mask, bits), llvm::ConstantInt::get(bits, 0));
+}
+
+llvm::Value* Emitter::to_memory(ScalarType type, llvm::Value* v) {
+  if (type != ScalarType::boolean) return v;
+  llvm::Type* byte = b.getInt8Ty();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType()))
+    return b.CreateZExt(v, llvm::FixedVectorType::get(byte, vector->getNumElements()));
+  return b.CreateZExt(v, byte);
+}
+
+llvm::Value* Emitter::from_memory(ScalarType type, llvm::Value* v) {
+  if (type != ScalarType::boolean) return v;
+  return b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+}
+
+Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active) {
+  llvm::Type* cell = memory_type_of(type);
+  const auto size = static_cast<unsigned>(size_of(type));
+  if (position.uniform())
+    return uniform(from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
+  if (position.kind != Value::Kind::affine || position.stride != 1)
+    return gather(buffer, type, position, active);
+  llvm::Type* cells = vector_type(cell);
+  llvm::Value* address = frame.element(cell, buffer, position.v);
+  if (active) {
+    return varying(from_memory(
+        type, b.CreateMaskedLoad(cells, address, llvm::Align(size), active, llvm::Constant::getNullValue(cells))));
+  }
+  Value value = varying(from_memory(type, frame.load_constant(cells, address, size)));
+  if (type == ScalarType::int64 || type == ScalarType::int32) {
+    value.memory = address;
+    value.memory_type = type;
+  }
+  return value;
+}
+
+Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active) {
+  llvm::Type* cell = memory_type_of(type);
+  const auto size = static_cast<unsigned>(size_of(type));
+  llvm::Type* cells = vector_type(cell);
+  if (active) {
+    llvm::Value* addresses = frame.element(cell, buffer, lanes(position));
+    return varying(from_memory(type, b.CreateMaskedGather(cells, addresses, llvm::Align(size), active,
+                                                         llvm::Constant::getNullValue(cells))));
+  }
+  // Scalar loads put together: what a hardware gather does, only faster outside the first cache level.
+  llvm::Value* all = llvm::PoisonValue::get(cells);
+  llvm::Value* from = buffer;
+  const bool in_memory = position.memory != nullptr;
+  if (position.kind == Value::Kind::affine) from = frame.element(cell, buffer, position.v);
+  else if (in_memory && position.offset) from = frame.element(cell, buffer, position.offset);
+  for (int lane = 0; lane < width; ++lane) {
+    llvm::Value* index = nullptr;
+    if (position.kind == Value::Kind::affine) {
+      index = frame.number(lane * position.stride);
+    } else if (in_memory) {
+      llvm::Type* stored = type_of(position.memory_type);
+      index = frame.load_constant(stored, frame.element(stored, position.memory, frame.number(lane)),
+                                  static_cast<unsigned>(size_of(position.memory_type)));
+      index = b.CreateSExt(index, frame.i64());
+    } else {
+      index = b.CreateExtractElement(position.v, static_cast<std::uint64_t>(lane));
+    }
+    llvm::Value* one = frame.load_constant(cell, frame.element(cell, from, index), size);
+    all = b.CreateInsertElement(all, one, static_cast<std::uint64_t>(lane));
+  }
+  return varying(from_memory(type, all));
+}
+
+void Emitter::store(llvm::Value* buffer, ScalarType type, const Value& position, const Value& value) {
+  llvm::Type* cell = memory_type_of(type);
+  const llvm::Align align(size_of(type));
+  llvm::Value* address = frame.element(cell, buffer, position.v);
+  if (position.uniform()) {
+    b.CreateAlignedStore(to_memory(type, value.v), address, align);
+    return;
+  }
+  llvm::Value* all = to_memory(type, lanes(value));
+  if (mask) b.CreateMaskedStore(all, address, align, mask);
+  else b.CreateAlignedStore(all, address, align);
+}
+
+llvm::Value* Emitter::offset_at(int slot, OffsetType type, llvm::Value* index) {
+  const Value loaded =
+      load(frame.buffer(slot), type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64, uniform(index), nullptr);
+  return b.CreateSExt(loaded.v, frame.i64());
+}
+
+Value Emitter::extent(const plan::Extent& extent, const Value& item) {
+  using Kind = plan::Extent::Kind;
+  switch (extent.kind) {
+    case Kind::constant: return uniform(frame.number(extent.value));
+    case Kind::uniform: return uniform(frame.scalar(extent.slot));
+    case Kind::per_item: return load(frame.buffer(extent.slot), ScalarType::int64, item, mask);
+    case Kind::ragged: break;
+  }
+  const ScalarType stored = extent.offsets == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
+  const auto offset = [&](std::int64_t ahead) {
+    llvm::Value* from = frame.element(type_of(stored), frame.buffer(extent.slot), frame.number(ahead));
+    const Value v = load(from, stored, item, mask);
+    llvm::Value* wide = b.CreateSExt(v.v, v.uniform() ? frame.i64() : vector_type(frame.i64()));
+    return v.uniform() ? uniform(wide) : varying(wide);
+  };
+  const Value begin = offset(0);
+  const Value end = offset(1);
+  const auto combine = [&](auto&& f, const Value& x, const Value& y) {
+    return x.uniform() && y.uniform() ? uniform(f(x.v, y.v)) : varying(f(lanes(x), lanes(y)));
+  };
+  const Value size = combine([&](auto* x, auto* y) { return b.CreateSub(x, y); }, end, begin);
+  if (extent.divisor_kind == Kind::constant && extent.divisor == 1) return size;
+  // An inner extent of zero leaves no elements; any outer extent would do.
+  llvm::Value* divisor = extent.divisor_kind == Kind::constant ? frame.number(extent.divisor)
+                                                              : frame.scalar(static_cast<int>(extent.divisor));
+  divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, divisor, frame.number(1));
+  return combine([&](auto* x, auto* y) { return b.CreateSDiv(x, y); }, size, uniform(divisor));
+}
+
+View Emitter::view(const plan::KernelArray& array, const Value& item) {
+  View view;
+  for (int c = 0; c < static_cast<int>(array.type.scalars.size()); ++c)
+    view.buffers.push_back(frame.buffer(array.first_buffer + c));
+  for (const auto& e : array.extents) view.extents.push_back(extent(e, item));
+  switch (array.form) {
+    case plan::Form::avoided: view.base = uniform(frame.number(0)); break;
+    case plan::Form::regular: {
+      Value size = uniform(frame.number(1));
+      for (const Value& e : view.extents) size = multiply(size, e);
+      // Whole items may lie far apart: lanes that are items then have their addresses one by one.
+      view.base = array.extents.empty() ? item : multiply(item, size);
+      break;
+    }
+    case plan::Form::segmented: {
+      const ScalarType stored = array.offset_type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
+      const Value offset = load(frame.buffer(array.offsets), stored, item, mask);
+      llvm::Value* wide = b.CreateSExt(offset.v, offset.uniform() ? frame.i64() : vector_type(frame.i64()));
+      view.base = offset.uniform() ? uniform(wide) : varying(wide);
+      break;
+    }
+  }
+  return view;
+}
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,189 @@
+#include "cpu/pieces.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <anabranch/error.h>
+
+namespace anabranch::cpu {
+namespace {
+
+namespace order = ir::fold_order;
+
+/// A row costs about as much as this many elements besides its elements.
+constexpr std::int64_t row_cost = 4;
+
+class Cutter {
+ public:
+  Cutter(const plan::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
+    for (const auto& e : kernel.output.extents)
+      if (e.kind == plan::Extent::Kind::constant || e.kind == plan::Extent::Kind::uniform)
+        size_ *= value(e, 0);
+  }
+
+  std::int64_t domain() const {
+    if (kernel_.output.form == plan::Form::segmented) return output_offset(bound_.items) - output_offset(0);
+    return kernel_.over_items ? size_ * bound_.items : size_;
+  }
+
+  std::int64_t value(const plan::Extent& e, std::int64_t item) const {
+    using Kind = plan::Extent::Kind;
+    switch (e.kind) {
+      case Kind::constant: return e.value;
+      case Kind::uniform: return bound_.scalars[static_cast<std::size_t>(e.slot)];
+      case Kind::per_item: return static_cast<const std::int64_t*>(buffer(e.slot))[item];
+      case Kind::ragged: break;
+    }
+    const std::int64_t divisor = e.divisor_kind == Kind::constant
+                                     ? e.divisor
+                                     : bound_.scalars[static_cast<std::size_t>(e.divisor)];
+    return (offset_at(buffer(e.slot), e.offsets, item + 1) - offset_at(buffer(e.slot), e.offsets, item)) /
+           std::max<std::int64_t>(divisor, 1);
+  }
+
+  Cut map(std::int64_t piece) const {
+    Cut out;
+    const std::int64_t n = domain();
+    for (std::int64_t begin = 0; begin < n; begin += piece) {
+      const std::int64_t end = n - begin <= piece ? n : begin + piece;
+      out.pieces.push_back({begin, end, item_of(begin), -1});
+    }
+    return out;
+  }
+
+  Cut fold(std::int64_t piece) const {
+    const std::int64_t rows = domain();
+    Cut out;
+    if (rows == 0) return out;
+    using Kind = plan::Extent::Kind;
+    const bool same_length = kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform;
+    if (same_length) {
+      add_rows(out, 0, rows, value(kernel_.length, 0), piece);
+    } else if (kernel_.work_offsets >= 0 && kernel_.output.extents.empty()) {
+      by_offsets(out, rows, piece);
+    } else {
+      by_items(out, rows, piece);
+    }
+    return out;
+  }
+
+ private:
+  const void* buffer(int slot) const { return bound_.buffers[static_cast<std::size_t>(slot)]; }
+  std::int64_t output_offset(std::int64_t i) const {
+    return offset_at(buffer(kernel_.output.offsets), kernel_.output.offset_type, i);
+  }
+  std::int64_t work_offset(std::int64_t i) const {
+    return offset_at(buffer(kernel_.work_offsets), kernel_.work_offset_type, i);
+  }
+
+  /// First output position of an item.
+  std::int64_t start(std::int64_t item) const {
+    if (kernel_.output.form == plan::Form::segmented) return output_offset(item) - output_offset(0);
+    return kernel_.over_items ? size_ * item : item * size_;
+  }
+
+  std::int64_t item_of(std::int64_t position) const {
+    if (!kernel_.over_items) return 0;
+    if (kernel_.output.form != plan::Form::segmented) return size_ == 0 ? 0 : position / size_;
+    return last_at_most(bound_.items, [&](std::int64_t i) { return start(i); }, position);
+  }
+
+  /// Largest i in [0, n) with f(i) <= x; f is not decreasing and f(0) <= x.
+  template <class F>
+  static std::int64_t last_at_most(std::int64_t n, F&& f, std::int64_t x) {
+    std::int64_t low = 0, high = n;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (f(middle) <= x) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  void add_long_row(Cut& out, std::int64_t row, std::int64_t length, std::int64_t piece) const {
+    LongRow l{row, item_of(row), order::blocks(length), out.partials};
+    const std::int64_t step = std::max<std::int64_t>(1, piece / order::block);
+    for (std::int64_t block = 0; block < l.blocks; block += step)
+      out.pieces.push_back({block, std::min(l.blocks, block + step), l.item, static_cast<int>(out.long_rows.size())});
+    out.partials += l.blocks;
+    out.long_rows.push_back(l);
+  }
+
+  static bool is_long(std::int64_t length, std::int64_t piece) {
+    return length > std::max(piece, order::block);
+  }
+
+  /// Rows [begin, end), all of one length.
+  void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length, std::int64_t piece) const {
+    if (is_long(length, piece)) {
+      for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length, piece);
+      return;
+    }
+    const std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
+    for (; begin < end; begin += step)
+      out.pieces.push_back({begin, std::min(end, begin + step), item_of(begin), -1});
+  }
+
+  /// One row an item, lengths from the offsets: pieces end where the running work passes a multiple of the piece.
+  void by_offsets(Cut& out, std::int64_t rows, std::int64_t piece) const {
+    const auto work = [&](std::int64_t i) { return work_offset(i) + row_cost * i; };
+    for (std::int64_t row = 0; row < rows;) {
+      const std::int64_t length = work_offset(row + 1) - work_offset(row);
+      if (is_long(length, piece)) {
+        add_long_row(out, row++, length, piece);
+        continue;
+      }
+      // A long row inside a piece is one that passes the limit alone: the search stops before it.
+      const std::int64_t limit = work(row) + std::max(piece, length + row_cost);
+      const std::int64_t end = row + last_at_most(rows + 1 - row, [&](std::int64_t i) { return work(row + i); }, limit);
+      out.pieces.push_back({row, end, row, -1});
+      row = end;
+    }
+  }
+
+  /// Row lengths that differ between items but not inside one.
+  void by_items(Cut& out, std::int64_t rows, std::int64_t piece) const {
+    std::int64_t open = 0;  // first row that is in no piece yet
+    std::int64_t work = 0;  // of the rows since
+    const auto close = [&](std::int64_t row) {
+      if (row > open) out.pieces.push_back({open, row, item_of(open), -1});
+      open = row;
+      work = 0;
+    };
+    for (std::int64_t item = 0; item < bound_.items; ++item) {
+      const std::int64_t begin = start(item), end = start(item + 1);
+      const std::int64_t length = std::max<std::int64_t>(value(kernel_.length, item), 0);
+      const std::int64_t cost = (end - begin) * (length + row_cost);
+      if (is_long(length, piece) || cost > piece) {
+        close(begin);
+        add_rows(out, begin, end, length, piece);
+        open = end;
+        continue;
+      }
+      if (work + cost > piece) close(begin);
+      work += cost;
+    }
+    close(rows);
+  }
+
+  const plan::Kernel& kernel_;
+  const Bindings& bound_;
+  std::int64_t size_ = 1;
+};
+
+}  // namespace
+
+std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings) {
+  return Cutter(kernel, bindings).domain();
+}
+
+Cut cut(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
+  // Enough to be worth a task (some 20 microseconds), little enough to balance.
+  constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19;
+  std::int64_t piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
+  if (piece_elements > 0) piece = piece_elements;
+  const Cutter cutter(kernel, bindings);
+  return kernel.skeleton == plan::Skeleton::map ? cutter.map(piece) : cutter.fold(piece);
+}
+
+}  // namespace anabranch::cpu

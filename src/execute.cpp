@@ -1,0 +1,171 @@
+#include "execute.h"
+
+#include <fmt/format.h>
+
+#include "interp/evaluate.h"
+#include "ir/walk.h"
+#include "stage.h"
+
+namespace anabranch {
+
+using plan::BufferRef;
+using plan::PlanArray;
+
+GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments)
+    : plan_(plan), arrays_(plan.global.arrays.size()), uniforms_(plan.global.uniforms.size()) {
+  for (std::size_t a = 0; a < plan.global.arrays.size(); ++a) {
+    const PlanArray& array = plan.global.arrays[a];
+    if (array.origin == PlanArray::Origin::use) set(static_cast<int>(a), array.node->payload().array);
+    if (array.origin == PlanArray::Origin::argument)
+      set(static_cast<int>(a), arguments[static_cast<std::size_t>(array.index)]);
+  }
+}
+
+void GlobalValues::set(int number, HostArray array) {
+  by_node_[plan_.global.arrays[static_cast<std::size_t>(number)].node.get()] = array;
+  arrays_[static_cast<std::size_t>(number)] = std::move(array);
+}
+
+const HostArray* GlobalValues::find(const ir::Node* node) const {
+  const auto it = by_node_.find(node);
+  return it == by_node_.end() ? nullptr : &it->second;
+}
+
+std::int64_t GlobalValues::uniform(int number) {
+  auto& value = uniforms_[static_cast<std::size_t>(number)];
+  if (!value) value = evaluate_uniform(plan_.global.uniforms[static_cast<std::size_t>(number)], *this, {});
+  return *value;
+}
+
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values,
+                              const std::unordered_map<const ir::Node*, std::int64_t>& parameters) {
+  // Nearly all are an extent of a known array or a source's uniform extent.
+  const ir::Node& e = *expression;
+  if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
+  if (const auto it = parameters.find(&e); it != parameters.end()) return it->second;
+  const ir::Node* shape = e.op() == ir::Op::project ? e.child(0).get() : &e;
+  if (shape->op() == ir::Op::shape) {
+    const HostArray* array = values.find(shape->child(0).get());
+    if (array) return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
+  }
+  interp::Evaluator evaluator({&expression, 1});
+  for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
+    const ir::Node& node = evaluator.node(n);
+    const auto parameter = parameters.find(&node);
+    if (parameter != parameters.end()) {
+      const interp::Bits bits = static_cast<interp::Bits>(parameter->second);
+      evaluator.bind(n, {&bits, 1});
+    }
+    if (!node.type().is_array()) continue;
+    const HostArray* array = values.find(&node);
+    if (!array) continue;
+    if (node.op() == ir::Op::parameter) evaluator.bind(n, *array);
+    else evaluator.set_array(n, *array);
+  }
+  return evaluator.integers(evaluator.number(e))[0];
+}
+
+namespace {
+
+/// Executes the global group's steps and the stages, in the plan's order.
+class PlanRun {
+ public:
+  PlanRun(RunContext& context, const std::vector<HostArray>& arguments)
+      : context_(context), values_(context.plan, arguments) {
+    std::int64_t inputs = 0;
+    for (const PlanArray& array : context.plan.global.arrays) {
+      if (array.origin != PlanArray::Origin::use && array.origin != PlanArray::Origin::argument) continue;
+      const HostArray& host = *values_.find(array.node.get());
+      for (ScalarType s : array.type.scalars) inputs += host->size() * static_cast<std::int64_t>(size_of(s));
+    }
+    inputs_ = context.budget.reserve("inputs held whole", inputs);
+  }
+
+  void run(std::size_t actions) {
+    for (std::size_t a = 0; a < actions; ++a) {
+      const plan::Action& action = context_.plan.actions[a];
+      if (action.kind == plan::Action::Kind::step) step(context_.plan.global.steps[static_cast<std::size_t>(action.index)]);
+      else stage(action.index);
+    }
+  }
+  GlobalValues& values() { return values_; }
+
+ private:
+  void stage(int number) {
+    StageRun run(context_, number, values_);
+    const std::vector<HostArray> results = run.run();
+    const auto& arrays = context_.plan.global.arrays;
+    for (std::size_t a = 0; a < arrays.size(); ++a)
+      if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == number)
+        values_.set(static_cast<int>(a), results[static_cast<std::size_t>(arrays[a].terminal)]);
+  }
+
+  void step(const plan::Step& step) {
+    if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return launch(*kernel);
+    if (const auto* require = std::get_if<plan::RequireStep>(&step)) {
+      if (values_.uniform(require->uniform) != 0)
+        throw RunError(fmt::format("{} ({})", require->what, to_string(require->place)));
+      return;
+    }
+    throw InternalError("the global group has no offsets");
+  }
+
+  void launch(const plan::KernelStep& step) {
+    const plan::Group& group = context_.plan.global;
+    const PlanArray& output = group.arrays[static_cast<std::size_t>(step.output)];
+    plan::ChunkShape shape;
+    shape.items = 1;
+    shape.uniforms.resize(group.uniforms.size());
+    for (const plan::Dim& d : output.extents)
+      if (d.kind == plan::Dim::Kind::uniform) shape.uniforms[static_cast<std::size_t>(d.index)] = values_.uniform(d.index);
+    const std::int64_t bytes = plan::bytes_of(group, output, shape);
+    held_.push_back(context_.budget.reserve(fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
+    auto array = std::make_shared<detail::ArrayData>();
+    array->scalars = output.type.scalars;
+    for (const plan::Dim& d : output.extents)
+      array->extents.push_back(d.kind == plan::Dim::Kind::constant ? d.value : values_.uniform(d.index));
+    const std::int64_t elements = plan::elements_of(group, output, shape);
+    for (ScalarType s : output.type.scalars)
+      array->buffers.push_back(context_.pages.share(
+          context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+    values_.set(step.output, array);
+
+    std::vector<void*> buffers;
+    for (const BufferRef& ref : step.buffers)
+      buffers.push_back(values_.array(ref.index)->buffers[static_cast<std::size_t>(ref.component)].get());
+    std::vector<std::int64_t> scalars;
+    for (int u : step.scalars) scalars.push_back(values_.uniform(u));
+    launch_kernel(context_, step.kernel, buffers, scalars, 1);
+  }
+
+  RunContext& context_;
+  GlobalValues values_;
+  scheduler::Reservation inputs_;
+  std::vector<scheduler::Reservation> held_;
+};
+
+}  // namespace
+
+std::vector<HostArray> execute(RunContext& context, const std::vector<HostArray>& arguments) {
+  PlanRun run(context, arguments);
+  run.run(context.plan.actions.size());
+  std::vector<HostArray> results;
+  for (int r : context.plan.results) results.push_back(run.values().array(r));
+  return results;
+}
+
+struct ChunkReader::Impl {
+  PlanRun run;
+  std::unique_ptr<StageRun> stage;
+};
+
+ChunkReader::ChunkReader(RunContext& context, const std::vector<HostArray>& arguments)
+    : impl_(new Impl{PlanRun(context, arguments), nullptr}) {
+  const auto& actions = context.plan.actions;
+  impl_->run.run(actions.size() - 1);
+  impl_->stage = std::make_unique<StageRun>(context, actions.back().index, impl_->run.values());
+}
+ChunkReader::~ChunkReader() = default;
+bool ChunkReader::next(std::vector<std::vector<HostArray>>& items) { return impl_->stage->next_chunk(items); }
+
+}  // namespace anabranch

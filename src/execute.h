@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <anabranch/run.h>
+
+#include "bases.h"
+#include "cpu/compiler.h"
+#include "interp/bits.h"
+#include "plan/plan.h"
+#include "scheduler/budget.h"
+#include "scheduler/executor.h"
+#include "scheduler/pipeline.h"
+#include "storage.h"
+
+/// Executes a plan on the CPU: evaluates exact sizes, allocates, binds and launches kernels; drives stages through the
+/// scheduler. One object per run.
+namespace anabranch {
+
+using HostArray = std::shared_ptr<detail::ArrayData>;
+
+/// The compiled kernels of a plan, by address of the plan's kernel.
+using Kernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cpu::CompiledKernel>>;
+
+/// What all parts of a run share.
+struct RunContext {
+  const plan::Plan& plan;
+  const Kernels& kernels;
+  const RunOptions& options;
+  PagePool& pages;
+  scheduler::Executor& executor;
+  scheduler::Budget& budget;
+  BlockPool& blocks;
+  RunReport* report;
+  /// Sources that this program has read already, and where (a single-pass source serves once).
+  std::function<void(SourceBase&, const ir::Node&)> open_source;
+};
+
+/// Values of the global group: evaluated as the run goes on.
+class GlobalValues {
+ public:
+  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments);
+  HostArray& array(int number) { return arrays_[static_cast<std::size_t>(number)]; }
+  /// Arrays of the program whose values are known, for evaluating uniforms.
+  const HostArray* find(const ir::Node* node) const;
+  void set(int number, HostArray array);
+  std::int64_t uniform(int number);
+  const plan::Plan& plan() const { return plan_; }
+
+ private:
+  const plan::Plan& plan_;
+  std::vector<HostArray> arrays_;
+  std::unordered_map<const ir::Node*, HostArray> by_node_;
+  std::vector<std::optional<std::int64_t>> uniforms_;
+};
+
+/// An int64 expression over known arrays and uniform parameters, on the host.
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values,
+                              const std::unordered_map<const ir::Node*, std::int64_t>& parameters);
+
+/// Runs a whole plan; results in the order of plan.results.
+std::vector<HostArray> execute(RunContext& context, const std::vector<HostArray>& arguments);
+
+/// Runs everything of a plan but its last stage, whose chunks are then asked for one by one.
+class ChunkReader {
+ public:
+  ChunkReader(RunContext& context, const std::vector<HostArray>& arguments);
+  ~ChunkReader();
+  /// The items of the next chunk, one vector of arrays per item; false at the end.
+  bool next(std::vector<std::vector<HostArray>>& items);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace anabranch

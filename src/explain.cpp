@@ -1,0 +1,83 @@
+#include "explain.h"
+
+#include <fmt/format.h>
+
+#include "ir/print.h"
+#include "ir/walk.h"
+
+namespace anabranch {
+
+using namespace ir;
+
+namespace {
+
+std::string extents_text(Printer& printer, const Facts& facts) {
+  std::vector<std::string> parts;
+  std::string lets;
+  for (const Ref& e : facts.extents) parts.push_back(printer.scalar(e, lets, ""));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+void operations(const Staged& staged, std::span<const Ref> roots, Printer& printer, std::string& out) {
+  for (const Node* node : topological(roots, [](const Node& n) { return n.op() != Op::consume && n.op() != Op::shape; })) {
+    if (!node->type().is_array()) continue;
+    const Facts& facts = staged.facts.at(node);
+    const auto stored = staged.manifest.find(node);
+    out += fmt::format("  {:<4} {:<12} {:<24} {:<10} {:<44} {}{}\n", printer.name(*node), node->label(), to_string(node->type()),
+                       name_of(facts.form), facts.reason,
+                       stored == staged.manifest.end() ? "fused into its reader" : "stored: " + stored->second,
+                       node->place().known() ? "  -- " + to_string(node->place()) : std::string());
+  }
+}
+
+void kernels(const plan::Group& group, std::string& out) {
+  for (const plan::Step& step : group.steps) {
+    if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) {
+      out += to_string(kernel->kernel);
+      std::vector<std::string> reads;
+      for (const plan::BufferRef& b : kernel->buffers) {
+        if (b.kind != plan::BufferRef::Kind::array || b.global || b.component != 0 || b.index == kernel->output) continue;
+        reads.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(b.index)]));
+      }
+      out += fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
+                         reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),
+                         plan::size_text(group, group.arrays[static_cast<std::size_t>(kernel->output)]),
+                         kernel->kernel.operations);
+    } else if (const auto* scan = std::get_if<plan::ScanStep>(&step)) {
+      out += fmt::format("offsets d{}: a scan of the item sizes\n", scan->descriptor);
+    }
+  }
+}
+
+}  // namespace
+
+std::string explain(const Compiled& compiled) {
+  const Staged& staged = compiled.staged;
+  Printer printer;
+  std::string out;
+  if (!staged.results.empty()) {
+    out += "once per run\n";
+    operations(staged, staged.results, printer, out);
+  }
+  for (std::size_t k = 0; k < staged.stages.size(); ++k) {
+    const Stage& stage = staged.stages[k];
+    out += fmt::format("\nstream {}: for every chunk of items\n", k);
+    for (const Base& base : stage.bases)
+      for (int i = 0; i < base.count; ++i) {
+        const Ref& item = stage.items[static_cast<std::size_t>(base.first + i)];
+        out += fmt::format("  {:<4} from {} {}\n", printer.name(*item), base.node->label(),
+                           extents_text(printer, staged.facts_of(item)));
+      }
+    operations(staged, stage.results, printer, out);
+    for (const auto& t : stage.terminals)
+      out += fmt::format("  {} of {}\n", name_of(t.kind), printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
+  }
+  out += "\nkernels\n";
+  kernels(compiled.plan.global, out);
+  for (const plan::StagePlan& stage : compiled.plan.stages) kernels(stage.group, out);
+  out += "\npasses\n";
+  for (const PassTime& t : compiled.times) out += fmt::format("  {:<10} {:8.3f} ms\n", t.pass, t.seconds * 1e3);
+  return out;
+}
+
+}  // namespace anabranch

@@ -1,0 +1,135 @@
+#include <anabranch/detail/core.h>
+
+#include "front/handle.h"
+#include "ir/make.h"
+
+// The erased core of the public headers: each function turns handles into nodes and calls the checked constructor.
+namespace anabranch {
+
+namespace front {
+std::vector<ir::Ref> nodes_of(const detail::Handles& handles) {
+  std::vector<ir::Ref> nodes;
+  nodes.reserve(handles.size());
+  for (const detail::Handle& h : handles) nodes.push_back(node_of(h));
+  return nodes;
+}
+}  // namespace front
+
+namespace detail {
+
+using front::handle_of;
+using front::node_of;
+using front::nodes_of;
+
+namespace {
+const ir::Node* core(const void* node) { return static_cast<const ir::Node*>(node); }
+}  // namespace
+
+Handle::Handle(const Handle& other) noexcept : node_(other.node_) { ir::Ref::retain(core(node_)); }
+
+Handle Handle::adopt(const void* node) noexcept {
+  Handle handle;
+  handle.node_ = node;
+  ir::Ref::retain(core(node));
+  return handle;
+}
+
+void Handle::release() noexcept {
+  ir::Ref::release(core(node_));
+  node_ = nullptr;
+}
+
+Handle element_parameter(std::span<const ScalarType> scalars, Place at) {
+  return handle_of(ir::parameter(ir::Type::element({scalars.begin(), scalars.end()}), at));
+}
+Handle constant(ScalarType type, std::uint64_t bits, Place at) { return handle_of(ir::constant(type, bits, at)); }
+Handle primitive(Prim op, Handles operands, Place at) {
+  return handle_of(ir::primitive(static_cast<ir::Primitive>(op), nodes_of(operands), at));
+}
+Handle cast(ScalarType to, const Handle& value, Place at) { return handle_of(ir::cast(to, node_of(value), at)); }
+Handle tuple(Handles parts, Place at) { return handle_of(ir::tuple(nodes_of(parts), at)); }
+Handle project(const Handle& value, int first, int count, Place at) {
+  return handle_of(ir::project(node_of(value), first, count, at));
+}
+Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place at) {
+  return handle_of(ir::cond(node_of(c), node_of(then), node_of(otherwise), at));
+}
+Handle while_loop(const Handle& predicate, const Handle& body, const Handle& initial, Place at) {
+  return handle_of(ir::while_loop(node_of(predicate), node_of(body), node_of(initial), at));
+}
+Handle index(const Handle& array, const Handle& ix, Place at) {
+  return handle_of(ir::index(node_of(array), node_of(ix), at));
+}
+Handle linear_index(const Handle& array, const Handle& position, Place at) {
+  return handle_of(ir::linear_index(node_of(array), node_of(position), at));
+}
+Handle shape(const Handle& array, Place at) { return handle_of(ir::shape(node_of(array), at)); }
+Handle lambda(Handles parameters, Handles results, Place at, const char* label) {
+  return handle_of(ir::lambda(nodes_of(parameters), nodes_of(results), at, label));
+}
+
+Handle array_parameter(int rank, std::span<const ScalarType> scalars, Place at) {
+  return handle_of(ir::parameter(ir::Type::array(rank, {scalars.begin(), scalars.end()}), at));
+}
+Handle use(std::shared_ptr<ArrayData> array, Place at) { return handle_of(ir::use(std::move(array), at)); }
+Handle unit(const Handle& element, Place at) { return handle_of(ir::unit(node_of(element), at)); }
+Handle generate(const Handle& shape, const Handle& function, Place at, const char* label) {
+  return handle_of(ir::generate(node_of(shape), node_of(function), at, label));
+}
+Handle map(const Handle& function, Handles arrays, Place at, const char* label) {
+  return handle_of(ir::map(node_of(function), nodes_of(arrays), at, label));
+}
+
+namespace {
+/// The array with dimension `axis` moved to the innermost place.
+ir::Ref innermost(const ir::Ref& array, int axis, const Place& at) {
+  const int rank = array->type().rank;
+  if (axis == rank - 1) return array;
+  if (axis < 0 || axis >= rank)
+    throw ProgramError("fold: there is no dimension " + std::to_string(axis) + " in an array of rank " +
+                       std::to_string(rank) + " (" + to_string(at) + ")");
+  std::vector<int> order;  // dimension d of the result is dimension order[d] of the array
+  for (int d = 0; d < rank; ++d)
+    if (d != axis) order.push_back(d);
+  order.push_back(axis);
+  std::vector<ir::Ref> extents;
+  for (int d : order) extents.push_back(ir::extent(array, d));
+  const ir::Ref ix = ir::parameter(ir::shape(array)->type(), at);
+  std::vector<ir::Ref> from(static_cast<std::size_t>(rank));
+  for (int d = 0; d < rank; ++d) from[static_cast<std::size_t>(order[static_cast<std::size_t>(d)])] = ir::component(ix, d);
+  return ir::backpermute(ir::tuple(extents, at), ir::lambda({ix}, {ir::tuple(from, at)}, at), array, {true, true}, at,
+                         "transpose");
+}
+}  // namespace
+
+Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at, const char* label) {
+  return handle_of(ir::fold(node_of(function), innermost(node_of(array), axis, at), node_of(seed), at, label));
+}
+Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes, Place at,
+                   const char* label) {
+  return handle_of(ir::backpermute(node_of(shape), node_of(function), node_of(array),
+                                   {permutes.injective, permutes.in_range}, at, label));
+}
+Handle reshape(const Handle& shape, const Handle& array, Place at, const char* label) {
+  return handle_of(ir::reshape(node_of(shape), node_of(array), at, label));
+}
+Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
+
+Handle stream_in(std::shared_ptr<SourceBase> source, Place at) {
+  return handle_of(ir::stream_in(std::move(source), at));
+}
+Handle produce(const Handle& count, const Handle& function, Place at) {
+  return handle_of(ir::produce(node_of(count), node_of(function), at));
+}
+Handle rows(const Handle& array, Place at) { return handle_of(ir::rows(node_of(array), at)); }
+Handle map_seq(const Handle& function, Handles sequences, Place at, const char* label) {
+  return handle_of(ir::map_seq(node_of(function), nodes_of(sequences), at, label));
+}
+Handle project_seq(const Handle& sequence, int first, int count, Place at) {
+  return handle_of(ir::project_seq(node_of(sequence), first, count, at));
+}
+Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
+Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }
+
+}  // namespace detail
+}  // namespace anabranch

@@ -1,0 +1,83 @@
+#include <anabranch/detail/range_source.h>
+
+#include <fmt/format.h>
+
+#include "ir/type.h"
+
+namespace anabranch::detail {
+
+namespace {
+std::vector<std::optional<std::int64_t>> declared(int rank, const std::optional<std::vector<std::int64_t>>& shape) {
+  if (!shape) return std::vector<std::optional<std::int64_t>>(static_cast<std::size_t>(rank));
+  return {shape->begin(), shape->end()};
+}
+
+std::string shape_text(const std::vector<std::int64_t>& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+}  // namespace
+
+struct ItemPacker::Impl {
+  std::vector<std::vector<unsigned char>> data;  // one per scalar component
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::vector<std::int64_t>> extents;  // one per dimension
+  std::int64_t items = 0;
+};
+
+ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank, std::optional<std::vector<std::int64_t>> shape)
+    : impl_(std::make_unique<Impl>()) {
+  info_.scalars = std::move(scalars);
+  info_.extents = declared(rank, shape);
+  impl_->data.resize(info_.scalars.size());
+  impl_->extents.resize(static_cast<std::size_t>(rank));
+}
+ItemPacker::~ItemPacker() = default;
+
+void ItemPacker::add(const ArrayData& item, std::int64_t number) {
+  for (std::size_t d = 0; d < info_.extents.size(); ++d) {
+    if (!info_.extents[d] || *info_.extents[d] == item.extents[d]) continue;
+    std::vector<std::int64_t> wanted;
+    for (const auto& e : info_.extents) wanted.push_back(*e);
+    throw RunError(fmt::format("stream_in: item {} has shape {}, the stream was declared regular({})", number,
+                               shape_text(item.extents), shape_text(wanted)));
+  }
+  const std::int64_t size = item.size();
+  for (std::size_t c = 0; c < impl_->data.size(); ++c) {
+    const auto* bytes = static_cast<const unsigned char*>(item.buffers[c].get());
+    impl_->data[c].insert(impl_->data[c].end(), bytes, bytes + static_cast<std::size_t>(size) * size_of(info_.scalars[c]));
+  }
+  for (std::size_t d = 0; d < impl_->extents.size(); ++d) impl_->extents[d].push_back(item.extents[d]);
+  impl_->offsets.push_back(impl_->offsets.back() + size);
+  ++impl_->items;
+}
+
+std::int64_t ItemPacker::items() const { return impl_->items; }
+std::int64_t ItemPacker::elements() const { return impl_->offsets.back(); }
+std::int64_t ItemPacker::bytes() const {
+  std::int64_t bytes = 8 * static_cast<std::int64_t>(impl_->offsets.size() * (1 + impl_->extents.size()));
+  for (const auto& d : impl_->data) bytes += static_cast<std::int64_t>(d.size());
+  return bytes;
+}
+
+void ItemPacker::take(SourceChunk& chunk) {
+  chunk = SourceChunk{};
+  chunk.items = impl_->items;
+  chunk.work = elements();
+  chunk.bytes = bytes();
+  const auto keep = [](auto vector) {
+    auto owner = std::make_shared<decltype(vector)>(std::move(vector));
+    return std::shared_ptr<const typename decltype(vector)::value_type>(owner, owner->data());
+  };
+  ArrayChunk array;
+  for (auto& d : impl_->data) array.data.push_back(keep(std::move(d)));
+  if (!info_.regular()) array.offsets = keep(std::move(impl_->offsets));
+  for (std::size_t d = 0; d < impl_->extents.size(); ++d) {
+    if (info_.regular() || info_.ragged()) break;
+    array.extents.push_back(info_.extents[d] ? nullptr : keep(std::move(impl_->extents[d])));
+  }
+  chunk.arrays.push_back(std::move(array));
+  const std::size_t components = impl_->data.size(), rank = impl_->extents.size();
+  *impl_ = Impl{};
+  impl_->data.resize(components);
+  impl_->extents.resize(rank);
+}
+
+}  // namespace anabranch::detail

@@ -1,0 +1,163 @@
+#include "fuse/sequences.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "ir/walk.h"
+
+namespace anabranch::fuse {
+
+using namespace ir;
+
+namespace {
+
+/// Builds one stage: the bases under a sequence, and the sequence's item arrays as expressions over base items.
+class Composer {
+ public:
+  explicit Composer(Stage& stage) : stage_(stage) {}
+
+  std::vector<Ref> compose(const Ref& sequence) {
+    const auto order = topological({&sequence, 1}, [](const Node& node) { return node.type().is_sequence(); });
+    for (const Node* node : order)
+      if (node->type().is_sequence()) items_[node] = items_of(Ref(node));
+    return items_.at(sequence.get());
+  }
+
+ private:
+  std::vector<Ref> items_of(const Ref& sequence) {
+    switch (sequence->op()) {
+      case Op::stream_in:
+      case Op::rows: return base(sequence, sequence->type().arrays);
+      case Op::produce:
+        return ir::apply(sequence->child(1), base(sequence, {{0, {ScalarType::int64}}}));
+      case Op::map_seq: {
+        std::vector<Ref> arguments;
+        for (const Ref& child : sequence->children().subspan(1)) {
+          const auto& part = items_.at(child.get());
+          arguments.insert(arguments.end(), part.begin(), part.end());
+        }
+        return ir::apply(sequence->child(0), arguments);
+      }
+      case Op::project_seq: {
+        const auto& all = items_.at(sequence->child(0).get());
+        const auto begin = all.begin() + sequence->payload().first;
+        return {begin, begin + sequence->payload().count};
+      }
+      case Op::parameter:
+      case Op::constant:
+      case Op::primitive:
+      case Op::tuple:
+      case Op::project:
+      case Op::cond:
+      case Op::while_loop:
+      case Op::index:
+      case Op::linear_index:
+      case Op::shape:
+      case Op::lambda:
+      case Op::use:
+      case Op::unit:
+      case Op::generate:
+      case Op::map:
+      case Op::fold:
+      case Op::backpermute:
+      case Op::reshape:
+      case Op::consume:
+      case Op::elements:
+      case Op::tabulate: break;
+    }
+    throw InternalError(fmt::format("sequence fusion: {} is no sequence", name_of(sequence->op())));
+  }
+
+  std::vector<Ref> base(const Ref& node, const std::vector<ArrayType>& arrays) {
+    Base base{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
+    for (const ArrayType& type : arrays) stage_.items.push_back(parameter(Type::array(type), node->place()));
+    stage_.bases.push_back(base);
+    return {stage_.items.begin() + base.first, stage_.items.end()};
+  }
+
+  Stage& stage_;
+  std::unordered_map<const Node*, std::vector<Ref>> items_;
+};
+
+/// consume (terminal (project_seq? s)): the sequence whose pass it can share, without projections.
+Ref shared_sequence(const Ref& consume) {
+  Ref sequence(consume->child(0)->child(0));
+  while (sequence->op() == Op::project_seq) sequence = Ref(sequence->child(0));
+  return sequence;
+}
+
+void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
+  for (const Node* p : consume.free()) {
+    const bool argument = std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
+    if (!argument)
+      throw ProgramError(fmt::format(
+          "consume ({}): a sequence is consumed inside the function of another sequence ({}) and depends on its item; "
+          "sequences inside sequences are not supported yet",
+          to_string(consume.place()), to_string(p->place())));
+  }
+}
+
+/// Results become what terminals ask for: components that nobody takes vanish, and a component taken by terminals of
+/// two kinds is two results.
+void one_result_each(Stage& stage) {
+  std::vector<Ref> results;
+  std::map<std::pair<int, Op>, int> number;
+  for (Stage::Terminal& t : stage.terminals) {
+    const auto [it, fresh] = number.try_emplace({t.result, t.kind}, static_cast<int>(results.size()));
+    if (fresh) results.push_back(stage.results[static_cast<std::size_t>(t.result)]);
+    t.result = it->second;
+  }
+  stage.results = std::move(results);
+}
+
+}  // namespace
+
+Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) {
+  Staged staged;
+  staged.results.assign(results.begin(), results.end());
+  staged.parameters.assign(parameters.begin(), parameters.end());
+
+  // Ids grow from children to parents, so stages in id order find what they depend on already there. Terminals of one
+  // sequence depend on the same things, so they all run with the first.
+  std::unordered_map<const Node*, std::size_t> stage_of;
+  for (const Node* node : topological(results)) {
+    if (node->op() != Op::consume) continue;
+    refuse_nested(*node, parameters);
+    const Ref consume(node);
+    const Ref sequence = shared_sequence(consume);
+    auto [at, fresh] = stage_of.try_emplace(sequence.get(), staged.stages.size());
+    if (fresh) staged.stages.emplace_back();
+    Stage& stage = staged.stages[at->second];
+    Composer composer(stage);
+    if (fresh) {
+      stage.results = composer.compose(sequence);
+    }
+    // Which component of the shared sequence does this terminal take?
+    int component = 0;
+    for (Ref s(consume->child(0)->child(0)); s->op() == Op::project_seq; s = Ref(s->child(0)))
+      component += s->payload().first;
+    stage.terminals.push_back({consume, consume->child(0)->op(), component});
+  }
+  for (Stage& stage : staged.stages) one_result_each(stage);
+  return staged;
+}
+
+Staged sequences_out(const Ref& sequence) {
+  // What the sequence captures may itself be consumed from other sequences: those stages come first.
+  std::vector<Ref> captured;
+  for (const Node* node : topological({&sequence, 1}))
+    if (node->op() == Op::consume) captured.push_back(Ref(node));
+  Staged staged = sequences(captured, {});
+  staged.results.clear();
+  Stage last;
+  last.results = Composer(last).compose(sequence);
+  for (std::size_t i = 0; i < last.results.size(); ++i)
+    last.terminals.push_back({Ref(), Op::elements, static_cast<int>(i)});
+  staged.stages.push_back(std::move(last));
+  return staged;
+}
+
+}  // namespace anabranch::fuse

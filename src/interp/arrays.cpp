@@ -1,0 +1,231 @@
+#include "interp/arrays.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/fold_order.h"
+#include "ir/operator_class.h"
+
+namespace anabranch::interp {
+
+using ir::Node;
+using ir::Op;
+using Number = Evaluator::Number;
+
+HostArray allocate(const Node& node, const Place& nearest, const ir::Scalars& scalars,
+                   std::span<const std::int64_t> extents) {
+  for (std::int64_t extent : extents)
+    if (extent < 0)
+      fail(node, nearest, fmt::format("the shape {} has a negative extent", to_string(extents)));
+  try {
+    return anabranch::detail::allocate_array(scalars, extents);
+  } catch (const RunError&) {
+    fail(node, nearest, fmt::format("an array of shape {} has too many elements", to_string(extents)));
+  }
+}
+
+HostArray view(const HostArray& array, std::int64_t begin, std::vector<std::int64_t> extents) {
+  auto out = std::make_shared<anabranch::detail::ArrayData>();
+  out->scalars = array->scalars;
+  out->extents = std::move(extents);
+  for (std::size_t c = 0; c < array->scalars.size(); ++c) {
+    auto* bytes = static_cast<unsigned char*>(array->buffers[c].get());
+    const auto offset = static_cast<std::size_t>(begin) * size_of(array->scalars[c]);
+    out->buffers.emplace_back(array->buffers[c], bytes + offset);
+  }
+  return out;
+}
+
+namespace {
+
+using Element = std::vector<Bits>;
+
+Element element_at(const HostArray& array, std::int64_t position) {
+  Element out(array->scalars.size());
+  for (std::size_t c = 0; c < out.size(); ++c)
+    out[c] = load(array->scalars[c], array->buffers[c].get(), position);
+  return out;
+}
+
+void set_element(const HostArray& array, std::int64_t position, std::span<const Bits> value) {
+  for (std::size_t c = 0; c < value.size(); ++c)
+    store(array->scalars[c], array->buffers[c].get(), position, value[c]);
+}
+
+std::int64_t position_of(std::span<const std::int64_t> ix, std::span<const std::int64_t> extents) {
+  std::int64_t position = 0;
+  for (std::size_t d = 0; d < ix.size(); ++d) position = position * extents[d] + ix[d];
+  return position;
+}
+
+/// Calls f(ix, row-major position) for every index of a shape.
+template <class F>
+void for_each_index(std::span<const std::int64_t> extents, F&& f) {
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return;
+  std::vector<std::int64_t> ix(extents.size(), 0);
+  for (std::int64_t position = 0;; ++position) {
+    f(ix, position);
+    std::size_t d = ix.size();
+    while (d > 0 && ++ix[d - 1] == extents[d - 1]) ix[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+/// One array operation being executed.
+class Operation {
+ public:
+  Operation(Evaluator& evaluator, Number number)
+      : evaluator_(evaluator), node_(evaluator.node(number)), parts_(evaluator.children(number)) {}
+
+  HostArray execute() {
+    switch (node_.op()) {
+      case Op::use: return node_.payload().array;
+      case Op::unit: return unit();
+      case Op::generate: return generate();
+      case Op::map: return map();
+      case Op::fold: return fold();
+      case Op::backpermute: return backpermute();
+      case Op::reshape: return reshape();
+      case Op::parameter:
+      case Op::constant:
+      case Op::primitive:
+      case Op::tuple:
+      case Op::project:
+      case Op::cond:
+      case Op::while_loop:
+      case Op::index:
+      case Op::linear_index:
+      case Op::shape:
+      case Op::lambda:
+      case Op::consume:
+      case Op::stream_in:
+      case Op::produce:
+      case Op::rows:
+      case Op::map_seq:
+      case Op::project_seq:
+      case Op::elements:
+      case Op::tabulate: break;
+    }
+    throw InternalError("interpreter: not an array operation");
+  }
+
+ private:
+  HostArray allocate(std::span<const std::int64_t> extents) {
+    return interp::allocate(node_, evaluator_.nearest_place, node_.type().scalars, extents);
+  }
+
+  std::span<const Bits> apply(Number lambda, std::span<const std::int64_t> ix) {
+    Element argument;
+    for (std::int64_t i : ix) argument.push_back(to_bits(i));
+    evaluator_.bind(evaluator_.parameters(lambda)[0], argument);
+    return evaluator_.evaluate(evaluator_.results(lambda)[0]);
+  }
+
+  HostArray unit() {
+    HostArray out = allocate({});
+    set_element(out, 0, evaluator_.evaluate(parts_[0]));
+    return out;
+  }
+
+  HostArray generate() {
+    HostArray out = allocate(evaluator_.integers(parts_[0]));
+    for_each_index(out->extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
+      set_element(out, position, apply(parts_[1], ix));
+    });
+    return out;
+  }
+
+  HostArray map() {
+    const auto arguments = parts_.subspan(1);
+    std::vector<std::int64_t> extents = evaluator_.array(arguments[0])->extents;
+    for (Number argument : arguments)
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        extents[d] = std::min(extents[d], evaluator_.array(argument)->extents[d]);
+
+    HostArray out = allocate(extents);
+    for_each_index(extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const HostArray& argument = evaluator_.array(arguments[i]);
+        evaluator_.bind(evaluator_.parameters(parts_[0])[i],
+                        element_at(argument, position_of(ix, argument->extents)));
+      }
+      set_element(out, position, evaluator_.evaluate(evaluator_.results(parts_[0])[0]));
+    });
+    return out;
+  }
+
+  HostArray fold() {
+    const HostArray& array = evaluator_.array(parts_[1]);
+    const std::int64_t length = array->extents.back();
+    const auto order = ir::fold_order_class(evaluator_.node(parts_[0]));
+    const auto join = [&](const Element& left, const Element& right) {
+      evaluator_.bind(evaluator_.parameters(parts_[0])[0], left);
+      evaluator_.bind(evaluator_.parameters(parts_[0])[1], right);
+      const auto joined = evaluator_.evaluate(evaluator_.results(parts_[0])[0]);
+      return Element(joined.begin(), joined.end());
+    };
+
+    HostArray out = allocate(std::span(array->extents).first(array->extents.size() - 1));
+    const std::int64_t rows = out->size();
+    const bool seeded = parts_.size() > 2;
+    Element seed;
+    if (seeded) {
+      const auto value = evaluator_.evaluate(parts_[2]);
+      seed.assign(value.begin(), value.end());
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (length == 0) {
+        if (!seeded)
+          fail(node_, evaluator_.nearest_place,
+               fmt::format("has no value for an empty row: the array has shape {}", to_string(array->extents)));
+        set_element(out, row, seed);
+        continue;
+      }
+      const auto at = [&](std::int64_t i) { return element_at(array, row * length + i); };
+      const Element total = ir::fold_order::reduce_row(length, order, at, join);
+      set_element(out, row, seeded ? join(seed, total) : total);
+    }
+    return out;
+  }
+
+  HostArray backpermute() {
+    const HostArray& array = evaluator_.array(parts_[2]);
+    HostArray out = allocate(evaluator_.integers(parts_[0]));
+    for_each_index(out->extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
+      std::vector<std::int64_t> from;
+      for (Bits bits : apply(parts_[1], ix)) from.push_back(from_bits<std::int64_t>(bits));
+      for (std::size_t d = 0; d < from.size(); ++d)
+        if (from[d] < 0 || from[d] >= array->extents[d])
+          fail(node_, evaluator_.nearest_place,
+               fmt::format("element {} reads index {}, which is out of range: the array has shape {}",
+                           to_string(ix), to_string(from), to_string(array->extents)));
+      set_element(out, position, element_at(array, position_of(from, array->extents)));
+    });
+    return out;
+  }
+
+  HostArray reshape() {
+    const HostArray& array = evaluator_.array(parts_[1]);
+    const std::vector<std::int64_t> extents = evaluator_.integers(parts_[0]);
+    std::int64_t size = 1;
+    bool fits = true;
+    for (std::int64_t extent : extents)
+      fits = fits && extent >= 0 && !__builtin_mul_overflow(size, extent, &size);
+    if (!fits || size != array->size())
+      fail(node_, evaluator_.nearest_place,
+           fmt::format("an array of shape {} has {} elements and cannot take the shape {}",
+                       to_string(array->extents), array->size(), to_string(extents)));
+    return view(array, 0, extents);
+  }
+
+  Evaluator& evaluator_;
+  const Node& node_;
+  std::span<const Number> parts_;
+};
+
+}  // namespace
+
+HostArray execute(Evaluator& evaluator, Number computation) { return Operation(evaluator, computation).execute(); }
+
+}  // namespace anabranch::interp

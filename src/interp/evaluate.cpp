@@ -1,0 +1,342 @@
+#include "interp/evaluate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "interp/primitives.h"
+#include "ir/walk.h"
+
+namespace anabranch::interp {
+
+using ir::Node;
+using ir::Op;
+
+void fail(const Node& node, const Place& nearest, const std::string& message) {
+  const std::string label = node.op() == Op::primitive ? std::string(ir::info(node.payload().primitive).name)
+                                                       : std::string(node.label());
+  const Place& place = node.place().known() ? node.place() : nearest;
+  throw RunError(fmt::format("{}: {} ({})", label, message, anabranch::to_string(place)));
+}
+
+std::string to_string(std::span<const std::int64_t> numbers) {
+  return fmt::format("({})", fmt::join(numbers, ", "));
+}
+
+namespace {
+
+std::string describe(const Bits bits, ScalarType type) {
+  switch (type) {
+    case ScalarType::boolean: return bits ? "true" : "false";
+    case ScalarType::uint8: return fmt::to_string(static_cast<int>(from_bits<std::uint8_t>(bits)));
+    case ScalarType::int32: return fmt::to_string(from_bits<std::int32_t>(bits));
+    case ScalarType::int64: return fmt::to_string(from_bits<std::int64_t>(bits));
+    case ScalarType::float32: return fmt::to_string(from_bits<float>(bits));
+    case ScalarType::float64: return fmt::to_string(from_bits<double>(bits));
+  }
+  return "?";
+}
+
+}  // namespace
+
+Evaluator::Evaluator(std::span<const ir::Ref> roots) {
+  const std::vector<const Node*> nodes = ir::topological(roots);
+  entries_.reserve(nodes.size());
+  numbers_.reserve(nodes.size());
+  std::size_t components = 0;
+  std::size_t arrays = 0;
+  for (const Node* node : nodes) {
+    const auto number = static_cast<Number>(entries_.size());
+    numbers_.emplace(node, number);
+    Entry entry{node, static_cast<std::uint32_t>(children_.size()), 0, 0};
+    for (const ir::Ref& child : node->children()) children_.push_back(numbers_.at(child.get()));
+    if (node->type().is_element()) {
+      entry.slot = static_cast<std::uint32_t>(components);
+      components += node->type().scalars.size();
+    } else if (node->type().is_array()) {
+      entry.slot = static_cast<std::uint32_t>(arrays++);
+    }
+    entry.scope = scope_of(*node);
+    entries_.push_back(entry);
+  }
+  values_.resize(components);
+  arrays_.resize(arrays);
+}
+
+std::uint32_t Evaluator::scope_of(const Node& node) {
+  // Constructors share equal sets wherever it is cheap; two scopes for equal sets only cost time.
+  const auto [found, inserted] =
+      scope_of_set_.emplace(node.shared_free().get(), static_cast<std::uint32_t>(scopes_.size()));
+  if (inserted) {
+    scopes_.emplace_back();
+    for (const Node* parameter : node.free()) {
+      const auto known = numbers_.find(parameter);
+      // A parameter has a smaller number than every node it is free in; a set never outlives its parameters.
+      if (known == numbers_.end()) throw InternalError("interpreter: a free parameter is not part of the program");
+      scopes_with_[known->second].push_back(found->second);
+    }
+  }
+  return found->second;
+}
+
+Evaluator::Number Evaluator::number(const Node& node) const {
+  const auto found = numbers_.find(&node);
+  if (found == numbers_.end()) throw InternalError("interpreter: this node is not part of the program");
+  return found->second;
+}
+
+std::span<const Evaluator::Number> Evaluator::children(Number number) const {
+  const Entry& entry = entries_[number];
+  return std::span(children_).subspan(entry.first_child, entry.node->children().size());
+}
+
+std::span<const Evaluator::Number> Evaluator::parameters(Number lambda) const {
+  return children(lambda).first(static_cast<std::size_t>(node(lambda).payload().first));
+}
+
+std::span<const Evaluator::Number> Evaluator::results(Number lambda) const {
+  return children(lambda).subspan(static_cast<std::size_t>(node(lambda).payload().first));
+}
+
+void Evaluator::rebind(Number parameter) {
+  ++bindings_;
+  for (std::uint32_t scope : scopes_with_[parameter]) scopes_[scope].binding = bindings_;
+  done(parameter);
+}
+
+void Evaluator::bind(Number parameter, std::span<const Bits> value) {
+  rebind(parameter);
+  std::copy(value.begin(), value.end(), slot(parameter));
+}
+
+void Evaluator::bind(Number parameter, HostArray value) {
+  rebind(parameter);
+  arrays_[entries_[parameter].slot] = std::move(value);
+}
+
+void Evaluator::set_array(Number computation, HostArray value) {
+  arrays_[entries_[computation].slot] = std::move(value);
+  done(computation);
+}
+
+const HostArray& Evaluator::array(Number number) const {
+  if (!ready(number)) throw InternalError("interpreter: an array was asked for before it was computed");
+  return arrays_[entries_[number].slot];
+}
+
+std::span<const Bits> Evaluator::value(Number number) const {
+  return std::span(values_).subspan(entries_[number].slot, entries_[number].node->type().scalars.size());
+}
+
+std::span<const Bits> Evaluator::evaluate(Number expression) {
+  const std::size_t base = stack_.size();
+  try {
+    demand(expression);
+    while (stack_.size() > base) step(stack_.back());
+  } catch (...) {
+    stack_.resize(base);
+    throw;
+  }
+  return value(expression);
+}
+
+std::vector<std::int64_t> Evaluator::integers(Number expression) {
+  std::vector<std::int64_t> out;
+  for (Bits bits : evaluate(expression)) out.push_back(from_bits<std::int64_t>(bits));
+  return out;
+}
+
+bool Evaluator::demand(Number number) {
+  if (ready(number)) return true;
+  stack_.push_back({number});
+  return false;
+}
+
+bool Evaluator::demand_children(Number number) {
+  bool all = true;
+  for (Number child : children(number))
+    if (node(child).type().is_element() && !demand(child)) all = false;
+  return all;
+}
+
+/// Works on the top of the stack: either pushes what it needs first, or computes its value and pops it.
+void Evaluator::step(Frame frame) {
+  // A node may have been pushed twice before it was computed once.
+  if (ready(frame.number)) return stack_.pop_back();
+  switch (node(frame.number).op()) {
+    case Op::parameter: throw InternalError("interpreter: a parameter has no value");
+    case Op::cond: return step_cond(frame.number);
+    case Op::while_loop: return step_while(frame);
+    case Op::constant:
+    case Op::primitive:
+    case Op::tuple:
+    case Op::project:
+    case Op::index:
+    case Op::linear_index:
+    case Op::shape:
+      if (!demand_children(frame.number)) return;
+      compute(frame.number);
+      done(frame.number);
+      return stack_.pop_back();
+    case Op::lambda:
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::stream_in:
+    case Op::produce:
+    case Op::rows:
+    case Op::map_seq:
+    case Op::project_seq:
+    case Op::elements:
+    case Op::tabulate: break;
+  }
+  throw InternalError("interpreter: not a scalar expression");
+}
+
+void Evaluator::step_cond(Number number) {
+  const auto parts = children(number);
+  if (!demand(parts[0])) return;
+  const Number taken = value(parts[0])[0] ? parts[1] : parts[2];
+  if (!demand(taken)) return;
+  const auto result = value(taken);
+  std::copy(result.begin(), result.end(), slot(number));
+  done(number);
+  stack_.pop_back();
+}
+
+// The state of the loop lives in the node's own slot.
+void Evaluator::step_while(Frame frame) {
+  const auto parts = children(frame.number);
+  const auto begin_test = [&] {
+    bind(parameters(parts[0])[0], value(frame.number));
+    stack_.back().phase = Frame::Phase::testing;
+    demand(results(parts[0])[0]);
+  };
+  switch (frame.phase) {
+    case Frame::Phase::start: {
+      if (!demand(parts[2])) return;
+      const auto initial = value(parts[2]);
+      std::copy(initial.begin(), initial.end(), slot(frame.number));
+      return begin_test();
+    }
+    case Frame::Phase::testing:
+      if (!value(results(parts[0])[0])[0]) {
+        done(frame.number);
+        return stack_.pop_back();
+      }
+      bind(parameters(parts[1])[0], value(frame.number));
+      stack_.back().phase = Frame::Phase::stepping;
+      demand(results(parts[1])[0]);
+      return;
+    case Frame::Phase::stepping: {
+      const auto next = value(results(parts[1])[0]);
+      std::copy(next.begin(), next.end(), slot(frame.number));
+      return begin_test();
+    }
+  }
+}
+
+/// A strict node whose operands are there.
+void Evaluator::compute(Number number) {
+  const Node& node = this->node(number);
+  const auto parts = children(number);
+  Bits* out = slot(number);
+  switch (node.op()) {
+    case Op::constant: *out = node.payload().bits; return;
+    case Op::primitive: return compute_primitive(number);
+    case Op::tuple:
+      for (Number part : parts) {
+        const auto from = value(part);
+        out = std::copy(from.begin(), from.end(), out);
+      }
+      return;
+    case Op::project: {
+      const auto from = value(parts[0]).subspan(static_cast<std::size_t>(node.payload().first),
+                                                static_cast<std::size_t>(node.payload().count));
+      std::copy(from.begin(), from.end(), out);
+      return;
+    }
+    case Op::index:
+    case Op::linear_index: return compute_index(number);
+    case Op::shape:
+      for (std::int64_t extent : array(parts[0])->extents) *out++ = to_bits(extent);
+      return;
+    case Op::parameter:
+    case Op::cond:
+    case Op::while_loop:
+    case Op::lambda:
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::stream_in:
+    case Op::produce:
+    case Op::rows:
+    case Op::map_seq:
+    case Op::project_seq:
+    case Op::elements:
+    case Op::tabulate: break;
+  }
+  throw InternalError("interpreter: not a strict scalar expression");
+}
+
+void Evaluator::compute_primitive(Number number) {
+  const Node& node = this->node(number);
+  const auto parts = children(number);
+  const ScalarType type = node.child(0)->type().scalars[0];
+  Bits operands[3] = {};
+  for (std::size_t i = 0; i < parts.size(); ++i) operands[i] = value(parts[i])[0];
+  const auto result = apply(node.payload().primitive, type, node.type().scalars[0], {operands, parts.size()});
+  if (!result) {
+    const std::string dividend = describe(operands[0], type);
+    const std::string divisor = describe(operands[1], type);
+    fail(node, nearest_place,
+         operands[1] == 0 ? fmt::format("{} {} divided by zero", name_of(type), dividend)
+                          : fmt::format("{} {} by {} overflows", name_of(type), dividend, divisor));
+  }
+  *slot(number) = *result;
+}
+
+void Evaluator::compute_index(Number number) {
+  const Node& node = this->node(number);
+  const auto parts = children(number);
+  const HostArray& source = array(parts[0]);
+  const auto ix = value(parts[1]);
+  if (node.op() == Op::linear_index) {
+    const auto position = from_bits<std::int64_t>(ix[0]);
+    if (position < 0 || position >= source->size())
+      fail(node, nearest_place,
+           fmt::format("position {} is out of range: the array has {} elements", position, source->size()));
+    return read_element(number, source, position);
+  }
+  std::int64_t position = 0;
+  for (std::size_t d = 0; d < ix.size(); ++d) {
+    const auto i = from_bits<std::int64_t>(ix[d]);
+    if (i < 0 || i >= source->extents[d]) {
+      std::vector<std::int64_t> all;
+      for (Bits bits : ix) all.push_back(from_bits<std::int64_t>(bits));
+      fail(node, nearest_place,
+           fmt::format("index {} is out of range: the array has shape {}", to_string(all),
+                       to_string(source->extents)));
+    }
+    position = position * source->extents[d] + i;
+  }
+  read_element(number, source, position);
+}
+
+void Evaluator::read_element(Number number, const HostArray& array, std::int64_t position) {
+  Bits* out = slot(number);
+  for (std::size_t c = 0; c < array->scalars.size(); ++c)
+    out[c] = load(array->scalars[c], array->buffers[c].get(), position);
+}
+
+}  // namespace anabranch::interp

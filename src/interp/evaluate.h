@@ -1,0 +1,111 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "interp/bits.h"
+#include "ir/node.h"
+
+/// Evaluates scalar expressions: the meaning of the scalar stratum (ir/node.h), node by node.
+///
+/// Call by need: a node is evaluated when its value is asked for, and at most once as long as its free parameters keep
+/// their bindings; of a cond only the side taken is evaluated. Expressions are walked with a stack of our own, never by
+/// recursion, so their depth is bounded by memory only.
+namespace anabranch::interp {
+
+/// Throws RunError "<operation>: <message> (<place>)". `nearest` stands in where the node has no place of its own.
+[[noreturn]] void fail(const ir::Node& node, const Place& nearest, const std::string& message);
+
+/// "(3, 4)".
+std::string to_string(std::span<const std::int64_t> numbers);
+
+class Evaluator {
+ public:
+  /// A node of the program by its number: children have smaller numbers than their parents.
+  using Number = std::uint32_t;
+
+  /// Prepares everything reachable from `roots`, functions included. The roots must outlive the evaluator.
+  explicit Evaluator(std::span<const ir::Ref> roots);
+
+  Number size() const { return static_cast<Number>(entries_.size()); }
+  const ir::Node& node(Number number) const { return *entries_[number].node; }
+  Number number(const ir::Node& node) const;
+  std::span<const Number> children(Number number) const;
+  /// Of a lambda.
+  std::span<const Number> parameters(Number lambda) const;
+  std::span<const Number> results(Number lambda) const;
+
+  /// Gives a parameter its value. Everything that depends on the parameter will be evaluated anew.
+  void bind(Number parameter, std::span<const Bits> value);
+  void bind(Number parameter, HostArray value);
+
+  /// The value of an array computation, until one of its free parameters is bound again.
+  void set_array(Number computation, HostArray value);
+  bool has_array(Number computation) const { return ready(computation); }
+  /// Of an array parameter that is bound, or a computation that was set.
+  const HostArray& array(Number number) const;
+
+  /// The components of a scalar expression. Its array operands must have been bound or set. The span stays valid and
+  /// unchanged until one of the expression's free parameters is bound again.
+  std::span<const Bits> evaluate(Number expression);
+  std::span<const Bits> evaluate(const ir::Node& expression) { return evaluate(number(expression)); }
+  /// The only component of an int64 expression, or each of several.
+  std::vector<std::int64_t> integers(Number expression);
+
+  /// The place errors name where a scalar node has none: that of the array operation being executed.
+  Place nearest_place;
+
+ private:
+  /// Nodes with the same free parameters share a scope. `binding` grows whenever one of these is bound; the value of
+  /// a node is current if it was computed under the scope's present binding.
+  struct Scope {
+    std::uint64_t binding = 1;
+  };
+  struct Entry {
+    const ir::Node* node;
+    std::uint32_t first_child;
+    std::uint32_t slot;   ///< element: first component in values_. array: position in arrays_
+    std::uint32_t scope;
+    std::uint64_t computed = 0;  ///< the scope's binding then
+  };
+  /// A node being evaluated; of a while_loop also how far it is.
+  struct Frame {
+    Number number;
+    enum class Phase : unsigned char { start, testing, stepping } phase = Phase::start;
+  };
+
+  std::uint32_t scope_of(const ir::Node& node);
+  bool ready(Number number) const {
+    const Entry& entry = entries_[number];
+    return entry.computed == scopes_[entry.scope].binding;
+  }
+  void done(Number number) { entries_[number].computed = scopes_[entries_[number].scope].binding; }
+  void rebind(Number parameter);
+  Bits* slot(Number number) { return values_.data() + entries_[number].slot; }
+  std::span<const Bits> value(Number number) const;
+  /// Pushes `number` unless its value is there; says whether it was.
+  bool demand(Number number);
+  bool demand_children(Number number);
+  void step(Frame frame);
+  void step_cond(Number number);
+  void step_while(Frame frame);
+  void compute(Number number);
+  void compute_primitive(Number number);
+  void compute_index(Number number);
+  void read_element(Number number, const HostArray& array, std::int64_t position);
+
+  std::vector<Entry> entries_;
+  std::vector<Number> children_;
+  std::unordered_map<const ir::Node*, Number> numbers_;
+  std::vector<Scope> scopes_;
+  std::unordered_map<const void*, std::uint32_t> scope_of_set_;
+  std::unordered_map<Number, std::vector<std::uint32_t>> scopes_with_;  ///< of a parameter
+  std::uint64_t bindings_ = 1;
+  std::vector<Bits> values_;
+  std::vector<HostArray> arrays_;
+  std::vector<Frame> stack_;
+};
+
+}  // namespace anabranch::interp

@@ -1,0 +1,34 @@
+#include "interp/interpret.h"
+
+#include "interp/machine.h"
+#include "interp/pass.h"
+
+namespace anabranch::interp {
+
+std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop) {
+  Machine machine(arrays, std::move(stop));
+  std::vector<HostArray> values;
+  for (const ir::Ref& array : arrays) values.push_back(machine.demand(*array));
+  return values;
+}
+
+struct ItemStream::State {
+  State(ir::Ref s, std::stop_token stop)
+      : sequence(std::move(s)),
+        machine({&sequence, 1}, std::move(stop)),
+        pass(machine, machine.evaluator().number(*sequence), *sequence) {}
+
+  ir::Ref sequence;
+  Machine machine;
+  Pass pass;
+};
+
+ItemStream::ItemStream(ir::Ref sequence, std::stop_token stop)
+    : state_(std::make_unique<State>(std::move(sequence), std::move(stop))) {}
+ItemStream::~ItemStream() = default;
+ItemStream::ItemStream(ItemStream&&) noexcept = default;
+ItemStream& ItemStream::operator=(ItemStream&&) noexcept = default;
+
+bool ItemStream::next(std::vector<HostArray>& item) { return state_->pass.next(item); }
+
+}  // namespace anabranch::interp

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "interp/bits.h"
+#include "ir/node.h"
+
+/// The reference interpreter: executes a program as it was written, element by element and item by item, never lifted
+/// and never fused. What it computes is what the program means; it is written to be read, not to be fast.
+///
+/// Memory: arrays that do not depend on an item stay until the end of the run; of a stream one item is held at a time
+/// (tabulate holds all of them).
+namespace anabranch::interp {
+
+/// The values of these array computations. Each terminal makes one pass of its own over its sequence, however often it
+/// is used. Throws RunError where the program has no meaning for its values, whatever a source throws, Cancelled.
+std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {});
+
+/// The items of a sequence, computed as they are asked for.
+class ItemStream {
+ public:
+  /// Computes what does not depend on an item and opens the sources.
+  explicit ItemStream(ir::Ref sequence, std::stop_token stop = {});
+  ~ItemStream();
+  ItemStream(ItemStream&&) noexcept;
+  ItemStream& operator=(ItemStream&&) noexcept;
+
+  /// The next item, one array per component; false at the end, and ever after.
+  bool next(std::vector<HostArray>& item);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace anabranch::interp

@@ -1,0 +1,108 @@
+#include "interp/machine.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "interp/arrays.h"
+#include "interp/pass.h"
+
+namespace anabranch::interp {
+
+using ir::Node;
+using ir::Op;
+using ir::Type;
+
+Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop)
+    : evaluator_(roots), stop_(std::move(stop)) {
+  for (const ir::Ref& root : roots) {
+    if (root->closed()) continue;
+    const Node& parameter = *root->free()[0];
+    throw ProgramError("run: the program depends on a parameter of a function it is not in (introduced at " +
+                       anabranch::to_string(parameter.place()) + ")");
+  }
+}
+
+void Machine::check_stop() const {
+  if (stop_.stop_requested()) throw Cancelled("the run was stopped");
+}
+
+HostArray Machine::demand(Number array) {
+  std::vector<Number> waiting{array};
+  while (!waiting.empty()) {
+    const Number next = waiting.back();
+    if (evaluator_.has_array(next)) {
+      waiting.pop_back();
+      continue;
+    }
+    const std::size_t before = waiting.size();
+    for (Number need : needs(next))
+      if (!evaluator_.has_array(need)) waiting.push_back(need);
+    if (waiting.size() > before) continue;
+    evaluator_.set_array(next, compute(next));
+    waiting.pop_back();
+  }
+  return evaluator_.array(array);
+}
+
+void Machine::demand_needs_of(Number computation) {
+  for (Number need : needs(computation)) demand(need);
+}
+
+HostArray Machine::compute(Number array) {
+  check_stop();
+  const Node& node = evaluator_.node(array);
+  const Place outer = evaluator_.nearest_place;
+  if (node.place().known()) evaluator_.nearest_place = node.place();
+  HostArray value;
+  if (node.op() == Op::consume) {
+    value = evaluator_.array(evaluator_.children(array)[0]);
+  } else if (node.op() == Op::elements) {
+    value = run_elements(*this, array);
+  } else if (node.op() == Op::tabulate) {
+    value = run_tabulate(*this, array);
+  } else {
+    value = execute(evaluator_, array);
+  }
+  evaluator_.nearest_place = outer;
+  return value;
+}
+
+const std::vector<Machine::Number>& Machine::needs(Number computation) {
+  const auto [known, first] = needs_.try_emplace(computation);
+  if (!first) return known->second;
+
+  std::vector<Number>& found = known->second;
+  std::unordered_set<Number> seen;
+  std::unordered_set<const Node*> items;  // parameters of the sequence functions inside this computation
+  std::vector<Number> open;
+  const auto visit = [&](std::span<const Number> numbers) {
+    for (Number number : numbers)
+      if (seen.insert(number).second) open.push_back(number);
+  };
+  visit(evaluator_.children(computation));
+  while (!open.empty()) {
+    const Number number = open.back();
+    open.pop_back();
+    const Node& node = evaluator_.node(number);
+    switch (node.type().kind) {
+      case Type::Kind::element:
+      case Type::Kind::sequence: visit(evaluator_.children(number)); break;
+      case Type::Kind::function:
+        for (const ir::Ref& parameter : node.parameters())
+          if (parameter->type().is_array()) items.insert(parameter.get());
+        visit(evaluator_.results(number));
+        break;
+      case Type::Kind::array: {
+        if (node.op() == Op::parameter) break;
+        const bool per_item =
+            std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return items.contains(p); });
+        if (per_item) visit(evaluator_.children(number));
+        else found.push_back(number);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace anabranch::interp

@@ -1,0 +1,217 @@
+#include "interp/pass.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "interp/arrays.h"
+
+namespace anabranch::interp {
+
+using ir::Node;
+using ir::Op;
+
+Pass::Pass(Machine& machine, Number sequence, const Node& reader) : machine_(machine), reader_(reader) {
+  // Before a source is opened: these may stream the same source themselves.
+  machine_.demand_needs_of(sequence);
+
+  const Evaluator& evaluator = machine_.evaluator();
+  std::vector<Number> found{sequence};
+  stage_of_.emplace(sequence, 0);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (Number child : evaluator.children(found[i]))
+      if (evaluator.node(child).type().is_sequence() && stage_of_.emplace(child, 0).second) found.push_back(child);
+  std::sort(found.begin(), found.end());
+  for (Number number : found) {
+    stage_of_[number] = stages_.size();
+    stages_.push_back({number, &evaluator.node(number), 0, 0, {}});
+  }
+  try {
+    for (Stage& stage : stages_) open(stage);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+Pass::~Pass() { close(); }
+
+void Pass::close() noexcept {
+  for (const Reading& reading : readings_) machine_.sources().close(*reading.source);
+}
+
+void Pass::open(Stage& stage) {
+  Evaluator& evaluator = machine_.evaluator();
+  if (stage.node->op() == Op::stream_in) {
+    SourceBase* source = stage.node->payload().source.get();
+    const auto same = std::find_if(readings_.begin(), readings_.end(),
+                                   [&](const Reading& reading) { return reading.source == source; });
+    stage.reading = static_cast<std::size_t>(same - readings_.begin());
+    if (same != readings_.end()) return;
+    machine_.sources().open(*source, reader_.place().known() ? reader_ : *stage.node);
+    readings_.push_back({source, stage.node->place(), {}});
+  } else if (stage.node->op() == Op::produce) {
+    stage.length = evaluator.integers(evaluator.children(stage.number)[0])[0];
+    if (stage.length < 0)
+      fail(*stage.node, evaluator.nearest_place, fmt::format("the number of items is {}", stage.length));
+  } else if (stage.node->op() == Op::rows) {
+    stage.length = evaluator.array(evaluator.children(stage.number)[0])->extents[0];
+  }
+}
+
+/// Advances all producers by one item; false if one of them is at its end. Sources come last, so that none is read
+/// beyond what is known to be needed.
+bool Pass::pull() {
+  for (const Stage& stage : stages_)
+    if ((stage.node->op() == Op::produce || stage.node->op() == Op::rows) && position_ >= stage.length) return false;
+  for (Reading& reading : readings_)
+    if (!read_item(*reading.source, reading.place, reading.item)) return false;
+  return true;
+}
+
+void Pass::apply(Stage& stage, Number lambda, std::span<const HostArray> arguments) {
+  Evaluator& evaluator = machine_.evaluator();
+  const auto parameters = evaluator.parameters(lambda);
+  for (std::size_t i = 0; i < parameters.size(); ++i) evaluator.bind(parameters[i], arguments[i]);
+  stage.item.clear();
+  for (Number result : evaluator.results(lambda)) stage.item.push_back(machine_.demand(result));
+}
+
+void Pass::compute(Stage& stage) {
+  Evaluator& evaluator = machine_.evaluator();
+  const auto children = evaluator.children(stage.number);
+  switch (stage.node->op()) {
+    case Op::stream_in: stage.item = readings_[stage.reading].item; return;
+    case Op::produce: {
+      const HostArray number = anabranch::detail::allocate_array(std::array{ScalarType::int64}, {});
+      store(ScalarType::int64, number->buffers[0].get(), 0, to_bits(position_));
+      return apply(stage, children[1], {&number, 1});
+    }
+    case Op::rows: {
+      const HostArray& array = evaluator.array(children[0]);
+      std::vector<std::int64_t> extents(array->extents.begin() + 1, array->extents.end());
+      const std::int64_t size =
+          std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+      stage.item.assign(1, view(array, position_ * size, std::move(extents)));
+      return;
+    }
+    case Op::map_seq: {
+      std::vector<HostArray> arguments;
+      for (Number child : children.subspan(1)) {
+        const std::vector<HostArray>& item = stages_[stage_of_.at(child)].item;
+        arguments.insert(arguments.end(), item.begin(), item.end());
+      }
+      return apply(stage, children[0], arguments);
+    }
+    case Op::project_seq: {
+      const auto begin = stages_[stage_of_.at(children[0])].item.begin() + stage.node->payload().first;
+      stage.item.assign(begin, begin + stage.node->payload().count);
+      return;
+    }
+    case Op::parameter:
+    case Op::constant:
+    case Op::primitive:
+    case Op::tuple:
+    case Op::project:
+    case Op::cond:
+    case Op::while_loop:
+    case Op::index:
+    case Op::linear_index:
+    case Op::shape:
+    case Op::lambda:
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::elements:
+    case Op::tabulate: break;
+  }
+  throw InternalError("interpreter: not a sequence computation");
+}
+
+bool Pass::next(std::vector<HostArray>& item) {
+  machine_.check_stop();
+  over_ = over_ || !pull();
+  if (over_) return false;
+  for (Stage& stage : stages_) compute(stage);
+  ++position_;
+  item = stages_.back().item;
+  return true;
+}
+
+HostArray run_elements(Machine& machine, Evaluator::Number terminal) {
+  const Node& node = machine.evaluator().node(terminal);
+  Pass pass(machine, machine.evaluator().children(terminal)[0], node);
+  const ir::Scalars& scalars = node.type().scalars;
+  std::vector<std::vector<unsigned char>> collected(scalars.size());
+  std::int64_t count = 0;
+  std::vector<HostArray> item;
+  while (pass.next(item)) {
+    const auto size = static_cast<std::size_t>(item[0]->size());
+    count += item[0]->size();
+    for (std::size_t c = 0; c < scalars.size(); ++c) {
+      const auto* bytes = static_cast<const unsigned char*>(item[0]->buffers[c].get());
+      collected[c].insert(collected[c].end(), bytes, bytes + size * size_of(scalars[c]));
+    }
+  }
+  HostArray out = allocate(node, machine.evaluator().nearest_place, scalars, std::array{count});
+  for (std::size_t c = 0; c < scalars.size(); ++c)
+    std::copy(collected[c].begin(), collected[c].end(), static_cast<unsigned char*>(out->buffers[c].get()));
+  return out;
+}
+
+namespace {
+
+/// The elements of `item` at the indices of `extents` (each at most the item's), in row-major order, to `out` from
+/// position `begin` on.
+void copy_trimmed(const HostArray& item, std::span<const std::int64_t> extents, const HostArray& out,
+                  std::int64_t begin) {
+  const std::int64_t size =
+      std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+  for (std::int64_t position = 0; position < size; ++position) {
+    std::int64_t rest = position;
+    std::int64_t from = 0;
+    std::int64_t stride = 1;
+    for (std::size_t d = extents.size(); d-- > 0;) {
+      from += rest % extents[d] * stride;
+      rest /= extents[d];
+      stride *= item->extents[d];
+    }
+    for (std::size_t c = 0; c < item->scalars.size(); ++c)
+      store(item->scalars[c], out->buffers[c].get(), begin + position,
+            load(item->scalars[c], item->buffers[c].get(), from));
+  }
+}
+
+}  // namespace
+
+HostArray run_tabulate(Machine& machine, Evaluator::Number terminal) {
+  const Node& node = machine.evaluator().node(terminal);
+  std::vector<HostArray> items;
+  {
+    Pass pass(machine, machine.evaluator().children(terminal)[0], node);
+    std::vector<HostArray> item;
+    while (pass.next(item)) items.push_back(item[0]);
+  }
+  std::vector<std::int64_t> trimmed(static_cast<std::size_t>(node.type().rank - 1), 0);
+  if (!items.empty()) trimmed = items[0]->extents;
+  for (const HostArray& item : items)
+    for (std::size_t d = 0; d < trimmed.size(); ++d) trimmed[d] = std::min(trimmed[d], item->extents[d]);
+
+  std::vector<std::int64_t> extents{static_cast<std::int64_t>(items.size())};
+  extents.insert(extents.end(), trimmed.begin(), trimmed.end());
+  HostArray out = allocate(node, machine.evaluator().nearest_place, node.type().scalars, extents);
+  const std::int64_t size = items.empty() ? 0 : out->size() / extents[0];
+  for (std::size_t i = 0; i < items.size(); ++i)
+    copy_trimmed(items[i], trimmed, out, static_cast<std::int64_t>(i) * size);
+  return out;
+}
+
+}  // namespace anabranch::interp

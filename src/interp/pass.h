@@ -1,0 +1,59 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "interp/machine.h"
+
+/// Sequence computations, item by item.
+namespace anabranch::interp {
+
+/// One pass over a sequence from its first item to its last. All sequences it is made of advance together, so a
+/// sequence that is used twice within one pass is computed once per item, and the pass ends with the shortest.
+class Pass {
+ public:
+  using Number = Evaluator::Number;
+
+  /// `reader` is the node that errors about reading a source twice name.
+  Pass(Machine& machine, Number sequence, const ir::Node& reader);
+  ~Pass();
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  bool next(std::vector<HostArray>& item);
+
+ private:
+  /// A sequence node and the item it is at.
+  struct Stage {
+    Number number;
+    const ir::Node* node;
+    std::int64_t length = 0;  ///< produce, rows
+    std::size_t reading = 0;  ///< stream_in: which of readings_
+    std::vector<HostArray> item;
+  };
+  /// A source and the item it is at. Nodes that stream the same source share it.
+  struct Reading {
+    SourceBase* source;
+    Place place;
+    std::vector<HostArray> item;
+  };
+
+  void open(Stage& stage);
+  void close() noexcept;
+  bool pull();
+  void compute(Stage& stage);
+  void apply(Stage& stage, Number lambda, std::span<const HostArray> arguments);
+
+  Machine& machine_;
+  const ir::Node& reader_;
+  std::vector<Stage> stages_;  ///< producers before consumers; the last is the sequence asked for
+  std::unordered_map<Number, std::size_t> stage_of_;
+  std::vector<Reading> readings_;
+  std::int64_t position_ = 0;
+  bool over_ = false;
+};
+
+HostArray run_elements(Machine& machine, Evaluator::Number terminal);
+HostArray run_tabulate(Machine& machine, Evaluator::Number terminal);
+
+}  // namespace anabranch::interp

@@ -1,0 +1,202 @@
+#include "interp/primitives.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <anabranch/error.h>
+
+#include "ir/transcendental.h"
+
+namespace anabranch::interp {
+
+namespace {
+
+using ir::Primitive;
+
+[[noreturn]] void not_defined(Primitive primitive, ScalarType type) {
+  throw InternalError("interpreter: " + std::string(ir::info(primitive).name) + " is not defined on " +
+                      name_of(type));
+}
+
+/// Calls f with a value-initialised T for the scalar type.
+template <class F>
+auto with_type(ScalarType type, F&& f) {
+  switch (type) {
+    case ScalarType::boolean: return f(bool{});
+    case ScalarType::uint8: return f(std::uint8_t{});
+    case ScalarType::int32: return f(std::int32_t{});
+    case ScalarType::int64: return f(std::int64_t{});
+    case ScalarType::float32: return f(float{});
+    case ScalarType::float64: return f(double{});
+  }
+  throw InternalError("interpreter: unknown scalar type");
+}
+
+// Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and then cut.
+template <class T>
+using Wrapping = std::conditional_t<(sizeof(T) < sizeof(std::uint32_t)), std::uint32_t, std::make_unsigned_t<T>>;
+
+template <class T>
+T add(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return x + y;
+  else return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
+}
+template <class T>
+T subtract(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return x - y;
+  else return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
+}
+template <class T>
+T multiply(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return x * y;
+  else return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
+}
+
+template <class T>
+bool has_quotient(T x, T y) {
+  if (y == 0) return false;
+  if constexpr (std::is_signed_v<T>) return !(x == std::numeric_limits<T>::min() && y == -1);
+  return true;
+}
+template <class T>
+std::optional<Bits> divide(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return to_bits<T>(x / y);
+  else if (has_quotient(x, y)) return to_bits<T>(static_cast<T>(x / y));
+  else return std::nullopt;
+}
+template <class T>
+std::optional<Bits> remainder(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return to_bits<T>(std::fmod(x, y));
+  else if (has_quotient(x, y)) return to_bits<T>(static_cast<T>(x % y));
+  else return std::nullopt;
+}
+
+template <class T>
+T negate(T x) {
+  if constexpr (std::is_floating_point_v<T>) return -x;
+  else return subtract<T>(0, x);
+}
+template <class T>
+T absolute(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
+  else return x < 0 ? negate(x) : x;
+}
+
+template <class T>
+bool is_nan(T x) {
+  return x != x;
+}
+template <class T>
+T minimum(T x, T y) {
+  return x < y || is_nan(x) ? x : y;
+}
+template <class T>
+T maximum(T x, T y) {
+  return x > y || is_nan(x) ? x : y;
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::same_as<To, bool>) {
+    return x != From{0};
+  } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
+    // Both borders are compared as floats that hold them exactly: MIN is a power of two (or 0), and MAX + 1 too.
+    constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr From beyond =
+        static_cast<From>(static_cast<std::make_unsigned_t<To>>(std::numeric_limits<To>::max()) / 2 + 1) * 2;
+    if (is_nan(x)) return 0;
+    if (x <= lowest) return std::numeric_limits<To>::min();
+    if (x >= beyond) return std::numeric_limits<To>::max();
+    return static_cast<To>(x);
+  } else {
+    // Integers: C++20 keeps the low bits. To floating point: rounds to nearest even.
+    return static_cast<To>(x);
+  }
+}
+
+std::optional<Bits> cast(ScalarType from, ScalarType to, Bits operand) {
+  return with_type(from, [&]<class From>(From) {
+    return with_type(to, [&]<class To>(To) -> std::optional<Bits> {
+      return to_bits<To>(convert<To>(from_bits<From>(operand)));
+    });
+  });
+}
+
+template <class T>
+std::optional<Bits> on_floats(Primitive primitive, T x) {
+  static_assert(std::is_floating_point_v<T>);
+  if (primitive == Primitive::square_root) return to_bits<T>(std::sqrt(x));
+  return to_bits<T>(ir::evaluate(primitive, x));
+}
+
+}  // namespace
+
+std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType result,
+                          std::span<const Bits> operands) {
+  if (primitive == Primitive::cast) return cast(type, result, operands[0]);
+  return with_type(type, [&]<class T>(T) -> std::optional<Bits> {
+    constexpr bool is_boolean = std::same_as<T, bool>;
+    constexpr bool is_float = std::is_floating_point_v<T>;
+    const auto arg = [&](std::size_t i) { return from_bits<T>(operands[i]); };
+    switch (primitive) {
+      case Primitive::add:
+        if constexpr (!is_boolean) return to_bits<T>(add(arg(0), arg(1)));
+        break;
+      case Primitive::subtract:
+        if constexpr (!is_boolean) return to_bits<T>(subtract(arg(0), arg(1)));
+        break;
+      case Primitive::multiply:
+        if constexpr (!is_boolean) return to_bits<T>(multiply(arg(0), arg(1)));
+        break;
+      case Primitive::divide:
+        if constexpr (!is_boolean) return divide(arg(0), arg(1));
+        break;
+      case Primitive::remainder:
+        if constexpr (!is_boolean) return remainder(arg(0), arg(1));
+        break;
+      case Primitive::negate:
+        if constexpr (!is_boolean) return to_bits<T>(negate(arg(0)));
+        break;
+      case Primitive::absolute:
+        if constexpr (!is_boolean) return to_bits<T>(absolute(arg(0)));
+        break;
+      case Primitive::minimum:
+        if constexpr (!is_boolean) return to_bits<T>(minimum(arg(0), arg(1)));
+        break;
+      case Primitive::maximum:
+        if constexpr (!is_boolean) return to_bits<T>(maximum(arg(0), arg(1)));
+        break;
+      case Primitive::fma:
+        if constexpr (is_float) return to_bits<T>(std::fma(arg(0), arg(1), arg(2)));
+        break;
+      case Primitive::equal: return to_bits(arg(0) == arg(1));
+      case Primitive::not_equal: return to_bits(arg(0) != arg(1));
+      case Primitive::less: return to_bits(arg(0) < arg(1));
+      case Primitive::less_equal: return to_bits(arg(0) <= arg(1));
+      case Primitive::logical_not:
+        if constexpr (is_boolean) return to_bits(!arg(0));
+        break;
+      case Primitive::bit_and:
+        if constexpr (!is_float) return to_bits<T>(static_cast<T>(arg(0) & arg(1)));
+        break;
+      case Primitive::bit_or:
+        if constexpr (!is_float) return to_bits<T>(static_cast<T>(arg(0) | arg(1)));
+        break;
+      case Primitive::bit_xor:
+        if constexpr (!is_float) return to_bits<T>(static_cast<T>(arg(0) ^ arg(1)));
+        break;
+      case Primitive::square_root:
+      case Primitive::exponential:
+      case Primitive::logarithm:
+      case Primitive::sine:
+      case Primitive::cosine:
+        if constexpr (is_float) return on_floats(primitive, arg(0));
+        break;
+      case Primitive::cast: break;
+    }
+    not_defined(primitive, type);
+  });
+}
+
+}  // namespace anabranch::interp

@@ -1,0 +1,111 @@
+#include "interp/source_reader.h"
+
+#include <fmt/format.h>
+
+#include "interp/evaluate.h"
+
+namespace anabranch::interp {
+
+namespace {
+
+[[noreturn]] void lies(const SourceBase& source, const Place& place, const std::string& what) {
+  throw RunError(fmt::format("source {}: {} ({})", source.info().name, what, anabranch::to_string(place)));
+}
+
+std::int64_t offset_at(const ArrayChunk& chunk, OffsetType type, std::int64_t i) {
+  switch (type) {
+    case OffsetType::int32: return static_cast<const std::int32_t*>(chunk.offsets.get())[i];
+    case OffsetType::int64: return static_cast<const std::int64_t*>(chunk.offsets.get())[i];
+  }
+  return 0;
+}
+
+/// Item 0 of one component of a chunk.
+class Component {
+ public:
+  Component(const SourceBase& source, const Place& place, const ArrayInfo& info, const ArrayChunk& chunk)
+      : source_(source), place_(place), info_(info), chunk_(chunk) {}
+
+  HostArray item() const {
+    if (chunk_.data.size() != info_.scalars.size())
+      lies(source_, place_, fmt::format("gave {} buffers for {} scalar components", chunk_.data.size(),
+                                        info_.scalars.size()));
+    auto out = std::make_shared<anabranch::detail::ArrayData>();
+    out->scalars = info_.scalars;
+    std::int64_t begin = 0;
+    if (info_.regular()) {
+      for (const auto& extent : info_.extents) out->extents.push_back(*extent);
+    } else {
+      begin = offset_at(chunk_, info_.offsets, 0);
+      out->extents = extents(offset_at(chunk_, info_.offsets, 1) - begin);
+    }
+    for (std::size_t c = 0; c < info_.scalars.size(); ++c) {
+      const auto bytes = static_cast<std::size_t>(begin) * size_of(info_.scalars[c]);
+      const auto buffer = std::const_pointer_cast<void>(chunk_.data[c]);
+      out->buffers.emplace_back(buffer, static_cast<unsigned char*>(buffer.get()) + bytes);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::int64_t> extents(std::int64_t size) const {
+    if (size < 0) lies(source_, place_, fmt::format("its offsets decrease by {}", -size));
+    std::vector<std::int64_t> out;
+    if (info_.ragged()) {
+      std::int64_t inner = 1;
+      for (std::size_t d = 1; d < info_.extents.size(); ++d) inner *= *info_.extents[d];
+      // Where the inner size is 0 the offsets say nothing: such an item has no rows.
+      out.push_back(inner == 0 ? 0 : size / inner);
+      for (std::size_t d = 1; d < info_.extents.size(); ++d) out.push_back(*info_.extents[d]);
+    } else {
+      std::size_t given = 0;
+      for (const auto& extent : info_.extents) out.push_back(extent ? *extent : chunk_.extents.at(given++).get()[0]);
+    }
+    std::int64_t product = 1;
+    for (std::int64_t extent : out) product *= extent;
+    if (product != size)
+      lies(source_, place_, fmt::format("an item of shape {} is given {} elements", to_string(out), size));
+    return out;
+  }
+
+  const SourceBase& source_;
+  const Place& place_;
+  const ArrayInfo& info_;
+  const ArrayChunk& chunk_;
+};
+
+}  // namespace
+
+bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item) {
+  SourceChunk chunk;
+  Limit one;
+  one.items = 1;
+  if (!source.next(one, chunk)) return false;
+  const std::vector<ArrayInfo>& infos = source.info().arrays;
+  if (chunk.items != 1) lies(source, place, fmt::format("asked for 1 item, it gave {}", chunk.items));
+  if (chunk.arrays.size() != infos.size())
+    lies(source, place, fmt::format("gave {} arrays per item instead of {}", chunk.arrays.size(), infos.size()));
+  item.clear();
+  for (std::size_t a = 0; a < infos.size(); ++a)
+    item.push_back(Component(source, place, infos[a], chunk.arrays[a]).item());
+  return true;
+}
+
+void Sources::open(SourceBase& source, const ir::Node& reader) {
+  const auto [use, first] = uses_.emplace(&source, Use{reader.place(), true});
+  if (!first) {
+    const std::string before = anabranch::to_string(use->second.place);
+    if (use->second.open)
+      fail(reader, {}, fmt::format("the source {} is being streamed already, by the computation at {}",
+                                   source.info().name, before));
+    if (!source.info().rewindable)
+      fail(reader, {}, fmt::format("the source {} can be streamed only once, and the computation at {} did so",
+                                   source.info().name, before));
+    use->second = {reader.place(), true};
+  }
+  if (source.info().rewindable) source.rewind();
+}
+
+void Sources::close(const SourceBase& source) { uses_.at(&source).open = false; }
+
+}  // namespace anabranch::interp

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "interp/bits.h"
+#include "ir/node.h"
+
+/// Reading a Source one item at a time, and keeping the books on who reads which source.
+namespace anabranch::interp {
+
+/// The next item of a source as arrays that share the chunk's memory; false at the end. A source that does not keep to
+/// its own description is a RunError.
+bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item);
+
+/// A source is read from its beginning to its end by one pass at a time. Another pass rewinds it, or is an error.
+class Sources {
+ public:
+  /// Begins a pass for `reader` (a terminal, or the sequence itself).
+  void open(SourceBase& source, const ir::Node& reader);
+  void close(const SourceBase& source);
+
+ private:
+  struct Use {
+    Place place;
+    bool open;
+  };
+  std::unordered_map<const SourceBase*, Use> uses_;
+};
+
+}  // namespace anabranch::interp

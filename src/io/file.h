@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Files as src/io sees them: read at a position, written at a position, always exactly as many bytes as
+/// asked. Reading is by pread and never by mapping: a failing read of a mapped file is a SIGBUS, not an
+/// error.
+namespace anabranch::io::detail {
+
+/// Something that can be read at any position: a file, or bytes in memory (tests, fuzzers).
+class ReadFile {
+ public:
+  virtual ~ReadFile() = default;
+  virtual const std::string& name() const = 0;
+  virtual std::int64_t size() const = 0;  ///< as it was when opened
+  /// Exactly `bytes` bytes. DataError where the file ends earlier, IoError where the system refuses.
+  virtual void read(std::int64_t offset, void* into, std::int64_t bytes) const = 0;
+  /// A hint that this range is read next.
+  virtual void prefetch(std::int64_t, std::int64_t) const {}
+};
+
+std::shared_ptr<ReadFile> memory_file(std::string name, std::vector<unsigned char> bytes);
+
+/// An open file descriptor, closed with its last owner.
+class File final : public ReadFile {
+ public:
+  /// An existing regular file. IoError if it is missing, unreadable, or a directory, pipe or device.
+  static std::shared_ptr<File> open(const std::string& path);
+  /// A new file; IoError (EEXIST) if there is one already.
+  static std::shared_ptr<File> create(const std::string& path);
+  /// A nameless file in `directory` (empty: $TMPDIR, else /var/tmp, else /tmp) that disappears when closed,
+  /// also when the process is killed. /var/tmp comes before /tmp because the latter may be kept in memory.
+  static std::shared_ptr<File> spool(const std::string& directory, std::string name);
+
+  ~File() override;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  const std::string& name() const override { return name_; }
+  std::int64_t size() const override { return size_; }
+  void read(std::int64_t offset, void* into, std::int64_t bytes) const override;
+  void prefetch(std::int64_t offset, std::int64_t bytes) const override;
+
+  void write(std::int64_t offset, const void* from, std::int64_t bytes);
+  /// Gives the space of this range back, where the file system can; its bytes are undefined afterwards.
+  void discard(std::int64_t offset, std::int64_t bytes);
+  /// Free bytes on the file system it lies on.
+  std::int64_t free_space() const;
+  /// Closes now, so that a late write error is seen.
+  void close();
+
+ private:
+  File(int fd, std::string name, std::int64_t size) : fd_(fd), name_(std::move(name)), size_(size) {}
+
+  int fd_;
+  std::string name_;
+  std::int64_t size_;
+};
+
+/// Sequential writing through a buffer, from a position on.
+class BufferedWriter {
+ public:
+  explicit BufferedWriter(std::shared_ptr<File> file, std::int64_t begin = 0,
+                          std::int64_t capacity = 1 << 20);
+
+  void append(const void* from, std::int64_t bytes);
+  void flush();
+  std::int64_t position() const { return written_ + used_; }
+  const std::shared_ptr<File>& file() const { return file_; }
+
+ private:
+  std::shared_ptr<File> file_;
+  std::vector<unsigned char> buffer_;
+  std::int64_t written_;
+  std::int64_t used_ = 0;
+};
+
+/// An output file that appears whole or not at all: written beside its place under another name, renamed by
+/// `commit`, removed by the destructor otherwise.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::shared_ptr<File>& file() const { return file_; }
+  const std::string& path() const { return path_; }
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  std::shared_ptr<File> file_;
+  bool committed_ = false;
+};
+
+}  // namespace anabranch::io::detail

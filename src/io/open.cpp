@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <cstring>
+
+#include <anabranch/io.h>
+
+#include <fmt/format.h>
+
+#include "convert.h"
+#include "csr_stream.h"
+#include "matrix_market.h"
+
+/// Opening a sparse matrix file of whichever kind.
+namespace anabranch::io {
+
+const char* name_of(MatrixFormat format) {
+  switch (format) {
+    case MatrixFormat::npz_stored:
+      return "npz (stored)";
+    case MatrixFormat::npz_deflated:
+      return "npz (deflate)";
+    case MatrixFormat::matrix_market:
+      return "Matrix Market";
+  }
+  return "?";
+}
+
+namespace {
+
+enum class Kind { zip, matrix_market };
+
+/// By the first bytes, not by the name.
+Kind kind_of(const detail::ReadFile& file) {
+  char start[14] = {};
+  const std::int64_t n = std::min<std::int64_t>(file.size(), sizeof start);
+  file.read(0, start, n);
+  if (std::memcmp(start, "PK", 2) == 0) return Kind::zip;
+  if (std::memcmp(start, "%%MatrixMarket", 14) == 0) return Kind::matrix_market;
+  throw DataError(file.name() +
+                  (n == 0 ? ": the file is empty"
+                          : ": neither an .npz file nor a Matrix Market file (by its first bytes)"));
+}
+
+/// Throws unless the file's types are the asked ones or may be converted to them.
+void check_types(const std::string& name, const CsrHeader& header, ScalarType index, ScalarType value,
+                 bool convert) {
+  if (header.index == index && header.value == value) return;
+  const auto types = [](ScalarType i, ScalarType v) {
+    return fmt::format("({}, {})", anabranch::name_of(i), anabranch::name_of(v));
+  };
+  if (!convert)
+    throw DataError(
+        fmt::format("{}: the file holds {}, but {} was asked for; open it with its own types, or with "
+                    "OpenOptions::convert",
+                    name, types(header.index, header.value), types(index, value)));
+  if (!detail::convertible(header.index, index) || !detail::convertible(header.value, value))
+    throw DataError(fmt::format("{}: {} cannot be converted to {}", name, types(header.index, header.value),
+                                types(index, value)));
+  if (index == ScalarType::int32 && header.cols > std::int64_t{INT32_MAX} + 1)
+    throw DataError(fmt::format("{}: {} columns cannot be numbered by int32", name, header.cols));
+}
+
+}  // namespace
+
+CsrHeader inspect_matrix(const std::string& path) {
+  std::shared_ptr<const detail::ReadFile> file = detail::File::open(path);
+  switch (kind_of(*file)) {
+    case Kind::zip:
+      return detail::open_npz(file).header;
+    case Kind::matrix_market:
+      return detail::read_matrix_market_header(*file).csr_header();
+  }
+  return {};
+}
+
+namespace detail {
+
+std::shared_ptr<SourceBase> open_csr(std::shared_ptr<const ReadFile> file, ScalarType index, ScalarType value,
+                                     const OpenOptions& options) {
+  CsrLayout layout;
+  switch (kind_of(*file)) {
+    case Kind::zip:
+      layout = open_npz(file);
+      check_types(file->name(), layout.header, index, value, options.convert);
+      break;
+    case Kind::matrix_market: {
+      const MatrixMarketHeader header = read_matrix_market_header(*file);
+      check_types(file->name(), header.csr_header(), index, value, options.convert);
+      layout = spool_matrix_market(*file, header, options);
+      break;
+    }
+  }
+  return std::make_shared<CsrStream>(std::move(layout), index, value, options.memory);
+}
+
+std::shared_ptr<SourceBase> open_csr(const std::string& path, ScalarType index, ScalarType value,
+                                     const OpenOptions& options) {
+  return open_csr(File::open(path), index, value, options);
+}
+
+}  // namespace detail
+}  // namespace anabranch::io

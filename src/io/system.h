@@ -1,0 +1,22 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+/// The calls of the operating system that src/io uses for file contents, as a table: tests replace an entry
+/// to give short reads, EINTR, EIO or ENOSPC at a chosen call.
+namespace anabranch::io::detail {
+
+struct SystemCalls {
+  int (*open)(const char* path, int flags, mode_t mode);
+  ssize_t (*pread)(int fd, void* into, std::size_t bytes, off_t offset);
+  ssize_t (*pwrite)(int fd, const void* from, std::size_t bytes, off_t offset);
+  int (*close)(int fd);
+  int (*rename)(const char* from, const char* to);
+};
+
+/// The table in use. Not synchronised: only a test changes it, while nothing else runs.
+SystemCalls& system_calls();
+
+}  // namespace anabranch::io::detail

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "file.h"
+
+/// The directory of a zip file (PKWARE APPNOTE 6.3), as far as NumPy's .npz needs it: stored and DEFLATE
+/// members, sizes beyond 4 GiB (zip64), one disk, no encryption.
+namespace anabranch::io::detail {
+
+struct ZipEntry {
+  std::string name;
+  bool deflated = false;
+  std::uint32_t crc = 0;
+  std::int64_t compressed = 0;
+  std::int64_t size = 0;    ///< after decompression
+  std::int64_t offset = 0;  ///< of the member's first data byte in the file
+};
+
+/// All members. DataError unless every member lies inside the file before the directory and could have its
+/// declared size: nothing later has to doubt a size.
+std::vector<ZipEntry> read_zip_directory(const ReadFile& file);
+
+}  // namespace anabranch::io::detail

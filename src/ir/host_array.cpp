@@ -1,0 +1,85 @@
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+#include <anabranch/array.h>
+#include <anabranch/error.h>
+#include <anabranch/source.h>
+
+#include "ir/type.h"
+
+// The out-of-line parts of the public headers array.h, error.h and source.h.
+namespace anabranch {
+
+Error::~Error() = default;
+ProgramError::~ProgramError() = default;
+RunError::~RunError() = default;
+DataError::~DataError() = default;
+IoError::~IoError() = default;
+ResourceError::~ResourceError() = default;
+BackendUnavailable::~BackendUnavailable() = default;
+Cancelled::~Cancelled() = default;
+InternalError::~InternalError() = default;
+
+std::string to_string(const Place& place) {
+  if (!place.known()) return "unknown place";
+  const char* base = std::strrchr(place.file, '/');
+  return fmt::format("{}:{}", base ? base + 1 : place.file, place.line);
+}
+
+SourceBase::~SourceBase() = default;
+
+void SourceBase::rewind() {
+  throw RunError("source " + info().name + ": cannot be read a second time");
+}
+
+namespace detail {
+
+std::int64_t checked_size(std::span<const std::int64_t> extents) {
+  std::int64_t size = 1;
+  for (std::int64_t e : extents) {
+    if (e < 0) throw RunError(fmt::format("array: negative extent {}", e));
+    if (__builtin_mul_overflow(size, e, &size)) throw RunError("array: the number of elements overflows");
+  }
+  return size;
+}
+
+std::shared_ptr<void> allocate_aligned(std::size_t bytes) {
+  const std::size_t rounded = (bytes + 63) / 64 * 64;
+  if (rounded < bytes) throw std::bad_alloc();
+  void* memory = std::aligned_alloc(64, rounded == 0 ? 64 : rounded);
+  if (!memory) throw std::bad_alloc();
+  return {memory, [](void* p) { std::free(p); }};
+}
+
+std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars, std::span<const std::int64_t> extents) {
+  const auto size = static_cast<std::size_t>(checked_size(extents));
+  auto array = std::make_shared<ArrayData>();
+  array->scalars.assign(scalars.begin(), scalars.end());
+  array->extents.assign(extents.begin(), extents.end());
+  for (ScalarType s : scalars) {
+    if (size > SIZE_MAX / 16) throw std::bad_alloc();
+    array->buffers.push_back(allocate_aligned(size * size_of(s)));
+    std::memset(array->buffers.back().get(), 0, size * size_of(s));
+  }
+  return array;
+}
+
+void check_source(const SourceInfo& info, const std::vector<std::vector<ScalarType>>& scalars,
+                  const std::vector<int>& ranks) {
+  if (info.arrays.size() != ranks.size())
+    throw ProgramError(fmt::format("source {}: gives {} arrays per item, the program expects {}", info.name,
+                                   info.arrays.size(), ranks.size()));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const ir::Type is = ir::Type::array(info.arrays[i].rank(), info.arrays[i].scalars);
+    const ir::Type wanted = ir::Type::array(ranks[i], scalars[i]);
+    if (!(is == wanted))
+      throw ProgramError(fmt::format("source {}: its items are {}, the program expects {}", info.name,
+                                     ir::to_string(is), ir::to_string(wanted)));
+  }
+}
+
+}  // namespace detail
+}  // namespace anabranch

@@ -1,0 +1,65 @@
+#include "ir/node.h"
+
+namespace anabranch::ir {
+
+namespace {
+std::atomic<std::uint64_t> next_id{1};
+}
+
+Node::Node(Op op, Type type, std::vector<Ref> children, Payload payload, Place place, FreeParameters free)
+    : op_(op),
+      id_(next_id.fetch_add(1, std::memory_order_relaxed)),
+      type_(std::move(type)),
+      children_(std::move(children)),
+      payload_(std::move(payload)),
+      place_(place),
+      free_(std::move(free)) {}
+
+// The children of a dying node are put on a list instead of being released from its destructor: a chain of any
+// length dies in constant stack.
+void Node::destroy(const Node* node) noexcept {
+  std::vector<const Node*> dead{node};
+  while (!dead.empty()) {
+    const Node* dying = dead.back();
+    dead.pop_back();
+    for (Ref& child : const_cast<Node*>(dying)->children_) {
+      const Node* orphan = std::exchange(child.node_, nullptr);
+      if (orphan && orphan->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(orphan);
+    }
+    delete dying;
+  }
+}
+
+const char* name_of(Op op) {
+  switch (op) {
+    case Op::parameter: return "parameter";
+    case Op::constant: return "constant";
+    case Op::primitive: return "primitive";
+    case Op::tuple: return "tuple";
+    case Op::project: return "project";
+    case Op::cond: return "cond";
+    case Op::while_loop: return "while_loop";
+    case Op::index: return "index";
+    case Op::linear_index: return "linear_index";
+    case Op::shape: return "shape";
+    case Op::lambda: return "lambda";
+    case Op::use: return "use";
+    case Op::unit: return "unit";
+    case Op::generate: return "generate";
+    case Op::map: return "map";
+    case Op::fold: return "fold";
+    case Op::backpermute: return "backpermute";
+    case Op::reshape: return "reshape";
+    case Op::consume: return "consume";
+    case Op::stream_in: return "stream_in";
+    case Op::produce: return "produce";
+    case Op::rows: return "rows";
+    case Op::map_seq: return "map_seq";
+    case Op::project_seq: return "project_seq";
+    case Op::elements: return "elements";
+    case Op::tabulate: return "tabulate";
+  }
+  return "?";
+}
+
+}  // namespace anabranch::ir

@@ -1,0 +1,80 @@
+#include "ir/operator_class.h"
+
+namespace anabranch::ir {
+
+namespace {
+
+struct Component {
+  const Node* node;
+  int c;
+};
+
+/// The node that makes component c of an element, seen through tuples and projections.
+Component maker_of(const Node* node, int c) {
+  for (;;) {
+    if (node->op() == Op::project) {
+      c += node->payload().first;
+      node = node->child(0).get();
+    } else if (node->op() == Op::tuple) {
+      for (const Ref& part : node->children()) {
+        if (c < part->type().components()) {
+          node = part.get();
+          break;
+        }
+        c -= part->type().components();
+      }
+    } else {
+      return {node, c};
+    }
+  }
+}
+
+bool commutes(Primitive primitive) {
+  switch (primitive) {
+    case Primitive::add:
+    case Primitive::multiply:
+    case Primitive::minimum:
+    case Primitive::maximum:
+    case Primitive::bit_and:
+    case Primitive::bit_or:
+    case Primitive::bit_xor: return true;
+    case Primitive::subtract:
+    case Primitive::divide:
+    case Primitive::remainder:
+    case Primitive::negate:
+    case Primitive::absolute:
+    case Primitive::fma:
+    case Primitive::equal:
+    case Primitive::not_equal:
+    case Primitive::less:
+    case Primitive::less_equal:
+    case Primitive::logical_not:
+    case Primitive::square_root:
+    case Primitive::exponential:
+    case Primitive::logarithm:
+    case Primitive::sine:
+    case Primitive::cosine:
+    case Primitive::cast: return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+fold_order::OperatorClass fold_order_class(const Node& lambda) {
+  using fold_order::OperatorClass;
+  const Node* left = lambda.parameters()[0].get();
+  const Node* right = lambda.parameters()[1].get();
+  const int components = lambda.result()->type().components();
+  for (int c = 0; c < components; ++c) {
+    const Component maker = maker_of(lambda.result().get(), c);
+    if (maker.node->op() != Op::primitive || !commutes(maker.node->payload().primitive))
+      return OperatorClass::ordered;
+    const Component a = maker_of(maker.node->child(0).get(), 0);
+    const Component b = maker_of(maker.node->child(1).get(), 0);
+    if (a.node != left || a.c != c || b.node != right || b.c != c) return OperatorClass::ordered;
+  }
+  return components > 0 ? OperatorClass::commutative : OperatorClass::ordered;
+}
+
+}  // namespace anabranch::ir

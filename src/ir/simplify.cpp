@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "ir/walk.h"
+
+namespace anabranch::ir {
+
+namespace {
+
+std::optional<std::int64_t> integer(const Ref& node) {
+  if (node->op() != Op::constant) return std::nullopt;
+  switch (node->type().scalars[0]) {
+    case ScalarType::int64: return static_cast<std::int64_t>(node->payload().bits);
+    case ScalarType::int32: return static_cast<std::int32_t>(node->payload().bits);
+    case ScalarType::boolean:
+    case ScalarType::uint8: return static_cast<std::int64_t>(node->payload().bits);
+    case ScalarType::float32:
+    case ScalarType::float64: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Ref make_integer(ScalarType type, std::int64_t value) {
+  switch (type) {
+    case ScalarType::boolean: return constant(type, value != 0 ? 1 : 0);
+    case ScalarType::uint8: return constant(type, static_cast<std::uint8_t>(value));
+    case ScalarType::int32: return constant(type, static_cast<std::uint32_t>(value));
+    case ScalarType::int64:
+    case ScalarType::float32:
+    case ScalarType::float64: break;
+  }
+  return constant(ScalarType::int64, static_cast<std::uint64_t>(value));
+}
+
+std::int64_t wrap(ScalarType type, std::uint64_t value) {
+  return *integer(make_integer(type, static_cast<std::int64_t>(value)));
+}
+
+bool is_false(const Ref& node) {
+  return node->op() == Op::constant && node->type().is(ScalarType::boolean) && node->payload().bits == 0;
+}
+bool is_true(const Ref& node) {
+  return node->op() == Op::constant && node->type().is(ScalarType::boolean) && node->payload().bits != 0;
+}
+
+/// Folding of integer primitives whose meaning cannot depend on anything outside this page.
+Ref fold_primitive(const Ref& node) {
+  const Primitive op = node->payload().primitive;
+  const Ref& a = node->child(0);
+  const ScalarType type = a->type().scalars[0];
+  if (is_float(type)) return node;
+  const auto x = integer(a);
+  if (op == Primitive::cast) {
+    const ScalarType to = node->type().scalars[0];
+    if (x && !is_float(to)) return make_integer(to, *x);
+    if (x && to == ScalarType::float64 && type != ScalarType::int64) return literal(static_cast<double>(*x));
+    return node;
+  }
+  if (node->children().size() == 1) {
+    if (op == Primitive::logical_not && x) return literal(*x == 0);
+    return node;
+  }
+  if (node->children().size() != 2) return node;
+  const Ref& b = node->child(1);
+  const auto y = integer(b);
+  const auto ux = static_cast<std::uint64_t>(x.value_or(0));
+  const auto uy = static_cast<std::uint64_t>(y.value_or(0));
+  switch (op) {
+    case Primitive::add:
+      if (x && y) return make_integer(type, wrap(type, ux + uy));
+      if (x == 0) return b;
+      if (y == 0) return a;
+      return node;
+    case Primitive::subtract:
+      if (x && y) return make_integer(type, wrap(type, ux - uy));
+      if (y == 0) return a;
+      if (a == b) return make_integer(type, 0);
+      return node;
+    case Primitive::multiply:
+      if (x && y) return make_integer(type, wrap(type, ux * uy));
+      if (x == 1) return b;
+      if (y == 1) return a;
+      return node;
+    case Primitive::divide:
+      if (y == 1) return a;
+      return node;
+    case Primitive::minimum:
+      if (a == b) return a;
+      if (x && y) return *x < *y ? a : b;
+      return node;
+    case Primitive::maximum:
+      if (a == b) return a;
+      if (x && y) return *x > *y ? a : b;
+      return node;
+    case Primitive::equal:
+      if (a == b) return literal(true);
+      if (x && y) return literal(*x == *y);
+      return node;
+    case Primitive::not_equal:
+      if (a == b) return literal(false);
+      if (x && y) return literal(*x != *y);
+      return node;
+    case Primitive::less:
+      if (a == b) return literal(false);
+      if (x && y) return literal(*x < *y);
+      return node;
+    case Primitive::less_equal:
+      if (a == b) return literal(true);
+      if (x && y) return literal(*x <= *y);
+      return node;
+    case Primitive::bit_and:
+    case Primitive::bit_or:
+      if (a == b) return a;
+      return node;
+    case Primitive::bit_xor:
+    case Primitive::remainder:
+    case Primitive::negate:
+    case Primitive::absolute:
+    case Primitive::fma:
+    case Primitive::logical_not:
+    case Primitive::square_root:
+    case Primitive::exponential:
+    case Primitive::logarithm:
+    case Primitive::sine:
+    case Primitive::cosine:
+    case Primitive::cast: return node;
+  }
+  return node;
+}
+
+struct Key {
+  const Node* node;
+};
+std::size_t mix(std::size_t h, std::size_t v) { return h ^ (v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2)); }
+struct Hash {
+  std::size_t operator()(const Key& key) const {
+    const Node& n = *key.node;
+    std::size_t h = static_cast<std::size_t>(n.op());
+    const Payload& p = n.payload();
+    h = mix(h, p.bits);
+    h = mix(h, static_cast<std::size_t>(p.primitive));
+    h = mix(h, static_cast<std::size_t>(p.first * 64 + p.count));
+    for (ScalarType s : n.type().scalars) h = mix(h, static_cast<std::size_t>(s));
+    for (const Ref& c : n.children()) h = mix(h, std::hash<const Node*>()(c.get()));
+    return h;
+  }
+};
+struct Equal {
+  bool operator()(const Key& x, const Key& y) const {
+    const Node &a = *x.node, &b = *y.node;
+    if (a.op() != b.op() || a.type() != b.type()) return false;
+    const Payload &p = a.payload(), &q = b.payload();
+    if (p.bits != q.bits || p.primitive != q.primitive || p.first != q.first || p.count != q.count) return false;
+    // A checked read must not become an unchecked one, so the two are different terms.
+    if (p.proved != q.proved || p.array != q.array || p.source != q.source || p.injective != q.injective) return false;
+    return std::equal(a.children().begin(), a.children().end(), b.children().begin(), b.children().end());
+  }
+};
+
+/// Parameters are their own identity; everything else is equal when its parts are. Lambdas hold parameters, so two
+/// lambdas are equal only if they are the same node.
+bool conses(Op op) { return op != Op::parameter && op != Op::lambda; }
+
+}  // namespace
+
+struct Simplifier::Impl {
+  std::unordered_map<Key, Ref, Hash, Equal> known;
+  Rewriter rewriter{[this](const Ref&, const Ref& node) { return step(node); }};
+
+  Ref step(Ref node) {
+    if (node->op() == Op::primitive) {
+      node = fold_primitive(node);
+    } else if (node->op() == Op::cond) {
+      if (is_true(node->child(0))) node = Ref(node->child(1));
+      else if (is_false(node->child(0))) node = Ref(node->child(2));
+    }
+    if (!conses(node->op())) return node;
+    return known.try_emplace(Key{node.get()}, node).first->second;
+  }
+};
+
+Simplifier::Simplifier() : impl_(std::make_unique<Impl>()) {}
+Simplifier::~Simplifier() = default;
+Ref Simplifier::operator()(const Ref& root) { return impl_->rewriter(root); }
+Ref Simplifier::step(const Ref& node) { return impl_->step(node); }
+
+}  // namespace anabranch::ir

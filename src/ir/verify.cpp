@@ -1,0 +1,50 @@
+#include "ir/verify.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/walk.h"
+
+namespace anabranch::ir {
+
+namespace {
+[[noreturn]] void broken(const std::string& pass, const std::string& what) {
+  throw InternalError(fmt::format("after {}: {}", pass, what));
+}
+}  // namespace
+
+void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std::string& pass) {
+  for (const Ref& root : roots) {
+    if (!root) broken(pass, "a root is empty");
+    for (const Node* p : root->free())
+      if (std::none_of(allowed.begin(), allowed.end(), [&](const Ref& q) { return q.get() == p; }))
+        broken(pass, fmt::format("a parameter introduced at {} escapes its function", to_string(p->place())));
+  }
+}
+
+void verify(const Staged& staged, const std::string& pass, bool lifted, bool fused) {
+  verify(staged.results, staged.parameters, pass);
+  for (const Stage& stage : staged.stages) {
+    std::vector<Ref> allowed(staged.parameters);
+    allowed.insert(allowed.end(), stage.items.begin(), stage.items.end());
+    for (const auto& u : stage.uniform_extents) allowed.push_back(u.parameter);
+    verify(stage.results, allowed, pass);
+    for (const Stage::Terminal& t : stage.terminals)
+      if (t.result < 0 || t.result >= static_cast<int>(stage.results.size())) broken(pass, "a terminal has no result");
+    if (!lifted) continue;
+    const auto inside = [](const Node& n) { return n.op() != Op::consume; };
+    for (const Node* node : topological(stage.results, inside)) {
+      if (node->op() == Op::shape && !is_given(*node->child(0))) broken(pass, "a shape of a computed array is left");
+      if (!node->type().is_array()) continue;
+      const auto facts = staged.facts.find(node);
+      if (facts == staged.facts.end()) broken(pass, fmt::format("{} has no form", node->label()));
+      if (static_cast<int>(facts->second.extents.size()) != node->type().rank)
+        broken(pass, fmt::format("{} has rank {} but {} extents", node->label(), node->type().rank,
+                                 facts->second.extents.size()));
+      if (fused && node->op() == Op::fold && !staged.is_manifest(node)) broken(pass, "a fold is delayed");
+    }
+  }
+}
+
+}  // namespace anabranch::ir

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/make.h"
+
+/// Traversal and rewriting without recursion. A node's id is larger than its children's, so id order is a topological
+/// order; every pass is a loop over it.
+namespace anabranch::ir {
+
+/// Every node reachable from the roots, children before parents, each once.
+std::vector<const Node*> topological(std::span<const Ref> roots);
+
+/// Like topological, but does not go below nodes for which `enter` is false (they are still listed).
+std::vector<const Node*> topological(std::span<const Ref> roots, const std::function<bool(const Node&)>& enter);
+
+/// Rewrites a DAG bottom-up. `rule` gets each node with its already rewritten children in place (types equal) and
+/// answers with its replacement, or the node itself. Shared nodes are rewritten once and stay shared. One Rewriter may be
+/// used for several roots; its memory is kept.
+class Rewriter {
+ public:
+  using Rule = std::function<Ref(const Ref& original, const Ref& rebuilt)>;
+  /// Where `enter` is false a node stands for itself and is not looked into.
+  explicit Rewriter(Rule rule, std::function<bool(const Node&)> enter = nullptr)
+      : rule_(std::move(rule)), enter_(std::move(enter)) {}
+
+  Ref operator()(const Ref& root);
+  /// Fixes the image of a node beforehand (substitution).
+  void set(const Ref& node, Ref image);
+
+ private:
+  Rule rule_;
+  std::function<bool(const Node&)> enter_;
+  std::unordered_map<const Node*, Ref> image_;
+  std::vector<Ref> kept_;  // originals stay alive, so that no address is reused while it is a key
+};
+
+/// `root` with parameters replaced; nodes in which none of them is free are kept as they are.
+Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values);
+
+/// A lambda's results applied to arguments.
+std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments);
+
+/// Removes what depends on nothing: constant folding of integer and boolean primitives, x * 1, x + 0, min(x, x),
+/// conditionals on constants, equal subterms made one node (hash-consing) — but only on scalar nodes. Keeps
+/// meanings bit for bit (so no float identities) and keeps every possible error.
+class Simplifier {
+ public:
+  Ref operator()(const Ref& root);
+  /// The same for one node whose children are already simplified: for use inside another Rewriter's rule.
+  Ref step(const Ref& node);
+  Simplifier();
+  ~Simplifier();
+  Simplifier(const Simplifier&) = delete;
+  Simplifier& operator=(const Simplifier&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace anabranch::ir

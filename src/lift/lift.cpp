@@ -1,0 +1,201 @@
+#include "lift/lift.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "ir/walk.h"
+
+namespace anabranch::lift {
+
+using namespace ir;
+
+namespace {
+
+class Lifter {
+ public:
+  Lifter(Staged& staged, const Options& options) : staged_(staged), options_(options) {}
+
+  void run() {
+    for (Stage& stage : staged_.stages) lift_stage(stage);
+    for (Ref& result : staged_.results) result = rewriter_(result);
+  }
+
+ private:
+  void lift_stage(Stage& stage) {
+    items_.clear();
+    for (Base& base : stage.bases) lift_base(stage, base);
+    for (Ref& result : stage.results) result = rewriter_(result);
+    items_.clear();
+  }
+
+  // What the base itself computes (the array of rows, the count of produce) lies outside the stage.
+  void lift_base(Stage& stage, Base& base) {
+    std::vector<ArrayInfo> infos;
+    switch (base.node->op()) {
+      case Op::stream_in: infos = base.node->payload().source->info().arrays; break;
+      case Op::produce: {
+        const Ref count = rewriter_(Ref(base.node->child(0)));
+        base.node = produce(count, Ref(base.node->child(1)), base.node->place());
+        infos.resize(1);
+        infos[0].scalars = {ScalarType::int64};
+        break;
+      }
+      case Op::rows: {
+        const Ref array = rewriter_(Ref(base.node->child(0)));
+        base.node = rows(array, base.node->place());
+        const auto& outer = staged_.facts_of(array).extents;
+        set_item(stage.items[static_cast<std::size_t>(base.first)], {outer.begin() + 1, outer.end()}, "a row");
+        return;
+      }
+      case Op::parameter: case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond:
+      case Op::while_loop: case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::use:
+      case Op::unit: case Op::generate: case Op::map: case Op::fold: case Op::backpermute: case Op::reshape:
+      case Op::consume: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate:
+        throw InternalError("lift: not a base");
+    }
+    std::map<int, Ref> representative;  // of a descriptor: whose leaf extents stand for all
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      const int number = base.first + static_cast<int>(i);
+      const Ref& item = stage.items[static_cast<std::size_t>(number)];
+      const Ref& leader = options_.shape_analysis
+                              ? representative.try_emplace(infos[i].descriptor, item).first->second
+                              : item;
+      std::vector<Ref> extents;
+      for (int d = 0; d < infos[i].rank(); ++d) {
+        if (infos[i].extents[static_cast<std::size_t>(d)]) {
+          // Components with one descriptor share the uniform parameters too.
+          const auto& known = staged_.facts.find(leader.get());
+          if (leader.get() != item.get() && known != staged_.facts.end()) {
+            extents.push_back(known->second.extents[static_cast<std::size_t>(d)]);
+            continue;
+          }
+          const Ref uniform = parameter(Type::element(ScalarType::int64), base.node->place());
+          stage.uniform_extents.push_back({uniform, number, d});
+          extents.push_back(uniform);
+        } else {
+          extents.push_back(simplify_.step(extent(leader, d)));
+        }
+      }
+      set_item(item, std::move(extents), base.node->op() == Op::produce ? "the item's number" : "an item of the source");
+    }
+  }
+
+  void set_item(const Ref& item, std::vector<Ref> extents, const char* what) {
+    items_.push_back(item.get());
+    rewriter_.set(item, item);
+    Facts facts;
+    facts.extents = std::move(extents);
+    facts.form = std::all_of(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return uniform(e); })
+                     ? Form::regular
+                     : Form::segmented;
+    facts.reason = facts.form == Form::regular ? fmt::format("{}, all of one shape", what)
+                                               : fmt::format("{}, whose shape differs", what);
+    record(item, std::move(facts));
+  }
+
+  void record(const Ref& array, Facts facts) {
+    staged_.kept.push_back(array);
+    staged_.facts[array.get()] = std::move(facts);
+  }
+
+  bool depends_on_item(const Node& node) const {
+    return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) {
+      return std::find(items_.begin(), items_.end(), p) != items_.end();
+    });
+  }
+  bool uniform(const Ref& extent) const { return !depends_on_item(*extent); }
+
+  Ref rule(const Ref& rebuilt) {
+    const Ref node = rebuilt->op() == Op::lambda ? rebuilt : simplify_.step(rebuilt);
+    if (node->type().is_array()) {
+      if (!staged_.facts.contains(node.get())) record(node, facts_for(node));
+      return node;
+    }
+    if (node->op() == Op::shape && !is_leaf(node->child(0)))
+      return simplify_.step(tuple(staged_.facts_of(node->child(0)).extents, node->place()));
+    return node;
+  }
+
+  /// Arrays whose extents are atoms: given from outside, and no item (whose extents may be uniform, or another's).
+  bool is_leaf(const Ref& array) const {
+    return is_given(*array) && std::find(items_.begin(), items_.end(), array.get()) == items_.end();
+  }
+
+  Facts facts_for(const Ref& array) {
+    Facts facts;
+    facts.extents = extents_of(array);
+    if (!depends_on_item(*array)) {
+      facts.form = Form::avoided;
+      facts.reason = "does not depend on the item";
+      return facts;
+    }
+    const auto varying = std::find_if(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return !uniform(e); });
+    if (varying == facts.extents.end()) {
+      facts.form = Form::regular;
+      facts.reason = facts.extents.empty() ? "one element per item" : "its shape is the same for all items";
+    } else {
+      facts.form = Form::segmented;
+      facts.reason = fmt::format("extent {} depends on the item", varying - facts.extents.begin());
+    }
+    return facts;
+  }
+
+  std::vector<Ref> components_of(const Ref& shape) {
+    std::vector<Ref> extents;
+    for (int d = 0; d < shape->type().components(); ++d) extents.push_back(simplify_(component(shape, d)));
+    return extents;
+  }
+
+  std::vector<Ref> extents_of(const Ref& array) {
+    switch (array->op()) {
+      case Op::use:
+      case Op::parameter:
+      case Op::consume: return components_of(simplify_.step(shape(array)));
+      case Op::unit: return {};
+      case Op::generate:
+      case Op::backpermute:
+      case Op::reshape: return components_of(Ref(array->child(0)));
+      case Op::fold: {
+        std::vector<Ref> extents = staged_.facts_of(array->child(1)).extents;
+        extents.pop_back();
+        return extents;
+      }
+      case Op::map: {
+        std::vector<Ref> extents = staged_.facts_of(array->child(1)).extents;
+        for (const Ref& other : array->children().subspan(2)) {
+          const auto& theirs = staged_.facts_of(other).extents;
+          for (std::size_t d = 0; d < extents.size(); ++d)
+            extents[d] = simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, array->place()));
+        }
+        return extents;
+      }
+      case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
+      case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::stream_in: case Op::produce:
+      case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate: break;
+    }
+    throw InternalError(fmt::format("lift: {} is no array computation", name_of(array->op())));
+  }
+
+  Staged& staged_;
+  Options options_;
+  Simplifier simplify_;
+  std::vector<const Node*> items_;  // of the stage being lifted
+  // A consume is a leaf here: its sequence is a stage of its own.
+  Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
+                     [this](const Node& node) {
+                       if (node.op() != Op::consume) return true;
+                       if (!staged_.facts.contains(&node)) record(Ref(&node), facts_for(Ref(&node)));
+                       return false;
+                     }};
+};
+
+}  // namespace
+
+Staged lift(Staged staged, const Options& options) {
+  Lifter(staged, options).run();
+  return staged;
+}
+
+}  // namespace anabranch::lift

@@ -1,0 +1,88 @@
+#include "plan/build.h"
+
+#include "plan/group_builder.h"
+
+namespace anabranch::plan {
+
+using namespace ir;
+
+namespace {
+
+/// After which step of its group an array is no longer read: its memory can be used again.
+void find_last_uses(Group& group) {
+  for (std::size_t s = 0; s < group.steps.size(); ++s) {
+    const int step = static_cast<int>(s);
+    const auto read = [&](int array) {
+      if (array >= 0) group.arrays[static_cast<std::size_t>(array)].last_step = step;
+    };
+    if (const auto* kernel = std::get_if<KernelStep>(&group.steps[s])) {
+      for (const BufferRef& b : kernel->buffers)
+        if (b.kind == BufferRef::Kind::array && !b.global) read(b.index);
+      read(kernel->output);
+    } else if (const auto* scan = std::get_if<ScanStep>(&group.steps[s])) {
+      for (const Dim& d : group.descriptors[static_cast<std::size_t>(scan->descriptor)].extents)
+        if (d.kind == Dim::Kind::per_item) read(d.index);
+    } else if (const auto* require = std::get_if<RequireStep>(&group.steps[s])) {
+      read(require->array);
+    }
+  }
+}
+
+}  // namespace
+
+Plan build(const Staged& staged) {
+  Plan plan;
+  Context context{staged, Expander(staged), {}, {}};
+  plan.stages.resize(staged.stages.size());
+  plan.parameters = staged.parameters;
+  GroupBuilder global(context, plan.global, nullptr, nullptr);
+
+  std::size_t done = 0;
+  const auto run_new_steps = [&] {
+    for (; done < plan.global.steps.size(); ++done)
+      plan.actions.push_back({Action::Kind::step, static_cast<int>(done)});
+  };
+
+  for (std::size_t k = 0; k < staged.stages.size(); ++k) {
+    const Stage& stage = staged.stages[k];
+    StagePlan& out = plan.stages[k];
+    out.bases = stage.bases;
+    out.items = stage.items;
+    out.uniform_extents = stage.uniform_extents;
+    out.terminals = stage.terminals;
+    global.provide(stage.results);
+    for (const Base& base : stage.bases) {
+      int input = -1;
+      if (base.node->op() == Op::rows) {
+        const Ref array(base.node->child(0));
+        global.provide({&array, 1});
+        input = global.array_of(array);
+      } else if (base.node->op() == Op::produce) {
+        input = global.uniform_of(Ref(base.node->child(0)));
+      }
+      out.base_inputs.push_back(input);
+    }
+    GroupBuilder chunk(context, out.group, &global, &stage);
+    chunk.provide(stage.results);
+    for (std::size_t r = 0; r < stage.results.size(); ++r)
+      out.results.push_back(chunk.result_of(stage.results[r], static_cast<int>(r)));
+    find_last_uses(out.group);
+    // The shapes of results are asked for when all steps are done.
+    for (int r : out.results)
+      for (const Dim& d : out.group.arrays[static_cast<std::size_t>(r)].extents)
+        if (d.kind == Dim::Kind::per_item)
+          out.group.arrays[static_cast<std::size_t>(d.index)].last_step = static_cast<int>(out.group.steps.size());
+    run_new_steps();
+    plan.actions.push_back({Action::Kind::stage, static_cast<int>(k)});
+    for (std::size_t t = 0; t < stage.terminals.size(); ++t)
+      if (stage.terminals[t].consume)
+        context.stream_results[stage.terminals[t].consume.get()] = {static_cast<int>(k), static_cast<int>(t)};
+  }
+  global.provide(staged.results);
+  for (const Ref& result : staged.results) plan.results.push_back(global.array_of(result));
+  run_new_steps();
+  find_last_uses(plan.global);
+  return plan;
+}
+
+}  // namespace anabranch::plan

@@ -1,0 +1,89 @@
+#include "plan/expand.h"
+
+#include <fmt/format.h>
+
+#include "ir/walk.h"
+
+namespace anabranch::plan {
+
+using namespace ir;
+
+namespace {
+std::vector<Ref> components(const Ref& element) {
+  std::vector<Ref> parts;
+  for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
+  return parts;
+}
+}  // namespace
+
+Ref Expander::element(const Ref& array, std::span<const Ref> ix) {
+  if (stored(array)) return index(array, tuple({ix.begin(), ix.end()}), array->place(), true);
+  return definition(array, ix);
+}
+
+Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
+  std::vector<const Node*> key{array.get()};
+  for (const Ref& i : ix) key.push_back(i.get());
+  if (const auto it = known_.find(key); it != known_.end()) return it->second;
+  kept_.push_back(array);
+  kept_.insert(kept_.end(), ix.begin(), ix.end());
+
+  const Ref at = tuple({ix.begin(), ix.end()});
+  Ref result;
+  switch (array->op()) {
+    case Op::unit: result = Ref(array->child(0)); break;
+    case Op::generate: result = ir::apply(array->child(1), {{at}})[0]; break;
+    case Op::map: {
+      std::vector<Ref> arguments;
+      for (const Ref& source : array->children().subspan(1)) arguments.push_back(element(source, ix));
+      result = ir::apply(array->child(0), arguments)[0];
+      break;
+    }
+    case Op::backpermute: {
+      const Ref from = ir::apply(array->child(1), {{at}})[0];
+      const Ref& source = array->child(2);
+      if (array->payload().proved || !stored(source)) result = element(source, components(from));
+      else result = index(source, from, array->place(), false);
+      break;
+    }
+    case Op::reshape:
+      result = element_linear(Ref(array->child(1)), to_linear(staged_.facts_of(array).extents, ix));
+      break;
+    case Op::use:
+    case Op::parameter:
+    case Op::consume: result = index(array, at, array->place(), true); break;
+    case Op::fold:
+    case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
+    case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::stream_in: case Op::produce:
+    case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate:
+      throw InternalError(fmt::format("plan: {} cannot be delayed", name_of(array->op())));
+  }
+  known_[key] = result;
+  return result;
+}
+
+Ref Expander::element_linear(const Ref& array, const Ref& position) {
+  if (stored(array)) return linear_index(array, position, array->place(), true);
+  if (array->type().rank == 0) return definition(array, {});
+  if (array->type().rank == 1) return definition(array, {{position}});
+  if (array->op() == Op::reshape) return element_linear(Ref(array->child(1)), position);
+  if (array->op() != Op::map) throw InternalError("plan: this array cannot be read by position");
+  std::vector<Ref> arguments;
+  for (const Ref& source : array->children().subspan(1)) arguments.push_back(element_linear(source, position));
+  return ir::apply(array->child(0), arguments)[0];
+}
+
+Ref Expander::inline_reads(const Ref& scalar) {
+  Rewriter rewriter(
+      [this](const Ref&, const Ref& rebuilt) -> Ref {
+        if (rebuilt->op() != Op::index && rebuilt->op() != Op::linear_index) return rebuilt;
+        const Ref& array = rebuilt->child(0);
+        if (stored(array)) return rebuilt;
+        if (array->type().rank == 0) return inline_reads(definition(array, {}));
+        throw InternalError("plan: an array read at a computed position is not manifest");
+      },
+      [](const Node& node) { return !node.type().is_array(); });
+  return rewriter(scalar);
+}
+
+}  // namespace anabranch::plan

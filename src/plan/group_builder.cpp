@@ -1,0 +1,329 @@
+#include "plan/group_builder.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/operator_class.h"
+#include "plan/kernel_builder.h"
+
+namespace anabranch::plan {
+
+using namespace ir;
+
+namespace {
+
+std::string title(const Node& array) {
+  return array.place().known() ? fmt::format("{}@{}", array.label(), to_string(array.place())) : array.label();
+}
+
+std::vector<Ref> components(const Ref& element) {
+  std::vector<Ref> parts;
+  for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
+  return parts;
+}
+
+std::vector<Ref> index_parameters(std::size_t rank, const Place& place) {
+  std::vector<Ref> parameters;
+  for (std::size_t d = 0; d < rank; ++d) parameters.push_back(parameter(Type::element(ScalarType::int64), place));
+  return parameters;
+}
+
+Ref product(const std::vector<Ref>& extents) {
+  Ref size = int64(1);
+  for (const Ref& e : extents) size = primitive(Primitive::multiply, {size, e});
+  return size;
+}
+
+}  // namespace
+
+bool leaf_extent(const Ref& e, Ref& array, int& dimension) {
+  if (e->op() == Op::shape) {
+    array = Ref(e->child(0));
+    dimension = 0;
+    return array->type().rank == 1;
+  }
+  if (e->op() != Op::project || e->child(0)->op() != Op::shape || e->payload().count != 1) return false;
+  array = Ref(e->child(0)->child(0));
+  dimension = e->payload().first;
+  return true;
+}
+
+void GroupBuilder::provide(std::span<const Ref> roots) {
+  for (const Node* node : topological(roots, [](const Node& n) { return n.op() != Op::consume; })) {
+    if (!node->type().is_array()) continue;
+    const Ref array(node);
+    if (is_global(array)) continue;
+    const bool foreign = !stage_ && context_.staged.facts_of(array).form != Form::avoided;  // an item of some stage
+    if (foreign) continue;
+    if (node->op() == Op::reshape) require_reshape(array);
+    if (context_.staged.is_manifest(node)) array_of(array);
+  }
+}
+
+int GroupBuilder::array_of(const Ref& node) {
+  if (const auto it = arrays_.find(node.get()); it != arrays_.end()) return it->second;
+  return make_array(node);
+}
+
+int GroupBuilder::uniform_of(const Ref& e) {
+  const Ref key = context_.simplify(e);
+  if (const auto it = uniforms_.find(key.get()); it != uniforms_.end()) return it->second;
+  const int number = static_cast<int>(group_.uniforms.size());
+  group_.uniforms.push_back(key);
+  uniforms_[key.get()] = number;
+  // What the host will read to evaluate it must exist by then.
+  (global_ ? *global_ : *this).provide({&key, 1});
+  return number;
+}
+
+int GroupBuilder::item_number(const Node* p) const {
+  if (!stage_) return -1;
+  for (std::size_t i = 0; i < stage_->items.size(); ++i)
+    if (stage_->items[i].get() == p) return static_cast<int>(i);
+  return -1;
+}
+
+bool GroupBuilder::is_uniform_parameter(const Node* p) const {
+  return stage_ && std::any_of(stage_->uniform_extents.begin(), stage_->uniform_extents.end(),
+                               [&](const auto& u) { return u.parameter.get() == p; });
+}
+
+bool GroupBuilder::depends_on_item(const Node& node) const {
+  return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return item_number(p) >= 0; });
+}
+
+int GroupBuilder::item_leaf(const Ref& e) const {
+  Ref array;
+  int dimension = 0;
+  return leaf_extent(e, array, dimension) ? item_number(array.get()) : -1;
+}
+
+const std::vector<Ref>& GroupBuilder::item_extents(int item) const {
+  return context_.staged.facts_of(stage_->items[static_cast<std::size_t>(item)]).extents;
+}
+
+const ArrayInfo* GroupBuilder::source_info(int item) const {
+  for (const Base& base : stage_->bases)
+    if (item >= base.first && item < base.first + base.count && base.node->op() == Op::stream_in)
+      return &base.node->payload().source->info().arrays[static_cast<std::size_t>(item - base.first)];
+  return nullptr;
+}
+
+bool GroupBuilder::ragged_item(int item) const {
+  const ArrayInfo* info = source_info(item);
+  return info && info->ragged();
+}
+
+OffsetType GroupBuilder::offset_type(int descriptor) const {
+  const int item = group_.descriptors[static_cast<std::size_t>(descriptor)].item;
+  const ArrayInfo* info = item < 0 ? nullptr : source_info(item);
+  return info ? info->offsets : OffsetType::int64;
+}
+
+Dim GroupBuilder::dim_of(const Ref& extent) {
+  const Ref e = context_.simplify(extent);
+  if (e->op() == Op::constant) return {Dim::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
+  if (const int item = item_leaf(e); item >= 0) {
+    Ref array;
+    int dimension = 0;
+    leaf_extent(e, array, dimension);
+    return {Dim::Kind::item_extent, 0, item, dimension};
+  }
+  if (!depends_on_item(*e)) return {Dim::Kind::uniform, 0, uniform_of(e), 0};
+  return {Dim::Kind::per_item, 0, size_array(e), 0};
+}
+
+int GroupBuilder::item_with(const std::vector<const Node*>& key) {
+  if (!stage_) return -1;
+  for (std::size_t i = 0; i < stage_->items.size(); ++i) {
+    const Facts& facts = context_.staged.facts_of(stage_->items[i]);
+    if (facts.form != Form::segmented || facts.extents.size() != key.size()) continue;
+    bool same = true;
+    for (std::size_t d = 0; d < key.size(); ++d) same = same && context_.simplify(facts.extents[d]).get() == key[d];
+    if (same) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& what) {
+  std::vector<const Node*> key;
+  for (const Ref& e : extents) {
+    kept_.push_back(context_.simplify(e));
+    key.push_back(kept_.back().get());
+  }
+  if (const auto it = descriptors_.find(key); it != descriptors_.end()) return it->second;
+  Descriptor descriptor;
+  descriptor.item = item_with(key);
+  if (descriptor.item < 0)
+    for (const Ref& e : extents) descriptor.extents.push_back(dim_of(e));
+  descriptor.what = what.label();
+  descriptor.place = what.place();
+  const int number = static_cast<int>(group_.descriptors.size());
+  if (descriptor.item < 0) group_.steps.emplace_back(ScanStep{number});
+  group_.descriptors.push_back(std::move(descriptor));
+  descriptors_[std::move(key)] = number;
+  return number;
+}
+
+// A rank-0 int64 per item: the extent e, computed by a small kernel before anything that has this extent.
+int GroupBuilder::size_array(const Ref& e) {
+  if (const auto it = sizes_.find(e.get()); it != sizes_.end()) return it->second;
+  const int number = static_cast<int>(group_.arrays.size());
+  kept_.push_back(e);
+  sizes_[e.get()] = number;
+  PlanArray array;
+  array.node = unit(int64(0), e->place(), "extent");
+  array.type = {0, {ScalarType::int64}};
+  array.form = Form::regular;
+  array.why = "a shape that depends on the item";
+  group_.arrays.push_back(std::move(array));
+  add_map(number, e, {}, "extent", e->place());
+  return number;
+}
+
+void GroupBuilder::shape_of(PlanArray& array, const Facts& facts, const Node& node) {
+  array.type = node.type().array_type();
+  array.form = facts.form;
+  for (const Ref& e : facts.extents) array.extents.push_back(dim_of(e));
+  if (facts.form == Form::segmented) array.descriptor = descriptor_of(facts.extents, node);
+}
+
+int GroupBuilder::make_array(const Ref& node) {
+  PlanArray array;
+  array.node = node;
+  array.why = context_.staged.manifest.at(node.get());
+  bool computed = false;
+  switch (node->op()) {
+    case Op::use: array.origin = PlanArray::Origin::use; break;
+    case Op::consume: {
+      array.origin = PlanArray::Origin::stream;
+      const auto [stage, terminal] = context_.stream_results.at(node.get());
+      array.index = stage;
+      array.terminal = terminal;
+      break;
+    }
+    case Op::parameter: {
+      const auto& arguments = context_.staged.parameters;
+      const auto it = std::find(arguments.begin(), arguments.end(), node);
+      array.origin = it != arguments.end() ? PlanArray::Origin::argument : PlanArray::Origin::item;
+      array.index = it != arguments.end() ? static_cast<int>(it - arguments.begin()) : item_number(node.get());
+      break;
+    }
+    case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
+    case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::unit: case Op::generate:
+    case Op::map: case Op::fold: case Op::backpermute: case Op::reshape: case Op::stream_in: case Op::produce:
+    case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate: computed = true; break;
+  }
+  // The array is entered before its extents are, because extents of given arrays are read off the arrays themselves.
+  const int number = static_cast<int>(group_.arrays.size());
+  group_.arrays.push_back(array);
+  arrays_[node.get()] = number;
+  shape_of(array, context_.staged.facts_of(node), *node);
+  group_.arrays[static_cast<std::size_t>(number)] = array;
+  if (computed) add_definition(number, node);
+  return number;
+}
+
+int GroupBuilder::result_of(const Ref& node, int result) {
+  const bool own = context_.staged.facts_of(node).form != Form::avoided && node->op() != Op::parameter;
+  int number = own ? array_of(node) : -1;
+  if (!own || array(number).result >= 0) number = copy_of(node);
+  group_.arrays[static_cast<std::size_t>(number)].result = result;
+  return number;
+}
+
+// Something that is no kernel's own output (the item itself, an avoided array, a result already given elsewhere), element
+// by element.
+int GroupBuilder::copy_of(const Ref& node) {
+  const Facts& facts = context_.staged.facts_of(node);
+  PlanArray array;
+  array.node = node;
+  array.why = "a result";
+  shape_of(array, facts, *node);
+  if (array.form == Form::avoided) array.form = Form::regular;
+  const int number = static_cast<int>(group_.arrays.size());
+  group_.arrays.push_back(std::move(array));
+  const auto ix = index_parameters(facts.extents.size(), node->place());
+  add_map(number, context_.expand.element(node, ix), ix, fmt::format("copy of {}", title(*node)), node->place());
+  return number;
+}
+
+void GroupBuilder::add_definition(int output, const Ref& node) {
+  if (node->op() == Op::fold) return add_fold(output, node);
+  const auto ix = index_parameters(static_cast<std::size_t>(node->type().rank), node->place());
+  add_map(output, context_.expand.definition(node, ix), ix, title(*node), node->place());
+}
+
+void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> index, const std::string& name,
+                           const Place& place) {
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel.name = name;
+  kernel.place = place;
+  kernel.skeleton = Skeleton::map;
+  kernel.index.assign(index.begin(), index.end());
+  kernel.body = components(context_.expand.inline_reads(body));
+  kernel.output = builder.array(output, false);
+  builder.bind({&kernel.body});
+  builder.finish();
+  step.output = output;
+  group_.steps.emplace_back(std::move(step));
+}
+
+void GroupBuilder::add_fold(int output, const Ref& node) {
+  const Ref& function = node->child(0);
+  const Ref& argument = node->child(1);
+  const Facts& facts = context_.staged.facts_of(argument);
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel.name = title(*node);
+  kernel.place = node->place();
+  kernel.skeleton = Skeleton::fold;
+  kernel.order = fold_order_class(*function);
+  kernel.index = index_parameters(facts.extents.size() - 1, node->place());
+  kernel.reduction = parameter(Type::element(ScalarType::int64), node->place());
+  std::vector<Ref> ix = kernel.index;
+  ix.push_back(kernel.reduction);
+  kernel.body = components(context_.expand.inline_reads(context_.expand.element(argument, ix)));
+
+  for (ScalarType s : argument->type().scalars) {
+    kernel.left.push_back(parameter(Type::element(s), node->place()));
+    kernel.right.push_back(parameter(Type::element(s), node->place()));
+  }
+  const std::vector<Ref> operands{tuple(kernel.left), tuple(kernel.right)};
+  kernel.combine = components(context_.expand.inline_reads(ir::apply(function, operands)[0]));
+  if (node->children().size() > 2) kernel.seed = components(context_.expand.inline_reads(Ref(node->child(2))));
+
+  kernel.output = builder.array(output, false);
+  kernel.length = builder.extent_of(facts.extents.back());
+  if (facts.form == Form::segmented) {
+    const int descriptor = descriptor_of(facts.extents, *argument);
+    kernel.work_offsets = builder.offsets_slot(descriptor);
+    kernel.work_offset_type = offset_type(descriptor);
+  }
+  builder.bind({&kernel.body, &kernel.combine, &kernel.seed});
+  if (kernel.seed.empty())
+    kernel.checks.push_back({Check::Kind::empty_fold, nullptr, node->label(), node->place()});
+  builder.finish();
+  step.output = output;
+  group_.steps.emplace_back(std::move(step));
+}
+
+void GroupBuilder::require_reshape(const Ref& node) {
+  const auto& to = context_.staged.facts_of(node).extents;
+  const auto& from = context_.staged.facts_of(node->child(1)).extents;
+  const Ref difference =
+      context_.simplify(primitive(Primitive::subtract, {product(to), product(from)}, node->place()));
+  if (difference->op() == Op::constant && difference->payload().bits == 0) return;
+  RequireStep step;
+  step.what = fmt::format("{}: the new shape has another number of elements than the array", node->label());
+  step.place = node->place();
+  if (depends_on_item(*difference)) step.array = size_array(difference);
+  else step.uniform = uniform_of(difference);
+  group_.steps.emplace_back(std::move(step));
+}
+
+}  // namespace anabranch::plan

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/staged.h"
+#include "ir/walk.h"
+#include "plan/expand.h"
+#include "plan/plan.h"
+
+/// Internal to plan::build: what is being built.
+namespace anabranch::plan {
+
+/// What all groups of one plan share.
+struct Context {
+  const ir::Staged& staged;
+  Expander expand;
+  ir::Simplifier simplify;
+  std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, terminal
+};
+
+/// True for a component of the shape of a given array: an atom of extent expressions.
+bool leaf_extent(const ir::Ref& e, ir::Ref& array, int& dimension);
+
+/// Builds the arrays, uniforms, descriptors and steps of one group.
+class GroupBuilder {
+ public:
+  /// `global` and `stage` are null for the global group itself.
+  GroupBuilder(Context& context, Group& group, GroupBuilder* global, const ir::Stage* stage)
+      : context_(context), group_(group), global_(global), stage_(stage) {
+    group_.over_items = stage != nullptr;
+  }
+
+  /// Plans every manifest array of this group that these terms read, in order of dependence.
+  void provide(std::span<const ir::Ref> roots);
+  /// Number of the plan array for a manifest array of this group; makes it, and its kernel, if it is new.
+  int array_of(const ir::Ref& node);
+  /// A stage result: an array of this group, written by a kernel of this group.
+  int result_of(const ir::Ref& node, int result);
+  int uniform_of(const ir::Ref& e);
+  ir::Ref uniform(int number) const { return group_.uniforms[static_cast<std::size_t>(number)]; }
+  Dim dim_of(const ir::Ref& extent);
+  /// Descriptor of arrays with these extents, some of which depend on the item.
+  int descriptor_of(const std::vector<ir::Ref>& extents, const ir::Node& what);
+  OffsetType offset_type(int descriptor) const;
+
+  const PlanArray& array(int number) const { return group_.arrays[static_cast<std::size_t>(number)]; }
+  const std::vector<ir::Ref>& item_extents(int item) const;
+  /// Is the array given by the stage's source ragged (outermost extent from offsets)?
+  bool ragged_item(int item) const;
+  /// Does this array belong to the global group, though this group is a chunk's?
+  bool is_global(const ir::Ref& array) const {
+    return stage_ && context_.staged.facts_of(array).form == ir::Form::avoided;
+  }
+  bool is_uniform_parameter(const ir::Node* p) const;
+  bool over_items() const { return stage_ != nullptr; }
+  Context& context() { return context_; }
+  GroupBuilder* global() { return global_; }
+
+ private:
+  bool depends_on_item(const ir::Node& node) const;
+  int item_number(const ir::Node* p) const;
+  int item_leaf(const ir::Ref& e) const;
+  int item_with(const std::vector<const ir::Node*>& key);
+  const ArrayInfo* source_info(int item) const;
+  int size_array(const ir::Ref& e);
+  int make_array(const ir::Ref& node);
+  int copy_of(const ir::Ref& node);
+  void shape_of(PlanArray& array, const ir::Facts& facts, const ir::Node& node);
+  void add_definition(int output, const ir::Ref& node);
+  void add_map(int output, const ir::Ref& body, std::span<const ir::Ref> index, const std::string& name,
+               const Place& place);
+  void add_fold(int output, const ir::Ref& node);
+  void require_reshape(const ir::Ref& node);
+
+  Context& context_;
+  Group& group_;
+  GroupBuilder* global_;
+  const ir::Stage* stage_;
+  std::unordered_map<const ir::Node*, int> arrays_;
+  std::unordered_map<const ir::Node*, int> uniforms_;
+  std::unordered_map<const ir::Node*, int> sizes_;
+  std::map<std::vector<const ir::Node*>, int> descriptors_;
+  std::vector<ir::Ref> kept_;
+};
+
+}  // namespace anabranch::plan

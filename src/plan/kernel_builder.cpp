@@ -1,0 +1,171 @@
+#include "plan/kernel_builder.h"
+
+#include <algorithm>
+
+namespace anabranch::plan {
+
+using namespace ir;
+
+KernelArray KernelBuilder::array(int number, bool global) {
+  const PlanArray plan = (global ? *group_.global() : group_).array(number);
+  KernelArray view;
+  view.type = plan.type;
+  view.form = plan.form;
+  for (const Dim& d : plan.extents) view.extents.push_back(extent(d, global));
+  if (plan.form == Form::segmented) {
+    view.offsets = offsets_slot(plan.descriptor);
+    view.offset_type = group_.offset_type(plan.descriptor);
+  }
+  view.first_buffer = static_cast<int>(step_.buffers.size());
+  for (int c = 0; c < static_cast<int>(plan.type.scalars.size()); ++c)
+    step_.buffers.push_back({BufferRef::Kind::array, global, number, c});
+  return view;
+}
+
+int KernelBuilder::buffer(const BufferRef& ref) {
+  const auto it = std::find(step_.buffers.begin(), step_.buffers.end(), ref);
+  if (it != step_.buffers.end()) return static_cast<int>(it - step_.buffers.begin());
+  step_.buffers.push_back(ref);
+  return static_cast<int>(step_.buffers.size()) - 1;
+}
+
+int KernelBuilder::scalar(int uniform) {
+  const auto it = std::find(step_.scalars.begin(), step_.scalars.end(), uniform);
+  if (it != step_.scalars.end()) return static_cast<int>(it - step_.scalars.begin());
+  step_.scalars.push_back(uniform);
+  return static_cast<int>(step_.scalars.size()) - 1;
+}
+
+Extent KernelBuilder::extent(const Dim& dim, bool global) {
+  Extent e;
+  switch (dim.kind) {
+    case Dim::Kind::constant: e.value = dim.value; return e;
+    case Dim::Kind::uniform:
+      e.kind = Extent::Kind::uniform;
+      // A global array's extents are the same for every chunk; the chunk's group evaluates them for itself.
+      e.slot = scalar(global ? group_.uniform_of(group_.global()->uniform(dim.index)) : dim.index);
+      return e;
+    case Dim::Kind::per_item:
+      e.kind = Extent::Kind::per_item;
+      e.slot = buffer({BufferRef::Kind::array, false, dim.index, 0});
+      return e;
+    case Dim::Kind::item_extent: break;
+  }
+  if (!group_.ragged_item(dim.index)) {
+    e.kind = Extent::Kind::per_item;
+    e.slot = buffer({BufferRef::Kind::item_extents, false, dim.index, dim.dimension});
+    return e;
+  }
+  const std::vector<Ref>& extents = group_.item_extents(dim.index);
+  const int descriptor = group_.descriptor_of(extents, *extents[0]);
+  e.kind = Extent::Kind::ragged;
+  e.slot = offsets_slot(descriptor);
+  e.offsets = group_.offset_type(descriptor);
+  Ref product = int64(1);
+  for (std::size_t d = 1; d < extents.size(); ++d) product = primitive(Primitive::multiply, {product, extents[d]});
+  const Dim divisor = group_.dim_of(product);
+  e.divisor_kind = divisor.kind == Dim::Kind::constant ? Extent::Kind::constant : Extent::Kind::uniform;
+  e.divisor = divisor.kind == Dim::Kind::constant ? divisor.value : scalar(divisor.index);
+  return e;
+}
+
+void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
+  Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
+                    [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
+  // Parameters, shapes and reads are images of their own: `enter` keeps the rewriter out of arrays, so these are set
+  // before the bodies are rewritten.
+  for (const std::vector<Ref>* body : bodies)
+    for (const Node* node :
+         topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; }))
+      if (node->op() == Op::shape) rewriter.set(Ref(node), rule(Ref(node), Ref(node)));
+  for (std::vector<Ref>* body : bodies)
+    for (Ref& component : *body) component = group_.context().simplify(rewriter(component));
+  unshare_functions(bodies);
+  for (const std::vector<Ref>* body : bodies) find_checks(*body);
+}
+
+Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
+  if (original->op() == Op::parameter && group_.is_uniform_parameter(original.get())) return scalar_for(original);
+  if (original->op() == Op::shape) {
+    const Ref array(original->child(0));
+    std::vector<Ref> extents;
+    for (int d = 0; d < array->type().rank; ++d) extents.push_back(scalar_for(ir::extent(array, d)));
+    return tuple(extents);
+  }
+  if (original->op() != Op::index && original->op() != Op::linear_index) return rebuilt;
+  const Ref view = array_parameter(Ref(original->child(0)));
+  // Rank 0 has one position, which is always there.
+  const bool proved = original->payload().proved || (original->op() == Op::index && view->type().rank == 0);
+  return original->op() == Op::index ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved)
+                                     : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved);
+}
+
+Ref KernelBuilder::scalar_for(const Ref& e) {
+  const Ref key = group_.context().simplify(e);
+  if (const auto it = scalars_.find(key.get()); it != scalars_.end()) return it->second;
+  kept_.push_back(key);
+  KernelScalar bound;
+  bound.parameter = parameter(Type::element(ScalarType::int64), e->place());
+  bound.value = extent_of(key);
+  kernel_.scalars.push_back(bound);
+  scalars_[key.get()] = bound.parameter;
+  return bound.parameter;
+}
+
+Ref KernelBuilder::array_parameter(const Ref& node) {
+  if (const auto it = arrays_.find(node.get()); it != arrays_.end()) return it->second;
+  kept_.push_back(node);
+  const bool global = group_.is_global(node);
+  KernelArray view = array((global ? *group_.global() : group_).array_of(node), global);
+  view.parameter = parameter(node->type(), node->place());
+  kernel_.arrays.push_back(view);
+  arrays_[node.get()] = view.parameter;
+  return view.parameter;
+}
+
+namespace {
+Ref with_own_parameter(const Ref& function, std::unordered_set<const Node*>& bound) {
+  if (bound.insert(function->parameters()[0].get()).second) return function;
+  const std::vector<Ref> mine{parameter(function->parameters()[0]->type(), function->place())};
+  return lambda(mine, ir::apply(function, mine), function->place(), function->payload().label);
+}
+}  // namespace
+
+// Two loops that share a function after inlining get functions of their own: a parameter has one binder in a kernel.
+void KernelBuilder::unshare_functions(const std::vector<std::vector<Ref>*>& bodies) {
+  std::unordered_set<const Node*> bound;
+  Rewriter rewriter([&](const Ref&, const Ref& rebuilt) -> Ref {
+    if (rebuilt->op() != Op::while_loop) return rebuilt;
+    return while_loop(with_own_parameter(Ref(rebuilt->child(0)), bound), with_own_parameter(Ref(rebuilt->child(1)), bound),
+                      Ref(rebuilt->child(2)), rebuilt->place());
+  });
+  for (std::vector<Ref>* body : bodies)
+    for (Ref& component : *body) component = rewriter(component);
+}
+
+void KernelBuilder::find_checks(const std::vector<Ref>& body) {
+  std::unordered_set<const Node*> known;
+  for (const Check& check : kernel_.checks) known.insert(check.node);
+  for (const Node* node : topological(body)) {
+    if (known.contains(node)) continue;
+    const bool read = node->op() == Op::index || node->op() == Op::linear_index;
+    if (read && !node->payload().proved) kernel_.checks.push_back({Check::Kind::index, node, "index", node->place()});
+    if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
+        is_integer(node->child(0)->type().scalars[0]))
+      kernel_.checks.push_back(
+          {Check::Kind::division, node, std::string(info(node->payload().primitive).name), node->place()});
+  }
+}
+
+void KernelBuilder::finish() {
+  kernel_.buffer_slots = static_cast<int>(step_.buffers.size());
+  kernel_.scalar_slots = static_cast<int>(step_.scalars.size());
+  std::int64_t operations = 0;
+  std::vector<Ref> roots(kernel_.body);
+  roots.insert(roots.end(), kernel_.combine.begin(), kernel_.combine.end());
+  for (const Node* node : topological(roots))
+    if (node->op() == Op::primitive) operations += info(node->payload().primitive).cost;
+  kernel_.operations = static_cast<int>(std::min<std::int64_t>(operations, 1 << 20));
+}
+
+}  // namespace anabranch::plan

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "plan/group_builder.h"
+
+/// Internal to plan::build: binds what the bodies of one kernel mention (arrays, extents, shapes) to slots.
+namespace anabranch::plan {
+
+class KernelBuilder {
+ public:
+  KernelBuilder(GroupBuilder& group, KernelStep& step) : group_(group), step_(step), kernel_(step.kernel) {
+    kernel_.over_items = group.over_items();
+  }
+
+  /// An array of the group, or of the global one, as this kernel sees it.
+  KernelArray array(int number, bool global);
+  Extent extent_of(const ir::Ref& e) { return extent(group_.dim_of(e), false); }
+  int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
+  /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.
+  void bind(const std::vector<std::vector<ir::Ref>*>& bodies);
+  void finish();
+
+ private:
+  int buffer(const BufferRef& ref);
+  int scalar(int uniform);
+  Extent extent(const Dim& dim, bool global);
+  ir::Ref rule(const ir::Ref& original, const ir::Ref& rebuilt);
+  ir::Ref scalar_for(const ir::Ref& e);
+  ir::Ref array_parameter(const ir::Ref& node);
+  void unshare_functions(const std::vector<std::vector<ir::Ref>*>& bodies);
+  void find_checks(const std::vector<ir::Ref>& body);
+
+  GroupBuilder& group_;
+  KernelStep& step_;
+  Kernel& kernel_;
+  std::unordered_map<const ir::Node*, ir::Ref> arrays_;
+  std::unordered_map<const ir::Node*, ir::Ref> scalars_;
+  std::vector<ir::Ref> kept_;
+};
+
+}  // namespace anabranch::plan

@@ -1,0 +1,116 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+namespace anabranch::plan {
+
+namespace {
+std::int64_t value(const Dim& d, const ChunkShape& shape) {
+  return d.kind == Dim::Kind::constant ? d.value : shape.uniforms[static_cast<std::size_t>(d.index)];
+}
+
+[[noreturn]] void bad_extent(const PlanArray& array, std::int64_t extent) {
+  throw RunError(fmt::format("{}: negative extent {} ({})", array.node->label(), extent, to_string(array.node->place())));
+}
+
+std::string dim_text(const Dim& d) {
+  switch (d.kind) {
+    case Dim::Kind::constant: return fmt::format("{}", d.value);
+    case Dim::Kind::uniform: return fmt::format("u{}", d.index);
+    case Dim::Kind::per_item: return fmt::format("c{}[item]", d.index);
+    case Dim::Kind::item_extent: return fmt::format("extent {} of item {}", d.dimension, d.index);
+  }
+  return "?";
+}
+}  // namespace
+
+std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape& shape) {
+  if (array.form == ir::Form::segmented) return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
+  std::int64_t elements = array.form == ir::Form::regular ? shape.items : 1;
+  for (const Dim& d : array.extents) {
+    const std::int64_t extent = value(d, shape);
+    if (extent < 0) bad_extent(array, extent);
+    if (__builtin_mul_overflow(elements, extent, &elements))
+      throw RunError(fmt::format("{}: the number of elements overflows ({})", array.node->label(),
+                                 to_string(array.node->place())));
+  }
+  return elements;
+}
+
+std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkShape& shape) {
+  const std::int64_t elements = elements_of(group, array, shape);
+  std::int64_t bytes = 0;
+  for (ScalarType s : array.type.scalars) {
+    std::int64_t part = 0;
+    if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(s)), &part) ||
+        __builtin_add_overflow(bytes, part, &bytes))
+      throw RunError(fmt::format("{}: its size overflows", array.node->label()));
+  }
+  return bytes;
+}
+
+std::string size_text(const Group& group, const PlanArray& array) {
+  std::size_t width = 0;
+  for (ScalarType s : array.type.scalars) width += size_of(s);
+  std::string text = fmt::format("{} B", width);
+  if (array.form == ir::Form::segmented) {
+    const Descriptor& d = group.descriptors[static_cast<std::size_t>(array.descriptor)];
+    return text + (d.item >= 0 ? fmt::format(" x elements of item {}", d.item) : fmt::format(" x elements under d{}", array.descriptor));
+  }
+  if (array.form == ir::Form::regular && group.over_items) text += " x items";
+  for (const Dim& d : array.extents) text += " x " + dim_text(d);
+  return text;
+}
+
+namespace {
+
+void group_text(const Group& group, char letter, std::string& out) {
+  for (std::size_t i = 0; i < group.arrays.size(); ++i) {
+    const PlanArray& a = group.arrays[i];
+    static constexpr const char* origins[] = {"host array", "argument", "stream result", "item", "computed"};
+    out += fmt::format("  {}{} : {} {} = {}{}; {}; {}{}\n", letter, i, name_of(a.form),
+                       ir::to_string(ir::Type::array(a.type)), origins[static_cast<int>(a.origin)],
+                       a.origin == PlanArray::Origin::item || a.origin == PlanArray::Origin::argument
+                           ? fmt::format(" {}", a.index)
+                           : std::string(),
+                       size_text(group, a), a.why, a.result >= 0 ? fmt::format("; result {}", a.result) : "");
+  }
+  for (std::size_t i = 0; i < group.descriptors.size(); ++i) {
+    const Descriptor& d = group.descriptors[i];
+    out += d.item >= 0 ? fmt::format("  d{} : offsets given by the source for item {}\n", i, d.item)
+                       : fmt::format("  d{} : offsets computed from {} extents\n", i, d.extents.size());
+  }
+}
+
+void step_text(const Group& group, const Step& step, char letter, std::string& out) {
+  (void)group;
+  if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+    out += fmt::format("  {}{} <- {}", letter, kernel->output, to_string(kernel->kernel));
+  } else if (const auto* scan = std::get_if<ScanStep>(&step)) {
+    out += fmt::format("  d{} <- scan of item sizes\n", scan->descriptor);
+  } else if (const auto* require = std::get_if<RequireStep>(&step)) {
+    out += fmt::format("  require: {}\n", require->what);
+  }
+}
+
+}  // namespace
+
+std::string to_string(const Plan& plan) {
+  std::string out = "once per run:\n";
+  group_text(plan.global, 'g', out);
+  for (const Action& action : plan.actions) {
+    if (action.kind == Action::Kind::step) {
+      step_text(plan.global, plan.global.steps[static_cast<std::size_t>(action.index)], 'g', out);
+      continue;
+    }
+    const StagePlan& stage = plan.stages[static_cast<std::size_t>(action.index)];
+    out += fmt::format("stage {}, for every chunk:\n", action.index);
+    group_text(stage.group, 'c', out);
+    for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out);
+    for (const auto& t : stage.terminals)
+      out += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result, stage.results[static_cast<std::size_t>(t.result)]);
+  }
+  return out;
+}
+
+}  // namespace anabranch::plan

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/staged.h"
+#include "plan/kernel.h"
+
+/// The plan of a whole program, independent of any back end: which arrays exist, in which order kernels and streams
+/// run, and exactly how many bytes and how much work each of them needs for a given chunk.
+///
+/// There are two kinds of groups. The *global* group holds what is computed once per run: inputs, avoided arrays, results of
+/// streams. Every stage has a *chunk* group, executed for every chunk of its stream. Sizes that depend on values are
+/// themselves computed by small kernels (one int64 per item) and turned into offsets by a scan, before anything of that
+/// shape is allocated: nothing is ever guessed.
+namespace anabranch::plan {
+
+/// One extent of an array, as the runtime finds it.
+struct Dim {
+  enum class Kind : std::uint8_t {
+    constant,     ///< value
+    uniform,      ///< group.uniforms[index]
+    per_item,     ///< element `item` of the group's array `index` (int64, rank 0, regular), computed by a size kernel
+    item_extent,  ///< extent `dimension` of the source's item array `index`: from offsets, or the source's extents
+  };
+  Kind kind = Kind::constant;
+  std::int64_t value = 0;
+  int index = 0;
+  int dimension = 0;
+  bool uniform() const { return kind == Kind::constant || kind == Kind::uniform; }
+  friend bool operator==(const Dim&, const Dim&) = default;
+};
+
+/// The offsets of segmented arrays that have these extents.
+struct Descriptor {
+  int item = -1;            ///< >= 0: the source's own offsets for this item array
+  std::vector<Dim> extents; ///< else: item sizes are their products; a scan step makes the offsets
+  std::string what;         ///< for messages
+  Place place;
+};
+
+struct PlanArray {
+  enum class Origin : std::uint8_t {
+    use,       ///< a host array inside the program
+    argument,  ///< argument `index` of the run
+    stream,    ///< the result of terminal `terminal` of stage `index`
+    item,      ///< item array `index` of the stage
+    computed,  ///< by a kernel of the group
+  };
+  ir::Ref node;
+  ir::ArrayType type;
+  ir::Form form = ir::Form::avoided;
+  std::vector<Dim> extents;
+  int descriptor = -1;      ///< segmented only
+  Origin origin = Origin::computed;
+  int index = 0;
+  int terminal = 0;
+  int result = -1;          ///< chunk groups: directly written as stage result `result` (the last one, if several)
+  int last_step = -1;       ///< the last step of the group that reads it
+  std::string why;          ///< why it is stored
+};
+
+/// What a kernel's buffer slot is bound to.
+struct BufferRef {
+  enum class Kind : std::uint8_t { array, offsets, item_extents };
+  Kind kind = Kind::array;
+  bool global = false;      ///< array of the global group
+  int index = 0;            ///< array, descriptor, or item array
+  int component = 0;        ///< of the array; for item_extents: the dimension
+  friend bool operator==(const BufferRef&, const BufferRef&) = default;
+};
+
+struct KernelStep {
+  Kernel kernel;
+  std::vector<BufferRef> buffers;  ///< per buffer slot
+  std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
+  int output = -1;                 ///< array of the group
+};
+/// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and overflow.
+struct ScanStep {
+  int descriptor = 0;
+};
+/// Every element of int64 array `array` (or the uniform) must be 0, else a RunError: `what` (place).
+struct RequireStep {
+  int array = -1;
+  int uniform = -1;
+  std::string what;
+  Place place;
+};
+using Step = std::variant<KernelStep, ScanStep, RequireStep>;
+
+struct Group {
+  bool over_items = false;
+  std::vector<ir::Ref> uniforms;   ///< int64 expressions, evaluated on the host when first needed
+  std::vector<PlanArray> arrays;
+  std::vector<Descriptor> descriptors;
+  std::vector<Step> steps;
+};
+
+struct StagePlan {
+  std::vector<ir::Base> bases;
+  /// For each base of kind rows: the global array; of kind produce: the global uniform that counts. Else -1.
+  std::vector<int> base_inputs;
+  std::vector<ir::Ref> items;
+  std::vector<ir::Stage::UniformExtent> uniform_extents;
+  std::vector<ir::Stage::Terminal> terminals;
+  std::vector<int> results;        ///< group array that holds result r of a chunk
+  Group group;
+};
+
+/// What the run does at top level, in order: steps of the global group, and whole stages.
+struct Action {
+  enum class Kind : std::uint8_t { step, stage } kind = Kind::step;
+  int index = 0;
+};
+
+struct Plan {
+  Group global;
+  std::vector<StagePlan> stages;
+  std::vector<Action> actions;
+  std::vector<int> results;        ///< global arrays
+  std::vector<ir::Ref> parameters;
+};
+
+/// The extents a chunk really has: what sizes are evaluated on.
+struct ChunkShape {
+  std::int64_t items = 0;
+  std::vector<std::int64_t> uniforms;           ///< per group uniform (0 where not evaluated yet)
+  std::vector<std::int64_t> descriptor_totals;  ///< elements under each descriptor
+};
+
+/// Exact number of elements of an array of the group in such a chunk. Throws RunError on negative extents or overflow.
+std::int64_t elements_of(const Group& group, const PlanArray& array, const ChunkShape& shape);
+/// Exact bytes of all its components.
+std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkShape& shape);
+
+/// The same as a readable expression: "8 x items", "12 x elements of a row".
+std::string size_text(const Group& group, const PlanArray& array);
+
+/// Readable listing of the whole plan.
+std::string to_string(const Plan& plan);
+
+}  // namespace anabranch::plan

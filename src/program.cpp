@@ -1,0 +1,217 @@
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include <anabranch/run.h>
+
+#include "compile.h"
+#include "execute.h"
+#include "explain.h"
+#include "front/handle.h"
+#include "interp/interpret.h"
+#include "ir/walk.h"
+
+// What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
+namespace anabranch::detail {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+template <class F>
+void for_each_kernel(const plan::Plan& plan, F&& f) {
+  const auto group = [&](const plan::Group& g) {
+    for (const plan::Step& step : g.steps)
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) f(kernel->kernel);
+  };
+  group(plan.global);
+  for (const plan::StagePlan& stage : plan.stages) group(stage.group);
+}
+
+/// A budget refusal in the words of the public interface.
+template <class F>
+auto with_public_errors(F&& f) {
+  try {
+    return f();
+  } catch (const scheduler::BudgetExceeded& e) {
+    throw ResourceError(e.what());
+  } catch (const scheduler::ChunkTooBig& e) {
+    throw ResourceError(e.what());
+  }
+}
+
+std::vector<HostArray> as_arrays(const std::vector<std::shared_ptr<ArrayData>>& arguments) { return arguments; }
+
+}  // namespace
+
+/// Threads are kept from run to run: an arena for each number of threads that was asked for.
+class ProgramImpl {
+ public:
+  explicit ProgramImpl(Compiled compiled) : compiled_(std::move(compiled)) {
+    for (const PassTime& t : compiled_.times) front_seconds_ += t.seconds;
+  }
+
+  const Compiled& compiled() const { return compiled_; }
+  double front_seconds() const { return front_seconds_; }
+  PagePool& pages() { return *pages_; }
+
+  const Kernels& kernels(RunReport* report) {
+    std::call_once(once_, [&] {
+      const auto begin = std::chrono::steady_clock::now();
+      const cpu::CacheStatistics before = cpu::cache_statistics();
+      for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) { kernels_[&kernel] = cpu::compile(kernel); });
+      const cpu::CacheStatistics after = cpu::cache_statistics();
+      if (report) {
+        report->compile_seconds = seconds_since(begin);
+        report->kernels_compiled = static_cast<int>(after.compiled - before.compiled);
+        report->kernels_cached = static_cast<int>(after.hits - before.hits);
+      }
+    });
+    return kernels_;
+  }
+
+  scheduler::Executor& executor(int threads) {
+    const std::lock_guard lock(mutex_);
+    auto& executor = executors_[threads];
+    if (!executor) executor = scheduler::make_tbb_executor(threads);
+    return *executor;
+  }
+
+  /// Every pass over a source goes through here: a second one rewinds it, or is an error that names both.
+  void open_source(SourceBase& source, const ir::Node& node) {
+    const std::lock_guard lock(mutex_);
+    const auto [it, first] = opened_.try_emplace(&source, node.place());
+    if (first) return;
+    if (!source.info().rewindable)
+      throw RunError(fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
+                                 to_string(node.place()), source.info().name, to_string(it->second)));
+    source.rewind();
+  }
+
+ private:
+  Compiled compiled_;
+  double front_seconds_ = 0;
+  std::once_flag once_;
+  Kernels kernels_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
+  std::map<SourceBase*, Place> opened_;
+  std::shared_ptr<PagePool> pages_ = std::make_shared<PagePool>();
+};
+
+std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters) {
+  return std::make_shared<ProgramImpl>(
+      compile_program(front::nodes_of(results), front::nodes_of(parameters), options_from_environment()));
+}
+
+std::string explain(const ProgramImpl& program) { return anabranch::explain(program.compiled()); }
+
+namespace {
+
+std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<HostArray>& arguments,
+                                       const RunOptions& options) {
+  std::vector<ir::Ref> values;
+  for (const HostArray& a : arguments) values.push_back(ir::use(a));
+  std::vector<ir::Ref> roots;
+  ir::Rewriter bind([](const ir::Ref&, const ir::Ref& rebuilt) { return rebuilt; });
+  const auto& parameters = program.compiled().plan.parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) bind.set(parameters[i], values[i]);
+  for (const ir::Ref& root : program.compiled().program) roots.push_back(bind(root));
+  for (const ir::Node* node : ir::topological(roots))
+    if (node->op() == ir::Op::stream_in) program.open_source(*node->payload().source, *node);
+  return interp::run(roots, options.stop);
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments,
+                                            const RunOptions& options, RunReport* report) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (options.memory < 0) throw ResourceError("the memory bound is negative");
+  if (report) *report = RunReport{};
+  std::vector<std::shared_ptr<ArrayData>> results;
+  if (options.backend == Backend::interpreter) {
+    results = run_interpreter(program, as_arrays(arguments), options);
+    if (report) {
+      report->backend = "interpreter";
+      report->threads = 1;
+    }
+  } else {
+    const Kernels& kernels = program.kernels(report);
+    scheduler::Executor& executor = program.executor(options.threads);
+    scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
+    results = with_public_errors([&] {
+      BlockPool blocks(budget);
+      RunContext context{program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report,
+                         [&](SourceBase& source, const ir::Node& node) { program.open_source(source, node); }};
+      return execute(context, as_arrays(arguments));
+    });
+    if (report) {
+      report->backend = "cpu";
+      report->threads = executor.concurrency();
+      report->peak_bytes = budget.peak();
+    }
+  }
+  if (report) {
+    report->front_seconds = program.front_seconds();
+    report->seconds = seconds_since(begin);
+  }
+  return results;
+}
+
+// ---- Streaming out
+
+struct ItemReader::Impl {
+  std::unique_ptr<interp::ItemStream> interpreter;
+  std::unique_ptr<ProgramImpl> program;
+  RunOptions options;
+  std::unique_ptr<scheduler::Budget> budget;
+  std::unique_ptr<BlockPool> blocks;
+  std::unique_ptr<RunContext> context;
+  std::unique_ptr<ChunkReader> chunks;
+  std::vector<std::vector<HostArray>> items;
+  std::size_t at = 0;
+};
+
+ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  if (options.backend == Backend::interpreter) {
+    impl_->interpreter = std::make_unique<interp::ItemStream>(front::node_of(sequence), options.stop);
+    return;
+  }
+  impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
+  ProgramImpl& program = *impl_->program;
+  const Kernels& kernels = program.kernels(nullptr);
+  impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
+  with_public_errors([&] {
+    impl_->blocks = std::make_unique<BlockPool>(*impl_->budget);
+    impl_->context.reset(new RunContext{
+        program.compiled().plan, kernels, impl_->options, program.pages(), program.executor(options.threads), *impl_->budget,
+        *impl_->blocks, nullptr, [&program](SourceBase& source, const ir::Node& node) { program.open_source(source, node); }});
+    impl_->chunks = std::make_unique<ChunkReader>(*impl_->context, std::vector<HostArray>{});
+  });
+}
+ItemReader::~ItemReader() = default;
+ItemReader::ItemReader(ItemReader&&) noexcept = default;
+ItemReader& ItemReader::operator=(ItemReader&&) noexcept = default;
+
+bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
+  if (impl_->interpreter) return impl_->interpreter->next(item);
+  while (impl_->at == impl_->items.size()) {
+    if (impl_->options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+    impl_->at = 0;
+    const bool more = with_public_errors([&] { return impl_->chunks->next(impl_->items); });
+    if (!more) {
+      impl_->items.clear();
+      return false;
+    }
+  }
+  item = std::move(impl_->items[impl_->at++]);
+  return true;
+}
+
+}  // namespace anabranch::detail

@@ -1,0 +1,203 @@
+#include <random>
+
+#include "support/catch.h"
+#include "tests/cpu/support/oracle.h"
+
+using namespace anabranch;
+using namespace anabranch::test;
+using ir::Primitive;
+
+namespace {
+
+const std::vector<std::int64_t> lengths{0,  1,  7,  8,   9,   15,  16,  17,  31,   32,   33,   63,
+                                        64, 65, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097, 20000};
+
+template <class T>
+std::vector<T> random_values(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> out(n);
+  for (auto& v : out) {
+    if constexpr (std::is_floating_point_v<T>)
+      v = static_cast<T>(random() % 20001) / T(7) - T(1000);
+    else
+      v = static_cast<T>(random());
+  }
+  return out;
+}
+
+/// One row per length, reduced by `op`; the elements are the array's own.
+template <class T>
+KernelBuilder rows_of(const std::vector<std::int64_t>& row_lengths, Primitive op, bool seeded) {
+  std::vector<std::int64_t> offsets{0};
+  for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
+  const auto rows = static_cast<std::int64_t>(row_lengths.size());
+  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
+  KernelBuilder k(plan::Skeleton::fold, true, rows);
+  const int off = k.buffer(offsets);
+  const int val = k.buffer(random_values<T>(static_cast<std::size_t>(offsets.back()), 3));
+  const auto length = KernelBuilder::ragged_extent(off);
+  const ir::Ref v = k.array(plan::Form::segmented, {type}, {length}, val, off);
+  k.output(plan::Form::regular, {type}, {}, rows);
+  auto& kernel = k.kernel();
+  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
+  kernel.length = length;
+  kernel.order = ir::fold_order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(op, {kernel.left[0], kernel.right[0]})};
+  if (seeded) kernel.seed = {ir::literal(T(3))};
+  kernel.work_offsets = off;
+  return k;
+}
+
+template <class T>
+void all_operators() {
+  for (const Primitive op : {Primitive::add, Primitive::multiply, Primitive::minimum, Primitive::maximum,
+                             Primitive::bit_and, Primitive::bit_or, Primitive::bit_xor}) {
+    if (!ir::accepts(ir::info(op).operands, anabranch::detail::scalar_type<T>)) continue;
+    INFO(ir::info(op).name << " on " << name_of(anabranch::detail::scalar_type<T>));
+    auto seeded = rows_of<T>(lengths, op, true);
+    CHECK(disagreement(seeded) == "");
+    auto plain = rows_of<T>({lengths.begin() + 1, lengths.end()}, op, false);
+    CHECK(disagreement(plain, {0}) == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("commutative folds keep the canonical order") {
+  all_operators<float>();
+  all_operators<double>();
+  all_operators<std::uint8_t>();
+  all_operators<std::int32_t>();
+  all_operators<std::int64_t>();
+}
+
+TEST_CASE("a fold without a seed fails on an empty row") {
+  auto k = rows_of<double>({3, 0, 2}, Primitive::add, false);
+  k.find_checks();
+  REQUIRE_THROWS_WITH(k.run(), Catch::Contains("no elements"));
+  CHECK(disagreement(k) == "");
+}
+
+TEST_CASE("signed zeros, infinities and NaN keep their place in a fold") {
+  for (const Primitive op : {Primitive::add, Primitive::multiply, Primitive::minimum, Primitive::maximum})
+    for (const double seed : {0.0, -0.0, 1.0, -1.5}) {
+      auto k = rows_of<double>({0, 1, 1, 1, 2, 5, 20, 40}, op, true);
+      auto* data = static_cast<double*>(k.data(1));
+      const double special[] = {0.0, -0.0, 1.0 / 0.0, -0.0, 0.0, -0.0, -0.0, -0.0};
+      for (int i = 0; i < 8; ++i) data[i] = special[i];
+      for (int i = 40; i < 70; ++i) data[i] = i % 2 ? -0.0 : 0.0;
+      k.kernel().seed = {ir::literal(seed)};
+      INFO(ir::info(op).name << " from " << seed);
+      CHECK(disagreement(k) == "");
+    }
+}
+
+TEST_CASE("ordered folds go from left to right in blocks") {
+  auto k = rows_of<double>(lengths, Primitive::add, true);
+  auto& kernel = k.kernel();
+  kernel.order = ir::fold_order::OperatorClass::ordered;
+  // x o y = x / 3 + y: neither associative nor commutative.
+  const ir::Ref third = ir::primitive(Primitive::divide, {kernel.left[0], ir::literal(3.0)});
+  kernel.combine = {ir::primitive(Primitive::add, {third, kernel.right[0]})};
+  CHECK(disagreement(k) == "");
+  kernel.seed.clear();
+  k.find_checks();
+  REQUIRE_THROWS_AS(k.run(), RunError);
+}
+
+TEST_CASE("sparse matrix times vector, with 32 and 64 bit indices") {
+  std::mt19937 random(5);
+  for (const std::int64_t longest : {3, 20, 100, 1000, 30000}) {
+    std::vector<std::int32_t> offsets{0}, columns;
+    for (int row = 0; row < 60; ++row) {
+      const auto n = static_cast<std::int64_t>(random()) % (longest + 1);
+      for (std::int64_t i = 0; i < n; ++i) columns.push_back(static_cast<std::int32_t>(random() % 500));
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    auto narrow = spmv(offsets, columns, random_values<float>(columns.size(), 1), random_values<float>(500, 2));
+    CHECK(disagreement(narrow) == "");
+    auto wide = spmv(std::vector<std::int64_t>(offsets.begin(), offsets.end()),
+                     std::vector<std::int64_t>(columns.begin(), columns.end()),
+                     random_values<double>(columns.size(), 1), random_values<double>(500, 2));
+    CHECK(disagreement(wide) == "");
+    // One bad column somewhere, or no vector at all.
+    for (const int bad : {-1, 500, INT32_MAX, INT32_MIN}) {
+      columns[random() % columns.size()] = bad;
+      auto broken = spmv(offsets, columns, random_values<float>(columns.size(), 1), random_values<float>(500, 2));
+      CHECK(disagreement(broken) == "");
+      REQUIRE_THROWS_WITH(broken.run(), Catch::Contains("out of range 0..499 (kernels.h:"));
+    }
+    auto nothing = spmv(offsets, columns, random_values<float>(columns.size(), 1), std::vector<float>{});
+    CHECK(disagreement(nothing) == "");
+    REQUIRE_THROWS_WITH(nothing.run(), Catch::Contains("into an empty array"));
+  }
+}
+
+TEST_CASE("several components are reduced together") {
+  auto k = rows_of<double>(lengths, Primitive::add, true);
+  KernelBuilder both(plan::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
+  std::vector<std::int64_t> offsets{0};
+  for (const auto n : lengths) offsets.push_back(offsets.back() + n);
+  const int off = both.buffer(offsets);
+  const int first = both.buffer(random_values<double>(static_cast<std::size_t>(offsets.back()), 1));
+  both.buffer(random_values<std::int32_t>(static_cast<std::size_t>(offsets.back()), 2));
+  const auto length = KernelBuilder::ragged_extent(off);
+  const ir::Ref v =
+      both.array(plan::Form::segmented, {ScalarType::float64, ScalarType::int32}, {length}, first, off);
+  both.output(plan::Form::regular, {ScalarType::float64, ScalarType::int32}, {},
+              static_cast<std::int64_t>(lengths.size()));
+  auto& kernel = both.kernel();
+  const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
+  kernel.body = {ir::project(element, 0, 1), ir::project(element, 1, 1)};
+  kernel.length = length;
+  kernel.order = ir::fold_order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]}),
+                    ir::primitive(Primitive::maximum, {kernel.left[1], kernel.right[1]})};
+  kernel.seed = {ir::literal(1.0), ir::literal(std::int32_t{-5})};
+  kernel.work_offsets = off;
+  CHECK(disagreement(both) == "");
+}
+
+TEST_CASE("dense folds of every shape") {
+  std::mt19937 random(9);
+  for (const bool over_items : {false, true})
+    for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {5}, {3, 4}, {2, 1, 3}, {0}, {4, 0}})
+      for (const std::int64_t n : {0, 1, 5, 16, 17, 100, 300, 5000}) {
+        const std::int64_t items = over_items ? 3 : 1;
+        KernelBuilder k(plan::Skeleton::fold, over_items, items);
+        std::int64_t rows = items;
+        for (const auto e : shape) rows *= e;
+        const int val = k.buffer(random_values<float>(static_cast<std::size_t>(rows * n), 4));
+        std::vector<plan::Extent> outer;
+        for (const auto e : shape) outer.push_back(k.uniform_extent(e));
+        auto all = outer;
+        all.push_back(k.uniform_extent(n));
+        const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
+        const ir::Ref v = k.array(form, {ScalarType::float32}, all, val);
+        k.output(form, {ScalarType::float32}, outer, rows);
+        auto& kernel = k.kernel();
+        std::vector<ir::Ref> ix = kernel.index;
+        ix.push_back(kernel.reduction);
+        const ir::Ref at = ix.size() == 1 ? ix[0] : ir::tuple(ix);
+        kernel.body = {ir::primitive(Primitive::multiply, {ir::index(v, at, {}, random() % 2 == 0), ir::literal(1.1f)})};
+        kernel.length = all.back();
+        kernel.order = ir::fold_order::OperatorClass::commutative;
+        kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
+        kernel.seed = {ir::literal(0.0f)};
+        INFO("rank " << shape.size() << ", row " << n << ", items " << over_items);
+        CHECK(disagreement(k) == "");
+      }
+}
+
+TEST_CASE("a row's own values, its sum among the seeds and checks that must not be met") {
+  // Reads x[0] of an empty x: an error only where a row has elements.
+  for (const std::int64_t x_size : {0, 3}) {
+    for (const auto& rows : std::vector<std::vector<std::int64_t>>{{0, 0, 0}, {0, 2, 20, 300}}) {
+      auto k = rows_of<double>(rows, Primitive::add, true);
+      const int xs = k.buffer(std::vector<double>(static_cast<std::size_t>(x_size), 2.5));
+      const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(x_size)}, xs);
+      k.kernel().body = {ir::primitive(Primitive::multiply, {k.kernel().body[0], ir::index(x, ir::int64(0))})};
+      CHECK(disagreement(k) == "");
+    }
+  }
+}

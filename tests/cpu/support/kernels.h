@@ -1,0 +1,240 @@
+#pragma once
+
+#include <cstdint>
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cpu/compiler.h"
+#include "cpu/launch.h"
+#include "ir/make.h"
+#include "plan/kernel.h"
+
+/// Kernels made by hand, without a plan: the builder hands out slots and keeps the memory behind them.
+namespace anabranch::test {
+
+namespace ir = anabranch::ir;
+namespace plan = anabranch::plan;
+namespace cpu = anabranch::cpu;
+
+inline plan::Extent constant_extent(std::int64_t n) {
+  plan::Extent e;
+  e.value = n;
+  return e;
+}
+
+class KernelBuilder {
+ public:
+  explicit KernelBuilder(plan::Skeleton skeleton, bool over_items = false, std::int64_t items = 1) : items_(items) {
+    kernel_.name = "test";
+    kernel_.skeleton = skeleton;
+    kernel_.over_items = over_items;
+  }
+
+  /// A buffer slot over these values; they are copied.
+  template <class T>
+  int buffer(const std::vector<T>& values) {
+    return bytes(values.data(), values.size() * sizeof(T));
+  }
+  int bytes(const void* data, std::size_t size) {
+    // Exactly as long as said, so that a sanitizer sees the first byte read beyond.
+    auto memory = std::make_unique<std::byte[]>(size);
+    if (size) std::memcpy(memory.get(), data, size);
+    buffers_.push_back(memory.get());
+    memory_.push_back(std::move(memory));
+    kernel_.buffer_slots = static_cast<int>(buffers_.size());
+    return kernel_.buffer_slots - 1;
+  }
+  int view(const void* data) {
+    buffers_.push_back(const_cast<void*>(data));
+    kernel_.buffer_slots = static_cast<int>(buffers_.size());
+    return kernel_.buffer_slots - 1;
+  }
+  int scalar(std::int64_t value) {
+    scalars_.push_back(value);
+    kernel_.scalar_slots = static_cast<int>(scalars_.size());
+    return kernel_.scalar_slots - 1;
+  }
+  plan::Extent uniform_extent(std::int64_t n) {
+    plan::Extent e;
+    e.kind = plan::Extent::Kind::uniform;
+    e.slot = scalar(n);
+    return e;
+  }
+  plan::Extent per_item_extent(const std::vector<std::int64_t>& n) {
+    plan::Extent e;
+    e.kind = plan::Extent::Kind::per_item;
+    e.slot = buffer(n);
+    return e;
+  }
+  static plan::Extent ragged_extent(int offsets, OffsetType type = OffsetType::int64, std::int64_t divisor = 1) {
+    plan::Extent e;
+    e.kind = plan::Extent::Kind::ragged;
+    e.slot = offsets;
+    e.offsets = type;
+    e.divisor = divisor;
+    return e;
+  }
+
+  /// Arrays read; the first component's buffer and those after it must follow each other.
+  ir::Ref array(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::Extent> extents, int first_buffer,
+                int offsets = -1, OffsetType offset_type = OffsetType::int64) {
+    plan::KernelArray a;
+    a.type = {static_cast<int>(extents.size()), std::move(scalars)};
+    a.parameter = ir::parameter(ir::Type::array(a.type));
+    a.form = form;
+    a.extents = std::move(extents);
+    a.first_buffer = first_buffer;
+    a.offsets = offsets;
+    a.offset_type = offset_type;
+    kernel_.arrays.push_back(a);
+    return a.parameter;
+  }
+  void output(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::Extent> extents,
+              std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
+    auto& o = kernel_.output;
+    o.type = {static_cast<int>(extents.size()), scalars};
+    o.form = form;
+    o.extents = std::move(extents);
+    o.offsets = offsets;
+    o.offset_type = offset_type;
+    o.first_buffer = static_cast<int>(buffers_.size());
+    for (const ScalarType s : scalars) {
+      const std::vector<std::byte> zero(static_cast<std::size_t>(elements) * size_of(s));
+      bytes(zero.data(), zero.size());
+    }
+    elements_ = elements;
+    for (int d = 0; d < o.type.rank; ++d) kernel_.index.push_back(ir::parameter(ir::Type::element(ScalarType::int64)));
+    for (const ScalarType s : scalars) {
+      kernel_.left.push_back(ir::parameter(ir::Type::element(s)));
+      kernel_.right.push_back(ir::parameter(ir::Type::element(s)));
+    }
+    if (kernel_.skeleton == plan::Skeleton::fold) {
+      kernel_.reduction = ir::parameter(ir::Type::element(ScalarType::int64));
+    } else {
+      kernel_.left.clear();
+      kernel_.right.clear();
+    }
+  }
+  ir::Ref scalar_parameter(plan::Extent value) {
+    kernel_.scalars.push_back({ir::parameter(ir::Type::element(ScalarType::int64)), value});
+    return kernel_.scalars.back().parameter;
+  }
+
+  /// Enters every read that is not proved and every integer division into the checks.
+  void find_checks();
+
+  plan::Kernel& kernel() { return kernel_; }
+  std::int64_t items() const { return items_; }
+  std::int64_t elements() const { return elements_; }
+  void* data(int slot) { return buffers_[static_cast<std::size_t>(slot)]; }
+  cpu::Bindings bindings() const { return {buffers_, scalars_, items_}; }
+  const std::vector<void*>& buffers() const { return buffers_; }
+  const std::vector<std::int64_t>& scalars() const { return scalars_; }
+
+  /// The bytes of all output components after a launch into fresh memory.
+  std::vector<std::byte> run(const cpu::CompileOptions& options = {}, std::int64_t piece = 0,
+                             const cpu::ParallelFor& parallel_for = cpu::one_by_one);
+
+ private:
+  plan::Kernel kernel_;
+  std::int64_t items_;
+  std::int64_t elements_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<void*> buffers_;
+  std::vector<std::int64_t> scalars_;
+};
+
+inline void KernelBuilder::find_checks() {
+  kernel_.checks.clear();
+  std::vector<const ir::Node*> found, work;
+  const auto visit = [&](const ir::Ref& node) { work.push_back(node.get()); };
+  for (const auto* roots : {&kernel_.body, &kernel_.combine, &kernel_.seed})
+    for (const auto& root : *roots) visit(root);
+  while (!work.empty()) {
+    const ir::Node* node = work.back();
+    work.pop_back();
+    if (std::find(found.begin(), found.end(), node) != found.end()) continue;
+    found.push_back(node);
+    for (const auto& child : node->children()) visit(child);
+  }
+  std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->id() < b->id(); });
+  for (const ir::Node* node : found) {
+    plan::Check check;
+    check.node = node;
+    check.what = node->label();
+    check.place = node->place();
+    const bool read = node->op() == ir::Op::index || node->op() == ir::Op::linear_index;
+    if (read && !node->payload().proved) {
+      check.kind = plan::Check::Kind::index;
+      kernel_.checks.push_back(check);
+    }
+    if (node->op() == ir::Op::primitive && ir::is_integer(node->type().scalars[0]) &&
+        ir::info(node->payload().primitive).can_fail) {
+      check.kind = plan::Check::Kind::division;
+      kernel_.checks.push_back(check);
+    }
+  }
+  if (kernel_.skeleton == plan::Skeleton::fold && kernel_.seed.empty()) {
+    plan::Check check;
+    check.kind = plan::Check::Kind::empty_fold;
+    check.what = "fold";
+    kernel_.checks.push_back(check);
+  }
+}
+
+inline std::vector<std::byte> KernelBuilder::run(const cpu::CompileOptions& options, std::int64_t piece,
+                                                 const cpu::ParallelFor& parallel_for) {
+  std::size_t size = 0;
+  for (const ScalarType s : kernel_.output.type.scalars) size += static_cast<std::size_t>(elements_) * size_of(s);
+  for (std::size_t c = 0; c < kernel_.output.type.scalars.size(); ++c)
+    std::memset(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c], 0xcd,
+                static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
+  const auto compiled = cpu::compile(kernel_, options);
+  cpu::launch(kernel_, *compiled, bindings(), parallel_for, piece);
+  std::vector<std::byte> out;
+  out.reserve(size);
+  for (std::size_t c = 0; c < kernel_.output.type.scalars.size(); ++c) {
+    const auto* from = static_cast<const std::byte*>(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c]);
+    out.insert(out.end(), from, from + static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
+  }
+  return out;
+}
+
+/// y[item] = 0 + sum over the row of values[k] * x[columns[k]]: the kernel that matters most.
+template <class T, class I>
+KernelBuilder spmv(const std::vector<I>& offsets, const std::vector<I>& columns, const std::vector<T>& values,
+                   const std::vector<T>& x, bool copy = true) {
+  const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
+  constexpr ScalarType real = anabranch::detail::scalar_type<T>;
+  constexpr ScalarType integer = anabranch::detail::scalar_type<I>;
+  constexpr OffsetType offset_type = sizeof(I) == 4 ? OffsetType::int32 : OffsetType::int64;
+  KernelBuilder k(plan::Skeleton::fold, true, rows);
+  const auto put = [&](const auto& v) { return copy ? k.buffer(v) : k.view(v.data()); };
+  const int off = put(offsets);
+  const int col = put(columns);
+  const int val = put(values);
+  const int xs = put(x);
+  const auto length = KernelBuilder::ragged_extent(off, offset_type);
+  const ir::Ref c = k.array(plan::Form::segmented, {integer}, {length}, col, off, offset_type);
+  const ir::Ref v = k.array(plan::Form::segmented, {real}, {length}, val, off, offset_type);
+  const ir::Ref xa = k.array(plan::Form::avoided, {real}, {k.uniform_extent(static_cast<std::int64_t>(x.size()))}, xs);
+  k.output(plan::Form::regular, {real}, {}, rows);
+  auto& kernel = k.kernel();
+  const ir::Ref column = ir::cast(ScalarType::int64, ir::index(c, kernel.reduction, {}, true));
+  kernel.body = {ir::primitive(ir::Primitive::multiply, {ir::index(v, kernel.reduction, {}, true),
+                                                         ir::index(xa, column, Place(std::source_location::current()))})};
+  kernel.length = length;
+  kernel.order = ir::fold_order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(ir::Primitive::add, {kernel.left[0], kernel.right[0]})};
+  kernel.seed = {ir::literal(T(0))};
+  kernel.work_offsets = off;
+  kernel.work_offset_type = offset_type;
+  kernel.operations = 2;
+  k.find_checks();
+  return k;
+}
+
+}  // namespace anabranch::test

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "interp/evaluate.h"
+#include "ir/walk.h"
+#include "tests/cpu/support/kernels.h"
+
+/// What a kernel means: its bodies evaluated scalar by scalar by the interpreter, in the canonical order.
+namespace anabranch::test {
+
+class Oracle {
+ public:
+  explicit Oracle(KernelBuilder& builder)
+      : builder_(builder), kernel_(builder.kernel()), roots_(all_roots(builder.kernel())), evaluator_(roots_) {
+    for (const ir::Node* node : ir::topological(roots_)) reachable_.insert(node);
+  }
+
+  /// The output components' bytes, one after the other. Throws RunError as a launch would, if not with the same words.
+  std::vector<std::byte> run() {
+    for (std::int64_t item = 0; item < builder_.items(); ++item) {
+      enter(item);
+      std::vector<std::int64_t> extents;
+      std::int64_t size = 1;
+      for (const auto& e : kernel_.output.extents) {
+        extents.push_back(value(e, item));
+        size *= extents.back();
+      }
+      for (std::int64_t local = 0; local < size; ++local) {
+        std::int64_t rest = local;
+        for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d]) bind(kernel_.index[d], rest % extents[d]);
+        position(item, local, element(item));
+      }
+    }
+    std::vector<std::byte> out;
+    for (auto& component : columns_) out.insert(out.end(), component.begin(), component.end());
+    return out;
+  }
+
+ private:
+  using Values = std::vector<interp::Bits>;
+
+  static std::vector<ir::Ref> all_roots(const plan::Kernel& kernel) {
+    std::vector<ir::Ref> roots = kernel.body;
+    roots.insert(roots.end(), kernel.combine.begin(), kernel.combine.end());
+    roots.insert(roots.end(), kernel.seed.begin(), kernel.seed.end());
+    return roots;
+  }
+
+  std::int64_t offset(int slot, OffsetType type, std::int64_t i) {
+    const void* data = builder_.data(slot);
+    return type == OffsetType::int32 ? static_cast<const std::int32_t*>(data)[i]
+                                     : static_cast<const std::int64_t*>(data)[i];
+  }
+  std::int64_t value(const plan::Extent& e, std::int64_t item) {
+    using Kind = plan::Extent::Kind;
+    switch (e.kind) {
+      case Kind::constant: return e.value;
+      case Kind::uniform: return builder_.scalars()[static_cast<std::size_t>(e.slot)];
+      case Kind::per_item: return static_cast<const std::int64_t*>(builder_.data(e.slot))[item];
+      case Kind::ragged: break;
+    }
+    const std::int64_t n = offset(e.slot, e.offsets, item + 1) - offset(e.slot, e.offsets, item);
+    return n / std::max<std::int64_t>(1, e.divisor_kind == Kind::constant
+                                             ? e.divisor
+                                             : builder_.scalars()[static_cast<std::size_t>(e.divisor)]);
+  }
+  std::int64_t base(const plan::KernelArray& a, std::int64_t item) {
+    if (a.form == plan::Form::avoided) return 0;
+    if (a.form == plan::Form::segmented) return offset(a.offsets, a.offset_type, item);
+    std::int64_t size = 1;
+    for (const auto& e : a.extents) size *= value(e, item);
+    return item * size;
+  }
+
+  void bind(const ir::Ref& parameter, std::int64_t v) { bind(parameter, Values{static_cast<interp::Bits>(v)}); }
+  void bind(const ir::Ref& parameter, const Values& v) {
+    if (reachable_.contains(parameter.get())) evaluator_.bind(evaluator_.number(*parameter), v);
+  }
+
+  void enter(std::int64_t item) {
+    for (const auto& s : kernel_.scalars) bind(s.parameter, value(s.value, item));
+    for (const auto& a : kernel_.arrays) {
+      if (!reachable_.contains(a.parameter.get())) continue;
+      auto data = std::make_shared<anabranch::detail::ArrayData>();
+      data->scalars = a.type.scalars;
+      for (const auto& e : a.extents) data->extents.push_back(value(e, item));
+      for (std::size_t c = 0; c < a.type.scalars.size(); ++c) {
+        auto* bytes = static_cast<std::byte*>(builder_.data(a.first_buffer + static_cast<int>(c)));
+        bytes += static_cast<std::size_t>(base(a, item)) * size_of(a.type.scalars[c]);
+        data->buffers.emplace_back(std::shared_ptr<void>(), bytes);
+      }
+      evaluator_.bind(evaluator_.number(*a.parameter), data);
+    }
+  }
+
+  Values evaluate(const std::vector<ir::Ref>& roots) {
+    Values out;
+    for (const auto& root : roots)
+      for (const interp::Bits b : evaluator_.evaluate(*root)) out.push_back(b);
+    return out;
+  }
+
+  Values element(std::int64_t item) {
+    if (kernel_.skeleton == plan::Skeleton::map) return evaluate(kernel_.body);
+    const std::int64_t length = value(kernel_.length, item);
+    if (length == 0) {
+      if (kernel_.seed.empty()) throw RunError("fold of nothing");
+      return evaluate(kernel_.seed);
+    }
+    const auto at = [&](std::int64_t k) {
+      bind(kernel_.reduction, k);
+      return evaluate(kernel_.body);
+    };
+    const auto join = [&](const Values& x, const Values& y) {
+      for (std::size_t c = 0; c < x.size(); ++c) {
+        bind(kernel_.left[c], Values{x[c]});
+        bind(kernel_.right[c], Values{y[c]});
+      }
+      return evaluate(kernel_.combine);
+    };
+    Values total = ir::fold_order::reduce_row(length, kernel_.order, at, join);
+    if (!kernel_.seed.empty()) total = join(evaluate(kernel_.seed), total);
+    return total;
+  }
+
+  void position(std::int64_t item, std::int64_t local, const Values& values) {
+    const auto& output = kernel_.output;
+    if (columns_.empty())
+      for (const ScalarType s : output.type.scalars)
+        columns_.emplace_back(static_cast<std::size_t>(builder_.elements()) * size_of(s), std::byte{0xcd});
+    for (std::size_t c = 0; c < values.size(); ++c)
+      interp::store(output.type.scalars[c], columns_[c].data(), base(output, item) + local, values[c]);
+  }
+
+  KernelBuilder& builder_;
+  const plan::Kernel& kernel_;
+  std::vector<ir::Ref> roots_;
+  interp::Evaluator evaluator_;
+  std::set<const ir::Node*> reachable_;
+  std::vector<std::vector<std::byte>> columns_;
+};
+
+/// Equal bytes, except that any NaN equals any NaN: which one an operation gives is the processor's business.
+inline bool same_values(const plan::Kernel& kernel, std::int64_t elements, const std::vector<std::byte>& a,
+                        const std::vector<std::byte>& b) {
+  if (a.size() != b.size()) return false;
+  std::size_t at = 0;
+  for (const ScalarType s : kernel.output.type.scalars)
+    for (std::int64_t i = 0; i < elements; ++i, at += size_of(s)) {
+      if (std::memcmp(&a[at], &b[at], size_of(s)) == 0) continue;
+      if (s == ScalarType::float32) {
+        float x, y;
+        std::memcpy(&x, &a[at], 4);
+        std::memcpy(&y, &b[at], 4);
+        if (x != x && y != y) continue;
+      }
+      if (s == ScalarType::float64) {
+        double x, y;
+        std::memcpy(&x, &a[at], 8);
+        std::memcpy(&y, &b[at], 8);
+        if (x != x && y != y) continue;
+      }
+      return false;
+    }
+  return true;
+}
+
+/// Runs the kernel as vector and as scalar code, whole and in pieces, and holds each result against the oracle. Where the
+/// oracle fails, so must every run.
+inline std::string disagreement(KernelBuilder& builder, const std::vector<std::int64_t>& pieces = {0, 5, 4096}) {
+  builder.find_checks();
+  std::vector<std::byte> expected;
+  bool fails = false;
+  try {
+    expected = Oracle(builder).run();
+  } catch (const RunError&) {
+    fails = true;
+  }
+  const std::int64_t n = cpu::domain_size(builder.kernel(), builder.bindings());
+  if (!fails && expected.empty())
+    for (const ScalarType s : builder.kernel().output.type.scalars)
+      expected.resize(expected.size() + static_cast<std::size_t>(builder.elements()) * size_of(s), std::byte{0xcd});
+  for (const int lanes : {0, 1, 4})
+    for (const std::int64_t piece : pieces) {
+      if (lanes == 4 && piece != 0) continue;
+      cpu::CompileOptions options;
+      options.lanes = lanes;
+      const std::string which = "lanes " + std::to_string(lanes) + ", pieces " + std::to_string(piece) + ", positions " +
+                                std::to_string(n);
+      try {
+        const auto out = builder.run(options, piece);
+        if (fails) return which + ": no error";
+        if (!same_values(builder.kernel(), builder.elements(), out, expected)) return which + ": other values";
+      } catch (const RunError& e) {
+        if (!fails) return which + ": " + e.what();
+      }
+    }
+  return "";
+}
+
+}  // namespace anabranch::test

@@ -1,0 +1,70 @@
+// The random programs themselves: well typed, without errors, the same for the same seed.
+
+#include "support/random_program.h"
+
+#include <set>
+
+#include "interp/interpret.h"
+#include "ir/walk.h"
+#include "support/catch.h"
+#include "support/host_arrays.h"
+
+using namespace anabranch;
+using namespace anabranch::testing;
+
+namespace {
+
+void check(const RandomProgram& program, const RandomProgram& again) {
+  INFO(describe(program));
+  const auto first = interp::run(program.roots);
+  const auto second = interp::run(again.roots);
+  REQUIRE(first.size() == program.roots.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    CHECK(first[i]->scalars == program.roots[i]->type().scalars);
+    CHECK(static_cast<int>(first[i]->extents.size()) == program.roots[i]->type().rank);
+    if (!same(first[i], second[i])) FAIL(show(first[i]) << " but again " << show(second[i]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("random array programs run") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const int size = 1 + static_cast<int>(seed % 20);
+    check(random_array_program(seed, size), random_array_program(seed, size));
+  }
+}
+
+TEST_CASE("random sequence programs run") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const int size = 1 + static_cast<int>(seed % 12);
+    check(random_sequence_program(seed, size), random_sequence_program(seed, size));
+  }
+}
+
+TEST_CASE("random programs cover every operation") {
+  std::set<ir::Op> seen;
+  std::set<ir::Primitive> primitives;
+  ProgramOptions options;
+  options.transcendentals = true;
+  const auto collect = [&](const RandomProgram& program) {
+    for (const ir::Node* node : ir::topological(program.roots)) {
+      seen.insert(node->op());
+      if (node->op() == ir::Op::primitive) primitives.insert(node->payload().primitive);
+    }
+  };
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    collect(random_array_program(seed, 10, options));
+    collect(random_sequence_program(seed, 5, options));
+  }
+  CHECK(seen.size() == static_cast<std::size_t>(ir::op_count));
+  CHECK(primitives.size() == static_cast<std::size_t>(ir::primitive_count));
+}
+
+TEST_CASE("many random programs run", "[.long]") {
+  for (std::uint64_t seed = 1000; seed < 3000; ++seed) {
+    const int size = 1 + static_cast<int>(seed % 20);
+    check(random_array_program(seed, size), random_array_program(seed, size));
+    check(random_sequence_program(seed, size), random_sequence_program(seed, size));
+  }
+}

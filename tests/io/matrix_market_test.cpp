@@ -1,0 +1,168 @@
+#include "support/catch.h"
+
+#include <algorithm>
+#include <random>
+
+#include <anabranch/io.h>
+
+#include "matrix_files.h"
+
+using namespace anabranch;
+using namespace io_test;
+
+namespace {
+
+Csr<> read(const std::string& text, const io::OpenOptions& options = {}) {
+  TemporaryDirectory dir;
+  write_file(dir / "m.mtx", text);
+  auto source = io::open_csr<std::int32_t, double>(dir / "m.mtx", options);
+  return drain(*source.erased(), io::inspect_matrix(dir / "m.mtx").cols);
+}
+
+std::string fault(const std::string& text) {
+  try {
+    read(text);
+    return "";
+  } catch (const DataError& e) {
+    return e.what();
+  }
+}
+
+const std::string real = "%%MatrixMarket matrix coordinate real general\n";
+
+}  // namespace
+
+TEST_CASE("Matrix Market: the kinds of entries and symmetry") {
+  CHECK((read(real + "% a comment\n\n3 4 4\n3 1 -2.5e0\n1 4 1\n1 2 +7\n\n3 4 .5") ==
+         Csr<>{4, {0, 2, 2, 4}, {1, 3, 0, 3}, {7, 1, -2.5, .5}}));
+  CHECK((read("%%MatrixMarket MATRIX Coordinate Integer General\r\n2 2 2\r\n2 2 9\r\n1\t1   -3 \r\n") ==
+         Csr<>{2, {0, 1, 2}, {0, 1}, {-3, 9}}));
+  CHECK((read("%%MatrixMarket matrix coordinate pattern general\n2 3 2\n2 3\n1 1\n") ==
+         Csr<>{3, {0, 1, 2}, {0, 2}, {1, 1}}));
+  CHECK((read("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 5\n3 1 2\n3 2 4\n") ==
+         Csr<>{3, {0, 2, 3, 5}, {0, 2, 2, 0, 1}, {5, 2, 4, 2, 4}}));
+  CHECK((read("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n") ==
+         Csr<>{2, {0, 1, 2}, {1, 0}, {-3, 3}}));
+  CHECK((read(real + "0 0 0\n") == Csr<>{0, {0}, {}, {}}));
+  CHECK((read(real + "2 5 0\n") == Csr<>{5, {0, 0, 0}, {}, {}}));
+}
+
+TEST_CASE("Matrix Market: entries at the same place are summed in file order") {
+  // Not associative: (1 + 1e17) - 1e17 = 0, 1 + (1e17 - 1e17) = 1.
+  CHECK((read(real + "1 2 4\n1 2 1\n1 1 8\n1 2 1e17\n1 2 -1e17\n") == Csr<>{2, {0, 2}, {0, 1}, {8, 0}}));
+  CHECK((read(real + "1 1 3\n1 1 1e17\n1 1 -1e17\n1 1 1\n") == Csr<>{1, {0, 1}, {0}, {1}}));
+}
+
+TEST_CASE("Matrix Market: faults are named with their line") {
+  const auto at = [](const char* line) { return Catch::Contains(std::string("m.mtx:") + line + ":"); };
+  CHECK_THAT(fault(real + "% x\n2 2 2\n1 1 1\n3 1 1\n"), at("5") && Catch::Contains("row 3"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n1 0 1\n"), at("4") && Catch::Contains("column 0"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n1 1 x\n"), at("4") && Catch::Contains("number"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n1 1\n1 1 1\n"), at("4"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n1 1 1 1\n"), at("4") && Catch::Contains("after the entry"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n-1 1 1\n"), at("4"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n99999999999999999999 1 1\n"), at("4") && Catch::Contains("row"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1\n"), Catch::Contains("promised"));
+  CHECK_THAT(fault(real + "2 2 2\n1 1 1.000000000\n"), Catch::Contains("after 1 of 2"));
+  CHECK_THAT(fault(real + "2 2 1\n1 1 1\n1 1 1\n"),
+             Catch::Contains("promises 1 entries, but there are more"));
+  CHECK_THAT(fault(real + "2 2 1000000000000000000\n1 1 1\n"), at("2") && Catch::Contains("promised"));
+  CHECK_THAT(fault(real + "1000000000000000000 2 1\n1 1 1\n"), at("2") && Catch::Contains("too large"));
+  CHECK_THAT(fault(real + "2 2 99999999999999999999\n1 1 1\n"), at("2") && Catch::Contains("not a size"));
+  CHECK_THAT(fault(real + "2 -2 1\n1 1 1\n"), at("2"));
+  CHECK_THAT(fault(real + "2 2\n1 1 1\n"), at("2"));
+  CHECK_THAT(fault(real), Catch::Contains("size line"));
+  CHECK_THAT(fault("%%MatrixMarket matrix array real general\n2 2\n"), Catch::Contains("array"));
+  CHECK_THAT(fault("%%MatrixMarket matrix coordinate complex general\n2 2 0\n"), Catch::Contains("complex"));
+  CHECK_THAT(fault("%%MatrixMarket matrix coordinate real hermitian\n2 2 0\n"), Catch::Contains("hermitian"));
+  CHECK_THAT(fault("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"), Catch::Contains("symmetric"));
+  CHECK_THAT(fault("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 3\n"),
+             Catch::Contains("diagonal"));
+  CHECK_THAT(fault("%%MatrixMarketing\n"), at("1"));
+}
+
+TEST_CASE("Matrix Market: a file cut off at any byte is refused, or ends in a shorter number") {
+  const std::string whole = real + "2 2 2\n1 1 25\n2 2 37\n";
+  for (std::size_t n = 0; n < whole.size() - 2; ++n) {
+    INFO(whole.substr(0, n));
+    CHECK_FALSE(fault(whole.substr(0, n)).empty());
+  }
+}
+
+TEST_CASE("Matrix Market: a row count without disk space is refused at once") {
+  CHECK_THROWS_AS((io::open_csr<std::int64_t, double>([] {
+                    static TemporaryDirectory dir;
+                    write_file(dir / "m.mtx", real + "70000000000000000 2 1\n1 1 1\n");
+                    return dir / "m.mtx";
+                  }())),
+                  ResourceError);
+}
+
+TEST_CASE("Matrix Market: any order and any memory give the same matrix") {
+  // More entries than the smallest memory holds, some rows far longer than others, some places many times.
+  std::mt19937 random(7);
+  struct Item {
+    int row, col;
+    double value;
+  };
+  std::vector<Item> items;
+  const int rows = 3000, cols = 70'000;
+  for (int i = 0; i < 120'000; ++i) {
+    const int row = i % 3 == 0 ? 17 : i % 7 == 0 ? 2999 : static_cast<int>(random() % rows);
+    const int col = i % 11 == 0 ? 5 : static_cast<int>(random() % cols);
+    items.push_back({row, col, static_cast<double>(random() % 1000) / 8 + 1e-9 * i});
+  }
+  for (int i = 0; i < 30'000; ++i)
+    items.push_back({17, 5, 1.0 / (i + 1)});  // one place, more than a bucket holds
+  std::string text =
+      real + std::to_string(rows) + " " + std::to_string(cols) + " " + std::to_string(items.size()) + "\n";
+  char line[64];
+  for (const Item& e : items) {
+    std::snprintf(line, sizeof line, "%d %d %.17g\n", e.row + 1, e.col + 1, e.value);
+    text += line;
+  }
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    return std::pair(a.row, a.col) < std::pair(b.row, b.col);
+  });
+  Csr<> expected;
+  expected.cols = cols;
+  expected.indptr.assign(rows + 1, 0);
+  for (std::size_t i = 0; i < items.size();) {
+    Item sum = items[i++];
+    for (; i < items.size() && items[i].row == sum.row && items[i].col == sum.col; ++i)
+      sum.value += items[i].value;
+    expected.indices.push_back(sum.col);
+    expected.values.push_back(sum.value);
+    ++expected.indptr[static_cast<std::size_t>(sum.row) + 1];
+  }
+  for (std::size_t r = 1; r < expected.indptr.size(); ++r) expected.indptr[r] += expected.indptr[r - 1];
+
+  CHECK((read(text) == expected));
+  CHECK((read(text, {.memory = 1 << 20}) == expected));
+
+  TemporaryDirectory spool;
+  CHECK((read(text, {.spool_dir = spool.path(), .memory = 1 << 20}) == expected));
+  CHECK(spool.files() == 0);
+  CHECK_THROWS_AS(read(text, {.spool_dir = spool / "missing"}), IoError);
+}
+
+TEST_CASE("Matrix Market: header and types") {
+  TemporaryDirectory dir;
+  write_file(dir / "m.mtx", real + "3 4 1\n1 1 1\n");
+  const io::CsrHeader header = io::inspect_matrix(dir / "m.mtx");
+  CHECK(header.format == io::MatrixFormat::matrix_market);
+  CHECK(header.rows == 3);
+  CHECK(header.cols == 4);
+  CHECK(header.entries == 1);
+  CHECK_FALSE(header.nnz);
+  CHECK(header.index == ScalarType::int32);
+  CHECK(header.value == ScalarType::float64);
+  CHECK_THROWS_AS((io::open_csr<std::int32_t, float>(dir / "m.mtx")), DataError);
+  auto narrow = io::open_csr<std::int64_t, float>(dir / "m.mtx", {.convert = true});
+  CHECK((drain<std::int64_t, float>(*narrow.erased(), 4) ==
+         Csr<std::int64_t, float>{4, {0, 1, 1, 1}, {0}, {1}}));
+  write_file(dir / "m.mtx", real + "3 3000000000 1\n1 3000000000 1\n");
+  CHECK(io::inspect_matrix(dir / "m.mtx").index == ScalarType::int64);
+  auto wide = io::open_csr<std::int64_t, double>(dir / "m.mtx");
+  CHECK((drain<std::int64_t, double>(*wide.erased()).indices == std::vector<std::int64_t>{2'999'999'999}));
+}

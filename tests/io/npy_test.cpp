@@ -1,0 +1,100 @@
+#include "support/catch.h"
+
+#include <anabranch/io.h>
+
+#include "matrix_files.h"
+
+using namespace anabranch;
+using namespace io_test;
+
+TEST_CASE("npy: arrays of every rank and type come back") {
+  TemporaryDirectory dir;
+  const std::string path = dir / "a.npy";
+  const Array<2, double> matrix(Index<2>{{2, 3}}, {1, 2, 3, 4, 5, 6.5});
+  io::write_npy(path, matrix);
+  CHECK(dir.files() == 1);
+  CHECK((io::read_npy<2, double>(path) == matrix));
+  const io::NpyHeader header = io::inspect_npy(path);
+  CHECK(header.type == ScalarType::float64);
+  CHECK(header.extents == std::vector<std::int64_t>{2, 3});
+  CHECK(header.bytes() == 48);
+  io::write_npy(path, Array<0, std::int64_t>(7));
+  CHECK((io::read_npy<0, std::int64_t>(path)[0] == 7));
+  const Vector<bool> flags(Index<1>{{3}}, {true, false, true});
+  io::write_npy(path, flags);
+  CHECK((io::read_npy<1, bool>(path) == flags));
+  io::write_npy(path, Array<4, std::uint8_t>(Index<4>{{1, 0, 2, 3}}));
+  CHECK((io::read_npy<4, std::uint8_t>(path).shape() == Index<4>{{1, 0, 2, 3}}));
+  io::write_npy(path, Vector<float>{1.5f, -2});
+  CHECK((io::read_npy<1, double>(path, {.convert = true}) == Vector<double>{1.5, -2}));
+}
+
+TEST_CASE("npy: what does not fit is refused") {
+  TemporaryDirectory dir;
+  const std::string path = dir / "a.npy";
+  const auto refused = [&](const std::string& bytes, const char* message) {
+    write_file(path, bytes);
+    CHECK_THROWS_WITH((io::read_npy<1, double>(path)), Catch::Contains(message) && Catch::Contains("a.npy"));
+    CHECK_THROWS_AS((io::read_npy<1, double>(path)), DataError);
+  };
+  const std::vector<double> three{1, 2, 3};
+  refused(npy("<f4", "(6,)", raw(three)), "type float");
+  refused(npy("<f8", "(1, 3)", raw(three)), "rank 2");
+  refused(npy(">f8", "(3,)", raw(three)), "big-endian");
+  refused(npy("<f8", "(4,)", raw(three)), "promises 4");
+  refused(npy("<f8", "(2,)", raw(three)), "promises 2");
+  refused(npy("<f8", "(1000000000000000000,)", raw(three)), "promises");
+  refused(npy("<f8", "(3", raw(three)), "bad NPY header");
+  refused(npy("<f8", "3", raw(three)), "'(' expected");
+  write_file(path, npy("<f8", "(1, 3)", raw(three), "True"));
+  CHECK_THROWS_WITH((io::read_npy<2, double>(path)), Catch::Contains("Fortran"));
+  write_file(path, npy("|b1", "(2,)", "\x01\x02"));
+  CHECK_THROWS_WITH((io::read_npy<1, bool>(path)), Catch::Contains("element 1"));
+  write_file(path, npy(three));
+  CHECK_THROWS_AS((io::read_npy<1, double>(path, {.memory = 23})), ResourceError);
+  CHECK((io::read_npy<1, double>(path, {.memory = 24}).size() == 3));
+  CHECK_THROWS_AS((io::read_npy<1, double>(dir / "missing.npy")), IoError);
+
+  const std::string whole = npy(three);
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    write_file(path, whole.substr(0, n));
+    CHECK_THROWS_AS((io::read_npy<1, double>(path)), DataError);
+  }
+}
+
+TEST_CASE("npy: a vector written piece by piece") {
+  TemporaryDirectory dir;
+  const std::string path = dir / "v.npy";
+  std::vector<double> all;
+  {
+    io::NpyWriter writer(path, ScalarType::float64);
+    for (int i = 0; i < 1000; ++i) {
+      const std::vector<double> part(static_cast<std::size_t>(i), i / 4.0);
+      writer.append<double>(part);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    CHECK(writer.size() == static_cast<std::int64_t>(all.size()));
+    CHECK_THROWS_AS(writer.append<float>(std::vector<float>{1}), RunError);
+    CHECK_FALSE(std::filesystem::exists(path));
+    writer.commit();
+  }
+  CHECK(dir.files() == 1);
+  CHECK((io::read_npy<1, double>(path) == Vector<double>(all)));
+
+  {
+    io::NpyWriter writer(path, ScalarType::int32);
+  }
+  CHECK(dir.files() == 1);
+  CHECK((io::read_npy<1, double>(path).size() == static_cast<std::int64_t>(all.size())));
+  CHECK_THROWS_AS(io::NpyWriter(dir / "no/such/v.npy", ScalarType::int32), IoError);
+  CHECK_THROWS_AS(io::NpyWriter(dir.path(), ScalarType::int32), IoError);
+}
+
+TEST_CASE("npy: output through a symbolic link replaces the file it names") {
+  TemporaryDirectory dir;
+  write_file(dir / "real.npy", "old");
+  std::filesystem::create_symlink("real.npy", dir / "link.npy");
+  io::write_npy(dir / "link.npy", Vector<double>{1});
+  CHECK(std::filesystem::is_symlink(dir / "link.npy"));
+  CHECK((io::read_npy<1, double>(dir / "real.npy") == Vector<double>{1}));
+}

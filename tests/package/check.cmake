@@ -1,0 +1,31 @@
+# Builds and runs the outside project in the folder `user`; see CMakeLists.txt beside it.
+# Variables: mode, source, build, work, generator, compiler, launcher, build_type, flags, sanitize, werror,
+# checked.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "failed (${result}): ${command}\n${output}")
+  endif()
+  message(STATUS "${output}")
+endfunction()
+
+file(REMOVE_RECURSE "${work}")
+file(MAKE_DIRECTORY "${work}")
+set(options -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
+  "-DCMAKE_BUILD_TYPE=${build_type}" "-DCMAKE_CXX_FLAGS=${flags}")
+if(sanitize)  # a sanitizer's run time has to be in the program, too
+  list(APPEND options "-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=${sanitize}")
+endif()
+if(mode STREQUAL "installed")
+  run("${CMAKE_COMMAND}" --install "${build}" --prefix "${work}/first-place")
+  file(RENAME "${work}/first-place" "${work}/prefix")
+  list(APPEND options "-DCMAKE_PREFIX_PATH=${work}/prefix")
+else()
+  # The options of the build that is being tested: ccache then has every object already.
+  list(APPEND options "-DANABRANCH_SOURCE=${source}" "-DANABRANCH_SANITIZE=${sanitize}"
+    "-DANABRANCH_WERROR=${werror}" "-DANABRANCH_CHECKED=${checked}")
+endif()
+run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/user" -B "${work}/build" ${options})
+run("${CMAKE_COMMAND}" --build "${work}/build" --target user)
+run("${work}/build/user")

@@ -1,0 +1,79 @@
+#include "scheduler/concurrency.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/catch.h"
+
+using namespace anabranch::scheduler;
+namespace fs = std::filesystem;
+
+namespace {
+// A root directory with made-up /proc and /sys.
+class FakeRoot {
+ public:
+  FakeRoot() {
+    std::string name = (fs::temp_directory_path() / "anabranch-root-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = name;
+  }
+  ~FakeRoot() { fs::remove_all(path_); }
+  FakeRoot(const FakeRoot&) = delete;
+  FakeRoot& operator=(const FakeRoot&) = delete;
+
+  void write(const std::string& file, const std::string& text) {
+    fs::create_directories(fs::path(path_ + file).parent_path());
+    std::ofstream(path_ + file) << text;
+  }
+  double quota() const { return cgroup_cpu_quota(path_); }
+
+ private:
+  std::string path_;
+};
+}  // namespace
+
+TEST_CASE("no files, no quota") {
+  FakeRoot root;
+  REQUIRE(root.quota() == 0);
+}
+
+TEST_CASE("cgroup version 2: the tightest of the group and those above it") {
+  FakeRoot root;
+  root.write("/proc/self/cgroup", "0::/a/b\n");
+  root.write("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  REQUIRE(root.quota() == 0);
+  root.write("/sys/fs/cgroup/a/b/cpu.max", "350000 100000\n");
+  REQUIRE(root.quota() == Approx(3.5));
+  root.write("/sys/fs/cgroup/a/cpu.max", "200000 100000\n");
+  REQUIRE(root.quota() == Approx(2));
+}
+
+TEST_CASE("cgroup version 2 in a container that shows the host's path") {
+  FakeRoot root;
+  root.write("/proc/self/cgroup", "0::/kubepods/pod1/c\n");
+  root.write("/sys/fs/cgroup/cpu.max", "150000 100000\n");
+  REQUIRE(root.quota() == Approx(1.5));
+}
+
+TEST_CASE("cgroup version 1") {
+  FakeRoot root;
+  root.write("/proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/job\n");
+  root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+  root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  REQUIRE(root.quota() == 0);
+  root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
+  REQUIRE(root.quota() == Approx(0.5));
+}
+
+TEST_CASE("nonsense in the files is no quota") {
+  FakeRoot root;
+  root.write("/proc/self/cgroup", "garbage\n0::/\n");
+  root.write("/sys/fs/cgroup/cpu.max", "lots 100000\n");
+  REQUIRE(root.quota() == 0);
+  root.write("/sys/fs/cgroup/cpu.max", "100000 0\n");
+  REQUIRE(root.quota() == 0);
+}
+
+TEST_CASE("at least one thread is available") { REQUIRE(available_concurrency() >= 1); }

@@ -1,0 +1,360 @@
+// Controllers against simulated devices: no clock, no thread, the best chunk is known.
+#include "scheduler/controller.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "simulated_device.h"
+#include "support/catch.h"
+
+using namespace anabranch::scheduler;
+using namespace anabranch::scheduler::test;
+
+namespace {
+
+constexpr int kLearning = 20;     // steps in which a controller may be wrong
+constexpr double kRegret = 1.15;  // and how wrong it may be after
+
+std::function<double(double, int)> affine(double fixed_ns, double ns_per_work) {
+  return [=](double work, int) { return fixed_ns + ns_per_work * work; };
+}
+
+// How often the direction of change turned, from step `begin` on.
+int reversals(const std::vector<Step>& history, int begin) {
+  int turns = 0;
+  int direction = 0;
+  for (std::size_t i = static_cast<std::size_t>(begin) + 1; i < history.size(); ++i) {
+    const int64_t change = history[i].decision.target.work - history[i - 1].decision.target.work;
+    if (change == 0) continue;
+    const int now = change > 0 ? 1 : -1;
+    if (direction * now < 0) ++turns;
+    direction = now;
+  }
+  return turns;
+}
+
+// The ways a pipeline can be set up: stages beside each other with their delay, or all in line.
+std::vector<Simulation> set_ups() {
+  Simulation in_line;
+  in_line.config.read_overlaps = in_line.config.write_overlaps = false;
+  in_line.config.max_ring = 1;
+  Simulation overlapped;
+  Simulation delayed;
+  delayed.lag = 2;
+  return {in_line, overlapped, delayed};
+}
+
+void check_each_step(const Simulation& simulation, int steps, int from = kLearning) {
+  const auto history = simulation.run(steps);
+  for (int step = from; step < static_cast<int>(history.size()); ++step) {
+    const Step& taken = history[static_cast<std::size_t>(step)];
+    INFO("step " << step << " work " << taken.extent.work << ": " << describe(taken.decision));
+    REQUIRE(simulation.regret(taken, step) <= kRegret);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("adaptive finds the size on affine devices and stays") {
+  for (Simulation simulation : set_ups()) {
+    for (const double fixed : {2e3, 20e3, 200e3, 2e6}) {
+      for (const double per_work : {0.05, 1.0, 20.0}) {
+        INFO("fixed " << fixed << " per work " << per_work << " lag " << simulation.lag);
+        simulation.device.compute = affine(fixed, per_work);
+        check_each_step(simulation, 150);
+        REQUIRE(reversals(simulation.run(150), kLearning) <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("adaptive follows a ramp of the fixed cost and of the rate") {
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    const auto ramp = [](int step) { return 1 + 9 * std::min(step, 300) / 300.0; };
+    simulation.device.compute = [=](double work, int step) { return 20e3 * ramp(step) + work; };
+    check_each_step(simulation, 400);
+    simulation.device.compute = [=](double work, int step) { return 20e3 + ramp(step) * work; };
+    check_each_step(simulation, 400);
+  }
+}
+
+TEST_CASE("adaptive recovers from a step within 20 chunks") {
+  constexpr int at = 60;
+  const auto step_of = [](double before, double after) {
+    return [=](int step) { return step < at ? before : after; };
+  };
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    const auto slower = step_of(1, 4);
+    const auto quicker = step_of(4, 1);
+    const auto dearer = step_of(1, 10);
+    for (const auto& compute : std::vector<std::function<double(double, int)>>{
+             [=](double work, int step) { return (20e3 + work) * slower(step); },
+             [=](double work, int step) { return (20e3 + work) * quicker(step); },
+             [=](double work, int step) { return 20e3 + work * slower(step); },
+             [=](double work, int step) { return 20e3 * dearer(step) + work; }}) {
+      simulation.device.compute = compute;
+      check_each_step(simulation, 200, at + kLearning);
+      REQUIRE(reversals(simulation.run(200), kLearning) <= 4);
+    }
+  }
+}
+
+TEST_CASE("adaptive is not shaken by noise and outliers") {
+  for (Simulation simulation : set_ups()) {
+    simulation.device.compute = affine(20e3, 1);
+    for (const double noise : {0.05, 0.1, 0.2}) {
+      simulation.device.noise = noise;
+      simulation.device.outliers = noise > 0.1 ? 0.05 : 0;
+      constexpr int seeds = 50;
+      constexpr int steps = 200;
+      int turns = 0;
+      for (simulation.seed = 1; simulation.seed <= seeds; ++simulation.seed) {
+        INFO("lag " << simulation.lag << " noise " << noise << " seed " << simulation.seed);
+        const auto history = simulation.run(kLearning + steps);
+        REQUIRE(simulation.regret(history, kLearning) <= kRegret);
+        turns += reversals(history, kLearning);
+      }
+      REQUIRE(turns <= seeds * steps / 50);
+    }
+  }
+}
+
+TEST_CASE("adaptive survives one giant item") {
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    simulation.device.compute = affine(20e3, 1);
+    simulation.item_work = [](int64_t item) { return item == 1'000'000 ? 50'000'000 : 16; };
+    const auto history = simulation.run(150);
+    REQUIRE(simulation.regret(history, kLearning) <= kRegret);
+    // Alone in its chunk, or with those of its chunk before it that fit: never split, never dropped.
+    int64_t items = 0;
+    for (const Step& step : history) items += step.extent.items;
+    REQUIRE(items > 1'000'000);
+    REQUIRE(simulation.regret(history, static_cast<int>(history.size()) - 20) <= kRegret);
+  }
+}
+
+TEST_CASE("adaptive finds the bottom where cost falls, then rises") {
+  const auto kink = [](double work, int) {
+    return work < 2e6 ? 100e3 + work : 100e3 + 2e6 + 2.5 * (work - 2e6);
+  };
+  const auto cliff = [](double work, int) { return 200e3 + work * (work < 1e6 ? 1 : 2); };
+  const auto bowl = [](double work, int) { return 500e3 + work * (1 + work / 5e6); };
+  for (Simulation simulation : set_ups()) {
+    for (const auto& compute : std::vector<std::function<double(double, int)>>{kink, cliff, bowl}) {
+      INFO("lag " << simulation.lag);
+      simulation.device.compute = compute;
+      const auto history = simulation.run(200);
+      REQUIRE(simulation.regret(history, kLearning) <= kRegret);
+      REQUIRE(simulation.regret(history, 100) <= kRegret);
+      REQUIRE(reversals(history, kLearning) <= 4);
+    }
+  }
+}
+
+TEST_CASE("chunks in flight never exceed the memory limit") {
+  for (Simulation simulation : set_ups()) {
+    simulation.device.compute = affine(200e3, 1);
+    simulation.device.bytes_per_work = 8;
+    simulation.config.memory_limit = 8 << 20;
+    for (const Policy& policy : {Policy::adaptive(), Policy::paper(), Policy::fixed(1'000'000)}) {
+      simulation.policy = policy;
+      INFO(to_string(policy) << " lag " << simulation.lag);
+      for (const Step& step : simulation.run(200)) {
+        REQUIRE(step.extent.bytes * simulation.config.max_ring <= simulation.config.memory_limit);
+        REQUIRE(step.decision.ring <= simulation.config.max_ring);
+      }
+    }
+    simulation.policy = Policy::adaptive();
+    check_each_step(simulation, 200);
+    REQUIRE(simulation.run(200).back().decision.reason == Reason::memory_cap);
+  }
+}
+
+TEST_CASE("adaptive chunks stay below the longest allowed time") {
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    // Fixed costs so high that their share alone would ask for chunks of seconds.
+    simulation.device.compute = affine(20e6, 1);
+    const auto history = simulation.run(100);
+    for (std::size_t step = 0; step < history.size(); ++step) {
+      const auto ns = simulation.device.compute(static_cast<double>(history[step].extent.work), 0);
+      REQUIRE(ns <= 1.1 * static_cast<double>(simulation.config.max_chunk_ns));
+    }
+    const auto last = simulation.device.compute(static_cast<double>(history.back().extent.work), 0);
+    REQUIRE(last >= 0.5 * static_cast<double>(simulation.config.max_chunk_ns));
+  }
+}
+
+TEST_CASE("adaptive does not grow when the source is the bottleneck") {
+  Simulation simulation;
+  simulation.device.compute = affine(200e3, 1);
+  Simulation slow_source = simulation;
+  slow_source.device.read = affine(5e3, 3);
+  const Step free = simulation.run(100).back();
+  const Step bound = slow_source.run(100).back();
+  REQUIRE(bound.extent.work < free.extent.work / 4);
+  REQUIRE(slow_source.regret(bound, 99) <= kRegret);
+}
+
+TEST_CASE("adaptive takes the fixed costs of whichever stage is the bottleneck") {
+  Simulation simulation;
+  simulation.device.compute = affine(20e3, 1);
+  simulation.device.write = affine(2e6, 2);
+  check_each_step(simulation, 100);
+  simulation.device.write = affine(1e3, 0.1);
+  simulation.device.read = affine(3e6, 2);
+  check_each_step(simulation, 100);
+}
+
+TEST_CASE("the ring is as deep as stages take time") {
+  Simulation simulation;
+  simulation.device.compute = affine(20e3, 1);
+  REQUIRE(simulation.run(100).back().decision.ring == 2);
+  simulation.device.read = simulation.device.write = affine(20e3, 0.9);
+  REQUIRE(simulation.run(100).back().decision.ring == 4);
+}
+
+TEST_CASE("adaptive begins modestly and needs few chunks for many small items") {
+  Simulation simulation;
+  simulation.device.compute = affine(10e3, 0.5);
+  simulation.uniform_work = 3;
+  simulation.config.total = Extent{.items = 10'000'000, .work = 30'000'000, .bytes = 0};
+  for (const bool overlaps : {false, true}) {
+    simulation.config.read_overlaps = simulation.config.write_overlaps = overlaps;
+    const auto history = simulation.run(100'000);
+    REQUIRE(history.front().extent.work <= 64 * 1024);
+    double ns = 0;
+    for (const Step& step : history)
+      ns += simulation.device.compute(static_cast<double>(step.extent.work), 0);
+    REQUIRE(ns <= 1.05 * 0.5 * 30e6);
+  }
+}
+
+TEST_CASE("the end of a known stream is cut without slivers") {
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    simulation.device.compute = affine(20e3, 1);
+    simulation.uniform_work = 1;
+    const int64_t steady = simulation.run(100).back().extent.work;
+    for (const int64_t extra : {int64_t{1}, steady / 3, steady - 1}) {
+      const int64_t total = 40 * steady + extra;
+      simulation.config.total = Extent{.items = total, .work = total, .bytes = 0};
+      const auto history = simulation.run(1000);
+      int64_t items = 0;
+      for (const Step& step : history) items += step.extent.items;
+      REQUIRE(items == total);
+      REQUIRE(history.back().extent.work >= steady / 10);
+      REQUIRE(history.back().extent.work <= steady * 5 / 4);
+      REQUIRE(simulation.regret(history, kLearning) <= kRegret);
+    }
+    simulation.config.total.reset();
+  }
+}
+
+TEST_CASE("items without work end a chunk too") {
+  Simulation simulation;
+  simulation.device.compute = affine(20e3, 1);
+  simulation.item_work = [](int64_t) { return 0; };
+  const auto history = simulation.run(3);
+  REQUIRE(history.front().extent.items <= 64 * 1024);
+  for (const Step& step : history) REQUIRE(step.extent.items <= step.decision.target.items);
+}
+
+TEST_CASE("a chunk that was too big is remembered") {
+  for (const Policy& policy : {Policy::adaptive(), Policy::paper(), Policy::fixed(1000)}) {
+    INFO(to_string(policy));
+    const auto controller = make_controller(policy, {});
+    controller->too_big({.items = 100, .work = 1000, .bytes = 0});
+    const Decision decision = controller->next({});
+    REQUIRE((decision.target.items <= 50 || decision.target.work <= 500));
+    controller->too_big({.items = 1, .work = 1, .bytes = 0});
+    REQUIRE(controller->next({}).target.items >= 1);
+  }
+}
+
+TEST_CASE("fixed takes what it was told") {
+  Simulation simulation;
+  simulation.policy = Policy::fixed(7);
+  simulation.device.compute = affine(1, 1);
+  for (const Step& step : simulation.run(50)) {
+    REQUIRE(step.extent.items == 7);
+    REQUIRE(step.decision.reason == Reason::fixed);
+  }
+}
+
+namespace {
+// Feeds the paper's policy one chunk of the size it asked for.
+Decision feed(Controller& controller, double ns_per_item, double utilisation) {
+  const Target target = controller.next({}).target;
+  const Extent extent{.items = target.items, .work = target.items, .bytes = 0};
+  controller.observe(
+      {.extent = extent,
+       .target = target,
+       .ns = {.compute = static_cast<int64_t>(ns_per_item * static_cast<double>(target.items))},
+       .utilisation = utilisation});
+  return controller.next({});
+}
+}  // namespace
+
+TEST_CASE("the paper's policy, step by step") {
+  const auto controller = make_controller(Policy::paper(), {});
+  REQUIRE(controller->next({}).target.items == 1);
+  REQUIRE(controller->next({}).reason == Reason::start);
+  // Not filled: grow by half, whatever the time.
+  REQUIRE(feed(*controller, 1000, 0.5).target.items == 2);
+  REQUIRE(feed(*controller, 1000, 0.5).target.items == 3);
+  REQUIRE(feed(*controller, 1000, 0.79).reason == Reason::underused);
+  REQUIRE(controller->next({}).target.items == 5);
+  // Filled, the average 1000 -> 900: falls.
+  REQUIRE(feed(*controller, 800, 0.9).reason == Reason::cost_falls);
+  REQUIRE(controller->next({}).target.items == 8);
+  // 900 -> 910: within 3 %.
+  REQUIRE(feed(*controller, 920, 0.9).reason == Reason::cost_equal);
+  REQUIRE(controller->next({}).target.items == 8);
+  // 910 -> 1455: rises; shrinking takes twice as many steps as growing.
+  REQUIRE(feed(*controller, 2000, 0.9).reason == Reason::cost_rises);
+  REQUIRE(controller->next({}).target.items == 6);
+  REQUIRE(feed(*controller, 20000, 0.9).target.items == 4);
+  for (int i = 0; i < 20; ++i) feed(*controller, 1e5 * (i + 1), 0.9);
+  REQUIRE(controller->next({}).target.items >= 1);
+}
+
+TEST_CASE("the paper's policy ignores chunks of former sizes") {
+  const auto controller = make_controller(Policy::paper(), {});
+  const Target first = controller->next({}).target;
+  const Observation late{.extent = {1, 1, 0}, .target = first, .ns = {.compute = 1000}, .utilisation = 0.1};
+  controller->observe(late);
+  REQUIRE(controller->next({}).target.items == 2);
+  controller->observe(late);
+  REQUIRE(controller->next({}).target.items == 2);
+}
+
+TEST_CASE("policies are read and printed") {
+  for (const char* text : {"adaptive", "paper", "fixed:1", "fixed:1000000"}) {
+    REQUIRE(to_string(parse_policy(text)) == text);
+  }
+  REQUIRE(parse_policy("fixed:12") == Policy::fixed(12));
+  for (const char* text : {"", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:1x", "fixed: 1", "Adaptive",
+                           "fixed:99999999999999999999", "paper:3"}) {
+    INFO(text);
+    REQUIRE_THROWS_AS(parse_policy(text), std::invalid_argument);
+  }
+  REQUIRE_THROWS_WITH(parse_policy("guided"),
+                      "unknown scheduler 'guided': expected adaptive, paper or fixed:N (N items per chunk)");
+  REQUIRE_THROWS_WITH(
+      parse_policy("fixed:0"),
+      "scheduler 'fixed:0': fixed:N takes a whole number N of items, 1 or more, for example fixed:1000");
+}
+
+TEST_CASE("every decision can be read") {
+  Simulation simulation;
+  simulation.device.compute = affine(20e3, 1);
+  for (const Step& step : simulation.run(30)) REQUIRE(!describe(step.decision).empty());
+  const std::string last = describe(simulation.run(30).back().decision);
+  REQUIRE(last.find("t = 30.") != std::string::npos);
+  REQUIRE(last.find("fixed cost at its share") != std::string::npos);
+}

@@ -1,0 +1,282 @@
+#include "scheduler/executor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "executors.h"
+#include "scheduler/busy.h"
+#include "support/catch.h"
+
+#if !defined(__SANITIZE_THREAD__)
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#endif
+
+using namespace anabranch::scheduler;
+using anabranch::scheduler::test::all_executors;
+
+TEST_CASE("every piece runs exactly once") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    for (const int64_t pieces : {0, 1, 2, 3, 7, 100, 10'000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(pieces));
+      executor->parallel_for(pieces, [&](int64_t piece) { ++runs[static_cast<std::size_t>(piece)]; });
+      REQUIRE(std::all_of(runs.begin(), runs.end(), [](const auto& n) { return n == 1; }));
+    }
+  }
+}
+
+TEST_CASE("a negative number of pieces is none") {
+  for (const auto& [name, executor] : all_executors()) {
+    executor->parallel_for(-1, [&](int64_t) { throw std::logic_error("called"); });
+  }
+}
+
+TEST_CASE("one piece runs on the calling thread") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::thread::id id;
+    executor->parallel_for(1, [&](int64_t) { id = std::this_thread::get_id(); });
+    REQUIRE(id == std::this_thread::get_id());
+  }
+}
+
+TEST_CASE("with concurrency 1 pieces run inline and in order") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() != 1) continue;
+    INFO(name);
+    std::vector<int64_t> order;
+    executor->parallel_for(5, [&](int64_t piece) { order.push_back(piece); });
+    REQUIRE(order == std::vector<int64_t>{0, 1, 2, 3, 4});
+  }
+}
+
+TEST_CASE("pieces really run at the same time") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    // Ends only if two threads are in the loop at once.
+    std::latch both(2);
+    executor->parallel_for(2, [&](int64_t) { both.arrive_and_wait(); });
+  }
+}
+
+TEST_CASE("what a piece wrote is seen after the loop") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::vector<int64_t> values(1000);
+    for (int round = 0; round < 20; ++round) {
+      executor->parallel_for(1000, [&](int64_t piece) { values[static_cast<std::size_t>(piece)] += piece; });
+    }
+    REQUIRE(std::accumulate(values.begin(), values.end(), int64_t{0}) == 20 * 999 * 1000 / 2);
+  }
+}
+
+TEST_CASE("loops nest") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::atomic<int> count = 0;
+    executor->parallel_for(8, [&](int64_t) {
+      executor->parallel_for(8, [&](int64_t) { executor->parallel_for(3, [&](int64_t) { ++count; }); });
+    });
+    REQUIRE(count == 8 * 8 * 3);
+  }
+}
+
+TEST_CASE("a piece that waits for a nested loop is not interrupted by another piece of the outer one") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::atomic<bool> interrupted = false;
+    executor->parallel_for(64, [&](int64_t) {
+      thread_local bool inside = false;
+      if (inside) interrupted = true;
+      inside = true;
+      executor->parallel_for(4, [&](int64_t) { std::this_thread::yield(); });
+      inside = false;
+    });
+    REQUIRE(!interrupted);
+  }
+}
+
+namespace {
+struct Odd {
+  int64_t piece;
+};
+}  // namespace
+
+TEST_CASE("the exception of the lowest failing piece comes out with its type") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    for (const int64_t first : {0, 1, 50, 99}) {
+      int64_t caught = -1;
+      try {
+        executor->parallel_for(100, [&](int64_t piece) {
+          if (piece >= first) throw Odd{piece};
+        });
+      } catch (const Odd& odd) {
+        caught = odd.piece;
+      }
+      REQUIRE(caught == first);
+    }
+    // From inside a nested loop too, and the executor lives on.
+    REQUIRE_THROWS_AS(executor->parallel_for(4,
+                                             [&](int64_t) {
+                                               executor->parallel_for(4, [](int64_t piece) {
+                                                 if (piece == 3) throw std::out_of_range("x");
+                                               });
+                                             }),
+                      std::out_of_range);
+    std::atomic<int> count = 0;
+    executor->parallel_for(10, [&](int64_t) { ++count; });
+    REQUIRE(count == 10);
+  }
+}
+
+TEST_CASE("no pieces are begun after one has thrown") {
+  const auto executor = make_plain_executor(1);
+  int runs = 0;
+  REQUIRE_THROWS(executor->parallel_for(100, [&](int64_t) {
+    ++runs;
+    throw std::runtime_error("stop");
+  }));
+  REQUIRE(runs == 1);
+}
+
+TEST_CASE("submitted tasks all run, at the latest when the executor goes") {
+  for (auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::atomic<int> count = 0;
+    for (int i = 0; i < 100; ++i) executor->submit([&] { ++count; });
+    executor.reset();
+    REQUIRE(count == 100);
+  }
+}
+
+TEST_CASE("a submitted task runs beside its submitter") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    const auto started = std::make_shared<std::latch>(1);
+    executor->submit([started] { started->count_down(); });
+    started->wait();
+  }
+}
+
+TEST_CASE("with concurrency 1 a submitted task runs at once, here") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() != 1) continue;
+    std::thread::id id;
+    executor->submit([&] { id = std::this_thread::get_id(); });
+    REQUIRE(id == std::this_thread::get_id());
+  }
+}
+
+TEST_CASE("many threads share one executor") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::atomic<int64_t> count = 0;
+    {
+      std::vector<std::jthread> users;
+      for (int user = 0; user < 4; ++user) {
+        users.emplace_back([&, &shared = *executor] {
+          for (int round = 0; round < 50; ++round) shared.parallel_for(20, [&](int64_t) { ++count; });
+        });
+      }
+    }
+    REQUIRE(count == 4 * 50 * 20);
+  }
+}
+
+#if !defined(__SANITIZE_THREAD__)
+TEST_CASE("works inside a user's own oneTBB arena and loops, even cancelled ones") {
+  const auto executor = make_tbb_executor(2);
+  std::atomic<int> count = 0;
+  tbb::task_arena arena(2);
+  arena.execute(
+      [&] { tbb::parallel_for(0, 8, [&](int) { executor->parallel_for(10, [&](int64_t) { ++count; }); }); });
+  REQUIRE(count == 80);
+
+  tbb::task_group_context context;
+  int complete = 0;
+  tbb::parallel_for(
+      0, 1,
+      [&](int) {
+        context.cancel_group_execution();
+        count = 0;
+        executor->parallel_for(10, [&](int64_t) { ++count; });
+        complete = count;
+      },
+      context);
+  REQUIRE(complete == 10);
+}
+#endif
+
+TEST_CASE("the number of threads is checked") {
+  REQUIRE_THROWS_AS(make_plain_executor(-1), std::invalid_argument);
+  REQUIRE_THROWS_AS(make_tbb_executor(-1), std::invalid_argument);
+  REQUIRE_THROWS_AS(make_tbb_executor(1'000'000), std::invalid_argument);
+  REQUIRE(make_plain_executor()->concurrency() >= 1);
+  REQUIRE(make_plain_executor(3)->concurrency() == 3);
+}
+
+namespace {
+// A clock that only moves when told.
+class ManualClock final : public Clock {
+ public:
+  int64_t now_ns() const noexcept override { return now_; }
+  void advance(int64_t ns) { now_ += ns; }
+
+ private:
+  std::atomic<int64_t> now_{1000};
+};
+}  // namespace
+
+TEST_CASE("busy time is counted in leaves, once") {
+  ManualClock clock;
+  BusyMeter meter(clock);
+  {
+    const BusySpan outer(&meter);
+    REQUIRE(current_meter() == &meter);
+    clock.advance(10);
+    {
+      const BusySpan waiting(nullptr);
+      REQUIRE(current_meter() == nullptr);
+      clock.advance(100);
+      {
+        const BusySpan inner(&meter);
+        clock.advance(5);
+      }
+      clock.advance(100);
+    }
+    clock.advance(1);
+  }
+  clock.advance(1000);
+  REQUIRE(meter.busy_ns() == 16);
+  REQUIRE(current_meter() == nullptr);
+}
+
+TEST_CASE("a loop counts for the meter of the thread that began it") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    ManualClock clock;
+    BusyMeter meter(clock);
+    std::atomic<int> metered = 0;
+    {
+      const BusySpan busy(&meter);
+      executor->parallel_for(50, [&](int64_t) {
+        if (current_meter() == &meter) ++metered;
+      });
+    }
+    REQUIRE(metered == 50);
+    executor->parallel_for(50, [&](int64_t) {
+      if (current_meter() == nullptr) ++metered;
+    });
+    REQUIRE(metered == 100);
+  }
+}

@@ -1,0 +1,317 @@
+// What a run does when something goes wrong: a stage throws, somebody cancels, a chunk does not fit.
+#include <latch>
+#include <new>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "executors.h"
+#include "numbers.h"
+#include "scheduler/budget.h"
+#include "scheduler/pipeline.h"
+#include "support/catch.h"
+
+using namespace anabranch::scheduler;
+using namespace anabranch::scheduler::test;
+
+namespace {
+
+struct Failure {  // not derived from std::exception: the type itself must come out
+  std::string stage;
+  int64_t call;
+};
+
+void fail_at(std::function<void(int64_t)>& hook, const char* stage, int64_t at) {
+  hook = [stage, at](int64_t call) {
+    if (call == at) throw Failure{stage, call};
+  };
+}
+
+constexpr int64_t kItems = 40;  // one per chunk
+
+}  // namespace
+
+TEST_CASE("an exception of any stage, at any call, comes out after what a serial run would have written") {
+  for (const auto& [name, executor] : all_executors()) {
+    for (const std::string stage : {"read", "compute", "write"}) {
+      for (const int64_t call : {int64_t{0}, kItems / 2, kItems - 1}) {
+        INFO(name << " " << stage << " " << call);
+        Numbers numbers(kItems);
+        fail_at(stage == "read"      ? numbers.on_read
+                : stage == "compute" ? numbers.on_compute
+                                     : numbers.on_write,
+                stage.c_str(), call);
+        bool caught = false;
+        try {
+          run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+        } catch (const Failure& failure) {
+          caught = failure.stage == stage && failure.call == call;
+        }
+        REQUIRE(caught);
+        REQUIRE(numbers.violation().empty());
+        REQUIRE(numbers.written_is_prefix());
+        REQUIRE(static_cast<int64_t>(numbers.written().size()) == call);
+        // The executor is as good as before.
+        Numbers next(kItems);
+        run_pipeline(*executor, next.stages(), {.policy = Policy::fixed(3)});
+        REQUIRE(next.written_is_all());
+      }
+    }
+  }
+}
+
+TEST_CASE("an exception at the end of the stream") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    Numbers numbers(kItems);
+    fail_at(numbers.on_read, "read", kItems);
+    REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)}), Failure);
+    REQUIRE(numbers.written_is_all());
+  }
+}
+
+TEST_CASE("of several exceptions the one of the lowest chunk comes out") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    // The read of chunk 5 fails first in time: compute 4 waits for it, and then fails itself.
+    std::latch read_failed(1);
+    Numbers numbers(kItems);
+    numbers.on_read = [&](int64_t call) {
+      if (call != 5) return;
+      read_failed.count_down();
+      throw Failure{"read", call};
+    };
+    numbers.on_compute = [&](int64_t call) {
+      if (call != 4) return;
+      read_failed.wait();
+      throw Failure{"compute", call};
+    };
+    std::string stage;
+    try {
+      run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+    } catch (const Failure& failure) {
+      stage = failure.stage;
+    }
+    REQUIRE(stage == "compute");
+    REQUIRE(numbers.written().size() == 4);
+  }
+}
+
+TEST_CASE("a source that gives no items is an error, not an endless loop") {
+  const auto executor = make_plain_executor(1);
+  Numbers numbers(1);
+  Stages stages = numbers.stages();
+  stages.read = [](int, const Target&) { return Extent{0, 0, 0}; };
+  REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::logic_error);
+}
+
+TEST_CASE("a trace callback that throws stops the run") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    Numbers numbers(kItems);
+    Trace trace;
+    trace.on_chunk([](const ChunkRecord& record) {
+      if (record.chunk == 3) throw Failure{"trace", record.chunk};
+    });
+    REQUIRE_THROWS_AS(
+        run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1), .trace = &trace}), Failure);
+    REQUIRE(numbers.written().size() == 4);
+  }
+}
+
+TEST_CASE("a stop request ends the run within the chunk") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::stop_source stop;
+    Numbers numbers(1'000'000);
+    numbers.on_compute = [&](int64_t call) {
+      if (call == 10) stop.request_stop();
+    };
+    const RunResult result =
+        run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1), .stop = stop.get_token()});
+    REQUIRE(result.cancelled);
+    REQUIRE(numbers.computes() == 11);
+    REQUIRE(numbers.written_is_prefix());
+    REQUIRE(numbers.written().size() <= 10);
+    REQUIRE(numbers.violation().empty());
+  }
+}
+
+TEST_CASE("a stop request before the run reads nothing; one after the end changes nothing") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    std::stop_source stop;
+    stop.request_stop();
+    Numbers none(10);
+    REQUIRE(run_pipeline(*executor, none.stages(), {.stop = stop.get_token()}).cancelled);
+    REQUIRE(none.reads() == 0);
+
+    std::stop_source late;
+    Numbers all(10);
+    const Stages stages = all.stages();
+    REQUIRE(!run_pipeline(*executor, stages, {.stop = late.get_token()}).cancelled);
+    REQUIRE(all.written_is_all());
+  }
+}
+
+namespace {
+
+// Refuses chunks of more than `most` items, in read or in compute.
+class Refusing : public Numbers {
+ public:
+  using Numbers::Numbers;
+  int64_t most_read = kNoLimit;
+  int64_t most_computed = kNoLimit;
+  bool can_halve = true;
+  std::vector<int> trimmed;
+
+  Stages refusing_stages() {
+    Stages stages = this->stages();
+    parts_.resize(slots_.size());
+    stages.read = [this](int slot, const Target& target) {
+      const int64_t items = std::min({count_ - next_, target.items, target.work});
+      if (items > most_read) throw ChunkTooBig("too big to read", {items, items, items * 8});
+      const auto extent = read(slot, target);
+      return extent;
+    };
+    stages.compute = [this](int slot) {
+      const auto items = static_cast<int64_t>(slot_at(slot).values.size());
+      if (items > most_computed) throw ChunkTooBig("too big to compute", {items, items, items * 8});
+      compute(slot);
+    };
+    if (can_halve) {
+      stages.halve = [this](int slot) {
+        auto& values = slot_at(slot).values;
+        auto& aside = parts_[static_cast<std::size_t>(slot)];
+        const auto keep = static_cast<std::ptrdiff_t>((values.size() + 1) / 2);
+        aside.insert(aside.begin(), values.begin() + keep, values.end());
+        values.resize(static_cast<std::size_t>(keep));
+        return extent_of(values);
+      };
+      stages.rest = [this](int slot, int64_t items) -> std::optional<Extent> {
+        auto& aside = parts_[static_cast<std::size_t>(slot)];
+        if (aside.empty()) return std::nullopt;
+        const auto end = aside.begin() + std::min(items, static_cast<int64_t>(aside.size()));
+        slot_at(slot).values.assign(aside.begin(), end);
+        slot_at(slot).state = State::read;
+        aside.erase(aside.begin(), end);
+        return extent_of(slot_at(slot).values);
+      };
+    }
+    stages.trim = [this](int slot) { trimmed.push_back(slot); };
+    return stages;
+  }
+
+ private:
+  static Extent extent_of(const std::vector<int64_t>& values) {
+    const auto items = static_cast<int64_t>(values.size());
+    return {items, items, items * 8};
+  }
+  std::vector<std::vector<int64_t>> parts_;
+};
+
+}  // namespace
+
+TEST_CASE("a chunk that does not fit is halved until it does") {
+  for (const auto& [name, executor] : all_executors()) {
+    for (const Policy& policy : {Policy::fixed(100), Policy::adaptive(), Policy::paper()}) {
+      for (const int64_t most : {1, 3, 60}) {
+        for (const bool in_read : {true, false}) {
+          INFO(name << " " << to_string(policy) << " at most " << most << (in_read ? " read" : " computed"));
+          Refusing numbers(1000);
+          (in_read ? numbers.most_read : numbers.most_computed) = most;
+          const RunResult result = run_pipeline(*executor, numbers.refusing_stages(), {.policy = policy});
+          REQUIRE(numbers.violation().empty());
+          REQUIRE(numbers.written_is_all());
+          REQUIRE(result.summary.max_items <= most);
+          REQUIRE(result.summary.total.items == 1000);
+          if (policy.kind != Policy::Kind::paper) REQUIRE(result.summary.halvings > 0);
+          // It learns: not every chunk fails first.
+          REQUIRE(result.summary.halvings < 100);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("one item that does not fit is the user's error") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    Refusing unreadable(100);
+    unreadable.most_read = 0;
+    REQUIRE_THROWS_AS(run_pipeline(*executor, unreadable.refusing_stages(), {.policy = Policy::fixed(50)}),
+                      ChunkTooBig);
+    REQUIRE(unreadable.written().empty());
+    Refusing uncomputable(100);
+    uncomputable.most_computed = 0;
+    REQUIRE_THROWS_WITH(
+        run_pipeline(*executor, uncomputable.refusing_stages(), {.policy = Policy::fixed(50)}),
+        "too big to compute");
+    REQUIRE(uncomputable.written().empty());
+    Refusing unhalvable(100);
+    unhalvable.most_computed = 10;
+    unhalvable.can_halve = false;
+    REQUIRE_THROWS_AS(run_pipeline(*executor, unhalvable.refusing_stages(), {.policy = Policy::fixed(50)}),
+                      ChunkTooBig);
+  }
+}
+
+TEST_CASE("an item that needs the whole memory travels alone") {
+  constexpr int64_t limit = 1000;
+  constexpr int64_t big = 13;  // the item that takes 900 bytes; the others take 8
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    Budget budget(limit);
+    std::vector<Reservation> held(4);
+    std::vector<int64_t> items(4);
+    std::vector<int64_t> written;
+    std::atomic<int> trims = 0;
+    int64_t next = 0;
+    Stages stages;
+    stages.read = [&](int slot, const Target& target) -> std::optional<Extent> {
+      if (next == 40) return std::nullopt;
+      const int64_t bytes = next == big ? 900 : 8;
+      if (bytes > target.bytes) throw ChunkTooBig("item 13 needs 900 bytes", {1, 1, bytes});
+      const auto s = static_cast<std::size_t>(slot);
+      // As a buffer that is kept for the next chunk: it only grows.
+      if (held[s].bytes() == 0) held[s] = budget.reserve("slot", bytes);
+      if (held[s].bytes() < bytes) held[s].resize(bytes);
+      items[s] = next++;
+      return Extent{1, 1, bytes};
+    };
+    stages.compute = [](int) {};
+    stages.write = [&](int slot) {
+      const auto s = static_cast<std::size_t>(slot);
+      written.push_back(items[s]);
+      if (held[s].bytes() > 100) held[s].release();
+    };
+    stages.trim = [&](int slot) {
+      ++trims;
+      held[static_cast<std::size_t>(slot)].release();
+    };
+    run_pipeline(*executor, stages, {.policy = Policy::fixed(1), .memory_limit = limit});
+    REQUIRE(written.size() == 40);
+    REQUIRE(std::is_sorted(written.begin(), written.end()));
+    REQUIRE(budget.peak() <= limit);
+    if (executor->concurrency() > 1) REQUIRE(trims == 3);
+  }
+}
+
+TEST_CASE("a reservation that fails in a stage reaches the caller by name") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    Budget budget(100);
+    Numbers numbers(kItems);
+    std::vector<Reservation> leak;
+    numbers.on_write = [&](int64_t) { leak.push_back(budget.reserve("result y", 30)); };
+    try {
+      run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+      FAIL("no exception");
+    } catch (const BudgetExceeded& e) {
+      REQUIRE(e.name() == "result y");
+    }
+    REQUIRE(numbers.written().size() == 3);
+  }
+}

@@ -1,0 +1,142 @@
+// A machine made of formulas, to try controllers on: its best chunk is known, and it is never busy with
+// anything else.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "scheduler/controller.h"
+
+namespace anabranch::scheduler::test {
+
+// Stage times in ns of a chunk of `work`, at step `step` of the run.
+struct Device {
+  std::function<double(double work, int step)> compute;
+  std::function<double(double work, int step)> read = [](double, int) { return 0.0; };
+  std::function<double(double work, int step)> write = [](double, int) { return 0.0; };
+  std::function<double(double work)> utilisation = [](double) { return 1.0; };
+  double bytes_per_work = 1;
+  double noise = 0;     // standard deviation of the logarithm
+  double outliers = 0;  // probability of a time that is 10 times too long
+
+  double cost(const ControllerConfig& config, double work, int step) const {
+    return stage_cost(config, {.read = static_cast<int64_t>(read(work, step)),
+                               .compute = static_cast<int64_t>(compute(work, step)),
+                               .write = static_cast<int64_t>(write(work, step))});
+  }
+};
+
+struct Step {
+  Decision decision;
+  Extent extent;
+};
+
+struct Simulation {
+  Device device;
+  ControllerConfig config;
+  Policy policy = Policy::adaptive();
+  // Work of the items: all alike, or by their number.
+  int64_t uniform_work = 16;
+  std::function<int64_t(int64_t item)> item_work;
+  int64_t lag = 0;  // chunks that are read before the first is finished
+  uint64_t seed = 1;
+
+  std::vector<Step> run(int steps) const {
+    const auto controller = make_controller(policy, config);
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform;
+    std::vector<Step> history;
+    std::deque<Observation> in_flight;
+    Extent so_far;
+    for (int step = 0; step < steps; ++step) {
+      if (config.total && so_far.items >= config.total->items) break;
+      const Decision decision = controller->next(so_far);
+      const Extent extent = take(decision.target, so_far.items);
+      so_far.items += extent.items;
+      so_far.work += extent.work;
+      so_far.bytes += extent.bytes;
+      history.push_back({decision, extent});
+      const auto time = [&](const auto& stage) {
+        double ns = stage(static_cast<double>(extent.work), step) * std::exp(device.noise * normal(random));
+        if (uniform(random) < device.outliers) ns *= 10;
+        return static_cast<int64_t>(ns);
+      };
+      in_flight.push_back(
+          {.extent = extent,
+           .target = decision.target,
+           .ns = {.read = time(device.read), .compute = time(device.compute), .write = time(device.write)},
+           .utilisation = device.utilisation(static_cast<double>(extent.work))});
+      if (static_cast<int64_t>(in_flight.size()) > lag) {
+        controller->observe(in_flight.front());
+        in_flight.pop_front();
+      }
+    }
+    return history;
+  }
+
+  // As a source cuts: stops before the first limit is exceeded, but takes at least one item.
+  Extent take(const Target& target, int64_t first) const {
+    if (!item_work) return take_uniform(target, first);
+    Extent extent;
+    for (int64_t item = first; !config.total || item < config.total->items; ++item) {
+      const int64_t work = item_work(item);
+      const auto bytes = static_cast<int64_t>(std::ceil(static_cast<double>(work) * device.bytes_per_work));
+      if (extent.items > 0 && (extent.items + 1 > target.items || extent.work + work > target.work ||
+                               extent.bytes + bytes > target.bytes)) {
+        break;
+      }
+      extent.items += 1;
+      extent.work += work;
+      extent.bytes += bytes;
+    }
+    return extent;
+  }
+
+  Extent take_uniform(const Target& target, int64_t first) const {
+    const auto bytes =
+        static_cast<int64_t>(std::ceil(static_cast<double>(uniform_work) * device.bytes_per_work));
+    int64_t items = std::min({target.items, target.work / uniform_work, target.bytes / bytes});
+    if (config.total) items = std::min(items, config.total->items - first);
+    items = std::max<int64_t>(items, 1);
+    return {items, items * uniform_work, items * bytes};
+  }
+
+  // Time per unit of work with the best fixed chunk that the limits allow.
+  double best_cost(int step) const {
+    double best = std::numeric_limits<double>::infinity();
+    for (double work = 1; work < 1e12; work *= 1.02) {
+      if (work * device.bytes_per_work > static_cast<double>(slot_memory(config))) break;
+      const double ns = device.cost(config, work, step);
+      if (ns > static_cast<double>(config.max_chunk_ns)) break;
+      best = std::min(best, ns / work);
+    }
+    return best;
+  }
+
+  // How much more a chunk of this size costs than the best one, as a factor.
+  double regret(const Step& taken, int step) const {
+    const auto work = static_cast<double>(taken.extent.work);
+    return device.cost(config, work, step) / work / best_cost(step);
+  }
+
+  // The same for all steps from `begin` on together: what a user would notice.
+  double regret(const std::vector<Step>& history, int begin) const {
+    double cost = 0;
+    double best = 0;
+    for (int step = begin; step < static_cast<int>(history.size()); ++step) {
+      const auto work = static_cast<double>(history[static_cast<std::size_t>(step)].extent.work);
+      cost += device.cost(config, work, step);
+      best += best_cost(step) * work;
+    }
+    return cost / best;
+  }
+};
+
+}  // namespace anabranch::scheduler::test

@@ -1,0 +1,322 @@
+#include "support/random_program.h"
+
+#include <algorithm>
+
+#include "support/random_scalars.h"
+
+namespace anabranch::testing {
+
+using ir::ArrayType;
+using ir::Primitive;
+using ir::Ref;
+using ir::Scalars;
+using ir::Type;
+
+namespace {
+
+/// Random array computations over the arrays of a scope.
+class RandomArrays {
+ public:
+  /// No constant extent is larger than `longest`.
+  RandomArrays(Dice& dice, const ProgramOptions& options, std::int64_t longest)
+      : dice_(dice), options_(options), longest_(longest), scalars_(dice, options) {}
+
+  Ref use(int rank) {
+    std::vector<std::int64_t> extents;
+    for (int d = 0; d < rank; ++d) extents.push_back(extent(rank));
+    return ir::use(dice_.array(dice_.element_type(options_.floats), extents));
+  }
+
+  /// One more computation over the arrays of the scope.
+  Ref computation(Scope& scope) {
+    switch (dice_.below(16)) {
+      case 0: return generate(scope, shape(scope, dice_.below(4)));
+      case 1:
+      case 2:
+      case 3:
+      case 4: return map(scope);
+      case 5:
+      case 6:
+      case 7: return fold(scope);
+      case 8:
+      case 9: return gather(scope);
+      case 10: return rearranged(scope);
+      case 11:
+      case 12: return slice(scope);
+      case 13: return reshape(scope);
+      case 14: return scaled_by_own_sum(scope);
+      default: return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
+    }
+  }
+
+ private:
+  std::int64_t extent(int rank) { return std::min(dice_.extent(rank), longest_); }
+
+  /// Extents of arrays that this program can afford, from constants, other arrays' extents, or values.
+  Ref shape(Scope& scope, int rank) {
+    static constexpr std::int64_t most[] = {0, 600, 33, 9};
+    std::vector<Ref> extents;
+    for (int d = 0; d < rank; ++d) {
+      const Ref cap = ir::int64(most[rank]);
+      const int roll = dice_.below(10);
+      if (roll < 4) {
+        extents.push_back(ir::int64(extent(rank)));
+      } else if (roll < 8 && !scope.arrays.empty() && array(scope)->type().rank > 0) {
+        Ref a = array(scope);
+        while (a->type().rank == 0) a = array(scope);
+        const Ref e = ir::extent(a, dice_.below(a->type().rank));
+        extents.push_back(ir::primitive(Primitive::minimum, {e, cap}));
+      } else {
+        Scope inner{{}, scope.arrays, 2};
+        const Ref e = scalars_.scalar(inner, ScalarType::int64, 2);
+        extents.push_back(ir::primitive(Primitive::minimum,
+                                        {ir::primitive(Primitive::bit_and, {e, ir::int64(63)}), cap}));
+      }
+    }
+    return ir::tuple(std::move(extents));
+  }
+
+  Ref generate(Scope& scope, const Ref& extents) {
+    const Scope inner{{}, scope.arrays, 0};
+    return ir::generate(extents, scalars_.function(inner, {extents->type().scalars}, dice_.element_type(options_.floats), 4));
+  }
+
+  const Ref& array(Scope& scope) { return dice_.pick(scope.arrays); }
+
+  /// An array of rank 1 or more.
+  Ref proper(Scope& scope) {
+    for (int attempt = 0; attempt < 8; ++attempt)
+      if (const Ref& a = array(scope); a->type().rank > 0) return a;
+    return generate(scope, shape(scope, 1));
+  }
+
+  Ref map(Scope& scope) {
+    std::vector<Ref> arguments{array(scope)};
+    for (int more = dice_.below(3); more > 0; --more) {
+      const Ref& candidate = array(scope);
+      if (candidate->type().rank == arguments[0]->type().rank) arguments.push_back(candidate);
+    }
+    std::vector<Scalars> parameters;
+    for (const Ref& a : arguments) parameters.push_back(a->type().scalars);
+    Scope inner{{}, dice_.chance(50) ? scope.arrays : std::vector<Ref>{}, 0};
+    return ir::map(scalars_.function(inner, parameters, dice_.element_type(options_.floats), 3), arguments);
+  }
+
+  Ref fold(Scope& scope) {
+    const bool seeded = dice_.chance(75);
+    Ref a = proper(scope);
+    if (!seeded) {
+      // No row is empty.
+      std::vector<Ref> extents;
+      for (int rank = 1 + dice_.below(2); rank > 0; --rank) extents.push_back(shape(scope, 1));
+      extents.back() = ir::primitive(Primitive::maximum, {extents.back(), ir::int64(1)});
+      for (Ref& e : extents)
+        if (extents.size() > 1) e = ir::primitive(Primitive::minimum, {e, ir::int64(33)});
+      a = generate(scope, ir::tuple(extents));
+    }
+    const Scalars& scalars = a->type().scalars;
+    const Ref join = scalars_.join(scope, scalars);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
+    return ir::fold(join, a, seed);
+  }
+
+  /// Any index function at all, taken modulo the extents. Where there is nothing to read, nothing is read.
+  Ref gather(Scope& scope) {
+    const Ref from = array(scope);
+    std::vector<Ref> extents;
+    const Ref wanted = shape(scope, 1 + dice_.below(3));
+    for (int d = 0; d < wanted->type().components(); ++d) extents.push_back(ir::component(wanted, d));
+    extents.back() = ir::primitive(Primitive::multiply,
+                                   {extents.back(), ir::primitive(Primitive::minimum, {scalars_.size(from), ir::int64(1)})});
+    const Ref to = ir::tuple(extents);
+    const Ref ix = ir::parameter(Type::element(to->type().scalars));
+    Scope inner{{ix, ix}, dice_.chance(60) ? scope.arrays : std::vector<Ref>{}, 0};
+    const Ref function = ir::lambda({ix}, {scalars_.index_of(inner, from, 3)});
+    return ir::backpermute(to, function, from, {});
+  }
+
+  /// A transposition, or all dimensions backwards: in range by construction.
+  Ref rearranged(Scope& scope) {
+    const Ref from = proper(scope);
+    const int rank = from->type().rank;
+    std::vector<int> order;
+    for (int d = 0; d < rank; ++d) order.push_back(d);
+    for (int d = rank - 1; d > 0; --d) std::swap(order[static_cast<std::size_t>(d)], order[static_cast<std::size_t>(dice_.below(d + 1))]);
+    const bool backwards = rank == 1 || dice_.chance(30);
+    std::vector<Ref> extents;
+    for (int d : order) extents.push_back(ir::extent(from, d));
+    const Ref ix = ir::parameter(Type::element(int64s(rank)));
+    std::vector<Ref> old(static_cast<std::size_t>(rank));
+    for (int d = 0; d < rank; ++d) {
+      Ref i = ir::component(ix, d);
+      if (backwards)
+        i = ir::primitive(Primitive::subtract,
+                          {ir::primitive(Primitive::subtract, {extents[static_cast<std::size_t>(d)], ir::int64(1)}), i});
+      old[static_cast<std::size_t>(order[static_cast<std::size_t>(d)])] = i;
+    }
+    return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from, {true, true});
+  }
+
+  /// A box whose corner and size are computed; now and then with a dimension given up or repeated.
+  Ref slice(Scope& scope) {
+    const Ref from = proper(scope);
+    const int rank = from->type().rank;
+    Scope inner{{}, scope.arrays, 2};
+    std::vector<Ref> extents;
+    std::vector<Ref> begin;
+    for (int d = 0; d < rank; ++d) {
+      const Ref extent = ir::extent(from, d);
+      begin.push_back(dice_.chance(40) ? ir::int64(0) : scalars_.position(inner, extent, 2));
+      const Ref most = ir::primitive(Primitive::subtract, {extent, begin.back()});
+      Ref length = most;
+      if (dice_.chance(60)) length = ir::primitive(Primitive::minimum, {most, shape(scope, 1)});
+      extents.push_back(length);
+    }
+    const Ref ix = ir::parameter(Type::element(int64s(rank)));
+    std::vector<Ref> old;
+    for (int d = 0; d < rank; ++d)
+      old.push_back(ir::primitive(Primitive::add, {ir::component(ix, d), begin[static_cast<std::size_t>(d)]}));
+    return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from, {true, true});
+  }
+
+  Ref reshape(Scope& scope) {
+    const Ref from = array(scope);
+    const int rank = from->type().rank;
+    const Ref size = scalars_.size(from);
+    switch (dice_.below(4)) {
+      case 0: return ir::reshape(ir::tuple({size, ir::int64(1)}), from);
+      case 1: return ir::reshape(ir::tuple({ir::int64(1), size}), from);
+      case 2: {
+        std::vector<Ref> turned;
+        for (int d = rank; d-- > 0;) turned.push_back(ir::extent(from, d));
+        return ir::reshape(ir::tuple(std::move(turned)), from);
+      }
+      default: return ir::reshape(size, from);
+    }
+  }
+
+  /// What a body often does: reduce its item, and use the result at every element.
+  Ref scaled_by_own_sum(Scope& scope) {
+    const Ref a = proper(scope);
+    const Scalars scalars = a->type().scalars;
+    Scope inner{{}, {}, 2};
+    const Ref join = scalars_.join(inner, scalars);
+    const Ref sum = ir::fold(join, a, scalars_.element(inner, scalars, 1));
+    const Ref x = ir::parameter(Type::element(scalars));
+    Scope in_body{{x, x}, {sum}, 1};
+    if (sum->type().rank == 0) in_body.elements.push_back(ir::index(sum, ir::tuple({})));
+    return ir::map(ir::lambda({x}, {scalars_.element(in_body, dice_.element_type(options_.floats), 3)}), {a});
+  }
+
+  Dice& dice_;
+  const ProgramOptions& options_;
+  std::int64_t longest_;
+  RandomScalars scalars_;
+};
+
+/// Random streams and functions over their items.
+class RandomSequences {
+ public:
+  RandomSequences(Dice& dice, const ProgramOptions& options, int size)
+      : dice_(dice), options_(options), size_(size), arrays_(dice, options, 129) {
+    for (int n = 1 + dice_.below(3); n > 0; --n) captured_.arrays.push_back(arrays_.use(dice_.below(3)));
+    for (int n = dice_.below(3); n > 0; --n) captured_.arrays.push_back(arrays_.computation(captured_));
+  }
+
+  std::vector<Ref> program() {
+    std::vector<Ref> streams{stream()};
+    while (streams.size() < 3 && dice_.chance(25)) streams.push_back(stream());
+    Ref result = map_seq(streams, size_);
+    if (dice_.chance(25)) {
+      std::vector<Ref> more{result};
+      if (dice_.chance(40)) more.push_back(streams[0]);
+      result = map_seq(more, 1 + size_ / 3);
+    }
+    std::vector<Ref> roots;
+    const int components = static_cast<int>(result->type().arrays.size());
+    for (int c = 0; c < components; ++c) {
+      const Ref part = ir::project_seq(result, c, 1);
+      const bool stack = part->type().arrays[0].rank < 4 && dice_.chance(45);
+      roots.push_back(ir::consume(stack ? ir::tabulate(part) : ir::elements(part)));
+    }
+    if (dice_.chance(20)) {
+      Scope after{{}, roots, 0};
+      roots.push_back(arrays_.computation(after));
+    }
+    return roots;
+  }
+
+ private:
+  int most_items() const { return std::min(200, 4 + size_ * 20); }
+
+  Ref stream() {
+    switch (dice_.below(8)) {
+      case 0: {
+        const Ref i = ir::parameter(Type::array(0, {ScalarType::int64}));
+        const std::int64_t count = std::min(dice_.below(60), most_items());
+        return ir::produce(ir::int64(count), body({i}, 1 + size_ / 3));
+      }
+      case 1: {
+        for (const Ref& a : captured_.arrays)
+          if (a->type().rank > 0) return ir::rows(a);
+        return ir::rows(arrays_.use(1 + dice_.below(3)));
+      }
+      default: return ir::stream_in(dice_.source(most_items(), options_.floats));
+    }
+  }
+
+  Ref body(std::vector<Ref> parameters, int operations) {
+    Scope scope = captured_;
+    for (int i = 0; i < 2; ++i) scope.arrays.insert(scope.arrays.end(), parameters.begin(), parameters.end());
+    std::vector<Ref> made;
+    for (int i = 0; i < operations; ++i) {
+      made.push_back(arrays_.computation(scope));
+      scope.arrays.push_back(made.back());
+    }
+    std::vector<Ref> results{made.back()};
+    while (results.size() < 3 && dice_.chance(40)) results.push_back(dice_.pick(made));
+    return ir::lambda(std::move(parameters), std::move(results));
+  }
+
+  Ref map_seq(const std::vector<Ref>& streams, int operations) {
+    std::vector<Ref> parameters;
+    for (const Ref& s : streams)
+      for (const ArrayType& item : s->type().arrays) parameters.push_back(ir::parameter(Type::array(item)));
+    return ir::map_seq(body(std::move(parameters), operations), streams);
+  }
+
+  Dice& dice_;
+  const ProgramOptions& options_;
+  int size_;
+  RandomArrays arrays_;
+  Scope captured_;
+};
+
+}  // namespace
+
+RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOptions& options) {
+  Dice dice(seed);
+  RandomArrays arrays(dice, options, 20'000);
+  Scope scope;
+  for (int n = 1 + dice.below(3); n > 0; --n) scope.arrays.push_back(arrays.use(dice.below(4)));
+  std::vector<Ref> made;
+  for (int i = 0; i < std::max(size, 1); ++i) {
+    made.push_back(arrays.computation(scope));
+    scope.arrays.push_back(made.back());
+  }
+  RandomProgram out{seed, size, {made.back()}};
+  while (out.roots.size() < 3 && dice.chance(40)) out.roots.push_back(dice.pick(made));
+  return out;
+}
+
+RandomProgram random_sequence_program(std::uint64_t seed, int size, const ProgramOptions& options) {
+  Dice dice(seed);
+  return {seed, size, RandomSequences(dice, options, std::max(size, 1)).program()};
+}
+
+std::string describe(const RandomProgram& program) {
+  return fmt::format("seed {}, size {}", program.seed, program.size);
+}
+
+}  // namespace anabranch::testing
