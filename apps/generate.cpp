@@ -15,7 +15,7 @@ constexpr std::size_t batch_entries = 128 << 10;
 constexpr std::size_t batch_rows = 64 << 10;
 
 template <class I, class T>
-GeneratedMatrix write(RowGenerator& generator, const std::string& path) {
+GeneratedMatrix write(RowGenerator& generator, const std::string& path, const std::stop_token& stop) {
   const std::int64_t rows = generator.rows();
   io::CsrWriter writer(path, rows, detail::scalar_type<I>, detail::scalar_type<T>);
   std::vector<std::int64_t> lengths;
@@ -32,6 +32,7 @@ GeneratedMatrix write(RowGenerator& generator, const std::string& path) {
     lengths.clear();
     columns.clear();
     values.clear();
+    if (stop.stop_requested()) throw Cancelled("generate was cancelled");
   }
   writer.commit();
   return {rows, rows, writer.nnz()};
@@ -62,9 +63,10 @@ GeneratedMatrix generate_matrix(MatrixKind kind, const GenerateOptions& options,
     throw RunError(std::string("generate: values are float or double, not ") + name_of(options.value));
   const bool wide = index == ScalarType::int64;
   if (options.value == ScalarType::float64)
-    return wide ? write<std::int64_t, double>(*generator, path)
-                : write<std::int32_t, double>(*generator, path);
-  return wide ? write<std::int64_t, float>(*generator, path) : write<std::int32_t, float>(*generator, path);
+    return wide ? write<std::int64_t, double>(*generator, path, options.stop)
+                : write<std::int32_t, double>(*generator, path, options.stop);
+  return wide ? write<std::int64_t, float>(*generator, path, options.stop)
+              : write<std::int32_t, float>(*generator, path, options.stop);
 }
 
 }  // namespace anabranch::apps

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,7 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
   std::optional<ScalarType> index;         ///< int32 or int64; default int32 where it suffices
   ScalarType value = ScalarType::float64;  ///< or float32
+  std::stop_token stop{};                  ///< a request ends the work with Cancelled; no file remains
 };
 
 struct GeneratedMatrix {
@@ -37,7 +39,7 @@ struct GeneratedMatrix {
 
 /// Writes the matrix to `path`, an .npz or .mtx, whole or not at all. The result depends on kind and options
 /// only: integer arithmetic and exactly rounded operations, no library random numbers. Columns rise within a
-/// row, none twice. Throws RunError on options without meaning, IoError.
+/// row, none twice. Throws RunError on options without meaning, IoError, Cancelled.
 GeneratedMatrix generate_matrix(MatrixKind kind, const GenerateOptions& options, const std::string& path);
 
 }  // namespace anabranch::apps

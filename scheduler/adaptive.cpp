@@ -200,7 +200,8 @@ AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
 }
 
 void AdaptiveController::adopt(Wish wish) {
-  model_ = chunk_.fit(chunk_.best() ? chunk_.best()->work : std::numeric_limits<double>::infinity());
+  const auto best = chunk_.best();
+  model_ = chunk_.fit(best ? best->work : std::numeric_limits<double>::infinity());
   const bool firm = wish.reason == Reason::memory_cap || wish.reason == Reason::too_big;
   if (!settled_ || firm) {
     // While learning, act at once; and a limit is no matter of taste.
@@ -209,7 +210,6 @@ void AdaptiveController::adopt(Wish wish) {
     return;
   }
   // Trials are made at once, or not at all; and so is the way back from a size that was measured to be bad.
-  const auto best = chunk_.best();
   const auto here = chunk_.at(work_);
   const bool bad_here = wish.reason == Reason::measured_worse && best && here && chunk_.worse(*best, *here);
   const bool trial =

@@ -94,7 +94,8 @@ double cgroup_cpu_quota(const std::string& root) {
     if (controllers.empty()) {
       result = tighter(result, tightest_up_to(mount, path, quota_v2));
     } else if (lists_cpu(controllers)) {
-      result = tighter(result, tightest_up_to(mount + "/" + controllers, path, quota_v1));
+      result =
+          tighter(result, tightest_up_to(std::string(mount).append("/").append(controllers), path, quota_v1));
       result = tighter(result, tightest_up_to(mount + "/cpu", path, quota_v1));
     }
   }

@@ -158,6 +158,7 @@ class Run : public std::enable_shared_from_this<Run> {
       executor_.submit([self = shared_from_this(), task] { (*self.*task)(); });
       turn.task_waiting = true;
     } catch (const std::bad_alloc&) {
+      turn.task_waiting = false;
     }
   }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -36,8 +35,6 @@ struct RunContext {
   scheduler::Budget& budget;
   BlockPool& blocks;
   RunReport* report;
-  /// Sources that this program has read already, and where (a single-pass source serves once).
-  std::function<void(SourceBase&, const ir::Node&)> open_source;
 };
 
 /// Values of the global group: evaluated as the run goes on.

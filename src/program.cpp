@@ -81,17 +81,6 @@ class ProgramImpl {
     return *executor;
   }
 
-  /// Every pass over a source goes through here: a second one rewinds it, or is an error that names both.
-  void open_source(SourceBase& source, const ir::Node& node) {
-    const std::lock_guard lock(mutex_);
-    const auto [it, first] = opened_.try_emplace(&source, node.place());
-    if (first) return;
-    if (!source.info().rewindable)
-      throw RunError(fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
-                                 to_string(node.place()), source.info().name, to_string(it->second)));
-    source.rewind();
-  }
-
  private:
   Compiled compiled_;
   double front_seconds_ = 0;
@@ -99,7 +88,6 @@ class ProgramImpl {
   Kernels kernels_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
-  std::map<SourceBase*, Place> opened_;
   std::shared_ptr<PagePool> pages_ = std::make_shared<PagePool>();
 };
 
@@ -112,6 +100,12 @@ std::string explain(const ProgramImpl& program) { return anabranch::explain(prog
 
 namespace {
 
+/// The interpreter keeps its own books on the passes of one run; what other runs have read it cannot know.
+void begin_passes(std::span<const ir::Ref> roots) {
+  for (const ir::Node* node : ir::topological(roots))
+    if (node->op() == ir::Op::stream_in) node->payload().source->begin_pass(node->place());
+}
+
 std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<HostArray>& arguments,
                                        const RunOptions& options) {
   std::vector<ir::Ref> values;
@@ -121,8 +115,7 @@ std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<H
   const auto& parameters = program.compiled().plan.parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) bind.set(parameters[i], values[i]);
   for (const ir::Ref& root : program.compiled().program) roots.push_back(bind(root));
-  for (const ir::Node* node : ir::topological(roots))
-    if (node->op() == ir::Op::stream_in) program.open_source(*node->payload().source, *node);
+  begin_passes(roots);
   return interp::run(roots, options.stop);
 }
 
@@ -146,8 +139,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program, const std::vec
     scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
     results = with_public_errors([&] {
       BlockPool blocks(budget);
-      RunContext context{program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report,
-                         [&](SourceBase& source, const ir::Node& node) { program.open_source(source, node); }};
+      RunContext context{program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
       return execute(context, as_arrays(arguments));
     });
     if (report) {
@@ -179,11 +171,13 @@ struct ItemReader::Impl {
 
 ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
+  impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
   if (options.backend == Backend::interpreter) {
-    impl_->interpreter = std::make_unique<interp::ItemStream>(front::node_of(sequence), options.stop);
+    const auto& roots = impl_->program->compiled().program;
+    begin_passes(roots);
+    impl_->interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop);
     return;
   }
-  impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
   ProgramImpl& program = *impl_->program;
   const Kernels& kernels = program.kernels(nullptr);
   impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
@@ -191,7 +185,7 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
     impl_->blocks = std::make_unique<BlockPool>(*impl_->budget);
     impl_->context.reset(new RunContext{
         program.compiled().plan, kernels, impl_->options, program.pages(), program.executor(options.threads), *impl_->budget,
-        *impl_->blocks, nullptr, [&program](SourceBase& source, const ir::Node& node) { program.open_source(source, node); }});
+        *impl_->blocks, nullptr});
     impl_->chunks = std::make_unique<ChunkReader>(*impl_->context, std::vector<HostArray>{});
   });
 }

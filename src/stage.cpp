@@ -327,8 +327,7 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
   for (std::size_t b = 0; b < stage_.bases.size(); ++b) {
     const ir::Node& node = *stage_.bases[b].node;
     if (node.op() == ir::Op::stream_in) {
-      SourceBase& source = *node.payload().source;
-      context_.open_source(source, node);
+      node.payload().source->begin_pass(node.place());
       sources_.push_back(node.payload().source);
     } else if (node.op() == ir::Op::produce) {
       const std::int64_t count = global_.uniform(stage_.base_inputs[b]);

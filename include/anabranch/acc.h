@@ -22,8 +22,8 @@ class Acc {
   using value_type = typename A::value_type;
 
   /// Element at a position (RunError when out of range). For a vector also a plain int64.
-  Exp<value_type> operator[](const Exp<Index<rank>>& ix) const {
-    return {detail::FromHandle{}, detail::index(handle_, ix.handle(), {})};
+  Exp<value_type> operator[](const Located<Index<rank>>& ix) const {
+    return {detail::FromHandle{}, detail::index(handle_, ix.value().handle(), ix.place())};
   }
   Exp<value_type> operator[](const Located<std::int64_t>& i) const
     requires(rank == 1)
@@ -342,48 +342,92 @@ Handle slot(const X& x) {
 }
 }  // namespace detail
 
+namespace detail {
+
+template <int N, class T, class... Spec>
+  requires(kept<Spec...> == N)
+auto replicate_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
+  constexpr int M = static_cast<int>(sizeof...(Spec));
+  const Handles slots{slot(spec)...};
+  Handles extents;
+  int next = 0;
+  for (const auto& s : slots) extents.push_back(s ? s : extent(a, next++, at).handle());
+  auto [function, result] = trace_function<Index<M>>(
+      [&](Exp<Index<M>> ix) {
+        Handles from;
+        for (int d = 0; d < M; ++d)
+          if (!slots[static_cast<std::size_t>(d)]) from.push_back(ix[d].handle());
+        return Exp<Index<N>>(FromHandle{}, tuple(from, at));
+      },
+      at);
+  return acc<M, T>(backpermute(tuple(extents, at), function, a.handle(), {false, true}, at, "replicate"));
+}
+
+template <int N, class T, class... Spec>
+  requires(static_cast<int>(sizeof...(Spec)) == N)
+auto slice_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
+  constexpr int M = kept<Spec...>;
+  const Handles slots{slot(spec)...};
+  Handles extents;
+  for (int d = 0; d < N; ++d)
+    if (!slots[static_cast<std::size_t>(d)]) extents.push_back(extent(a, d, at).handle());
+  auto [function, result] = trace_function<Index<M>>(
+      [&](Exp<Index<M>> ix) {
+        Handles from;
+        int next = 0;
+        for (const auto& s : slots) from.push_back(s ? s : ix[next++].handle());
+        return Exp<Index<N>>(FromHandle{}, tuple(from, at));
+      },
+      at);
+  return acc<M, T>(backpermute(tuple(extents, at), function, a.handle(), {true, false}, at, "slice"));
+}
+
+/// One argument of replicate or slice.
+template <class X>
+concept Slot = is_all<X> || std::convertible_to<X, Located<std::int64_t>>;
+
+}  // namespace detail
+
 /// New dimensions along which the array repeats. One argument per dimension of the *result*: `all` takes the next
 /// dimension of `a`, a number n (or Exp<int64>) is a new dimension of extent n. replicate(v, 3, all): a matrix of 3
 /// rows v.
-template <int N, class T, class... Spec>
-  requires(sizeof...(Spec) >= 1 && detail::kept<Spec...> == N)
-auto replicate(const Acc<Array<N, T>>& a, const Spec&... spec) {
-  constexpr int M = static_cast<int>(sizeof...(Spec));
-  const detail::Handles slots{detail::slot(spec)...};
-  detail::Handles extents;
-  int next = 0;
-  for (const auto& s : slots) extents.push_back(s ? s : extent(a, next++).handle());
-  auto [function, result] = detail::trace_function<Index<M>>(
-      [&](Exp<Index<M>> ix) {
-        detail::Handles from;
-        for (int d = 0; d < M; ++d)
-          if (!slots[static_cast<std::size_t>(d)]) from.push_back(ix[d].handle());
-        return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, {}));
-      },
-      {});
-  return detail::acc<M, T>(
-      detail::backpermute(detail::tuple(extents, {}), function, a.handle(), {false, true}, {}, "replicate"));
+template <int N, class T, detail::Slot A>
+auto replicate(const Acc<Array<N, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
+  return detail::replicate_at(at, a, s0);
+}
+template <int N, class T, detail::Slot A, detail::Slot B>
+auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, detail::Loc at = detail::Loc::current()) {
+  return detail::replicate_at(at, a, s0, s1);
+}
+template <int N, class T, detail::Slot A, detail::Slot B, detail::Slot C>
+auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, const C& s2,
+               detail::Loc at = detail::Loc::current()) {
+  return detail::replicate_at(at, a, s0, s1, s2);
+}
+template <int N, class T, detail::Slot A, detail::Slot B, detail::Slot C, detail::Slot D>
+auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, const C& s2, const D& s3,
+               detail::Loc at = detail::Loc::current()) {
+  return detail::replicate_at(at, a, s0, s1, s2, s3);
 }
 
 /// Fixes dimensions. One argument per dimension of `a`: `all` keeps it, a number (or Exp<int64>) picks a position.
 /// slice(m, 2, all): row 2. A position out of range is a RunError.
-template <int N, class T, class... Spec>
-  requires(static_cast<int>(sizeof...(Spec)) == N)
-auto slice(const Acc<Array<N, T>>& a, const Spec&... spec) {
-  constexpr int M = detail::kept<Spec...>;
-  const detail::Handles slots{detail::slot(spec)...};
-  detail::Handles extents;
-  for (int d = 0; d < N; ++d)
-    if (!slots[static_cast<std::size_t>(d)]) extents.push_back(extent(a, d).handle());
-  auto [function, result] = detail::trace_function<Index<M>>(
-      [&](Exp<Index<M>> ix) {
-        detail::Handles from;
-        int next = 0;
-        for (const auto& s : slots) from.push_back(s ? s : ix[next++].handle());
-        return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, {}));
-      },
-      {});
-  return detail::acc<M, T>(detail::backpermute(detail::tuple(extents, {}), function, a.handle(), {true, false}, {}, "slice"));
+template <class T, detail::Slot A>
+auto slice(const Acc<Array<1, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
+  return detail::slice_at(at, a, s0);
+}
+template <class T, detail::Slot A, detail::Slot B>
+auto slice(const Acc<Array<2, T>>& a, const A& s0, const B& s1, detail::Loc at = detail::Loc::current()) {
+  return detail::slice_at(at, a, s0, s1);
+}
+template <class T, detail::Slot A, detail::Slot B, detail::Slot C>
+auto slice(const Acc<Array<3, T>>& a, const A& s0, const B& s1, const C& s2, detail::Loc at = detail::Loc::current()) {
+  return detail::slice_at(at, a, s0, s1, s2);
+}
+template <class T, detail::Slot A, detail::Slot B, detail::Slot C, detail::Slot D>
+auto slice(const Acc<Array<4, T>>& a, const A& s0, const B& s1, const C& s2, const D& s3,
+           detail::Loc at = detail::Loc::current()) {
+  return detail::slice_at(at, a, s0, s1, s2, s3);
 }
 
 }  // namespace anabranch

@@ -32,8 +32,6 @@ concept Lossless =
      (std::is_floating_point_v<U> && std::is_floating_point_v<T> &&
       std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits));
 
-void literal_would_lose_its_value_write_a_cast();  // never defined: calling it in a constant expression is the error
-
 template <class T>
 constexpr std::uint64_t bits_of(T value) {
   if constexpr (std::same_as<T, bool>) return value ? 1 : 0;
@@ -71,12 +69,15 @@ class Located {
     requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<U, T> &&
              !detail::Lossless<U, T>)
   consteval Located(U value, std::source_location at = std::source_location::current()) : at_(at) {
+    // A throw in a constant expression is an error at compile time that shows its own text.
     if constexpr (std::is_integral_v<U> && std::is_integral_v<T>) {
-      if (!std::in_range<T>(value)) detail::literal_would_lose_its_value_write_a_cast();
+      if (!std::in_range<T>(value)) throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
     } else if constexpr (std::is_floating_point_v<U> && std::is_integral_v<T>) {
-      detail::literal_would_lose_its_value_write_a_cast();
+      static_assert(detail::always_false<U>,
+                    "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
     } else {
-      if (static_cast<U>(static_cast<T>(value)) != value) detail::literal_would_lose_its_value_write_a_cast();
+      if (static_cast<U>(static_cast<T>(value)) != value)
+        throw "anabranch: the element type does not hold this literal exactly; write it in that type, as in 0.1F";
     }
     literal_ = static_cast<T>(value);
     is_literal_ = true;
@@ -201,29 +202,6 @@ Exp<T> Located<T>::value() const {
 }
 
 namespace detail {
-template <class A, class B>
-void mixed_types() {
-  static_assert(always_false<A>, "anabranch: the operands have different element types; convert one with cast<T>(...)");
-}
-template <class A, class B>
-concept MixedExps = !std::same_as<A, B>;
-}  // namespace detail
-
-// Mixed element types: a sentence instead of a page of candidates.
-template <class A, class B> requires detail::MixedExps<A, B>
-Exp<A> operator+(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
-template <class A, class B> requires detail::MixedExps<A, B>
-Exp<A> operator-(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
-template <class A, class B> requires detail::MixedExps<A, B>
-Exp<A> operator*(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
-template <class A, class B> requires detail::MixedExps<A, B>
-Exp<A> operator/(const Exp<A>& a, const Exp<B>&) { detail::mixed_types<A, B>(); return a; }
-template <class A, class B> requires detail::MixedExps<A, B>
-Exp<bool> operator<(const Exp<A>&, const Exp<B>&) { detail::mixed_types<A, B>(); return false; }
-template <class A, class B> requires detail::MixedExps<A, B>
-Exp<bool> operator==(const Exp<A>&, const Exp<B>&) { detail::mixed_types<A, B>(); return false; }
-
-namespace detail {
 
 template <class X>
 struct ExpOf {
@@ -236,6 +214,57 @@ struct ExpOf<Exp<T>> {
 };
 template <class X>
 concept IsExp = ExpOf<std::remove_cvref_t<X>>::is_exp;
+
+/// An Acc, a Seq or a Terminal.
+template <class X>
+concept Collective = !IsExp<X> && requires(const X& x) {
+  { x.handle() } -> std::same_as<const Handle&>;
+};
+template <class A, class B>
+concept Misfits = (IsExp<A> && IsExp<B> && !std::same_as<A, B>) || Collective<A> || Collective<B>;
+template <class A, class B>
+std::conditional_t<IsExp<A>, A, Exp<bool>> misfit() {
+  static_assert(Collective<A> || Collective<B>,
+                "anabranch: the operands have different element types; convert one with cast<T>(...)");
+  static_assert(!Collective<A> && !Collective<B>,
+                "anabranch: an operator works on single values; take a[i] or the(a) of an array, or use map and zip_with "
+                "on whole arrays (a sequence has to be consumed first)");
+  return false;
+}
+
+}  // namespace detail
+
+// Operands that do not fit: a sentence instead of a page of candidates.
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator+(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator-(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator*(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator/(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator%(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator&(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator|(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator^(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator==(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator!=(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator<(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator<=(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator>(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B> requires detail::Misfits<A, B>
+auto operator>=(const A&, const B&) { return detail::misfit<A, B>(); }
+
+namespace detail {
 
 /// What a user's function returned, as an Exp: an Exp itself, a plain value, or a tuple or pair of such.
 template <class X>

@@ -152,6 +152,14 @@ auto run(const R& computation, const RunOptions& options = {}, RunReport* report
   return compile(computation).run(options, report);
 }
 
+template <class S>
+  requires detail::IsSequence<S>::value
+void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
+  static_assert(detail::always_false<S>,
+                "anabranch: a sequence is not run as it is; run consume(elements(s)) or consume(tabulate(s)), or read "
+                "stream_out(s)");
+}
+
 /// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is read.
 template <class A>
 class StreamOut {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <anabranch/element.h>
+#include <anabranch/error.h>
 #include <anabranch/export.h>
 
 /// Where a stream comes from. A source gives *chunks*: runs of consecutive items, each item one array (or a tuple of
@@ -72,7 +73,8 @@ struct ArrayChunk {
   std::vector<std::shared_ptr<const void>> data;
   /// Segmented: items + 1 integers of the declared OffsetType, non-decreasing, in *elements*.
   std::shared_ptr<const void> offsets;
-  /// Segmented but not ragged: for each dimension without a uniform extent, `items` int64 values; else empty.
+  /// Segmented but not ragged: one entry per dimension, `items` int64 values where the extent is per item, null where it
+  /// is uniform. Else empty.
   std::vector<std::shared_ptr<const std::int64_t>> extents;
 };
 
@@ -97,8 +99,15 @@ class ANABRANCH_API SourceBase {
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
+  /// Called when a run begins a pass: goes back to the first item, or, where the source is single-pass and has been
+  /// read before, throws RunError naming both places.
+  void begin_pass(const Place& place);
+
   /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory bound.
   virtual std::int64_t resident_bytes() const { return 0; }
+
+ private:
+  std::optional<Place> read_at_;
 };
 
 /// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions of

@@ -2,21 +2,24 @@
 
 #include <cstdint>
 
-/// The binary interface of a compiled kernel. A kernel image is one position-independent blob: code and its constants,
-/// no relocation to the outside; library routines are reached through `functions`. So an image can be mapped
-/// read-execute from a cache and run by a process that has never loaded LLVM.
+/// The binary interface of a compiled kernel. A kernel image is one position-independent blob: code and its
+/// constants, no relocation to the outside; library routines are reached through `functions`. So an image can
+/// be mapped read-execute from a cache and run by a process that has never loaded LLVM.
 ///
 /// Image: an ImageHeader, then the blob. Entries are offsets into the blob:
 ///   map    entry 0  elements: output positions [begin, end), counted over the whole chunk in output order
 ///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
 ///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
-///          entry 2  finish:   joins `end` partial results of row scratch->row, joins the seed, stores
-/// Where the output is segmented, scratch->first_item is the item that holds position `begin` (else computed inside).
+///          entry 2  finish:   joins `end` partial results of row scratch->row, joins the seed, stores. Where
+///                             scratch->partials is null it computes them itself, one block after the other
+/// Where the output is segmented, scratch->first_item is the item that holds position `begin` (else computed
+/// inside).
 namespace anabranch::cpu {
 
 inline constexpr std::uint32_t abi_version = 1;
 
-/// What a failed check leaves behind. Zero-initialised by the launcher, one per check of the kernel and per piece.
+/// What a failed check leaves behind. Zero-initialised by the launcher, one per check of the kernel and per
+/// piece.
 struct ErrorRecord {
   std::int64_t failed = 0;  ///< non-zero: it happened
   std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: 0
@@ -24,18 +27,18 @@ struct ErrorRecord {
 };
 
 struct KernelArgs {
-  void* const* buffers;           ///< one per buffer slot, already biased for offsets[0] != 0
-  const std::int64_t* scalars;    ///< one per scalar slot
-  const void* const* functions;   ///< see ir/transcendental.h: routine r at its number
-  ErrorRecord* errors;            ///< one per check
-  std::int64_t items;             ///< items of the chunk (1 where the kernel is not over items)
+  void* const* buffers;          ///< one per buffer slot, already biased for offsets[0] != 0
+  const std::int64_t* scalars;   ///< one per scalar slot
+  const void* const* functions;  ///< see ir/transcendental.h: routine r at its number
+  ErrorRecord* errors;           ///< one per check
+  std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
 };
 
 struct Scratch {
   std::int64_t first_item = 0;
   std::int64_t row = 0;
-  std::int64_t row_item = 0;      ///< item of `row`
-  void* partials = nullptr;       ///< block b, component c: 8-byte cell at [b * components + c]
+  std::int64_t row_item = 0;  ///< item of `row`
+  void* partials = nullptr;   ///< block b, component c: 8-byte cell at [b * components + c]
 };
 
 using Entry = void (*)(const KernelArgs* args, std::int64_t begin, std::int64_t end, Scratch* scratch);
@@ -45,10 +48,10 @@ inline constexpr char image_magic[] = "ANABRK01";
 inline constexpr std::uint64_t image_align = 64;
 
 struct alignas(image_align) ImageHeader {
-  char magic[8] = {};             ///< image_magic
+  char magic[8] = {};  ///< image_magic
   std::uint32_t abi = abi_version;
   std::uint32_t entries = 0;
-  std::uint64_t entry[4] = {};    ///< offsets into the blob
+  std::uint64_t entry[4] = {};  ///< offsets into the blob
   std::uint64_t blob_bytes = 0;
 };
 

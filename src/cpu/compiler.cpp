@@ -160,7 +160,8 @@ std::shared_ptr<const CompiledKernel> build(const plan::Kernel& kernel, const Co
 
 }  // namespace
 
-std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options, CompileStatistics* statistics) {
+std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options,
+                          CompileStatistics* statistics) {
   const Generator& generator = Generator::get();
   Cache::get().opened(generator.open_ms);
   AnabranchLlvmOptions asked{};
@@ -175,7 +176,9 @@ std::string compile_image(const plan::Kernel& kernel, const CompileOptions& opti
   sink.image = [](void* to, const void* bytes, std::size_t size) {
     static_cast<Received*>(to)->image.assign(static_cast<const char*>(bytes), size);
   };
-  sink.ir = [](void* to, const char* text, std::size_t size) { static_cast<Received*>(to)->ir.append(text, size); };
+  sink.ir = [](void* to, const char* text, std::size_t size) {
+    static_cast<Received*>(to)->ir.append(text, size);
+  };
   sink.assembly = [](void* to, const char* text, std::size_t size) {
     static_cast<Received*>(to)->assembly.append(text, size);
   };

@@ -11,10 +11,10 @@
 namespace anabranch::cpu {
 
 struct CompileStatistics {
-  double emit_ms = 0;      ///< plan to LLVM IR
-  double optimise_ms = 0;  ///< LLVM's passes
-  double generate_ms = 0;  ///< machine code
-  double total_ms = 0;     ///< all of it, with linking and loading
+  double emit_ms = 0;              ///< plan to LLVM IR
+  double optimise_ms = 0;          ///< LLVM's passes
+  double generate_ms = 0;          ///< machine code
+  double total_ms = 0;             ///< all of it, with linking and loading
   std::uint64_t instructions = 0;  ///< of LLVM IR, before the passes
 };
 
@@ -25,10 +25,10 @@ struct CompiledKernel {
 };
 
 struct CompileOptions {
-  int lanes = 0;         ///< 0: as suits the kernel; 1: scalar code; else this vector width. For tests
-  std::string cpu;       ///< empty: this machine. Else LLVM's name of a processor, whose code may not run here
-  std::string features;  ///< with `cpu`
-  std::string* ir = nullptr;        ///< receive texts where not null; such a kernel is compiled anew
+  int lanes = 0;    ///< 0: as suits the kernel; 1: scalar code; else this vector width. For tests
+  std::string cpu;  ///< empty: this machine. Else LLVM's name of a processor, whose code may not run here
+  std::string features;       ///< with `cpu`
+  std::string* ir = nullptr;  ///< receive texts where not null; such a kernel is compiled anew
   std::string* assembly = nullptr;
 };
 
@@ -39,8 +39,8 @@ struct CacheStatistics {
   double open_ms = 0;  ///< to open the code generator, once
 };
 
-/// The kernels of this process, by their canonical text (plan::key_of). Thread-safe; a kernel that several threads ask for
-/// at once is compiled by one of them while the others wait.
+/// The kernels of this process, by their canonical text (plan::key_of). Thread-safe; a kernel that several
+/// threads ask for at once is compiled by one of them while the others wait.
 ///
 /// The code generator is a library of its own, opened when the first kernel must be compiled. Throws
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
@@ -51,7 +51,8 @@ CacheStatistics cache_statistics();
 void clear_cache();
 
 /// Compiles without looking into the cache: the image, for tests and for caches on disk.
-std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options, CompileStatistics* statistics = nullptr);
+std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options,
+                          CompileStatistics* statistics = nullptr);
 
 /// "cpu features" that code is generated for. Opens the code generator.
 std::string machine_description();

@@ -16,11 +16,17 @@ namespace {
   switch (check.kind) {
     case plan::Check::Kind::index:
       text += "index " + std::to_string(record.value);
-      if (record.bound > 0) text += " out of range 0.." + std::to_string(record.bound - 1);
-      else text += " into an empty array";
+      if (record.bound > 0)
+        text += " out of range 0.." + std::to_string(record.bound - 1);
+      else
+        text += " into an empty array";
       break;
-    case plan::Check::Kind::division: text += "integer division by zero, or overflow"; break;
-    case plan::Check::Kind::empty_fold: text += "no elements, and no value for that case"; break;
+    case plan::Check::Kind::division:
+      text += "integer division by zero, or overflow";
+      break;
+    case plan::Check::Kind::empty_fold:
+      text += "no elements, and no value for that case";
+      break;
   }
   throw RunError(text + " (" + to_string(check.place) + ")");
 }
@@ -70,8 +76,10 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
     run(2, plan.pieces.size() + static_cast<std::size_t>(i), 0, row.blocks, of_long_row(row));
   };
   const auto spread = [&](std::size_t n, const std::function<void(std::int64_t)>& task) {
-    if (n == 1) task(0);
-    else if (n > 1) parallel_for(static_cast<std::int64_t>(n), task);
+    if (n == 1)
+      task(0);
+    else if (n > 1)
+      parallel_for(static_cast<std::int64_t>(n), task);
   };
   spread(plan.pieces.size(), piece);
   spread(plan.long_rows.size(), finish);

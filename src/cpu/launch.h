@@ -24,9 +24,9 @@ void one_by_one(std::int64_t pieces, const std::function<void(std::int64_t)>& pi
 /// Number of output positions, all items together.
 std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
 
-/// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at the block
-/// borders of the canonical order, so that neither threads nor pieces change a bit of the result. `piece_elements`
-/// overrides the size of a piece (tests).
+/// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at
+/// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
+/// `piece_elements` overrides the size of a piece (tests).
 ///
 /// Throws RunError for the first check that failed: the first in the lowest piece.
 void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,

@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The C interface of libanabranch-llvm, the code generator: the only library that contains LLVM. It is opened when
-/// a kernel must be compiled and found in no cache.
+/// The C interface of libanabranch-llvm, the code generator: the only library that contains LLVM. It is
+/// opened when a kernel must be compiled and found in no cache.
 ///
-/// Both sides are built together; the version handshake catches a mixed installation before anything is passed.
+/// Both sides are built together; the version handshake catches a mixed installation before anything is
+/// passed.
 extern "C" {
 
 struct AnabranchLlvmOptions {
@@ -32,7 +33,8 @@ struct AnabranchLlvmSink {
 
 using AnabranchLlvmVersion = std::uint64_t (*)();
 /// `kernel` is a plan::Kernel. 0 on success; else `error` has been called. Any number of threads may call.
-using AnabranchLlvmCompile = int (*)(const void* kernel, const AnabranchLlvmOptions*, const AnabranchLlvmSink*);
+using AnabranchLlvmCompile = int (*)(const void* kernel, const AnabranchLlvmOptions*,
+                                     const AnabranchLlvmSink*);
 /// The cpu and features code is generated for by default, as "cpu features": part of a cache key.
 using AnabranchLlvmMachine = const char* (*)();
 }
@@ -43,6 +45,5 @@ inline constexpr const char* llvm_library_name = "libanabranch-llvm.so";
 inline constexpr const char* llvm_version_symbol = "anabranch_llvm_version";
 inline constexpr const char* llvm_compile_symbol = "anabranch_llvm_compile";
 inline constexpr const char* llvm_machine_symbol = "anabranch_llvm_machine";
-
 
 }  // namespace anabranch::cpu

@@ -16,8 +16,10 @@ LoadedImage::LoadedImage(std::span<const std::byte> image) {
   ImageHeader header;
   if (image.size() < sizeof header) throw InternalError("kernel image: truncated");
   std::memcpy(&header, image.data(), sizeof header);
-  if (std::memcmp(header.magic, image_magic, sizeof header.magic) != 0) throw InternalError("kernel image: not an image");
-  if (header.abi != abi_version) throw InternalError("kernel image: made for ABI " + std::to_string(header.abi));
+  if (std::memcmp(header.magic, image_magic, sizeof header.magic) != 0)
+    throw InternalError("kernel image: not an image");
+  if (header.abi != abi_version)
+    throw InternalError("kernel image: made for ABI " + std::to_string(header.abi));
   if (header.blob_bytes != image.size() - sizeof header || header.entries == 0 || header.entries > 4)
     throw InternalError("kernel image: damaged header");
   for (std::uint32_t e = 0; e < header.entries; ++e)
@@ -26,7 +28,8 @@ LoadedImage::LoadedImage(std::span<const std::byte> image) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t bytes = (image.size() + page - 1) / page * page;
   void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw ResourceError(std::string("no memory for a kernel: ") + std::strerror(errno));
+  if (pages == MAP_FAILED)
+    throw ResourceError(std::string("no memory for a kernel: ") + std::strerror(errno));
   std::memcpy(pages, image.data(), image.size());
   if (::mprotect(pages, bytes, PROT_READ | PROT_EXEC) != 0) {
     const int reason = errno;

@@ -8,12 +8,13 @@
 
 namespace anabranch::cpu {
 
-/// A kernel image in executable memory. The pages are written first and made read-execute afterwards: they are never
-/// writable and executable at once.
+/// A kernel image in executable memory. The pages are written first and made read-execute afterwards: they
+/// are never writable and executable at once.
 class LoadedImage {
  public:
   LoadedImage() = default;
-  /// Throws InternalError if the bytes are no image of this ABI, ResourceError where the system gives no such pages.
+  /// Throws InternalError if the bytes are no image of this ABI, ResourceError where the system gives no such
+  /// pages.
   explicit LoadedImage(std::span<const std::byte> image);
   LoadedImage(LoadedImage&& other) noexcept;
   LoadedImage& operator=(LoadedImage&& other) noexcept;

@@ -29,14 +29,17 @@ class Cutter {
   std::int64_t value(const plan::Extent& e, std::int64_t item) const {
     using Kind = plan::Extent::Kind;
     switch (e.kind) {
-      case Kind::constant: return e.value;
-      case Kind::uniform: return bound_.scalars[static_cast<std::size_t>(e.slot)];
-      case Kind::per_item: return static_cast<const std::int64_t*>(buffer(e.slot))[item];
-      case Kind::ragged: break;
+      case Kind::constant:
+        return e.value;
+      case Kind::uniform:
+        return bound_.scalars[static_cast<std::size_t>(e.slot)];
+      case Kind::per_item:
+        return static_cast<const std::int64_t*>(buffer(e.slot))[item];
+      case Kind::ragged:
+        break;
     }
-    const std::int64_t divisor = e.divisor_kind == Kind::constant
-                                     ? e.divisor
-                                     : bound_.scalars[static_cast<std::size_t>(e.divisor)];
+    const std::int64_t divisor =
+        e.divisor_kind == Kind::constant ? e.divisor : bound_.scalars[static_cast<std::size_t>(e.divisor)];
     return (offset_at(buffer(e.slot), e.offsets, item + 1) - offset_at(buffer(e.slot), e.offsets, item)) /
            std::max<std::int64_t>(divisor, 1);
   }
@@ -94,8 +97,10 @@ class Cutter {
     std::int64_t low = 0, high = n;
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (f(middle) <= x) low = middle;
-      else high = middle;
+      if (f(middle) <= x)
+        low = middle;
+      else
+        high = middle;
     }
     return low;
   }
@@ -104,7 +109,8 @@ class Cutter {
     LongRow l{row, item_of(row), order::blocks(length), out.partials};
     const std::int64_t step = std::max<std::int64_t>(1, piece / order::block);
     for (std::int64_t block = 0; block < l.blocks; block += step)
-      out.pieces.push_back({block, std::min(l.blocks, block + step), l.item, static_cast<int>(out.long_rows.size())});
+      out.pieces.push_back(
+          {block, std::min(l.blocks, block + step), l.item, static_cast<int>(out.long_rows.size())});
     out.partials += l.blocks;
     out.long_rows.push_back(l);
   }
@@ -114,17 +120,20 @@ class Cutter {
   }
 
   /// Rows [begin, end), all of one length.
-  void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length, std::int64_t piece) const {
+  void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
+                std::int64_t piece) const {
     if (is_long(length, piece)) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length, piece);
       return;
     }
-    const std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
+    const std::int64_t step =
+        std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
     for (; begin < end; begin += step)
       out.pieces.push_back({begin, std::min(end, begin + step), item_of(begin), -1});
   }
 
-  /// One row an item, lengths from the offsets: pieces end where the running work passes a multiple of the piece.
+  /// One row an item, lengths from the offsets: pieces end where the running work passes a multiple of the
+  /// piece.
   void by_offsets(Cut& out, std::int64_t rows, std::int64_t piece) const {
     const auto work = [&](std::int64_t i) { return work_offset(i) + row_cost * i; };
     for (std::int64_t row = 0; row < rows;) {
@@ -135,7 +144,8 @@ class Cutter {
       }
       // A long row inside a piece is one that passes the limit alone: the search stops before it.
       const std::int64_t limit = work(row) + std::max(piece, length + row_cost);
-      const std::int64_t end = row + last_at_most(rows + 1 - row, [&](std::int64_t i) { return work(row + i); }, limit);
+      const std::int64_t end =
+          row + last_at_most(rows + 1 - row, [&](std::int64_t i) { return work(row + i); }, limit);
       out.pieces.push_back({row, end, row, -1});
       row = end;
     }

@@ -9,10 +9,10 @@ namespace anabranch::cpu {
 
 /// A part of a kernel's domain, run by one call of an entry.
 struct Piece {
-  std::int64_t begin = 0;      ///< output positions; of a long row: blocks
+  std::int64_t begin = 0;  ///< output positions; of a long row: blocks
   std::int64_t end = 0;
-  std::int64_t item = 0;       ///< that holds position `begin`, or the long row
-  int long_row = -1;           ///< index into Cut::long_rows: this piece is blocks of that row
+  std::int64_t item = 0;  ///< that holds position `begin`, or the long row
+  int long_row = -1;      ///< index into Cut::long_rows: this piece is blocks of that row
 };
 
 /// A row that is reduced by several pieces and joined afterwards.

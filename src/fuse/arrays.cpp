@@ -30,6 +30,9 @@ class Fuser {
   void run() {
     collect();
     for (const Node* array : order_) decide(*array);
+    // Arrays of which only the shape is asked for are given all the same.
+    for (const auto& [array, facts] : staged_.facts)
+      if (is_given(*array)) decide(*array);
   }
 
  private:

@@ -80,13 +80,20 @@ class Operation {
 
   HostArray execute() {
     switch (node_.op()) {
-      case Op::use: return node_.payload().array;
-      case Op::unit: return unit();
-      case Op::generate: return generate();
-      case Op::map: return map();
-      case Op::fold: return fold();
-      case Op::backpermute: return backpermute();
-      case Op::reshape: return reshape();
+      case Op::use:
+        return node_.payload().array;
+      case Op::unit:
+        return unit();
+      case Op::generate:
+        return generate();
+      case Op::map:
+        return map();
+      case Op::fold:
+        return fold();
+      case Op::backpermute:
+        return backpermute();
+      case Op::reshape:
+        return reshape();
       case Op::parameter:
       case Op::constant:
       case Op::primitive:
@@ -105,7 +112,8 @@ class Operation {
       case Op::map_seq:
       case Op::project_seq:
       case Op::elements:
-      case Op::tabulate: break;
+      case Op::tabulate:
+        break;
     }
     throw InternalError("interpreter: not an array operation");
   }
@@ -130,6 +138,7 @@ class Operation {
 
   HostArray generate() {
     HostArray out = allocate(evaluator_.integers(parts_[0]));
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[1]));
     for_each_index(out->extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
       set_element(out, position, apply(parts_[1], ix));
     });
@@ -144,6 +153,7 @@ class Operation {
         extents[d] = std::min(extents[d], evaluator_.array(argument)->extents[d]);
 
     HostArray out = allocate(extents);
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[0]));
     for_each_index(extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         const HostArray& argument = evaluator_.array(arguments[i]);
@@ -166,6 +176,7 @@ class Operation {
       return Element(joined.begin(), joined.end());
     };
 
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[0]));
     HostArray out = allocate(std::span(array->extents).first(array->extents.size() - 1));
     const std::int64_t rows = out->size();
     const bool seeded = parts_.size() > 2;
@@ -178,7 +189,8 @@ class Operation {
       if (length == 0) {
         if (!seeded)
           fail(node_, evaluator_.nearest_place,
-               fmt::format("has no value for an empty row: the array has shape {}", to_string(array->extents)));
+               fmt::format("has no value for an empty row: the array has shape {}",
+                           to_string(array->extents)));
         set_element(out, row, seed);
         continue;
       }
@@ -192,6 +204,7 @@ class Operation {
   HostArray backpermute() {
     const HostArray& array = evaluator_.array(parts_[2]);
     HostArray out = allocate(evaluator_.integers(parts_[0]));
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[1]));
     for_each_index(out->extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
       std::vector<std::int64_t> from;
       for (Bits bits : apply(parts_[1], ix)) from.push_back(from_bits<std::int64_t>(bits));
@@ -226,6 +239,8 @@ class Operation {
 
 }  // namespace
 
-HostArray execute(Evaluator& evaluator, Number computation) { return Operation(evaluator, computation).execute(); }
+HostArray execute(Evaluator& evaluator, Number computation) {
+  return Operation(evaluator, computation).execute();
+}
 
 }  // namespace anabranch::interp

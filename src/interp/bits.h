@@ -9,8 +9,8 @@
 #include <anabranch/array.h>
 #include <anabranch/element.h>
 
-/// How the interpreter holds values: a scalar of any type is its bytes, zero-extended to 64 bits (as in a constant
-/// node), and an array is the host array itself.
+/// How the interpreter holds values: a scalar of any type is its bytes, zero-extended to 64 bits (as in a
+/// constant node), and an array is the host array itself.
 namespace anabranch::interp {
 
 using Bits = std::uint64_t;
@@ -46,8 +46,10 @@ Bits to_bits(T value) {
 inline Bits load(ScalarType type, const void* buffer, std::int64_t i) {
   const auto* bytes = static_cast<const unsigned char*>(buffer) + static_cast<std::size_t>(i) * size_of(type);
   switch (type) {
-    case ScalarType::boolean: return *bytes != 0 ? 1 : 0;
-    case ScalarType::uint8: return *bytes;
+    case ScalarType::boolean:
+      return *bytes != 0 ? 1 : 0;
+    case ScalarType::uint8:
+      return *bytes;
     case ScalarType::int32:
     case ScalarType::float32: {
       std::uint32_t bits = 0;

@@ -27,12 +27,18 @@ namespace {
 
 std::string describe(const Bits bits, ScalarType type) {
   switch (type) {
-    case ScalarType::boolean: return bits ? "true" : "false";
-    case ScalarType::uint8: return fmt::to_string(static_cast<int>(from_bits<std::uint8_t>(bits)));
-    case ScalarType::int32: return fmt::to_string(from_bits<std::int32_t>(bits));
-    case ScalarType::int64: return fmt::to_string(from_bits<std::int64_t>(bits));
-    case ScalarType::float32: return fmt::to_string(from_bits<float>(bits));
-    case ScalarType::float64: return fmt::to_string(from_bits<double>(bits));
+    case ScalarType::boolean:
+      return bits ? "true" : "false";
+    case ScalarType::uint8:
+      return fmt::to_string(static_cast<int>(from_bits<std::uint8_t>(bits)));
+    case ScalarType::int32:
+      return fmt::to_string(from_bits<std::int32_t>(bits));
+    case ScalarType::int64:
+      return fmt::to_string(from_bits<std::int64_t>(bits));
+    case ScalarType::float32:
+      return fmt::to_string(from_bits<float>(bits));
+    case ScalarType::float64:
+      return fmt::to_string(from_bits<double>(bits));
   }
   return "?";
 }
@@ -61,6 +67,7 @@ Evaluator::Evaluator(std::span<const ir::Ref> roots) {
   }
   values_.resize(components);
   arrays_.resize(arrays);
+  in_use_.resize(entries_.size());
 }
 
 std::uint32_t Evaluator::scope_of(const Node& node) {
@@ -72,7 +79,8 @@ std::uint32_t Evaluator::scope_of(const Node& node) {
     for (const Node* parameter : node.free()) {
       const auto known = numbers_.find(parameter);
       // A parameter has a smaller number than every node it is free in; a set never outlives its parameters.
-      if (known == numbers_.end()) throw InternalError("interpreter: a free parameter is not part of the program");
+      if (known == numbers_.end())
+        throw InternalError("interpreter: a free parameter is not part of the program");
       scopes_with_[known->second].push_back(found->second);
     }
   }
@@ -96,6 +104,39 @@ std::span<const Evaluator::Number> Evaluator::parameters(Number lambda) const {
 
 std::span<const Evaluator::Number> Evaluator::results(Number lambda) const {
   return children(lambda).subspan(static_cast<std::size_t>(node(lambda).payload().first));
+}
+
+void Evaluator::enter(Number parameter) {
+  Shadow shadow{parameter, in_use_[parameter], 0, {}, {}, {}};
+  if (shadow.in_use) {
+    shadow.computed = entries_[parameter].computed;
+    for (std::uint32_t scope : scopes_with_[parameter]) shadow.bindings.push_back(scopes_[scope].binding);
+    if (node(parameter).type().is_array()) {
+      shadow.array = arrays_[entries_[parameter].slot];
+    } else {
+      const auto present = value(parameter);
+      shadow.value.assign(present.begin(), present.end());
+    }
+  }
+  in_use_[parameter] = true;
+  shadows_.push_back(std::move(shadow));
+}
+
+// The scopes get their old bindings back, so that what the outer application has computed so far is current
+// again, except for nodes that the inner one has computed anew.
+void Evaluator::leave(std::size_t before) {
+  while (shadows_.size() > before) {
+    Shadow& shadow = shadows_.back();
+    in_use_[shadow.parameter] = shadow.in_use;
+    if (shadow.in_use) {
+      const auto& scopes = scopes_with_[shadow.parameter];
+      for (std::size_t i = 0; i < scopes.size(); ++i) scopes_[scopes[i]].binding = shadow.bindings[i];
+      entries_[shadow.parameter].computed = shadow.computed;
+      std::copy(shadow.value.begin(), shadow.value.end(), slot(shadow.parameter));
+      if (shadow.array) arrays_[entries_[shadow.parameter].slot] = std::move(shadow.array);
+    }
+    shadows_.pop_back();
+  }
 }
 
 void Evaluator::rebind(Number parameter) {
@@ -130,11 +171,13 @@ std::span<const Bits> Evaluator::value(Number number) const {
 
 std::span<const Bits> Evaluator::evaluate(Number expression) {
   const std::size_t base = stack_.size();
+  const std::size_t applied = shadows_.size();
   try {
     demand(expression);
     while (stack_.size() > base) step(stack_.back());
   } catch (...) {
     stack_.resize(base);
+    leave(applied);
     throw;
   }
   return value(expression);
@@ -164,9 +207,12 @@ void Evaluator::step(Frame frame) {
   // A node may have been pushed twice before it was computed once.
   if (ready(frame.number)) return stack_.pop_back();
   switch (node(frame.number).op()) {
-    case Op::parameter: throw InternalError("interpreter: a parameter has no value");
-    case Op::cond: return step_cond(frame.number);
-    case Op::while_loop: return step_while(frame);
+    case Op::parameter:
+      throw InternalError("interpreter: a parameter has no value");
+    case Op::cond:
+      return step_cond(frame.number);
+    case Op::while_loop:
+      return step_while(frame);
     case Op::constant:
     case Op::primitive:
     case Op::tuple:
@@ -193,7 +239,8 @@ void Evaluator::step(Frame frame) {
     case Op::map_seq:
     case Op::project_seq:
     case Op::elements:
-    case Op::tabulate: break;
+    case Op::tabulate:
+      break;
   }
   throw InternalError("interpreter: not a scalar expression");
 }
@@ -222,10 +269,13 @@ void Evaluator::step_while(Frame frame) {
       if (!demand(parts[2])) return;
       const auto initial = value(parts[2]);
       std::copy(initial.begin(), initial.end(), slot(frame.number));
+      enter(parameters(parts[0])[0]);
+      enter(parameters(parts[1])[0]);
       return begin_test();
     }
     case Frame::Phase::testing:
       if (!value(results(parts[0])[0])[0]) {
+        leave(shadows_.size() - 2);
         done(frame.number);
         return stack_.pop_back();
       }
@@ -247,8 +297,11 @@ void Evaluator::compute(Number number) {
   const auto parts = children(number);
   Bits* out = slot(number);
   switch (node.op()) {
-    case Op::constant: *out = node.payload().bits; return;
-    case Op::primitive: return compute_primitive(number);
+    case Op::constant:
+      *out = node.payload().bits;
+      return;
+    case Op::primitive:
+      return compute_primitive(number);
     case Op::tuple:
       for (Number part : parts) {
         const auto from = value(part);
@@ -262,7 +315,8 @@ void Evaluator::compute(Number number) {
       return;
     }
     case Op::index:
-    case Op::linear_index: return compute_index(number);
+    case Op::linear_index:
+      return compute_index(number);
     case Op::shape:
       for (std::int64_t extent : array(parts[0])->extents) *out++ = to_bits(extent);
       return;
@@ -284,7 +338,8 @@ void Evaluator::compute(Number number) {
     case Op::map_seq:
     case Op::project_seq:
     case Op::elements:
-    case Op::tabulate: break;
+    case Op::tabulate:
+      break;
   }
   throw InternalError("interpreter: not a strict scalar expression");
 }

@@ -10,12 +10,13 @@
 
 /// Evaluates scalar expressions: the meaning of the scalar stratum (ir/node.h), node by node.
 ///
-/// Call by need: a node is evaluated when its value is asked for, and at most once as long as its free parameters keep
-/// their bindings; of a cond only the side taken is evaluated. Expressions are walked with a stack of our own, never by
-/// recursion, so their depth is bounded by memory only.
+/// Call by need: a node is evaluated when its value is asked for, and at most once as long as its free
+/// parameters keep their bindings; of a cond only the side taken is evaluated. Expressions are walked with a
+/// stack of our own, never by recursion, so their depth is bounded by memory only.
 namespace anabranch::interp {
 
-/// Throws RunError "<operation>: <message> (<place>)". `nearest` stands in where the node has no place of its own.
+/// Throws RunError "<operation>: <message> (<place>)". `nearest` stands in where the node has no place of its
+/// own.
 [[noreturn]] void fail(const ir::Node& node, const Place& nearest, const std::string& message);
 
 /// "(3, 4)".
@@ -37,6 +38,24 @@ class Evaluator {
   std::span<const Number> parameters(Number lambda) const;
   std::span<const Number> results(Number lambda) const;
 
+  /// Begins an application of the function that these are the parameters of, and ends it when it goes out of
+  /// scope. Passes may leave functions that share a parameter, one applied inside the other: the outer
+  /// application finds its bindings again when the inner one has ended.
+  class Application {
+   public:
+    Application(Evaluator& evaluator, std::span<const Number> parameters)
+        : evaluator_(evaluator), before_(evaluator.shadows_.size()) {
+      for (Number parameter : parameters) evaluator_.enter(parameter);
+    }
+    ~Application() { evaluator_.leave(before_); }
+    Application(const Application&) = delete;
+    Application& operator=(const Application&) = delete;
+
+   private:
+    Evaluator& evaluator_;
+    std::size_t before_;
+  };
+
   /// Gives a parameter its value. Everything that depends on the parameter will be evaluated anew.
   void bind(Number parameter, std::span<const Bits> value);
   void bind(Number parameter, HostArray value);
@@ -47,8 +66,8 @@ class Evaluator {
   /// Of an array parameter that is bound, or a computation that was set.
   const HostArray& array(Number number) const;
 
-  /// The components of a scalar expression. Its array operands must have been bound or set. The span stays valid and
-  /// unchanged until one of the expression's free parameters is bound again.
+  /// The components of a scalar expression. Its array operands must have been bound or set. The span stays
+  /// valid and unchanged until one of the expression's free parameters is bound again.
   std::span<const Bits> evaluate(Number expression);
   std::span<const Bits> evaluate(const ir::Node& expression) { return evaluate(number(expression)); }
   /// The only component of an int64 expression, or each of several.
@@ -58,17 +77,26 @@ class Evaluator {
   Place nearest_place;
 
  private:
-  /// Nodes with the same free parameters share a scope. `binding` grows whenever one of these is bound; the value of
-  /// a node is current if it was computed under the scope's present binding.
+  /// Nodes with the same free parameters share a scope. `binding` grows whenever one of these is bound; the
+  /// value of a node is current if it was computed under the scope's present binding.
   struct Scope {
     std::uint64_t binding = 1;
   };
   struct Entry {
     const ir::Node* node;
     std::uint32_t first_child;
-    std::uint32_t slot;   ///< element: first component in values_. array: position in arrays_
+    std::uint32_t slot;  ///< element: first component in values_. array: position in arrays_
     std::uint32_t scope;
     std::uint64_t computed = 0;  ///< the scope's binding then
+  };
+  /// What a parameter of an inner application was bound to before; nothing is kept where it was not in use.
+  struct Shadow {
+    Number parameter;
+    bool in_use = false;
+    std::uint64_t computed = 0;
+    std::vector<std::uint64_t> bindings;  ///< of scopes_with_[parameter]
+    std::vector<Bits> value;
+    HostArray array;
   };
   /// A node being evaluated; of a while_loop also how far it is.
   struct Frame {
@@ -77,6 +105,8 @@ class Evaluator {
   };
 
   std::uint32_t scope_of(const ir::Node& node);
+  void enter(Number parameter);
+  void leave(std::size_t before);
   bool ready(Number number) const {
     const Entry& entry = entries_[number];
     return entry.computed == scopes_[entry.scope].binding;
@@ -103,6 +133,8 @@ class Evaluator {
   std::unordered_map<const void*, std::uint32_t> scope_of_set_;
   std::unordered_map<Number, std::vector<std::uint32_t>> scopes_with_;  ///< of a parameter
   std::uint64_t bindings_ = 1;
+  std::vector<bool> in_use_;  ///< of a parameter: its function is being applied
+  std::vector<Shadow> shadows_;
   std::vector<Bits> values_;
   std::vector<HostArray> arrays_;
   std::vector<Frame> stack_;

@@ -8,15 +8,17 @@
 #include "interp/bits.h"
 #include "ir/node.h"
 
-/// The reference interpreter: executes a program as it was written, element by element and item by item, never lifted
-/// and never fused. What it computes is what the program means; it is written to be read, not to be fast.
+/// The reference interpreter: executes a program as it was written, element by element and item by item,
+/// never lifted and never fused. What it computes is what the program means; it is written to be read, not to
+/// be fast.
 ///
-/// Memory: arrays that do not depend on an item stay until the end of the run; of a stream one item is held at a time
-/// (tabulate holds all of them).
+/// Memory: arrays that do not depend on an item stay until the end of the run; of a stream one item is held
+/// at a time (tabulate holds all of them).
 namespace anabranch::interp {
 
-/// The values of these array computations. Each terminal makes one pass of its own over its sequence, however often it
-/// is used. Throws RunError where the program has no meaning for its values, whatever a source throws, Cancelled.
+/// The values of these array computations. Each terminal makes one pass of its own over its sequence, however
+/// often it is used. Throws RunError where the program has no meaning for its values, whatever a source
+/// throws, Cancelled.
 std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {});
 
 /// The items of a sequence, computed as they are asked for.

@@ -86,7 +86,9 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
     const Node& node = evaluator_.node(number);
     switch (node.type().kind) {
       case Type::Kind::element:
-      case Type::Kind::sequence: visit(evaluator_.children(number)); break;
+      case Type::Kind::sequence:
+        visit(evaluator_.children(number));
+        break;
       case Type::Kind::function:
         for (const ir::Ref& parameter : node.parameters())
           if (parameter->type().is_array()) items.insert(parameter.get());
@@ -94,10 +96,12 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
         break;
       case Type::Kind::array: {
         if (node.op() == Op::parameter) break;
-        const bool per_item =
-            std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return items.contains(p); });
-        if (per_item) visit(evaluator_.children(number));
-        else found.push_back(number);
+        const bool per_item = std::any_of(node.free().begin(), node.free().end(),
+                                          [&](const Node* p) { return items.contains(p); });
+        if (per_item)
+          visit(evaluator_.children(number));
+        else
+          found.push_back(number);
         break;
       }
     }

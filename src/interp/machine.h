@@ -7,12 +7,13 @@
 #include "interp/evaluate.h"
 #include "interp/source_reader.h"
 
-/// Runs a program: array computations by need, each at most once per activation of the sequence function it is in.
+/// Runs a program: array computations by need, each at most once per activation of the sequence function it
+/// is in.
 ///
 /// Arrays are strict. Before an array computation is executed, all arrays it needs are computed in full: its
-/// operands, and the arrays that its functions and scalar operands mention, even where only one side of a cond
-/// mentions them. So the interpreter raises at least the errors that any back end may raise; one that fuses may find
-/// that it never needed the element that fails.
+/// operands, and the arrays that its functions and scalar operands mention, even where only one side of a
+/// cond mentions them. So the interpreter raises at least the errors that any back end may raise; one that
+/// fuses may find that it never needed the element that fails.
 namespace anabranch::interp {
 
 class Machine {
@@ -24,8 +25,8 @@ class Machine {
   /// The value of an array computation or array parameter.
   HostArray demand(Number array);
   HostArray demand(const ir::Node& array) { return demand(evaluator_.number(array)); }
-  /// Computes the arrays that a computation, array or sequence, mentions but that do not depend on the items of the
-  /// sequences inside it.
+  /// Computes the arrays that a computation, array or sequence, mentions but that do not depend on the items
+  /// of the sequences inside it.
   void demand_needs_of(Number computation);
 
   Evaluator& evaluator() { return evaluator_; }

@@ -23,7 +23,8 @@ Pass::Pass(Machine& machine, Number sequence, const Node& reader) : machine_(mac
   stage_of_.emplace(sequence, 0);
   for (std::size_t i = 0; i < found.size(); ++i)
     for (Number child : evaluator.children(found[i]))
-      if (evaluator.node(child).type().is_sequence() && stage_of_.emplace(child, 0).second) found.push_back(child);
+      if (evaluator.node(child).type().is_sequence() && stage_of_.emplace(child, 0).second)
+        found.push_back(child);
   std::sort(found.begin(), found.end());
   for (Number number : found) {
     stage_of_[number] = stages_.size();
@@ -62,11 +63,12 @@ void Pass::open(Stage& stage) {
   }
 }
 
-/// Advances all producers by one item; false if one of them is at its end. Sources come last, so that none is read
-/// beyond what is known to be needed.
+/// Advances all producers by one item; false if one of them is at its end. Sources come last, so that none is
+/// read beyond what is known to be needed.
 bool Pass::pull() {
   for (const Stage& stage : stages_)
-    if ((stage.node->op() == Op::produce || stage.node->op() == Op::rows) && position_ >= stage.length) return false;
+    if ((stage.node->op() == Op::produce || stage.node->op() == Op::rows) && position_ >= stage.length)
+      return false;
   for (Reading& reading : readings_)
     if (!read_item(*reading.source, reading.place, reading.item)) return false;
   return true;
@@ -75,6 +77,7 @@ bool Pass::pull() {
 void Pass::apply(Stage& stage, Number lambda, std::span<const HostArray> arguments) {
   Evaluator& evaluator = machine_.evaluator();
   const auto parameters = evaluator.parameters(lambda);
+  const Evaluator::Application application(evaluator, parameters);
   for (std::size_t i = 0; i < parameters.size(); ++i) evaluator.bind(parameters[i], arguments[i]);
   stage.item.clear();
   for (Number result : evaluator.results(lambda)) stage.item.push_back(machine_.demand(result));
@@ -84,7 +87,9 @@ void Pass::compute(Stage& stage) {
   Evaluator& evaluator = machine_.evaluator();
   const auto children = evaluator.children(stage.number);
   switch (stage.node->op()) {
-    case Op::stream_in: stage.item = readings_[stage.reading].item; return;
+    case Op::stream_in:
+      stage.item = readings_[stage.reading].item;
+      return;
     case Op::produce: {
       const HostArray number = anabranch::detail::allocate_array(std::array{ScalarType::int64}, {});
       store(ScalarType::int64, number->buffers[0].get(), 0, to_bits(position_));
@@ -131,7 +136,8 @@ void Pass::compute(Stage& stage) {
     case Op::reshape:
     case Op::consume:
     case Op::elements:
-    case Op::tabulate: break;
+    case Op::tabulate:
+      break;
   }
   throw InternalError("interpreter: not a sequence computation");
 }
@@ -169,8 +175,8 @@ HostArray run_elements(Machine& machine, Evaluator::Number terminal) {
 
 namespace {
 
-/// The elements of `item` at the indices of `extents` (each at most the item's), in row-major order, to `out` from
-/// position `begin` on.
+/// The elements of `item` at the indices of `extents` (each at most the item's), in row-major order, to `out`
+/// from position `begin` on.
 void copy_trimmed(const HostArray& item, std::span<const std::int64_t> extents, const HostArray& out,
                   std::int64_t begin) {
   const std::int64_t size =

@@ -23,34 +23,48 @@ using ir::Primitive;
 template <class F>
 auto with_type(ScalarType type, F&& f) {
   switch (type) {
-    case ScalarType::boolean: return f(bool{});
-    case ScalarType::uint8: return f(std::uint8_t{});
-    case ScalarType::int32: return f(std::int32_t{});
-    case ScalarType::int64: return f(std::int64_t{});
-    case ScalarType::float32: return f(float{});
-    case ScalarType::float64: return f(double{});
+    case ScalarType::boolean:
+      return f(bool{});
+    case ScalarType::uint8:
+      return f(std::uint8_t{});
+    case ScalarType::int32:
+      return f(std::int32_t{});
+    case ScalarType::int64:
+      return f(std::int64_t{});
+    case ScalarType::float32:
+      return f(float{});
+    case ScalarType::float64:
+      return f(double{});
   }
   throw InternalError("interpreter: unknown scalar type");
 }
 
-// Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and then cut.
+// Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and
+// then cut.
 template <class T>
-using Wrapping = std::conditional_t<(sizeof(T) < sizeof(std::uint32_t)), std::uint32_t, std::make_unsigned_t<T>>;
+using Wrapping =
+    std::conditional_t<(sizeof(T) < sizeof(std::uint32_t)), std::uint32_t, std::make_unsigned_t<T>>;
 
 template <class T>
 T add(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return x + y;
-  else return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
+  if constexpr (std::is_floating_point_v<T>)
+    return x + y;
+  else
+    return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T subtract(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return x - y;
-  else return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
+  if constexpr (std::is_floating_point_v<T>)
+    return x - y;
+  else
+    return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T multiply(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return x * y;
-  else return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
+  if constexpr (std::is_floating_point_v<T>)
+    return x * y;
+  else
+    return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
 }
 
 template <class T>
@@ -61,26 +75,36 @@ bool has_quotient(T x, T y) {
 }
 template <class T>
 std::optional<Bits> divide(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return to_bits<T>(x / y);
-  else if (has_quotient(x, y)) return to_bits<T>(static_cast<T>(x / y));
-  else return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>)
+    return to_bits<T>(x / y);
+  else if (has_quotient(x, y))
+    return to_bits<T>(static_cast<T>(x / y));
+  else
+    return std::nullopt;
 }
 template <class T>
 std::optional<Bits> remainder(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return to_bits<T>(std::fmod(x, y));
-  else if (has_quotient(x, y)) return to_bits<T>(static_cast<T>(x % y));
-  else return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>)
+    return to_bits<T>(std::fmod(x, y));
+  else if (has_quotient(x, y))
+    return to_bits<T>(static_cast<T>(x % y));
+  else
+    return std::nullopt;
 }
 
 template <class T>
 T negate(T x) {
-  if constexpr (std::is_floating_point_v<T>) return -x;
-  else return subtract<T>(0, x);
+  if constexpr (std::is_floating_point_v<T>)
+    return -x;
+  else
+    return subtract<T>(0, x);
 }
 template <class T>
 T absolute(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
-  else return x < 0 ? negate(x) : x;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fabs(x);
+  else
+    return x < 0 ? negate(x) : x;
 }
 
 template <class T>
@@ -101,7 +125,8 @@ To convert(From x) {
   if constexpr (std::same_as<To, bool>) {
     return x != From{0};
   } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
-    // Both borders are compared as floats that hold them exactly: MIN is a power of two (or 0), and MAX + 1 too.
+    // Both borders are compared as floats that hold them exactly: MIN is a power of two (or 0), and MAX + 1
+    // too.
     constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
     constexpr From beyond =
         static_cast<From>(static_cast<std::make_unsigned_t<To>>(std::numeric_limits<To>::max()) / 2 + 1) * 2;
@@ -170,10 +195,14 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
       case Primitive::fma:
         if constexpr (is_float) return to_bits<T>(std::fma(arg(0), arg(1), arg(2)));
         break;
-      case Primitive::equal: return to_bits(arg(0) == arg(1));
-      case Primitive::not_equal: return to_bits(arg(0) != arg(1));
-      case Primitive::less: return to_bits(arg(0) < arg(1));
-      case Primitive::less_equal: return to_bits(arg(0) <= arg(1));
+      case Primitive::equal:
+        return to_bits(arg(0) == arg(1));
+      case Primitive::not_equal:
+        return to_bits(arg(0) != arg(1));
+      case Primitive::less:
+        return to_bits(arg(0) < arg(1));
+      case Primitive::less_equal:
+        return to_bits(arg(0) <= arg(1));
       case Primitive::logical_not:
         if constexpr (is_boolean) return to_bits(!arg(0));
         break;
@@ -193,7 +222,8 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
       case Primitive::cosine:
         if constexpr (is_float) return on_floats(primitive, arg(0));
         break;
-      case Primitive::cast: break;
+      case Primitive::cast:
+        break;
     }
     not_defined(primitive, type);
   });

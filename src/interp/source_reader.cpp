@@ -14,8 +14,10 @@ namespace {
 
 std::int64_t offset_at(const ArrayChunk& chunk, OffsetType type, std::int64_t i) {
   switch (type) {
-    case OffsetType::int32: return static_cast<const std::int32_t*>(chunk.offsets.get())[i];
-    case OffsetType::int64: return static_cast<const std::int64_t*>(chunk.offsets.get())[i];
+    case OffsetType::int32:
+      return static_cast<const std::int32_t*>(chunk.offsets.get())[i];
+    case OffsetType::int64:
+      return static_cast<const std::int64_t*>(chunk.offsets.get())[i];
   }
   return 0;
 }
@@ -28,8 +30,8 @@ class Component {
 
   HostArray item() const {
     if (chunk_.data.size() != info_.scalars.size())
-      lies(source_, place_, fmt::format("gave {} buffers for {} scalar components", chunk_.data.size(),
-                                        info_.scalars.size()));
+      lies(source_, place_,
+           fmt::format("gave {} buffers for {} scalar components", chunk_.data.size(), info_.scalars.size()));
     auto out = std::make_shared<anabranch::detail::ArrayData>();
     out->scalars = info_.scalars;
     std::int64_t begin = 0;
@@ -58,8 +60,8 @@ class Component {
       out.push_back(inner == 0 ? 0 : size / inner);
       for (std::size_t d = 1; d < info_.extents.size(); ++d) out.push_back(*info_.extents[d]);
     } else {
-      std::size_t given = 0;
-      for (const auto& extent : info_.extents) out.push_back(extent ? *extent : chunk_.extents.at(given++).get()[0]);
+      for (std::size_t d = 0; d < info_.extents.size(); ++d)
+        out.push_back(info_.extents[d] ? *info_.extents[d] : chunk_.extents.at(d).get()[0]);
     }
     std::int64_t product = 1;
     for (std::int64_t extent : out) product *= extent;
@@ -84,7 +86,8 @@ bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& i
   const std::vector<ArrayInfo>& infos = source.info().arrays;
   if (chunk.items != 1) lies(source, place, fmt::format("asked for 1 item, it gave {}", chunk.items));
   if (chunk.arrays.size() != infos.size())
-    lies(source, place, fmt::format("gave {} arrays per item instead of {}", chunk.arrays.size(), infos.size()));
+    lies(source, place,
+         fmt::format("gave {} arrays per item instead of {}", chunk.arrays.size(), infos.size()));
   item.clear();
   for (std::size_t a = 0; a < infos.size(); ++a)
     item.push_back(Component(source, place, infos[a], chunk.arrays[a]).item());
@@ -96,11 +99,13 @@ void Sources::open(SourceBase& source, const ir::Node& reader) {
   if (!first) {
     const std::string before = anabranch::to_string(use->second.place);
     if (use->second.open)
-      fail(reader, {}, fmt::format("the source {} is being streamed already, by the computation at {}",
-                                   source.info().name, before));
+      fail(reader, {},
+           fmt::format("the source {} is being streamed already, by the computation at {}",
+                       source.info().name, before));
     if (!source.info().rewindable)
-      fail(reader, {}, fmt::format("the source {} can be streamed only once, and the computation at {} did so",
-                                   source.info().name, before));
+      fail(reader, {},
+           fmt::format("the source {} can be streamed only once, and the computation at {} did so",
+                       source.info().name, before));
     use->second = {reader.place(), true};
   }
   if (source.info().rewindable) source.rewind();

@@ -18,6 +18,8 @@ constexpr std::int64_t block_bytes = 64 << 10;
 // Columns are checked piece by piece behind the read that brought them into the cache.
 constexpr std::int64_t piece_bytes = 256 << 10;
 constexpr std::int64_t staging_bytes = 128 << 10;
+// Recycled buffers are up to an eighth larger than what they hold.
+constexpr std::int64_t without_slack(std::int64_t bytes) { return bytes - bytes / 8; }
 
 std::int64_t width(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
@@ -118,6 +120,12 @@ CsrStream::Rows CsrStream::next_rows(const Limit& limit) {
   }
   out.entries = offsets[out.count];
   expected_rows_ = out.count;
+  const std::int64_t used = (out.count + 1) * std::int64_t{sizeof(P)};
+  if (out.offsets.capacity > used + used / 8 + 8192) {
+    auto smaller = offset_pool_->take(used);
+    std::memcpy(smaller.memory.get(), offsets, static_cast<std::size_t>(used));
+    out.offsets = std::move(smaller);
+  }
   return out;
 }
 
@@ -163,7 +171,7 @@ BufferPool::Buffer CsrStream::read_entries(StoredArray& array, ScalarType as, Bu
 bool CsrStream::next(const Limit& asked, SourceChunk& chunk) {
   if (row_ == layout_.header.rows) return false;
   Limit limit = asked;
-  limit.bytes = std::min(limit.bytes, chunk_limit_);
+  limit.bytes = without_slack(std::min(limit.bytes, chunk_limit_));
   Rows rows = layout_.indptr.type == ScalarType::int32 ? next_rows<std::int32_t>(limit)
                                                        : next_rows<std::int64_t>(limit);
   const std::int64_t bytes = cost_.bytes(rows.count, rows.entries);

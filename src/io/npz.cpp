@@ -91,7 +91,7 @@ class NpzReader {
     };
     header.rows = at(0);
     header.cols = at(1);
-    if (header.rows < 0 || header.cols < 0 || header.rows > most_rows)
+    if (header.rows < 0 || header.cols < 0 || header.rows > most_rows || header.cols > most_rows)
       fail(fmt::format("shape.npy: {} x {} is not the shape of a matrix", header.rows, header.cols));
   }
 

@@ -35,12 +35,26 @@ void SourceBase::rewind() {
   throw RunError("source " + info().name + ": cannot be read a second time");
 }
 
+void SourceBase::begin_pass(const Place& place) {
+  if (info().rewindable) {
+    rewind();
+  } else if (read_at_) {
+    throw RunError(fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
+                               to_string(place), info().name, to_string(*read_at_)));
+  }
+  read_at_ = place;
+}
+
 namespace detail {
 
 std::int64_t checked_size(std::span<const std::int64_t> extents) {
   std::int64_t size = 1;
   for (std::int64_t e : extents) {
     if (e < 0) throw RunError(fmt::format("array: negative extent {}", e));
+    if (e == 0) size = 0;
+  }
+  for (std::int64_t e : extents) {
+    if (size == 0) break;
     if (__builtin_mul_overflow(size, e, &size)) throw RunError("array: the number of elements overflows");
   }
   return size;

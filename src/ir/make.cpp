@@ -13,9 +13,11 @@ class Maker {
     return Ref(new Node(op, std::move(type), std::move(children), std::move(payload), place, std::move(free)));
   }
   /// A parameter is free in itself.
-  static Ref make_parameter(Type type, Place place) {
+  static Ref make_parameter(Type type, Place place, bool fixed_at_launch = false) {
     auto free = std::make_shared<std::vector<const Node*>>(1, nullptr);
-    Ref node = make(Op::parameter, std::move(type), {}, {}, place, free);
+    Payload payload;
+    payload.proved = fixed_at_launch;
+    Ref node = make(Op::parameter, std::move(type), {}, std::move(payload), place, free);
     (*free)[0] = node.get();
     return node;
   }
@@ -69,7 +71,7 @@ Ref scalar_node(Op op, Type type, std::vector<Ref> children, Payload payload, co
 Ref collective(Op op, Type type, std::vector<Ref> children, Payload payload, const Place& place) {
   FreeParameters free = free_of(children);
   for (const Node* parameter : *free) {
-    if (!parameter->type().is_element()) continue;
+    if (!parameter->type().is_element() || parameter->payload().proved) continue;
     refuse(place, fmt::format(
                       "{}: an array computation depends on a scalar parameter (introduced at {}): this would be "
                       "nested parallelism inside scalar code. Map a sequence over arrays (map_seq, produce) "
@@ -117,6 +119,8 @@ Ref parameter(Type type, Place place) {
   require(type.is_element() || type.is_array(), place, "parameter", "a parameter is an element or an array");
   return Maker::make_parameter(std::move(type), place);
 }
+
+Ref launch_parameter(Place place) { return Maker::make_parameter(Type::element(ScalarType::int64), place, true); }
 
 Ref constant(ScalarType type, std::uint64_t bits, Place place) {
   Payload payload;

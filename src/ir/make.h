@@ -12,6 +12,9 @@
 namespace anabranch::ir {
 
 Ref parameter(Type type, Place place = {});
+/// An int64 that is fixed before anything runs (a uniform extent of a source): unlike other scalar parameters it may
+/// stand in array computations.
+Ref launch_parameter(Place place = {});
 Ref constant(ScalarType type, std::uint64_t bits, Place place = {});
 Ref primitive(Primitive primitive, std::vector<Ref> operands, Place place = {});
 Ref cast(ScalarType to, Ref value, Place place = {});

@@ -18,6 +18,10 @@ Node::Node(Op op, Type type, std::vector<Ref> children, Payload payload, Place p
 // The children of a dying node are put on a list instead of being released from its destructor: a chain of any
 // length dies in constant stack.
 void Node::destroy(const Node* node) noexcept {
+  if (node->children_.empty()) {
+    delete node;
+    return;
+  }
   std::vector<const Node*> dead{node};
   while (!dead.empty()) {
     const Node* dying = dead.back();

@@ -37,7 +37,8 @@ bool commutes(Primitive primitive) {
     case Primitive::maximum:
     case Primitive::bit_and:
     case Primitive::bit_or:
-    case Primitive::bit_xor: return true;
+    case Primitive::bit_xor:
+      return true;
     case Primitive::subtract:
     case Primitive::divide:
     case Primitive::remainder:
@@ -54,7 +55,8 @@ bool commutes(Primitive primitive) {
     case Primitive::logarithm:
     case Primitive::sine:
     case Primitive::cosine:
-    case Primitive::cast: return false;
+    case Primitive::cast:
+      return false;
   }
   return false;
 }

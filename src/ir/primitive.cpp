@@ -4,8 +4,8 @@
 
 namespace anabranch::ir {
 
-// The costs are rough reciprocal throughputs on a vector unit, in additions. They only steer what the fusion cost
-// model may compute twice.
+// The costs are rough reciprocal throughputs on a vector unit, in additions. They only steer what the fusion
+// cost model may compute twice.
 const PrimitiveInfo& info(Primitive primitive) {
   using enum Operands;
   static constexpr std::array<PrimitiveInfo, primitive_count> table{{
@@ -44,12 +44,18 @@ const PrimitiveInfo& info(Primitive primitive) {
 
 bool accepts(Operands operands, ScalarType type) {
   switch (operands) {
-    case Operands::numbers: return type != ScalarType::boolean;
-    case Operands::integers: return is_integer(type);
-    case Operands::floats: return is_float(type);
-    case Operands::bits: return is_integer(type) || type == ScalarType::boolean;
-    case Operands::boolean: return type == ScalarType::boolean;
-    case Operands::any: return true;
+    case Operands::numbers:
+      return type != ScalarType::boolean;
+    case Operands::integers:
+      return is_integer(type);
+    case Operands::floats:
+      return is_float(type);
+    case Operands::bits:
+      return is_integer(type) || type == ScalarType::boolean;
+    case Operands::boolean:
+      return type == ScalarType::boolean;
+    case Operands::any:
+      return true;
   }
   return false;
 }

@@ -165,8 +165,10 @@ bool conses(Op op) { return op != Op::parameter && op != Op::lambda; }
 }  // namespace
 
 struct Simplifier::Impl {
-  std::unordered_map<Key, Ref, Hash, Equal> known;
-  Rewriter rewriter{[this](const Ref&, const Ref& node) { return step(node); }};
+  bool into_arrays;
+  std::unordered_map<Key, Ref, Hash, Equal> known{};
+  Rewriter rewriter{[this](const Ref&, const Ref& node) { return step(node); },
+                    [this](const Node& node) { return into_arrays || !node.type().is_array(); }};
 
   Ref step(Ref node) {
     if (node->op() == Op::primitive) {
@@ -180,7 +182,7 @@ struct Simplifier::Impl {
   }
 };
 
-Simplifier::Simplifier() : impl_(std::make_unique<Impl>()) {}
+Simplifier::Simplifier(bool into_arrays) : impl_(new Impl{into_arrays}) {}
 Simplifier::~Simplifier() = default;
 Ref Simplifier::operator()(const Ref& root) { return impl_->rewriter(root); }
 Ref Simplifier::step(const Ref& node) { return impl_->step(node); }

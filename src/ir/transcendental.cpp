@@ -17,8 +17,8 @@ namespace anabranch::ir {
 
 namespace {
 
-/// One routine at one vector width. `call` takes and gives `lanes` values in memory and moves them through the vector
-/// register that the routine expects; generated code calls the address itself.
+/// One routine at one vector width. `call` takes and gives `lanes` values in memory and moves them through
+/// the vector register that the routine expects; generated code calls the address itself.
 struct Variant {
   const char* symbol;
   int lanes;
@@ -32,9 +32,9 @@ void call_scalar(const void* routine, void* values) {
 }
 
 #if defined(__x86_64__)
-// A vector argument travels in a register only where the function that passes it is compiled for that width: hence
-// one function per width with its own target. (The routines keep to the vector calling convention, which here is the
-// ordinary one.)
+// A vector argument travels in a register only where the function that passes it is compiled for that width:
+// hence one function per width with its own target. (The routines keep to the vector calling convention,
+// which here is the ordinary one.)
 __attribute__((target("avx512f"))) void call_16f(const void* routine, void* values) {
   const __m512 in = _mm512_loadu_ps(values);
   _mm512_storeu_ps(values, reinterpret_cast<__m512 (*)(__m512)>(const_cast<void*>(routine))(in));
@@ -165,7 +165,8 @@ class Routines {
   T evaluate(Primitive primitive, ScalarType type, T x) const {
     const int number = routine_number(primitive, type);
     if (number < 0) throw InternalError("not a library routine: " + std::string(info(primitive).name));
-    // The idle lanes hold the same value, so that they can neither raise flags nor take a slower path of their own.
+    // The idle lanes hold the same value, so that they can neither raise flags nor take a slower path of
+    // their own.
     std::array<T, 16> lanes;
     lanes.fill(x);
     calls_[static_cast<std::size_t>(number)](at(number).address, lanes.data());

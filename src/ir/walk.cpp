@@ -55,9 +55,13 @@ Ref Rewriter::operator()(const Ref& root) {
 
 Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values) {
   std::unordered_map<const Node*, Ref> image;
-  for (std::size_t i = 0; i < parameters.size(); ++i) image[parameters[i].get()] = values[i];
+  std::unordered_set<const Node*> replaced;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    image[parameters[i].get()] = values[i];
+    replaced.insert(parameters[i].get());
+  }
   const auto touched = [&](const Node& node) {
-    return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return image.contains(p); });
+    return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return replaced.contains(p); });
   };
   if (!touched(*root)) return root;
   const auto order = topological({&root, 1}, [&](const Node& node) { return touched(node) && !image.contains(&node); });

@@ -52,7 +52,8 @@ class Simplifier {
   Ref operator()(const Ref& root);
   /// The same for one node whose children are already simplified: for use inside another Rewriter's rule.
   Ref step(const Ref& node);
-  Simplifier();
+  /// `into_arrays` false: array computations are left as they are (later passes know them by address).
+  explicit Simplifier(bool into_arrays = true);
   ~Simplifier();
   Simplifier(const Simplifier&) = delete;
   Simplifier& operator=(const Simplifier&) = delete;

@@ -71,7 +71,7 @@ class Lifter {
             extents.push_back(known->second.extents[static_cast<std::size_t>(d)]);
             continue;
           }
-          const Ref uniform = parameter(Type::element(ScalarType::int64), base.node->place());
+          const Ref uniform = launch_parameter(base.node->place());
           stage.uniform_extents.push_back({uniform, number, d});
           extents.push_back(uniform);
         } else {
@@ -144,7 +144,7 @@ class Lifter {
 
   std::vector<Ref> components_of(const Ref& shape) {
     std::vector<Ref> extents;
-    for (int d = 0; d < shape->type().components(); ++d) extents.push_back(simplify_(component(shape, d)));
+    for (int d = 0; d < shape->type().components(); ++d) extents.push_back(simplify_.step(component(shape, d)));
     return extents;
   }
 

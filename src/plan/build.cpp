@@ -32,7 +32,7 @@ void find_last_uses(Group& group) {
 
 Plan build(const Staged& staged) {
   Plan plan;
-  Context context{staged, Expander(staged), {}, {}};
+  Context context{staged, Expander(staged), ir::Simplifier(false), {}};
   plan.stages.resize(staged.stages.size());
   plan.parameters = staged.parameters;
   GroupBuilder global(context, plan.global, nullptr, nullptr);

@@ -17,7 +17,7 @@ namespace anabranch::plan {
 struct Context {
   const ir::Staged& staged;
   Expander expand;
-  ir::Simplifier simplify;
+  ir::Simplifier simplify;  ///< not into arrays: facts and the manifest set know arrays by address
   std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, terminal
 };
 

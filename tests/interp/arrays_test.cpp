@@ -99,9 +99,8 @@ TEST_CASE("fold of empty rows gives the seed; without rows it gives nothing") {
 
 TEST_CASE("backpermute: transpose, gather, replicate, to and from rank 0") {
   const Ref a = ir::use(array_of<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
-  const Ref swapped = unary(int64s(2), [](const Ref& ix) {
-    return ir::tuple({ir::component(ix, 1), ir::component(ix, 0)});
-  });
+  const Ref swapped =
+      unary(int64s(2), [](const Ref& ix) { return ir::tuple({ir::component(ix, 1), ir::component(ix, 0)}); });
   CHECK(same(run(ir::backpermute(shape_of({3, 2}), swapped, a, {true, false})),
              array_of<std::int32_t>({3, 2}, {1, 4, 2, 5, 3, 6})));
 
@@ -122,7 +121,8 @@ TEST_CASE("backpermute: transpose, gather, replicate, to and from rank 0") {
 TEST_CASE("reshape keeps the elements in row-major order") {
   const Ref a = ir::use(array_of<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
   CHECK(same(run(ir::reshape(shape_of({6}), a)), vector_of<std::int32_t>({1, 2, 3, 4, 5, 6})));
-  CHECK(same(run(ir::reshape(shape_of({1, 3, 1, 2}), a)), array_of<std::int32_t>({1, 3, 1, 2}, {1, 2, 3, 4, 5, 6})));
+  CHECK(same(run(ir::reshape(shape_of({1, 3, 1, 2}), a)),
+             array_of<std::int32_t>({1, 3, 1, 2}, {1, 2, 3, 4, 5, 6})));
   const Ref none = ir::use(array_of<std::int32_t>({0, 3}, {}));
   CHECK(run(ir::reshape(shape_of({5, 0}), none))->extents == I64{5, 0});
   const Ref one = ir::use(array_of<std::int32_t>({1, 1}, {4}));
@@ -151,9 +151,8 @@ TEST_CASE("while_loop: Collatz steps, a loop that never runs, loops inside loops
   using enum Primitive;
   const auto i64 = [](std::int64_t x) { return ir::int64(x); };
   const ir::Scalars state = int64s(2);
-  const Ref not_one = unary(state, [&](const Ref& s) {
-    return ir::primitive(Primitive::less, {i64(1), ir::component(s, 0)});
-  });
+  const Ref not_one = unary(
+      state, [&](const Ref& s) { return ir::primitive(Primitive::less, {i64(1), ir::component(s, 0)}); });
   const Ref collatz = unary(state, [&](const Ref& s) {
     const Ref n = ir::component(s, 0);
     const Ref even = ir::primitive(equal, {ir::primitive(remainder, {n, i64(2)}), i64(0)});
@@ -170,7 +169,8 @@ TEST_CASE("while_loop: Collatz steps, a loop that never runs, loops inside loops
   // sum over i < n of (sum over j < i of n), with both loops reading outer parameters
   const Ref nested = unary(int64s(1), [&](const Ref& n) {
     const auto loop = [&](const Ref& bound, auto term) {
-      const Ref test = unary(state, [&](const Ref& s) { return ir::primitive(less, {ir::component(s, 0), bound}); });
+      const Ref test =
+          unary(state, [&](const Ref& s) { return ir::primitive(less, {ir::component(s, 0), bound}); });
       const Ref body = unary(state, [&](const Ref& s) {
         return ir::tuple({ir::primitive(add, {ir::component(s, 0), i64(1)}),
                           ir::primitive(add, {ir::component(s, 1), term(ir::component(s, 0))})});
@@ -201,6 +201,20 @@ TEST_CASE("shared scalar terms are computed once") {
              vector_of<std::int64_t>({std::int64_t{1} << 60, std::int64_t{3} << 60})));
 }
 
+TEST_CASE("functions that share a parameter, one applied inside the other") {
+  // As a pass leaves it that puts an argument into two copies of f x = (s = 1; while (s < 10) s = s + x; s).
+  using enum Primitive;
+  const Ref s = ir::parameter(ir::Type::element(int64s(1)));
+  const Ref small = ir::lambda({s}, {ir::primitive(less, {s, ir::int64(10)})});
+  const auto f = [&](const Ref& x) {
+    return ir::while_loop(small, ir::lambda({s}, {ir::primitive(add, {s, x})}), ir::int64(1));
+  };
+  // f 2 = 11, f 3 = 10: the inner loop is first needed in the first step of the outer one.
+  const Ref twice = unary(int64s(1), [&](const Ref& x) { return f(f(x)); });
+  CHECK(same(run(ir::map(twice, {ir::use(vector_of<std::int64_t>({2, 3}))})),
+             vector_of<std::int64_t>({12, 11})));
+}
+
 TEST_CASE("programs of 100,000 nodes in a chain") {
   constexpr int length = 100'000;
   SECTION("scalar terms") {
@@ -225,7 +239,8 @@ TEST_CASE("programs of 100,000 nodes in a chain") {
   SECTION("loops that read the loop before") {
     Ref y = ir::int64(0);
     for (int i = 0; i < length / 10; ++i) {
-      const Ref test = unary(int64s(1), [&](const Ref& s) { return ir::primitive(Primitive::less_equal, {s, y}); });
+      const Ref test =
+          unary(int64s(1), [&](const Ref& s) { return ir::primitive(Primitive::less_equal, {s, y}); });
       const Ref body = unary(int64s(1), [&](const Ref& s) {
         return ir::primitive(Primitive::add, {ir::primitive(Primitive::add, {s, y}), ir::int64(1)});
       });
@@ -235,7 +250,8 @@ TEST_CASE("programs of 100,000 nodes in a chain") {
   }
   SECTION("arrays") {
     Ref a = ir::use(vector_of<std::int64_t>({1}));
-    const Ref function = unary(int64s(1), [](const Ref& x) { return ir::primitive(Primitive::add, {x, ir::int64(1)}); });
+    const Ref function =
+        unary(int64s(1), [](const Ref& x) { return ir::primitive(Primitive::add, {x, ir::int64(1)}); });
     for (int i = 0; i < length; ++i) a = ir::map(function, {a});
     CHECK(same(run(a), vector_of<std::int64_t>({length + 1})));
   }

@@ -22,10 +22,10 @@ const Ref three = ir::use(vector_of<std::int64_t>({1, 2, 3}));
 template <class Matcher>
 void check_error(const Ref& array, const Matcher& matcher) {
   CHECK_THROWS_MATCHES(run(array), RunError, Catch::Matchers::Predicate<RunError>([&](const RunError& e) {
-    const bool matches = matcher.match(e.what());
-    if (!matches) UNSCOPED_INFO(e.what());
-    return matches;
-  }));
+                         const bool matches = matcher.match(e.what());
+                         if (!matches) UNSCOPED_INFO(e.what());
+                         return matches;
+                       }));
 }
 
 Ref constant_function(int parameters, const Ref& value) {
@@ -57,15 +57,18 @@ TEST_CASE("indices out of range") {
     check_error(ir::unit(ir::index(three, ir::int64(i), at_line(20))),
                 Contains("index (" + std::to_string(i) + ") is out of range") && Contains("shape (3)") &&
                     Contains("user.cpp:20"));
-    check_error(ir::unit(ir::linear_index(three, ir::int64(i), at_line(21))),
-                Contains("position " + std::to_string(i)) && Contains("3 elements") && Contains("user.cpp:21"));
-    check_error(ir::backpermute(shape_of({2}), constant_function(1, ir::int64(i)), three, {}, at_line(22), "gather"),
-                Contains("gather") && Contains("element (0) reads index (" + std::to_string(i) + ")") &&
-                    Contains("user.cpp:22"));
+    check_error(
+        ir::unit(ir::linear_index(three, ir::int64(i), at_line(21))),
+        Contains("position " + std::to_string(i)) && Contains("3 elements") && Contains("user.cpp:21"));
+    check_error(
+        ir::backpermute(shape_of({2}), constant_function(1, ir::int64(i)), three, {}, at_line(22), "gather"),
+        Contains("gather") && Contains("element (0) reads index (" + std::to_string(i) + ")") &&
+            Contains("user.cpp:22"));
   }
   const Ref matrix = ir::use(array_of<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
   // In range as a position, but not in its column.
-  check_error(ir::unit(ir::index(matrix, shape_of({0, 3}), at_line(23))), Contains("(0, 3)") && Contains("(2, 3)"));
+  check_error(ir::unit(ir::index(matrix, shape_of({0, 3}), at_line(23))),
+              Contains("(0, 3)") && Contains("(2, 3)"));
 }
 
 TEST_CASE("shapes that are none") {
@@ -90,17 +93,19 @@ TEST_CASE("a fold without a seed has no value for an empty row") {
 
 TEST_CASE("a second pass over a source that can be read once names both readers") {
   const Ref s = ir::stream_in(ragged<std::int64_t>("pipe", {{1}, {2}}, false), at_line(49));
-  const std::vector<Ref> roots{ir::consume(ir::elements(s, at_line(50))), ir::consume(ir::tabulate(s, at_line(51)))};
-  CHECK_THROWS_WITH(interp::run(roots),
-                    Contains("pipe") && Contains("user.cpp:50") && Contains("user.cpp:51") && Contains("only once"));
+  const std::vector<Ref> roots{ir::consume(ir::elements(s, at_line(50))),
+                               ir::consume(ir::tabulate(s, at_line(51)))};
+  CHECK_THROWS_WITH(interp::run(roots), Contains("pipe") && Contains("user.cpp:50") &&
+                                            Contains("user.cpp:51") && Contains("only once"));
 }
 
 TEST_CASE("a source cannot be streamed inside its own stream") {
   const auto source = ragged<std::int64_t>("rows", {{1}, {2}});
   const Ref body = on_array({1, int64s(1)}, [&](const Ref& row) {
     const Ref i = ir::parameter(Type::array(1, int64s(1)));
-    const Ref inner = ir::map_seq(ir::lambda({i}, {ir::map(operation(Primitive::add, ScalarType::int64), {i, row})}),
-                                  {ir::stream_in(source)});
+    const Ref inner =
+        ir::map_seq(ir::lambda({i}, {ir::map(operation(Primitive::add, ScalarType::int64), {i, row})}),
+                    {ir::stream_in(source)});
     return ir::consume(ir::elements(inner, at_line(60)));
   });
   const Ref outer = ir::consume(ir::elements(ir::map_seq(body, {ir::stream_in(source)}), at_line(61)));
@@ -136,7 +141,8 @@ TEST_CASE("an error in an item, and what a source throws, end the run") {
   };
   const auto info = array_info(int64s(1), {std::nullopt}, 0);
   const auto broken = std::make_shared<Broken>(
-      "broken", std::vector{info}, std::vector<Item>{{vector_of<std::int64_t>({1})}, {vector_of<std::int64_t>({2})}});
+      "broken", std::vector{info},
+      std::vector<Item>{{vector_of<std::int64_t>({1})}, {vector_of<std::int64_t>({2})}});
   const Ref all = ir::consume(ir::elements(ir::stream_in(broken)));
   CHECK_THROWS_AS(run(all), DataError);
 }
@@ -158,15 +164,15 @@ TEST_CASE("a source that does not keep to its description") {
 }
 
 TEST_CASE("arrays are strict: what a function mentions is computed, even for no element") {
-  const Ref bad = ir::fold(operation(Primitive::add, ScalarType::int64), ir::use(vector_of<std::int64_t>({})), Ref(),
-                           at_line(90));
-  const Ref mentions = unary(int64s(1), [&](const Ref& x) {
-    return ir::cond(ir::literal(true), x, the(bad));
-  });
+  const Ref bad = ir::fold(operation(Primitive::add, ScalarType::int64), ir::use(vector_of<std::int64_t>({})),
+                           Ref(), at_line(90));
+  const Ref mentions =
+      unary(int64s(1), [&](const Ref& x) { return ir::cond(ir::literal(true), x, the(bad)); });
   check_error(ir::map(mentions, {three}), Contains("user.cpp:90"));
 }
 
 TEST_CASE("a program with an open parameter is refused") {
   const Ref a = ir::parameter(Type::array(1, int64s(1)), at_line(95));
-  CHECK_THROWS_WITH(run(ir::map(unary(int64s(1), [](const Ref& x) { return x; }), {a})), Contains("user.cpp:95"));
+  CHECK_THROWS_WITH(run(ir::map(unary(int64s(1), [](const Ref& x) { return x; }), {a})),
+                    Contains("user.cpp:95"));
 }

@@ -1,5 +1,5 @@
-// The canonical order of reduction: against results written out by hand, and against a second implementation that
-// follows the text of the header, not its code.
+// The canonical order of reduction: against results written out by hand, and against a second implementation
+// that follows the text of the header, not its code.
 
 #include <algorithm>
 #include <numeric>
@@ -29,7 +29,8 @@ class ByTheText {
     std::vector<Value> blocks;
     for (std::size_t begin = 0; begin < x.size(); begin += 4096) {
       const std::size_t end = std::min(x.size(), begin + 4096);
-      blocks.push_back(block({x.begin() + static_cast<std::ptrdiff_t>(begin), x.begin() + static_cast<std::ptrdiff_t>(end)}));
+      blocks.push_back(block(
+          {x.begin() + static_cast<std::ptrdiff_t>(begin), x.begin() + static_cast<std::ptrdiff_t>(end)}));
     }
     return tree(blocks);
   }
@@ -82,9 +83,10 @@ Value by_the_text(const std::vector<Value>& x, bool commutative, Join join) {
   return ByTheText<Value, Join>(commutative, join).row(x);
 }
 
-const std::vector<std::int64_t> lengths{1,   2,   3,   7,   8,    9,    15,   16,   17,   24,   31,   32,    33,   63,   64,  65,
-                                        127, 128, 129, 255, 256,  257,  272,  273,  287,  288,  511,  512,   513,  1000, 2047, 4095,
-                                        4096, 4097, 4112, 4113, 8191, 8192, 8193, 12288, 12289, 16385, 20481, 28673};
+const std::vector<std::int64_t> lengths{
+    1,    2,    3,    7,    8,    9,    15,   16,   17,   24,    31,    32,    33,    63,   64,
+    65,   127,  128,  129,  255,  256,  257,  272,  273,  287,   288,   511,   512,   513,  1000,
+    2047, 4095, 4096, 4097, 4112, 4113, 8191, 8192, 8193, 12288, 12289, 16385, 20481, 28673};
 
 HostArray run(const Ref& array) { return interp::run({&array, 1})[0]; }
 
@@ -174,7 +176,8 @@ TEST_CASE("interpreter: matrix products keep the order of their factors") {
     for (int i = 0; i < 2; ++i)
       for (int j = 0; j < 2; ++j) {
         const auto term = [&](int k) {
-          return ir::primitive(Primitive::multiply, {ir::component(a, 2 * i + k), ir::component(b, 2 * k + j)});
+          return ir::primitive(Primitive::multiply,
+                               {ir::component(a, 2 * i + k), ir::component(b, 2 * k + j)});
         };
         out.push_back(ir::primitive(Primitive::add, {term(0), term(1)}));
       }
@@ -184,7 +187,8 @@ TEST_CASE("interpreter: matrix products keep the order of their factors") {
     std::array<std::uint32_t, 4> expected{1, 0, 0, 1};
     std::vector<std::vector<std::int32_t>> columns(4);
     for (std::int64_t i = 0; i < length; ++i) {
-      const std::array<std::uint32_t, 4> m{static_cast<std::uint32_t>(i), 1, static_cast<std::uint32_t>(3 * i + 1), 2};
+      const std::array<std::uint32_t, 4> m{static_cast<std::uint32_t>(i), 1,
+                                           static_cast<std::uint32_t>(3 * i + 1), 2};
       for (std::size_t c = 0; c < 4; ++c) columns[c].push_back(static_cast<std::int32_t>(m[c]));
       expected = {expected[0] * m[0] + expected[1] * m[2], expected[0] * m[1] + expected[1] * m[3],
                   expected[2] * m[0] + expected[3] * m[2], expected[2] * m[1] + expected[3] * m[3]};
@@ -209,7 +213,8 @@ TEST_CASE("interpreter: tuples of 2 to 6 components, each with its own operation
       std::vector<Ref> parts;
       for (std::size_t c = 0; c < count; ++c) {
         const int component = static_cast<int>(c);
-        parts.push_back(ir::primitive(operations[c], {ir::component(a, component), ir::component(b, component)}));
+        parts.push_back(
+            ir::primitive(operations[c], {ir::component(a, component), ir::component(b, component)}));
       }
       return ir::tuple(parts);
     });
@@ -219,16 +224,23 @@ TEST_CASE("interpreter: tuples of 2 to 6 components, each with its own operation
     for (std::size_t c = 0; c < count; ++c) {
       const auto size = static_cast<std::int64_t>(5);
       std::vector<std::int64_t> x;
-      for (std::int64_t i = 0; i < size; ++i) x.push_back((i + 2) * (static_cast<std::int64_t>(c) + 3) % 11 + 1);
+      for (std::int64_t i = 0; i < size; ++i)
+        x.push_back((i + 2) * (static_cast<std::int64_t>(c) + 3) % 11 + 1);
       in.push_back(vector_of(x));
       const auto total = [&](auto f) { return std::accumulate(x.begin() + 1, x.end(), x[0], f); };
       std::int64_t want = 0;
-      if (c == 0) want = total(std::plus<>());
-      else if (c == 1) want = total(std::multiplies<>());
-      else if (c == 2) want = *std::min_element(x.begin(), x.end());
-      else if (c == 3) want = *std::max_element(x.begin(), x.end());
-      else if (c == 4) want = total(std::bit_or<>());
-      else want = total(std::bit_xor<>());
+      if (c == 0)
+        want = total(std::plus<>());
+      else if (c == 1)
+        want = total(std::multiplies<>());
+      else if (c == 2)
+        want = *std::min_element(x.begin(), x.end());
+      else if (c == 3)
+        want = *std::max_element(x.begin(), x.end());
+      else if (c == 4)
+        want = total(std::bit_or<>());
+      else
+        want = total(std::bit_xor<>());
       wanted.push_back(scalar_of(want));
     }
     CHECK(same(run(ir::fold(join, ir::use(zip(in)), Ref())), zip(wanted)));
@@ -241,7 +253,8 @@ TEST_CASE("interpreter: the rows of a matrix are reduced each for itself") {
   std::vector<float> wanted;
   for (std::size_t row = 0; row < 3; ++row) {
     const auto begin = x.begin() + static_cast<std::ptrdiff_t>(row * 257);
-    wanted.push_back(by_the_text(std::vector<float>(begin, begin + 257), true, [](float a, float b) { return a + b; }));
+    wanted.push_back(
+        by_the_text(std::vector<float>(begin, begin + 257), true, [](float a, float b) { return a + b; }));
   }
   const Ref plus = operation(Primitive::add, ScalarType::float32);
   CHECK(same(run(ir::fold(plus, ir::use(array_of<float>({3, 257}, x)), Ref())), vector_of(wanted)));

@@ -1,5 +1,5 @@
-// Every primitive against a reference of its own: exhaustively on 8 bits, else random values and borders against
-// wider arithmetic.
+// Every primitive against a reference of its own: exhaustively on 8 bits, else random values and borders
+// against wider arithmetic.
 
 #include "interp/primitives.h"
 
@@ -149,17 +149,28 @@ To saturated(From x) {
 template <class T>
 std::vector<T> float_samples() {
   const T infinity = std::numeric_limits<T>::infinity();
-  std::vector<T> out{0, T{-0.0}, infinity, -infinity, std::numeric_limits<T>::quiet_NaN(), T{0.5}, T{-0.5}, T{-0.999},
-                     std::numeric_limits<T>::max(), std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min()};
+  std::vector<T> out{0,
+                     T{-0.0},
+                     infinity,
+                     -infinity,
+                     std::numeric_limits<T>::quiet_NaN(),
+                     T{0.5},
+                     T{-0.5},
+                     T{-0.999},
+                     std::numeric_limits<T>::max(),
+                     std::numeric_limits<T>::min(),
+                     std::numeric_limits<T>::denorm_min()};
   for (int exponent : {0, 1, 7, 8, 9, 23, 24, 30, 31, 32, 52, 53, 62, 63, 64})
     for (T sign : {T{1}, T{-1}}) {
       const T power = sign * std::ldexp(T{1}, exponent);
-      for (T x : {power, std::nextafter(power, infinity), std::nextafter(power, -infinity), power + T{0.5}, power - T{1}})
+      for (T x : {power, std::nextafter(power, infinity), std::nextafter(power, -infinity), power + T{0.5},
+                  power - T{1}})
         out.push_back(x);
     }
   std::mt19937_64 random(2);
   for (int i = 0; i < 60; ++i)
-    out.push_back(std::ldexp(static_cast<T>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 90) - 80));
+    out.push_back(std::ldexp(static_cast<T>(static_cast<std::int64_t>(random())),
+                             static_cast<int>(random() % 90) - 80));
   return out;
 }
 
@@ -177,7 +188,8 @@ TEST_CASE("uint8: every pair of operands") {
   }
 }
 
-TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", "", std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", "", std::int32_t,
+                   std::int64_t) {
   for (TestType x : integer_samples<TestType>()) {
     check_integer_casts(x);
     for (TestType y : integer_samples<TestType>()) check_integers(x, y);
@@ -245,7 +257,8 @@ TEST_CASE("float arithmetic is rounded once") {
 TEST_CASE("double arithmetic is within half a unit in the last place") {
   using enum Primitive;
   const auto close = [](double got, Float128 exact) {
-    const double ulp = std::nextafter(std::fabs(got), std::numeric_limits<double>::infinity()) - std::fabs(got);
+    const double ulp =
+        std::nextafter(std::fabs(got), std::numeric_limits<double>::infinity()) - std::fabs(got);
     const Float128 error = exact - static_cast<Float128>(got);
     return (error < 0 ? -error : error) <= static_cast<Float128>(ulp) / 2;
   };
@@ -265,14 +278,17 @@ TEST_CASE("double arithmetic is within half a unit in the last place") {
     REQUIRE(close(*value(multiply, x, y), a * b));
     REQUIRE(close(*value(divide, x, y), a / b));
     const Bits operands[] = {to_bits(x), to_bits(y), to_bits(z)};
-    const double fused = from_bits<double>(apply(fma, ScalarType::float64, ScalarType::float64, operands).value());
+    const double fused =
+        from_bits<double>(apply(fma, ScalarType::float64, ScalarType::float64, operands).value());
     REQUIRE(close(fused, a * b + static_cast<Float128>(z)));
     const double root = value(square_root, std::fabs(x));
-    REQUIRE(std::fabs(static_cast<double>(static_cast<Float128>(root) * root - std::fabs(x))) <= std::ldexp(std::fabs(x), -52));
+    REQUIRE(std::fabs(static_cast<double>(static_cast<Float128>(root) * root - std::fabs(x))) <=
+            std::ldexp(std::fabs(x), -52));
   }
 }
 
-TEMPLATE_TEST_CASE("minimum and maximum: NaN on either side, the right one of two equals", "", float, double) {
+TEMPLATE_TEST_CASE("minimum and maximum: NaN on either side, the right one of two equals", "", float,
+                   double) {
   using enum Primitive;
   const TestType nan = std::numeric_limits<TestType>::quiet_NaN();
   const TestType zero = 0;
@@ -312,6 +328,8 @@ TEMPLATE_TEST_CASE("comparisons with NaN are false but not_equal; signs flip and
 TEST_CASE("a primitive on a type it is not defined for is our own mistake") {
   const Bits operands[] = {1, 1};
   CHECK_THROWS_AS(apply(Primitive::add, ScalarType::boolean, ScalarType::boolean, operands), InternalError);
-  CHECK_THROWS_AS(apply(Primitive::bit_and, ScalarType::float32, ScalarType::float32, operands), InternalError);
-  CHECK_THROWS_AS(apply(Primitive::square_root, ScalarType::int32, ScalarType::int32, operands), InternalError);
+  CHECK_THROWS_AS(apply(Primitive::bit_and, ScalarType::float32, ScalarType::float32, operands),
+                  InternalError);
+  CHECK_THROWS_AS(apply(Primitive::square_root, ScalarType::int32, ScalarType::int32, operands),
+                  InternalError);
 }

@@ -26,9 +26,7 @@ Ref plus() { return operation(Primitive::add, ScalarType::int64); }
 Ref sum(const Ref& a) { return ir::fold(plus(), a, ir::int64(0)); }
 
 /// sum of each item, over a stream of vectors
-Ref sums(const Ref& stream) {
-  return ir::map_seq(on_array({1, int64}, sum), {stream});
-}
+Ref sums(const Ref& stream) { return ir::map_seq(on_array({1, int64}, sum), {stream}); }
 
 Ref all_elements(const Ref& s) { return ir::consume(ir::elements(s)); }
 Ref stacked(const Ref& s) { return ir::consume(ir::tabulate(s)); }
@@ -53,7 +51,8 @@ TEST_CASE("sources of every form give the items they hold") {
   const auto check = [](const ArrayInfo& info, const std::vector<HostArray>& arrays) {
     std::vector<Item> items;
     for (const HostArray& a : arrays) items.push_back({a});
-    interp::ItemStream stream(ir::stream_in(std::make_shared<MemorySource>("forms", std::vector{info}, items)));
+    interp::ItemStream stream(
+        ir::stream_in(std::make_shared<MemorySource>("forms", std::vector{info}, items)));
     std::vector<HostArray> item;
     for (const HostArray& wanted : arrays) {
       REQUIRE(stream.next(item));
@@ -76,10 +75,14 @@ TEST_CASE("sources of every form give the items they hold") {
     check(array_info(scalars, O{2, 3}, 0), {i32({2, 3}, 10), i32({2, 3}, 20), i32({2, 3}, 30)});
     check(array_info(scalars, O{0}, 0), {i32({0}, 0), i32({0}, 0)});
     check(array_info(scalars, O{std::nullopt}, 0, offsets), {i32({3}, 1), i32({0}, 0), i32({1}, 9)});
-    check(array_info(scalars, O{std::nullopt, 2}, 0, offsets), {i32({3, 2}, 1), i32({0, 2}, 0), i32({1, 2}, 9)});
-    check(array_info(scalars, O{std::nullopt, std::nullopt}, 0, offsets), {i32({3, 2}, 1), i32({2, 0}, 0), i32({1, 5}, 9)});
-    check(array_info(scalars, O{2, std::nullopt}, 0, offsets), {i32({2, 2}, 1), i32({2, 0}, 0), i32({2, 5}, 9)});
-    check(array_info(scalars, O{std::nullopt, 2, std::nullopt}, 0, offsets), {i32({1, 2, 3}, 1), i32({0, 2, 7}, 0)});
+    check(array_info(scalars, O{std::nullopt, 2}, 0, offsets),
+          {i32({3, 2}, 1), i32({0, 2}, 0), i32({1, 2}, 9)});
+    check(array_info(scalars, O{std::nullopt, std::nullopt}, 0, offsets),
+          {i32({3, 2}, 1), i32({2, 0}, 0), i32({1, 5}, 9)});
+    check(array_info(scalars, O{2, std::nullopt}, 0, offsets),
+          {i32({2, 2}, 1), i32({2, 0}, 0), i32({2, 5}, 9)});
+    check(array_info(scalars, O{std::nullopt, 2, std::nullopt}, 0, offsets),
+          {i32({1, 2, 3}, 1), i32({0, 2, 7}, 0)});
   }
 }
 
@@ -88,12 +91,15 @@ TEST_CASE("the sparse product of one vector") {
   const std::vector<std::pair<std::vector<std::int32_t>, std::vector<double>>> matrix{
       {{0, 2}, {1.0, 2.0}}, {{}, {}}, {{1, 1, 0}, {3.0, 4.0, 0.5}}};
   std::vector<Item> items;
-  for (const auto& [columns, entries] : matrix) items.push_back({zip({vector_of(columns), vector_of(entries)})});
+  for (const auto& [columns, entries] : matrix)
+    items.push_back({zip({vector_of(columns), vector_of(entries)})});
   const ir::Scalars entry{ScalarType::int32, ScalarType::float64};
-  const Ref s = ir::stream_in(std::make_shared<MemorySource>("matrix", std::vector{array_info(entry, {std::nullopt}, 0)}, items));
+  const Ref s = ir::stream_in(
+      std::make_shared<MemorySource>("matrix", std::vector{array_info(entry, {std::nullopt}, 0)}, items));
   const Ref x = ir::use(vector_of<double>({10.0, 20.0, 30.0}));
   const Ref row = on_array({1, entry}, [&](const Ref& r) {
-    const Ref columns = ir::map(unary(entry, [](const Ref& e) { return ir::cast(ScalarType::int64, ir::component(e, 0)); }), {r});
+    const Ref columns = ir::map(
+        unary(entry, [](const Ref& e) { return ir::cast(ScalarType::int64, ir::component(e, 0)); }), {r});
     const Ref at = unary(int64s(1), [&](const Ref& ix) { return ir::index(columns, ix); });
     const Ref gathered = ir::backpermute(ir::shape(columns), at, x, {});
     const Ref entries = ir::map(unary(entry, [](const Ref& e) { return ir::component(e, 1); }), {r});
@@ -112,7 +118,8 @@ TEST_CASE("several streams end with the shortest") {
   const Ref both = ir::map(plus(), {a, b});
   const Ref i = ir::parameter(Type::array(0, int64));
   const Ref numbers = ir::produce(ir::int64(4), ir::lambda({i}, {i}));
-  const Ref add_number = ir::lambda({a, b, c}, {both, ir::unit(ir::primitive(Primitive::add, {the(c), the(sum(both))}))});
+  const Ref add_number =
+      ir::lambda({a, b, c}, {both, ir::unit(ir::primitive(Primitive::add, {the(c), the(sum(both))}))});
   const Ref zipped = ir::map_seq(add_number, {ir::stream_in(three), ir::stream_in(five), numbers});
   CHECK(same(run(all_elements(ir::project_seq(zipped, 0, 1))), vector_of<std::int64_t>({11, 22, 33})));
   CHECK(same(run(stacked(ir::project_seq(zipped, 1, 1))), vector_of<std::int64_t>({11, 23, 35})));
@@ -147,7 +154,8 @@ TEST_CASE("rows of a matrix and of a cube") {
   CHECK(same(run(all_elements(sums(ir::rows(matrix)))), vector_of<std::int64_t>({3, 7, 11})));
   const Ref cube = ir::use(array_of<std::int64_t>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
   CHECK(same(run(stacked(ir::rows(cube))), array_of<std::int64_t>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})));
-  CHECK(same(run(all_elements(ir::rows(ir::use(vector_of<std::int64_t>({4, 5}))))), vector_of<std::int64_t>({4, 5})));
+  CHECK(same(run(all_elements(ir::rows(ir::use(vector_of<std::int64_t>({4, 5}))))),
+             vector_of<std::int64_t>({4, 5})));
   CHECK(run(stacked(ir::rows(ir::use(array_of<std::int64_t>({0, 3}, {})))))->extents == I64{0, 0});
   CHECK(run(stacked(ir::rows(ir::use(array_of<std::int64_t>({2, 0}, {})))))->extents == I64{2, 0});
 }
@@ -156,12 +164,15 @@ TEST_CASE("tabulate trims every extent to the smallest of the whole stream") {
   const Ref s = ir::stream_in(ragged<std::int64_t>("rows", {{1, 2, 3}, {4, 5}, {6, 7, 8, 9}}));
   CHECK(same(run(stacked(s)), array_of<std::int64_t>({3, 2}, {1, 2, 4, 5, 6, 7})));
 
-  std::vector<Item> items{{array_of<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6})}, {array_of<std::int64_t>({3, 2}, {10, 20, 30, 40, 50, 60})}};
+  std::vector<Item> items{{array_of<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6})},
+                          {array_of<std::int64_t>({3, 2}, {10, 20, 30, 40, 50, 60})}};
   const auto irregular = array_info(int64, {std::nullopt, std::nullopt}, 0);
-  const Ref matrices = ir::stream_in(std::make_shared<MemorySource>("matrices", std::vector{irregular}, items));
+  const Ref matrices =
+      ir::stream_in(std::make_shared<MemorySource>("matrices", std::vector{irregular}, items));
   CHECK(same(run(stacked(matrices)), array_of<std::int64_t>({2, 2, 2}, {1, 2, 4, 5, 10, 20, 30, 40})));
   items.push_back({array_of<std::int64_t>({0, 5}, {})});
-  const Ref with_empty = ir::stream_in(std::make_shared<MemorySource>("matrices", std::vector{irregular}, items));
+  const Ref with_empty =
+      ir::stream_in(std::make_shared<MemorySource>("matrices", std::vector{irregular}, items));
   CHECK(run(stacked(with_empty))->extents == I64{3, 0, 2});
 }
 
@@ -171,9 +182,11 @@ TEST_CASE("what does not depend on the item is computed once, and item by item w
   const Ref captured = all_elements(ir::stream_in(inner));
   const Ref body = on_array({1, int64}, [&](const Ref& a) {
     const Ref offset = ir::linear_index(captured, ir::int64(1));
-    return ir::map(unary(int64s(1), [&](const Ref& x) { return ir::primitive(Primitive::add, {x, offset}); }), {a});
+    return ir::map(unary(int64s(1), [&](const Ref& x) { return ir::primitive(Primitive::add, {x, offset}); }),
+                   {a});
   });
-  CHECK(same(run(all_elements(ir::map_seq(body, {ir::stream_in(source)}))), vector_of<std::int64_t>({201, 202, 203, 204})));
+  CHECK(same(run(all_elements(ir::map_seq(body, {ir::stream_in(source)}))),
+             vector_of<std::int64_t>({201, 202, 203, 204})));
   CHECK(source->chunks_given == 4);
   CHECK(inner->chunks_given == 2);
 }
@@ -188,6 +201,28 @@ TEST_CASE("a stream inside the function of a stream") {
   });
   const Ref s = ir::stream_in(ragged<std::int64_t>("rows", {{1, 2, 3}, {}, {5}}));
   CHECK(same(run(all_elements(ir::map_seq(body, {s}))), vector_of<std::int64_t>({4, 0, 10})));
+}
+
+TEST_CASE("sequence functions that share a parameter, one inside the other") {
+  const Ref v = ir::parameter(Type::array(0, int64));
+  const Ref twice = ir::lambda({v}, {ir::unit(ir::primitive(Primitive::add, {the(v), the(v)}))});
+  // item v: v + (the sum of 2 i for i < v) + v
+  const Ref iota = ir::generate(the(v), unary(int64s(1), [](const Ref& ix) { return ix; }));
+  const Ref inner = the(sum(all_elements(ir::map_seq(twice, {ir::rows(iota)}))));
+  const Ref before = ir::unit(ir::primitive(Primitive::add, {the(v), inner}));
+  const Ref body = ir::lambda({v}, {ir::unit(ir::primitive(Primitive::add, {the(before), the(v)}))});
+  const Ref numbers = ir::rows(ir::use(vector_of<std::int64_t>({0, 1, 5})));
+  CHECK(same(run(all_elements(ir::map_seq(body, {numbers}))), vector_of<std::int64_t>({0, 2, 30})));
+}
+
+TEST_CASE("a chain of 10,000 sequences") {
+  Ref s = ir::stream_in(ragged<std::int64_t>("rows", {{1, 2}, {}, {3}}));
+  const Ref next = on_array({1, int64}, [](const Ref& a) {
+    return ir::map(
+        unary(int64s(1), [](const Ref& x) { return ir::primitive(Primitive::add, {x, ir::int64(1)}); }), {a});
+  });
+  for (int i = 0; i < 10'000; ++i) s = ir::map_seq(next, {s});
+  CHECK(same(run(all_elements(s)), vector_of<std::int64_t>({10'001, 10'002, 10'003})));
 }
 
 TEST_CASE("each terminal makes its own pass; a terminal used twice makes one") {

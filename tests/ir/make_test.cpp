@@ -44,7 +44,8 @@ TEST_CASE("types of scalar expressions") {
   CHECK(ir::primitive(Primitive::less, {ir::component(x, 1), ir::literal(1.0)})->type().is(boolean));
   CHECK(ir::cast(uint8, ir::component(x, 1))->type().is(uint8));
   CHECK(ir::index(vector(), ir::int64(0))->type().is(int64));
-  CHECK(ir::shape(ir::use(array_of<float>({1, 2, 3}, std::vector<float>(6))))->type() == Type::element(int64s(3)));
+  CHECK(ir::shape(ir::use(array_of<float>({1, 2, 3}, std::vector<float>(6))))->type() ==
+        Type::element(int64s(3)));
   CHECK(ir::shape(ir::use(scalar_of(1.0)))->type().components() == 0);
   CHECK(ir::literal(1.0F)->payload().bits == 0x3f800000);
   CHECK(ir::literal(std::int32_t{-1})->payload().bits == 0xffffffff);
@@ -60,7 +61,8 @@ TEST_CASE("types of array and sequence computations") {
   const Ref matrix = ir::use(array_of<std::int64_t>({1, 1}, {5}));
   CHECK(ir::fold(operation(Primitive::add, int64), matrix, Ref())->type() == Type::array(1, i64));
   CHECK(ir::reshape(shape_of({1, 1, 1, 1}), matrix)->type() == Type::array(4, i64));
-  CHECK(ir::backpermute(ir::tuple({}), ir::lambda({ir::parameter(Type::element(Scalars{}))}, {shape_of({0, 0})}), matrix, {})
+  CHECK(ir::backpermute(ir::tuple({}),
+                        ir::lambda({ir::parameter(Type::element(Scalars{}))}, {shape_of({0, 0})}), matrix, {})
             ->type() == Type::array(0, i64));
   const Ref s = sequence();
   CHECK(s->type() == Type::sequence({{1, i64}}));
@@ -84,9 +86,11 @@ TEST_CASE("scalar type errors") {
   const Ref one = ir::int64(1);
   refused([&] { return ir::primitive(add, {one, ir::literal(1.0)}, here); }, "add");
   refused([&] { return ir::primitive(add, {one}, here); }, "takes 2 operands, got 1");
-  refused([&] { return ir::primitive(add, {ir::literal(true), ir::literal(true)}, here); }, "not defined on bool");
+  refused([&] { return ir::primitive(add, {ir::literal(true), ir::literal(true)}, here); },
+          "not defined on bool");
   refused([&] { return ir::primitive(square_root, {one}, here); }, "not defined on int64");
-  refused([&] { return ir::primitive(bit_and, {ir::literal(1.0), ir::literal(1.0)}, here); }, "not defined on double");
+  refused([&] { return ir::primitive(bit_and, {ir::literal(1.0), ir::literal(1.0)}, here); },
+          "not defined on double");
   refused([&] { return ir::primitive(logical_not, {one}, here); }, "not defined on int64");
   refused([&] { return ir::primitive(cast, {one}, here); }, "cast");
   refused([&] { return ir::cast(ScalarType::int32, shape_of({1, 2}), here); }, "takes a scalar");
@@ -111,14 +115,19 @@ TEST_CASE("array and sequence type errors") {
   refused([&] { return ir::map(identity({ScalarType::float64}), {vector()}, here); }, "map");
   refused([&] { return ir::map(plus, {vector(), ir::use(scalar_of<std::int64_t>(1))}, here); }, "one rank");
   refused([&] { return ir::map(identity(i64), {sequence()}, here); }, "map");
-  refused([&] { return ir::generate(ir::literal(1.0), identity({ScalarType::float64}), here); }, "expects a shape");
-  refused([&] { return ir::generate(shape_of({1, 1, 1, 1, 1}), identity(int64s(5)), here); }, "expects a shape");
+  refused([&] { return ir::generate(ir::literal(1.0), identity({ScalarType::float64}), here); },
+          "expects a shape");
+  refused([&] { return ir::generate(shape_of({1, 1, 1, 1, 1}), identity(int64s(5)), here); },
+          "expects a shape");
   refused([&] { return ir::generate(shape_of({1, 2}), identity(i64), here); }, "generate");
   refused([&] { return ir::fold(plus, ir::use(scalar_of<std::int64_t>(1)), Ref(), here); }, "rank 1 or more");
   refused([&] { return ir::fold(identity(i64), vector(), Ref(), here); }, "fold");
   refused([&] { return ir::fold(plus, vector(), ir::literal(1.0), here, "sum"); }, "sum");
-  refused([&] { return ir::backpermute(shape_of({1}), identity(i64), ir::use(array_of<float>({1, 1}, {0})), {}, here); },
-          "an index of its array");
+  refused(
+      [&] {
+        return ir::backpermute(shape_of({1}), identity(i64), ir::use(array_of<float>({1, 1}, {0})), {}, here);
+      },
+      "an index of its array");
   refused([&] { return ir::reshape(shape_of({1}), ir::int64(1), here); }, "takes an array");
   refused([&] { return ir::consume(sequence(), here); }, "terminal");
   refused([&] { return ir::rows(ir::use(scalar_of<std::int64_t>(1)), here); }, "rank 1 or more");
@@ -137,12 +146,14 @@ TEST_CASE("array and sequence type errors") {
 TEST_CASE("nested parallelism in scalar code is refused, naming both places") {
   const Ref x = ir::parameter(Type::element(i64), at_line(3));
   const auto names_both = [](auto make) {
-    CHECK_THROWS_WITH(make(), Contains("user.cpp:3") && Contains("user.cpp:17") && Contains("nested parallelism"));
+    CHECK_THROWS_WITH(make(),
+                      Contains("user.cpp:3") && Contains("user.cpp:17") && Contains("nested parallelism"));
   };
   names_both([&] { return ir::generate(x, identity(i64), here); });
   names_both([&] { return ir::unit(x, here); });
   names_both([&] {
-    return ir::map(unary(i64, [&](const Ref& y) { return ir::primitive(Primitive::add, {x, y}); }), {vector()}, here);
+    return ir::map(unary(i64, [&](const Ref& y) { return ir::primitive(Primitive::add, {x, y}); }),
+                   {vector()}, here);
   });
   names_both([&] { return ir::fold(operation(Primitive::add, ScalarType::int64), vector(), x, here); });
   names_both([&] { return ir::reshape(x, vector(), here); });

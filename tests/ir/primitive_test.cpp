@@ -18,7 +18,8 @@ using ir::Primitive;
 
 namespace {
 
-const std::vector<Primitive> library{Primitive::exponential, Primitive::logarithm, Primitive::sine, Primitive::cosine};
+const std::vector<Primitive> library{Primitive::exponential, Primitive::logarithm, Primitive::sine,
+                                     Primitive::cosine};
 
 long double exact(Primitive primitive, long double x) {
   if (primitive == Primitive::exponential) return std::exp(x);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <memory>
 #include <numeric>
@@ -138,6 +139,25 @@ TEST_CASE("the exception of the lowest failing piece comes out with its type") {
   }
 }
 
+TEST_CASE("a higher piece that throws later does not hide the lowest") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() != 2) continue;
+    INFO(name);
+    std::latch both(2);
+    int64_t caught = -1;
+    try {
+      executor->parallel_for(2, [&](int64_t piece) {
+        both.arrive_and_wait();
+        if (piece == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        throw Odd{piece};
+      });
+    } catch (const Odd& odd) {
+      caught = odd.piece;
+    }
+    REQUIRE(caught == 0);
+  }
+}
+
 TEST_CASE("no pieces are begun after one has thrown") {
   const auto executor = make_plain_executor(1);
   int runs = 0;
@@ -202,18 +222,25 @@ TEST_CASE("works inside a user's own oneTBB arena and loops, even cancelled ones
       [&] { tbb::parallel_for(0, 8, [&](int) { executor->parallel_for(10, [&](int64_t) { ++count; }); }); });
   REQUIRE(count == 80);
 
-  tbb::task_group_context context;
-  int complete = 0;
-  tbb::parallel_for(
-      0, 1,
-      [&](int) {
-        context.cancel_group_execution();
-        count = 0;
-        executor->parallel_for(10, [&](int64_t) { ++count; });
-        complete = count;
-      },
-      context);
-  REQUIRE(complete == 10);
+  // Both from outside of the executor's arena and from inside, where the cancelled work surrounds the loop.
+  const auto complete_when_cancelled = [&] {
+    int complete = 0;
+    tbb::task_group_context context;
+    tbb::parallel_for(
+        0, 1,
+        [&](int) {
+          context.cancel_group_execution();
+          std::atomic<int> done = 0;
+          executor->parallel_for(10, [&](int64_t) { ++done; });
+          complete = done;
+        },
+        context);
+    return complete == 10;
+  };
+  REQUIRE(complete_when_cancelled());
+  std::atomic<int> good = 0;
+  executor->parallel_for(4, [&](int64_t) { good += complete_when_cancelled(); });
+  REQUIRE(good == 4);
 }
 #endif
 

@@ -1,9 +1,13 @@
 // What a run does when something goes wrong: a stage throws, somebody cancels, a chunk does not fit.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <latch>
-#include <new>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "executors.h"
@@ -236,6 +240,18 @@ TEST_CASE("a chunk that does not fit is halved until it does") {
   }
 }
 
+TEST_CASE("after memory was short for a while chunks grow again") {
+  const auto executor = make_plain_executor(1);
+  Refusing numbers(200'000, 1);
+  numbers.most_read = 100;
+  numbers.on_write = [&](int64_t call) {
+    if (call == 3) numbers.most_read = kNoLimit;
+  };
+  const RunResult result = run_pipeline(*executor, numbers.refusing_stages(), {});
+  REQUIRE(numbers.written_is_all());
+  REQUIRE(result.summary.max_items > 400);
+}
+
 TEST_CASE("one item that does not fit is the user's error") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
@@ -260,7 +276,7 @@ TEST_CASE("one item that does not fit is the user's error") {
 
 TEST_CASE("an item that needs the whole memory travels alone") {
   constexpr int64_t limit = 1000;
-  constexpr int64_t big = 13;  // the item that takes 900 bytes; the others take 8
+  constexpr int64_t big = 13;  // the item that takes 900 bytes; the others take 40
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     Budget budget(limit);
@@ -272,7 +288,7 @@ TEST_CASE("an item that needs the whole memory travels alone") {
     Stages stages;
     stages.read = [&](int slot, const Target& target) -> std::optional<Extent> {
       if (next == 40) return std::nullopt;
-      const int64_t bytes = next == big ? 900 : 8;
+      const int64_t bytes = next == big ? 900 : 40;
       if (bytes > target.bytes) throw ChunkTooBig("item 13 needs 900 bytes", {1, 1, bytes});
       const auto s = static_cast<std::size_t>(slot);
       // As a buffer that is kept for the next chunk: it only grows.
@@ -281,7 +297,11 @@ TEST_CASE("an item that needs the whole memory travels alone") {
       items[s] = next++;
       return Extent{1, 1, bytes};
     };
-    stages.compute = [](int) {};
+    stages.compute = [&](int slot) {
+      // Time for a read beside it, which would not fit.
+      if (items[static_cast<std::size_t>(slot)] == big)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    };
     stages.write = [&](int slot) {
       const auto s = static_cast<std::size_t>(slot);
       written.push_back(items[s]);

@@ -19,7 +19,8 @@ using HostArray = std::shared_ptr<detail::ArrayData>;
 template <class T>
 HostArray array_of(std::vector<std::int64_t> extents, const std::vector<T>& values) {
   HostArray out = detail::allocate_array(std::array{detail::scalar_type<T>}, extents);
-  if (static_cast<std::int64_t>(values.size()) != out->size()) throw std::logic_error("array_of: wrong count");
+  if (static_cast<std::int64_t>(values.size()) != out->size())
+    throw std::logic_error("array_of: wrong count");
   for (std::size_t i = 0; i < values.size(); ++i) static_cast<T*>(out->buffers[0].get())[i] = values[i];
   return out;
 }
@@ -81,7 +82,8 @@ inline bool same(const HostArray& a, const HostArray& b) {
   for (std::size_t c = 0; c < a->scalars.size(); ++c) {
     const std::size_t width = size_of(a->scalars[c]);
     for (std::size_t i = 0; i < static_cast<std::size_t>(a->size()); ++i)
-      if (!detail_of_same::equal_at(a->scalars[c], static_cast<const unsigned char*>(a->buffers[c].get()) + i * width,
+      if (!detail_of_same::equal_at(a->scalars[c],
+                                    static_cast<const unsigned char*>(a->buffers[c].get()) + i * width,
                                     static_cast<const unsigned char*>(b->buffers[c].get()) + i * width))
         return false;
   }
@@ -96,12 +98,24 @@ inline std::string show(const HostArray& array) {
     for (std::int64_t i = 0; i < std::min<std::int64_t>(array->size(), 40); ++i) {
       const void* buffer = array->buffers[c].get();
       switch (array->scalars[c]) {
-        case ScalarType::boolean: out += static_cast<const bool*>(buffer)[i] ? " true" : " false"; break;
-        case ScalarType::uint8: out += fmt::format(" {}", +static_cast<const std::uint8_t*>(buffer)[i]); break;
-        case ScalarType::int32: out += fmt::format(" {}", static_cast<const std::int32_t*>(buffer)[i]); break;
-        case ScalarType::int64: out += fmt::format(" {}", static_cast<const std::int64_t*>(buffer)[i]); break;
-        case ScalarType::float32: out += fmt::format(" {}", static_cast<const float*>(buffer)[i]); break;
-        case ScalarType::float64: out += fmt::format(" {}", static_cast<const double*>(buffer)[i]); break;
+        case ScalarType::boolean:
+          out += static_cast<const bool*>(buffer)[i] ? " true" : " false";
+          break;
+        case ScalarType::uint8:
+          out += fmt::format(" {}", +static_cast<const std::uint8_t*>(buffer)[i]);
+          break;
+        case ScalarType::int32:
+          out += fmt::format(" {}", static_cast<const std::int32_t*>(buffer)[i]);
+          break;
+        case ScalarType::int64:
+          out += fmt::format(" {}", static_cast<const std::int64_t*>(buffer)[i]);
+          break;
+        case ScalarType::float32:
+          out += fmt::format(" {}", static_cast<const float*>(buffer)[i]);
+          break;
+        case ScalarType::float64:
+          out += fmt::format(" {}", static_cast<const double*>(buffer)[i]);
+          break;
       }
     }
     if (array->size() > 40) out += " ...";

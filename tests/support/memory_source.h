@@ -7,8 +7,8 @@
 
 #include "support/host_arrays.h"
 
-/// A Source over a list of items, in every form a source may have. It packs the items into flat buffers once and
-/// gives chunks that are views of them.
+/// A Source over a list of items, in every form a source may have. It packs the items into flat buffers once
+/// and gives chunks that are views of them.
 namespace anabranch::testing {
 
 using Item = std::vector<HostArray>;
@@ -16,14 +16,16 @@ using Item = std::vector<HostArray>;
 class MemorySource : public SourceBase {
  public:
   /// `arrays` declares which extents are uniform; the items must agree.
-  MemorySource(std::string name, std::vector<ArrayInfo> arrays, const std::vector<Item>& items, bool rewindable = true)
+  MemorySource(std::string name, std::vector<ArrayInfo> arrays, const std::vector<Item>& items,
+               bool rewindable = true)
       : items_(items.size()) {
     info_.name = std::move(name);
     info_.arrays = std::move(arrays);
     info_.items = static_cast<std::int64_t>(items.size());
     info_.rewindable = rewindable;
     info_.in_memory = true;
-    for (std::size_t a = 0; a < info_.arrays.size(); ++a) components_.push_back(pack(info_.arrays[a], items, a));
+    for (std::size_t a = 0; a < info_.arrays.size(); ++a)
+      components_.push_back(pack(info_.arrays[a], items, a));
     std::int64_t work = 0;
     for (std::size_t i = 0; i < items_; ++i) work += work_of(i, i + 1);
     info_.work = work;
@@ -79,8 +81,9 @@ class MemorySource : public SourceBase {
       const std::size_t width = size_of(info.scalars[c]);
       auto buffer = detail::allocate_aligned(static_cast<std::size_t>(out.begin.back()) * width);
       for (std::size_t i = 0; i < items.size(); ++i)
-        std::memcpy(static_cast<unsigned char*>(buffer.get()) + static_cast<std::size_t>(out.begin[i]) * width,
-                    items[i][a]->buffers[c].get(), static_cast<std::size_t>(items[i][a]->size()) * width);
+        std::memcpy(
+            static_cast<unsigned char*>(buffer.get()) + static_cast<std::size_t>(out.begin[i]) * width,
+            items[i][a]->buffers[c].get(), static_cast<std::size_t>(items[i][a]->size()) * width);
       out.data.push_back(std::move(buffer));
     }
     if (info.regular()) return out;
@@ -93,7 +96,10 @@ class MemorySource : public SourceBase {
     }
     if (info.ragged()) return out;
     for (std::size_t d = 0; d < info.extents.size(); ++d) {
-      if (info.extents[d]) continue;
+      if (info.extents[d]) {
+        out.extents.push_back(nullptr);
+        continue;
+      }
       auto column = std::static_pointer_cast<std::int64_t>(detail::allocate_aligned(items.size() * 8));
       for (std::size_t i = 0; i < items.size(); ++i) column.get()[i] = items[i][a]->extents[d];
       out.extents.push_back(std::move(column));
@@ -108,13 +114,15 @@ class MemorySource : public SourceBase {
     ArrayChunk out;
     for (std::size_t c = 0; c < info.scalars.size(); ++c) {
       // Segmented chunks keep the numbering of the whole buffer; regular ones begin at their first item.
-      const auto skip = info.regular() ? static_cast<std::size_t>(packed.begin[position_]) * size_of(info.scalars[c]) : 0;
+      const auto skip =
+          info.regular() ? static_cast<std::size_t>(packed.begin[position_]) * size_of(info.scalars[c]) : 0;
       out.data.emplace_back(packed.data[c], static_cast<unsigned char*>(packed.data[c].get()) + skip);
     }
     if (info.regular()) return out;
     const std::size_t width = info.offsets == OffsetType::int32 ? 4 : 8;
     out.offsets = {packed.offsets, static_cast<unsigned char*>(packed.offsets.get()) + position_ * width};
-    for (const auto& column : packed.extents) out.extents.emplace_back(column, column.get() + position_);
+    for (const auto& column : packed.extents)
+      out.extents.push_back(column ? std::shared_ptr<const std::int64_t>(column, column.get() + position_) : nullptr);
     return out;
   }
 
@@ -131,7 +139,8 @@ class MemorySource : public SourceBase {
       for (ScalarType s : info_.arrays[a].scalars) element += static_cast<std::int64_t>(size_of(s));
       bytes += element * (components_[a].begin[end] - components_[a].begin[begin]);
       if (!info_.arrays[a].regular())
-        bytes += static_cast<std::int64_t>((end - begin + 1) * (info_.arrays[a].offsets == OffsetType::int32 ? 4 : 8));
+        bytes += static_cast<std::int64_t>((end - begin + 1) *
+                                           (info_.arrays[a].offsets == OffsetType::int32 ? 4 : 8));
     }
     return bytes;
   }
@@ -155,12 +164,13 @@ inline ArrayInfo array_info(std::vector<ScalarType> scalars, std::vector<std::op
 
 /// A stream of vectors of different lengths.
 template <class T>
-std::shared_ptr<MemorySource> ragged(std::string name, const std::vector<std::vector<T>>& rows, bool rewindable = true) {
+std::shared_ptr<MemorySource> ragged(std::string name, const std::vector<std::vector<T>>& rows,
+                                     bool rewindable = true) {
   std::vector<Item> items;
   for (const auto& row : rows) items.push_back({vector_of<T>(row)});
   return std::make_shared<MemorySource>(std::move(name),
-                                        std::vector{array_info({detail::scalar_type<T>}, {std::nullopt}, 0)}, items,
-                                        rewindable);
+                                        std::vector{array_info({detail::scalar_type<T>}, {std::nullopt}, 0)},
+                                        items, rewindable);
 }
 
 }  // namespace anabranch::testing

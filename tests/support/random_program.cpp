@@ -30,22 +30,31 @@ class RandomArrays {
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
     switch (dice_.below(16)) {
-      case 0: return generate(scope, shape(scope, dice_.below(4)));
+      case 0:
+        return generate(scope, shape(scope, dice_.below(4)));
       case 1:
       case 2:
       case 3:
-      case 4: return map(scope);
+      case 4:
+        return map(scope);
       case 5:
       case 6:
-      case 7: return fold(scope);
+      case 7:
+        return fold(scope);
       case 8:
-      case 9: return gather(scope);
-      case 10: return rearranged(scope);
+      case 9:
+        return gather(scope);
+      case 10:
+        return rearranged(scope);
       case 11:
-      case 12: return slice(scope);
-      case 13: return reshape(scope);
-      case 14: return scaled_by_own_sum(scope);
-      default: return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
+      case 12:
+        return slice(scope);
+      case 13:
+        return reshape(scope);
+      case 14:
+        return scaled_by_own_sum(scope);
+      default:
+        return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
   }
 
@@ -69,8 +78,8 @@ class RandomArrays {
       } else {
         Scope inner{{}, scope.arrays, 2};
         const Ref e = scalars_.scalar(inner, ScalarType::int64, 2);
-        extents.push_back(ir::primitive(Primitive::minimum,
-                                        {ir::primitive(Primitive::bit_and, {e, ir::int64(63)}), cap}));
+        extents.push_back(
+            ir::primitive(Primitive::minimum, {ir::primitive(Primitive::bit_and, {e, ir::int64(63)}), cap}));
       }
     }
     return ir::tuple(std::move(extents));
@@ -78,7 +87,8 @@ class RandomArrays {
 
   Ref generate(Scope& scope, const Ref& extents) {
     const Scope inner{{}, scope.arrays, 0};
-    return ir::generate(extents, scalars_.function(inner, {extents->type().scalars}, dice_.element_type(options_.floats), 4));
+    return ir::generate(
+        extents, scalars_.function(inner, {extents->type().scalars}, dice_.element_type(options_.floats), 4));
   }
 
   const Ref& array(Scope& scope) { return dice_.pick(scope.arrays); }
@@ -127,8 +137,9 @@ class RandomArrays {
     std::vector<Ref> extents;
     const Ref wanted = shape(scope, 1 + dice_.below(3));
     for (int d = 0; d < wanted->type().components(); ++d) extents.push_back(ir::component(wanted, d));
-    extents.back() = ir::primitive(Primitive::multiply,
-                                   {extents.back(), ir::primitive(Primitive::minimum, {scalars_.size(from), ir::int64(1)})});
+    extents.back() = ir::primitive(
+        Primitive::multiply,
+        {extents.back(), ir::primitive(Primitive::minimum, {scalars_.size(from), ir::int64(1)})});
     const Ref to = ir::tuple(extents);
     const Ref ix = ir::parameter(Type::element(to->type().scalars));
     Scope inner{{ix, ix}, dice_.chance(60) ? scope.arrays : std::vector<Ref>{}, 0};
@@ -142,7 +153,8 @@ class RandomArrays {
     const int rank = from->type().rank;
     std::vector<int> order;
     for (int d = 0; d < rank; ++d) order.push_back(d);
-    for (int d = rank - 1; d > 0; --d) std::swap(order[static_cast<std::size_t>(d)], order[static_cast<std::size_t>(dice_.below(d + 1))]);
+    for (int d = rank - 1; d > 0; --d)
+      std::swap(order[static_cast<std::size_t>(d)], order[static_cast<std::size_t>(dice_.below(d + 1))]);
     const bool backwards = rank == 1 || dice_.chance(30);
     std::vector<Ref> extents;
     for (int d : order) extents.push_back(ir::extent(from, d));
@@ -151,11 +163,13 @@ class RandomArrays {
     for (int d = 0; d < rank; ++d) {
       Ref i = ir::component(ix, d);
       if (backwards)
-        i = ir::primitive(Primitive::subtract,
-                          {ir::primitive(Primitive::subtract, {extents[static_cast<std::size_t>(d)], ir::int64(1)}), i});
+        i = ir::primitive(
+            Primitive::subtract,
+            {ir::primitive(Primitive::subtract, {extents[static_cast<std::size_t>(d)], ir::int64(1)}), i});
       old[static_cast<std::size_t>(order[static_cast<std::size_t>(d)])] = i;
     }
-    return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from, {true, true});
+    return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from,
+                           {true, true});
   }
 
   /// A box whose corner and size are computed; now and then with a dimension given up or repeated.
@@ -176,8 +190,10 @@ class RandomArrays {
     const Ref ix = ir::parameter(Type::element(int64s(rank)));
     std::vector<Ref> old;
     for (int d = 0; d < rank; ++d)
-      old.push_back(ir::primitive(Primitive::add, {ir::component(ix, d), begin[static_cast<std::size_t>(d)]}));
-    return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from, {true, true});
+      old.push_back(
+          ir::primitive(Primitive::add, {ir::component(ix, d), begin[static_cast<std::size_t>(d)]}));
+    return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from,
+                           {true, true});
   }
 
   Ref reshape(Scope& scope) {
@@ -185,14 +201,17 @@ class RandomArrays {
     const int rank = from->type().rank;
     const Ref size = scalars_.size(from);
     switch (dice_.below(4)) {
-      case 0: return ir::reshape(ir::tuple({size, ir::int64(1)}), from);
-      case 1: return ir::reshape(ir::tuple({ir::int64(1), size}), from);
+      case 0:
+        return ir::reshape(ir::tuple({size, ir::int64(1)}), from);
+      case 1:
+        return ir::reshape(ir::tuple({ir::int64(1), size}), from);
       case 2: {
         std::vector<Ref> turned;
         for (int d = rank; d-- > 0;) turned.push_back(ir::extent(from, d));
         return ir::reshape(ir::tuple(std::move(turned)), from);
       }
-      default: return ir::reshape(size, from);
+      default:
+        return ir::reshape(size, from);
     }
   }
 
@@ -262,7 +281,8 @@ class RandomSequences {
           if (a->type().rank > 0) return ir::rows(a);
         return ir::rows(arrays_.use(1 + dice_.below(3)));
       }
-      default: return ir::stream_in(dice_.source(most_items(), options_.floats));
+      default:
+        return ir::stream_in(dice_.source(most_items(), options_.floats));
     }
   }
 

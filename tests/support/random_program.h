@@ -6,13 +6,14 @@
 
 #include "ir/node.h"
 
-/// Random well-typed programs, to hold one back end against another. The same seed, size and options give the same
-/// program, node for node; a smaller size gives a smaller program of the same kind, so a failing seed can be tried
-/// again smaller.
+/// Random well-typed programs, to hold one back end against another. The same seed, size and options give the
+/// same program, node for node; a smaller size gives a smaller program of the same kind, so a failing seed
+/// can be tried again smaller.
 ///
-/// Programs are meant to run without errors: indices are taken modulo the size, divisors are 1 to 8, folds without a
-/// seed have rows that are not empty, loops end. All operations are exactly rounded (or integer) unless
-/// transcendentals are asked for, so results are to be compared bit for bit (testing::same: any NaN equals any NaN).
+/// Programs are meant to run without errors: indices are taken modulo the size, divisors are 1 to 8, folds
+/// without a seed have rows that are not empty, loops end. All operations are exactly rounded (or integer)
+/// unless transcendentals are asked for, so results are to be compared bit for bit (testing::same: any NaN
+/// equals any NaN).
 namespace anabranch::testing {
 
 struct ProgramOptions {
@@ -28,11 +29,12 @@ struct RandomProgram {
   std::vector<ir::Ref> roots;  ///< closed array computations; their sources are in memory and rewindable
 };
 
-/// use, generate, map, fold, backpermute, reshape, unit over arrays of rank 0 to 3. `size` counts array operations.
+/// use, generate, map, fold, backpermute, reshape, unit over arrays of rank 0 to 3. `size` counts array
+/// operations.
 RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOptions& options = {});
 
-/// One to three sources (stream_in of every form, produce, rows), a function of `size` array operations over their
-/// items and captured arrays, then elements and tabulate of its results.
+/// One to three sources (stream_in of every form, produce, rows), a function of `size` array operations over
+/// their items and captured arrays, then elements and tabulate of its results.
 RandomProgram random_sequence_program(std::uint64_t seed, int size, const ProgramOptions& options = {});
 
 /// "seed 17, size 5", for a test's message.

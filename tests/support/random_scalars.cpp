@@ -9,12 +9,18 @@ using ir::Scalars;
 namespace {
 Ref small(ScalarType type, int value) {
   switch (type) {
-    case ScalarType::boolean: return ir::literal(value != 0);
-    case ScalarType::uint8: return ir::literal(static_cast<std::uint8_t>(value));
-    case ScalarType::int32: return ir::literal(std::int32_t{value});
-    case ScalarType::int64: return ir::literal(std::int64_t{value});
-    case ScalarType::float32: return ir::literal(static_cast<float>(value));
-    case ScalarType::float64: return ir::literal(static_cast<double>(value));
+    case ScalarType::boolean:
+      return ir::literal(value != 0);
+    case ScalarType::uint8:
+      return ir::literal(static_cast<std::uint8_t>(value));
+    case ScalarType::int32:
+      return ir::literal(std::int32_t{value});
+    case ScalarType::int64:
+      return ir::literal(std::int64_t{value});
+    case ScalarType::float32:
+      return ir::literal(static_cast<float>(value));
+    case ScalarType::float64:
+      return ir::literal(static_cast<double>(value));
   }
   return {};
 }
@@ -28,16 +34,19 @@ Ref RandomScalars::size(const Ref& array) {
 }
 
 Ref RandomScalars::position(Scope& scope, const Ref& extent, int depth) {
-  const Ref any = ir::primitive(Primitive::bit_and,
-                                {scalar(scope, ScalarType::int64, depth), ir::int64(std::numeric_limits<std::int64_t>::max())});
-  return ir::primitive(Primitive::remainder, {any, ir::primitive(Primitive::maximum, {extent, ir::int64(1)})});
+  const Ref any = ir::primitive(Primitive::bit_and, {scalar(scope, ScalarType::int64, depth),
+                                                     ir::int64(std::numeric_limits<std::int64_t>::max())});
+  return ir::primitive(Primitive::remainder,
+                       {any, ir::primitive(Primitive::maximum, {extent, ir::int64(1)})});
 }
 
 Ref RandomScalars::index_of(Scope& scope, const Ref& array, int depth) {
   std::vector<Ref> ix;
   for (int d = 0; d < array->type().rank; ++d) {
-    if (options_.unguarded && dice_.chance(10)) ix.push_back(scalar(scope, ScalarType::int64, depth));
-    else ix.push_back(position(scope, ir::extent(array, d), depth));
+    if (options_.unguarded && dice_.chance(10))
+      ix.push_back(scalar(scope, ScalarType::int64, depth));
+    else
+      ix.push_back(position(scope, ir::extent(array, d), depth));
   }
   return ir::tuple(std::move(ix));
 }
@@ -46,10 +55,13 @@ Ref RandomScalars::read(Scope& scope, const Ref& array, int depth) {
   std::vector<Ref> zeros;
   for (ScalarType type : array->type().scalars) zeros.push_back(zero(type));
   Ref value;
-  if (array->type().rank > 0 && dice_.chance(30)) value = ir::linear_index(array, position(scope, size(array), depth));
-  else value = ir::index(array, index_of(scope, array, depth));
+  if (array->type().rank > 0 && dice_.chance(30))
+    value = ir::linear_index(array, position(scope, size(array), depth));
+  else
+    value = ir::index(array, index_of(scope, array, depth));
   if (array->type().rank == 0) return value;
-  return ir::cond(ir::primitive(Primitive::less, {ir::int64(0), size(array)}), value, ir::tuple(std::move(zeros)));
+  return ir::cond(ir::primitive(Primitive::less, {ir::int64(0), size(array)}), value,
+                  ir::tuple(std::move(zeros)));
 }
 
 Ref RandomScalars::leaf(Scope& scope, ScalarType type) {
@@ -129,7 +141,8 @@ Ref RandomScalars::small_divisor(Scope& scope, ScalarType type, int depth) {
 
 Ref RandomScalars::integer(Scope& scope, ScalarType type, int depth) {
   using enum Primitive;
-  static const std::vector<Primitive> two{add, add, subtract, multiply, minimum, maximum, bit_and, bit_or, bit_xor};
+  static const std::vector<Primitive> two{add,     add,     subtract, multiply, minimum,
+                                          maximum, bit_and, bit_or,   bit_xor};
   static const std::vector<Primitive> division{divide, remainder};
   const Ref x = scalar(scope, type, depth);
   if (dice_.chance(15)) return ir::primitive(dice_.chance(50) ? negate : absolute, {x});
@@ -140,7 +153,8 @@ Ref RandomScalars::integer(Scope& scope, ScalarType type, int depth) {
 
 Ref RandomScalars::real(Scope& scope, ScalarType type, int depth) {
   using enum Primitive;
-  static const std::vector<Primitive> two{add, add, subtract, multiply, multiply, divide, minimum, maximum, remainder};
+  static const std::vector<Primitive> two{add,    add,     subtract, multiply, multiply,
+                                          divide, minimum, maximum,  remainder};
   static const std::vector<Primitive> one{negate, absolute, square_root};
   static const std::vector<Primitive> library{exponential, logarithm, sine, cosine};
   const Ref x = scalar(scope, type, depth);
@@ -172,11 +186,12 @@ Ref RandomScalars::loop(Scope& scope, ScalarType type, int depth) {
   inner.elements.push_back(stepped);
   const Ref next = ir::tuple({ir::primitive(add, {ir::component(stepped, 0), ir::int64(1)}),
                               scalar(inner, type, std::min(depth, 2))});
-  return ir::component(
-      ir::while_loop(ir::lambda({tested}, {more}), ir::lambda({stepped}, {next}), initial), 1);
+  return ir::component(ir::while_loop(ir::lambda({tested}, {more}), ir::lambda({stepped}, {next}), initial),
+                       1);
 }
 
-Ref RandomScalars::function(const Scope& outer, const std::vector<Scalars>& parameters, const Scalars& result, int depth) {
+Ref RandomScalars::function(const Scope& outer, const std::vector<Scalars>& parameters, const Scalars& result,
+                            int depth) {
   Scope scope = outer;
   std::vector<Ref> mine;
   for (const Scalars& scalars : parameters) mine.push_back(ir::parameter(ir::Type::element(scalars)));
@@ -204,9 +219,12 @@ Ref RandomScalars::join(const Scope& outer, const Scalars& scalars) {
     const Ref y = ir::component(right, c);
     if (kind < 5) {
       // Not commutative: the last (or the first) that is not zero; a number in base 3.
-      if (type == ScalarType::boolean) parts.push_back(ir::cond(y, y, x));
-      else if (kind == 3) parts.push_back(ir::cond(ir::primitive(equal, {x, zero(type)}), y, x));
-      else parts.push_back(ir::primitive(add, {ir::primitive(multiply, {x, small(type, 3)}), y}));
+      if (type == ScalarType::boolean)
+        parts.push_back(ir::cond(y, y, x));
+      else if (kind == 3)
+        parts.push_back(ir::cond(ir::primitive(equal, {x, zero(type)}), y, x));
+      else
+        parts.push_back(ir::primitive(add, {ir::primitive(multiply, {x, small(type, 3)}), y}));
     } else {
       const bool bits = type == ScalarType::boolean || (ir::is_integer(type) && dice_.chance(25));
       parts.push_back(ir::primitive(dice_.pick(bits ? for_bits : for_numbers), {x, y}));

@@ -41,19 +41,23 @@ class Dice {
     const bool border = chance(6);
     const int small = below(41) - 20;
     switch (type) {
-      case ScalarType::boolean: return static_cast<std::uint64_t>(below(2));
-      case ScalarType::uint8: return static_cast<std::uint64_t>(border ? 255 : below(256));
+      case ScalarType::boolean:
+        return static_cast<std::uint64_t>(below(2));
+      case ScalarType::uint8:
+        return static_cast<std::uint64_t>(border ? 255 : below(256));
       case ScalarType::int32: {
         const std::int32_t edge = chance(50) ? std::numeric_limits<std::int32_t>::min() : 2147483647;
         return std::bit_cast<std::uint32_t>(border ? edge : small);
       }
       case ScalarType::int64: {
-        const std::int64_t edge = chance(50) ? std::numeric_limits<std::int64_t>::min()
-                                             : std::numeric_limits<std::int64_t>::max();
+        const std::int64_t edge =
+            chance(50) ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
         return std::bit_cast<std::uint64_t>(border ? edge : std::int64_t{small});
       }
-      case ScalarType::float32: return std::bit_cast<std::uint32_t>(static_cast<float>(real(small, border)));
-      case ScalarType::float64: return std::bit_cast<std::uint64_t>(real(small, border));
+      case ScalarType::float32:
+        return std::bit_cast<std::uint32_t>(static_cast<float>(real(small, border)));
+      case ScalarType::float64:
+        return std::bit_cast<std::uint64_t>(real(small, border));
     }
     return 0;
   }
@@ -63,7 +67,8 @@ class Dice {
     for (std::size_t c = 0; c < scalars.size(); ++c)
       for (std::int64_t i = 0; i < out->size(); ++i) {
         const std::uint64_t bits = scalar(scalars[c]);
-        std::memcpy(static_cast<unsigned char*>(out->buffers[c].get()) + static_cast<std::size_t>(i) * size_of(scalars[c]),
+        std::memcpy(static_cast<unsigned char*>(out->buffers[c].get()) +
+                        static_cast<std::size_t>(i) * size_of(scalars[c]),
                     &bits, size_of(scalars[c]));
       }
     return out;
@@ -91,11 +96,21 @@ class Dice {
     std::vector<std::int64_t> out;
     for (int i = 0; i < items; ++i) {
       switch (law) {
-        case 0: out.push_back(0); break;
-        case 1: out.push_back(i == huge ? pick(std::vector<std::int64_t>{300, 1000, 4096, 4097, 5000}) : below(4)); break;
-        case 2: out.push_back(i % 2 == 0 ? 0 : usual); break;
-        case 3: out.push_back(std::min<std::int64_t>(600, 600 / (1 + below(600)))); break;
-        default: out.push_back(usual); break;
+        case 0:
+          out.push_back(0);
+          break;
+        case 1:
+          out.push_back(i == huge ? pick(std::vector<std::int64_t>{300, 1000, 4096, 4097, 5000}) : below(4));
+          break;
+        case 2:
+          out.push_back(i % 2 == 0 ? 0 : usual);
+          break;
+        case 3:
+          out.push_back(std::min<std::int64_t>(600, 600 / (1 + below(600))));
+          break;
+        default:
+          out.push_back(usual);
+          break;
       }
     }
     return out;
@@ -123,27 +138,41 @@ class Dice {
   double real(int small, bool border) {
     if (!border) return small * (chance(50) ? 0.125 : 1.0 / 3.0);
     switch (below(6)) {
-      case 0: return std::numeric_limits<double>::infinity();
-      case 1: return -std::numeric_limits<double>::infinity();
-      case 2: return std::numeric_limits<double>::quiet_NaN();
-      case 3: return -0.0;
-      case 4: return 1e30;
-      default: return 1e-30;
+      case 0:
+        return std::numeric_limits<double>::infinity();
+      case 1:
+        return -std::numeric_limits<double>::infinity();
+      case 2:
+        return std::numeric_limits<double>::quiet_NaN();
+      case 3:
+        return -0.0;
+      case 4:
+        return 1e30;
+      default:
+        return 1e-30;
     }
   }
 
   /// Regular of rank 0 to 2; ragged of rank 1; ragged with a uniform inner extent; irregular of rank 2.
   ArrayInfo array_form(int descriptor) {
-    const auto uniform = [&](int rank) { return std::optional<std::int64_t>(std::min<std::int64_t>(extent(rank), 33)); };
+    const auto uniform = [&](int rank) {
+      return std::optional<std::int64_t>(std::min<std::int64_t>(extent(rank), 33));
+    };
     const OffsetType offsets = chance(50) ? OffsetType::int32 : OffsetType::int64;
     switch (below(8)) {
-      case 0: return array_info({}, {}, descriptor);
-      case 1: return array_info({}, {uniform(1)}, descriptor);
-      case 2: return array_info({}, {uniform(3), uniform(3)}, descriptor);
+      case 0:
+        return array_info({}, {}, descriptor);
+      case 1:
+        return array_info({}, {uniform(1)}, descriptor);
+      case 2:
+        return array_info({}, {uniform(3), uniform(3)}, descriptor);
       // An inner extent of 0 would leave the outer one unknown.
-      case 3: return array_info({}, {std::nullopt, std::max<std::int64_t>(1, *uniform(3))}, descriptor, offsets);
-      case 4: return array_info({}, {std::nullopt, std::nullopt}, descriptor, offsets);
-      default: return array_info({}, {std::nullopt}, descriptor, offsets);
+      case 3:
+        return array_info({}, {std::nullopt, std::max<std::int64_t>(1, *uniform(3))}, descriptor, offsets);
+      case 4:
+        return array_info({}, {std::nullopt, std::nullopt}, descriptor, offsets);
+      default:
+        return array_info({}, {std::nullopt}, descriptor, offsets);
     }
   }
 
@@ -151,9 +180,13 @@ class Dice {
     std::vector<std::int64_t> out;
     const bool irregular = info.rank() == 2 && !info.extents[1];
     for (const auto& uniform : info.extents) {
-      if (uniform) out.push_back(*uniform);
-      else if (!irregular) out.push_back(size);
-      else out.push_back(size == 0 ? below(3) * below(2) : 1 + below(static_cast<int>(std::min<std::int64_t>(size, 40))));
+      if (uniform)
+        out.push_back(*uniform);
+      else if (!irregular)
+        out.push_back(size);
+      else
+        out.push_back(size == 0 ? below(3) * below(2)
+                                : 1 + below(static_cast<int>(std::min<std::int64_t>(size, 40))));
     }
     return out;
   }

@@ -49,15 +49,18 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
     case Primitive::equal:
     case Primitive::not_equal:
     case Primitive::less:
-    case Primitive::less_equal: return wrap(compare(primitive, type, x[0], x[1]));
+    case Primitive::less_equal:
+      return wrap(compare(primitive, type, x[0], x[1]));
     case Primitive::divide:
     case Primitive::remainder:
       if (ir::is_integer(type)) return wrap(divide(node, x[0], x[1]));
-      return wrap(primitive == Primitive::divide ? b.CreateFDiv(x[0], x[1]) : float_remainder(type, x[0], x[1]));
+      return wrap(primitive == Primitive::divide ? b.CreateFDiv(x[0], x[1])
+                                                 : float_remainder(type, x[0], x[1]));
     case Primitive::exponential:
     case Primitive::logarithm:
     case Primitive::sine:
-    case Primitive::cosine: return wrap(transcendental(primitive, type, x[0]));
+    case Primitive::cosine:
+      return wrap(transcendental(primitive, type, x[0]));
     case Primitive::add:
     case Primitive::subtract:
     case Primitive::multiply:
@@ -70,7 +73,8 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
     case Primitive::bit_and:
     case Primitive::bit_or:
     case Primitive::bit_xor:
-    case Primitive::square_root: return wrap(arithmetic(primitive, type, x));
+    case Primitive::square_root:
+      return wrap(arithmetic(primitive, type, x));
   }
   throw InternalError("unknown primitive");
 }
@@ -87,10 +91,14 @@ llvm::Value* Emitter::arithmetic(Primitive primitive, ScalarType type, std::span
     return b.CreateSelect(b.CreateFCmpUNO(x[0], x[0]), x[0], chosen);
   };
   switch (primitive) {
-    case Primitive::add: return floating ? b.CreateFAdd(x[0], x[1]) : b.CreateAdd(x[0], x[1]);
-    case Primitive::subtract: return floating ? b.CreateFSub(x[0], x[1]) : b.CreateSub(x[0], x[1]);
-    case Primitive::multiply: return floating ? b.CreateFMul(x[0], x[1]) : b.CreateMul(x[0], x[1]);
-    case Primitive::negate: return floating ? b.CreateFNeg(x[0]) : b.CreateNeg(x[0]);
+    case Primitive::add:
+      return floating ? b.CreateFAdd(x[0], x[1]) : b.CreateAdd(x[0], x[1]);
+    case Primitive::subtract:
+      return floating ? b.CreateFSub(x[0], x[1]) : b.CreateSub(x[0], x[1]);
+    case Primitive::multiply:
+      return floating ? b.CreateFMul(x[0], x[1]) : b.CreateMul(x[0], x[1]);
+    case Primitive::negate:
+      return floating ? b.CreateFNeg(x[0]) : b.CreateNeg(x[0]);
     case Primitive::absolute:
       if (floating) return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x[0]);
       return is_signed ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x[0], b.getFalse()) : x[0];
@@ -102,11 +110,16 @@ llvm::Value* Emitter::arithmetic(Primitive primitive, ScalarType type, std::span
       return either(llvm::Intrinsic::smax, llvm::Intrinsic::umax);
     case Primitive::fma:
       return b.CreateIntrinsic(llvm::Intrinsic::fma, {x[0]->getType()}, {x[0], x[1], x[2]});
-    case Primitive::logical_not: return b.CreateNot(x[0]);
-    case Primitive::bit_and: return b.CreateAnd(x[0], x[1]);
-    case Primitive::bit_or: return b.CreateOr(x[0], x[1]);
-    case Primitive::bit_xor: return b.CreateXor(x[0], x[1]);
-    case Primitive::square_root: return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]);
+    case Primitive::logical_not:
+      return b.CreateNot(x[0]);
+    case Primitive::bit_and:
+      return b.CreateAnd(x[0], x[1]);
+    case Primitive::bit_or:
+      return b.CreateOr(x[0], x[1]);
+    case Primitive::bit_xor:
+      return b.CreateXor(x[0], x[1]);
+    case Primitive::square_root:
+      return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]);
     case Primitive::divide:
     case Primitive::remainder:
     case Primitive::equal:
@@ -117,7 +130,8 @@ llvm::Value* Emitter::arithmetic(Primitive primitive, ScalarType type, std::span
     case Primitive::logarithm:
     case Primitive::sine:
     case Primitive::cosine:
-    case Primitive::cast: break;
+    case Primitive::cast:
+      break;
   }
   throw InternalError("not an arithmetic primitive");
 }
@@ -139,7 +153,8 @@ llvm::Value* Emitter::convert(ScalarType from, ScalarType to, llvm::Value* x) {
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType()))
     target = llvm::FixedVectorType::get(target, vector->getNumElements());
   llvm::Constant* zero = llvm::Constant::getNullValue(x->getType());
-  if (to == ScalarType::boolean) return ir::is_float(from) ? b.CreateFCmpUNE(x, zero) : b.CreateICmpNE(x, zero);
+  if (to == ScalarType::boolean)
+    return ir::is_float(from) ? b.CreateFCmpUNE(x, zero) : b.CreateICmpNE(x, zero);
   if (ir::is_float(from)) {
     if (ir::is_float(to)) return b.CreateFPCast(x, target);
     const ID saturating = ir::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
@@ -174,7 +189,10 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
     llvm::BasicBlock* next = frame.block("divide");
     frame.branch_likely(b.CreateNot(is_vector ? any(bad) : bad), next, failed);
     b.SetInsertPoint(failed);
-    frame.record(check_of(node), frame.number(0), frame.number(0));
+    if (is_vector)
+      frame.record_by_call(check_of(node), frame.number(0), frame.number(0));
+    else
+      frame.record(check_of(node), frame.number(0), frame.number(0));
     b.CreateBr(next);
     b.SetInsertPoint(next);
   }
@@ -182,11 +200,14 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
 
   llvm::Value* quotient = nullptr;
   if (is_vector && type != ScalarType::int64) {
-    // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, of 8 bits in float.
+    // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, of 8 bits
+    // in float.
     llvm::Type* real = llvm::FixedVectorType::get(
         type == ScalarType::int32 ? b.getDoubleTy() : b.getFloatTy(), static_cast<unsigned>(width));
     const bool is_signed = ir::is_signed(type);
-    const auto to_real = [&](llvm::Value* v) { return is_signed ? b.CreateSIToFP(v, real) : b.CreateUIToFP(v, real); };
+    const auto to_real = [&](llvm::Value* v) {
+      return is_signed ? b.CreateSIToFP(v, real) : b.CreateUIToFP(v, real);
+    };
     llvm::Value* ratio = b.CreateFDiv(to_real(x), to_real(divisor));
     quotient = is_signed ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
   } else {
@@ -254,7 +275,8 @@ llvm::Value* Emitter::transcendental(Primitive primitive, ScalarType type, llvm:
   std::vector<llvm::Value*> parts;
   for (int from = 0; from < width; from += lanes_of_routine) {
     std::vector<int> pick;
-    for (int lane = 0; lane < lanes_of_routine; ++lane) pick.push_back(from + lane % std::min(width, lanes_of_routine));
+    for (int lane = 0; lane < lanes_of_routine; ++lane)
+      pick.push_back(from + lane % std::min(width, lanes_of_routine));
     parts.push_back(call(width == lanes_of_routine ? x : b.CreateShuffleVector(x, pick)));
   }
   while (parts.size() > 1) {

@@ -1,7 +1,7 @@
 #include "cpu/llvm/emitter.h"
 
-/// Reads of arrays, and the checks of their indices. A failed check never traps: the lane gets a zero, the offence is
-/// remembered, and the common path is a compare and a branch that is never taken.
+/// Reads of arrays, and the checks of their indices. A failed check never traps: the lane gets a zero, the
+/// offence is remembered, and the common path is a compare and a branch that is never taken.
 namespace anabranch::cpu {
 
 int Emitter::check_of(const ir::Node& node) const {
@@ -48,7 +48,8 @@ Values Emitter::read(const ir::Node& node) {
       llvm::BasicBlock* next = frame.block("read");
       frame.branch_likely(b.CreateNot(any(bad)), next, failed);
       b.SetInsertPoint(failed);
-      for (const Test& test : tests) record(check, test, b.CreateAnd(mask, b.CreateNot(in_range(test))));
+      for (const Test& test : tests)
+        record(check, test, b.CreateAnd(mask, b.CreateNot(in_range(test))), tests.size() == 1);
       b.CreateBr(next);
       b.SetInsertPoint(next);
       Value spread = position;
@@ -79,13 +80,13 @@ Values Emitter::read(const ir::Node& node) {
   b.SetInsertPoint(failed);
   std::vector<llvm::Value*> harmless;
   if (!spread) {
-    for (const Test& test : tests) record(check, test, b.CreateNot(in_range_all(test)));
+    for (const Test& test : tests) record(check, test, b.CreateNot(in_range_all(test)), tests.size() == 1);
     for (const Value& v : result) harmless.push_back(llvm::Constant::getNullValue(v.v->getType()));
   } else {
     llvm::Value* sound = llvm::Constant::getAllOnesValue(vector_type(b.getInt1Ty()));
     for (const Test& test : tests) {
       llvm::Value* one = in_range(test);
-      record(check, test, b.CreateNot(one));
+      record(check, test, b.CreateNot(one), tests.size() == 1);
       sound = b.CreateAnd(sound, one);
     }
     Value places = position;
@@ -109,7 +110,8 @@ Values Emitter::read(const ir::Node& node) {
 Values Emitter::access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active) {
   Values out;
   const auto& scalars = array.type().scalars;
-  for (std::size_t c = 0; c < scalars.size(); ++c) out.push_back(load(view.buffers[c], scalars[c], position, active));
+  for (std::size_t c = 0; c < scalars.size(); ++c)
+    out.push_back(load(view.buffers[c], scalars[c], position, active));
   return out;
 }
 
@@ -140,13 +142,16 @@ llvm::Value* Emitter::in_range(const Test& test) {
   return b.CreateICmpULT(lanes(test.index), lanes(test.bound));
 }
 
-/// Remembers the first lane of `bad` (a bit at width 1, or where all lanes share it), if there is one.
-void Emitter::record(int check, const Test& test, llvm::Value* bad) {
-  llvm::BasicBlock* found = frame.block("offence");
-  llvm::BasicBlock* next = frame.block("checked");
-  const bool one = !bad->getType()->isVectorTy();
-  b.CreateCondBr(one ? bad : any(bad), found, next);
-  b.SetInsertPoint(found);
+/// Remembers the first lane of `bad` (a bit at width 1, or where all lanes share it), if there is one, as
+/// there must be if this is the only test.
+void Emitter::record(int check, const Test& test, llvm::Value* bad, bool only_test) {
+  llvm::BasicBlock* next = nullptr;
+  if (!only_test) {
+    llvm::BasicBlock* found = frame.block("offence");
+    next = frame.block("checked");
+    b.CreateCondBr(bad->getType()->isVectorTy() ? any(bad) : bad, found, next);
+    b.SetInsertPoint(found);
+  }
   llvm::Value* lane = nullptr;
   const auto pick = [&](const Value& v) -> llvm::Value* {
     if (v.uniform()) return v.v;
@@ -157,7 +162,11 @@ void Emitter::record(int check, const Test& test, llvm::Value* bad) {
     }
     return b.CreateExtractElement(lanes(v), lane);
   };
-  frame.record(check, pick(test.index), pick(test.bound));
+  if (width == 1)
+    frame.record(check, pick(test.index), pick(test.bound));
+  else
+    frame.record_by_call(check, pick(test.index), pick(test.bound));
+  if (only_test) return;
   b.CreateBr(next);
   b.SetInsertPoint(next);
 }

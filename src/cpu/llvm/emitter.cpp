@@ -26,8 +26,10 @@ void Emitter::bind(const ir::Node& node, Values values) {
 void Emitter::undo(std::size_t mark) {
   while (log_.size() > mark) {
     auto& [node, hidden] = log_.back();
-    if (hidden.empty()) environment_.erase(node);
-    else environment_[node] = std::move(hidden);
+    if (hidden.empty())
+      environment_.erase(node);
+    else
+      environment_[node] = std::move(hidden);
     log_.pop_back();
   }
 }
@@ -48,7 +50,10 @@ bool Emitter::varies(const ir::Node& node) const {
       if (!views_.at(free).base.uniform()) return true;
       continue;
     }
-    for (const Value& value : values(*free))
+    // Where the domain is flat its indices have no values; whatever depends on them differs from lane to lane.
+    const auto known = environment_.find(free);
+    if (known == environment_.end()) return true;
+    for (const Value& value : known->second)
       if (!value.uniform()) return true;
   }
   return false;
@@ -75,7 +80,8 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
   switch (node.op()) {
     case ir::Op::constant:
       return bind(node, {uniform(constant(node.type().scalars[0], node.payload().bits))});
-    case ir::Op::primitive: return bind(node, {primitive(node)});
+    case ir::Op::primitive:
+      return bind(node, {primitive(node)});
     case ir::Op::tuple: {
       Values all;
       for (const auto& child : node.children())
@@ -87,10 +93,13 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
       const auto first = all.begin() + node.payload().first;
       return bind(node, Values(first, first + node.payload().count));
     }
-    case ir::Op::cond: return bind(node, cond(regions, region, node));
-    case ir::Op::while_loop: return bind(node, loop(regions, region, node));
+    case ir::Op::cond:
+      return bind(node, cond(regions, region, node));
+    case ir::Op::while_loop:
+      return bind(node, loop(regions, region, node));
     case ir::Op::index:
-    case ir::Op::linear_index: return bind(node, read(node));
+    case ir::Op::linear_index:
+      return bind(node, read(node));
     case ir::Op::parameter:
     case ir::Op::shape:
     case ir::Op::lambda:
@@ -108,12 +117,14 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
     case ir::Op::map_seq:
     case ir::Op::project_seq:
     case ir::Op::elements:
-    case ir::Op::tabulate: break;
+    case ir::Op::tabulate:
+      break;
   }
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-// Conditionals ----------------------------------------------------------------------------------------------------
+// Conditionals
+// ----------------------------------------------------------------------------------------------------
 
 /// May the side be computed by all lanes, none of which need be active?
 bool Emitter::flattens(const Regions& regions, int region) const {
@@ -136,7 +147,8 @@ Values Emitter::cond(const Regions& regions, int region, const ir::Node& node) {
                              : divergent_cond(regions, inner, node, lanes(condition));
 }
 
-Values Emitter::uniform_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition) {
+Values Emitter::uniform_cond(const Regions& regions, int inner, const ir::Node& node,
+                             llvm::Value* condition) {
   const ir::Node& then = *node.child(1);
   const ir::Node& otherwise = *node.child(2);
   const auto components = static_cast<std::size_t>(node.type().components());
@@ -148,8 +160,10 @@ Values Emitter::uniform_cond(const Regions& regions, int inner, const ir::Node& 
     emit_region(regions, inner + 1);
     for (std::size_t c = 0; c < components; ++c) {
       const Value x = values(then)[c], y = values(otherwise)[c];
-      if (x.uniform() && y.uniform()) result[c] = uniform(b.CreateSelect(condition, x.v, y.v));
-      else result[c] = varying(b.CreateSelect(condition, lanes(x), lanes(y)));
+      if (x.uniform() && y.uniform())
+        result[c] = uniform(b.CreateSelect(condition, x.v, y.v));
+      else
+        result[c] = varying(b.CreateSelect(condition, lanes(x), lanes(y)));
     }
     undo(here);
     return result;
@@ -198,7 +212,8 @@ Values Emitter::side(const Regions& regions, int region, const ir::Node& result,
   return out;
 }
 
-Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition) {
+Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node& node,
+                               llvm::Value* condition) {
   const auto components = static_cast<std::size_t>(node.type().components());
   std::vector<llvm::Value*> sides[2];
   for (int s = 0; s < 2; ++s) {
@@ -238,7 +253,8 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
   return result;
 }
 
-// Loops -----------------------------------------------------------------------------------------------------------
+// Loops
+// -----------------------------------------------------------------------------------------------------------
 
 Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
@@ -288,7 +304,8 @@ Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
     b.CreateCondBr(wanted.v, round, after);
   }
 
-  // What the predicate computed is not for the body: regions are laid out so that nothing there is needed here.
+  // What the predicate computed is not for the body: regions are laid out so that nothing there is needed
+  // here.
   b.SetInsertPoint(round);
   bind(*body.parameters()[0], current);
   emit_region(regions, inner + 1);

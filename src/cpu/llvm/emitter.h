@@ -20,8 +20,8 @@ struct Value {
   Kind kind = Kind::uniform;
   llvm::Value* v = nullptr;
   std::int64_t stride = 0;
-  /// varying int64 only: lane j is also sign_extend(memory[j]) + offset. Code that wants the lanes one by one (gathers)
-  /// then loads them from there, which is cheaper than taking a vector apart.
+  /// varying int64 only: lane j is also sign_extend(memory[j]) + offset. Code that wants the lanes one by one
+  /// (gathers) then loads them from there, which is cheaper than taking a vector apart.
   llvm::Value* memory = nullptr;
   ScalarType memory_type = ScalarType::int64;
   llvm::Value* offset = nullptr;  ///< null: 0
@@ -43,8 +43,8 @@ enum class Level : unsigned char { launch, item, row, lane };
 
 /// Emits scalar expressions for `width` lanes side by side (SPMD). Width 1 gives plain scalar code.
 ///
-/// Code is only reached when at least one lane is active; which ones `mask` says (null: all). Inactive lanes hold
-/// arbitrary values, never touch memory and never count in a check.
+/// Code is only reached when at least one lane is active; which ones `mask` says (null: all). Inactive lanes
+/// hold arbitrary values, never touch memory and never count in a check.
 class Emitter {
  public:
   Emitter(Frame& frame, const plan::Kernel& kernel, const Machine& machine);
@@ -55,7 +55,8 @@ class Emitter {
   // What the lanes are.
   int width = 1;
   llvm::Value* mask = nullptr;
-  /// Set while a kernel runs over flat positions: reads for which `at_own_position` holds are at this position.
+  /// Set while a kernel runs over flat positions: reads for which `at_own_position` holds are at this
+  /// position.
   Value flat_position;
   std::function<bool(const ir::Node&)> at_own_position;
 
@@ -84,9 +85,9 @@ class Emitter {
   llvm::Value* offset_at(int slot, OffsetType type, llvm::Value* index);
 
   // Values and memory.
-  llvm::Type* type_of(ScalarType type) const;                  ///< in a register
-  llvm::Type* memory_type_of(ScalarType type) const;           ///< bool: a byte
-  llvm::Type* vector_type(llvm::Type* scalar) const;           ///< `scalar` itself at width 1
+  llvm::Type* type_of(ScalarType type) const;         ///< in a register
+  llvm::Type* memory_type_of(ScalarType type) const;  ///< bool: a byte
+  llvm::Type* vector_type(llvm::Type* scalar) const;  ///< `scalar` itself at width 1
   Value uniform(llvm::Value* v) const { return {Value::Kind::uniform, v}; }
   Value affine(llvm::Value* v, std::int64_t stride) const;
   Value varying(llvm::Value* v) const;
@@ -120,7 +121,7 @@ class Emitter {
   Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   llvm::Value* in_range_all(const Test& test);
   llvm::Value* in_range(const Test& test);
-  void record(int check, const Test& test, llvm::Value* bad);
+  void record(int check, const Test& test, llvm::Value* bad, bool only_test);
   int check_of(const ir::Node& node) const;
 
   // emit_primitive.cpp

@@ -16,12 +16,12 @@ namespace anabranch::cpu {
 /// What the code of one kernel is generated for.
 struct Machine {
   std::string cpu, features;
-  int vector_bytes = 64;    ///< of one vector register
-  int forced_lanes = 0;     ///< 0: chosen per kernel; 1: scalar code only (tests)
+  int vector_bytes = 64;  ///< of one vector register
+  int forced_lanes = 0;   ///< 0: chosen per kernel; 1: scalar code only (tests)
 };
 
-/// One function of the image under construction: its builder, and what its first block fetches from the arguments.
-/// Everything fetched there dominates the whole function, so that it may be asked for at any time.
+/// One function of the image under construction: its builder, and what its first block fetches from the
+/// arguments. Everything fetched there dominates the whole function, so that it may be asked for at any time.
 class Frame {
  public:
   /// A function `name(args, parameters...)` returning nothing.
@@ -54,6 +54,9 @@ class Frame {
 
   /// Remembers a failed check unless an earlier one is remembered already.
   void record(int check, llvm::Value* value, llvm::Value* bound);
+  /// The same through a function of the image: less code, but a call takes registers from the loop around it,
+  /// which tight scalar loops feel.
+  void record_by_call(int check, llvm::Value* value, llvm::Value* bound);
 
   /// for (i = begin; i < end; i += step) carried = body(i, carried); gives the carried values.
   template <class Body>
@@ -66,6 +69,9 @@ class Frame {
   llvm::Value* element(llvm::Type* type, llvm::Value* a, llvm::Value* i) { return b.CreateGEP(type, a, i); }
 
  private:
+  llvm::Function* failure();
+  void store_failure(llvm::IRBuilder<>& at, llvm::Value* record, llvm::Value* value, llvm::Value* bound,
+                     llvm::BasicBlock* first, llvm::BasicBlock* done);
   llvm::Value* fetch(std::size_t field, llvm::Type* type, int index, const char* name);
 
   llvm::Function* function_;

@@ -44,7 +44,8 @@ void compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, co
 #if ANABRANCH_CHECKED
   std::string broken;
   llvm::raw_string_ostream out(broken);
-  if (llvm::verifyModule(module, &out)) throw InternalError("generated code is broken: " + broken + text_of(module));
+  if (llvm::verifyModule(module, &out))
+    throw InternalError("generated code is broken: " + broken + text_of(module));
 #endif
   if (options.want_ir && sink.ir) {
     const std::string text = "; before the passes\n" + text_of(module);
@@ -68,7 +69,8 @@ void compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, co
   const double generate_ms = clock.lap();
   const auto image = link_image(object, entries);
   const double link_ms = clock.lap();
-  if (sink.statistics) sink.statistics(sink.context, emit_ms, optimise_ms, generate_ms, link_ms, instructions);
+  if (sink.statistics)
+    sink.statistics(sink.context, emit_ms, optimise_ms, generate_ms, link_ms, instructions);
   if (sink.image) sink.image(sink.context, image.data(), image.size());
 }
 

@@ -58,9 +58,11 @@ const llvm::Target& x86() {
   return *target;
 }
 
-void run(llvm::Module& module, llvm::TargetMachine& target, llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
+void run(llvm::Module& module, llvm::TargetMachine& target, llvm::raw_pwrite_stream& out,
+         llvm::CodeGenFileType type) {
   llvm::legacy::PassManager passes;
-  if (target.addPassesToEmitFile(passes, out, nullptr, type)) throw InternalError("LLVM cannot emit this file type");
+  if (target.addPassesToEmitFile(passes, out, nullptr, type))
+    throw InternalError("LLVM cannot emit this file type");
   passes.run(module);
 }
 
@@ -85,9 +87,9 @@ Machine machine_for(const AnabranchLlvmOptions& options) {
 
 std::unique_ptr<llvm::TargetMachine> target_for(const Machine& machine) {
   const llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(x86().createTargetMachine(
-      triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Less));
+  return std::unique_ptr<llvm::TargetMachine>(
+      x86().createTargetMachine(triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
+                                llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& target) {

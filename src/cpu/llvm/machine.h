@@ -11,8 +11,8 @@
 
 namespace anabranch::cpu {
 
-/// This machine, or the one the options name. Throws BackendUnavailable where the processor lacks what generated code
-/// takes for granted (AVX2 and FMA).
+/// This machine, or the one the options name. Throws BackendUnavailable where the processor lacks what
+/// generated code takes for granted (AVX2 and FMA).
 Machine machine_for(const AnabranchLlvmOptions& options);
 /// "cpu features" of this machine.
 const std::string& host_description();

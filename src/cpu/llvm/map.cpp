@@ -2,8 +2,9 @@
 
 #include <cstddef>
 
-/// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in the output:
-/// flat positions where the shape does not matter, items where an item is one element, else the innermost dimension.
+/// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in
+/// the output: flat positions where the shape does not matter, items where an item is one element, else the
+/// innermost dimension.
 namespace anabranch::cpu {
 namespace {
 
@@ -19,9 +20,9 @@ class Map {
         f_(module, "entry0", types_, true, machine),
         e_(f_, kernel, machine),
         flat_(is_flat(kernel)),
-        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
-          return at_own_position(kernel, node);
-        }) : nullptr) {
+        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>(
+                                          [&](const ir::Node& node) { return at_own_position(kernel, node); })
+                                    : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
     if (!kernel.over_items && kernel.output.extents.empty()) lanes_ = 1;
   }
@@ -46,14 +47,14 @@ class Map {
       // Buffers are addressed from the chunk's first element here, not item by item.
       enter_item_zero();
       e_.emit_level(regions_, Level::launch);
-      vector_loop(begin, end, begin, [&](const Value& position) {
-        e_.flat_position = e_.add(position, e_.uniform(bias_));
-      });
+      vector_loop(begin, end, begin,
+                  [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); });
     } else if (items_are_lanes) {
       for (const auto& array : kernel_.arrays)
         if (array.form != plan::Form::avoided) e_.set_level(*array.parameter, Level::lane);
       for (const auto& scalar : kernel_.scalars)
-        if (scalar.value.kind == plan::Extent::Kind::per_item || scalar.value.kind == plan::Extent::Kind::ragged)
+        if (scalar.value.kind == plan::Extent::Kind::per_item ||
+            scalar.value.kind == plan::Extent::Kind::ragged)
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
       vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); });
@@ -99,7 +100,8 @@ class Map {
         });
   }
 
-  /// Positions of one run: `enter` binds the lane parameter to counters from `lo`; `position` belongs to `lo`.
+  /// Positions of one run: `enter` binds the lane parameter to counters from `lo`; `position` belongs to
+  /// `lo`.
   void vector_loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* position,
                    const std::function<void(const Value&)>& enter) {
     auto& b = f_.b;
@@ -127,7 +129,8 @@ class Map {
       std::vector<llvm::Constant*> numbers;
       for (int lane = 0; lane < lanes_; ++lane) numbers.push_back(b.getInt32(static_cast<unsigned>(lane)));
       // At most `lanes` remain where it matters; 32 bits are enough.
-      llvm::Value* left = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(hi, i), f_.number(lanes_));
+      llvm::Value* left =
+          b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(hi, i), f_.number(lanes_));
       llvm::Value* limit =
           b.CreateVectorSplat(static_cast<unsigned>(lanes_), b.CreateTrunc(left, b.getInt32Ty()));
       e_.mask = b.CreateICmpULT(llvm::ConstantVector::get(numbers), limit);
@@ -181,7 +184,8 @@ bool at_own_position(const plan::Kernel& kernel, const ir::Node& node) {
 
 bool is_flat(const plan::Kernel& kernel) {
   if (kernel.output.extents.empty()) return false;
-  const auto nodes = reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
+  const auto nodes =
+      reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
   for (const ir::Node* node : nodes) {
     if (at_own_position(kernel, *node)) continue;
     if (node->op() == ir::Op::parameter) {

@@ -110,8 +110,10 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
     if (node->op() != ir::Op::parameter)
       for_operands(*node, [&](const ir::Node& operand, Region::Kind) {
         const auto known = total_cost_.find(&operand);
-        if (known == total_cost_.end()) total = false;
-        else cost = std::min(immense, cost + known->second);
+        if (known == total_cost_.end())
+          total = false;
+        else
+          cost = std::min(immense, cost + known->second);
       });
     if (total) total_cost_[node] = cost;
   }
@@ -160,7 +162,16 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
   summarise();
 }
 
-int Regions::inner(int region, const ir::Node& owner) const { return inner_.at({region, &owner}); }
+int Regions::inner(int region, const ir::Node& owner) const {
+  const auto found = inner_.find({region, &owner});
+  if (found != inner_.end()) return found->second;
+  std::string places;
+  for (std::size_t r = 0; r < regions_.size(); ++r)
+    if (std::find(regions_[r].nodes.begin(), regions_[r].nodes.end(), &owner) != regions_[r].nodes.end())
+      places += " " + std::to_string(r);
+  throw InternalError(std::string("kernel body: ") + name_of(owner.op()) + " is evaluated in region " +
+                      std::to_string(region) + ", its place is" + places);
+}
 
 int Regions::add(Region::Kind kind, int parent, const ir::Node* owner) {
   Region region;
@@ -194,7 +205,8 @@ int Regions::common(int a, int b, const ir::Node& node) const {
   return a;
 }
 
-/// Is evaluation in `region` as good as evaluation just outside: always needed there, or free of consequences?
+/// Is evaluation in `region` as good as evaluation just outside: always needed there, or free of
+/// consequences?
 bool Regions::certain_above(int region, const ir::Node& node) const {
   if (binds(region, node)) return false;
   const Region::Kind kind = (*this)[region].kind;

@@ -10,11 +10,12 @@
 
 /// Where the nodes of a shared expression graph are evaluated.
 ///
-/// A *region* is code that runs under one condition: the root always, a side of a conditional when it is taken, the
-/// predicate and the body of a loop once per round. A node is evaluated in the lowest region that dominates all its uses,
-/// provided that every path through that region needs it; what only some untaken branch would need is evaluated
-/// further up only when it is total and cheap, and otherwise once in each branch. So sharing neither repeats work on
-/// a path nor raises an error or a loop that the program would not have met.
+/// A *region* is code that runs under one condition: the root always, a side of a conditional when it is
+/// taken, the predicate and the body of a loop once per round. A node is evaluated in the lowest region that
+/// dominates all its uses, provided that every path through that region needs it; what only some untaken
+/// branch would need is evaluated further up only when it is total and cheap, and otherwise once in each
+/// branch. So sharing neither repeats work on a path nor raises an error or a loop that the program would not
+/// have met.
 namespace anabranch::cpu {
 
 struct Region {
@@ -22,20 +23,22 @@ struct Region {
   Kind kind = Kind::root;
   int parent = -1;
   int depth = 0;
-  const ir::Node* owner = nullptr;      ///< the conditional or loop
-  std::vector<const ir::Node*> nodes;   ///< evaluated here, operands first
-  std::int64_t cost = 0;                ///< in additions, nested regions included
-  bool total = true;                    ///< cannot fail and ends, and touches no memory
-  bool maskable = true;                 ///< total but for array reads, which a mask makes harmless
+  const ir::Node* owner = nullptr;     ///< the conditional or loop
+  std::vector<const ir::Node*> nodes;  ///< evaluated here, operands first
+  std::int64_t cost = 0;               ///< in additions, nested regions included
+  bool total = true;                   ///< cannot fail and ends, and touches no memory
+  bool maskable = true;                ///< total but for array reads, which a mask makes harmless
 };
 
 class Regions {
  public:
-  /// `leaf` nodes are evaluated by whoever asks: their operands are not looked at. Parameters are always leaves.
+  /// `leaf` nodes are evaluated by whoever asks: their operands are not looked at. Parameters are always
+  /// leaves.
   explicit Regions(std::span<const ir::Ref> roots, const std::function<bool(const ir::Node&)>& leaf = {});
 
   const Region& operator[](int region) const { return regions_[static_cast<std::size_t>(region)]; }
-  /// First of the two regions of a conditional (then, otherwise) or loop (predicate, loop) evaluated in `region`.
+  /// First of the two regions of a conditional (then, otherwise) or loop (predicate, loop) evaluated in
+  /// `region`.
   int inner(int region, const ir::Node& owner) const;
   /// Components of a loop's result that something reads.
   const std::vector<bool>& live_components(const ir::Node& loop) const { return live_.at(&loop); }

@@ -18,7 +18,8 @@ struct Parts {
 Parts split(llvm::IRBuilder<>& b, llvm::Value* magnitude) {
   llvm::Value* biased = b.CreateLShr(magnitude, fraction_bits);
   llvm::Value* subnormal = b.CreateICmpEQ(biased, b.getInt64(0));
-  llvm::Value* shift = b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, magnitude, b.getFalse()), b.getInt64(11));
+  llvm::Value* shift =
+      b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, magnitude, b.getFalse()), b.getInt64(11));
   llvm::Value* fraction = b.CreateAnd(magnitude, b.getInt64((std::uint64_t{1} << fraction_bits) - 1));
   llvm::Value* normal = b.CreateOr(fraction, b.getInt64(std::uint64_t{1} << fraction_bits));
   // Only taken for subnormal numbers, where the shift is between 1 and 52.
@@ -59,8 +60,9 @@ llvm::Function* remainder_function(const llvm::Function& user) {
   llvm::Value* mx = b.CreateAnd(x_bits, magnitude_mask);
   llvm::Value* my = b.CreateAnd(b.CreateBitCast(y, b.getInt64Ty()), magnitude_mask);
   llvm::Value* sign = b.CreateXor(x_bits, mx);
-  llvm::Value* no_meaning = b.CreateOr(b.CreateICmpEQ(my, b.getInt64(0)),
-                                       b.CreateOr(b.CreateICmpUGT(my, infinity), b.CreateICmpUGE(mx, infinity)));
+  llvm::Value* no_meaning =
+      b.CreateOr(b.CreateICmpEQ(my, b.getInt64(0)),
+                 b.CreateOr(b.CreateICmpUGT(my, infinity), b.CreateICmpUGE(mx, infinity)));
   b.CreateCondBr(no_meaning, undefined, defined);
 
   b.SetInsertPoint(undefined);
@@ -94,7 +96,8 @@ llvm::Function* remainder_function(const llvm::Function& user) {
   b.CreateRet(b.CreateBitCast(sign, real));
 
   b.SetInsertPoint(pack);
-  llvm::Value* shift = b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, reduced, b.getTrue()), b.getInt64(11));
+  llvm::Value* shift =
+      b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, reduced, b.getTrue()), b.getInt64(11));
   llvm::Value* significand = b.CreateShl(reduced, shift);
   llvm::Value* final_exponent = b.CreateSub(py.exponent, shift);
   llvm::Value* normal = b.CreateAdd(b.CreateSub(significand, b.getInt64(std::uint64_t{1} << fraction_bits)),

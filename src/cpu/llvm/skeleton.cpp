@@ -50,7 +50,8 @@ llvm::Value* output_bias(Emitter& e, const plan::Kernel& kernel) {
 }
 
 llvm::Value* item_start(Emitter& e, const plan::Kernel& kernel, const View& output) {
-  if (kernel.output.form == plan::Form::segmented) return e.b.CreateSub(output.base.v, output_bias(e, kernel));
+  if (kernel.output.form == plan::Form::segmented)
+    return e.b.CreateSub(output.base.v, output_bias(e, kernel));
   return output.base.v;
 }
 
@@ -176,12 +177,15 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
   for (const ir::Node* node : nodes) {
     loops = loops || node->op() == ir::Op::while_loop;
     for (const ScalarType type : node->type().scalars) {
-      if (ir::is_float(type) || type == ScalarType::int32) wide = std::max(wide, size_of(type));
-      else narrow = std::max(narrow, size_of(type));
+      if (ir::is_float(type) || type == ScalarType::int32)
+        wide = std::max(wide, size_of(type));
+      else
+        narrow = std::max(narrow, size_of(type));
     }
   }
   for (const auto& body : bodies)
-    for (const ScalarType type : body->type().scalars) wide = std::max(wide, type == ScalarType::int64 ? size_of(type) : 0);
+    for (const ScalarType type : body->type().scalars)
+      wide = std::max(wide, type == ScalarType::int64 ? size_of(type) : 0);
   const std::size_t size = wide ? wide : std::max<std::size_t>(narrow, 1);
   int lanes = static_cast<int>(static_cast<std::size_t>(machine.vector_bytes) / size);
   // Rounds of a divergent loop depend on each other: two registers' worth of lanes hide the latency.

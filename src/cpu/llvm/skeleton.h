@@ -11,22 +11,24 @@ namespace anabranch::cpu {
 int emit_map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine);
 int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine);
 
-/// Is everything the kernel reads at the position it writes? Then it runs over flat positions, whatever the shapes.
+/// Is everything the kernel reads at the position it writes? Then it runs over flat positions, whatever the
+/// shapes.
 bool is_flat(const plan::Kernel& kernel);
 bool at_own_position(const plan::Kernel& kernel, const ir::Node& node);
 
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 
-// What both skeletons share -----------------------------------------------------------------------------------------
+// What both skeletons share
+// -----------------------------------------------------------------------------------------
 
 /// Levels of the kernel's parameters, and what does not depend on the item.
 void enter_launch(Emitter& e, const plan::Kernel& kernel);
 /// What depends on the item (or the lanes' items).
 void enter_item(Emitter& e, const plan::Kernel& kernel, const Value& item);
 
-/// A run of consecutive output positions inside one innermost row: positions [position, position + hi - lo), which are
-/// [lo, hi) in the row.
+/// A run of consecutive output positions inside one innermost row: positions [position, position + hi - lo),
+/// which are [lo, hi) in the row.
 struct Run {
   llvm::Value* item;
   std::vector<llvm::Value*> outer;  ///< index in the outer dimensions
@@ -34,12 +36,14 @@ struct Run {
   llvm::Value* lo;
   llvm::Value* hi;
 };
-/// Cuts output positions [begin, end) into runs. With `inner` the innermost dimension of the output is the run; else
-/// every position is one of its own. `in_item` is called once per item that has positions here, before its runs.
+/// Cuts output positions [begin, end) into runs. With `inner` the innermost dimension of the output is the
+/// run; else every position is one of its own. `in_item` is called once per item that has positions here,
+/// before its runs.
 void each_run(Emitter& e, const plan::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
               llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
               const std::function<void(const Run&)>& body);
-/// Index in the output's first `dimensions` dimensions of position `local` of the current item, counted over these.
+/// Index in the output's first `dimensions` dimensions of position `local` of the current item, counted over
+/// these.
 std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local);
 
 /// Where output position 0 lies in the buffer.

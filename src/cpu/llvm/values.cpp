@@ -7,12 +7,18 @@ namespace anabranch::cpu {
 
 llvm::Type* Emitter::type_of(ScalarType type) const {
   switch (type) {
-    case ScalarType::boolean: return b.getInt1Ty();
-    case ScalarType::uint8: return b.getInt8Ty();
-    case ScalarType::int32: return b.getInt32Ty();
-    case ScalarType::int64: return b.getInt64Ty();
-    case ScalarType::float32: return b.getFloatTy();
-    case ScalarType::float64: return b.getDoubleTy();
+    case ScalarType::boolean:
+      return b.getInt1Ty();
+    case ScalarType::uint8:
+      return b.getInt8Ty();
+    case ScalarType::int32:
+      return b.getInt32Ty();
+    case ScalarType::int64:
+      return b.getInt64Ty();
+    case ScalarType::float32:
+      return b.getFloatTy();
+    case ScalarType::float64:
+      return b.getDoubleTy();
   }
   throw InternalError("unknown scalar type");
 }
@@ -27,13 +33,17 @@ llvm::Type* Emitter::vector_type(llvm::Type* scalar) const {
 
 llvm::Value* Emitter::constant(ScalarType type, std::uint64_t bits) const {
   switch (type) {
-    case ScalarType::boolean: return b.getInt1(bits != 0);
-    case ScalarType::uint8: return b.getInt8(static_cast<std::uint8_t>(bits));
-    case ScalarType::int32: return b.getInt32(static_cast<std::uint32_t>(bits));
-    case ScalarType::int64: return b.getInt64(bits);
+    case ScalarType::boolean:
+      return b.getInt1(bits != 0);
+    case ScalarType::uint8:
+      return b.getInt8(static_cast<std::uint8_t>(bits));
+    case ScalarType::int32:
+      return b.getInt32(static_cast<std::uint32_t>(bits));
+    case ScalarType::int64:
+      return b.getInt64(bits);
     case ScalarType::float32:
-      return llvm::ConstantFP::get(b.getContext(),
-                                   llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffff)));
+      return llvm::ConstantFP::get(
+          b.getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffff)));
     case ScalarType::float64:
       return llvm::ConstantFP::get(b.getContext(),
                                    llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
@@ -57,7 +67,8 @@ llvm::Value* Emitter::lanes(const Value& value) {
   if (value.uniform()) return splat;
   std::vector<llvm::Constant*> steps;
   for (int lane = 0; lane < width; ++lane)
-    steps.push_back(llvm::ConstantInt::get(value.v->getType(), static_cast<std::uint64_t>(lane * value.stride)));
+    steps.push_back(
+        llvm::ConstantInt::get(value.v->getType(), static_cast<std::uint64_t>(lane * value.stride)));
   return b.CreateAdd(splat, llvm::ConstantVector::get(steps));
 }
 
@@ -123,14 +134,15 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
   llvm::Type* cell = memory_type_of(type);
   const auto size = static_cast<unsigned>(size_of(type));
   if (position.uniform())
-    return uniform(from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
+    return uniform(
+        from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
   if (position.kind != Value::Kind::affine || position.stride != 1)
     return gather(buffer, type, position, active);
   llvm::Type* cells = vector_type(cell);
   llvm::Value* address = frame.element(cell, buffer, position.v);
   if (active) {
-    return varying(from_memory(
-        type, b.CreateMaskedLoad(cells, address, llvm::Align(size), active, llvm::Constant::getNullValue(cells))));
+    return varying(from_memory(type, b.CreateMaskedLoad(cells, address, llvm::Align(size), active,
+                                                        llvm::Constant::getNullValue(cells))));
   }
   Value value = varying(from_memory(type, frame.load_constant(cells, address, size)));
   if (type == ScalarType::int64 || type == ScalarType::int32) {
@@ -147,14 +159,16 @@ Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& positio
   if (active) {
     llvm::Value* addresses = frame.element(cell, buffer, lanes(position));
     return varying(from_memory(type, b.CreateMaskedGather(cells, addresses, llvm::Align(size), active,
-                                                         llvm::Constant::getNullValue(cells))));
+                                                          llvm::Constant::getNullValue(cells))));
   }
   // Scalar loads put together: what a hardware gather does, only faster outside the first cache level.
   llvm::Value* all = llvm::PoisonValue::get(cells);
   llvm::Value* from = buffer;
   const bool in_memory = position.memory != nullptr;
-  if (position.kind == Value::Kind::affine) from = frame.element(cell, buffer, position.v);
-  else if (in_memory && position.offset) from = frame.element(cell, buffer, position.offset);
+  if (position.kind == Value::Kind::affine)
+    from = frame.element(cell, buffer, position.v);
+  else if (in_memory && position.offset)
+    from = frame.element(cell, buffer, position.offset);
   for (int lane = 0; lane < width; ++lane) {
     llvm::Value* index = nullptr;
     if (position.kind == Value::Kind::affine) {
@@ -182,23 +196,30 @@ void Emitter::store(llvm::Value* buffer, ScalarType type, const Value& position,
     return;
   }
   llvm::Value* all = to_memory(type, lanes(value));
-  if (mask) b.CreateMaskedStore(all, address, align, mask);
-  else b.CreateAlignedStore(all, address, align);
+  if (mask)
+    b.CreateMaskedStore(all, address, align, mask);
+  else
+    b.CreateAlignedStore(all, address, align);
 }
 
 llvm::Value* Emitter::offset_at(int slot, OffsetType type, llvm::Value* index) {
   const Value loaded =
-      load(frame.buffer(slot), type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64, uniform(index), nullptr);
+      load(frame.buffer(slot), type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64,
+           uniform(index), nullptr);
   return b.CreateSExt(loaded.v, frame.i64());
 }
 
 Value Emitter::extent(const plan::Extent& extent, const Value& item) {
   using Kind = plan::Extent::Kind;
   switch (extent.kind) {
-    case Kind::constant: return uniform(frame.number(extent.value));
-    case Kind::uniform: return uniform(frame.scalar(extent.slot));
-    case Kind::per_item: return load(frame.buffer(extent.slot), ScalarType::int64, item, mask);
-    case Kind::ragged: break;
+    case Kind::constant:
+      return uniform(frame.number(extent.value));
+    case Kind::uniform:
+      return uniform(frame.scalar(extent.slot));
+    case Kind::per_item:
+      return load(frame.buffer(extent.slot), ScalarType::int64, item, mask);
+    case Kind::ragged:
+      break;
   }
   const ScalarType stored = extent.offsets == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
   const auto offset = [&](std::int64_t ahead) {
@@ -215,8 +236,9 @@ Value Emitter::extent(const plan::Extent& extent, const Value& item) {
   const Value size = combine([&](auto* x, auto* y) { return b.CreateSub(x, y); }, end, begin);
   if (extent.divisor_kind == Kind::constant && extent.divisor == 1) return size;
   // An inner extent of zero leaves no elements; any outer extent would do.
-  llvm::Value* divisor = extent.divisor_kind == Kind::constant ? frame.number(extent.divisor)
-                                                              : frame.scalar(static_cast<int>(extent.divisor));
+  llvm::Value* divisor = extent.divisor_kind == Kind::constant
+                             ? frame.number(extent.divisor)
+                             : frame.scalar(static_cast<int>(extent.divisor));
   divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, divisor, frame.number(1));
   return combine([&](auto* x, auto* y) { return b.CreateSDiv(x, y); }, size, uniform(divisor));
 }
@@ -227,7 +249,9 @@ View Emitter::view(const plan::KernelArray& array, const Value& item) {
     view.buffers.push_back(frame.buffer(array.first_buffer + c));
   for (const auto& e : array.extents) view.extents.push_back(extent(e, item));
   switch (array.form) {
-    case plan::Form::avoided: view.base = uniform(frame.number(0)); break;
+    case plan::Form::avoided:
+      view.base = uniform(frame.number(0));
+      break;
     case plan::Form::regular: {
       Value size = uniform(frame.number(1));
       for (const Value& e : view.extents) size = multiply(size, e);
@@ -236,7 +260,8 @@ View Emitter::view(const plan::KernelArray& array, const Value& item) {
       break;
     }
     case plan::Form::segmented: {
-      const ScalarType stored = array.offset_type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
+      const ScalarType stored =
+          array.offset_type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
       const Value offset = load(frame.buffer(array.offsets), stored, item, mask);
       llvm::Value* wide = b.CreateSExt(offset.v, offset.uniform() ? frame.i64() : vector_type(frame.i64()));
       view.base = offset.uniform() ? uniform(wide) : varying(wide);

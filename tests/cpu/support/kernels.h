@@ -1,10 +1,14 @@
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cstdint>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "cpu/compiler.h"
@@ -25,9 +29,39 @@ inline plan::Extent constant_extent(std::int64_t n) {
   return e;
 }
 
+/// Memory whose last byte lies before a page that must not be touched: generated code, which no sanitizer
+/// sees, that reads or writes beyond a buffer ends the test at once.
+class GuardedMemory {
+ public:
+  GuardedMemory(const void* data, std::size_t size) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t usable = (size + page - 1) / page * page;
+    bytes_ = usable + page;
+    void* pages = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<std::byte*>(pages);
+    ::mprotect(pages_ + usable, page, PROT_NONE);
+    data_ = pages_ + usable - size;
+    if (size) std::memcpy(data_, data, size);
+  }
+  GuardedMemory(GuardedMemory&& other) noexcept
+      : pages_(std::exchange(other.pages_, nullptr)), data_(other.data_), bytes_(other.bytes_) {}
+  GuardedMemory& operator=(GuardedMemory&&) = delete;
+  ~GuardedMemory() {
+    if (pages_) ::munmap(pages_, bytes_);
+  }
+  void* data() const { return data_; }
+
+ private:
+  std::byte* pages_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
 class KernelBuilder {
  public:
-  explicit KernelBuilder(plan::Skeleton skeleton, bool over_items = false, std::int64_t items = 1) : items_(items) {
+  explicit KernelBuilder(plan::Skeleton skeleton, bool over_items = false, std::int64_t items = 1)
+      : items_(items) {
     kernel_.name = "test";
     kernel_.skeleton = skeleton;
     kernel_.over_items = over_items;
@@ -39,11 +73,8 @@ class KernelBuilder {
     return bytes(values.data(), values.size() * sizeof(T));
   }
   int bytes(const void* data, std::size_t size) {
-    // Exactly as long as said, so that a sanitizer sees the first byte read beyond.
-    auto memory = std::make_unique<std::byte[]>(size);
-    if (size) std::memcpy(memory.get(), data, size);
-    buffers_.push_back(memory.get());
-    memory_.push_back(std::move(memory));
+    memory_.emplace_back(data, size);
+    buffers_.push_back(memory_.back().data());
     kernel_.buffer_slots = static_cast<int>(buffers_.size());
     return kernel_.buffer_slots - 1;
   }
@@ -69,7 +100,8 @@ class KernelBuilder {
     e.slot = buffer(n);
     return e;
   }
-  static plan::Extent ragged_extent(int offsets, OffsetType type = OffsetType::int64, std::int64_t divisor = 1) {
+  static plan::Extent ragged_extent(int offsets, OffsetType type = OffsetType::int64,
+                                    std::int64_t divisor = 1) {
     plan::Extent e;
     e.kind = plan::Extent::Kind::ragged;
     e.slot = offsets;
@@ -79,8 +111,8 @@ class KernelBuilder {
   }
 
   /// Arrays read; the first component's buffer and those after it must follow each other.
-  ir::Ref array(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::Extent> extents, int first_buffer,
-                int offsets = -1, OffsetType offset_type = OffsetType::int64) {
+  ir::Ref array(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::Extent> extents,
+                int first_buffer, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
     plan::KernelArray a;
     a.type = {static_cast<int>(extents.size()), std::move(scalars)};
     a.parameter = ir::parameter(ir::Type::array(a.type));
@@ -106,7 +138,8 @@ class KernelBuilder {
       bytes(zero.data(), zero.size());
     }
     elements_ = elements;
-    for (int d = 0; d < o.type.rank; ++d) kernel_.index.push_back(ir::parameter(ir::Type::element(ScalarType::int64)));
+    for (int d = 0; d < o.type.rank; ++d)
+      kernel_.index.push_back(ir::parameter(ir::Type::element(ScalarType::int64)));
     for (const ScalarType s : scalars) {
       kernel_.left.push_back(ir::parameter(ir::Type::element(s)));
       kernel_.right.push_back(ir::parameter(ir::Type::element(s)));
@@ -142,7 +175,7 @@ class KernelBuilder {
   plan::Kernel kernel_;
   std::int64_t items_;
   std::int64_t elements_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<GuardedMemory> memory_;
   std::vector<void*> buffers_;
   std::vector<std::int64_t> scalars_;
 };
@@ -188,7 +221,8 @@ inline void KernelBuilder::find_checks() {
 inline std::vector<std::byte> KernelBuilder::run(const cpu::CompileOptions& options, std::int64_t piece,
                                                  const cpu::ParallelFor& parallel_for) {
   std::size_t size = 0;
-  for (const ScalarType s : kernel_.output.type.scalars) size += static_cast<std::size_t>(elements_) * size_of(s);
+  for (const ScalarType s : kernel_.output.type.scalars)
+    size += static_cast<std::size_t>(elements_) * size_of(s);
   for (std::size_t c = 0; c < kernel_.output.type.scalars.size(); ++c)
     std::memset(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c], 0xcd,
                 static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
@@ -197,8 +231,10 @@ inline std::vector<std::byte> KernelBuilder::run(const cpu::CompileOptions& opti
   std::vector<std::byte> out;
   out.reserve(size);
   for (std::size_t c = 0; c < kernel_.output.type.scalars.size(); ++c) {
-    const auto* from = static_cast<const std::byte*>(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c]);
-    out.insert(out.end(), from, from + static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
+    const auto* from =
+        static_cast<const std::byte*>(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c]);
+    out.insert(out.end(), from,
+               from + static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
   }
   return out;
 }
@@ -220,12 +256,14 @@ KernelBuilder spmv(const std::vector<I>& offsets, const std::vector<I>& columns,
   const auto length = KernelBuilder::ragged_extent(off, offset_type);
   const ir::Ref c = k.array(plan::Form::segmented, {integer}, {length}, col, off, offset_type);
   const ir::Ref v = k.array(plan::Form::segmented, {real}, {length}, val, off, offset_type);
-  const ir::Ref xa = k.array(plan::Form::avoided, {real}, {k.uniform_extent(static_cast<std::int64_t>(x.size()))}, xs);
+  const ir::Ref xa =
+      k.array(plan::Form::avoided, {real}, {k.uniform_extent(static_cast<std::int64_t>(x.size()))}, xs);
   k.output(plan::Form::regular, {real}, {}, rows);
   auto& kernel = k.kernel();
   const ir::Ref column = ir::cast(ScalarType::int64, ir::index(c, kernel.reduction, {}, true));
-  kernel.body = {ir::primitive(ir::Primitive::multiply, {ir::index(v, kernel.reduction, {}, true),
-                                                         ir::index(xa, column, Place(std::source_location::current()))})};
+  kernel.body = {ir::primitive(ir::Primitive::multiply,
+                               {ir::index(v, kernel.reduction, {}, true),
+                                ir::index(xa, column, Place(std::source_location::current()))})};
   kernel.length = length;
   kernel.order = ir::fold_order::OperatorClass::commutative;
   kernel.combine = {ir::primitive(ir::Primitive::add, {kernel.left[0], kernel.right[0]})};

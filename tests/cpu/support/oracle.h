@@ -13,11 +13,15 @@ namespace anabranch::test {
 class Oracle {
  public:
   explicit Oracle(KernelBuilder& builder)
-      : builder_(builder), kernel_(builder.kernel()), roots_(all_roots(builder.kernel())), evaluator_(roots_) {
+      : builder_(builder),
+        kernel_(builder.kernel()),
+        roots_(all_roots(builder.kernel())),
+        evaluator_(roots_) {
     for (const ir::Node* node : ir::topological(roots_)) reachable_.insert(node);
   }
 
-  /// The output components' bytes, one after the other. Throws RunError as a launch would, if not with the same words.
+  /// The output components' bytes, one after the other. Throws RunError as a launch would, if not with the
+  /// same words.
   std::vector<std::byte> run() {
     for (std::int64_t item = 0; item < builder_.items(); ++item) {
       enter(item);
@@ -29,7 +33,8 @@ class Oracle {
       }
       for (std::int64_t local = 0; local < size; ++local) {
         std::int64_t rest = local;
-        for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d]) bind(kernel_.index[d], rest % extents[d]);
+        for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d])
+          bind(kernel_.index[d], rest % extents[d]);
         position(item, local, element(item));
       }
     }
@@ -56,10 +61,14 @@ class Oracle {
   std::int64_t value(const plan::Extent& e, std::int64_t item) {
     using Kind = plan::Extent::Kind;
     switch (e.kind) {
-      case Kind::constant: return e.value;
-      case Kind::uniform: return builder_.scalars()[static_cast<std::size_t>(e.slot)];
-      case Kind::per_item: return static_cast<const std::int64_t*>(builder_.data(e.slot))[item];
-      case Kind::ragged: break;
+      case Kind::constant:
+        return e.value;
+      case Kind::uniform:
+        return builder_.scalars()[static_cast<std::size_t>(e.slot)];
+      case Kind::per_item:
+        return static_cast<const std::int64_t*>(builder_.data(e.slot))[item];
+      case Kind::ragged:
+        break;
     }
     const std::int64_t n = offset(e.slot, e.offsets, item + 1) - offset(e.slot, e.offsets, item);
     return n / std::max<std::int64_t>(1, e.divisor_kind == Kind::constant
@@ -74,7 +83,9 @@ class Oracle {
     return item * size;
   }
 
-  void bind(const ir::Ref& parameter, std::int64_t v) { bind(parameter, Values{static_cast<interp::Bits>(v)}); }
+  void bind(const ir::Ref& parameter, std::int64_t v) {
+    bind(parameter, Values{static_cast<interp::Bits>(v)});
+  }
   void bind(const ir::Ref& parameter, const Values& v) {
     if (reachable_.contains(parameter.get())) evaluator_.bind(evaluator_.number(*parameter), v);
   }
@@ -167,9 +178,10 @@ inline bool same_values(const plan::Kernel& kernel, std::int64_t elements, const
   return true;
 }
 
-/// Runs the kernel as vector and as scalar code, whole and in pieces, and holds each result against the oracle. Where the
-/// oracle fails, so must every run.
-inline std::string disagreement(KernelBuilder& builder, const std::vector<std::int64_t>& pieces = {0, 5, 4096}) {
+/// Runs the kernel as vector and as scalar code, whole and in pieces, and holds each result against the
+/// oracle. Where the oracle fails, so must every run.
+inline std::string disagreement(KernelBuilder& builder,
+                                const std::vector<std::int64_t>& pieces = {0, 5, 4096}) {
   builder.find_checks();
   std::vector<std::byte> expected;
   bool fails = false;
@@ -181,18 +193,20 @@ inline std::string disagreement(KernelBuilder& builder, const std::vector<std::i
   const std::int64_t n = cpu::domain_size(builder.kernel(), builder.bindings());
   if (!fails && expected.empty())
     for (const ScalarType s : builder.kernel().output.type.scalars)
-      expected.resize(expected.size() + static_cast<std::size_t>(builder.elements()) * size_of(s), std::byte{0xcd});
+      expected.resize(expected.size() + static_cast<std::size_t>(builder.elements()) * size_of(s),
+                      std::byte{0xcd});
   for (const int lanes : {0, 1, 4})
     for (const std::int64_t piece : pieces) {
       if (lanes == 4 && piece != 0) continue;
       cpu::CompileOptions options;
       options.lanes = lanes;
-      const std::string which = "lanes " + std::to_string(lanes) + ", pieces " + std::to_string(piece) + ", positions " +
-                                std::to_string(n);
+      const std::string which = "lanes " + std::to_string(lanes) + ", pieces " + std::to_string(piece) +
+                                ", positions " + std::to_string(n);
       try {
         const auto out = builder.run(options, piece);
         if (fails) return which + ": no error";
-        if (!same_values(builder.kernel(), builder.elements(), out, expected)) return which + ": other values";
+        if (!same_values(builder.kernel(), builder.elements(), out, expected))
+          return which + ": other values";
       } catch (const RunError& e) {
         if (!fails) return which + ": " + e.what();
       }

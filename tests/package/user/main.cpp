@@ -1,5 +1,22 @@
 #include <anabranch/anabranch.h>
 
+#include <cstdlib>
 #include <iostream>
+#include <vector>
 
-int main() { std::cout << "anabranch " << anabranch::version_string << '\n'; }
+using namespace anabranch;
+
+// Sums the rows of a ragged table: in the interpreter, which is all in the first library, and compiled, for which
+// that library has to find the second one beside itself.
+int main() {
+  const std::vector<Vector<double>> rows{{1, 2, 3}, {}, {4, 5}};
+  auto sums = consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(rows))));
+  for (Backend backend : {Backend::interpreter, Backend::cpu}) {
+    RunReport report;
+    const auto result = run(sums, {.backend = backend}, &report);
+    std::cout << "anabranch " << version_string << ", " << report.backend << ":";
+    for (double x : result.values()) std::cout << ' ' << x;
+    std::cout << '\n';
+    if (!(result == Vector<double>{6, 0, 9})) return EXIT_FAILURE;
+  }
+}

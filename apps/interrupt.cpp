@@ -1,0 +1,39 @@
+#include "interrupt.h"
+
+#include <cstdlib>
+
+namespace anabranch::apps {
+
+Interrupt::Interrupt() {
+  sigemptyset(&signals_);
+  sigaddset(&signals_, SIGINT);
+  sigaddset(&signals_, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  waiter_ = std::thread([this] { wait(); });
+}
+
+Interrupt::~Interrupt() {
+  over_ = true;
+  pthread_kill(waiter_.native_handle(), SIGTERM);
+  waiter_.join();
+}
+
+void Interrupt::wait() {
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&signals_, &signal) != 0) continue;
+    if (over_) return;
+    signal_ = signal;
+    if (at_once_) std::_Exit(128 + signal);
+    source_.request_stop();
+  }
+}
+
+Interrupt::AtOnce::AtOnce(Interrupt& interrupt) : interrupt_(interrupt) {
+  interrupt_.at_once_ = true;
+  // One that came just before was taken as a request that nobody would look at for long.
+  if (interrupt_.signal_) std::_Exit(128 + interrupt_.signal_);
+}
+Interrupt::AtOnce::~AtOnce() { interrupt_.at_once_ = false; }
+
+}  // namespace anabranch::apps

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include <anabranch/doctor.h>
+#include <anabranch/io.h>
+
+#include <fmt/format.h>
+
+#include "byte_size.h"
+#include "commands.h"
+#include "matrix_types.h"
+#include "smvm.h"
+#include "smvm_report.h"
+#include "terminal.h"
+#include "usage_error.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The most memory this process has had resident.
+std::int64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::int64_t kib = 0;
+    if (line.starts_with("VmHWM:") && std::istringstream(line.substr(6)) >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+/// Bytes of `count` elements; INT64_MAX where that is beyond counting.
+std::int64_t bytes_of(std::int64_t count, std::size_t width) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(width), &bytes)) return INT64_MAX;
+  return bytes;
+}
+
+/// x, y and the stream share the bound: what x and y leave is the source's, for sorting a Matrix Market file
+/// and for its chunks. Throws ResourceError where they leave nothing.
+std::int64_t memory_for_source(const io::CsrHeader& header, std::size_t width, std::int64_t bound) {
+  const std::int64_t x = bytes_of(header.cols, width);
+  const std::int64_t y = bytes_of(header.rows, width);
+  if (x >= bound || y >= bound - x)
+    throw ResourceError(
+        fmt::format("the vector x ({}) and the result y ({}) do not fit into a memory bound of {}",
+                    binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
+  return bound - x - y;
+}
+
+/// Whether each value of `from` is one of `to`.
+bool converts_exactly(ScalarType from, ScalarType to) {
+  if (from == to) return true;
+  if (from == ScalarType::boolean || from == ScalarType::uint8) return true;
+  return to == ScalarType::float64 && (from == ScalarType::float32 || from == ScalarType::int32);
+}
+
+template <class T>
+Vector<T> vector_x(const std::string& path, std::int64_t cols) {
+  if (path.empty()) {
+    Vector<T> ones(Index{cols});
+    std::fill_n(ones.mutable_data(), cols, T{1});
+    return ones;
+  }
+  const io::NpyHeader header = io::inspect_npy(path);
+  if (header.extents.size() != 1)
+    throw DataError(
+        fmt::format("{}: a vector is needed, this is an array of rank {}", path, header.extents.size()));
+  if (header.extents[0] != cols)
+    throw DataError(
+        fmt::format("{}: {} elements, but the matrix has {} columns", path, header.extents[0], cols));
+  constexpr ScalarType type = detail::scalar_type<T>;
+  if (!converts_exactly(header.type, type))
+    throw DataError(
+        fmt::format("{}: elements of type {}, which the matrix's {} cannot hold exactly; convert one of them",
+                    path, name_of(header.type), name_of(type)));
+  return io::read_npy<1, T>(path, {.convert = true});
+}
+
+template <class I, class T>
+SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& interrupt) {
+  const auto begin = Clock::now();
+  const std::int64_t for_source = memory_for_source(report.header, sizeof(T), report.memory);
+  // A place that cannot be written to is better known before the work than after it.
+  if (!options.out.empty()) io::NpyWriter(options.out, detail::scalar_type<T>);
+
+  const auto source = [&] {
+    const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
+    return io::open_csr<I, T>(options.matrix, {.memory = for_source});
+  }();
+  report.open_seconds = seconds_since(begin);
+  report.nnz = source.info().work.value();
+  report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
+                 (report.header.rows + 1) * (source.info().arrays[0].offsets == OffsetType::int32 ? 4 : 8);
+
+  const Vector<T> x = vector_x<T>(options.vector, report.header.cols);
+  const auto program = compile(smvm<I, T>(stream_in(source), use(x)));
+
+  ProgressLine progress;
+  RunOptions run;
+  run.backend = options.backend;
+  run.threads = options.threads;
+  run.memory = report.memory;
+  run.scheduler = options.scheduler;
+  run.stop = interrupt.token();
+  run.progress = [&](const Progress& p) { progress.show(p); };
+  Vector<T> y;
+  for (int i = 0; i < options.repeat; ++i) {
+    if (options.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.repeat));
+    y = Vector<T>();  // the result before makes room
+    const auto start = Clock::now();
+    y = program.run(run, &report.run);
+    report.repeats.push_back(seconds_since(start));
+    if (i == 0) {
+      report.compile_seconds = report.run.compile_seconds;
+      report.front_seconds = report.run.front_seconds;
+    }
+  }
+  progress.wipe();
+  if (!options.out.empty()) io::write_npy(options.out, y);
+  report.result = options.out;
+  report.total_seconds = seconds_since(begin);
+  report.peak_resident_bytes = peak_resident_bytes();
+  return report;
+}
+
+void check_output(const SmvmOptions& options) {
+  std::error_code ignored;
+  if (!options.out.empty() && std::filesystem::equivalent(options.out, options.matrix, ignored))
+    throw UsageError(fmt::format("--out {}: this is the matrix itself", options.out));
+}
+
+}  // namespace
+
+void smvm_command(const SmvmOptions& options, Interrupt& interrupt) {
+  check_output(options);
+  SmvmReport report;
+  report.matrix = options.matrix;
+  report.header = io::inspect_matrix(options.matrix);
+  report.scheduler = options.scheduler;
+  report.memory = options.memory > 0 ? options.memory : machine_facts().usable_memory() / 2;
+  report = with_types_of(report.header, options.matrix,
+                         [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
+                           return multiply<I, T>(options, report, interrupt);
+                         });
+  print(options.json ? to_json(report) : to_text(report));
+}
+
+}  // namespace anabranch::apps

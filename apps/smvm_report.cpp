@@ -1,0 +1,123 @@
+#include "smvm_report.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "byte_size.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+template <class T>
+T median(std::vector<T> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct ChunkItems {
+  std::int64_t least = 0, median = 0, most = 0;
+};
+
+/// Nothing where the back end does not run in chunks.
+std::optional<ChunkItems> chunk_items(const RunReport& run) {
+  if (run.records.empty()) return std::nullopt;
+  std::vector<std::int64_t> items;
+  for (const ChunkRecord& r : run.records) items.push_back(r.items);
+  const auto [least, most] = std::minmax_element(items.begin(), items.end());
+  return ChunkItems{*least, median(items), *most};
+}
+
+double gb_per_second(const SmvmReport& r) {
+  const double seconds = r.steady_seconds();
+  return seconds > 0 ? static_cast<double>(r.bytes) / seconds * 1e-9 : 0;
+}
+
+}  // namespace
+
+double SmvmReport::steady_seconds() const {
+  if (repeats.size() >= 3) return median(std::vector<double>(repeats.begin() + 2, repeats.end()));
+  return repeats.empty() ? 0 : *std::min_element(repeats.begin(), repeats.end());
+}
+
+std::string to_json(const SmvmReport& r) {
+  nlohmann::ordered_json out;
+  out["matrix"] = {{"file", r.matrix},
+                   {"format", io::name_of(r.header.format)},
+                   {"rows", r.header.rows},
+                   {"columns", r.header.cols},
+                   {"index", name_of(r.header.index)},
+                   {"value", name_of(r.header.value)}};
+  out["items"] = r.header.rows;
+  out["nnz"] = r.nnz;
+  out["bytes"] = r.bytes;
+  out["backend"] = r.run.backend;
+  out["threads"] = r.run.threads;
+  out["scheduler"] = r.scheduler;
+  out["memory"] = r.memory;
+  out["peak_bytes"] = nullptr;
+  out["peak_resident_bytes"] = r.peak_resident_bytes;
+  out["chunks"] = nullptr;
+  out["chunk_items"] = nullptr;
+  out["utilisation"] = nullptr;
+  out["seconds"] = {{"total", r.total_seconds},  {"open", r.open_seconds},
+                    {"front", r.front_seconds},  {"compile", r.compile_seconds},
+                    {"run", r.steady_seconds()}, {"read", nullptr},
+                    {"compute", nullptr}};
+  if (const auto items = chunk_items(r.run)) {
+    out["peak_bytes"] = r.run.peak_bytes;
+    out["chunks"] = r.run.chunks;
+    out["chunk_items"] = {{"min", items->least}, {"median", items->median}, {"max", items->most}};
+    out["utilisation"] = r.run.utilisation;
+    out["seconds"]["read"] = r.run.read_seconds;
+    out["seconds"]["compute"] = r.run.compute_seconds;
+  }
+  out["gb_per_second"] = gb_per_second(r);
+  out["repeats"] = r.repeats;
+  if (r.result.empty())
+    out["result"] = nullptr;
+  else
+    out["result"] = r.result;
+  // File names are bytes; JSON is UTF-8.
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const SmvmReport& r) {
+  std::string out;
+  const auto line = [&](const char* label, const std::string& text) {
+    out += fmt::format("{:<9} {}\n", label, text);
+  };
+  line("Matrix", fmt::format("{}: {} x {}, {} entries, {} and {}, {}", io::name_of(r.header.format),
+                             r.header.rows, r.header.cols, r.nnz, name_of(r.header.index),
+                             name_of(r.header.value), decimal_bytes(r.bytes)));
+  const auto items = chunk_items(r.run);
+  line("Run", fmt::format("back end {}, {} thread{}{}", r.run.backend, r.run.threads,
+                          r.run.threads == 1 ? "" : "s", items ? ", scheduler " + r.scheduler : ""));
+  if (items)
+    line("Stream",
+         fmt::format("{} rows in {} chunks of {} to {} rows (median {}), utilisation {:.0f} %", r.run.items,
+                     r.run.chunks, items->least, items->most, items->median, 100 * r.run.utilisation));
+  line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s, {}", r.total_seconds,
+                           r.open_seconds, r.front_seconds + r.compile_seconds,
+                           items ? fmt::format("reading {:.3f} s beside computing {:.3f} s",
+                                               r.run.read_seconds, r.run.compute_seconds)
+                                 : fmt::format("running {:.3f} s", r.steady_seconds())));
+  if (r.repeats.size() > 1)
+    line("Repeats",
+         fmt::format("{} runs, {} {:.4f} s", r.repeats.size(),
+                     r.repeats.size() > 2 ? "median after the first two" : "the faster", r.steady_seconds()));
+  line("Speed",
+       fmt::format("{:.2f} GB/s, {:.1f} million entries/s", gb_per_second(r),
+                   r.steady_seconds() > 0 ? static_cast<double>(r.nnz) / r.steady_seconds() * 1e-6 : 0));
+  line("Memory", fmt::format("bound {}, {}process at its peak {}", binary_bytes(r.memory),
+                             items ? "held at most " + binary_bytes(r.run.peak_bytes) + ", " : "",
+                             binary_bytes(r.peak_resident_bytes)));
+  line("Result", r.result.empty() ? "not written (--out y.npy)" : r.result);
+  return out;
+}
+
+}  // namespace anabranch::apps

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <anabranch/io.h>
+#include <anabranch/run.h>
+
+/// What `anabranch smvm` says of its work: docs/command.md.
+namespace anabranch::apps {
+
+struct SmvmReport {
+  std::string matrix;
+  io::CsrHeader header;
+  std::int64_t nnz = 0;
+  std::int64_t bytes = 0;  ///< of the matrix as it is streamed: columns, values, row offsets
+  std::string scheduler;
+  std::int64_t memory = 0;                        ///< the bound
+  std::int64_t peak_resident_bytes = 0;           ///< of the process
+  double open_seconds = 0;                        ///< checking headers; Matrix Market: sorting
+  double total_seconds = 0;                       ///< from opening the matrix to the result in place
+  std::vector<double> repeats;                    ///< seconds of each run
+  double compile_seconds = 0, front_seconds = 0;  ///< of the first run, the only one that compiles
+  RunReport run;                                  ///< of the last run
+  std::string result;                             ///< file; empty: not written
+
+  /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
+  /// more; else the fastest.
+  double steady_seconds() const;
+};
+
+/// One JSON object with a newline.
+std::string to_json(const SmvmReport& report);
+/// A few readable lines.
+std::string to_text(const SmvmReport& report);
+
+}  // namespace anabranch::apps

@@ -1,0 +1,181 @@
+#include <anabranch/anabranch.h>
+#include <anabranch/io.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "support/contest.h"
+#include "support/matrices.h"
+#include "support/programs.h"
+
+/// Costs that do not depend on the data: compiling, calling, starting a chunk.
+namespace {
+
+using namespace anabranch;
+using namespace anabranch::bench;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// What `measure` gives in a process of its own: no kernel is known there, and the code generator is not open.
+double in_new_process(const std::function<double()>& measure) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork");
+  if (child == 0) {
+    double seconds = -1;
+    try {
+      seconds = measure();
+    } catch (const std::exception& e) {
+      fmt::print(stderr, "{}\n", e.what());
+    }
+    const bool written = ::write(ends[1], &seconds, sizeof seconds) == sizeof seconds;
+    ::_exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  double seconds = -1;
+  const bool got = ::read(ends[0], &seconds, sizeof seconds) == sizeof seconds;
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!got || seconds < 0) throw std::runtime_error("the measuring process failed");
+  return seconds;
+}
+
+/// A new constant makes a new kernel.
+double next_constant() {
+  static int count = 0;
+  return 1.0 + 0.001 * ++count;
+}
+
+struct Tiny {
+  std::vector<std::int32_t> indptr{0, 1, 3, 3, 6}, indices{0, 1, 2, 3, 0, 1};
+  std::vector<double> values{1, 2, 3, 4, 5, 6}, x{1, 1, 1, 1};
+
+  auto rows() const { return stream_in(io::csr_view(4, 4, indptr, indices, values)); }
+};
+const Tiny tiny;
+
+/// `operations` multiplications and additions on every element.
+Acc<Vector<double>> polynomial(Acc<Vector<double>> xs, int operations, double constant) {
+  return map(
+      [=](Exp<double> x) {
+        Exp<double> y = x;
+        for (int i = 0; i < operations / 2; ++i) y = y * x + (constant + i);
+        return y;
+      },
+      xs);
+}
+
+template <class R>
+double kernel_seconds(const R& computation) {
+  RunReport report;
+  static_cast<void>(run(computation, {.threads = 1}, &report));
+  if (report.kernels_compiled == 0) throw std::runtime_error("no kernel was compiled");
+  return report.compile_seconds / report.kernels_compiled;
+}
+
+double smvm_kernel() {
+  // The seed is part of the kernel: another number, another kernel.
+  const double seed = next_constant();
+  const auto dot_row = [=](Acc<SparseRow> row) {
+    auto [columns, values] = unzip(row);
+    return fold(plus, seed, zip_with(times, values, gather(columns, use(Vector<double>(tiny.x)))));
+  };
+  return kernel_seconds(consume(elements(map_seq(dot_row, tiny.rows()))));
+}
+double dot_kernel() {
+  const auto x = use(Vector<double>(tiny.x));
+  return kernel_seconds(fold(plus, next_constant(), zip_with(times, x, x)));
+}
+double map_kernel(int operations) {
+  return kernel_seconds(polynomial(use(Vector<double>(tiny.x)), operations, next_constant()));
+}
+
+/// Passes from the program to the plan, no code.
+std::function<Measure()> front(std::function<Acc<Vector<double>>()> make) {
+  return [make = std::move(make)] {
+    return [computation = make()] {
+      const auto begin = std::chrono::steady_clock::now();
+      const auto program = compile(computation);
+      return seconds_since(begin);
+    };
+  };
+}
+
+void add_compilation() {
+  constexpr double kernel = 15e-3;
+  const auto first = [](auto f) { return [f] { return [f] { return in_new_process(f); }; }; };
+  const auto warm = [](auto f) {
+    return [f] { return [f] { return in_new_process([f] { f(); return f(); }); }; };
+  };
+  add_figure("kernel/smvm/first", "first kernel of a process, code generator opened", kernel, first(smvm_kernel));
+  add_figure("kernel/smvm", "a later kernel", kernel, warm(smvm_kernel));
+  add_figure("kernel/dot", "a later kernel", kernel, warm(dot_kernel));
+  for (const int operations : {10, 100, 1000})
+    add_figure(fmt::format("kernel/map_{}", operations), fmt::format("map of {} operations", operations),
+               operations <= 100 ? kernel : 0, warm([=] { return map_kernel(operations); }));
+
+  add_figure("front/smvm", "passes from program to plan", 0,
+             front([] { return smvm(tiny.rows(), use(Vector<double>(tiny.x))); }));
+  for (const int nodes : {100, 1000, 10000}) {
+    const double target = nodes == 10000 ? 100e-3 : 0;
+    add_figure(fmt::format("front/expression_{}", nodes), "one map, so many operations", target,
+               front([=] { return polynomial(use(Vector<double>(tiny.x)), nodes, next_constant()); }));
+    add_figure(fmt::format("front/arrays_{}", nodes), "so many maps in a chain", target, front([=] {
+                 auto a = use(Vector<double>(tiny.x));
+                 for (int i = 0; i < nodes; ++i) a = map([](Exp<double> x) { return x + 1.0; }, a);
+                 return a;
+               }));
+  }
+}
+
+/// The time of one of `calls` calls.
+double per_call(int calls, const std::function<void()>& call) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls; ++i) call();
+  return seconds_since(begin) / calls;
+}
+
+void add_fixed_costs() {
+  constexpr double call = 10e-6, chunk = 20e-6;
+  for (const int threads : {1, 2}) {
+    add_figure(fmt::format("call/dot_of_4/threads:{}", threads), "a run of a compiled program", call, [=] {
+      const Vector<double> x(tiny.x);
+      const auto program = compile<Vector<double>, Vector<double>>(dot_product<double>);
+      return [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads}, x, x)); }); };
+    });
+    add_figure(fmt::format("call/smvm_of_4_rows/threads:{}", threads), "a run over a stream of one chunk", 0, [=] {
+      const auto program = compile(smvm(tiny.rows(), use(Vector<double>(tiny.x))));
+      return [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads})); }); };
+    });
+    add_figure(fmt::format("chunk/threads:{}", threads), "each of 20,000 chunks of one item", chunk, [=] {
+      constexpr std::int64_t rows = 20'000;
+      auto a = std::make_shared<Csr>(banded(rows, 1, rows));
+      const auto program = compile(
+          row_sums(stream_in(io::csr_view(a->rows, a->cols, a->indptr.span(), a->indices.span(), a->values.span(), a))));
+      const auto with = [=](const char* scheduler) {
+        return per_call(1, [&] { static_cast<void>(program.run({.threads = threads, .scheduler = scheduler})); });
+      };
+      return [=] { return (with("fixed:1") - with("fixed:1000000000")) / (rows - 1); };
+    });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Processes are split off before there are threads.
+  add_compilation();
+  add_fixed_costs();
+  return run_all(argc, argv);
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <anabranch/export.h>
+
+/// What this machine offers: the facts behind the defaults, for programs that want to show or to use them.
+namespace anabranch {
+
+/// Limits of this process. Reads a few small files of /proc and /sys.
+struct MachineFacts {
+  std::string processor;              ///< the model's name; empty where the system does not say
+  int processors = 0;                 ///< of the machine, online
+  int threads = 0;                    ///< that a run uses by default: affinity mask and CPU quota counted
+  double cpu_quota = 0;               ///< CPUs granted by the control group; 0: no quota
+  std::int64_t memory = 0;            ///< bytes of the machine
+  std::int64_t memory_limit = 0;      ///< bytes granted by the control group; 0: no limit
+  std::int64_t memory_available = 0;  ///< bytes that can be had now without swapping, limit not counted
+
+  /// The smaller of the machine's memory and the limit.
+  std::int64_t usable_memory() const {
+    return memory_limit > 0 && memory_limit < memory ? memory_limit : memory;
+  }
+};
+ANABRANCH_API MachineFacts machine_facts();
+
+/// Whether kernels can be compiled here, and for what. Opens the code generator (some 20 ms the first time).
+struct CpuFacts {
+  bool available = false;
+  std::string why_not;         ///< where it is not available
+  std::string code_generator;  ///< path of the library with LLVM in it
+  std::string target;          ///< LLVM's name of the processor
+  int vector_bits = 0;         ///< of the registers that kernels use
+};
+ANABRANCH_API CpuFacts cpu_facts();
+
+}  // namespace anabranch

@@ -1,0 +1,349 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "cpu/llvm/fold_operator.h"
+#include "cpu/llvm/skeleton.h"
+
+/// How one row is reduced, in the canonical order of ir/fold_order.h.
+///
+/// For commutative operators every lane and every partial total starts from the operator's exact identity (-0
+/// for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no first element to
+/// treat apart and no branch on an empty rest. Ordered operators have no identity; their first element is
+/// peeled.
+namespace anabranch::cpu {
+
+namespace order = ir::fold_order;
+using Registers = std::vector<llvm::Value*>;  ///< one per component: scalars, or vectors of lanes
+
+/// One function of the image in which bodies are evaluated for one row at a time.
+class Rows {
+ public:
+  Rows(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> types, bool entry,
+       const plan::Kernel& kernel, const Machine& machine, int lanes)
+      : f(module, name, types, entry, machine),
+        e(f, kernel, machine),
+        b(f.b),
+        kernel_(kernel),
+        body_(kernel.body),
+        combine_(kernel.combine),
+        seed_(kernel.seed),
+        lanes_(lanes),
+        commutative_(kernel.order == order::OperatorClass::commutative) {
+    for (const auto& c : kernel.combine) types_.push_back(c->type().scalars[0]);
+    enter_launch(e, kernel);
+    // What cannot fail is computed once even where rows may all be empty.
+    e.emit_certain(body_, Level::launch);
+    e.emit_certain(seed_, Level::launch);
+  }
+
+  Frame f;
+  Emitter e;
+  llvm::IRBuilder<>& b;
+
+  std::size_t components() const { return types_.size(); }
+  ScalarType type(std::size_t c) const { return types_[c]; }
+  bool commutative() const { return commutative_; }
+
+  /// Binds item and index of a row.
+  void enter(llvm::Value* item, std::span<llvm::Value* const> index) {
+    enter_item(e, kernel_, e.uniform(item));
+    bind_index(index);
+  }
+  void bind_index(std::span<llvm::Value* const> index) {
+    for (std::size_t d = 0; d < index.size(); ++d) e.bind(*kernel_.index[d], {e.uniform(index[d])});
+  }
+  /// For a row given by its position: also its index.
+  void enter(llvm::Value* item, llvm::Value* position) {
+    const View output = e.view(kernel_.output, e.uniform(item));
+    llvm::Value* start = kernel_.over_items ? item_start(e, kernel_, output) : f.number(0);
+    const auto index = decode(e, output.extents, b.CreateSub(position, start));
+    enter(item, index);
+  }
+  llvm::Value* length(llvm::Value* item) { return e.extent(kernel_.length, e.uniform(item)).v; }
+
+  /// What all elements of the row share. Only where the row has an element.
+  void emit_row() {
+    for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);
+  }
+
+  bool has_row_work() const {
+    for (const ir::Node* node : body_[0].nodes)
+      if (e.level_of(*node) != Level::lane && !e.knows(*node)) return true;
+    return false;
+  }
+
+  Registers identity(int width) {
+    Registers out;
+    for (std::size_t c = 0; c < components(); ++c) {
+      llvm::Value* one = e.constant(types_[c], identity_of(operator_of(kernel_, c), types_[c]));
+      out.push_back(width == 1 ? one : b.CreateVectorSplat(static_cast<unsigned>(width), one));
+    }
+    return out;
+  }
+
+  Registers join(const Registers& x, const Registers& y) {
+    const int width = x[0]->getType()->isVectorTy() ? lanes_in(x[0]) : 1;
+    const int outside = std::exchange(e.width, width);
+    const auto here = e.mark();
+    for (std::size_t c = 0; c < components(); ++c) {
+      e.bind(*kernel_.left[c], {e.varying(x[c])});
+      e.bind(*kernel_.right[c], {e.varying(y[c])});
+    }
+    e.emit_region(combine_, 0);
+    Registers out;
+    for (const auto& root : kernel_.combine) out.push_back(e.lanes(e.value(root)));
+    e.undo(here);
+    e.width = outside;
+    return out;
+  }
+
+  /// Elements k .. k + width - 1.
+  Registers elements(llvm::Value* k, int width) {
+    const int outside = std::exchange(e.width, width);
+    const auto here = e.mark();
+    e.bind(*kernel_.reduction, {e.affine(k, 1)});
+    e.emit_level(body_, Level::lane);
+    Registers out;
+    for (const auto& root : kernel_.body) out.push_back(e.lanes(e.value(root)));
+    e.undo(here);
+    e.width = outside;
+    return out;
+  }
+
+  /// total o elements [begin, end), from left to right. `base`: a position in memory that element numbers are
+  /// added to by most reads, or 0; the loop counts positions then, which leaves addresses without an
+  /// addition.
+  Registers sequential(llvm::Value* begin, llvm::Value* end, Registers total, llvm::Value* base) {
+    return f.loop(b.CreateAdd(base, begin), b.CreateAdd(base, end), 1, std::move(total), "sequential",
+                  [&](llvm::Value* at, const Registers& so_far) {
+                    return join(so_far, elements(b.CreateSub(at, base), 1));
+                  });
+  }
+  /// Such a base: where the current item's elements begin in memory.
+  llvm::Value* base() {
+    for (const auto& array : kernel_.arrays)
+      if (array.form == plan::Form::segmented) return e.base_of(*array.parameter).v;
+    return f.number(0);
+  }
+
+  Registers seed() {
+    const auto here = e.mark();
+    e.emit_region(seed_, 0);
+    Registers out;
+    for (const auto& root : kernel_.seed) out.push_back(e.value(root).v);
+    e.undo(here);
+    return out;
+  }
+
+  /// Lanes over [begin, end), a multiple of `count` elements; the lanes joined.
+  Registers in_lanes(llvm::Value* begin, llvm::Value* end, int count) {
+    if (lanes_ == 1) return in_rolled_lanes(begin, end, count);
+    const int width = count == order::narrow_lanes ? count : lanes_;
+    const auto parts = static_cast<std::size_t>(count / width);
+    Registers start;
+    for (std::size_t p = 0; p < parts; ++p)
+      for (llvm::Value* v : identity(width)) start.push_back(v);
+    const std::size_t n = components();
+    const auto part = [n](const Registers& all, std::size_t p) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(p * n);
+      return Registers(first, first + static_cast<std::ptrdiff_t>(n));
+    };
+    const bool rotate = parts > 1 && body_is_large();
+    const Registers sums = f.loop(
+        begin, end, rotate ? width : count, start, "lanes", [&](llvm::Value* k, const Registers& so_far) {
+          Registers next;
+          if (rotate) {
+            // Whole groups turn the partial totals round to where they were.
+            next.assign(so_far.begin() + static_cast<std::ptrdiff_t>(n), so_far.end());
+            for (llvm::Value* v : join(part(so_far, 0), elements(k, width))) next.push_back(v);
+            return next;
+          }
+          for (std::size_t p = 0; p < parts; ++p) {
+            llvm::Value* at = b.CreateAdd(k, f.number(static_cast<std::int64_t>(p) * width));
+            for (llvm::Value* v : join(part(so_far, p), elements(at, width))) next.push_back(v);
+          }
+          return next;
+        });
+    std::vector<Registers> left;
+    for (std::size_t p = 0; p < parts; ++p) left.push_back(part(sums, p));
+    for (std::size_t half = parts / 2; half >= 1; half /= 2)
+      for (std::size_t p = 0; p < half; ++p) left[p] = join(left[p], left[p + half]);
+    return halve(left[0]);
+  }
+
+  /// A block of `count` elements from `begin` on; `wide` allows for counts from which on the wide lanes are
+  /// used.
+  Registers reduce_block(llvm::Value* begin, llvm::Value* count, bool wide) {
+    llvm::Value* end = b.CreateAdd(begin, count);
+    if (!commutative_) {
+      Registers first = elements(begin, 1);
+      return sequential(b.CreateAdd(begin, f.number(1)), end, std::move(first), base());
+    }
+    llvm::Value* at = begin;
+    Registers wide_total = identity(1);
+    if (wide) {
+      auto [next, total] =
+          maybe(b.CreateICmpSGE(count, f.number(order::wide_from)), at, count, order::wide_lanes);
+      at = next;
+      wide_total = total;
+    }
+    llvm::Value* rest = wide ? b.CreateSub(end, at) : count;
+    auto [tail, narrow_total] =
+        maybe(b.CreateICmpSGT(rest, f.number(order::sequential)), at, rest, order::narrow_lanes);
+    Registers total = sequential(tail, end, identity(1), base());
+    total = join(narrow_total, total);
+    return wide ? join(wide_total, total) : total;
+  }
+
+  /// seed o total, stored at the row's position.
+  void finish(Registers total, llvm::Value* position, llvm::Value* is_empty) {
+    if (!kernel_.seed.empty()) {
+      const Registers first = seed();
+      // Without an identity there is no total to join where there is no element.
+      const bool may_lack = !commutative_ && is_empty;
+      llvm::BasicBlock* before = b.GetInsertBlock();
+      llvm::BasicBlock* next = may_lack ? f.block("seeded") : nullptr;
+      if (may_lack) {
+        llvm::BasicBlock* some = f.block("seed");
+        b.CreateCondBr(is_empty, next, some);
+        b.SetInsertPoint(some);
+      }
+      total = join(first, total);
+      if (may_lack) {
+        llvm::BasicBlock* some_end = b.GetInsertBlock();
+        b.CreateBr(next);
+        b.SetInsertPoint(next);
+        for (std::size_t c = 0; c < components(); ++c) {
+          llvm::PHINode* phi = b.CreatePHI(total[c]->getType(), 2);
+          phi->addIncoming(total[c], some_end);
+          phi->addIncoming(first[c], before);
+          total[c] = phi;
+        }
+      }
+    }
+    put_out(total, position);
+  }
+
+  void put_out(const Registers& total, llvm::Value* position) {
+    llvm::Value* at = b.CreateAdd(position, output_bias(e, kernel_));
+    for (std::size_t c = 0; c < components(); ++c)
+      e.store(f.buffer(kernel_.output.first_buffer + static_cast<int>(c)), types_[c], e.uniform(at),
+              e.uniform(total[c]));
+  }
+
+  // Partial results: one cell of eight bytes per component.
+  llvm::Value* cell(llvm::Value* cells, llvm::Value* block, std::size_t c) {
+    llvm::Value* i = b.CreateAdd(b.CreateMul(block, f.number(static_cast<std::int64_t>(components()))),
+                                 f.number(static_cast<std::int64_t>(c)));
+    return f.element(f.i64(), cells, i);
+  }
+  void put(llvm::Value* cells, llvm::Value* block, const Registers& values) {
+    for (std::size_t c = 0; c < components(); ++c)
+      b.CreateAlignedStore(e.to_memory(types_[c], values[c]), cell(cells, block, c), llvm::Align(8));
+  }
+  Registers get(llvm::Value* cells, llvm::Value* block) {
+    Registers out;
+    for (std::size_t c = 0; c < components(); ++c) {
+      llvm::Value* v =
+          b.CreateAlignedLoad(e.memory_type_of(types_[c]), cell(cells, block, c), llvm::Align(8));
+      out.push_back(e.from_memory(types_[c], v));
+    }
+    return out;
+  }
+  llvm::Value* cells(std::int64_t blocks) {
+    return f.local(f.i64(), static_cast<std::uint64_t>(blocks) * components());
+  }
+
+ private:
+  static int lanes_in(llvm::Value* v) {
+    return static_cast<int>(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements());
+  }
+
+  /// If `condition`: full groups of `lanes` elements of the `count` from `at` on; gives the position after
+  /// them and their total (else `at` and the identity).
+  std::pair<llvm::Value*, Registers> maybe(llvm::Value* condition, llvm::Value* at, llvm::Value* count,
+                                           std::int64_t lanes) {
+    const Registers none = identity(1);
+    llvm::BasicBlock* yes = f.block("enough");
+    llvm::BasicBlock* next = f.block("rest");
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    b.CreateCondBr(condition, yes, next);
+    b.SetInsertPoint(yes);
+    llvm::Value* end = b.CreateAdd(at, b.CreateAnd(count, f.number(-lanes)));
+    const Registers total = in_lanes(at, end, static_cast<int>(lanes));
+    llvm::BasicBlock* yes_end = b.GetInsertBlock();
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+    const auto merge = [&](llvm::Value* v, llvm::Value* otherwise) {
+      llvm::PHINode* phi = b.CreatePHI(v->getType(), 2);
+      phi->addIncoming(v, yes_end);
+      phi->addIncoming(otherwise, before);
+      return phi;
+    };
+    std::pair<llvm::Value*, Registers> out{merge(end, at), {}};
+    for (std::size_t c = 0; c < components(); ++c) out.second.push_back(merge(total[c], none[c]));
+    return out;
+  }
+
+  /// Bodies that read here and there, or compute much, are emitted once and take their turns with the partial
+  /// totals: the moves between registers are lost beside them, and the code is a quarter of the size.
+  bool body_is_large() const {
+    for (const ir::Node* node : body_[0].nodes)
+      if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().proved)
+        return true;
+    return body_[0].cost > 32;
+  }
+
+  /// Lane j = lane j o lane j + h, for h = L/2 ... 1.
+  Registers halve(Registers all) {
+    for (int half = lanes_in(all[0]) / 2; half >= 1; half /= 2) {
+      Registers low, high;
+      for (llvm::Value* v : all) {
+        if (half == 1) {
+          low.push_back(b.CreateExtractElement(v, std::uint64_t{0}));
+          high.push_back(b.CreateExtractElement(v, std::uint64_t{1}));
+          continue;
+        }
+        std::vector<int> first, second;
+        for (int j = 0; j < half; ++j) {
+          first.push_back(j);
+          second.push_back(j + half);
+        }
+        low.push_back(b.CreateShuffleVector(v, first));
+        high.push_back(b.CreateShuffleVector(v, second));
+      }
+      all = join(low, high);
+    }
+    return all;
+  }
+
+  /// The same lanes without vectors: an array in the stack frame.
+  Registers in_rolled_lanes(llvm::Value* begin, llvm::Value* end, int count) {
+    llvm::Value* lane = cells(count);
+    f.loop(f.number(0), f.number(count), 1, {}, "clear", [&](llvm::Value* j, const auto&) {
+      put(lane, j, identity(1));
+      return Registers{};
+    });
+    f.loop(begin, end, 1, {}, "lanes", [&](llvm::Value* k, const auto&) {
+      llvm::Value* j = b.CreateAnd(b.CreateSub(k, begin), f.number(count - 1));
+      put(lane, j, join(get(lane, j), elements(k, 1)));
+      return Registers{};
+    });
+    for (int half = count / 2; half >= 1; half /= 2)
+      f.loop(f.number(0), f.number(half), 1, {}, "halve", [&](llvm::Value* j, const auto&) {
+        put(lane, j, join(get(lane, j), get(lane, b.CreateAdd(j, f.number(half)))));
+        return Registers{};
+      });
+    return get(lane, f.number(0));
+  }
+
+  const plan::Kernel& kernel_;
+  Regions body_, combine_, seed_;
+  std::vector<ScalarType> types_;
+  int lanes_;
+  bool commutative_;
+};
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,106 @@
+#include <anabranch/doctor.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <unistd.h>
+
+#include <anabranch/error.h>
+
+#include "cpu/compiler.h"
+#include "scheduler/concurrency.h"
+
+namespace anabranch {
+
+namespace {
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    return colon == std::string::npos ? "" : line.substr(colon + 2);
+  }
+  return "";
+}
+
+std::int64_t available_memory() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string line; std::getline(info, line);) {
+    std::int64_t kib = 0;
+    if (std::istringstream in(line.substr(line.find(':') + 1));
+        line.starts_with("MemAvailable:") && in >> kib)
+      return kib * 1024;
+  }
+  return 0;
+}
+
+/// Of a group and of those above it; 0 where none has a limit. Version 1 says "no limit" with a number near
+/// 2^63.
+std::int64_t tightest_limit(const std::string& mount, std::string path, const char* file,
+                            std::int64_t memory) {
+  std::int64_t result = 0;
+  for (;;) {
+    if (path == "/") path.clear();
+    std::ifstream in(mount + path + "/" + file);
+    if (std::int64_t limit = 0; in >> limit && limit > 0 && limit < memory)
+      result = result == 0 ? limit : std::min(result, limit);
+    if (path.empty()) return result;
+    const auto slash = path.rfind('/');
+    path.resize(slash == std::string::npos ? 0 : slash);
+  }
+}
+
+std::int64_t cgroup_memory_limit(std::int64_t memory) {
+  std::int64_t result = 0;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':');
+    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 1);
+    std::int64_t limit = 0;
+    if (controllers == ",,")
+      limit = tightest_limit("/sys/fs/cgroup", path, "memory.max", memory);
+    else if (controllers.find(",memory,") != std::string::npos)
+      limit = tightest_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes", memory);
+    if (limit > 0) result = result == 0 ? limit : std::min(result, limit);
+  }
+  return result;
+}
+
+}  // namespace
+
+MachineFacts machine_facts() {
+  MachineFacts out;
+  out.processor = processor_name();
+  out.processors = static_cast<int>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  out.threads = scheduler::available_concurrency();
+  out.cpu_quota = scheduler::cgroup_cpu_quota();
+  out.memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  out.memory_limit = cgroup_memory_limit(out.memory);
+  out.memory_available = available_memory();
+  return out;
+}
+
+CpuFacts cpu_facts() {
+  CpuFacts out;
+  try {
+    const std::string description = cpu::machine_description() + ",";
+    out.code_generator = cpu::code_generator_path();
+    out.target = description.substr(0, description.find(' '));
+    const auto has = [&](const char* feature) { return description.find(feature) != std::string::npos; };
+    if (!has("+avx2,") || !has("+fma,")) throw BackendUnavailable("cpu: this processor has no AVX2 and FMA");
+    out.vector_bits =
+        has("+avx512f,") && has("+avx512vl,") && has("+avx512bw,") && has("+avx512dq,") ? 512 : 256;
+    out.available = true;
+  } catch (const BackendUnavailable& e) {
+    out.why_not = e.what();
+  }
+  return out;
+}
+
+}  // namespace anabranch

@@ -1,0 +1,102 @@
+#include "command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <stdexcept>
+
+namespace cli_test {
+
+namespace {
+
+struct Pipe {
+  int read = -1, write = -1;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  return {ends[0], ends[1]};
+}
+
+Pipe make_terminal() {
+  Pipe p;
+  if (::openpty(&p.read, &p.write, nullptr, nullptr, nullptr) != 0)
+    throw std::runtime_error("no pseudo-terminal");
+  ::fcntl(p.read, F_SETFD, FD_CLOEXEC);
+  ::fcntl(p.write, F_SETFD, FD_CLOEXEC);
+  return p;
+}
+
+}  // namespace
+
+Process::Process(const std::vector<std::string>& arguments, const Start& start) {
+  Pipe out;
+  if (start.stdout_to.empty())
+    out = make_pipe();
+  else
+    out.write = ::open(start.stdout_to.c_str(), O_WRONLY | O_CLOEXEC);
+  if (start.stdout_closed) ::close(std::exchange(out.read, -1));
+  const Pipe err = start.stderr_terminal ? make_terminal() : make_pipe();
+  std::vector<const char*> argv{ANABRANCH_COMMAND};
+  for (const std::string& a : arguments) argv.push_back(a.c_str());
+  argv.push_back(nullptr);
+  pid_ = ::fork();
+  if (pid_ < 0) throw std::runtime_error("no process");
+  if (pid_ == 0) {
+    ::dup2(out.write, STDOUT_FILENO);
+    ::dup2(err.write, STDERR_FILENO);
+    for (const std::string& e : start.environment) ::putenv(const_cast<char*>(e.c_str()));
+    ::execv(ANABRANCH_COMMAND, const_cast<char**>(argv.data()));
+    ::_exit(127);
+  }
+  ::close(out.write);
+  ::close(err.write);
+  out_ = out.read;
+  err_ = err.read;
+}
+
+Process::~Process() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  for (int fd : {out_, err_})
+    if (fd >= 0) ::close(fd);
+}
+
+void Process::signal(int number) const { ::kill(pid_, number); }
+
+Outcome Process::finish() {
+  Outcome outcome;
+  std::array<int*, 2> fds{&out_, &err_};
+  std::array<std::string*, 2> texts{&outcome.out, &outcome.err};
+  while (out_ >= 0 || err_ >= 0) {
+    std::array<pollfd, 2> waiting{pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
+    ::poll(waiting.data(), waiting.size(), -1);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (waiting[i].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t n = ::read(*fds[i], buffer, sizeof buffer);  // a terminal ends with EIO
+      if (n > 0)
+        texts[i]->append(buffer, static_cast<std::size_t>(n));
+      else
+        ::close(std::exchange(*fds[i], -1));
+    }
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(pid_, &status, 0, &usage);
+  pid_ = -1;
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  outcome.peak_resident_bytes = std::int64_t{usage.ru_maxrss} * 1024;
+  return outcome;
+}
+
+}  // namespace cli_test

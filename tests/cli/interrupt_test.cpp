@@ -1,0 +1,66 @@
+#include "support/catch.h"
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "command.h"
+
+using namespace cli_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Sends the signal once `ready`, and expects the exit code soon.
+void stops(const std::vector<std::string>& arguments, int signal, int status,
+           const std::function<bool()>& ready) {
+  Process process(arguments);
+  const auto begin = std::chrono::steady_clock::now();
+  while (!ready() && std::chrono::steady_clock::now() - begin < 10s) std::this_thread::sleep_for(5ms);
+  std::this_thread::sleep_for(200ms);
+  process.signal(signal);
+  const auto sent = std::chrono::steady_clock::now();
+  const Outcome o = process.finish();
+  INFO(o.err);
+  CHECK(o.status == status);
+  CHECK(o.out.empty());
+  // Within one chunk (100 ms); the rest is for a busy machine.
+  CHECK(std::chrono::steady_clock::now() - sent < 3s);
+}
+
+bool always() { return true; }
+
+}  // namespace
+
+TEST_CASE("signals: a run stops cleanly, without output") {
+  const TemporaryDirectory dir;
+  REQUIRE(command({"generate", "laplacian2d", "--size", "700", "--out", dir / "m.npz"}).status == 0);
+  for (const char* backend : {"cpu", "interpreter"})
+    for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+      INFO(backend << " " << signal);
+      stops({"smvm", dir / "m.npz", "--repeat", "1000000", "--backend", backend, "--out", dir / "y.npy"},
+            signal, status, always);
+      CHECK(dir.files() == 1);
+    }
+}
+
+TEST_CASE("signals: sorting a Matrix Market file stops") {
+  const TemporaryDirectory dir;
+  REQUIRE(command({"generate", "laplacian2d", "--size", "900", "--out", dir / "m.mtx"}).status == 0);
+  Process process({"smvm", dir / "m.mtx", "--memory", "32M", "--repeat", "1000000", "--out", dir / "y.npy"},
+                  {.environment = {"TMPDIR=" + dir.path()}});
+  std::this_thread::sleep_for(60ms);
+  process.signal(SIGINT);
+  CHECK(process.finish().status == 130);
+  CHECK(dir.files() == 1);
+}
+
+TEST_CASE("signals: generate leaves nothing behind") {
+  const TemporaryDirectory dir;
+  for (const char* name : {"m.npz", "m.mtx"}) {
+    stops({"generate", "laplacian3d", "--size", "2000", "--points", "27", "--out", dir / name}, SIGTERM, 143,
+          [&] { return dir.files() > 0; });
+    CHECK(dir.files() == 0);
+  }
+}

@@ -1,0 +1,103 @@
+#include "support/catch.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "command.h"
+
+using namespace cli_test;
+
+namespace {
+
+struct Matrix {
+  TemporaryDirectory dir;
+  std::string path = dir / "m.npz";
+  Matrix() { io_test::write_file(path, io_test::npz(io_test::members(io_test::sample(1000)))); }
+};
+
+}  // namespace
+
+TEST_CASE("output: files that cannot be read or written give exit code 4 and a reason") {
+  const Matrix m;
+  const auto fails = [&](const std::vector<std::string>& arguments, const std::string& reason) {
+    const Outcome o = command(arguments);
+    INFO(o.err);
+    CHECK(o.status == 4);
+    CHECK(o.out.empty());
+    CHECK(o.err.find(reason) != std::string::npos);
+  };
+  fails({"smvm", m.dir / "none.npz"}, std::strerror(ENOENT));
+  fails({"smvm", m.dir.path()}, std::strerror(EISDIR));
+  REQUIRE(::mkfifo((m.dir / "pipe").c_str(), 0600) == 0);
+  fails({"smvm", m.dir / "pipe"}, "not a regular file");
+  fails({"smvm", m.path, "--vector", m.dir / "none.npy"}, std::strerror(ENOENT));
+  fails({"smvm", m.path, "--out", m.dir / "no/such/y.npy"}, std::strerror(ENOENT));
+  fails({"smvm", m.path, "--out", m.dir.path()}, "not a regular file");
+  fails({"smvm", m.path, "--out", "/dev/full"}, "not a regular file");
+  fails({"generate", "banded", "--size", "10", "--out", m.dir / "no/such/g.npz"}, std::strerror(ENOENT));
+  fails({"generate", "banded", "--size", "10", "--out", m.dir / "g.txt"}, ".npz or .mtx");
+  if (::geteuid() != 0) {
+    ::chmod(m.path.c_str(), 0);
+    fails({"smvm", m.path}, std::strerror(EACCES));
+  }
+}
+
+TEST_CASE("output: an output file is replaced as a whole, and only by a result") {
+  const Matrix m;
+  const std::string y = m.dir / "y.npy";
+  io_test::write_file(y, "what was there before");
+  auto broken = io_test::sample(1000);
+  broken.indices.back() = 50;
+  io_test::write_file(m.dir / "broken.npz", io_test::npz(io_test::members(broken)));
+  CHECK(command({"smvm", m.dir / "broken.npz", "--out", y}).status == 3);
+  CHECK(io_test::read_file(y) == "what was there before");
+  CHECK(command({"smvm", m.path, "--out", y}).status == 0);
+  CHECK(npy_vector<double>(y).size() == 1000);
+  CHECK(m.dir.files() == 3);
+}
+
+TEST_CASE("output: a result may replace its vector") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 3\n2 1 5\n");
+  io_test::write_file(dir / "x.npy", io_test::npy(std::vector<double>{1, 10}));
+  REQUIRE(command({"smvm", dir / "m.mtx", "--vector", dir / "x.npy", "--out", dir / "x.npy"}).status == 0);
+  CHECK(npy_vector<double>(dir / "x.npy") == std::vector<double>{30, 5});
+}
+
+TEST_CASE("output: standard output that is full or closed is a failed write") {
+  const Matrix m;
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"smvm", m.path, "--json"}, {"smvm", m.path}, {"explain", "smvm"}, {"doctor"}}) {
+    const Outcome full = command(arguments, {.stdout_to = "/dev/full"});
+    CHECK(full.status == 4);
+    CHECK(full.err.find(std::strerror(ENOSPC)) != std::string::npos);
+    const Outcome closed = command(arguments, {.stdout_closed = true});
+    CHECK(closed.status == 4);
+    CHECK(closed.err.find(std::strerror(EPIPE)) != std::string::npos);
+  }
+}
+
+TEST_CASE("output: progress and colour are for terminals") {
+  const Matrix m;
+  const std::vector<std::string> run{"smvm", m.path, "--scheduler", "fixed:1", "--repeat", "200", "--json"};
+  CHECK(command(run).err.empty());
+  const Outcome shown = command(run, {.environment = {"TERM=xterm"}, .stderr_terminal = true});
+  CHECK(shown.status == 0);
+  CHECK(shown.err.find("\rrun ") != std::string::npos);
+  CHECK(shown.err.find(" items, ") != std::string::npos);
+  CHECK(shown.err.back() == '\r');
+  CHECK(shown.json()["items"] == 1000);
+
+  const std::vector<std::string> wrong{"smvm", m.dir / "none.npz"};
+  const std::string escape = "\x1b[";
+  CHECK(command(wrong, {.environment = {"TERM=xterm"}}).err.find(escape) == std::string::npos);
+  const Start terminal{.environment = {"TERM=xterm", "NO_COLOR="}, .stderr_terminal = true};
+  CHECK(command(wrong, terminal).err.find(escape) != std::string::npos);
+  const Start plain{.environment = {"TERM=xterm", "NO_COLOR=1"}, .stderr_terminal = true};
+  const Outcome quiet = command(wrong, plain);
+  CHECK(quiet.err.find(escape) == std::string::npos);
+  CHECK(quiet.err.find("anabranch: ") == 0);
+  CHECK(command(run, plain).err.find(escape) == std::string::npos);
+}

@@ -1,0 +1,242 @@
+#include "support/catch.h"
+
+#include "command.h"
+
+using namespace cli_test;
+using io_test::Csr;
+using io_test::sample;
+
+namespace {
+
+template <class I, class T>
+void check_types() {
+  const TemporaryDirectory dir;
+  const Csr<I, T> a = sample<I, T>(500);
+  const std::vector<T> x = whole_numbers<T>(a.cols);
+  io_test::write_file(dir / "x.npy", io_test::npy(x));
+  for (const bool compressed : {false, true}) {
+    io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a), compressed));
+    const Outcome o =
+        command({"smvm", dir / "a.npz", "--vector", dir / "x.npy", "--out", dir / "y.npy", "--json"});
+    REQUIRE(o.status == 0);
+    CHECK(o.err.empty());
+    CHECK(npy_vector<T>(dir / "y.npy") == product(a, x));
+    const auto report = o.json();
+    CHECK(report["matrix"]["index"] == (sizeof(I) == 4 ? "int32" : "int64"));
+    CHECK(report["matrix"]["value"] == (sizeof(T) == 4 ? "float" : "double"));
+    CHECK(report["matrix"]["format"] == (compressed ? "npz (deflate)" : "npz (stored)"));
+    std::filesystem::remove(dir / "y.npy");
+  }
+}
+
+std::vector<double> of_text(const std::string& text, const std::vector<double>& x = {}) {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.mtx", text);
+  std::vector<std::string> arguments{"smvm", dir / "a.mtx", "--out", dir / "y.npy"};
+  if (!x.empty()) {
+    io_test::write_file(dir / "x.npy", io_test::npy(x));
+    arguments.insert(arguments.end(), {"--vector", dir / "x.npy"});
+  }
+  const Outcome o = command(arguments);
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  return npy_vector<double>(dir / "y.npy");
+}
+
+}  // namespace
+
+TEST_CASE("smvm: int32 and float") { check_types<std::int32_t, float>(); }
+TEST_CASE("smvm: int32 and double") { check_types<std::int32_t, double>(); }
+TEST_CASE("smvm: int64 and float") { check_types<std::int64_t, float>(); }
+TEST_CASE("smvm: int64 and double") { check_types<std::int64_t, double>(); }
+
+TEST_CASE("smvm: Matrix Market") {
+  CHECK(
+      of_text(
+          "%%MatrixMarket matrix coordinate real general\n% a comment\n3 2 4\n3 1 4\n1 1 0.5\n1 2 2\n1 2 3\n",
+          {10, 100}) == std::vector<double>{505, 0, 40});
+  CHECK(of_text("%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n1 1 2\n2 1 3\n3 2 5\n",
+                {1, 10, 100}) == std::vector<double>{32, 503, 50});
+  CHECK(of_text("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 7\n", {1, 10}) ==
+        std::vector<double>{-70, 7});
+  CHECK(of_text("%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n") ==
+        std::vector<double>{2, 1});
+}
+
+TEST_CASE("smvm: without --vector x is all ones; without --out nothing is written") {
+  const TemporaryDirectory dir;
+  const Csr<> a = sample(300);
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+  REQUIRE(command({"smvm", dir / "a.npz", "--out", dir / "y.npy"}).status == 0);
+  CHECK(npy_vector<double>(dir / "y.npy") == product(a, std::vector<double>(50, 1.0)));
+  const Outcome o = command({"smvm", dir / "a.npz"});
+  CHECK(o.status == 0);
+  CHECK(o.out.find("not written") != std::string::npos);
+  CHECK(dir.files() == 2);
+}
+
+TEST_CASE("smvm: no rows, no columns, no entries") {
+  const TemporaryDirectory dir;
+  for (const auto& [rows, cols] : {std::pair{0, 0}, {0, 5}, {5, 0}, {5, 5}}) {
+    INFO(rows << " x " << cols);
+    Csr<> a;
+    a.cols = cols;
+    a.indptr.resize(static_cast<std::size_t>(rows) + 1);
+    io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+    for (const char* backend : {"cpu", "interpreter"}) {
+      const Outcome o =
+          command({"smvm", dir / "a.npz", "--out", dir / "y.npy", "--json", "--backend", backend});
+      INFO(o.err);
+      REQUIRE(o.status == 0);
+      CHECK(npy_vector<double>(dir / "y.npy") == std::vector<double>(static_cast<std::size_t>(rows)));
+      CHECK(o.json()["items"] == rows);
+    }
+  }
+}
+
+TEST_CASE("smvm: an x of another type is taken where nothing is lost, else refused") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(sample<std::int32_t, double>(300))));
+  io_test::write_file(dir / "f.npz", io_test::npz(io_test::members(sample<std::int32_t, float>(300))));
+  io_test::write_file(dir / "x.npy", io_test::npy(whole_numbers<float>(50)));
+  io_test::write_file(dir / "i.npy", io_test::npy(whole_numbers<std::int32_t>(50)));
+  io_test::write_file(dir / "xx.npy", io_test::npy(whole_numbers<double>(50)));
+  const auto expected = product(sample(300), whole_numbers<double>(50));
+  for (const char* x : {"x.npy", "i.npy", "xx.npy"}) {
+    REQUIRE(command({"smvm", dir / "a.npz", "--vector", dir / x, "--out", dir / "y.npy"}).status == 0);
+    CHECK(npy_vector<double>(dir / "y.npy") == expected);
+  }
+  const Outcome o = command({"smvm", dir / "f.npz", "--vector", dir / "xx.npy"});
+  CHECK(o.status == 3);
+  CHECK(o.err.find("cannot hold exactly") != std::string::npos);
+}
+
+TEST_CASE("smvm: the same bytes whatever the scheduler, the threads, the memory, the back end") {
+  const TemporaryDirectory dir;
+  REQUIRE(command({"generate", "powerlaw", "--size", "3000", "--seed", "5", "--out", dir / "p.npz"}).status ==
+          0);
+  std::vector<double> x;
+  for (int i = 0; i < 3000; ++i) x.push_back(1.0 / (i + 1));
+  io_test::write_file(dir / "x.npy", io_test::npy(x));
+  const std::vector<std::string> base{"smvm",        dir / "p.npz", "--vector",
+                                      dir / "x.npy", "--out",       dir / "y.npy"};
+  std::string first;
+  const auto check = [&](const std::vector<std::string>& more) {
+    auto arguments = base;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome o = command(arguments);
+    INFO(more.back() << o.err);
+    REQUIRE(o.status == 0);
+    const std::string bytes = io_test::read_file(dir / "y.npy");
+    if (first.empty()) first = bytes;
+    CHECK(bytes == first);
+    std::filesystem::remove(dir / "y.npy");
+  };
+  for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:7", "fixed:1000", "fixed:1000000"})
+    for (const char* threads : {"1", "2", "4"}) check({"--scheduler", scheduler, "--threads", threads});
+  check({"--memory", "1M"});
+  check({"--repeat", "4"});
+  check({"--backend", "interpreter"});
+}
+
+TEST_CASE("smvm: agrees with a plain loop on generated matrices") {
+  const TemporaryDirectory dir;
+  for (const char* kind : {"laplacian2d", "banded", "powerlaw", "rmat"})
+    for (const char* value : {"float", "double"})
+      for (const char* index : {"int32", "int64"}) {
+        INFO(kind << " " << value << " " << index);
+        const std::string size = std::string(kind) == "laplacian2d" ? "64" : "4096";
+        REQUIRE(command({"generate", kind, "--size", size, "--value", value, "--index", index, "--out",
+                         dir / "g.npz"})
+                    .status == 0);
+        REQUIRE(command({"generate", kind, "--size", size, "--value", value, "--index", index, "--out",
+                         dir / "g.mtx"})
+                    .status == 0);
+        REQUIRE(command({"smvm", dir / "g.npz", "--out", dir / "y.npy"}).status == 0);
+        REQUIRE(command({"smvm", dir / "g.mtx", "--out", dir / "z.npy"}).status == 0);
+        // The text holds the same values; read as double, they are summed as double.
+        const auto z = npy_vector<double>(dir / "z.npy");
+        std::vector<double> y;
+        if (std::string(value) == "double")
+          y = npy_vector<double>(dir / "y.npy");
+        else
+          for (float f : npy_vector<float>(dir / "y.npy")) y.push_back(f);
+        REQUIRE(y.size() == z.size());
+        if (std::string(value) == "double")
+          CHECK(y == z);
+        else {
+          bool close = true;
+          for (std::size_t i = 0; i < y.size(); ++i)
+            close &= std::abs(y[i] - z[i]) <= 1e-3 * (1 + std::abs(z[i]));
+          CHECK(close);
+        }
+      }
+}
+
+TEST_CASE("smvm --json: the schema of docs/command.md") {
+  const TemporaryDirectory dir;
+  const Csr<> a = sample(400);
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+  const Outcome o = command({"smvm", dir / "a.npz", "--json", "--repeat", "5", "--scheduler", "fixed:64",
+                             "--threads", "2", "--memory", "16M", "--out", dir / "y.npy"});
+  REQUIRE(o.status == 0);
+  const auto r = o.json();
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : r.items()) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"backend", "bytes", "chunk_items", "chunks", "gb_per_second",
+                                         "items", "matrix", "memory", "nnz", "peak_bytes",
+                                         "peak_resident_bytes", "repeats", "result", "scheduler", "seconds",
+                                         "threads", "utilisation"});
+  const auto nnz = static_cast<std::int64_t>(a.values.size());
+  CHECK(r["matrix"] == nlohmann::json{{"file", dir / "a.npz"},
+                                      {"format", "npz (stored)"},
+                                      {"rows", 400},
+                                      {"columns", 50},
+                                      {"index", "int32"},
+                                      {"value", "double"}});
+  CHECK(r["items"] == 400);
+  CHECK(r["nnz"] == nnz);
+  CHECK(r["bytes"] == nnz * 12 + 401 * 4);
+  CHECK(r["backend"] == "cpu");
+  CHECK(r["threads"] == 2);
+  CHECK(r["scheduler"] == "fixed:64");
+  CHECK(r["memory"] == 16 << 20);
+  CHECK(r["peak_bytes"].get<std::int64_t>() > 400 * 8);
+  CHECK(r["peak_bytes"].get<std::int64_t>() <= 16 << 20);
+  CHECK(r["peak_resident_bytes"].get<std::int64_t>() > 1 << 20);
+  CHECK(r["chunks"] == 7);
+  CHECK(r["chunk_items"] == nlohmann::json{{"min", 16}, {"median", 64}, {"max", 64}});
+  CHECK(r["utilisation"].get<double>() >= 0);
+  CHECK(r["utilisation"].get<double>() <= 1);
+  for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute"}) {
+    INFO(key);
+    CHECK(r["seconds"][key].get<double>() >= 0);
+  }
+  CHECK(r["seconds"].size() == 7);
+  CHECK(r["gb_per_second"].get<double>() > 0);
+  REQUIRE(r["repeats"].size() == 5);
+  std::vector<double> steady{r["repeats"][2], r["repeats"][3], r["repeats"][4]};
+  std::sort(steady.begin(), steady.end());
+  CHECK(r["seconds"]["run"].get<double>() == steady[1]);
+  CHECK(r["result"] == dir / "y.npy");
+
+  const auto interpreted = command({"smvm", dir / "a.npz", "--json", "--backend", "interpreter"}).json();
+  CHECK(interpreted["backend"] == "interpreter");
+  CHECK(interpreted["nnz"] == nnz);
+  CHECK(interpreted["items"] == 400);
+  for (const char* key : {"chunks", "chunk_items", "utilisation", "peak_bytes", "result"})
+    CHECK(interpreted[key].is_null());
+  CHECK(interpreted["seconds"]["read"].is_null());
+}
+
+TEST_CASE("smvm: what it says to people") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(sample(400))));
+  const Outcome o = command({"smvm", dir / "a.npz", "--repeat", "3", "--out", dir / "y.npy"});
+  REQUIRE(o.status == 0);
+  CHECK(o.err.empty());
+  for (const char* part : {"Matrix", "400 x 50", "Run", "Stream", "400 rows in", "Time", "Repeats", "3 runs",
+                           "GB/s", "Memory", "Result", "y.npy"})
+    CHECK(o.out.find(part) != std::string::npos);
+  CHECK(std::count(o.out.begin(), o.out.end(), '\n') <= 10);
+}

@@ -1,0 +1,92 @@
+#include "support/catch.h"
+
+#include "command.h"
+
+using namespace cli_test;
+
+namespace {
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("help: the subcommands, their options, the exit codes") {
+  const Outcome help = command({"--help"});
+  CHECK(help.status == 0);
+  CHECK(help.err.empty());
+  for (const char* part : {"smvm", "generate", "explain", "doctor", "Exit status", "143"})
+    CHECK(has(help.out, part));
+  const Outcome smvm = command({"smvm", "--help"});
+  CHECK(smvm.status == 0);
+  for (const char* part : {"MATRIX", "--vector", "--out", "--backend", "--threads", "--memory", "--scheduler",
+                           "--repeat", "--json", "256M", "fixed:N"})
+    CHECK(has(smvm.out, part));
+  const Outcome generate = command({"generate", "--help"});
+  CHECK(generate.status == 0);
+  for (const char* part :
+       {"laplacian2d", "laplacian3d", "banded", "powerlaw", "rmat", "--size", "--points", "--seed", "--out"})
+    CHECK(has(generate.out, part));
+  CHECK(command({"explain", "--help"}).status == 0);
+  CHECK(command({"doctor", "--help"}).status == 0);
+  CHECK(command({"--version"}).out == "anabranch 0.1.0\n");
+}
+
+TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
+  const TemporaryDirectory dir;
+  const std::string m = dir / "m.npz";
+  io_test::write_file(m, io_test::npz(io_test::members(io_test::sample(10))));
+  const std::vector<std::vector<std::string>> wrong{
+      {},
+      {"multiply"},
+      {"smvm"},
+      {"smvm", m, "more"},
+      {"smvm", m, "--no-such-option"},
+      {"smvm", m, "--threads", "0"},
+      {"smvm", m, "--threads", "two"},
+      {"smvm", m, "--memory", "64Q"},
+      {"smvm", m, "--memory", "-1M"},
+      {"smvm", m, "--memory", "0"},
+      {"smvm", m, "--memory", "nan"},
+      {"smvm", m, "--memory", "99999999999T"},
+      {"smvm", m, "--scheduler", "fast"},
+      {"smvm", m, "--scheduler", "fixed:0"},
+      {"smvm", m, "--scheduler", "fixed:1x"},
+      {"smvm", m, "--backend", "gpu"},
+      {"smvm", m, "--repeat", "0"},
+      {"smvm", m, "--out", m},
+      {"generate", "laplacian2d", "--size", "4"},
+      {"generate", "laplacian4d", "--size", "4", "--out", dir / "g.npz"},
+      {"generate", "laplacian2d", "--size", "-4", "--out", dir / "g.npz"},
+      {"generate", "laplacian2d", "--size", "4", "--points", "6", "--out", dir / "g.npz"},
+      {"generate", "laplacian2d", "--size", "4", "--value", "int32", "--out", dir / "g.npz"},
+      {"explain"},
+      {"explain", "sort"},
+      {"doctor", "who"},
+  };
+  for (const auto& arguments : wrong) {
+    std::string shown;
+    for (const std::string& a : arguments) shown += a + " ";
+    INFO(shown);
+    const Outcome o = command(arguments);
+    CHECK(o.status == 2);
+    CHECK(o.out.empty());
+    CHECK(o.err.find("anabranch: ") == 0);
+    CHECK(o.err.size() > 30);
+  }
+  CHECK(dir.files() == 1);
+}
+
+TEST_CASE("sizes: binary and decimal units") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
+  const std::vector<std::pair<std::string, std::int64_t>> sizes{
+      {"3000000", 3000000},     {"4096K", 4 << 20},
+      {"8192KiB", 8 << 20},     {"9000kB", 9000000},
+      {"256M", 256 << 20},      {"64mib", 64 << 20},
+      {"5MB", 5000000},         {"1.5G", 3 * (std::int64_t{1} << 29)},
+      {"2GB", 2'000'000'000ll}, {"1T", std::int64_t{1} << 40}};
+  for (const auto& [text, bytes] : sizes) {
+    INFO(text);
+    const Outcome o = command({"smvm", dir / "m.npz", "--memory", text, "--json"});
+    REQUIRE(o.status == 0);
+    CHECK(o.json()["memory"] == bytes);
+  }
+}

@@ -1,0 +1,145 @@
+#include <limits>
+
+#include "agree.h"
+
+// Programs that meet values they have no meaning for: the message names the operation, the numbers and the line; the
+// next run works.
+namespace anabranch::testing {
+namespace {
+
+/// "error_test.cpp:<the line of the call> + below".
+std::string line(int below = 0, Loc at = Loc::current()) {
+  return "error_test.cpp:" + std::to_string(static_cast<int>(at.line()) + below) + ")";
+}
+
+const Vector<double> table{1.0, 2.0, 3.0, 4.0, 5.0};
+
+TEST_CASE("a gather out of range, outside and inside a sequence") {
+  for (std::int32_t wrong : {5, 1000000, -1, std::numeric_limits<std::int32_t>::min()}) {
+    const Vector<std::int32_t> ix{0, 4, wrong, 1};
+    const std::vector<std::string> parts{"gather", std::to_string(wrong), "4", line(1)};
+    const auto outside = gather(use(ix), use(table));
+    fails<RunError>(outside, parts);
+    const std::vector rows{Vector<std::int32_t>{0, 1}, Vector<std::int32_t>{}, ix, Vector<std::int32_t>{3}};
+    const std::vector<std::string> inside{"gather", std::to_string(wrong), "4", line(1)};
+    auto body = [&](auto row) { return gather(row, use(table)); };
+    fails<RunError>(consume(elements(map_seq(body, stream_in(rows)))), inside);
+    fails<RunError>(consume(elements(map_seq([&](auto row) { return sum(body(row)); }, stream_in(rows)))), inside);
+    fails<RunError>(consume(elements(map_seq(body, stream_in(regular(Index{4}), std::vector{ix})))), inside);
+  }
+  fails<RunError>(gather(use(Vector<std::int64_t>{0}), use(Vector<double>{})), {"gather", "empty", line()});
+}
+
+TEST_CASE("an index out of range") {
+  auto v = use(table);
+  auto m = use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
+  fails<RunError>(unit(v[5]), {"index", "5", "4", line()});
+  fails<RunError>(unit(v[-1]), {"index", "-1", line()});
+  fails<RunError>(unit(v.linear(7)), {"index", "7", "4", line()});
+  fails<RunError>(unit(m[index_of(1, 3)]), {"index", "3", line()});
+  fails<RunError>(unit(m[index_of(2, 0)]), {"index", "2", line()});
+  fails<RunError>(unit(m.linear(6)), {"index", "6", "5", line()});
+  fails<RunError>(map([=](auto x) { return v[cast<std::int64_t>(x)]; }, v), {"index", "5", "4", line()});
+}
+
+TEST_CASE("backpermute and slice out of range") {
+  auto m = use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
+  fails<RunError>(backpermute(index_of(3), [](auto ix) { return index_of(ix[0], ix[0]); }, m),
+                  {"backpermute", "2", "1", line(-1)});
+  fails<RunError>(slice(m, 2, all), {"slice", "2", "1", line()});
+  fails<RunError>(slice(m, all, -1), {"slice", "-1", line()});
+  fails<RunError>(sum(slice(m, all, 3)), {"slice", "3", "2", line()});
+  const auto at = std::vector{Scalar<std::int64_t>(0), Scalar<std::int64_t>(1), Scalar<std::int64_t>(2)};
+  auto body = [=](auto i) { return slice(m, the(i), all); };
+  fails<RunError>(consume(elements(map_seq(body, stream_in(at)))), {"slice", "2", "1", line(-1)});
+}
+
+TEST_CASE("integer division") {
+  const std::int32_t lowest = std::numeric_limits<std::int32_t>::min();
+  const Vector<std::int32_t> zero{4, 0}, minus_one{7, -1};
+  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)), {"divide", "zero", line()});
+  fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "zero", line()});
+  fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)), {"divide", line()});
+  fails<RunError>(map([=](auto x) { return lowest % x; }, use(minus_one)), {"remainder", line()});
+  const Vector<std::int64_t> wide{7, -1};
+  fails<RunError>(map([=](auto x) { return std::numeric_limits<std::int64_t>::min() / x; }, use(wide)), {"divide", line()});
+  fails<RunError>(map([](auto x) { return Exp(std::uint8_t{7}) / x; }, use(Vector<std::uint8_t>{0})), {"divide", line()});
+  // In a stream, reduced, behind a condition that lets one through.
+  const std::vector rows{Vector<std::int32_t>{1, 2}, Vector<std::int32_t>{}, vector_of(100, [](std::int64_t i) { return static_cast<std::int32_t>(99 - i); })};
+  auto inverse = [](auto row) { return sum(map([](auto x) { return cond(x > 50, x, 100 / x); }, row)); };
+  fails<RunError>(consume(elements(map_seq(inverse, stream_in(rows)))), {"divide", "zero", line(-1)});
+  // On floats it is no error.
+  REQUIRE(agree(map([](auto x) { return 1.0 / x; }, use(Vector<double>{0.0})))[0] == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("reductions without a seed refuse empty rows") {
+  fails<RunError>(minimum(use(Vector<double>{})), {"minimum", line()});
+  fails<RunError>(maximum(use(Vector<std::int32_t>{})), {"maximum", line()});
+  fails<RunError>(fold1(plus, use(Vector<double>{})), {"fold1", line()});
+  fails<RunError>(minimum(use(Matrix<double>(Index{3, 0}))), {"minimum", line()});
+  REQUIRE(agree(minimum(use(Matrix<double>(Index{0, 3})))).size() == 0);
+  REQUIRE(agree(minimum(use(Matrix<double>(Index{0, 0})))).size() == 0);
+  const std::vector rows{Vector<double>{1.0}, Vector<double>{}, Vector<double>{2.0}};
+  auto body = [](auto row) { return maximum(row); };
+  fails<RunError>(consume(elements(map_seq(body, stream_in(rows)))), {"maximum", line(-1)});
+  auto seq = stream_in(regular(Index{0}), std::vector{Vector<double>{}});
+  fails<RunError>(consume(elements(map_seq(body, seq))), {"maximum", line(-3)});
+  require_same(agree(consume(elements(map_seq(body, stream_in(std::vector<Vector<double>>()))))), Vector<double>{});
+}
+
+TEST_CASE("extents below zero") {
+  fails<RunError>(generate(size(use(table)) - 7, [](auto i) { return i; }), {"generate", "-2", line()});
+  fails<RunError>(fill(index_of(3, Exp<std::int64_t>(-1)), Exp(1.0)), {"fill", "-1", line()});
+  fails<RunError>(replicate(use(table), size(use(table)) - 6, all), {"replicate", "-1", line()});
+  const std::vector rows{Vector<double>{1.0, 2.0, 3.0}, Vector<double>{1.0}};
+  auto body = [](auto row) { return generate(size(row) - 2, [](auto i) { return i; }); };
+  fails<RunError>(consume(elements(map_seq(body, stream_in(rows)))), {"generate", "-1", line(-1)});
+  auto again = [](auto row) { return generate(size(row) - 2, [](auto i) { return i; }); };
+  fails<RunError>(consume(elements(map_seq(again, stream_in(regular(Index{1}), std::vector{rows[1]})))),
+                  {"generate", "-1", line(-2)});
+  fails<RunError>(consume(elements(produce(the(use(Scalar<std::int64_t>(-3))), [](auto i) { return unit(i); }))),
+                  {"produce", "-3", line(-1)});
+}
+
+TEST_CASE("an array with more elements than anyone can have") {
+  const std::int64_t many = std::int64_t{1} << 40;
+  fails<RunError>(fill(index_of(use(Vector<std::int64_t>{many})[0], many), Exp(1.0)), {"fill", line()});
+}
+
+TEST_CASE("reshape wants as many elements as there are") {
+  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", line()});
+  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)), {"reshape", line()});
+  const std::vector rows{Vector<double>{1, 2}, Vector<double>{1, 2, 3, 4}, Vector<double>{1, 2, 3}};
+  auto pairs = [](auto row) { return reshape(index_of(size(row) / 2, 2), row); };
+  fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))), {"reshape", line(-1)});
+  fails<RunError>(consume(elements(map_seq(pairs, stream_in(regular(Index{3}), std::vector{rows[2]})))), {"reshape", line(-2)});
+  REQUIRE(agree(consume(elements(map_seq(pairs, stream_in(std::vector{rows[0], rows[1]}))))).size() == 6);
+}
+
+TEST_CASE("the run after an error works") {
+  const auto program = compile<Vector<std::int32_t>, Vector<double>>([](auto ix, auto t) { return gather(ix, t); });
+  const auto streamed = compile<Vector<double>>([](auto t) {
+    return consume(elements(produce(5, [=](auto i) { return unit(t[i]); })));
+  });
+  for (const RunOptions& options : cpu_configurations()) {
+    REQUIRE_THROWS_AS(program.run(options, Vector<std::int32_t>{9}, table), RunError);
+    require_same(program.run(options, Vector<std::int32_t>{2, 0}, table), Vector<double>{3.0, 1.0});
+    REQUIRE_THROWS_AS(streamed.run(options, Vector<double>{1.0, 2.0}), RunError);
+    require_same(streamed.run(options, table), table);
+  }
+}
+
+TEST_CASE("a fold along a dimension that is not there") {
+  REQUIRE_THROWS_AS(sum(use(table), 1), ProgramError);
+  REQUIRE_THROWS_AS(sum(use(table), -1), ProgramError);
+  REQUIRE_THROWS_WITH(fold(plus, 0.0, use(table), 3), Catch::Contains("3") && Catch::Contains("error_test.cpp"));
+}
+
+TEST_CASE("host arrays refuse what they cannot hold") {
+  REQUIRE_THROWS_AS(Vector<double>(Index{std::int64_t{-1}}), RunError);
+  REQUIRE_THROWS_AS(Matrix<double>(Index{std::int64_t{1} << 40, std::int64_t{1} << 40}), RunError);
+  REQUIRE_THROWS_AS(Vector<double>(Index{3}, {1.0, 2.0}), RunError);
+}
+
+}  // namespace
+}  // namespace anabranch::testing

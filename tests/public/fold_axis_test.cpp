@@ -1,0 +1,76 @@
+#include "shapes.h"
+
+// Reductions along each dimension of arrays of rank 1 to 4, zero extents included.
+namespace anabranch::testing {
+namespace {
+
+/// Folds dimension `axis` on the host, left to right.
+template <int N, class T, class Op>
+Array<N - 1, T> folded(const Array<N, T>& a, int axis, T seed, Op op) {
+  Index<N - 1> shape;
+  for (int d = 0; d < N - 1; ++d) shape[d] = a.extent(d < axis ? d : d + 1);
+  Array<N - 1, T> out(shape);
+  each_position(shape, [&](const Index<N - 1>& ix) {
+    Index<N> from;
+    for (int d = 0; d < N; ++d) from[d] = d == axis ? 0 : ix[d < axis ? d : d - 1];
+    T total = seed;
+    for (; from[axis] < a.extent(axis); ++from[axis]) total = op(total, a[from]);
+    out.set(ix, total);
+  });
+  return out;
+}
+
+std::int32_t wrapping_sum(std::int32_t x, std::int32_t y) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
+}
+
+template <int N>
+void along_each_axis() {
+  const auto items = arrays<N, std::int32_t>(N);
+  for (int axis = 0; axis < N; ++axis) {
+    const auto values = everywhere([=](auto a) { return fold(plus, 5, a, axis); }, items);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      require_same(values[i], folded(items[i], axis, 5, wrapping_sum));
+  }
+}
+
+TEST_CASE("fold of vectors") { along_each_axis<1>(); }
+TEST_CASE("fold of matrices along each axis") { along_each_axis<2>(); }
+TEST_CASE("fold at rank 3 along each axis") { along_each_axis<3>(); }
+TEST_CASE("fold at rank 4 along each axis") { along_each_axis<4>(); }
+
+TEST_CASE("fold_all, and named folds along an axis") {
+  const auto items = arrays<3, double>(11);
+  const auto values = everywhere([](auto a) { return fold_all(plus, 0.5, a); }, items);
+  for (std::size_t i = 0; i < items.size(); ++i)
+    require_same(values[i], agree(fold(plus, 0.5, flatten(use(items[i])))));
+  everywhere([](auto a) { return fold_all(maximum_of, -1e9, a); }, items);
+  everywhere([](auto a) { return sum(a, 1); }, items);
+  everywhere([](auto a) { return product(map([](auto x) { return x / 1000.0; }, a), 0); }, items);
+
+  std::vector<Array<3, double>> whole;
+  for (const auto& item : items)
+    if (item.size() > 0) whole.push_back(item);
+  everywhere([](auto a) { return minimum(a, 0); }, whole);
+  everywhere([](auto a) { return maximum(a, 1); }, whole);
+  everywhere([](auto a) { return fold1(plus, a, 2); }, whole);
+}
+
+TEST_CASE("fold_all of a scalar array") {
+  require_same(agree(fold_all(plus, 1.5, use(Scalar<double>(2.0)))), Scalar<double>(3.5));
+}
+
+TEST_CASE("a fold of a fold") {
+  const auto items = arrays<3, double>(5);
+  everywhere([](auto a) { return maximum(fold(plus, 0.0, a), 1); },
+             [&] {
+               std::vector<Array<3, double>> some;
+               for (const auto& item : items)
+                 if (item.extent(1) > 0) some.push_back(item);
+               return some;
+             }());
+  everywhere([](auto a) { return fold(plus, 0.25, map([](auto x) { return x * 2.0; }, fold(plus, 0.0, a, 0))); }, items);
+}
+
+}  // namespace
+}  // namespace anabranch::testing

@@ -1,0 +1,110 @@
+#include <cmath>
+#include <limits>
+
+#include "agree.h"
+
+// Reductions of vectors of every length around the borders of the canonical order.
+namespace anabranch::testing {
+namespace {
+
+template <class T>
+std::vector<Vector<T>> border_rows() {
+  std::vector<Vector<T>> rows;
+  for (std::int64_t n : border_lengths) rows.push_back(numbers<T>(n, static_cast<std::uint64_t>(n)));
+  return rows;
+}
+
+/// The items in the segmented form only: the regular one has its own tests below.
+template <class F, class T>
+auto over_stream(F f, const std::vector<Vector<T>>& rows) {
+  return agree(consume(elements(map_seq(f, stream_in(rows)))));
+}
+
+template <class T>
+void sums() {
+  const auto rows = border_rows<T>();
+  const auto values = over_stream(
+      [](auto row) {
+        return unit(pack(the(sum(row)), the(product(row)), the(fold(plus, T(3), row)),
+                         the(fold(minimum_of, T(100), row)), the(fold(maximum_of, T(7), row))));
+      },
+      rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto alone = agree(std::tuple(sum(use(rows[r])), product(use(rows[r]))));
+    const auto [s, p, seeded, low, high] = values[static_cast<std::int64_t>(r)];
+    REQUIRE(std::get<0>(alone)[0] == s);
+    require_same(std::get<1>(alone), Scalar<T>(p));
+    T smallest = 100, largest = 7;
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      smallest = std::min(smallest, rows[r][i]);
+      largest = std::max(largest, rows[r][i]);
+    }
+    REQUIRE(low == smallest);
+    REQUIRE(high == largest);
+    if constexpr (std::is_integral_v<T>) {
+      std::uint64_t total = 0;
+      for (std::int64_t i = 0; i < rows[r].size(); ++i) total += static_cast<std::uint64_t>(rows[r][i]);
+      REQUIRE(s == static_cast<T>(total));
+      REQUIRE(seeded == static_cast<T>(total + 3));
+    }
+  }
+}
+
+TEST_CASE("sums of int32") { sums<std::int32_t>(); }
+TEST_CASE("sums of int64") { sums<std::int64_t>(); }
+TEST_CASE("sums of uint8") { sums<std::uint8_t>(); }
+TEST_CASE("sums of float") { sums<float>(); }
+TEST_CASE("sums of double") { sums<double>(); }
+
+TEST_CASE("minimum and maximum, with NaN and both zeros") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n : border_lengths) {
+    if (n == 0) continue;
+    rows.push_back(numbers<double>(n, 3));
+    auto with_nan = numbers<double>(n, 4);
+    with_nan.set(n / 2, nan);
+    rows.push_back(with_nan);
+    rows.push_back(vector_of(n, [](std::int64_t i) { return i % 3 == 1 ? -0.0 : 0.0; }));
+  }
+  const auto values =
+      over_stream([](auto row) { return unit(pack(the(minimum(row)), the(maximum(row)))); }, rows);
+  REQUIRE(std::isnan(std::get<0>(values[1])));
+  require_same(agree(minimum(use(Vector<std::int32_t>{3, -2, 5}))), Scalar<std::int32_t>(-2));
+  require_same(agree(maximum(use(Vector<std::uint8_t>{3, 200, 5}))), Scalar<std::uint8_t>(200));
+}
+
+TEST_CASE("folds in the regular form at every border length") {
+  for (std::int64_t n : border_lengths) {
+    const Matrix<double> matrix(Index{5, n}, numbers<double>(5 * n, 1).values());
+    const auto dot = [](auto row) { return fold(plus, 1.5, map([](auto x) { return x * x; }, row)); };
+    const auto streamed = agree(consume(elements(map_seq(dot, rows(use(matrix))))));
+    const auto whole = agree(fold(plus, 1.5, map([](auto x) { return x * x; }, use(matrix))));
+    require_same(streamed, whole);
+    std::vector<Vector<double>> items;
+    for (std::int64_t r = 0; r < 5; ++r)
+      items.push_back(Vector<double>(matrix.values().subspan(static_cast<std::size_t>(r * n), static_cast<std::size_t>(n))));
+    require_same(over_stream(dot, items), whole);
+    require_same(agree(consume(elements(map_seq(dot, stream_in(regular(Index{n}), items))))), whole);
+  }
+}
+
+TEST_CASE("a giant row among small ones") {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n : {3, 0, 1, 20000, 2, 70000, 0, 5}) rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n)));
+  const auto body = [](auto row) { return fold(plus, 0.25, map([](auto x) { return sqrt(abs(x)); }, row)); };
+  const auto streamed = over_stream(body, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    require_same(agree(body(use(rows[r]))), Scalar<double>(streamed[static_cast<std::int64_t>(r)]));
+}
+
+TEST_CASE("nothing but empty rows, and no rows") {
+  const auto body = [](auto row) { return fold(plus, 2.5, row); };
+  require_same(over_stream(body, std::vector<Vector<double>>(100)), vector_of(100, [](std::int64_t) { return 2.5; }));
+  require_same(over_stream(body, std::vector<Vector<double>>()), Vector<double>{});
+  require_same(over_stream([](auto row) { return map([](auto x) { return -x; }, row); }, std::vector<Vector<double>>(100)),
+               Vector<double>{});
+}
+
+}  // namespace
+}  // namespace anabranch::testing

@@ -1,0 +1,44 @@
+#include "pairs.h"
+
+// Every arithmetic operation on integers, on all pairs of borders and on ordinary numbers.
+namespace anabranch::testing {
+namespace {
+
+template <class T>
+T wrapped(std::uint64_t x) {
+  return static_cast<T>(x);
+}
+
+template <class T>
+void integers() {
+  const auto divides_well = [](T x, T y) {
+    return y != 0 && !(std::is_signed_v<T> && x == std::numeric_limits<T>::min() && y == T(-1));
+  };
+  const auto rows = rows_of_pairs<T>(divides_well);
+  const auto body = [](auto row) {
+    auto [xs, ys] = unzip(row);
+    return zip_with(
+        [](auto x, auto y) {
+          return pack(x + y, x - y, x * y, x / y, x % y, -x, abs(x), min(x, y), max(x, y), x & y, x | y, x ^ y);
+        },
+        xs, ys);
+  };
+  const auto values = everywhere(body, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      const auto [x, y] = rows[r][i];
+      const auto u = static_cast<std::uint64_t>(x), v = static_cast<std::uint64_t>(y);
+      const std::tuple<T, T, T, T, T, T, T, T, T, T, T, T> expected{
+          wrapped<T>(u + v), wrapped<T>(u - v), wrapped<T>(u * v), T(x / y), T(x % y), wrapped<T>(0 - u),
+          x < 0 ? wrapped<T>(0 - u) : x, std::min(x, y), std::max(x, y), T(x & y), T(x | y), T(x ^ y)};
+      if (values[r][i] != expected) FAIL("of " << +x << " and " << +y);
+    }
+  SUCCEED();
+}
+
+TEST_CASE("arithmetic on int32") { integers<std::int32_t>(); }
+TEST_CASE("arithmetic on int64") { integers<std::int64_t>(); }
+TEST_CASE("arithmetic on uint8") { integers<std::uint8_t>(); }
+
+}  // namespace
+}  // namespace anabranch::testing

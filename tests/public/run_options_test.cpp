@@ -1,0 +1,143 @@
+#include <atomic>
+#include <chrono>
+#include <ranges>
+#include <thread>
+
+#include "agree.h"
+
+// Memory bounds, cancellation, progress, reports and back ends.
+namespace anabranch::testing {
+namespace {
+
+const auto sums = [](auto row) { return sum(row); };
+
+/// `items` vectors of `length`, made when they are read.
+auto many(int items, std::int64_t length) {
+  return std::views::iota(0, items) |
+         std::views::transform([=](int i) { return numbers<double>(length, static_cast<std::uint64_t>(i)); });
+}
+
+TEST_CASE("a stream larger than its memory bound passes through") {
+  const auto program = compile(consume(elements(map_seq(sums, stream_in(many(2000, 1000))))));
+  RunReport report;
+  const auto unbounded = program();
+  for (const char* scheduler : {"adaptive", "paper"}) {
+    const auto bounded = program.run({.memory = 1 << 20, .scheduler = scheduler}, &report);
+    require_same(bounded, unbounded);
+    REQUIRE(report.peak_bytes <= 1 << 20);
+    REQUIRE(report.chunks > 8);
+    REQUIRE(report.items == 2000);
+  }
+}
+
+TEST_CASE("what cannot fit is named before it is allocated") {
+  const auto large = numbers<double>(20000);
+  REQUIRE_THROWS_AS(run(map([](auto x) { return x + 1.0; }, use(large)), {.memory = 1000}), ResourceError);
+  REQUIRE_THROWS_WITH(run(map([](auto x) { return x + 1.0; }, use(large)), {.memory = 1000}),
+                      Catch::Contains("input") && Catch::Contains("1000"));
+  // Inputs fit, the result does not.
+  REQUIRE_THROWS_AS(run(generate(1000000, [](auto i) { return i; }), {.memory = 100000}), ResourceError);
+  REQUIRE_THROWS_WITH(run(generate(1000000, [](auto i) { return i; }), {.memory = 100000}),
+                      Catch::Contains("generate") && Catch::Contains("run_options_test.cpp"));
+  // One item is too large for a chunk.
+  const std::vector<Vector<double>> rows{numbers<double>(3), numbers<double>(1000000)};
+  REQUIRE_THROWS_AS(run(consume(elements(map_seq(sums, stream_in(rows)))), {.memory = 100000}), ResourceError);
+  // The collected results outgrow the bound.
+  REQUIRE_THROWS_AS(run(consume(elements(stream_in(many(1000, 1000)))), {.memory = 1 << 20}), ResourceError);
+  REQUIRE_THROWS_AS(run(unit(Exp(1)), {.memory = -1}), ResourceError);
+  // And the next run works.
+  REQUIRE(run(consume(elements(map_seq(sums, stream_in(rows))))).size() == 2);
+}
+
+TEST_CASE("a stop request ends the run") {
+  for (Backend backend : {Backend::interpreter, Backend::cpu}) {
+    std::stop_source stop;
+    std::atomic<int> pulled = 0;
+    auto endless = std::views::iota(0) | std::views::transform([&](int) {
+                     if (++pulled == 500) stop.request_stop();
+                     return Vector<double>{1.0};
+                   });
+    const auto program = compile(consume(elements(map_seq(sums, stream_in(endless)))));
+    REQUIRE_THROWS_AS(program.run({.backend = backend, .scheduler = "fixed:10", .stop = stop.get_token()}), Cancelled);
+    REQUIRE(pulled < 2000);
+  }
+  std::stop_source stopped;
+  stopped.request_stop();
+  const auto program = compile(consume(elements(map_seq(sums, stream_in(many(50, 5))))));
+  for (Backend backend : {Backend::interpreter, Backend::cpu}) {
+    REQUIRE_THROWS_AS(program.run({.backend = backend, .stop = stopped.get_token()}), Cancelled);
+    REQUIRE(program.run({.backend = backend}).size() == 50);
+  }
+}
+
+TEST_CASE("a stop request ends streaming out") {
+  for (Backend backend : {Backend::interpreter, Backend::cpu}) {
+    std::stop_source stop;
+    auto endless = std::views::iota(0) | std::views::transform([](int) { return numbers<double>(5000); });
+    auto out = stream_out(map_seq(sums, stream_in(endless)), {.backend = backend, .stop = stop.get_token()});
+    std::int64_t seen = 0;
+    const auto read = [&] {
+      for (auto it = out.begin(); it != out.end(); ++it)
+        if (++seen == 10) stop.request_stop();
+    };
+    REQUIRE_THROWS_AS(read(), Cancelled);
+    REQUIRE(seen >= 10);
+  }
+}
+
+TEST_CASE("progress after every chunk") {
+  std::vector<Progress> seen;
+  const auto rows = std::vector<Vector<double>>(100, Vector<double>{1.0, 2.0});
+  run(consume(elements(map_seq(sums, stream_in(rows)))),
+      {.scheduler = "fixed:30", .progress = [&](const Progress& p) { seen.push_back(p); }});
+  REQUIRE(seen.size() == 4);
+  REQUIRE(seen[1].items == 60);
+  REQUIRE(seen[3].items == 100);
+  REQUIRE(seen[3].chunks == 4);
+  REQUIRE(seen[0].total_items == 100);
+}
+
+TEST_CASE("an exception of the progress callback reaches the caller, and the next run works") {
+  const auto program = compile(consume(elements(map_seq(sums, stream_in(many(100, 3))))));
+  for (int bad : {1, 3, 10}) {
+    int calls = 0;
+    const auto progress = [&](const Progress&) {
+      if (++calls == bad) throw std::out_of_range("enough");
+    };
+    REQUIRE_THROWS_AS(program.run({.threads = 2, .scheduler = "fixed:10", .progress = progress}), std::out_of_range);
+    REQUIRE(program.run({.threads = 2, .scheduler = "fixed:10"}).size() == 100);
+  }
+}
+
+TEST_CASE("the report says what was done") {
+  const auto rows = std::vector<Vector<double>>(100, numbers<double>(50));
+  RunReport report;
+  const auto program = compile(consume(elements(map_seq(sums, stream_in(rows)))));
+  program.run({.backend = Backend::automatic, .threads = 2, .scheduler = "fixed:30"}, &report);
+  REQUIRE(report.backend == "cpu");
+  REQUIRE(report.threads == 2);
+  REQUIRE(report.items == 100);
+  REQUIRE(report.work == 5000);
+  REQUIRE(report.chunks == 4);
+  REQUIRE(report.records.size() == 4);
+  REQUIRE(report.records[0].items == 30);
+  REQUIRE(report.seconds > 0);
+  program.run({.backend = Backend::interpreter}, &report);
+  REQUIRE(report.backend == "interpreter");
+}
+
+TEST_CASE("options that make no sense") {
+  const auto program = compile(consume(elements(stream_in(std::vector{Vector<double>{1.0}}))));
+  REQUIRE_THROWS_WITH(program.run({.scheduler = "fixed:0"}), Catch::Contains("fixed"));
+  REQUIRE_THROWS_WITH(program.run({.scheduler = "wild"}), Catch::Contains("wild"));
+  REQUIRE_THROWS(program.run({.threads = -1}));
+  REQUIRE(program.run({.threads = 3}).size() == 1);
+}
+
+TEST_CASE("explain names what a person wrote") {
+  const auto program = compile(consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(many(3, 3))))));
+  REQUIRE_THAT(program.explain(), Catch::Contains("sum") && Catch::Contains("run_options_test.cpp"));
+}
+
+}  // namespace
+}  // namespace anabranch::testing

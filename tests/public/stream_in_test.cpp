@@ -1,0 +1,167 @@
+#include <list>
+#include <ranges>
+#include <sstream>
+
+#include <anabranch/io.h>
+
+#include "agree.h"
+#include "support/memory_source.h"
+
+// Where streams come from: ranges of every kind, sources in every layout, rows, produce.
+namespace anabranch::testing {
+namespace {
+
+const auto scale = [](auto row) { return map([](auto x) { return x * 2.0 + 1.0; }, row); };
+const auto total = [](auto row) { return fold(plus, 0.5, row); };
+
+std::vector<Vector<double>> some_rows() {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n : {5, 0, 64, 1, 0, 0, 130, 17, 33})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n)));
+  return rows;
+}
+
+TEST_CASE("containers, views and generators as ranges") {
+  const auto rows = some_rows();
+  const auto expected = agree(consume(elements(map_seq(total, stream_in(rows)))));
+  REQUIRE(expected.size() == 9);
+  require_same(agree(consume(elements(map_seq(total, stream_in(std::list(rows.begin(), rows.end())))))), expected);
+  require_same(agree(consume(elements(map_seq(total, stream_in(std::views::all(rows)))))), expected);
+  const auto computed = std::views::iota(0, 9) | std::views::transform([&](int i) { return rows[static_cast<std::size_t>(i)]; });
+  require_same(agree(consume(elements(map_seq(total, stream_in(computed))))), expected);
+}
+
+TEST_CASE("a single-pass range is read once, item by item") {
+  const auto read = [](const RunOptions& options) {
+    std::istringstream text("3 1 4 1 5");
+    int pulled = 0;
+    auto items = std::ranges::subrange(std::istream_iterator<int>(text), std::istream_iterator<int>()) |
+                 std::views::transform([&](int n) {
+                   ++pulled;
+                   return numbers<double>(n, 1);
+                 });
+    const auto out = run(consume(elements(map_seq(total, stream_in(std::move(items))))), options);
+    REQUIRE(pulled == 5);
+    return arrays_of(out);
+  };
+  REQUIRE(agree_erased(read, Loc::current())[0]->size() == 5);
+}
+
+TEST_CASE("a regular stream, and rows of a matrix") {
+  for (std::int64_t n : {0, 1, 7, 64, 130}) {
+    std::vector<Vector<double>> items;
+    for (std::uint64_t r = 0; r < 9; ++r) items.push_back(numbers<double>(n, r));
+    Matrix<double> matrix(Index{9, n});
+    for (std::int64_t r = 0; r < 9; ++r)
+      for (std::int64_t k = 0; k < n; ++k) matrix.set(Index{r, k}, items[static_cast<std::size_t>(r)][k]);
+    std::vector<Vector<double>> scaled;
+    for (const auto& item : items) scaled.push_back(agree(scale(use(item))));
+    check_items(map_seq(scale, stream_in(regular(Index{n}), items)), scaled);
+    check_items(map_seq(scale, rows(use(matrix))), scaled);
+    check_items(map_seq(scale, rows(map([](auto x) { return x; }, use(matrix)))), scaled);
+  }
+}
+
+TEST_CASE("rows of arrays of rank 1 and 4, and of nothing") {
+  check_items(rows(use(Vector<std::int32_t>{4, 5})), {Scalar<std::int32_t>(4), Scalar<std::int32_t>(5)});
+  check_items(rows(use(Vector<std::int32_t>{})), {});
+  const auto cube = array_of(Index{2, 2, 1, 3}, [](std::int64_t i) { return i; });
+  check_items(map_seq([](auto a) { return sum(a); }, rows(use(cube))),
+              {Matrix<std::int64_t>(Index{2, 1}, {3, 12}), Matrix<std::int64_t>(Index{2, 1}, {21, 30})});
+  check_items(rows(use(Matrix<double>(Index{3, 0}))), {Vector<double>{}, Vector<double>{}, Vector<double>{}});
+}
+
+TEST_CASE("produce") {
+  const auto lengths = [](auto i) { return generate(i % 5, [=](auto k) { return i * 100 + k; }); };
+  std::vector<Vector<std::int64_t>> expected;
+  for (std::int64_t i = 0; i < 23; ++i) expected.push_back(vector_of(i % 5, [&](std::int64_t k) { return i * 100 + k; }));
+  check_items(produce(23, lengths), expected);
+  // Regular: the shape does not depend on the number.
+  for (std::int64_t i = 0; i < 23; ++i)
+    expected[static_cast<std::size_t>(i)] = vector_of(6, [&](std::int64_t k) { return i - k; });
+  check_items(produce(23, [](auto i) { return generate(6, [=](auto k) { return i - k; }); }), expected);
+  check_items(produce(0, lengths), {});
+  // The count from an array; the item ignores its number.
+  check_items(produce(the(use(Scalar<std::int64_t>(3))), [](auto) { return use(Vector<float>{1.5F}); }),
+              {Vector<float>{1.5F}, Vector<float>{1.5F}, Vector<float>{1.5F}});
+}
+
+TEST_CASE("compressed rows in memory, with every width of index") {
+  const auto check = []<class P, class I, class V>(P, I, V) {
+    std::vector<P> ptr{0};
+    std::vector<I> columns;
+    std::vector<V> values;
+    for (std::int64_t n : {3, 0, 20, 1, 0, 64, 5}) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        columns.push_back(static_cast<I>((k * 7) % 50));
+        values.push_back(number<V>(columns.size()));
+      }
+      ptr.push_back(static_cast<P>(columns.size()));
+    }
+    const auto x = numbers<V>(50, 3);
+    const auto source = io::csr_view(7, 50, ptr, columns, values);
+    const auto y = agree(consume(elements(map_seq(
+        [&](auto row) {
+          auto [c, v] = unzip(row);
+          return fold(plus, V(0), zip_with(times, v, gather(c, use(x))));
+        },
+        stream_in(source)))));
+    REQUIRE(y.size() == 7);
+    for (std::int64_t r = 0; r < 7; ++r) {
+      double dot = 0;
+      for (P k = ptr[static_cast<std::size_t>(r)]; k < ptr[static_cast<std::size_t>(r + 1)]; ++k)
+        dot += static_cast<double>(values[static_cast<std::size_t>(k)]) *
+               static_cast<double>(x[static_cast<std::int64_t>(columns[static_cast<std::size_t>(k)])]);
+      REQUIRE(std::abs(static_cast<double>(y[r]) - dot) <= 1e-3 * std::abs(dot));
+    }
+  };
+  check(std::int32_t{}, std::int32_t{}, double{});
+  check(std::int64_t{}, std::int64_t{}, double{});
+  check(std::int64_t{}, std::int32_t{}, float{});
+}
+
+TEST_CASE("a source of tuples of arrays: regular, ragged and one extent per item") {
+  std::vector<Item> items;
+  for (std::int64_t i = 0; i < 13; ++i) {
+    const std::int64_t n = (i * 5) % 7, m = (i * 3) % 4;
+    items.push_back({numbers<float>(4, static_cast<std::uint64_t>(i)).erased(),
+                     array_of(Index{n, 3}, [&](std::int64_t k) { return static_cast<std::int32_t>(i * 100 + k); }).erased(),
+                     array_of(Index{2, m}, [&](std::int64_t k) { return static_cast<double>(i) + 0.25 * static_cast<double>(k); }).erased()});
+  }
+  for (OffsetType offsets : {OffsetType::int32, OffsetType::int64}) {
+    const std::vector<ArrayInfo> infos{array_info({ScalarType::float32}, {4}, 0),
+                                       array_info({ScalarType::int32}, {std::nullopt, 3}, 1, offsets),
+                                       array_info({ScalarType::float64}, {2, std::nullopt}, 2, offsets)};
+    const auto stream = [&] {
+      return stream_in(Source<std::tuple<Vector<float>, Matrix<std::int32_t>, Matrix<double>>>(
+          std::make_shared<MemorySource>("mixture", infos, items)));
+    };
+    const auto sums = map_seq([](auto a, auto b, auto c) { return std::tuple(sum(a), sum(b, 0), sum(c, 1), sum(b), c); }, stream());
+    auto [first, second, third, fourth, same] = unzip_seq(sums);
+    const auto [a, b, c, d, e] = agree(std::tuple(consume(elements(first)), consume(elements(second)), consume(tabulate(third)),
+                                                  consume(elements(fourth)), consume(elements(same))));
+    REQUIRE(a.size() == 13);
+    REQUIRE(b.size() == 39);
+    REQUIRE(c.shape() == Index{13, 2});
+    std::vector<std::int64_t> heights;
+    for (const Item& item : items) heights.push_back(item[1]->extents[0]);
+    std::int64_t rows_of_all = 0;
+    for (std::int64_t h : heights) rows_of_all += h;
+    REQUIRE(d.size() == rows_of_all);
+    for (std::int64_t i = 0; i < 13; ++i) {
+      std::int32_t column = 0;
+      for (std::int64_t r = 0; r < heights[static_cast<std::size_t>(i)]; ++r) column += static_cast<std::int32_t>(i * 100 + 3 * r + 1);
+      REQUIRE(b[3 * i + 1] == column);
+    }
+  }
+}
+
+TEST_CASE("a source whose types are not the program's") {
+  const auto source = ragged<double>("wrong", {{1.0}});
+  REQUIRE_THROWS_AS(Source<Vector<float>>(source), ProgramError);
+  REQUIRE_THROWS_AS(Source<Matrix<double>>(source), ProgramError);
+  REQUIRE_THROWS_WITH(Source<Vector<float>>(source), Catch::Contains("wrong"));
+}
+
+}  // namespace
+}  // namespace anabranch::testing
