@@ -22,7 +22,7 @@ double unit_of(std::string_view text) {
   const auto power = prefixes.find(unit[0]);
   if (power == std::string_view::npos) return 0;
   const std::string_view rest = std::string_view(unit).substr(1);
-  if (rest != "" && rest != "ib" && rest != "b") return 0;
+  if (!rest.empty() && rest != "ib" && rest != "b") return 0;
   double out = 1;
   for (std::size_t i = 0; i <= power; ++i) out *= rest == "b" ? 1000 : 1024;
   return out;

@@ -20,9 +20,9 @@ constexpr std::array<double, 5> small_values{1, 2, 3, 4, 5};
 
 /// Traffic of an item, from the averages of the whole stream.
 std::string bytes_per_item(const SourceInfo& info, std::size_t index, std::size_t value) {
-  const auto items = static_cast<double>(info.items.value());
+  const auto items = static_cast<double>(info.items.value_or(0));
   if (items == 0) return "no items: no bytes\n";
-  const double entries = static_cast<double>(info.work.value()) / items;
+  const double entries = static_cast<double>(info.work.value_or(0)) / items;
   const int offset = info.arrays[0].offsets == OffsetType::int32 ? 4 : 8;
   const double streamed = entries * static_cast<double>(index + value) + offset;
   return fmt::format(

@@ -14,7 +14,8 @@ Interrupt::Interrupt() {
 
 Interrupt::~Interrupt() {
   over_ = true;
-  pthread_kill(waiter_.native_handle(), SIGTERM);
+  // It is blocked, and taken by sigwait.
+  pthread_kill(waiter_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
   waiter_.join();
 }
 

@@ -49,85 +49,77 @@ std::string check_scheduler(const std::string& text) {
 void add_smvm(CLI::App& app, Action& chosen) {
   CLI::App* sub =
       app.add_subcommand("smvm", "Multiply a sparse matrix file by a vector, row by row as it streams by");
-  auto options = std::make_shared<SmvmOptions>();
-  sub->add_option("MATRIX", options->matrix,
+  struct Given : SmvmOptions {
+    std::string backend_name, memory_size;
+  };
+  auto given = std::make_shared<Given>();
+  sub->add_option("MATRIX", given->matrix,
                   ".npz (scipy.sparse.save_npz of a CSR matrix) or .mtx (Matrix Market)")
       ->required()
       ->option_text("FILE");
-  sub->add_option("--vector", options->vector,
+  sub->add_option("--vector", given->vector,
                   "x, an .npy vector with one element per column; default: all ones")
       ->option_text("FILE");
-  sub->add_option("--out", options->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
-  sub->add_option_function<std::string>(
-         "--backend",
-         [options](const std::string& text) {
-           options->backend = text == "interpreter" ? Backend::interpreter : Backend::cpu;
-         },
-         "cpu or interpreter; default: cpu")
+  sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
+  sub->add_option("--backend", given->backend_name, "cpu or interpreter; default: cpu")
       ->check(CLI::IsMember({"cpu", "interpreter"}))
       ->option_text("NAME");
-  sub->add_option("--threads", options->threads, "Number of threads; default: all this process may use")
+  sub->add_option("--threads", given->threads, "Number of threads; default: all this process may use")
       ->check(CLI::Range(1, 4096))
       ->option_text("N");
-  sub->add_option_function<std::string>(
-         "--memory", [options](const std::string& text) { options->memory = parse_byte_size(text); },
-         "Bound for x, y, indices and chunks, like 256M, 1.5G, 64KiB; default: half the memory")
+  sub->add_option("--memory", given->memory_size,
+                  "Bound for x, y, indices and chunks, like 256M, 1.5G, 64KiB; default: half the memory")
       ->option_text("SIZE");
-  sub->add_option("--scheduler", options->scheduler,
+  sub->add_option("--scheduler", given->scheduler,
                   "adaptive, paper or fixed:N (N items per chunk); default: adaptive")
       ->check(CLI::Validator(check_scheduler, ""))
       ->option_text("POLICY");
-  sub->add_option("--repeat", options->repeat, "Run so often, for timing; default: once")
+  sub->add_option("--repeat", given->repeat, "Run so often, for timing; default: once")
       ->check(CLI::Range(1, 1'000'000))
       ->option_text("N");
-  sub->add_flag("--json", options->json, "Report as one JSON object");
-  sub->callback([options, &chosen] {
-    chosen = [options](Interrupt& interrupt) { smvm_command(*options, interrupt); };
+  sub->add_flag("--json", given->json, "Report as one JSON object");
+  sub->callback([given, &chosen] {
+    if (given->backend_name == "cpu") given->backend = Backend::cpu;
+    if (given->backend_name == "interpreter") given->backend = Backend::interpreter;
+    if (!given->memory_size.empty()) given->memory = parse_byte_size(given->memory_size);
+    chosen = [given](Interrupt& interrupt) { smvm_command(*given, interrupt); };
   });
 }
 
 void add_generate(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("generate", "Write a test matrix of any size");
-  auto options = std::make_shared<GenerateCommandOptions>();
-  sub->add_option_function<std::string>(
-         "KIND", [options](const std::string& text) { options->kind = matrix_kind(text).value(); },
-         "laplacian2d, laplacian3d, banded, powerlaw or rmat")
+  struct Given : GenerateCommandOptions {
+    std::string kind_name, index_name, value_name;
+  };
+  auto given = std::make_shared<Given>();
+  sub->add_option("KIND", given->kind_name, "laplacian2d, laplacian3d, banded, powerlaw or rmat")
       ->required()
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return matrix_kind(text) ? std::string() : "'" + text + "' is no kind of matrix";
-          },
-          ""))
       ->option_text("NAME");
-  sub->add_option("--size", options->matrix.size,
+  sub->add_option("--size", given->matrix.size,
                   "Edge of the grid (laplacian2d: N^2 rows, laplacian3d: N^3), or rows")
       ->required()
       ->option_text("N");
-  sub->add_option("--points", options->matrix.points,
+  sub->add_option("--points", given->matrix.points,
                   "Of the stencil: 5 or 9 in 2-D, 7 or 27 in 3-D; banded: entries around the diagonal")
       ->option_text("N");
-  sub->add_option("--seed", options->matrix.seed, "Of the random matrices; default: 1")->option_text("N");
-  sub->add_option_function<std::string>(
-         "--index",
-         [options](const std::string& text) {
-           options->matrix.index = text == "int64" ? ScalarType::int64 : ScalarType::int32;
-         },
-         "int32 or int64; default: int32 where it suffices")
+  sub->add_option("--seed", given->matrix.seed, "Of the random matrices; default: 1")->option_text("N");
+  sub->add_option("--index", given->index_name, "int32 or int64; default: int32 where it suffices")
       ->check(CLI::IsMember({"int32", "int64"}))
       ->option_text("TYPE");
-  sub->add_option_function<std::string>(
-         "--value",
-         [options](const std::string& text) {
-           options->matrix.value = text == "float" ? ScalarType::float32 : ScalarType::float64;
-         },
-         "float or double; default: double")
+  sub->add_option("--value", given->value_name, "float or double; default: double")
       ->check(CLI::IsMember({"float", "double"}))
       ->option_text("TYPE");
-  sub->add_option("--out", options->out, "File to write: .npz or .mtx")->required();
-  sub->callback([options, &chosen] {
-    chosen = [options](Interrupt& interrupt) {
-      options->matrix.stop = interrupt.token();
-      generate_command(*options);
+  sub->add_option("--out", given->out, "File to write: .npz or .mtx")->required()->option_text("FILE");
+  sub->callback([given, &chosen] {
+    const auto kind = matrix_kind(given->kind_name);
+    if (!kind) throw UsageError("'" + given->kind_name + "' is no kind of matrix");
+    given->kind = *kind;
+    if (given->index_name == "int32") given->matrix.index = ScalarType::int32;
+    if (given->index_name == "int64") given->matrix.index = ScalarType::int64;
+    if (given->value_name == "float") given->matrix.value = ScalarType::float32;
+    chosen = [given](Interrupt& interrupt) {
+      given->matrix.stop = interrupt.token();
+      generate_command(*given);
     };
   });
 }
@@ -154,9 +146,8 @@ void add_doctor(CLI::App& app, Action& chosen) {
 }
 
 constexpr const char* footer =
-    "Exit status: 0 done; 2 usage; 3 bad input data; 4 input or output failed; 5 a resource limit; 6 back "
-    "end not\n"
-    "available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM.";
+    "Exit status: 0 done; 2 usage; 3 bad input data; 4 input or output failed; 5 a resource limit;\n"
+    "6 back end not available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM.";
 
 int run(int argc, char** argv, Interrupt& interrupt) {
   CLI::App app("Streams of irregular arrays, compiled for this machine.", "anabranch");

@@ -97,7 +97,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
     return io::open_csr<I, T>(options.matrix, {.memory = for_source});
   }();
   report.open_seconds = seconds_since(begin);
-  report.nnz = source.info().work.value();
+  report.nnz = source.info().work.value_or(0);  // known for every matrix that is open
   report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
                  (report.header.rows + 1) * (source.info().arrays[0].offsets == OffsetType::int32 ? 4 : 8);
 
@@ -119,6 +119,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
     const auto start = Clock::now();
     y = program.run(run, &report.run);
     report.repeats.push_back(seconds_since(start));
+    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes);
     if (i == 0) {
       report.compile_seconds = report.run.compile_seconds;
       report.front_seconds = report.run.front_seconds;

@@ -25,8 +25,10 @@ struct ChunkItems {
 
 /// Nothing where the back end does not run in chunks.
 std::optional<ChunkItems> chunk_items(const RunReport& run) {
-  if (run.records.empty()) return std::nullopt;
+  if (run.backend == "interpreter") return std::nullopt;
+  if (run.records.empty()) return ChunkItems{};
   std::vector<std::int64_t> items;
+  items.reserve(run.records.size());
   for (const ChunkRecord& r : run.records) items.push_back(r.items);
   const auto [least, most] = std::minmax_element(items.begin(), items.end());
   return ChunkItems{*least, median(items), *most};
@@ -69,7 +71,7 @@ std::string to_json(const SmvmReport& r) {
                     {"run", r.steady_seconds()}, {"read", nullptr},
                     {"compute", nullptr}};
   if (const auto items = chunk_items(r.run)) {
-    out["peak_bytes"] = r.run.peak_bytes;
+    out["peak_bytes"] = r.peak_bytes;
     out["chunks"] = r.run.chunks;
     out["chunk_items"] = {{"min", items->least}, {"median", items->median}, {"max", items->most}};
     out["utilisation"] = r.run.utilisation;
@@ -114,7 +116,7 @@ std::string to_text(const SmvmReport& r) {
        fmt::format("{:.2f} GB/s, {:.1f} million entries/s", gb_per_second(r),
                    r.steady_seconds() > 0 ? static_cast<double>(r.nnz) / r.steady_seconds() * 1e-6 : 0));
   line("Memory", fmt::format("bound {}, {}process at its peak {}", binary_bytes(r.memory),
-                             items ? "held at most " + binary_bytes(r.run.peak_bytes) + ", " : "",
+                             items ? "held at most " + binary_bytes(r.peak_bytes) + ", " : "",
                              binary_bytes(r.peak_resident_bytes)));
   line("Result", r.result.empty() ? "not written (--out y.npy)" : r.result);
   return out;

@@ -17,6 +17,7 @@ struct SmvmReport {
   std::int64_t bytes = 0;  ///< of the matrix as it is streamed: columns, values, row offsets
   std::string scheduler;
   std::int64_t memory = 0;                        ///< the bound
+  std::int64_t peak_bytes = 0;                    ///< the most that all runs held of it
   std::int64_t peak_resident_bytes = 0;           ///< of the process
   double open_seconds = 0;                        ///< checking headers; Matrix Market: sorting
   double total_seconds = 0;                       ///< from opening the matrix to the result in place

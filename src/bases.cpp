@@ -83,6 +83,18 @@ class Rows final : public SourceBase {
   SourceInfo info_;
 };
 
+/// A chunk must be what the source declared; kernels rely on it.
+void check_chunk(const SourceInfo& info, const SourceChunk& chunk) {
+  bool ok = chunk.arrays.size() == info.arrays.size();
+  for (std::size_t a = 0; ok && a < chunk.arrays.size(); ++a) {
+    const ArrayInfo& declared = info.arrays[a];
+    const ArrayChunk& given = chunk.arrays[a];
+    ok = given.data.size() == declared.scalars.size() && (declared.regular() || given.offsets);
+    if (ok && !declared.regular() && !declared.ragged()) ok = given.extents.size() == declared.extents.size();
+  }
+  if (!ok) throw RunError(fmt::format("source {}: a chunk does not hold the arrays that the source declared", info.name));
+}
+
 }  // namespace
 
 std::shared_ptr<SourceBase> make_counter(std::int64_t count) { return std::make_shared<Counter>(count); }
@@ -139,6 +151,7 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
       over_ = true;
       return false;
     }
+    check_chunk(sources_[s]->info(), chunks[s]);
     if (chunks[s].items <= 0 || chunks[s].items > mine.items)
       throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for", sources_[s]->info().name,
                                  chunks[s].items, mine.items));

@@ -33,16 +33,14 @@ const HostArray* GlobalValues::find(const ir::Node* node) const {
 
 std::int64_t GlobalValues::uniform(int number) {
   auto& value = uniforms_[static_cast<std::size_t>(number)];
-  if (!value) value = evaluate_uniform(plan_.global.uniforms[static_cast<std::size_t>(number)], *this, {});
+  if (!value) value = evaluate_uniform(plan_.global.uniforms[static_cast<std::size_t>(number)], *this);
   return *value;
 }
 
-std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values,
-                              const std::unordered_map<const ir::Node*, std::int64_t>& parameters) {
-  // Nearly all are an extent of a known array or a source's uniform extent.
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values) {
+  // Nearly all are an extent of a known array.
   const ir::Node& e = *expression;
   if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
-  if (const auto it = parameters.find(&e); it != parameters.end()) return it->second;
   const ir::Node* shape = e.op() == ir::Op::project ? e.child(0).get() : &e;
   if (shape->op() == ir::Op::shape) {
     const HostArray* array = values.find(shape->child(0).get());
@@ -51,11 +49,6 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
   interp::Evaluator evaluator({&expression, 1});
   for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
     const ir::Node& node = evaluator.node(n);
-    const auto parameter = parameters.find(&node);
-    if (parameter != parameters.end()) {
-      const interp::Bits bits = static_cast<interp::Bits>(parameter->second);
-      evaluator.bind(n, {&bits, 1});
-    }
     if (!node.type().is_array()) continue;
     const HostArray* array = values.find(&node);
     if (!array) continue;

@@ -55,9 +55,8 @@ class GlobalValues {
   std::vector<std::optional<std::int64_t>> uniforms_;
 };
 
-/// An int64 expression over known arrays and uniform parameters, on the host.
-std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values,
-                              const std::unordered_map<const ir::Node*, std::int64_t>& parameters);
+/// An int64 expression over known arrays, on the host.
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values);
 
 /// Runs a whole plan; results in the order of plan.results.
 std::vector<HostArray> execute(RunContext& context, const std::vector<HostArray>& arguments);

@@ -327,7 +327,8 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
   for (std::size_t b = 0; b < stage_.bases.size(); ++b) {
     const ir::Node& node = *stage_.bases[b].node;
     if (node.op() == ir::Op::stream_in) {
-      node.payload().source->begin_pass(node.place());
+      const ir::Ref& reader = stage_.terminals[0].consume;
+      node.payload().source->begin_pass(reader && reader->place().known() ? reader->place() : node.place());
       sources_.push_back(node.payload().source);
     } else if (node.op() == ir::Op::produce) {
       const std::int64_t count = global_.uniform(stage_.base_inputs[b]);
@@ -341,14 +342,7 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
   zipped_ = std::make_unique<ZippedSources>(sources_);
   resident_ = context_.budget.reserve("sources", zipped_->resident_bytes());
 
-  std::unordered_map<const ir::Node*, std::int64_t> parameters;
-  std::vector<const ArrayInfo*> items;
-  for (const auto& base : infos_)
-    for (const ArrayInfo& info : base) items.push_back(&info);
-  for (const auto& u : stage_.uniform_extents)
-    parameters[u.parameter.get()] =
-        *items[static_cast<std::size_t>(u.item)]->extents[static_cast<std::size_t>(u.dimension)];
-  for (const ir::Ref& e : stage_.group.uniforms) uniforms_.push_back(evaluate_uniform(e, global_, parameters));
+  for (const ir::Ref& e : stage_.group.uniforms) uniforms_.push_back(evaluate_uniform(e, global_));
   chunk_ = std::make_unique<ChunkRun>(context_, stage_, global_, uniforms_);
 }
 
@@ -498,11 +492,15 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   std::vector<SourceChunk> chunks;
   // Small enough that a reader who stops early has paid for little, large enough to use the machine.
   constexpr std::int64_t work_of_a_chunk = 1 << 18;
-  if (!zipped_->next(Limit{INT64_MAX, INT64_MAX, work_of_a_chunk}, chunks)) return false;
+  given_.clear();
+  const std::int64_t bytes = context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
+  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk}, chunks)) return false;
+  for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);
   chunk_->execute(chunks, infos_, [&](int r, std::int64_t elements) {
     const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(r)])].type;
+    given_.push_back(context_.budget.reserve("results", elements * width_of(type)));
     flat[static_cast<std::size_t>(r)] = detail::allocate_array(type.scalars, std::vector<std::int64_t>{elements});
     std::vector<void*> addresses;
     for (const auto& b : flat[static_cast<std::size_t>(r)]->buffers) addresses.push_back(b.get());

@@ -104,6 +104,7 @@ class StageRun {
   std::vector<std::unique_ptr<ResultCollector>> collectors_;  ///< per stage result
   std::unique_ptr<ChunkRun> chunk_;
   scheduler::Reservation resident_;
+  std::vector<scheduler::Reservation> given_;  ///< streamed out: the chunk that is being read
 };
 
 }  // namespace anabranch

@@ -293,7 +293,7 @@ Acc<Array<N, T>> gather(const Acc<Array<N, I>>& ix, const Acc<Vector<T>>& a,
                         detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<I>(
       [&](Exp<I> i) {
-        return Exp<T>(detail::FromHandle{}, detail::index(a.handle(), cast<std::int64_t>(i, at).handle(), at));
+        return Exp<T>(detail::FromHandle{}, detail::index(a.handle(), cast<std::int64_t>(i, at).handle(), at, "gather"));
       },
       at);
   return detail::acc<N, T>(detail::map(function, {ix.handle()}, at, "gather"));

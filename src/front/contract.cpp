@@ -1,7 +1,5 @@
 #include "front/contract.h"
 
-#include <unordered_map>
-
 #include "ir/walk.h"
 
 namespace anabranch::front {
@@ -13,7 +11,7 @@ bool is(const Ref& node, Primitive op) { return node->op() == Op::primitive && n
 }  // namespace
 
 std::vector<Ref> contract(std::span<const Ref> roots) {
-  std::unordered_map<const Node*, int> uses;
+  NodeMap<int> uses;
   for (const Node* node : topological(roots))
     for (const Ref& child : node->children()) ++uses[child.get()];
 

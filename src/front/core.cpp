@@ -57,8 +57,8 @@ Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place 
 Handle while_loop(const Handle& predicate, const Handle& body, const Handle& initial, Place at) {
   return handle_of(ir::while_loop(node_of(predicate), node_of(body), node_of(initial), at));
 }
-Handle index(const Handle& array, const Handle& ix, Place at) {
-  return handle_of(ir::index(node_of(array), node_of(ix), at));
+Handle index(const Handle& array, const Handle& ix, Place at, const char* label) {
+  return handle_of(ir::index(node_of(array), node_of(ix), at, false, label));
 }
 Handle linear_index(const Handle& array, const Handle& position, Place at) {
   return handle_of(ir::linear_index(node_of(array), node_of(position), at));

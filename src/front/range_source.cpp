@@ -74,10 +74,14 @@ void ItemPacker::take(SourceChunk& chunk) {
     array.extents.push_back(info_.extents[d] ? nullptr : keep(std::move(impl_->extents[d])));
   }
   chunk.arrays.push_back(std::move(array));
-  const std::size_t components = impl_->data.size(), rank = impl_->extents.size();
+  clear();
+}
+
+void ItemPacker::clear() {
+  if (impl_->items == 0 && impl_->offsets.size() == 1) return;
   *impl_ = Impl{};
-  impl_->data.resize(components);
-  impl_->extents.resize(rank);
+  impl_->data.resize(info_.scalars.size());
+  impl_->extents.resize(info_.extents.size());
 }
 
 }  // namespace anabranch::detail

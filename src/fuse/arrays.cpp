@@ -55,7 +55,7 @@ class Fuser {
     // Extents may read arrays that nothing else mentions any more.
     for (std::size_t i = 0; i < roots.size(); ++i) {
       for (const Node* node : topological({&roots[i], 1}, enter())) {
-        if (!node->type().is_array() || !seen_.insert({node, true}).second) continue;
+        if (!node->type().is_array() || !seen_.insert(node).second) continue;
         for (const Ref& e : staged_.facts.at(node).extents) extent_expression(e, roots);
       }
     }
@@ -161,7 +161,7 @@ class Fuser {
   }
 
   void decide(const Node& array) {
-    const Uses& uses = uses_[&array];
+    const Uses uses = uses_[&array];
     const int cost = element_cost(array);
     cost_[&array] = cost;
     const bool cheap = cost - 1 <= options_.cheap;
@@ -184,9 +184,9 @@ class Fuser {
 
   Staged& staged_;
   Options options_;
-  std::unordered_map<const Node*, Uses> uses_;
-  std::unordered_map<const Node*, int> cost_;
-  std::unordered_map<const Node*, bool> seen_;
+  NodeMap<Uses> uses_;
+  NodeMap<int> cost_;
+  NodeSet seen_;
   std::vector<const Node*> order_;
 };
 

@@ -13,11 +13,9 @@ class Maker {
     return Ref(new Node(op, std::move(type), std::move(children), std::move(payload), place, std::move(free)));
   }
   /// A parameter is free in itself.
-  static Ref make_parameter(Type type, Place place, bool fixed_at_launch = false) {
+  static Ref make_parameter(Type type, Place place) {
     auto free = std::make_shared<std::vector<const Node*>>(1, nullptr);
-    Payload payload;
-    payload.proved = fixed_at_launch;
-    Ref node = make(Op::parameter, std::move(type), {}, std::move(payload), place, free);
+    Ref node = make(Op::parameter, std::move(type), {}, {}, place, free);
     (*free)[0] = node.get();
     return node;
   }
@@ -71,7 +69,7 @@ Ref scalar_node(Op op, Type type, std::vector<Ref> children, Payload payload, co
 Ref collective(Op op, Type type, std::vector<Ref> children, Payload payload, const Place& place) {
   FreeParameters free = free_of(children);
   for (const Node* parameter : *free) {
-    if (!parameter->type().is_element() || parameter->payload().proved) continue;
+    if (!parameter->type().is_element()) continue;
     refuse(place, fmt::format(
                       "{}: an array computation depends on a scalar parameter (introduced at {}): this would be "
                       "nested parallelism inside scalar code. Map a sequence over arrays (map_seq, produce) "
@@ -119,8 +117,6 @@ Ref parameter(Type type, Place place) {
   require(type.is_element() || type.is_array(), place, "parameter", "a parameter is an element or an array");
   return Maker::make_parameter(std::move(type), place);
 }
-
-Ref launch_parameter(Place place) { return Maker::make_parameter(Type::element(ScalarType::int64), place, true); }
 
 Ref constant(ScalarType type, std::uint64_t bits, Place place) {
   Payload payload;
@@ -246,7 +242,7 @@ Ref while_loop(Ref predicate, Ref body, Ref initial, Place place) {
   return scalar_node(Op::while_loop, type, std::move(children), {}, place);
 }
 
-Ref index(Ref array, Ref ix, Place place, bool proved) {
+Ref index(Ref array, Ref ix, Place place, bool proved, const char* label) {
   std::vector<Ref> children{std::move(array), std::move(ix)};
   require_present(children, place, "index");
   require(children[0]->type().is_array(), place, "index",
@@ -255,18 +251,18 @@ Ref index(Ref array, Ref ix, Place place, bool proved) {
           fmt::format("an array of rank {} is indexed by as many int64, got {}", children[0]->type().rank,
                       to_string(children[1]->type())));
   Type type = Type::element(children[0]->type().scalars);
-  Payload payload;
+  Payload payload = labelled(label);
   payload.proved = proved;
   return scalar_node(Op::index, std::move(type), std::move(children), std::move(payload), place);
 }
 
-Ref linear_index(Ref array, Ref position, Place place, bool proved) {
+Ref linear_index(Ref array, Ref position, Place place, bool proved, const char* label) {
   std::vector<Ref> children{std::move(array), std::move(position)};
   require_present(children, place, "linear_index");
   require(children[0]->type().is_array(), place, "linear_index", "reads an array");
   require_type(children[1]->type(), Type::element(ScalarType::int64), place, "linear_index");
   Type type = Type::element(children[0]->type().scalars);
-  Payload payload;
+  Payload payload = labelled(label);
   payload.proved = proved;
   return scalar_node(Op::linear_index, std::move(type), std::move(children), std::move(payload), place);
 }
@@ -503,8 +499,8 @@ Ref rebuild(const Ref& node, std::vector<Ref> children) {
     case Op::project: return project(children[0], p.first, p.count, at);
     case Op::cond: return cond(children[0], children[1], children[2], at);
     case Op::while_loop: return while_loop(children[0], children[1], children[2], at);
-    case Op::index: return index(children[0], children[1], at, p.proved);
-    case Op::linear_index: return linear_index(children[0], children[1], at, p.proved);
+    case Op::index: return index(children[0], children[1], at, p.proved, p.label);
+    case Op::linear_index: return linear_index(children[0], children[1], at, p.proved, p.label);
     case Op::shape: return shape(children[0], at);
     case Op::lambda:
       return lambda({children.begin(), children.begin() + p.first}, tail(static_cast<std::size_t>(p.first)), at,

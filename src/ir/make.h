@@ -12,9 +12,6 @@
 namespace anabranch::ir {
 
 Ref parameter(Type type, Place place = {});
-/// An int64 that is fixed before anything runs (a uniform extent of a source): unlike other scalar parameters it may
-/// stand in array computations.
-Ref launch_parameter(Place place = {});
 Ref constant(ScalarType type, std::uint64_t bits, Place place = {});
 Ref primitive(Primitive primitive, std::vector<Ref> operands, Place place = {});
 Ref cast(ScalarType to, Ref value, Place place = {});
@@ -22,9 +19,9 @@ Ref tuple(std::vector<Ref> parts, Place place = {});
 Ref project(Ref value, int first, int count, Place place = {});
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
-/// `proved`: in range by construction (for passes).
-Ref index(Ref array, Ref ix, Place place = {}, bool proved = false);
-Ref linear_index(Ref array, Ref position, Place place = {}, bool proved = false);
+/// `proved`: in range by construction (for passes). `label` names the operation of which the read is part ("gather").
+Ref index(Ref array, Ref ix, Place place = {}, bool proved = false, const char* label = nullptr);
+Ref linear_index(Ref array, Ref position, Place place = {}, bool proved = false, const char* label = nullptr);
 Ref shape(Ref array, Place place = {});
 
 /// `label` names a well-known function ("plus"); nullptr else.

@@ -142,7 +142,7 @@ struct Hash {
     h = mix(h, static_cast<std::size_t>(p.primitive));
     h = mix(h, static_cast<std::size_t>(p.first * 64 + p.count));
     for (ScalarType s : n.type().scalars) h = mix(h, static_cast<std::size_t>(s));
-    for (const Ref& c : n.children()) h = mix(h, std::hash<const Node*>()(c.get()));
+    for (const Ref& c : n.children()) h = mix(h, NodeHash()(c.get()));
     return h;
   }
 };
@@ -166,7 +166,7 @@ bool conses(Op op) { return op != Op::parameter && op != Op::lambda; }
 
 struct Simplifier::Impl {
   bool into_arrays;
-  std::unordered_map<Key, Ref, Hash, Equal> known{};
+  tsl::robin_map<Key, Ref, Hash, Equal> known{};
   Rewriter rewriter{[this](const Ref&, const Ref& node) { return step(node); },
                     [this](const Node& node) { return into_arrays || !node.type().is_array(); }};
 
@@ -178,7 +178,7 @@ struct Simplifier::Impl {
       else if (is_false(node->child(0))) node = Ref(node->child(2));
     }
     if (!conses(node->op())) return node;
-    return known.try_emplace(Key{node.get()}, node).first->second;
+    return known.try_emplace(Key{node.get()}, node).first.value();
   }
 };
 

@@ -31,19 +31,11 @@ struct Stage {
     int result = 0;
   };
   std::vector<Terminal> terminals;
-
-  /// A uniform extent of a source, as an int64 parameter: its value is known when the source is opened.
-  struct UniformExtent {
-    Ref parameter;
-    int item = 0;       ///< index into items
-    int dimension = 0;
-  };
-  std::vector<UniformExtent> uniform_extents;  ///< filled by lifting
 };
 
 /// What lifting knows of an array computation.
 struct Facts {
-  /// int64 scalar expressions, one per dimension: over the item's leaf extents, uniform extents and closed values.
+  /// int64 scalar expressions, one per dimension: over the item's leaf extents and values that do not depend on the item.
   /// Equal node = equal extent.
   std::vector<Ref> extents;
   Form form = Form::avoided;

@@ -28,7 +28,6 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
   for (const Stage& stage : staged.stages) {
     std::vector<Ref> allowed(staged.parameters);
     allowed.insert(allowed.end(), stage.items.begin(), stage.items.end());
-    for (const auto& u : stage.uniform_extents) allowed.push_back(u.parameter);
     verify(stage.results, allowed, pass);
     for (const Stage::Terminal& t : stage.terminals)
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size())) broken(pass, "a terminal has no result");

@@ -1,12 +1,11 @@
 #include "ir/walk.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace anabranch::ir {
 
 std::vector<const Node*> topological(std::span<const Ref> roots, const std::function<bool(const Node&)>& enter) {
-  std::unordered_set<const Node*> seen;
+  NodeSet seen;
   std::vector<const Node*> order;
   std::vector<const Node*> open;
   const auto visit = [&](const Ref& ref) {
@@ -54,8 +53,8 @@ Ref Rewriter::operator()(const Ref& root) {
 }
 
 Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values) {
-  std::unordered_map<const Node*, Ref> image;
-  std::unordered_set<const Node*> replaced;
+  NodeMap<Ref> image;
+  NodeSet replaced;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     image[parameters[i].get()] = values[i];
     replaced.insert(parameters[i].get());

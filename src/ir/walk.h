@@ -2,10 +2,11 @@
 
 #include <functional>
 #include <span>
-#include <unordered_map>
+#include <memory>
 #include <vector>
 
 #include "ir/make.h"
+#include "ir/node_map.h"
 
 /// Traversal and rewriting without recursion. A node's id is larger than its children's, so id order is a topological
 /// order; every pass is a loop over it.
@@ -34,7 +35,7 @@ class Rewriter {
  private:
   Rule rule_;
   std::function<bool(const Node&)> enter_;
-  std::unordered_map<const Node*, Ref> image_;
+  NodeMap<Ref> image_;
   std::vector<Ref> kept_;  // originals stay alive, so that no address is reused while it is a key
 };
 

@@ -65,21 +65,26 @@ class Lifter {
       std::vector<Ref> extents;
       for (int d = 0; d < infos[i].rank(); ++d) {
         if (infos[i].extents[static_cast<std::size_t>(d)]) {
-          // Components with one descriptor share the uniform parameters too.
+          // Components with one descriptor share the uniform extents too.
           const auto& known = staged_.facts.find(leader.get());
           if (leader.get() != item.get() && known != staged_.facts.end()) {
             extents.push_back(known->second.extents[static_cast<std::size_t>(d)]);
             continue;
           }
-          const Ref uniform = launch_parameter(base.node->place());
-          stage.uniform_extents.push_back({uniform, number, d});
-          extents.push_back(uniform);
+          extents.push_back(rewriter_(known_extent(*infos[i].extents[static_cast<std::size_t>(d)], base.node->place())));
         } else {
           extents.push_back(simplify_.step(extent(leader, d)));
         }
       }
       set_item(item, std::move(extents), base.node->op() == Op::produce ? "the item's number" : "an item of the source");
     }
+  }
+
+  /// A uniform extent is known once the source is open. It is read like any other input, so that kernels do not depend on it.
+  static Ref known_extent(std::int64_t value, const Place& place) {
+    auto array = anabranch::detail::allocate_array(Scalars{ScalarType::int64}, {});
+    *static_cast<std::int64_t*>(array->buffers[0].get()) = value;
+    return index(use(std::move(array), place), tuple({}), place, true);
   }
 
   void set_item(const Ref& item, std::vector<Ref> extents, const char* what) {

@@ -48,7 +48,6 @@ Plan build(const Staged& staged) {
     StagePlan& out = plan.stages[k];
     out.bases = stage.bases;
     out.items = stage.items;
-    out.uniform_extents = stage.uniform_extents;
     out.terminals = stage.terminals;
     global.provide(stage.results);
     for (const Base& base : stage.bases) {

@@ -43,7 +43,7 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
       const Ref from = ir::apply(array->child(1), {{at}})[0];
       const Ref& source = array->child(2);
       if (array->payload().proved || !stored(source)) result = element(source, components(from));
-      else result = index(source, from, array->place(), false);
+      else result = index(source, from, array->place(), false, array->label());
       break;
     }
     case Op::reshape:

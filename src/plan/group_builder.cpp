@@ -84,11 +84,6 @@ int GroupBuilder::item_number(const Node* p) const {
   return -1;
 }
 
-bool GroupBuilder::is_uniform_parameter(const Node* p) const {
-  return stage_ && std::any_of(stage_->uniform_extents.begin(), stage_->uniform_extents.end(),
-                               [&](const auto& u) { return u.parameter.get() == p; });
-}
-
 bool GroupBuilder::depends_on_item(const Node& node) const {
   return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return item_number(p) >= 0; });
 }

@@ -72,12 +72,16 @@ Extent KernelBuilder::extent(const Dim& dim, bool global) {
 void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
                     [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
-  // Parameters, shapes and reads are images of their own: `enter` keeps the rewriter out of arrays, so these are set
-  // before the bodies are rewritten.
+  // Only the extents that are mentioned are bound: of an item's shape others may be known otherwise. `enter` keeps the
+  // rewriter out of shapes, so their images are set beforehand.
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
-         topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; }))
-      if (node->op() == Op::shape) rewriter.set(Ref(node), rule(Ref(node), Ref(node)));
+         topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
+      const bool component = node->op() == Op::project && node->payload().count == 1;
+      if (component && node->child(0)->op() == Op::shape) rewriter.set(Ref(node), scalar_for(Ref(node)));
+      else if (node->op() == Op::shape && node->type().components() == 1) rewriter.set(Ref(node), scalar_for(Ref(node)));
+      else if (node->op() == Op::shape && group_.is_given_whole(Ref(node->child(0)))) rewriter.set(Ref(node), whole_shape(*node));
+    }
   for (std::vector<Ref>* body : bodies)
     for (Ref& component : *body) component = group_.context().simplify(rewriter(component));
   unshare_functions(bodies);
@@ -85,19 +89,19 @@ void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
 }
 
 Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
-  if (original->op() == Op::parameter && group_.is_uniform_parameter(original.get())) return scalar_for(original);
-  if (original->op() == Op::shape) {
-    const Ref array(original->child(0));
-    std::vector<Ref> extents;
-    for (int d = 0; d < array->type().rank; ++d) extents.push_back(scalar_for(ir::extent(array, d)));
-    return tuple(extents);
-  }
   if (original->op() != Op::index && original->op() != Op::linear_index) return rebuilt;
   const Ref view = array_parameter(Ref(original->child(0)));
   // Rank 0 has one position, which is always there.
   const bool proved = original->payload().proved || (original->op() == Op::index && view->type().rank == 0);
-  return original->op() == Op::index ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved)
-                                     : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved);
+  const char* label = original->payload().label;
+  return original->op() == Op::index ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label)
+                                     : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label);
+}
+
+Ref KernelBuilder::whole_shape(const Node& shape) {
+  std::vector<Ref> extents;
+  for (int d = 0; d < shape.type().components(); ++d) extents.push_back(scalar_for(ir::extent(Ref(shape.child(0)), d)));
+  return tuple(extents);
 }
 
 Ref KernelBuilder::scalar_for(const Ref& e) {
@@ -149,7 +153,7 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   for (const Node* node : topological(body)) {
     if (known.contains(node)) continue;
     const bool read = node->op() == Op::index || node->op() == Op::linear_index;
-    if (read && !node->payload().proved) kernel_.checks.push_back({Check::Kind::index, node, "index", node->place()});
+    if (read && !node->payload().proved) kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
     if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
         is_integer(node->child(0)->type().scalars[0]))
       kernel_.checks.push_back(

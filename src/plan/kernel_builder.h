@@ -29,6 +29,7 @@ class KernelBuilder {
   Extent extent(const Dim& dim, bool global);
   ir::Ref rule(const ir::Ref& original, const ir::Ref& rebuilt);
   ir::Ref scalar_for(const ir::Ref& e);
+  ir::Ref whole_shape(const ir::Node& shape);
   ir::Ref array_parameter(const ir::Ref& node);
   void unshare_functions(const std::vector<std::vector<ir::Ref>*>& bodies);
   void find_checks(const std::vector<ir::Ref>& body);

@@ -104,7 +104,6 @@ struct StagePlan {
   /// For each base of kind rows: the global array; of kind produce: the global uniform that counts. Else -1.
   std::vector<int> base_inputs;
   std::vector<ir::Ref> items;
-  std::vector<ir::Stage::UniformExtent> uniform_extents;
   std::vector<ir::Stage::Terminal> terminals;
   std::vector<int> results;        ///< group array that holds result r of a chunk
   Group group;

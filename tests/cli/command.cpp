@@ -10,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <stdexcept>
+#include <utility>
 
 namespace cli_test {
 

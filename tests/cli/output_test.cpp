@@ -81,7 +81,7 @@ TEST_CASE("output: standard output that is full or closed is a failed write") {
 
 TEST_CASE("output: progress and colour are for terminals") {
   const Matrix m;
-  const std::vector<std::string> run{"smvm", m.path, "--scheduler", "fixed:1", "--repeat", "200", "--json"};
+  const std::vector<std::string> run{"smvm", m.path, "--scheduler", "fixed:1", "--repeat", "10", "--json"};
   CHECK(command(run).err.empty());
   const Outcome shown = command(run, {.environment = {"TERM=xterm"}, .stderr_terminal = true});
   CHECK(shown.status == 0);

@@ -27,8 +27,8 @@ std::string to_string(const RunOptions& options);
 /// Runs the interpreter, then the CPU in every configuration; fails where one differs. The interpreter's results.
 HostArrays agree_erased(const RunWith& run, Loc at);
 
-/// Runs the interpreter and the CPU in every configuration; each must throw E whose message has all `parts`. The
-/// interpreter's message.
+/// Runs the interpreter and the CPU in every configuration; each must throw E whose message has all `parts` ("a|b": a or
+/// b). The interpreter's message.
 template <class E>
 std::string fails_erased(const RunWith& run, const std::vector<std::string>& parts, Loc at);
 

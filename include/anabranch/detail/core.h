@@ -56,7 +56,7 @@ ANABRANCH_API Handle tuple(Handles parts, Place at);
 ANABRANCH_API Handle project(const Handle& value, int first, int count, Place at);
 ANABRANCH_API Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place at);
 ANABRANCH_API Handle while_loop(const Handle& predicate, const Handle& body, const Handle& initial, Place at);
-ANABRANCH_API Handle index(const Handle& array, const Handle& ix, Place at);
+ANABRANCH_API Handle index(const Handle& array, const Handle& ix, Place at, const char* label = nullptr);
 ANABRANCH_API Handle linear_index(const Handle& array, const Handle& position, Place at);
 ANABRANCH_API Handle shape(const Handle& array, Place at);
 ANABRANCH_API Handle lambda(Handles parameters, Handles results, Place at, const char* label);

@@ -26,6 +26,7 @@ class ANABRANCH_API ItemPacker {
   std::int64_t items() const;
   std::int64_t elements() const;
   std::int64_t bytes() const;
+  void clear();
   /// Hands the collected chunk over and starts a new one.
   void take(SourceChunk& chunk);
 
@@ -49,6 +50,7 @@ class RangeSource final : public SourceBase {
   const SourceInfo& info() const override { return info_; }
 
   bool next(const Limit& limit, SourceChunk& chunk) override {
+    packer_.clear();  // what a call that threw had collected
     if (!at_) at_ = std::ranges::begin(range_);
     else if (advance_) ++*at_;
     advance_ = false;
