@@ -7,7 +7,7 @@
 #include <anabranch/run.h>
 
 #include "compile.h"
-#include "execute.h"
+#include "run/execute.h"
 #include "explain.h"
 #include "front/handle.h"
 #include "interp/interpret.h"

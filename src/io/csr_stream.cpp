@@ -18,8 +18,10 @@ constexpr std::int64_t block_bytes = 64 << 10;
 // Columns are checked piece by piece behind the read that brought them into the cache.
 constexpr std::int64_t piece_bytes = 256 << 10;
 constexpr std::int64_t staging_bytes = 128 << 10;
-// Recycled buffers are up to an eighth larger than what they hold.
-constexpr std::int64_t without_slack(std::int64_t bytes) { return bytes - bytes / 8; }
+// Recycled buffers are up to an eighth larger than what they hold; where that is little, nobody minds.
+constexpr std::int64_t without_slack(std::int64_t bytes) {
+  return bytes < 64 << 10 ? bytes : bytes - bytes / 8;
+}
 
 std::int64_t width(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 

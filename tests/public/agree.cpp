@@ -9,7 +9,8 @@ namespace anabranch::testing {
 const std::vector<RunOptions>& cpu_configurations() {
   static const std::vector<RunOptions> all = [] {
     std::vector<RunOptions> out;
-    for (const char* scheduler : {"fixed:1", "fixed:2", "fixed:7", "fixed:64", "fixed:1000000", "paper", "adaptive"})
+    for (const char* scheduler :
+         {"fixed:1", "fixed:2", "fixed:7", "fixed:64", "fixed:1000000", "paper", "adaptive"})
       for (int threads : {1, 2, 4})
         out.push_back({.backend = Backend::cpu, .threads = threads, .scheduler = scheduler});
     return out;
@@ -29,7 +30,8 @@ std::string at_text(const Loc& at) { return anabranch::to_string(Place(at)); }
 std::string difference(const HostArray& got, const HostArray& expected) {
   if (got->scalars != expected->scalars) return "the element types differ";
   if (got->extents != expected->extents)
-    return fmt::format("shapes ({}) and ({})", fmt::join(got->extents, ", "), fmt::join(expected->extents, ", "));
+    return fmt::format("shapes ({}) and ({})", fmt::join(got->extents, ", "),
+                       fmt::join(expected->extents, ", "));
   const auto element = [](const HostArray& a, std::int64_t i) {
     auto one = std::make_shared<detail::ArrayData>();
     one->scalars = a->scalars;
@@ -47,8 +49,8 @@ std::string difference(const HostArray& got, const HostArray& expected) {
 
 void require_same(const HostArray& got, const HostArray& expected, Loc at) {
   if (!same(got, expected))
-    FAIL(at_text(at) << ": differ in " << difference(got, expected) << "\ngot      " << show(got) << "\nexpected "
-                     << show(expected));
+    FAIL(at_text(at) << ": differ in " << difference(got, expected) << "\ngot      " << show(got)
+                     << "\nexpected " << show(expected));
   SUCCEED();
 }
 
@@ -64,9 +66,9 @@ HostArrays agree_erased(const RunWith& run, Loc at) {
     REQUIRE(got.size() == expected.size());
     for (std::size_t r = 0; r < got.size(); ++r)
       if (!same(got[r], expected[r]))
-        FAIL(at_text(at) << ": result " << r << " of " << to_string(options) << " and of the interpreter differ in "
-                         << difference(got[r], expected[r]) << "\ngot      " << show(got[r]) << "\nexpected "
-                         << show(expected[r]));
+        FAIL(at_text(at) << ": result " << r << " of " << to_string(options)
+                         << " and of the interpreter differ in " << difference(got[r], expected[r])
+                         << "\ngot      " << show(got[r]) << "\nexpected " << show(expected[r]));
   }
   SUCCEED();
   return expected;

@@ -11,8 +11,8 @@
 
 #include "support/catch.h"
 
-/// The oracle of the public tests: a program has one meaning, that of the interpreter, and every back end, chunk
-/// policy and number of threads gives it to the last bit.
+/// The oracle of the public tests: a program has one meaning, that of the interpreter, and every back end,
+/// chunk policy and number of threads gives it to the last bit.
 namespace anabranch::testing {
 
 using HostArray = std::shared_ptr<detail::ArrayData>;
@@ -24,11 +24,12 @@ using Loc = std::source_location;
 const std::vector<RunOptions>& cpu_configurations();
 std::string to_string(const RunOptions& options);
 
-/// Runs the interpreter, then the CPU in every configuration; fails where one differs. The interpreter's results.
+/// Runs the interpreter, then the CPU in every configuration; fails where one differs. The interpreter's
+/// results.
 HostArrays agree_erased(const RunWith& run, Loc at);
 
-/// Runs the interpreter and the CPU in every configuration; each must throw E whose message has all `parts` ("a|b": a or
-/// b). The interpreter's message.
+/// Runs the interpreter and the CPU in every configuration; each must throw E whose message has all `parts`
+/// ("a|b": a or b). The interpreter's message.
 template <class E>
 std::string fails_erased(const RunWith& run, const std::vector<std::string>& parts, Loc at);
 
@@ -65,7 +66,8 @@ auto agree_on(const Program<R, Args...>& program, const Args&... args) {
 template <class E, class R>
 std::string fails(const R& computation, const std::vector<std::string>& parts, Loc at = Loc::current()) {
   const auto program = compile(computation);
-  return fails_erased<E>([&](const RunOptions& options) { return arrays_of(program.run(options)); }, parts, at);
+  return fails_erased<E>([&](const RunOptions& options) { return arrays_of(program.run(options)); }, parts,
+                         at);
 }
 
 template <int N, class T>
@@ -86,7 +88,8 @@ void check_items(const Seq<A>& sequence, const std::vector<A>& expected, Loc at 
   for (const A& item : expected) items.push_back(item.erased());
   require_same(agree(consume(elements(sequence)), at).erased(), joined(items, scalars_of<A>()), at);
   if constexpr (A::rank <= 3)
-    require_same(agree(consume(tabulate(sequence)), at).erased(), stacked(items, A::rank, scalars_of<A>()), at);
+    require_same(agree(consume(tabulate(sequence)), at).erased(), stacked(items, A::rank, scalars_of<A>()),
+                 at);
   for (Backend backend : {Backend::interpreter, Backend::cpu}) {
     std::size_t i = 0;
     for (const A& item : stream_out(sequence, {.backend = backend, .threads = 2})) {
@@ -97,9 +100,9 @@ void check_items(const Seq<A>& sequence, const std::vector<A>& expected, Loc at 
   }
 }
 
-/// f is a function from an Acc to an Acc. Checks it outside of sequences on every item, and inside in all three forms:
-/// segmented (the items as they are), regular (the items of one shape), avoided (an item from outside). The values,
-/// item by item.
+/// f is a function from an Acc to an Acc. Checks it outside of sequences on every item, and inside in all
+/// three forms: segmented (the items as they are), regular (the items of one shape), avoided (an item from
+/// outside). The values, item by item.
 template <class F, class A>
 auto everywhere(F f, const std::vector<A>& items, Loc at = Loc::current()) {
   using B = typename decltype(f(use(items[0])))::array_type;
@@ -149,15 +152,18 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
 template <class T>
 constexpr T number(std::uint64_t seed) {
   const std::uint64_t bits = mixed(seed);
-  if constexpr (std::is_same_v<T, bool>) return (bits & 1) != 0;
+  if constexpr (std::is_same_v<T, bool>)
+    return (bits & 1) != 0;
   else if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(static_cast<std::int64_t>(bits % 2000001) - 1000000) / static_cast<T>(4099);
-  else return static_cast<T>(bits);
+  else
+    return static_cast<T>(bits);
 }
 
 template <class T>
 Vector<T> numbers(std::int64_t n, std::uint64_t seed = 0) {
-  return vector_of(n, [=](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i) + 1000003 * seed); });
+  return vector_of(n,
+                   [=](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i) + 1000003 * seed); });
 }
 
 /// An array of rank N filled by row-major position.
@@ -169,7 +175,7 @@ auto array_of(const Index<N>& shape, F f) {
 }
 
 /// Row lengths around the places where code changes its way: vectors, lanes, blocks.
-inline const std::vector<std::int64_t> border_lengths{0,  1,  2,  15,  16,  17,  31,  32,  33,   63,   64,
+inline const std::vector<std::int64_t> border_lengths{0,  1,   2,   15,  16,  17,  31,  32,   33,   63,  64,
                                                       65, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097};
 
 }  // namespace anabranch::testing

@@ -9,7 +9,8 @@ namespace {
 
 std::vector<Vector<double>> ragged_rows() {
   std::vector<Vector<double>> rows;
-  for (std::int64_t n : {5, 0, 64, 1, 0, 129, 5000, 33}) rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n) + 1));
+  for (std::int64_t n : {5, 0, 64, 1, 0, 129, 5000, 33})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n) + 1));
   return rows;
 }
 
@@ -30,7 +31,8 @@ TEST_CASE("a captured array, mapped once, gathered by each row") {
   const auto x = vector_of(200, [](std::int64_t i) { return static_cast<double>(i) / 50.0; });
   std::vector<Vector<std::int32_t>> rows;
   for (std::int64_t n : {5, 0, 64, 1, 129})
-    rows.push_back(vector_of(n, [&](std::int64_t i) { return static_cast<std::int32_t>((i * 31 + n) % 200); }));
+    rows.push_back(
+        vector_of(n, [&](std::int64_t i) { return static_cast<std::int32_t>((i * 31 + n) % 200); }));
   auto exponentials = map([](auto e) { return exp(e); }, use(x));
   const auto values = everywhere([&](auto row) { return gather(row, exponentials); }, rows);
   for (std::int64_t i = 0; i < 64; ++i) {
@@ -58,9 +60,11 @@ TEST_CASE("produce of slices whose position and length come from the item") {
   };
   check_items(produce(41, piece), expected);
   // The same over a stream of numbers, and reduced.
-  const auto sums = agree(consume(elements(map_seq([](auto row) { return fold(plus, 1.0, row); }, produce(41, piece)))));
+  const auto sums =
+      agree(consume(elements(map_seq([](auto row) { return fold(plus, 1.0, row); }, produce(41, piece)))));
   for (std::size_t i = 0; i < expected.size(); ++i)
-    require_same(agree(fold(plus, 1.0, use(expected[i]))), Scalar<double>(sums[static_cast<std::int64_t>(i)]));
+    require_same(agree(fold(plus, 1.0, use(expected[i]))),
+                 Scalar<double>(sums[static_cast<std::int64_t>(i)]));
 }
 
 TEST_CASE("an irregular stream of matrices with a uniform inner extent, folded on each axis") {
@@ -68,7 +72,9 @@ TEST_CASE("an irregular stream of matrices with a uniform inner extent, folded o
     std::vector<Matrix<double>> matrices;
     std::vector<Item> items;
     for (std::int64_t n : {3, 0, 70, 1, 20}) {
-      matrices.push_back(array_of(Index{n, width}, [&](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i + 31 * n)); }));
+      matrices.push_back(array_of(Index{n, width}, [&](std::int64_t i) {
+        return number<double>(static_cast<std::uint64_t>(i + 31 * n));
+      }));
       items.push_back({matrices.back().erased()});
     }
     // With an inner extent of 0 the offsets of the chunk cannot tell how many rows an item has: it has none.
@@ -116,7 +122,8 @@ TEST_CASE("a tuple of avoided, regular and segmented results") {
   check_items(avoided, a);
   check_items(fixed, f);
   check_items(segmented, s);
-  const auto [x, y, z] = agree(std::tuple(consume(tabulate(avoided)), consume(tabulate(fixed)), consume(elements(segmented))));
+  const auto [x, y, z] =
+      agree(std::tuple(consume(tabulate(avoided)), consume(tabulate(fixed)), consume(elements(segmented))));
   REQUIRE(x.shape() == Index{8, 6});
   REQUIRE(y.shape() == Index{8, 3});
   // And zipped together: the intersection of all three.

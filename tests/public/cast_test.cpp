@@ -14,12 +14,40 @@ std::vector<T> values_of() {
   if constexpr (std::is_same_v<T, bool>) {
     out = {false, true};
   } else if constexpr (std::is_floating_point_v<T>) {
-    out = {T(0), -T(0), T(0.5), T(-0.5), T(1), T(-1.5), T(255), T(256), T(-1), T(2147483647.0), T(2147483648.0),
-           T(-2147483648.0), T(9.2e18), T(9223372036854775807.0), T(1e30), T(-1e30), L::infinity(), -L::infinity(),
-           L::quiet_NaN(), L::denorm_min(), T(16777217.0)};
+    out = {T(0),
+           -T(0),
+           T(0.5),
+           T(-0.5),
+           T(1),
+           T(-1.5),
+           T(255),
+           T(256),
+           T(-1),
+           T(2147483647.0),
+           T(2147483648.0),
+           T(-2147483648.0),
+           T(9.2e18),
+           T(9223372036854775807.0),
+           T(1e30),
+           T(-1e30),
+           L::infinity(),
+           -L::infinity(),
+           L::quiet_NaN(),
+           L::denorm_min(),
+           T(16777217.0)};
   } else {
-    out = {T(0), T(1), T(2), T(127), T(128), T(255), T(-1), L::max(), L::min(), T(L::max() - 1),
-           static_cast<T>(16777217), static_cast<T>(0x7fffffffffffffc1)};
+    out = {T(0),
+           T(1),
+           T(2),
+           T(127),
+           T(128),
+           T(255),
+           T(-1),
+           L::max(),
+           L::min(),
+           T(L::max() - 1),
+           static_cast<T>(16777217),
+           static_cast<T>(0x7fffffffffffffc1)};
   }
   for (std::uint64_t i = 0; i < 40; ++i) out.push_back(number<T>(i));
   return out;
@@ -44,7 +72,8 @@ To converted(From x) {
 /// std::vector<bool> has no elements to point at.
 template <class T>
 Vector<T> as_array(const std::vector<T>& values) {
-  return vector_of(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) { return T(values[static_cast<std::size_t>(i)]); });
+  return vector_of(static_cast<std::int64_t>(values.size()),
+                   [&](std::int64_t i) { return T(values[static_cast<std::size_t>(i)]); });
 }
 
 template <class From>

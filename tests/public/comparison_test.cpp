@@ -12,7 +12,7 @@ void comparisons() {
         return map(
             [](auto pair) {
               auto [x, y] = pair;
-              return pack(x == y, x != y, x < y, x <= y, x > y, x >= y);
+              return pack(x == y, x != y, x<y, x <= y, x> y, x >= y);
             },
             row);
       },
@@ -20,7 +20,8 @@ void comparisons() {
   for (std::size_t r = 0; r < rows.size(); ++r)
     for (std::int64_t i = 0; i < rows[r].size(); ++i) {
       const auto [x, y] = rows[r][i];
-      if (values[r][i] != std::tuple(x == y, x != y, x < y, x <= y, x > y, x >= y)) FAIL("of " << +x << " and " << +y);
+      if (values[r][i] != std::tuple(x == y, x != y, x<y, x <= y, x> y, x >= y))
+        FAIL("of " << +x << " and " << +y);
     }
   SUCCEED();
 }
@@ -34,7 +35,8 @@ TEST_CASE("comparisons of double") { comparisons<double>(); }
 TEST_CASE("comparisons and logic of bool") {
   using Pair = std::tuple<bool, bool>;
   const Vector<Pair> all{{false, false}, {false, true}, {true, false}, {true, true}};
-  const auto long_row = vector_of(130, [](std::int64_t i) { return Pair(number<bool>(i), number<bool>(i + 999)); });
+  const auto long_row =
+      vector_of(130, [](std::int64_t i) { return Pair(number<bool>(i), number<bool>(i + 999)); });
   const std::vector<Vector<Pair>> rows{all, long_row, Vector<Pair>{}};
   const auto values = everywhere(
       [](auto row) {

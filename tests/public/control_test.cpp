@@ -12,8 +12,8 @@ const std::vector<Vector<std::int32_t>> rows{
     vector_of(131, [](std::int64_t i) { return static_cast<std::int32_t>(i % 7); })};
 
 TEST_CASE("cond picks") {
-  const auto values = everywhere(
-      [](auto row) { return map([](auto x) { return cond(x > 2, x * 10, -x); }, row); }, rows);
+  const auto values =
+      everywhere([](auto row) { return map([](auto x) { return cond(x > 2, x * 10, -x); }, row); }, rows);
   require_same(values[0], Vector<std::int32_t>{0, 50, 3, 0, 70, 1000, 0});
 }
 
@@ -42,7 +42,8 @@ TEST_CASE("the side of a cond that is not taken cannot fail") {
         return map(
             [=](auto x) {
               auto i = cast<std::int64_t>(x);
-              return cond(i >= 0 && i < 3, t[i], cond(x == 0, Exp(0.0), t[cast<std::int64_t>(6 / x) % 3 * 0]));
+              return cond(i >= 0 && i < 3, t[i],
+                          cond(x == 0, Exp(0.0), t[cast<std::int64_t>(6 / x) % 3 * 0]));
             },
             row);
       },
@@ -51,7 +52,9 @@ TEST_CASE("the side of a cond that is not taken cannot fail") {
 
 TEST_CASE("the right side of && and || is evaluated only when it is needed") {
   everywhere(
-      [](auto row) { return map([](auto x) { return pack(x != 0 && 12 / x > 1, x == 0 || 12 % x == 0); }, row); },
+      [](auto row) {
+        return map([](auto x) { return pack(x != 0 && 12 / x > 1, x == 0 || 12 % x == 0); }, row);
+      },
       rows);
 }
 

@@ -70,8 +70,8 @@ TEST_CASE("zip_with takes the intersection of the shapes") {
 
   // Items of different lengths against a captured array: cut where the shorter ends.
   const auto captured = numbers<double>(40, 9);
-  const std::vector rows{numbers<double>(39, 1), numbers<double>(40, 2), numbers<double>(41, 3), Vector<double>{},
-                         numbers<double>(1, 4)};
+  const std::vector rows{numbers<double>(39, 1), numbers<double>(40, 2), numbers<double>(41, 3),
+                         Vector<double>{}, numbers<double>(1, 4)};
   const auto values = everywhere([&](auto row) { return zip_with(minus, row, use(captured)); }, rows);
   REQUIRE(values[2].size() == 40);
   const auto four = everywhere(

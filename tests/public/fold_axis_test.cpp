@@ -69,7 +69,9 @@ TEST_CASE("a fold of a fold") {
                  if (item.extent(1) > 0) some.push_back(item);
                return some;
              }());
-  everywhere([](auto a) { return fold(plus, 0.25, map([](auto x) { return x * 2.0; }, fold(plus, 0.0, a, 0))); }, items);
+  everywhere(
+      [](auto a) { return fold(plus, 0.25, map([](auto x) { return x * 2.0; }, fold(plus, 0.0, a, 0))); },
+      items);
 }
 
 }  // namespace

@@ -44,28 +44,32 @@ void order_is_kept(Item item, Op op, T seed, Host host) {
   for (std::size_t r : {0U, 1U, 6U, 11U, 16U, 20U, 21U}) {
     require_same(agree(body(use(rows[r]))), Scalar<T>(streamed[static_cast<std::int64_t>(r)]));
     const auto same_shape = std::vector{rows[r], rows[r], rows[r]};
-    const auto regular_ones = agree(consume(elements(map_seq(body, stream_in(regular(rows[r].shape()), same_shape)))));
+    const auto regular_ones =
+        agree(consume(elements(map_seq(body, stream_in(regular(rows[r].shape()), same_shape)))));
     for (std::int64_t k = 0; k < 3; ++k) REQUIRE(regular_ones[k] == streamed[static_cast<std::int64_t>(r)]);
   }
 }
 
 TEST_CASE("affine functions") {
-  order_is_kept<Affine>([](std::uint64_t i) { return Affine(number<std::int32_t>(i) | 1, number<std::int32_t>(i + 1)); },
-                        compose, Affine(3, 17), [](Affine f, Affine g) {
-                          const auto [a, b] = f;
-                          const auto [c, d] = g;
-                          const auto u = [](std::int32_t v) { return static_cast<std::uint32_t>(v); };
-                          return Affine(static_cast<std::int32_t>(u(a) * u(c)),
-                                        static_cast<std::int32_t>(u(c) * u(b) + u(d)));
-                        });
+  order_is_kept<Affine>(
+      [](std::uint64_t i) { return Affine(number<std::int32_t>(i) | 1, number<std::int32_t>(i + 1)); },
+      compose, Affine(3, 17),
+      [](Affine f, Affine g) {
+        const auto [a, b] = f;
+        const auto [c, d] = g;
+        const auto u = [](std::int32_t v) { return static_cast<std::uint32_t>(v); };
+        return Affine(static_cast<std::int32_t>(u(a) * u(c)), static_cast<std::int32_t>(u(c) * u(b) + u(d)));
+      });
 }
 
 TEST_CASE("2x2 matrices") {
   order_is_kept<Square>(
       [](std::uint64_t i) {
-        return Square(number<std::int32_t>(4 * i), number<std::int32_t>(4 * i + 1) % 3, 1, number<std::int32_t>(i) % 7);
+        return Square(number<std::int32_t>(4 * i), number<std::int32_t>(4 * i + 1) % 3, 1,
+                      number<std::int32_t>(i) % 7);
       },
-      matrix_product, Square(2, 1, -1, 3), [](Square x, Square y) {
+      matrix_product, Square(2, 1, -1, 3),
+      [](Square x, Square y) {
         const auto [a, b, c, d] = x;
         const auto [e, f, g, h] = y;
         const auto m = [](std::int32_t p, std::int32_t q, std::int32_t r, std::int32_t s) {
@@ -77,22 +81,26 @@ TEST_CASE("2x2 matrices") {
 }
 
 TEST_CASE("hashes of concatenated texts") {
-  order_is_kept<Text>([](std::uint64_t i) { return Text(static_cast<std::int64_t>(mixed(i) % 251), 257); }, concatenate,
-                      Text(99, 257), [](Text x, Text y) {
+  order_is_kept<Text>([](std::uint64_t i) { return Text(static_cast<std::int64_t>(mixed(i) % 251), 257); },
+                      concatenate, Text(99, 257),
+                      [](Text x, Text y) {
                         const auto wrap = [](std::uint64_t v) { return static_cast<std::int64_t>(v); };
                         const auto [hash, power] = x;
                         const auto [next, step] = y;
                         const auto s = static_cast<std::uint64_t>(step);
-                        return Text(wrap(static_cast<std::uint64_t>(hash) * s + static_cast<std::uint64_t>(next)),
-                                    wrap(static_cast<std::uint64_t>(power) * s));
+                        return Text(
+                            wrap(static_cast<std::uint64_t>(hash) * s + static_cast<std::uint64_t>(next)),
+                            wrap(static_cast<std::uint64_t>(power) * s));
                       });
 }
 
 TEST_CASE("first and last") {
-  const std::vector rows{numbers<double>(300, 1), numbers<double>(1, 2), numbers<double>(17, 3), numbers<double>(5000, 4)};
+  const std::vector rows{numbers<double>(300, 1), numbers<double>(1, 2), numbers<double>(17, 3),
+                         numbers<double>(5000, 4)};
   const auto values = everywhere(
       [](auto row) {
-        return unit(pack(the(fold1([](auto a, auto) { return a; }, row)), the(fold1([](auto, auto b) { return b; }, row))));
+        return unit(pack(the(fold1([](auto a, auto) { return a; }, row)),
+                         the(fold1([](auto, auto b) { return b; }, row))));
       },
       rows);
   for (std::size_t r = 0; r < rows.size(); ++r)

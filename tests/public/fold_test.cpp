@@ -83,7 +83,8 @@ TEST_CASE("folds in the regular form at every border length") {
     require_same(streamed, whole);
     std::vector<Vector<double>> items;
     for (std::int64_t r = 0; r < 5; ++r)
-      items.push_back(Vector<double>(matrix.values().subspan(static_cast<std::size_t>(r * n), static_cast<std::size_t>(n))));
+      items.push_back(Vector<double>(
+          matrix.values().subspan(static_cast<std::size_t>(r * n), static_cast<std::size_t>(n))));
     require_same(over_stream(dot, items), whole);
     require_same(agree(consume(elements(map_seq(dot, stream_in(regular(Index{n}), items))))), whole);
   }
@@ -91,7 +92,8 @@ TEST_CASE("folds in the regular form at every border length") {
 
 TEST_CASE("a giant row among small ones") {
   std::vector<Vector<double>> rows;
-  for (std::int64_t n : {3, 0, 1, 20000, 2, 70000, 0, 5}) rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n)));
+  for (std::int64_t n : {3, 0, 1, 20000, 2, 70000, 0, 5})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n)));
   const auto body = [](auto row) { return fold(plus, 0.25, map([](auto x) { return sqrt(abs(x)); }, row)); };
   const auto streamed = over_stream(body, rows);
   for (std::size_t r = 0; r < rows.size(); ++r)
@@ -100,9 +102,11 @@ TEST_CASE("a giant row among small ones") {
 
 TEST_CASE("nothing but empty rows, and no rows") {
   const auto body = [](auto row) { return fold(plus, 2.5, row); };
-  require_same(over_stream(body, std::vector<Vector<double>>(100)), vector_of(100, [](std::int64_t) { return 2.5; }));
+  require_same(over_stream(body, std::vector<Vector<double>>(100)),
+               vector_of(100, [](std::int64_t) { return 2.5; }));
   require_same(over_stream(body, std::vector<Vector<double>>()), Vector<double>{});
-  require_same(over_stream([](auto row) { return map([](auto x) { return -x; }, row); }, std::vector<Vector<double>>(100)),
+  require_same(over_stream([](auto row) { return map([](auto x) { return -x; }, row); },
+                           std::vector<Vector<double>>(100)),
                Vector<double>{});
 }
 

@@ -1,7 +1,7 @@
 #include "shapes.h"
 
-// Reading arrays inside scalar code: at a position, at a row-major position, the only element; own items and captured
-// arrays.
+// Reading arrays inside scalar code: at a position, at a row-major position, the only element; own items and
+// captured arrays.
 namespace anabranch::testing {
 namespace {
 
@@ -36,8 +36,9 @@ TEST_CASE("reading at rank 4") { reads<4>(); }
 TEST_CASE("a captured array is read by every item") {
   const auto table = numbers<double>(50, 2);
   const Matrix<std::int64_t> grid(Index{2, 3}, {1, 2, 3, 4, 5, 6});
-  const auto rows = std::vector{vector_of(45, [](std::int64_t i) { return static_cast<std::int32_t>((i * 7) % 50); }),
-                                Vector<std::int32_t>{}, Vector<std::int32_t>{49}};
+  const auto rows =
+      std::vector{vector_of(45, [](std::int64_t i) { return static_cast<std::int32_t>((i * 7) % 50); }),
+                  Vector<std::int32_t>{}, Vector<std::int32_t>{49}};
   const auto values = everywhere(
       [&](auto row) {
         auto t = use(table);
@@ -54,7 +55,8 @@ TEST_CASE("a captured array is read by every item") {
 }
 
 TEST_CASE("an item reads itself at computed places, through a map and through a fold") {
-  const std::vector rows{numbers<double>(35, 1), numbers<double>(1, 2), Vector<double>{}, numbers<double>(130, 3)};
+  const std::vector rows{numbers<double>(35, 1), numbers<double>(1, 2), Vector<double>{},
+                         numbers<double>(130, 3)};
   everywhere(
       [](auto row) {
         auto squares = map([](auto x) { return x * x; }, row);

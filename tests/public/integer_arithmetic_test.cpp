@@ -19,7 +19,8 @@ void integers() {
     auto [xs, ys] = unzip(row);
     return zip_with(
         [](auto x, auto y) {
-          return pack(x + y, x - y, x * y, x / y, x % y, -x, abs(x), min(x, y), max(x, y), x & y, x | y, x ^ y);
+          return pack(x + y, x - y, x * y, x / y, x % y, -x, abs(x), min(x, y), max(x, y), x & y, x | y,
+                      x ^ y);
         },
         xs, ys);
   };
@@ -28,9 +29,18 @@ void integers() {
     for (std::int64_t i = 0; i < rows[r].size(); ++i) {
       const auto [x, y] = rows[r][i];
       const auto u = static_cast<std::uint64_t>(x), v = static_cast<std::uint64_t>(y);
-      const std::tuple<T, T, T, T, T, T, T, T, T, T, T, T> expected{
-          wrapped<T>(u + v), wrapped<T>(u - v), wrapped<T>(u * v), T(x / y), T(x % y), wrapped<T>(0 - u),
-          x < 0 ? wrapped<T>(0 - u) : x, std::min(x, y), std::max(x, y), T(x & y), T(x | y), T(x ^ y)};
+      const std::tuple<T, T, T, T, T, T, T, T, T, T, T, T> expected{wrapped<T>(u + v),
+                                                                    wrapped<T>(u - v),
+                                                                    wrapped<T>(u * v),
+                                                                    T(x / y),
+                                                                    T(x % y),
+                                                                    wrapped<T>(0 - u),
+                                                                    x < 0 ? wrapped<T>(0 - u) : x,
+                                                                    std::min(x, y),
+                                                                    std::max(x, y),
+                                                                    T(x & y),
+                                                                    T(x | y),
+                                                                    T(x ^ y)};
       if (values[r][i] != expected) FAIL("of " << +x << " and " << +y);
     }
   SUCCEED();

@@ -3,7 +3,8 @@
 
 #include "agree.h"
 
-// Programs as values: compiled once, run with arguments, from several threads, with several results; large programs.
+// Programs as values: compiled once, run with arguments, from several threads, with several results; large
+// programs.
 namespace anabranch::testing {
 namespace {
 
@@ -20,31 +21,36 @@ TEST_CASE("a program with arguments") {
 
 TEST_CASE("arguments of every rank, and of tuples") {
   using Pair = std::tuple<std::int32_t, bool>;
-  const auto program = compile<Scalar<std::int32_t>, Matrix<std::int32_t>, Array<4, std::int32_t>, Vector<Pair>>(
-      [](auto s, auto m, auto a, auto pairs) {
-        auto [numbers, flags] = unzip(pairs);
-        return std::tuple(map([=](auto x) { return x * the(s); }, m), sum(a),
-                          zip_with([](auto n, auto f) { return cond(f, n, -n); }, numbers, flags));
-      });
+  const auto program =
+      compile<Scalar<std::int32_t>, Matrix<std::int32_t>, Array<4, std::int32_t>, Vector<Pair>>(
+          [](auto s, auto m, auto a, auto pairs) {
+            auto [numbers, flags] = unzip(pairs);
+            return std::tuple(map([=](auto x) { return x * the(s); }, m), sum(a),
+                              zip_with([](auto n, auto f) { return cond(f, n, -n); }, numbers, flags));
+          });
   const Matrix<std::int32_t> m(Index{2, 2}, {1, 2, 3, 4});
   const auto a = array_of(Index{2, 1, 2, 3}, [](std::int64_t i) { return static_cast<std::int32_t>(i); });
-  const auto [scaled, sums, signs] = agree_on(program, Scalar<std::int32_t>(3), m, a, Vector<Pair>{{4, true}, {5, false}});
+  const auto [scaled, sums, signs] =
+      agree_on(program, Scalar<std::int32_t>(3), m, a, Vector<Pair>{{4, true}, {5, false}});
   require_same(scaled, Matrix<std::int32_t>(Index{2, 2}, {3, 6, 9, 12}));
   require_same(sums, Array<3, std::int32_t>(Index{2, 1, 2}, {3, 12, 21, 30}));
   require_same(signs, Vector<std::int32_t>{4, -5});
-  agree_on(program, Scalar<std::int32_t>(3), Matrix<std::int32_t>(Index{0, 5}), Array<4, std::int32_t>(Index{2, 0, 2, 0}),
-           Vector<Pair>{});
+  agree_on(program, Scalar<std::int32_t>(3), Matrix<std::int32_t>(Index{0, 5}),
+           Array<4, std::int32_t>(Index{2, 0, 2, 0}), Vector<Pair>{});
 }
 
 TEST_CASE("arguments inside a stream's function, and as a stream") {
   const auto program = compile<Matrix<double>, Vector<double>>([](auto m, auto x) {
-    return consume(elements(map_seq([=](auto row) { return fold(plus, 0.0, zip_with(times, row, x)); }, rows(m))));
+    return consume(
+        elements(map_seq([=](auto row) { return fold(plus, 0.0, zip_with(times, row, x)); }, rows(m))));
   });
   require_same(agree_on(program, Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}), Vector<double>{1, 0, 2}),
                Vector<double>{7, 16});
   require_same(agree_on(program, Matrix<double>(Index{0, 3}), Vector<double>{1, 0, 2}), Vector<double>{});
-  agree_on(program, array_of(Index{70, 130}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); }),
-           numbers<double>(130, 5));
+  agree_on(
+      program,
+      array_of(Index{70, 130}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); }),
+      numbers<double>(130, 5));
 }
 
 TEST_CASE("a computation used twice is one") {
@@ -57,7 +63,8 @@ TEST_CASE("a computation used twice is one") {
 
 TEST_CASE("one program, many host threads") {
   const auto program = compile<Vector<double>>([](auto x) {
-    return consume(elements(produce(200, [=](auto i) { return sum(map([=](auto e) { return e + cast<double>(i); }, x)); })));
+    return consume(elements(
+        produce(200, [=](auto i) { return sum(map([=](auto e) { return e + cast<double>(i); }, x)); })));
   });
   const auto x = numbers<double>(300, 1);
   const auto expected = program.run({.backend = Backend::interpreter}, x);
@@ -66,7 +73,9 @@ TEST_CASE("one program, many host threads") {
   for (std::size_t t = 0; t < good.size(); ++t)
     threads.emplace_back([&, t] {
       for (int k = 0; k < 10; ++k)
-        good[t] += program.run({.threads = static_cast<int>(t % 3) + 1, .scheduler = k % 2 ? "fixed:7" : "adaptive"}, x) == expected;
+        good[t] +=
+            program.run({.threads = static_cast<int>(t % 3) + 1, .scheduler = k % 2 ? "fixed:7" : "adaptive"},
+                        x) == expected;
     });
   for (auto& t : threads) t.join();
   REQUIRE(good == std::vector<int>(4, 10));
@@ -117,8 +126,10 @@ TEST_CASE("long chains on the CPU") {
   auto v = use(numbers<std::int64_t>(200, 1));
   for (int k = 0; k < 300; ++k) v = map([=](auto x) { return x * 3 + k; }, v);
   agree(v);
-  auto s = stream_in(std::vector{numbers<std::int64_t>(20, 1), Vector<std::int64_t>{}, numbers<std::int64_t>(70, 2)});
-  for (int k = 0; k < 100; ++k) s = map_seq([=](auto row) { return map([=](auto x) { return x + k; }, row); }, s);
+  auto s = stream_in(
+      std::vector{numbers<std::int64_t>(20, 1), Vector<std::int64_t>{}, numbers<std::int64_t>(70, 2)});
+  for (int k = 0; k < 100; ++k)
+    s = map_seq([=](auto row) { return map([=](auto x) { return x + k; }, row); }, s);
   agree(consume(elements(s)));
 }
 

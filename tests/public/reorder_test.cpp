@@ -18,7 +18,8 @@ TEST_CASE("backpermute") {
     });
   everywhere(
       [](auto a) {
-        return backpermute(index_of(extent(a, 0), 2 * extent(a, 1)), [](auto ix) { return index_of(ix[0], ix[1] / 2); }, a);
+        return backpermute(
+            index_of(extent(a, 0), 2 * extent(a, 1)), [](auto ix) { return index_of(ix[0], ix[1] / 2); }, a);
       },
       items);
   const auto diagonal = everywhere(
@@ -54,8 +55,8 @@ TEST_CASE("gather of a matrix of indices, of tuples, from the item itself") {
   const Matrix<std::int32_t> ix(Index{2, 2}, {0, 2, 2, 1});
   const Vector<std::tuple<bool, float>> pairs{{true, 1.0F}, {false, 2.0F}, {true, 3.0F}};
   REQUIRE(agree(gather(use(ix), use(pairs)))[Index{1, 0}] == std::tuple(true, 3.0F));
-  const auto rows = std::vector{vector_of(50, [](std::int64_t i) { return (i * 13) % 50; }), Vector<std::int64_t>{},
-                                Vector<std::int64_t>{0}};
+  const auto rows = std::vector{vector_of(50, [](std::int64_t i) { return (i * 13) % 50; }),
+                                Vector<std::int64_t>{}, Vector<std::int64_t>{0}};
   everywhere([](auto row) { return gather(row, row); }, rows);
   everywhere([](auto row) { return gather(gather(row, row), map([](auto x) { return x * x; }, row)); }, rows);
 }
@@ -64,9 +65,8 @@ TEST_CASE("transpose") {
   const auto matrices = arrays<2, double>(2);
   const auto turned = everywhere([](auto a) { return transpose(a); }, matrices);
   for (std::size_t i = 0; i < matrices.size(); ++i)
-    each_position(matrices[i].shape(), [&](const Index<2>& ix) {
-      REQUIRE(turned[i][Index{ix[1], ix[0]}] == matrices[i][ix]);
-    });
+    each_position(matrices[i].shape(),
+                  [&](const Index<2>& ix) { REQUIRE(turned[i][Index{ix[1], ix[0]}] == matrices[i][ix]); });
   const auto cubes = arrays<3, std::uint8_t>(3);
   const auto cycled = everywhere([](auto a) { return transpose(a, {1, 2, 0}); }, cubes);
   for (std::size_t i = 0; i < cubes.size(); ++i)

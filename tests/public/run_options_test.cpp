@@ -41,7 +41,8 @@ TEST_CASE("what cannot fit is named before it is allocated") {
                       Catch::Contains("generate") && Catch::Contains("run_options_test.cpp"));
   // One item is too large for a chunk.
   const std::vector<Vector<double>> rows{numbers<double>(3), numbers<double>(1000000)};
-  REQUIRE_THROWS_AS(run(consume(elements(map_seq(sums, stream_in(rows)))), {.memory = 100000}), ResourceError);
+  REQUIRE_THROWS_AS(run(consume(elements(map_seq(sums, stream_in(rows)))), {.memory = 100000}),
+                    ResourceError);
   // The collected results outgrow the bound.
   REQUIRE_THROWS_AS(run(consume(elements(stream_in(many(1000, 1000)))), {.memory = 1 << 20}), ResourceError);
   REQUIRE_THROWS_AS(run(unit(Exp(1)), {.memory = -1}), ResourceError);
@@ -58,7 +59,8 @@ TEST_CASE("a stop request ends the run") {
                      return Vector<double>{1.0};
                    });
     const auto program = compile(consume(elements(map_seq(sums, stream_in(endless)))));
-    REQUIRE_THROWS_AS(program.run({.backend = backend, .scheduler = "fixed:10", .stop = stop.get_token()}), Cancelled);
+    REQUIRE_THROWS_AS(program.run({.backend = backend, .scheduler = "fixed:10", .stop = stop.get_token()}),
+                      Cancelled);
     REQUIRE(pulled < 2000);
   }
   std::stop_source stopped;
@@ -104,7 +106,8 @@ TEST_CASE("an exception of the progress callback reaches the caller, and the nex
     const auto progress = [&](const Progress&) {
       if (++calls == bad) throw std::out_of_range("enough");
     };
-    REQUIRE_THROWS_AS(program.run({.threads = 2, .scheduler = "fixed:10", .progress = progress}), std::out_of_range);
+    REQUIRE_THROWS_AS(program.run({.threads = 2, .scheduler = "fixed:10", .progress = progress}),
+                      std::out_of_range);
     REQUIRE(program.run({.threads = 2, .scheduler = "fixed:10"}).size() == 100);
   }
 }
@@ -135,7 +138,8 @@ TEST_CASE("options that make no sense") {
 }
 
 TEST_CASE("explain names what a person wrote") {
-  const auto program = compile(consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(many(3, 3))))));
+  const auto program =
+      compile(consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(many(3, 3))))));
   REQUIRE_THAT(program.explain(), Catch::Contains("sum") && Catch::Contains("run_options_test.cpp"));
 }
 

@@ -1,6 +1,7 @@
 #include "agree.h"
 
-// map_seq, zip_with_seq, unzip_seq, elements, tabulate, consume: chains, tuples, several terminals, empty streams.
+// map_seq, zip_with_seq, unzip_seq, elements, tabulate, consume: chains, tuples, several terminals, empty
+// streams.
 namespace anabranch::testing {
 namespace {
 
@@ -18,12 +19,13 @@ TEST_CASE("rows of border lengths, element by element") {
   }
   const auto body = [](auto row) { return map([=](auto x) { return x - row[0]; }, row); };
   require_same(agree(consume(elements(map_seq(body, stream_in(rows))))).erased(),
-               joined([&] {
-                 HostArrays all;
-                 for (const auto& e : expected) all.push_back(e.erased());
-                 return all;
-               }(),
-                      {ScalarType::float64}),
+               joined(
+                   [&] {
+                     HostArrays all;
+                     for (const auto& e : expected) all.push_back(e.erased());
+                     return all;
+                   }(),
+                   {ScalarType::float64}),
                Loc::current());
 }
 
@@ -33,13 +35,15 @@ TEST_CASE("empty streams") {
   check_items(map_seq([](auto row) { return sum(row); }, stream_in(none)), {});
   check_items(map_seq([](auto row) { return sum(row); }, stream_in(regular(Index{5}), none)), {});
   REQUIRE(agree(consume(tabulate(stream_in(none)))).shape() == Index{0, 0});
-  const auto [a, b] = agree(std::tuple(consume(elements(stream_in(none))), consume(tabulate(stream_in(none)))));
+  const auto [a, b] =
+      agree(std::tuple(consume(elements(stream_in(none))), consume(tabulate(stream_in(none)))));
   REQUIRE(a.size() + b.size() == 0);
 }
 
 TEST_CASE("tabulate trims to the smallest item of the whole stream") {
-  require_same(agree(consume(tabulate(stream_in(std::vector<Vector<double>>{{1, 2, 3}, {4, 5}, {6, 7, 8, 9}})))),
-               Matrix<double>(Index{3, 2}, {1, 2, 4, 5, 6, 7}));
+  require_same(
+      agree(consume(tabulate(stream_in(std::vector<Vector<double>>{{1, 2, 3}, {4, 5}, {6, 7, 8, 9}})))),
+      Matrix<double>(Index{3, 2}, {1, 2, 4, 5, 6, 7}));
   auto rows = of_lengths({40, 50, 41, 45, 60, 39, 70});
   check_items(stream_in(rows), rows);
   rows.push_back({});
@@ -47,10 +51,12 @@ TEST_CASE("tabulate trims to the smallest item of the whole stream") {
   // Matrices, trimmed in both dimensions at different items; cubes.
   std::vector<Matrix<std::int32_t>> matrices;
   for (auto [h, w] : {std::pair{3, 5}, {2, 7}, {4, 4}, {9, 6}})
-    matrices.push_back(array_of(Index{h, w}, [](std::int64_t i) { return number<std::int32_t>(static_cast<std::uint64_t>(i)); }));
+    matrices.push_back(array_of(
+        Index{h, w}, [](std::int64_t i) { return number<std::int32_t>(static_cast<std::uint64_t>(i)); }));
   check_items(stream_in(matrices), matrices);
   std::vector<Array<3, float>> cubes;
-  for (std::int64_t n : {2, 1, 3}) cubes.push_back(array_of(Index{n, 2, n + 1}, [](std::int64_t i) { return static_cast<float>(i); }));
+  for (std::int64_t n : {2, 1, 3})
+    cubes.push_back(array_of(Index{n, 2, n + 1}, [](std::int64_t i) { return static_cast<float>(i); }));
   check_items(map_seq([](auto c) { return map([](auto x) { return x / 2; }, c); }, stream_in(cubes)), [&] {
     auto halves = cubes;
     for (auto& c : halves) c = array_of(c.shape(), [](std::int64_t i) { return static_cast<float>(i) / 2; });
@@ -80,11 +86,13 @@ TEST_CASE("zip_with_seq ends with the shortest") {
   std::vector<Scalar<double>> expected;
   for (std::size_t i = 0; i < a.size(); ++i) expected.push_back(agree(pairwise(use(a[i]), use(b[i]))));
   check_items(zip_with_seq(pairwise, stream_in(a), stream_in(b)), expected);
-  check_items(zip_with_seq([&](auto y, auto x) { return pairwise(x, y); }, stream_in(b), stream_in(a)), expected);
+  check_items(zip_with_seq([&](auto y, auto x) { return pairwise(x, y); }, stream_in(b), stream_in(a)),
+              expected);
   // With produce, with rows, three at once.
   std::vector<Vector<std::int64_t>> lengths;
   for (std::size_t i = 0; i < 4; ++i)
-    lengths.push_back({a[i].size() + static_cast<std::int64_t>(10 * i) + static_cast<std::int64_t>(i), b[i].size()});
+    lengths.push_back(
+        {a[i].size() + static_cast<std::int64_t>(10 * i) + static_cast<std::int64_t>(i), b[i].size()});
   const Vector<std::int64_t> four{0, 1, 2, 3};
   check_items(zip_with_seq(
                   [](auto x, auto i, auto y) {
@@ -96,25 +104,29 @@ TEST_CASE("zip_with_seq ends with the shortest") {
                 all.push_back({a[4].size() + 44, b[4].size()});
                 return all;
               }());
-  check_items(zip_with_seq([](auto x, auto i) { return unit(size(x) * the(i)); }, stream_in(a), rows(use(four))),
-              {Scalar<std::int64_t>(0), Scalar<std::int64_t>(0), Scalar<std::int64_t>(140), Scalar<std::int64_t>(3)});
+  check_items(
+      zip_with_seq([](auto x, auto i) { return unit(size(x) * the(i)); }, stream_in(a), rows(use(four))),
+      {Scalar<std::int64_t>(0), Scalar<std::int64_t>(0), Scalar<std::int64_t>(140), Scalar<std::int64_t>(3)});
 }
 
 TEST_CASE("one stream twice in a zip") {
   const auto a = of_lengths({3, 0, 70});
-  auto s = map_seq([](auto row) { return std::tuple(row, map([](auto x) { return -x; }, row)); }, stream_in(a));
+  auto s =
+      map_seq([](auto row) { return std::tuple(row, map([](auto x) { return -x; }, row)); }, stream_in(a));
   auto [x, y] = unzip_seq(s);
   auto sums = map_seq([](auto r) { return sum(r); }, y);
-  check_items(zip_with_seq([](auto r, auto total) { return map([=](auto e) { return e + the(total); }, r); }, x, sums), [&] {
-    std::vector<Vector<double>> expected;
-    for (const auto& row : a)
-      expected.push_back(agree([&] {
-        auto r = use(row);
-        auto total = sum(map([](auto e) { return -e; }, r));
-        return map([=](auto e) { return e + the(total); }, r);
-      }()));
-    return expected;
-  }());
+  check_items(zip_with_seq([](auto r, auto total) { return map([=](auto e) { return e + the(total); }, r); },
+                           x, sums),
+              [&] {
+                std::vector<Vector<double>> expected;
+                for (const auto& row : a)
+                  expected.push_back(agree([&] {
+                    auto r = use(row);
+                    auto total = sum(map([](auto e) { return -e; }, r));
+                    return map([=](auto e) { return e + the(total); }, r);
+                  }()));
+                return expected;
+              }());
 }
 
 TEST_CASE("several terminals in one run") {
@@ -133,7 +145,8 @@ TEST_CASE("several terminals in one run") {
 TEST_CASE("what was consumed is an array like any other") {
   const auto rows = of_lengths({3, 0, 70, 1, 128});
   auto row_sums = consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(rows))));
-  const auto [norm, scaled] = agree(std::tuple(sum(row_sums), map([=](auto x) { return x / row_sums[0]; }, row_sums)));
+  const auto [norm, scaled] =
+      agree(std::tuple(sum(row_sums), map([=](auto x) { return x / row_sums[0]; }, row_sums)));
   REQUIRE(scaled[0] == 1.0);
   REQUIRE(scaled.size() == 5);
   // The result of one stream feeds the function of the next.
@@ -155,8 +168,7 @@ TEST_CASE("a sequence consumed inside a function that does not depend on the ite
   const auto inner = of_lengths({2, 5}, 50);
   const auto total = agree(sum(consume(elements(stream_in(inner)))));
   std::vector<Vector<double>> expected;
-  for (const auto& row : rows)
-    expected.push_back(agree(map([&](auto x) { return x - total[0]; }, use(row))));
+  for (const auto& row : rows) expected.push_back(agree(map([&](auto x) { return x - total[0]; }, use(row))));
   check_items(map_seq(
                   [&](auto row) {
                     auto t = sum(consume(elements(stream_in(inner))));
@@ -171,8 +183,10 @@ TEST_CASE("rows of a consumed array are a stream again") {
   auto table = consume(tabulate(stream_in(items)));
   std::vector<Vector<double>> columns;
   for (std::int64_t k = 0; k < 8; ++k)
-    columns.push_back(vector_of(4, [&](std::int64_t r) { return items[static_cast<std::size_t>(r)][k] * 2; }));
-  check_items(map_seq([](auto c) { return map([](auto x) { return x * 2.0; }, c); }, rows(transpose(table))), columns);
+    columns.push_back(
+        vector_of(4, [&](std::int64_t r) { return items[static_cast<std::size_t>(r)][k] * 2; }));
+  check_items(map_seq([](auto c) { return map([](auto x) { return x * 2.0; }, c); }, rows(transpose(table))),
+              columns);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ template <int N, class T>
 std::vector<Array<N, T>> arrays(std::uint64_t seed = 0) {
   std::vector<Array<N, T>> out;
   for (const Index<N>& shape : shapes<N>())
-    out.push_back(array_of(shape, [&](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i) + 7919 * ++seed); }));
+    out.push_back(array_of(
+        shape, [&](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i) + 7919 * ++seed); }));
   return out;
 }
 

@@ -35,7 +35,8 @@ TEST_CASE("slice") {
 }
 
 TEST_CASE("each item takes its own slice of a captured matrix") {
-  const auto matrix = array_of(Index{7, 40}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); });
+  const auto matrix =
+      array_of(Index{7, 40}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); });
   const std::vector items{Scalar<std::int32_t>(3), Scalar<std::int32_t>(0), Scalar<std::int32_t>(6)};
   const auto values = everywhere(
       [&](auto at) {
@@ -45,14 +46,17 @@ TEST_CASE("each item takes its own slice of a captured matrix") {
       items);
   for (std::int64_t k = 0; k < 40; ++k) REQUIRE(values[0][k] == matrix[Index{3, k}] - matrix[Index{0, k}]);
   everywhere(
-      [&](auto at) { return product(slice(replicate(use(matrix), 2, all, all), 1, cast<std::int64_t>(the(at)), all)); },
+      [&](auto at) {
+        return product(slice(replicate(use(matrix), 2, all, all), 1, cast<std::int64_t>(the(at)), all));
+      },
       items);
 }
 
 TEST_CASE("matrix product from replicate, zip_with and fold") {
   const auto a = array_of(Index{5, 4}, [](std::int64_t i) { return static_cast<std::int32_t>(i % 7); });
   std::vector<Matrix<std::int32_t>> items;
-  for (std::int64_t n : {3, 1, 0, 33}) items.push_back(array_of(Index{4, n}, [](std::int64_t i) { return static_cast<std::int32_t>(i % 5); }));
+  for (std::int64_t n : {3, 1, 0, 33})
+    items.push_back(array_of(Index{4, n}, [](std::int64_t i) { return static_cast<std::int32_t>(i % 5); }));
   const auto values = everywhere(
       [&](auto b) {
         auto left = replicate(use(a), all, extent(b, 1), all);

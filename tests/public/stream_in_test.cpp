@@ -25,9 +25,11 @@ TEST_CASE("containers, views and generators as ranges") {
   const auto rows = some_rows();
   const auto expected = agree(consume(elements(map_seq(total, stream_in(rows)))));
   REQUIRE(expected.size() == 9);
-  require_same(agree(consume(elements(map_seq(total, stream_in(std::list(rows.begin(), rows.end())))))), expected);
+  require_same(agree(consume(elements(map_seq(total, stream_in(std::list(rows.begin(), rows.end())))))),
+               expected);
   require_same(agree(consume(elements(map_seq(total, stream_in(std::views::all(rows)))))), expected);
-  const auto computed = std::views::iota(0, 9) | std::views::transform([&](int i) { return rows[static_cast<std::size_t>(i)]; });
+  const auto computed = std::views::iota(0, 9) |
+                        std::views::transform([&](int i) { return rows[static_cast<std::size_t>(i)]; });
   require_same(agree(consume(elements(map_seq(total, stream_in(computed))))), expected);
 }
 
@@ -74,7 +76,8 @@ TEST_CASE("rows of arrays of rank 1 and 4, and of nothing") {
 TEST_CASE("produce") {
   const auto lengths = [](auto i) { return generate(i % 5, [=](auto k) { return i * 100 + k; }); };
   std::vector<Vector<std::int64_t>> expected;
-  for (std::int64_t i = 0; i < 23; ++i) expected.push_back(vector_of(i % 5, [&](std::int64_t k) { return i * 100 + k; }));
+  for (std::int64_t i = 0; i < 23; ++i)
+    expected.push_back(vector_of(i % 5, [&](std::int64_t k) { return i * 100 + k; }));
   check_items(produce(23, lengths), expected);
   // Regular: the shape does not depend on the number.
   for (std::int64_t i = 0; i < 23; ++i)
@@ -124,9 +127,13 @@ TEST_CASE("a source of tuples of arrays: regular, ragged and one extent per item
   std::vector<Item> items;
   for (std::int64_t i = 0; i < 13; ++i) {
     const std::int64_t n = (i * 5) % 7, m = (i * 3) % 4;
-    items.push_back({numbers<float>(4, static_cast<std::uint64_t>(i)).erased(),
-                     array_of(Index{n, 3}, [&](std::int64_t k) { return static_cast<std::int32_t>(i * 100 + k); }).erased(),
-                     array_of(Index{2, m}, [&](std::int64_t k) { return static_cast<double>(i) + 0.25 * static_cast<double>(k); }).erased()});
+    items.push_back(
+        {numbers<float>(4, static_cast<std::uint64_t>(i)).erased(),
+         array_of(Index{n, 3}, [&](std::int64_t k) { return static_cast<std::int32_t>(i * 100 + k); })
+             .erased(),
+         array_of(Index{2, m}, [&](std::int64_t k) {
+           return static_cast<double>(i) + 0.25 * static_cast<double>(k);
+         }).erased()});
   }
   for (OffsetType offsets : {OffsetType::int32, OffsetType::int64}) {
     const std::vector<ArrayInfo> infos{array_info({ScalarType::float32}, {4}, 0),
@@ -136,10 +143,12 @@ TEST_CASE("a source of tuples of arrays: regular, ragged and one extent per item
       return stream_in(Source<std::tuple<Vector<float>, Matrix<std::int32_t>, Matrix<double>>>(
           std::make_shared<MemorySource>("mixture", infos, items)));
     };
-    const auto sums = map_seq([](auto a, auto b, auto c) { return std::tuple(sum(a), sum(b, 0), sum(c, 1), sum(b), c); }, stream());
+    const auto sums = map_seq(
+        [](auto a, auto b, auto c) { return std::tuple(sum(a), sum(b, 0), sum(c, 1), sum(b), c); }, stream());
     auto [first, second, third, fourth, same] = unzip_seq(sums);
-    const auto [a, b, c, d, e] = agree(std::tuple(consume(elements(first)), consume(elements(second)), consume(tabulate(third)),
-                                                  consume(elements(fourth)), consume(elements(same))));
+    const auto [a, b, c, d, e] =
+        agree(std::tuple(consume(elements(first)), consume(elements(second)), consume(tabulate(third)),
+                         consume(elements(fourth)), consume(elements(same))));
     REQUIRE(a.size() == 13);
     REQUIRE(b.size() == 39);
     REQUIRE(c.shape() == Index{13, 2});
@@ -150,7 +159,8 @@ TEST_CASE("a source of tuples of arrays: regular, ragged and one extent per item
     REQUIRE(d.size() == rows_of_all);
     for (std::int64_t i = 0; i < 13; ++i) {
       std::int32_t column = 0;
-      for (std::int64_t r = 0; r < heights[static_cast<std::size_t>(i)]; ++r) column += static_cast<std::int32_t>(i * 100 + 3 * r + 1);
+      for (std::int64_t r = 0; r < heights[static_cast<std::size_t>(i)]; ++r)
+        column += static_cast<std::int32_t>(i * 100 + 3 * r + 1);
       REQUIRE(b[3 * i + 1] == column);
     }
   }

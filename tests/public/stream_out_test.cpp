@@ -17,7 +17,8 @@ TEST_CASE("stream_out contracts as run does") {
 TEST_CASE("items of several arrays") {
   const std::vector rows{numbers<double>(67, 1), Vector<double>{}, numbers<double>(5, 2)};
   const auto captured = Vector<float>{1.5F, 2.5F};
-  auto s = map_seq([&](auto row) { return std::tuple(row, unit(size(row)), use(captured)); }, stream_in(rows));
+  auto s =
+      map_seq([&](auto row) { return std::tuple(row, unit(size(row)), use(captured)); }, stream_in(rows));
   for (Backend backend : {Backend::interpreter, Backend::cpu}) {
     std::size_t i = 0;
     for (const auto& [row, n, same] : stream_out(s, {.backend = backend})) {
@@ -39,8 +40,9 @@ TEST_CASE("it is an input range, read lazily") {
                      ++pulled;
                      return numbers<double>(1000, static_cast<std::uint64_t>(i));
                    });
-    auto out = stream_out(map_seq([](auto row) { return map([](auto x) { return -x; }, row); }, stream_in(endless)),
-                          {.backend = backend});
+    auto out =
+        stream_out(map_seq([](auto row) { return map([](auto x) { return -x; }, row); }, stream_in(endless)),
+                   {.backend = backend});
     std::int64_t seen = 0;
     for (const Vector<double>& item : out) {
       REQUIRE(item[7] == -number<double>(7 + 1000003 * static_cast<std::uint64_t>(seen)));
@@ -66,9 +68,11 @@ TEST_CASE("a stream that depends on another one, streamed out, and streamed in a
   const std::vector rows{numbers<double>(67, 1), Vector<double>{}, numbers<double>(5, 2)};
   auto total = sum(consume(elements(stream_in(rows))));
   const auto value = agree(total);
-  auto s = map_seq([=](auto row) { return map([=](auto x) { return x / the(total); }, row); }, stream_in(rows));
+  auto s =
+      map_seq([=](auto row) { return map([=](auto x) { return x / the(total); }, row); }, stream_in(rows));
   std::vector<Vector<double>> expected;
-  for (const auto& row : rows) expected.push_back(vector_of(row.size(), [&](std::int64_t i) { return row[i] / value[0]; }));
+  for (const auto& row : rows)
+    expected.push_back(vector_of(row.size(), [&](std::int64_t i) { return row[i] / value[0]; }));
   check_items(s, expected);
 
   std::vector<Vector<double>> first;
@@ -91,7 +95,8 @@ TEST_CASE("a memory bound for streaming out") {
   const std::vector<Vector<double>> rows{numbers<double>(1000000)};
   auto s = map_seq([](auto row) { return map([](auto x) { return -x; }, row); }, stream_in(rows));
   const auto read = [&](std::int64_t memory) {
-    for (const auto& item : stream_out(s, {.backend = Backend::cpu, .memory = memory})) REQUIRE(item.size() == 1000000);
+    for (const auto& item : stream_out(s, {.backend = Backend::cpu, .memory = memory}))
+      REQUIRE(item.size() == 1000000);
   };
   REQUIRE_THROWS_AS(read(100000), ResourceError);
   read(64 << 20);

@@ -32,7 +32,9 @@ TEST_CASE("pack, get and structured bindings") {
 TEST_CASE("nested tuples and pairs are flat inside") {
   const auto item = [](std::int64_t i) {
     const auto at = static_cast<std::uint64_t>(i);
-    return Nested{{number<std::int32_t>(at), number<double>(at)}, number<bool>(at), {number<std::uint8_t>(at), number<float>(at)}};
+    return Nested{{number<std::int32_t>(at), number<double>(at)},
+                  number<bool>(at),
+                  {number<std::uint8_t>(at), number<float>(at)}};
   };
   const std::vector rows{vector_of(35, item), Vector<Nested>{}, vector_of(1, item), vector_of(35, item)};
   const auto values = everywhere(
@@ -48,8 +50,9 @@ TEST_CASE("nested tuples and pairs are flat inside") {
       rows);
   for (std::int64_t i = 0; i < 35; ++i) {
     const auto [flat, flag, last] = item(i);
-    REQUIRE(values[0][i] == std::tuple(std::tuple(std::get<1>(flat), flag), std::tuple(last.second, last.first),
-                                       std::get<0>(flat), std::tuple(item(i), flat)));
+    REQUIRE(values[0][i] == std::tuple(std::tuple(std::get<1>(flat), flag),
+                                       std::tuple(last.second, last.first), std::get<0>(flat),
+                                       std::tuple(item(i), flat)));
   }
 }
 
@@ -58,8 +61,9 @@ TEST_CASE("plain values and std::tuples of Exps as results of functions") {
   require_same(agree(map([](auto) { return 2.5; }, use(v))), Vector<double>{2.5, 2.5});
   require_same(agree(map([](auto x) { return std::tuple(x, x * x); }, use(v))),
                Vector<std::tuple<std::int32_t, std::int32_t>>{{4, 16}, {5, 25}});
-  require_same(agree(map([](auto x) { return std::tuple(x, std::tuple(true, x)); }, use(v))),
-               Vector<std::tuple<std::int32_t, std::tuple<bool, std::int32_t>>>{{4, {true, 4}}, {5, {true, 5}}});
+  require_same(
+      agree(map([](auto x) { return std::tuple(x, std::tuple(true, x)); }, use(v))),
+      Vector<std::tuple<std::int32_t, std::tuple<bool, std::int32_t>>>{{4, {true, 4}}, {5, {true, 5}}});
 }
 
 TEST_CASE("zip and unzip of every scalar type") {
@@ -88,10 +92,12 @@ TEST_CASE("indices are elements") {
   const auto at = agree(generate(Index{2, 3}, [](auto ix) { return ix; }));
   REQUIRE(at[Index{1, 2}] == Index{1, 2});
   const Vector<Index<2>> places{Index{3, 4}, Index{-1, 0}};
-  require_same(agree(map([](auto ix) {
-                 auto [i, j] = ix;
-                 return index_of(j, i + ix[1]);
-               }, use(places))),
+  require_same(agree(map(
+                   [](auto ix) {
+                     auto [i, j] = ix;
+                     return index_of(j, i + ix[1]);
+                   },
+                   use(places))),
                Vector<Index<2>>{Index{4, 7}, Index{0, -1}});
 }
 

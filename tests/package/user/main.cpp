@@ -6,8 +6,8 @@
 
 using namespace anabranch;
 
-// Sums the rows of a ragged table: in the interpreter, which is all in the first library, and compiled, for which
-// that library has to find the second one beside itself.
+// Sums the rows of a ragged table: in the interpreter, which is all in the first library, and compiled, for
+// which that library has to find the second one beside itself.
 int main() {
   const std::vector<Vector<double>> rows{{1, 2, 3}, {}, {4, 5}};
   auto sums = consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(rows))));

@@ -1,4 +1,4 @@
-#include "bases.h"
+#include "run/bases.h"
 
 #include <algorithm>
 #include <numeric>

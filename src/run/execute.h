@@ -7,14 +7,14 @@
 
 #include <anabranch/run.h>
 
-#include "bases.h"
+#include "run/bases.h"
 #include "cpu/compiler.h"
 #include "interp/bits.h"
 #include "plan/plan.h"
 #include "scheduler/budget.h"
 #include "scheduler/executor.h"
 #include "scheduler/pipeline.h"
-#include "storage.h"
+#include "run/storage.h"
 
 /// Executes a plan on the CPU: evaluates exact sizes, allocates, binds and launches kernels; drives stages through the
 /// scheduler. One object per run.

@@ -1,4 +1,4 @@
-#include "storage.h"
+#include "run/storage.h"
 
 #include <sys/mman.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "execute.h"
+#include "run/execute.h"
 
 /// One stage at run time: opens its bases, executes its chunk group for every chunk, collects results.
 namespace anabranch {

@@ -1,10 +1,10 @@
-#include "execute.h"
+#include "run/execute.h"
 
 #include <fmt/format.h>
 
 #include "interp/evaluate.h"
 #include "ir/walk.h"
-#include "stage.h"
+#include "run/stage.h"
 
 namespace anabranch {
 
