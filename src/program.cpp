@@ -1,6 +1,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -102,8 +103,17 @@ namespace {
 
 /// The interpreter keeps its own books on the passes of one run; what other runs have read it cannot know.
 void begin_passes(std::span<const ir::Ref> roots) {
+  std::unordered_set<const SourceBase*> begun;
+  for (const ir::Node* reader : ir::topological(roots)) {
+    if (reader->op() != ir::Op::consume) continue;
+    const ir::Ref from(reader);
+    for (const ir::Node* node : ir::topological({&from, 1}))
+      if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
+        node->payload().source->begin_pass(reader->place());
+  }
   for (const ir::Node* node : ir::topological(roots))
-    if (node->op() == ir::Op::stream_in) node->payload().source->begin_pass(node->place());
+    if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
+      node->payload().source->begin_pass(node->place());
 }
 
 std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<HostArray>& arguments,

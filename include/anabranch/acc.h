@@ -130,7 +130,7 @@ template <class F>
 auto generate(const Located<std::int64_t>& length, F f, detail::Loc at = detail::Loc::current()) {
   return generate(
       Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
-      [f](Exp<Index<1>> ix) { return f(ix[0]); }, at);
+      [f](const Exp<Index<1>>& ix) { return f(ix[0]); }, at);
 }
 /// Every element the same.
 template <int N, IsElement T>

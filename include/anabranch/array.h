@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <anabranch/element.h>
@@ -91,7 +92,7 @@ class Array {
     data->extents.assign(shape.at.begin(), shape.at.end());
     detail::checked_size(data->extents);
     data->buffers.push_back(
-        std::shared_ptr<void>(std::const_pointer_cast<void>(owner), const_cast<T*>(elements)));
+        std::shared_ptr<void>(std::const_pointer_cast<void>(std::move(owner)), const_cast<T*>(elements)));
     return Array(std::move(data));
   }
 

@@ -1,6 +1,7 @@
 #include "run/stage.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -419,22 +420,37 @@ std::vector<HostArray> StageRun::run() {
   }
 
   std::vector<Slot> slots(static_cast<std::size_t>(options.max_ring));
+  std::vector<SourceChunk> pending;  // read, but waiting for memory
+  std::atomic<int> in_flight = 0;
   scheduler::Stages stages;
   stages.read = [&](int s, const scheduler::Target& target) -> std::optional<scheduler::Extent> {
     Slot& slot = slots[static_cast<std::size_t>(s)];
-    if (!zipped_->next(Limit{target.items, target.bytes, target.work}, slot.chunks)) return std::nullopt;
+    if (!pending.empty()) {
+      slot.chunks = std::exchange(pending, {});
+    } else {
+      const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, context_.budget.available()));
+      if (!zipped_->next(Limit{target.items, bytes, target.work}, slot.chunks)) return std::nullopt;
+    }
     scheduler::Extent extent{slot.chunks[0].items, 0, 0};
     for (const SourceChunk& c : slot.chunks) {
       extent.work += c.work;
       extent.bytes += c.bytes;
     }
-    slot.reservation = context_.budget.reserve("chunks", extent.bytes);
+    auto reservation = context_.budget.try_reserve("chunks", extent.bytes);
+    if (!reservation && in_flight > 0) {
+      // It is read, but other chunks hold the memory: it waits until they are gone and then travels alone.
+      pending = std::exchange(slot.chunks, {});
+      throw scheduler::ChunkTooBig("a chunk waits for memory", scheduler::Extent{1, extent.work, extent.bytes});
+    }
+    slot.reservation = reservation ? std::move(*reservation) : context_.budget.reserve("chunks", extent.bytes);
+    ++in_flight;
     return extent;
   };
   stages.compute = [&](int s) { compute(slots[static_cast<std::size_t>(s)].chunks); };
   stages.write = [&](int s) {
     slots[static_cast<std::size_t>(s)].chunks.clear();
     slots[static_cast<std::size_t>(s)].reservation.release();
+    --in_flight;
   };
   stages.inline_read = zipped_->in_memory();
   stages.inline_write = true;

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "agree.h"
 
 // Operators that do not commute, on tuples: the order of the elements is kept in every split.
@@ -92,6 +94,69 @@ TEST_CASE("hashes of concatenated texts") {
                             wrap(static_cast<std::uint64_t>(hash) * s + static_cast<std::uint64_t>(next)),
                             wrap(static_cast<std::uint64_t>(power) * s));
                       });
+}
+
+TEST_CASE("logic") {
+  std::vector<Vector<bool>> rows;
+  for (std::int64_t n : border_lengths) {
+    rows.push_back(numbers<bool>(n, static_cast<std::uint64_t>(n)));
+    rows.push_back(vector_of(n, [](std::int64_t) { return true; }));
+    rows.push_back(vector_of(n, [=](std::int64_t i) { return i == n - 1; }));
+  }
+  const auto values = agree(consume(elements(map_seq(
+      [](auto row) {
+        return unit(pack(the(fold([](auto a, auto b) { return a && b; }, true, row)),
+                         the(fold([](auto a, auto b) { return a || b; }, false, row)),
+                         the(fold([](auto a, auto b) { return a != b; }, false, row))));
+      },
+      stream_in(rows)))));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    bool every = true, some = false, odd = false;
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      every = every && rows[r][i];
+      some = some || rows[r][i];
+      odd = odd != rows[r][i];
+    }
+    REQUIRE(values[static_cast<std::int64_t>(r)] == std::tuple(every, some, odd));
+  }
+}
+
+TEST_CASE("several reductions as one on tuples, and the place of the largest") {
+  using Summary = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+  const auto summary = [](auto row) {
+    return fold(
+        [](auto a, auto b) {
+          auto [sum, low, high] = a;
+          auto [s, l, h] = b;
+          return pack(sum + s, min(low, l), max(high, h));
+        },
+        Summary(0, 1000, -1000), map([](auto x) { return pack(x, x, x); }, row));
+  };
+  const auto place_of_largest = [](auto row) {
+    auto placed = generate(size(row), [=](auto i) { return pack(row[i], i); });
+    return fold([](auto a, auto b) { return cond(get<0>(b) > get<0>(a), b, a); },
+                std::tuple(std::numeric_limits<std::int32_t>::min(), std::int64_t{-1}), placed);
+  };
+  std::vector<Vector<std::int32_t>> rows;
+  for (std::int64_t n : {0, 1, 16, 17, 64, 257, 5000})
+    rows.push_back(
+        vector_of(n, [=](std::int64_t i) { return static_cast<std::int32_t>((i * 7919 + n) % 997); }));
+  const auto summaries = everywhere(summary, rows);
+  const auto places = everywhere(place_of_largest, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    Summary expected(0, 1000, -1000);
+    std::tuple<std::int32_t, std::int64_t> best(std::numeric_limits<std::int32_t>::min(), -1);
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      const std::int32_t x = rows[r][i];
+      auto& [sum, low, high] = expected;
+      sum += x;
+      low = std::min(low, x);
+      high = std::max(high, x);
+      if (x > std::get<0>(best)) best = {x, i};
+    }
+    REQUIRE(summaries[r][0] == expected);
+    REQUIRE(places[r][0] == best);
+  }
 }
 
 TEST_CASE("first and last") {

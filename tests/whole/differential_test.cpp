@@ -59,3 +59,11 @@ TEST_CASE("random array programs give the interpreter's bits") { compare_arrays(
 TEST_CASE("random sequence programs give the interpreter's bits") { compare_sequences(0, 30); }
 TEST_CASE("many random array programs give the interpreter's bits", "[.long]") { compare_arrays(10'000, 11'000); }
 TEST_CASE("many random sequence programs give the interpreter's bits", "[.long]") { compare_sequences(10'000, 11'000); }
+
+// Seeds that once failed: a loop over a captured read, a shape used without its array, a uniform extent outside its stage,
+// a seed with a conditional.
+TEST_CASE("programs that once went wrong") {
+  for (const std::uint64_t seed : {1ULL, 6ULL}) compare(random_array_program(seed, 1 + static_cast<int>(seed % 20)), {{"adaptive", 2, ""}});
+  for (const std::uint64_t seed : {1ULL, 2ULL, 5ULL, 10088ULL, 10094ULL, 10100ULL, 10103ULL, 10145ULL})
+    compare(random_sequence_program(seed, 1 + static_cast<int>(seed % 12)), {{"adaptive", 2, ""}, {"fixed:7", 1, "fusion"}});
+}
