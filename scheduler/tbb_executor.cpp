@@ -55,7 +55,8 @@ class MoreWorkers {
     }
   };
   static All& all() {
-    // Never destroyed: programs in static storage give their threads back after any destructor here would have run.
+    // Never destroyed: programs in static storage give their threads back after any destructor here would
+    // have run.
     static All& instance = *new All;
     return instance;
   }

@@ -53,17 +53,20 @@ std::string staged_text(const ir::Staged& staged) {
     out += fmt::format("stage {}:\n", k);
     for (const ir::Base& base : stage.bases) {
       out += fmt::format("  items from {} ({}):", base.node->label(), to_string(base.node->place()));
-      for (int i = 0; i < base.count; ++i) out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
+      for (int i = 0; i < base.count; ++i)
+        out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
       out += "\n";
     }
     out += printer.program(stage.results);
     for (const auto& t : stage.terminals)
-      out += fmt::format("  {} {}\n", ir::name_of(t.kind), printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
+      out += fmt::format("  {} {}\n", ir::name_of(t.kind),
+                         printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
   }
   out += printer.program(staged.results);
   std::vector<const ir::Node*> nodes;
   for (const auto& [node, facts] : staged.facts) nodes.push_back(node);
-  std::sort(nodes.begin(), nodes.end(), [](const ir::Node* a, const ir::Node* b) { return a->id() < b->id(); });
+  std::sort(nodes.begin(), nodes.end(),
+            [](const ir::Node* a, const ir::Node* b) { return a->id() < b->id(); });
   for (const ir::Node* node : nodes) {
     const ir::Facts& facts = staged.facts.at(node);
     std::vector<std::string> extents;
@@ -71,8 +74,9 @@ std::string staged_text(const ir::Staged& staged) {
     for (const ir::Ref& e : facts.extents) extents.push_back(printer.scalar(e, lets, "    "));
     out += lets;
     const auto stored = staged.manifest.find(node);
-    out += fmt::format("  {} [{}]: {}, {}{}\n", printer.name(*node), fmt::join(extents, ", "), name_of(facts.form), facts.reason,
-                       staged.manifest.empty() ? std::string()
+    out += fmt::format("  {} [{}]: {}, {}{}\n", printer.name(*node), fmt::join(extents, ", "),
+                       name_of(facts.form), facts.reason,
+                       staged.manifest.empty()           ? std::string()
                        : stored == staged.manifest.end() ? std::string("; delayed")
                                                          : "; stored: " + stored->second);
   }
@@ -88,7 +92,9 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
   staged = pass("fuse", [&] { return fuse::arrays(std::move(staged), fusion); }, staged_text);
   ir::verify(staged, "fuse", true, true);
   out.staged = std::move(staged);
-  out.plan = pass("plan", [&] { return plan::build(out.staged); }, [](const plan::Plan& p) { return plan::to_string(p); });
+  out.plan = pass(
+      "plan", [&] { return plan::build(out.staged); },
+      [](const plan::Plan& p) { return plan::to_string(p); });
   const auto verify_group = [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) plan::verify(kernel->kernel);
@@ -115,7 +121,8 @@ CompileOptions options_from_environment() {
   return options;
 }
 
-Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters, const CompileOptions& options) {
+Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
+                         const CompileOptions& options) {
   ir::verify(results, parameters, "building");
   Compiled out;
   Passes pass(out.times);
@@ -132,8 +139,7 @@ Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options
   Compiled out;
   Passes pass(out.times);
   out.program = front_half(pass, {sequence}, options);
-  ir::Staged staged =
-      pass("sequences", [&] { return fuse::sequences_out(out.program[0]); }, staged_text);
+  ir::Staged staged = pass("sequences", [&] { return fuse::sequences_out(out.program[0]); }, staged_text);
   ir::verify(staged, "sequences", false, false);
   back_half(out, pass, std::move(staged), options);
   return out;

@@ -9,10 +9,11 @@
 /// The spine: the passes of the compiler, in order. Who has read compile.cpp knows the house.
 namespace anabranch {
 
-/// What may be switched off, for tests and to see what a pass does. Results stay the same; only speed changes.
+/// What may be switched off, for tests and to see what a pass does. Results stay the same; only speed
+/// changes.
 struct CompileOptions {
-  bool share = true;           ///< hash-consing and constant folding
-  bool contract = true;        ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
+  bool share = true;     ///< hash-consing and constant folding
+  bool contract = true;  ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
   bool shape_analysis = true;  ///< sources' shared descriptors
   bool fusion = true;          ///< array fusion
 };
@@ -32,9 +33,11 @@ struct Compiled {
   std::vector<PassTime> times;
 };
 
-/// From array computations (closed but for `parameters`) to a plan. With ANABRANCH_DUMP=share,contract,sequences,lift,fuse,plan,llvm,asm each
-/// named pass prints its result to stderr.
-Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters, const CompileOptions& options);
+/// From array computations (closed but for `parameters`) to a plan. With
+/// ANABRANCH_DUMP=share,contract,sequences,lift,fuse,plan,llvm,asm each named pass prints its result to
+/// stderr.
+Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
+                         const CompileOptions& options);
 /// The same for a sequence whose items are streamed out.
 Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options);
 

@@ -19,14 +19,16 @@ std::string extents_text(Printer& printer, const Facts& facts) {
 }
 
 void operations(const Staged& staged, std::span<const Ref> roots, Printer& printer, std::string& out) {
-  for (const Node* node : topological(roots, [](const Node& n) { return n.op() != Op::consume && n.op() != Op::shape; })) {
+  for (const Node* node :
+       topological(roots, [](const Node& n) { return n.op() != Op::consume && n.op() != Op::shape; })) {
     if (!node->type().is_array()) continue;
     const Facts& facts = staged.facts.at(node);
     const auto stored = staged.manifest.find(node);
-    out += fmt::format("  {:<4} {:<12} {:<24} {:<10} {:<44} {}{}\n", printer.name(*node), node->label(), to_string(node->type()),
-                       name_of(facts.form), facts.reason,
-                       stored == staged.manifest.end() ? "fused into its reader" : "stored: " + stored->second,
-                       node->place().known() ? "  -- " + to_string(node->place()) : std::string());
+    out +=
+        fmt::format("  {:<4} {:<12} {:<24} {:<10} {:<44} {}{}\n", printer.name(*node), node->label(),
+                    to_string(node->type()), name_of(facts.form), facts.reason,
+                    stored == staged.manifest.end() ? "fused into its reader" : "stored: " + stored->second,
+                    node->place().known() ? "  -- " + to_string(node->place()) : std::string());
   }
 }
 
@@ -36,7 +38,9 @@ void kernels(const plan::Group& group, std::string& out) {
       out += to_string(kernel->kernel);
       std::vector<std::string> reads;
       for (const plan::BufferRef& b : kernel->buffers) {
-        if (b.kind != plan::BufferRef::Kind::array || b.global || b.component != 0 || b.index == kernel->output) continue;
+        if (b.kind != plan::BufferRef::Kind::array || b.global || b.component != 0 ||
+            b.index == kernel->output)
+          continue;
         reads.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(b.index)]));
       }
       out += fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
@@ -70,13 +74,15 @@ std::string explain(const Compiled& compiled) {
       }
     operations(staged, stage.results, printer, out);
     for (const auto& t : stage.terminals)
-      out += fmt::format("  {} of {}\n", name_of(t.kind), printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
+      out += fmt::format("  {} of {}\n", name_of(t.kind),
+                         printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
   }
   out += "\nkernels\n";
   kernels(compiled.plan.global, out);
   for (const plan::StagePlan& stage : compiled.plan.stages) kernels(stage.group, out);
   out += "\npasses\n";
-  for (const PassTime& t : compiled.times) out += fmt::format("  {:<10} {:8.3f} ms\n", t.pass, t.seconds * 1e3);
+  for (const PassTime& t : compiled.times)
+    out += fmt::format("  {:<10} {:8.3f} ms\n", t.pass, t.seconds * 1e3);
   return out;
 }
 

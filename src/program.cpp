@@ -8,11 +8,11 @@
 #include <anabranch/run.h>
 
 #include "compile.h"
-#include "run/execute.h"
 #include "explain.h"
 #include "front/handle.h"
 #include "interp/interpret.h"
 #include "ir/walk.h"
+#include "run/execute.h"
 
 // What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
 namespace anabranch::detail {
@@ -45,7 +45,9 @@ auto with_public_errors(F&& f) {
   }
 }
 
-std::vector<HostArray> as_arrays(const std::vector<std::shared_ptr<ArrayData>>& arguments) { return arguments; }
+std::vector<HostArray> as_arrays(const std::vector<std::shared_ptr<ArrayData>>& arguments) {
+  return arguments;
+}
 
 }  // namespace
 
@@ -64,7 +66,8 @@ class ProgramImpl {
     std::call_once(once_, [&] {
       const auto begin = std::chrono::steady_clock::now();
       const cpu::CacheStatistics before = cpu::cache_statistics();
-      for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) { kernels_[&kernel] = cpu::compile(kernel); });
+      for_each_kernel(compiled_.plan,
+                      [&](const plan::Kernel& kernel) { kernels_[&kernel] = cpu::compile(kernel); });
       const cpu::CacheStatistics after = cpu::cache_statistics();
       if (report) {
         report->compile_seconds = seconds_since(begin);
@@ -131,7 +134,8 @@ std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<H
 
 }  // namespace
 
-std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments,
+std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
+                                            const std::vector<std::shared_ptr<ArrayData>>& arguments,
                                             const RunOptions& options, RunReport* report) {
   const auto begin = std::chrono::steady_clock::now();
   if (options.memory < 0) throw ResourceError("the memory bound is negative");
@@ -149,7 +153,8 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program, const std::vec
     scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
     results = with_public_errors([&] {
       BlockPool blocks(budget);
-      RunContext context{program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
+      RunContext context{
+          program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
       return execute(context, as_arrays(arguments));
     });
     if (report) {
@@ -181,7 +186,8 @@ struct ItemReader::Impl {
 
 ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
-  impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
+  impl_->program =
+      std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
   if (options.backend == Backend::interpreter) {
     const auto& roots = impl_->program->compiled().program;
     begin_passes(roots);
@@ -190,12 +196,13 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
   }
   ProgramImpl& program = *impl_->program;
   const Kernels& kernels = program.kernels(nullptr);
-  impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
+  impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
+                                                                         : scheduler::Budget::kUnlimited);
   with_public_errors([&] {
     impl_->blocks = std::make_unique<BlockPool>(*impl_->budget);
-    impl_->context.reset(new RunContext{
-        program.compiled().plan, kernels, impl_->options, program.pages(), program.executor(options.threads), *impl_->budget,
-        *impl_->blocks, nullptr});
+    impl_->context.reset(new RunContext{program.compiled().plan, kernels, impl_->options, program.pages(),
+                                        program.executor(options.threads), *impl_->budget, *impl_->blocks,
+                                        nullptr});
     impl_->chunks = std::make_unique<ChunkReader>(*impl_->context, std::vector<HostArray>{});
   });
 }

@@ -7,8 +7,9 @@
 
 #include <anabranch/exp.h>
 
-/// Array computations. An Acc<Array<N, T>> stands for an array that will be computed; it is a handle to a node of the
-/// program, so it copies cheaply, goes into containers, and one used twice is computed once. Nothing runs before `run`.
+/// Array computations. An Acc<Array<N, T>> stands for an array that will be computed; it is a handle to a
+/// node of the program, so it copies cheaply, goes into containers, and one used twice is computed once.
+/// Nothing runs before `run`.
 ///
 /// Costs are of the element-wise kind unless stated: one pass over the output, fused with its neighbours.
 namespace anabranch {
@@ -77,7 +78,8 @@ Handle trace_operator(F&& f, Place at) {
 
 }  // namespace detail
 
-// ---- From the host and from scalars -------------------------------------------------------------------------------
+// ---- From the host and from scalars
+// -------------------------------------------------------------------------------
 
 /// A host array. No copy on the CPU: do not change it while a run uses it.
 template <int N, class T>
@@ -134,12 +136,14 @@ auto generate(const Located<std::int64_t>& length, F f, detail::Loc at = detail:
 }
 /// Every element the same.
 template <int N, IsElement T>
-Acc<Array<N, T>> fill(const Exp<Index<N>>& shape, const Exp<T>& value, detail::Loc at = detail::Loc::current()) {
+Acc<Array<N, T>> fill(const Exp<Index<N>>& shape, const Exp<T>& value,
+                      detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<N>>([&](auto) { return value; }, at);
   return detail::acc<N, T>(detail::generate(shape.handle(), function, at, "fill"));
 }
 
-// ---- Element-wise --------------------------------------------------------------------------------------------------
+// ---- Element-wise
+// --------------------------------------------------------------------------------------------------
 
 /// f of every element.
 template <class F, int N, class T>
@@ -159,9 +163,11 @@ auto zip_with_at(Loc at, const char* label, F& f, const Acc<Array<N, Ts>>&... ar
 inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
 }  // namespace detail
 
-/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per dimension).
+/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per
+/// dimension).
 template <class F, int N, class A, class B>
-auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, detail::Loc at = detail::Loc::current()) {
+auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b,
+              detail::Loc at = detail::Loc::current()) {
   return detail::zip_with_at(at, "zip_with", f, a, b);
 }
 template <class F, int N, class A, class B, class C>
@@ -196,26 +202,31 @@ std::tuple<Acc<Array<N, Ts>>...> unzip(const Acc<Array<N, std::tuple<Ts...>>>& a
       auto [function, result] = detail::trace_function<T>([](Exp<T> e) { return get<K>(e); }, at);
       return detail::map(function, {a.handle()}, at, "unzip");
     };
-    return std::tuple<Acc<Array<N, Ts>>...>{detail::acc<N, Ts>(part(std::integral_constant<std::size_t, I>{}))...};
+    return std::tuple<Acc<Array<N, Ts>>...>{
+        detail::acc<N, Ts>(part(std::integral_constant<std::size_t, I>{}))...};
   }(std::index_sequence_for<Ts...>{});
 }
 
-// ---- Reductions -----------------------------------------------------------------------------------------------------
+// ---- Reductions
+// -----------------------------------------------------------------------------------------------------
 
-/// Reduces one dimension (the innermost, unless `axis` says another): z o x0 o x1 o ... with an associative f, in the
-/// canonical order of the language reference; z is joined once and need not be neutral; an empty row gives z.
+/// Reduces one dimension (the innermost, unless `axis` says another): z o x0 o x1 o ... with an associative
+/// f, in the canonical order of the language reference; z is joined once and need not be neutral; an empty
+/// row gives z.
 template <class F, int N, class T>
   requires(N >= 1)
-Acc<Array<N - 1, T>> fold(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a, int axis = N - 1,
-                          detail::Loc at = detail::Loc::current()) {
+Acc<Array<N - 1, T>> fold(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
+                          int axis = N - 1, detail::Loc at = detail::Loc::current()) {
   return detail::acc<N - 1, T>(
       detail::fold(detail::trace_operator<T>(f, at), z.value().handle(), a.handle(), axis, at, nullptr));
 }
 /// Without a seed: an empty row is a RunError.
 template <class F, int N, class T>
   requires(N >= 1)
-Acc<Array<N - 1, T>> fold1(F f, const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  return detail::acc<N - 1, T>(detail::fold(detail::trace_operator<T>(f, at), {}, a.handle(), axis, at, "fold1"));
+Acc<Array<N - 1, T>> fold1(F f, const Acc<Array<N, T>>& a, int axis = N - 1,
+                           detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N - 1, T>(
+      detail::fold(detail::trace_operator<T>(f, at), {}, a.handle(), axis, at, "fold1"));
 }
 
 /// The same elements in row-major order, as another shape; sizes must agree (RunError).
@@ -225,7 +236,8 @@ Acc<Array<M, T>> reshape(const Exp<Index<M>>& shape, const Acc<Array<N, T>>& a,
   return detail::acc<M, T>(detail::reshape(shape.handle(), a.handle(), at, nullptr));
 }
 template <int M, int N, class T>
-Acc<Array<M, T>> reshape(const Index<M>& shape, const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
+Acc<Array<M, T>> reshape(const Index<M>& shape, const Acc<Array<N, T>>& a,
+                         detail::Loc at = detail::Loc::current()) {
   return reshape(Exp<Index<M>>(shape, at), a, at);
 }
 /// All elements as one vector.
@@ -247,34 +259,41 @@ Acc<Scalar<T>> fold_all(F f, const std::type_identity_t<Located<T>>& z, const Ac
 
 namespace detail {
 template <class T, class F, int N>
-Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, Loc at) {
+Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis,
+                                Loc at) {
   return acc<N - 1, T>(fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
 }
 }  // namespace detail
 
-/// Sum, product, minimum, maximum along one dimension. Empty sums are 0, products 1; an empty minimum is a RunError.
+/// Sum, product, minimum, maximum along one dimension. Empty sums are 0, products 1; an empty minimum is a
+/// RunError.
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
-Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
+                         detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("sum", plus, detail::constant_of<T>(T(0), at), a, axis, at);
 }
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
-Acc<Array<N - 1, T>> product(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+Acc<Array<N - 1, T>> product(const Acc<Array<N, T>>& a, int axis = N - 1,
+                             detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("product", times, detail::constant_of<T>(T(1), at), a, axis, at);
 }
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
-Acc<Array<N - 1, T>> minimum(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+Acc<Array<N - 1, T>> minimum(const Acc<Array<N, T>>& a, int axis = N - 1,
+                             detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("minimum", minimum_of, {}, a, axis, at);
 }
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
-Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
+                             detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("maximum", maximum_of, {}, a, axis, at);
 }
 
-// ---- Reordering -----------------------------------------------------------------------------------------------------
+// ---- Reordering
+// -----------------------------------------------------------------------------------------------------
 
 /// Element at ix is a[f(ix)]; out of range is a RunError.
 template <int M, class F, int N, class T>
@@ -293,7 +312,8 @@ Acc<Array<N, T>> gather(const Acc<Array<N, I>>& ix, const Acc<Vector<T>>& a,
                         detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<I>(
       [&](Exp<I> i) {
-        return Exp<T>(detail::FromHandle{}, detail::index(a.handle(), cast<std::int64_t>(i, at).handle(), at, "gather"));
+        return Exp<T>(detail::FromHandle{},
+                      detail::index(a.handle(), cast<std::int64_t>(i, at).handle(), at, "gather"));
       },
       at);
   return detail::acc<N, T>(detail::map(function, {ix.handle()}, at, "gather"));
@@ -301,18 +321,21 @@ Acc<Array<N, T>> gather(const Acc<Array<N, I>>& ix, const Acc<Vector<T>>& a,
 
 /// Turns dimensions around: dimension d of the result is dimension permutation[d] of `a`. Default: reversed.
 template <int N, class T>
-Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a, std::array<int, static_cast<std::size_t>(N)> permutation,
+Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a,
+                           std::array<int, static_cast<std::size_t>(N)> permutation,
                            detail::Loc at = detail::Loc::current()) {
   std::array<int, static_cast<std::size_t>(N)> sorted = permutation;
   std::sort(sorted.begin(), sorted.end());
   for (int d = 0; d < N; ++d)
-    if (sorted[static_cast<std::size_t>(d)] != d) throw ProgramError("transpose: not a permutation of the dimensions");
+    if (sorted[static_cast<std::size_t>(d)] != d)
+      throw ProgramError("transpose: not a permutation of the dimensions");
   detail::Handles extents;
   for (int d : permutation) extents.push_back(extent(a, d, at).handle());
   auto [function, result] = detail::trace_function<Index<N>>(
       [&](Exp<Index<N>> ix) {
         detail::Handles from(static_cast<std::size_t>(N));
-        for (int d = 0; d < N; ++d) from[static_cast<std::size_t>(permutation[static_cast<std::size_t>(d)])] = ix[d].handle();
+        for (int d = 0; d < N; ++d)
+          from[static_cast<std::size_t>(permutation[static_cast<std::size_t>(d)])] = ix[d].handle();
         return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, at));
       },
       at);
@@ -337,8 +360,10 @@ template <class... Spec>
 inline constexpr int kept = (0 + ... + (is_all<Spec> ? 1 : 0));
 template <class X>
 Handle slot(const X& x) {
-  if constexpr (is_all<X>) return {};
-  else return Located<std::int64_t>(x).value().handle();
+  if constexpr (is_all<X>)
+    return {};
+  else
+    return Located<std::int64_t>(x).value().handle();
 }
 }  // namespace detail
 
@@ -388,9 +413,9 @@ concept Slot = is_all<X> || std::convertible_to<X, Located<std::int64_t>>;
 
 }  // namespace detail
 
-/// New dimensions along which the array repeats. One argument per dimension of the *result*: `all` takes the next
-/// dimension of `a`, a number n (or Exp<int64>) is a new dimension of extent n. replicate(v, 3, all): a matrix of 3
-/// rows v.
+/// New dimensions along which the array repeats. One argument per dimension of the *result*: `all` takes the
+/// next dimension of `a`, a number n (or Exp<int64>) is a new dimension of extent n. replicate(v, 3, all): a
+/// matrix of 3 rows v.
 template <int N, class T, detail::Slot A>
 auto replicate(const Acc<Array<N, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
   return detail::replicate_at(at, a, s0);
@@ -410,8 +435,8 @@ auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, const C& s2,
   return detail::replicate_at(at, a, s0, s1, s2, s3);
 }
 
-/// Fixes dimensions. One argument per dimension of `a`: `all` keeps it, a number (or Exp<int64>) picks a position.
-/// slice(m, 2, all): row 2. A position out of range is a RunError.
+/// Fixes dimensions. One argument per dimension of `a`: `all` keeps it, a number (or Exp<int64>) picks a
+/// position. slice(m, 2, all): row 2. A position out of range is a RunError.
 template <class T, detail::Slot A>
 auto slice(const Acc<Array<1, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
   return detail::slice_at(at, a, s0);
@@ -421,7 +446,8 @@ auto slice(const Acc<Array<2, T>>& a, const A& s0, const B& s1, detail::Loc at =
   return detail::slice_at(at, a, s0, s1);
 }
 template <class T, detail::Slot A, detail::Slot B, detail::Slot C>
-auto slice(const Acc<Array<3, T>>& a, const A& s0, const B& s1, const C& s2, detail::Loc at = detail::Loc::current()) {
+auto slice(const Acc<Array<3, T>>& a, const A& s0, const B& s1, const C& s2,
+           detail::Loc at = detail::Loc::current()) {
   return detail::slice_at(at, a, s0, s1, s2);
 }
 template <class T, detail::Slot A, detail::Slot B, detail::Slot C, detail::Slot D>

@@ -12,14 +12,15 @@
 #include <anabranch/error.h>
 #include <anabranch/export.h>
 
-/// Host arrays: what goes into `use` and comes out of `run`. An Array is a value with shared, immutable-while-used
-/// storage: copying one copies a handle, never the elements. One 64-byte aligned buffer per scalar component.
+/// Host arrays: what goes into `use` and comes out of `run`. An Array is a value with shared,
+/// immutable-while-used storage: copying one copies a handle, never the elements. One 64-byte aligned buffer
+/// per scalar component.
 namespace anabranch {
 
 namespace detail {
 
-/// An Array with its types forgotten. `buffers[c]` points at the elements of component c and owns (or shares the
-/// owner of) them.
+/// An Array with its types forgotten. `buffers[c]` points at the elements of component c and owns (or shares
+/// the owner of) them.
 struct ArrayData {
   std::vector<ScalarType> scalars;
   std::vector<std::int64_t> extents;
@@ -31,7 +32,8 @@ struct ArrayData {
 /// Product of extents; throws RunError if one is negative or the product overflows.
 ANABRANCH_API std::int64_t checked_size(std::span<const std::int64_t> extents);
 
-/// New zero-filled storage for these extents. Throws RunError on a bad extent, std::bad_alloc when it does not fit.
+/// New zero-filled storage for these extents. Throws RunError on a bad extent, std::bad_alloc when it does
+/// not fit.
 ANABRANCH_API std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,
                                                         std::span<const std::int64_t> extents);
 
@@ -63,27 +65,35 @@ class Array {
   explicit Array(const Index<N>& shape)
       : data_(detail::allocate_array(detail::Element<T>::scalars, shape.at)) {}
 
-  /// Filled from values in row-major order. Throws RunError unless there are exactly as many as the shape asks for.
+  /// Filled from values in row-major order. Throws RunError unless there are exactly as many as the shape
+  /// asks for.
   Array(const Index<N>& shape, std::span<const T> values) : Array(shape) { assign(values); }
   Array(const Index<N>& shape, std::initializer_list<T> values) : Array(shape) {
     assign({values.begin(), values.size()});
   }
   /// A vector of these values.
-  Array(std::initializer_list<T> values) requires(N == 1)
+  Array(std::initializer_list<T> values)
+    requires(N == 1)
       : Array(Index<1>{{static_cast<std::int64_t>(values.size())}}) {
     assign({values.begin(), values.size()});
   }
-  explicit Array(std::span<const T> values) requires(N == 1)
+  explicit Array(std::span<const T> values)
+    requires(N == 1)
       : Array(Index<1>{{static_cast<std::int64_t>(values.size())}}) {
     assign(values);
   }
-  explicit Array(const std::vector<T>& values) requires(N == 1 && !std::is_same_v<T, bool>)
+  explicit Array(const std::vector<T>& values)
+    requires(N == 1 && !std::is_same_v<T, bool>)
       : Array(std::span<const T>(values)) {}
   /// A scalar array.
-  explicit Array(const T& value) requires(N == 0) : Array(Index<0>{}) { set(0, value); }
+  explicit Array(const T& value)
+    requires(N == 0)
+      : Array(Index<0>{}) {
+    set(0, value);
+  }
 
-  /// A view of memory the caller owns; `owner` is kept as long as any handle lives. No copy is made. The memory must
-  /// not change while a run uses it.
+  /// A view of memory the caller owns; `owner` is kept as long as any handle lives. No copy is made. The
+  /// memory must not change while a run uses it.
   static Array view(const Index<N>& shape, const T* elements, std::shared_ptr<const void> owner = {})
     requires IsScalar<T>
   {
@@ -105,9 +115,21 @@ class Array {
   std::int64_t extent(int d) const { return data_->extents[static_cast<std::size_t>(d)]; }
 
   /// The elements of a one-component array, row-major.
-  const T* data() const requires IsScalar<T> { return static_cast<const T*>(data_->buffers[0].get()); }
-  T* mutable_data() requires IsScalar<T> { return static_cast<T*>(data_->buffers[0].get()); }
-  std::span<const T> values() const requires IsScalar<T> { return {data(), static_cast<std::size_t>(size())}; }
+  const T* data() const
+    requires IsScalar<T>
+  {
+    return static_cast<const T*>(data_->buffers[0].get());
+  }
+  T* mutable_data()
+    requires IsScalar<T>
+  {
+    return static_cast<T*>(data_->buffers[0].get());
+  }
+  std::span<const T> values() const
+    requires IsScalar<T>
+  {
+    return {data(), static_cast<std::size_t>(size())};
+  }
 
   /// The raw elements of scalar component c (bool is stored as one byte).
   const void* component(int c) const { return data_->buffers[static_cast<std::size_t>(c)].get(); }
@@ -139,7 +161,8 @@ class Array {
   friend bool operator==(const Array& a, const Array& b) {
     if (a.shape() != b.shape()) return false;
     for (int c = 0; c < components; ++c) {
-      const auto bytes = static_cast<std::size_t>(a.size()) * size_of(detail::Element<T>::scalars[static_cast<std::size_t>(c)]);
+      const auto bytes = static_cast<std::size_t>(a.size()) *
+                         size_of(detail::Element<T>::scalars[static_cast<std::size_t>(c)]);
       const auto* p = static_cast<const unsigned char*>(a.component(c));
       const auto* q = static_cast<const unsigned char*>(b.component(c));
       for (std::size_t i = 0; i < bytes; ++i)

@@ -7,8 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-/// What an array can hold. An element is a scalar or a product (pair, tuple, Index) of elements; a product of n
-/// scalars is stored as n buffers, one per scalar component (structure of arrays), nested products flattened.
+/// What an array can hold. An element is a scalar or a product (pair, tuple, Index) of elements; a product of
+/// n scalars is stored as n buffers, one per scalar component (structure of arrays), nested products
+/// flattened.
 namespace anabranch {
 
 /// The scalar types, in the order of C++'s usual arithmetic conversions.
@@ -18,11 +19,14 @@ enum class ScalarType : std::uint8_t { boolean, uint8, int32, int64, float32, fl
 constexpr std::size_t size_of(ScalarType type) {
   switch (type) {
     case ScalarType::boolean:
-    case ScalarType::uint8: return 1;
+    case ScalarType::uint8:
+      return 1;
     case ScalarType::int32:
-    case ScalarType::float32: return 4;
+    case ScalarType::float32:
+      return 4;
     case ScalarType::int64:
-    case ScalarType::float64: return 8;
+    case ScalarType::float64:
+      return 8;
   }
   return 0;
 }
@@ -30,12 +34,18 @@ constexpr std::size_t size_of(ScalarType type) {
 /// "bool", "uint8", "int32", "int64", "float", "double".
 constexpr const char* name_of(ScalarType type) {
   switch (type) {
-    case ScalarType::boolean: return "bool";
-    case ScalarType::uint8: return "uint8";
-    case ScalarType::int32: return "int32";
-    case ScalarType::int64: return "int64";
-    case ScalarType::float32: return "float";
-    case ScalarType::float64: return "double";
+    case ScalarType::boolean:
+      return "bool";
+    case ScalarType::uint8:
+      return "uint8";
+    case ScalarType::int32:
+      return "int32";
+    case ScalarType::int64:
+      return "int64";
+    case ScalarType::float32:
+      return "float";
+    case ScalarType::float64:
+      return "double";
   }
   return "?";
 }
@@ -58,7 +68,8 @@ template <class T>
 inline constexpr bool always_false = false;
 
 template <std::size_t A, std::size_t B>
-constexpr std::array<ScalarType, A + B> join(const std::array<ScalarType, A>& a, const std::array<ScalarType, B>& b) {
+constexpr std::array<ScalarType, A + B> join(const std::array<ScalarType, A>& a,
+                                             const std::array<ScalarType, B>& b) {
   std::array<ScalarType, A + B> out{};
   for (std::size_t i = 0; i < A; ++i) out[i] = a[i];
   for (std::size_t i = 0; i < B; ++i) out[A + i] = b[i];
@@ -81,14 +92,21 @@ struct ScalarElement {
     f(value);
   }
 };
-template <> struct Element<bool> : ScalarElement<bool, ScalarType::boolean> {};
-template <> struct Element<std::uint8_t> : ScalarElement<std::uint8_t, ScalarType::uint8> {};
-template <> struct Element<std::int32_t> : ScalarElement<std::int32_t, ScalarType::int32> {};
-template <> struct Element<std::int64_t> : ScalarElement<std::int64_t, ScalarType::int64> {};
-template <> struct Element<float> : ScalarElement<float, ScalarType::float32> {};
-template <> struct Element<double> : ScalarElement<double, ScalarType::float64> {};
+template <>
+struct Element<bool> : ScalarElement<bool, ScalarType::boolean> {};
+template <>
+struct Element<std::uint8_t> : ScalarElement<std::uint8_t, ScalarType::uint8> {};
+template <>
+struct Element<std::int32_t> : ScalarElement<std::int32_t, ScalarType::int32> {};
+template <>
+struct Element<std::int64_t> : ScalarElement<std::int64_t, ScalarType::int64> {};
+template <>
+struct Element<float> : ScalarElement<float, ScalarType::float32> {};
+template <>
+struct Element<double> : ScalarElement<double, ScalarType::float64> {};
 // `long long` is a distinct type from std::int64_t on this platform; both name the same 64 bits.
-template <> struct Element<long long> : ScalarElement<long long, ScalarType::int64> {};
+template <>
+struct Element<long long> : ScalarElement<long long, ScalarType::int64> {};
 
 template <class... Ts>
 constexpr auto flatten() {

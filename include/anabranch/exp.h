@@ -10,9 +10,9 @@
 #include <anabranch/detail/core.h>
 #include <anabranch/element.h>
 
-/// Scalar expressions. An Exp<T> stands for one value of element type T that is computed on the device, inside the
-/// function that a collective operation applies to every element. It is a handle to a node of the program: copying one is
-/// cheap, and an Exp used twice is computed once.
+/// Scalar expressions. An Exp<T> stands for one value of element type T that is computed on the device,
+/// inside the function that a collective operation applies to every element. It is a handle to a node of the
+/// program: copying one is cheap, and an Exp used twice is computed once.
 namespace anabranch {
 
 template <IsElement T>
@@ -34,10 +34,14 @@ concept Lossless =
 
 template <class T>
 constexpr std::uint64_t bits_of(T value) {
-  if constexpr (std::same_as<T, bool>) return value ? 1 : 0;
-  else if constexpr (sizeof(T) == 1) return std::bit_cast<std::uint8_t>(value);
-  else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
-  else return std::bit_cast<std::uint64_t>(value);
+  if constexpr (std::same_as<T, bool>)
+    return value ? 1 : 0;
+  else if constexpr (sizeof(T) == 1)
+    return std::bit_cast<std::uint8_t>(value);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<std::uint32_t>(value);
+  else
+    return std::bit_cast<std::uint64_t>(value);
 }
 
 /// The constant of any element type: a tuple of its scalars.
@@ -55,8 +59,9 @@ struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the c
 
 }  // namespace detail
 
-/// An operand as operators take it: an Exp<T>, a value of T, or a literal that T can hold exactly, together with the
-/// source line it stands on. `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no float.
+/// An operand as operators take it: an Exp<T>, a value of T, or a literal that T can hold exactly, together
+/// with the source line it stands on. `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no
+/// float.
 template <IsElement T>
 class Located {
  public:
@@ -66,15 +71,17 @@ class Located {
   Located(const U& value, std::source_location at = std::source_location::current())
       : at_(at), handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
   template <class U>
-    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<U, T> &&
-             !detail::Lossless<U, T>)
+    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
+             !std::same_as<U, T> && !detail::Lossless<U, T>)
   consteval Located(U value, std::source_location at = std::source_location::current()) : at_(at) {
     // A throw in a constant expression is an error at compile time that shows its own text.
     if constexpr (std::is_integral_v<U> && std::is_integral_v<T>) {
-      if (!std::in_range<T>(value)) throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
+      if (!std::in_range<T>(value))
+        throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
     } else if constexpr (std::is_floating_point_v<U> && std::is_integral_v<T>) {
-      static_assert(detail::always_false<U>,
-                    "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
+      static_assert(
+          detail::always_false<U>,
+          "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
     } else {
       if (static_cast<U>(static_cast<T>(value)) != value)
         throw "anabranch: the element type does not hold this literal exactly; write it in that type, as in 0.1F";
@@ -108,8 +115,8 @@ class Exp {
   /// A literal whose value T holds exactly.
   Exp(const Located<T>& value) : handle_(value.value().handle()) {}
   template <class U>
-    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<U, T> &&
-             !detail::Lossless<U, T>)
+    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
+             !std::same_as<U, T> && !detail::Lossless<U, T>)
   consteval Exp(U) = delete;
 
   /// A tuple from its parts.
@@ -119,9 +126,10 @@ class Exp {
 
   template <std::same_as<bool> B>
   explicit operator B() const {
-    static_assert(detail::always_false<B>,
-                  "anabranch: an Exp has no value while the program is being built, so `if`, `while`, `?:` cannot test "
-                  "it; use cond(condition, then, otherwise) or while_loop");
+    static_assert(
+        detail::always_false<B>,
+        "anabranch: an Exp has no value while the program is being built, so `if`, `while`, `?:` cannot test "
+        "it; use cond(condition, then, otherwise) or while_loop");
     return false;
   }
 
@@ -146,35 +154,100 @@ class Exp {
   static constexpr bool integer = number && std::is_integral_v<T>;
 
  public:
-  // Arithmetic: integers wrap, `/` and `%` on integers truncate and refuse 0 at run time (RunError with the place).
-  friend Exp operator+(const L& a, const L& b) requires number { return binary(P::add, a, b); }
-  friend Exp operator-(const L& a, const L& b) requires number { return binary(P::subtract, a, b); }
-  friend Exp operator*(const L& a, const L& b) requires number { return binary(P::multiply, a, b); }
-  friend Exp operator/(const L& a, const L& b) requires number { return binary(P::divide, a, b); }
-  friend Exp operator%(const L& a, const L& b) requires number { return binary(P::remainder, a, b); }
-  friend Exp operator-(const L& a) requires number {
+  // Arithmetic: integers wrap, `/` and `%` on integers truncate and refuse 0 at run time (RunError with the
+  // place).
+  friend Exp operator+(const L& a, const L& b)
+    requires number
+  {
+    return binary(P::add, a, b);
+  }
+  friend Exp operator-(const L& a, const L& b)
+    requires number
+  {
+    return binary(P::subtract, a, b);
+  }
+  friend Exp operator*(const L& a, const L& b)
+    requires number
+  {
+    return binary(P::multiply, a, b);
+  }
+  friend Exp operator/(const L& a, const L& b)
+    requires number
+  {
+    return binary(P::divide, a, b);
+  }
+  friend Exp operator%(const L& a, const L& b)
+    requires number
+  {
+    return binary(P::remainder, a, b);
+  }
+  friend Exp operator-(const L& a)
+    requires number
+  {
     return {detail::FromHandle{}, detail::primitive(P::negate, {a.value().handle()}, a.place())};
   }
-  friend Exp operator&(const L& a, const L& b) requires integer { return binary(P::bit_and, a, b); }
-  friend Exp operator|(const L& a, const L& b) requires integer { return binary(P::bit_or, a, b); }
-  friend Exp operator^(const L& a, const L& b) requires integer { return binary(P::bit_xor, a, b); }
+  friend Exp operator&(const L& a, const L& b)
+    requires integer
+  {
+    return binary(P::bit_and, a, b);
+  }
+  friend Exp operator|(const L& a, const L& b)
+    requires integer
+  {
+    return binary(P::bit_or, a, b);
+  }
+  friend Exp operator^(const L& a, const L& b)
+    requires integer
+  {
+    return binary(P::bit_xor, a, b);
+  }
   // Comparisons are IEEE.
-  friend Exp<bool> operator==(const L& a, const L& b) requires IsScalar<T> { return compare(P::equal, a, b); }
-  friend Exp<bool> operator!=(const L& a, const L& b) requires IsScalar<T> { return compare(P::not_equal, a, b); }
-  friend Exp<bool> operator<(const L& a, const L& b) requires IsScalar<T> { return compare(P::less, a, b); }
-  friend Exp<bool> operator<=(const L& a, const L& b) requires IsScalar<T> { return compare(P::less_equal, a, b); }
-  friend Exp<bool> operator>(const L& a, const L& b) requires IsScalar<T> { return compare(P::less, b, a); }
-  friend Exp<bool> operator>=(const L& a, const L& b) requires IsScalar<T> { return compare(P::less_equal, b, a); }
+  friend Exp<bool> operator==(const L& a, const L& b)
+    requires IsScalar<T>
+  {
+    return compare(P::equal, a, b);
+  }
+  friend Exp<bool> operator!=(const L& a, const L& b)
+    requires IsScalar<T>
+  {
+    return compare(P::not_equal, a, b);
+  }
+  friend Exp<bool> operator<(const L& a, const L& b)
+    requires IsScalar<T>
+  {
+    return compare(P::less, a, b);
+  }
+  friend Exp<bool> operator<=(const L& a, const L& b)
+    requires IsScalar<T>
+  {
+    return compare(P::less_equal, a, b);
+  }
+  friend Exp<bool> operator>(const L& a, const L& b)
+    requires IsScalar<T>
+  {
+    return compare(P::less, b, a);
+  }
+  friend Exp<bool> operator>=(const L& a, const L& b)
+    requires IsScalar<T>
+  {
+    return compare(P::less_equal, b, a);
+  }
   // Logic: the right side is evaluated only when it is needed.
-  friend Exp operator&&(const Exp& a, const Exp& b) requires std::same_as<T, bool> {
+  friend Exp operator&&(const Exp& a, const Exp& b)
+    requires std::same_as<T, bool>
+  {
     return {detail::FromHandle{},
             detail::cond(a.handle_, b.handle_, detail::constant(ScalarType::boolean, 0, {}), {})};
   }
-  friend Exp operator||(const Exp& a, const Exp& b) requires std::same_as<T, bool> {
+  friend Exp operator||(const Exp& a, const Exp& b)
+    requires std::same_as<T, bool>
+  {
     return {detail::FromHandle{},
             detail::cond(a.handle_, detail::constant(ScalarType::boolean, 1, {}), b.handle_, {})};
   }
-  friend Exp operator!(const Exp& a) requires std::same_as<T, bool> {
+  friend Exp operator!(const Exp& a)
+    requires std::same_as<T, bool>
+  {
     return {detail::FromHandle{}, detail::primitive(P::logical_not, {a.handle_}, {})};
   }
 
@@ -227,7 +300,8 @@ std::conditional_t<IsExp<A>, A, Exp<bool>> misfit() {
   static_assert(Collective<A> || Collective<B>,
                 "anabranch: the operands have different element types; convert one with cast<T>(...)");
   static_assert(!Collective<A> && !Collective<B>,
-                "anabranch: an operator works on single values; take a[i] or the(a) of an array, or use map and zip_with "
+                "anabranch: an operator works on single values; take a[i] or the(a) of an array, or use map "
+                "and zip_with "
                 "on whole arrays (a sequence has to be consumed first)");
   return false;
 }
@@ -235,34 +309,76 @@ std::conditional_t<IsExp<A>, A, Exp<bool>> misfit() {
 }  // namespace detail
 
 // Operands that do not fit: a sentence instead of a page of candidates.
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator+(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator-(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator*(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator/(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator%(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator&(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator|(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator^(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator==(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator!=(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator<(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator<=(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator>(const A&, const B&) { return detail::misfit<A, B>(); }
-template <class A, class B> requires detail::Misfits<A, B>
-auto operator>=(const A&, const B&) { return detail::misfit<A, B>(); }
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator+(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator-(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator*(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator/(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator%(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator&(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator|(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator^(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator==(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator!=(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator<(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator<=(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator>(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
+template <class A, class B>
+  requires detail::Misfits<A, B>
+auto operator>=(const A&, const B&) {
+  return detail::misfit<A, B>();
+}
 
 namespace detail {
 
@@ -295,11 +411,13 @@ Exp<T> fresh_parameter(Place at) {
 template <class... Ts, class F>
 auto trace_function(F&& f, Place at, const char* label = nullptr) {
   static_assert(std::is_invocable_v<F&, Exp<Ts>...>,
-                "anabranch: this function cannot be called with the elements of these arrays; check its parameter types "
+                "anabranch: this function cannot be called with the elements of these arrays; check its "
+                "parameter types "
                 "and their number");
   std::tuple<Exp<Ts>...> parameters{fresh_parameter<Ts>(at)...};
   auto result = as_exp(std::apply([&](auto&... p) { return f(p...); }, parameters), at);
-  Handle traced = std::apply([&](auto&... p) { return lambda({p.handle()...}, {result.handle()}, at, label); }, parameters);
+  Handle traced = std::apply(
+      [&](auto&... p) { return lambda({p.handle()...}, {result.handle()}, at, label); }, parameters);
   return std::pair<Handle, decltype(result)>(std::move(traced), std::move(result));
 }
 
@@ -340,7 +458,8 @@ Exp<Index<static_cast<int>(sizeof...(I))>> index_of(const I&... at) {
   return {detail::FromHandle{}, detail::tuple({Exp<std::int64_t>(at).handle()...}, {})};
 }
 
-/// `then` where the condition holds, else `otherwise`; the other one is not evaluated (no error of it can appear).
+/// `then` where the condition holds, else `otherwise`; the other one is not evaluated (no error of it can
+/// appear).
 template <IsElement T>
 Exp<T> cond(const Exp<bool>& condition, const Exp<T>& then, const std::type_identity_t<Exp<T>>& otherwise,
             std::source_location at = std::source_location::current()) {
@@ -357,13 +476,16 @@ Exp<T> cond(const Exp<bool>& condition, const X& then, const Exp<T>& otherwise,
 template <class P, class F, IsElement T>
 Exp<T> while_loop(P p, F f, const Exp<T>& x, std::source_location at = std::source_location::current()) {
   auto [condition, truth] = detail::trace_function<T>(p, at);
-  static_assert(std::same_as<decltype(truth), Exp<bool>>, "anabranch: while_loop's condition returns an Exp<bool>");
+  static_assert(std::same_as<decltype(truth), Exp<bool>>,
+                "anabranch: while_loop's condition returns an Exp<bool>");
   auto [body, next] = detail::trace_function<T>(f, at);
-  static_assert(std::same_as<decltype(next), Exp<T>>, "anabranch: while_loop's function returns what it takes");
+  static_assert(std::same_as<decltype(next), Exp<T>>,
+                "anabranch: while_loop's function returns what it takes");
   return {detail::FromHandle{}, detail::while_loop(condition, body, x.handle(), at)};
 }
 
-/// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool: != 0.
+/// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool:
+/// != 0.
 template <IsScalar U, IsScalar T>
 Exp<U> cast(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{}, detail::cast(detail::scalar_type<U>, x.handle(), at)};
@@ -379,15 +501,20 @@ inline constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
 }  // namespace detail
 
 /// NaN on either side gives NaN.
-template <class T> requires detail::number<T>
+template <class T>
+  requires detail::number<T>
 Exp<T> min(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::minimum, {a.handle(), b.value().handle()}, b.place())};
+  return {detail::FromHandle{},
+          detail::primitive(detail::Prim::minimum, {a.handle(), b.value().handle()}, b.place())};
 }
-template <class T> requires detail::number<T>
+template <class T>
+  requires detail::number<T>
 Exp<T> max(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::maximum, {a.handle(), b.value().handle()}, b.place())};
+  return {detail::FromHandle{},
+          detail::primitive(detail::Prim::maximum, {a.handle(), b.value().handle()}, b.place())};
 }
-template <class T> requires detail::number<T>
+template <class T>
+  requires detail::number<T>
 Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return detail::unary(detail::Prim::absolute, x, at);
 }
@@ -395,7 +522,8 @@ Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::curr
 template <std::floating_point T>
 Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::type_identity_t<Exp<T>>& c,
            std::source_location at = std::source_location::current()) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::fma, {a.handle(), b.handle(), c.handle()}, at)};
+  return {detail::FromHandle{},
+          detail::primitive(detail::Prim::fma, {a.handle(), b.handle(), c.handle()}, at)};
 }
 template <std::floating_point T>
 Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
@@ -418,8 +546,8 @@ Exp<T> cos(const Exp<T>& x, std::source_location at = std::source_location::curr
   return detail::unary(detail::Prim::cosine, x, at);
 }
 
-/// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the language
-/// reference, "Order of reduction"); a lambda that says the same is recognised too.
+/// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the
+/// language reference, "Order of reduction"); a lambda that says the same is recognised too.
 inline constexpr auto plus = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a + b; };
 inline constexpr auto minus = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a - b; };
 inline constexpr auto times = []<class T>(const Exp<T>& a, const Exp<T>& b) { return a * b; };
@@ -438,7 +566,8 @@ struct std::tuple_element<I, anabranch::Exp<T>> {
   using type = anabranch::Exp<std::tuple_element_t<I, T>>;
 };
 template <int N>
-struct std::tuple_size<anabranch::Exp<anabranch::Index<N>>> : std::integral_constant<std::size_t, static_cast<std::size_t>(N)> {};
+struct std::tuple_size<anabranch::Exp<anabranch::Index<N>>>
+    : std::integral_constant<std::size_t, static_cast<std::size_t>(N)> {};
 template <std::size_t I, int N>
 struct std::tuple_element<I, anabranch::Exp<anabranch::Index<N>>> {
   using type = anabranch::Exp<std::int64_t>;

@@ -16,8 +16,8 @@
 /// Running programs.
 namespace anabranch {
 
-/// Who executes. `automatic` is the CPU where it can compile, and the report says what was taken. The interpreter is the
-/// reference: slow, and by definition right.
+/// Who executes. `automatic` is the CPU where it can compile, and the report says what was taken. The
+/// interpreter is the reference: slow, and by definition right.
 enum class Backend : std::uint8_t { automatic, cpu, interpreter };
 
 struct Progress {
@@ -48,10 +48,10 @@ struct RunReport {
   std::string backend;
   int threads = 0;
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
-  std::int64_t peak_bytes = 0;     ///< of what the memory bound counts
-  double seconds = 0;              ///< all of the run, compilation included
-  double compile_seconds = 0;      ///< making kernels (0 where they were cached)
-  double front_seconds = 0;        ///< passes from program to plan
+  std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
+  double seconds = 0;           ///< all of the run, compilation included
+  double compile_seconds = 0;   ///< making kernels (0 where they were cached)
+  double front_seconds = 0;     ///< passes from program to plan
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
   int kernels_compiled = 0, kernels_cached = 0;
@@ -64,9 +64,9 @@ class ProgramImpl;
 
 /// Compiles closed array computations into one reusable program.
 ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters);
-ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
-                                                          const std::vector<std::shared_ptr<ArrayData>>& arguments,
-                                                          const RunOptions& options, RunReport* report);
+ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(
+    ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments, const RunOptions& options,
+    RunReport* report);
 ANABRANCH_API std::string explain(const ProgramImpl& program);
 
 /// Items of a sequence, computed chunk by chunk as they are asked for.
@@ -99,21 +99,23 @@ struct ResultOf<std::tuple<Acc<As>...>> {
     return std::apply([](const auto&... a) { return Handles{a.handle()...}; }, t);
   }
   static type wrap(const std::vector<std::shared_ptr<ArrayData>>& arrays) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return type{As(arrays[I])...}; }(
-        std::index_sequence_for<As...>{});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return type{As(arrays[I])...};
+    }(std::index_sequence_for<As...>{});
   }
 };
 
 }  // namespace detail
 
-/// A compiled program: run it as often as you like, from as many threads as you like (each source serves one run at a
-/// time). `R` is an Acc or a std::tuple of Accs, `Args` are Arrays.
+/// A compiled program: run it as often as you like, from as many threads as you like (each source serves one
+/// run at a time). `R` is an Acc or a std::tuple of Accs, `Args` are Arrays.
 template <class R, class... Args>
 class Program {
  public:
   using Result = typename detail::ResultOf<R>::type;
 
-  /// Runs with these arguments. Throws RunError, DataError, IoError, ResourceError, Cancelled, or what a source throws.
+  /// Runs with these arguments. Throws RunError, DataError, IoError, ResourceError, Cancelled, or what a
+  /// source throws.
   Result operator()(const Args&... args) const { return run({}, args...); }
   Result run(const RunOptions& options, const Args&... args) const { return run(options, nullptr, args...); }
   Result run(const RunOptions& options, RunReport* report, const Args&... args) const {
@@ -155,12 +157,14 @@ auto run(const R& computation, const RunOptions& options = {}, RunReport* report
 template <class S>
   requires detail::IsSequence<S>::value
 void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
-  static_assert(detail::always_false<S>,
-                "anabranch: a sequence is not run as it is; run consume(elements(s)) or consume(tabulate(s)), or read "
-                "stream_out(s)");
+  static_assert(
+      detail::always_false<S>,
+      "anabranch: a sequence is not run as it is; run consume(elements(s)) or consume(tabulate(s)), or read "
+      "stream_out(s)");
 }
 
-/// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is read.
+/// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is
+/// read.
 template <class A>
 class StreamOut {
  public:
@@ -174,8 +178,10 @@ class StreamOut {
     const A& operator*() const { return *out_->item_; }
     Iterator& operator++() {
       std::vector<std::shared_ptr<detail::ArrayData>> arrays;
-      if (out_->reader_.next(arrays)) out_->item_ = wrap(arrays);
-      else out_->item_.reset();
+      if (out_->reader_.next(arrays))
+        out_->item_ = wrap(arrays);
+      else
+        out_->item_.reset();
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -193,13 +199,16 @@ class StreamOut {
   struct Wrap;
   template <int N, class T>
   struct Wrap<Array<N, T>> {
-    static Array<N, T> from(const std::vector<std::shared_ptr<detail::ArrayData>>& a) { return Array<N, T>(a[0]); }
+    static Array<N, T> from(const std::vector<std::shared_ptr<detail::ArrayData>>& a) {
+      return Array<N, T>(a[0]);
+    }
   };
   template <class... As>
   struct Wrap<std::tuple<As...>> {
     static std::tuple<As...> from(const std::vector<std::shared_ptr<detail::ArrayData>>& a) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<As...>{As(a[I])...}; }(
-          std::index_sequence_for<As...>{});
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::tuple<As...>{As(a[I])...};
+      }(std::index_sequence_for<As...>{});
     }
   };
   static A wrap(const std::vector<std::shared_ptr<detail::ArrayData>>& a) { return Wrap<A>::from(a); }

@@ -10,9 +10,10 @@
 #include <anabranch/detail/range_source.h>
 #include <anabranch/source.h>
 
-/// Sequence computations. A Seq<A> stands for a stream of arrays, one after the other, whose shapes may differ; A is an
-/// Array, or a std::tuple of Arrays. Nothing is read before a terminal (`elements`, `tabulate`) is consumed and run; then
-/// the stream passes through in chunks, in bounded memory. (Streaming Irregular Arrays, Haskell 2017, sections 3-5.)
+/// Sequence computations. A Seq<A> stands for a stream of arrays, one after the other, whose shapes may
+/// differ; A is an Array, or a std::tuple of Arrays. Nothing is read before a terminal (`elements`,
+/// `tabulate`) is consumed and run; then the stream passes through in chunks, in bounded memory. (Streaming
+/// Irregular Arrays, Haskell 2017, sections 3-5.)
 namespace anabranch {
 
 template <class A>
@@ -80,9 +81,11 @@ struct ItemOf<std::tuple<Acc<As>...>> {
 };
 
 template <class F, class... Arrays>
-auto map_items(Loc at, const char* label, F& f, std::type_identity<std::tuple<Arrays...>>, Handles sequences) {
+auto map_items(Loc at, const char* label, F& f, std::type_identity<std::tuple<Arrays...>>,
+               Handles sequences) {
   static_assert(std::is_invocable_v<F&, Arrays...>,
-                "anabranch: this function cannot be called with the items of these sequences; it takes one Acc for each "
+                "anabranch: this function cannot be called with the items of these sequences; it takes one "
+                "Acc for each "
                 "array of an item");
   auto items = fresh_arrays(std::type_identity<std::tuple<Arrays...>>{}, at);
   auto result = std::apply([&](auto&... a) { return f(a...); }, items);
@@ -99,7 +102,8 @@ using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<A>::l
 
 }  // namespace detail
 
-// ---- Where sequences come from -------------------------------------------------------------------------------------
+// ---- Where sequences come from
+// -------------------------------------------------------------------------------------
 
 /// The items of a bulk source (a file, CSR arrays, ...); see <anabranch/io.h> and Source.
 template <class A>
@@ -107,8 +111,9 @@ Seq<A> stream_in(const Source<A>& source, detail::Loc at = detail::Loc::current(
   return {detail::FromHandle{}, detail::stream_in(source.erased(), at)};
 }
 
-/// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range). The range is
-/// moved or copied into the program; pass std::views::all or std::ref'd views to keep it outside.
+/// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range).
+/// The range is moved or copied into the program; pass std::views::all or std::ref'd views to keep it
+/// outside.
 template <std::ranges::input_range R>
   requires requires { std::ranges::range_value_t<R>::rank; }
 auto stream_in(R&& range, detail::Loc at = detail::Loc::current()) {
@@ -118,8 +123,8 @@ auto stream_in(R&& range, detail::Loc at = detail::Loc::current()) {
   return stream_in(Source<A>(std::move(source)), at);
 }
 
-/// A shape that every item of a range must have: stream_in(regular(Index{256}), windows). An item of another shape is a
-/// RunError that names it. The stream takes the regular form.
+/// A shape that every item of a range must have: stream_in(regular(Index{256}), windows). An item of another
+/// shape is a RunError that names it. The stream takes the regular form.
 template <int N>
 struct Regular {
   Index<N> shape;
@@ -141,7 +146,8 @@ auto stream_in(const Regular<N>& form, R&& range, detail::Loc at = detail::Loc::
 template <class F>
 auto produce(const Located<std::int64_t>& n, F f, detail::Loc at = detail::Loc::current()) {
   Acc<Scalar<std::int64_t>> number = detail::fresh_array<Scalar<std::int64_t>>(at);
-  static_assert(std::is_invocable_v<F&, Exp<std::int64_t>>, "anabranch: the function of produce takes an Exp<int64_t>");
+  static_assert(std::is_invocable_v<F&, Exp<std::int64_t>>,
+                "anabranch: the function of produce takes an Exp<int64_t>");
   auto result = f(the(number, at));
   using R = detail::ItemOf<decltype(result)>;
   static_assert(R::valid, "anabranch: the function of produce returns an Acc, or a std::tuple of Accs");
@@ -156,13 +162,15 @@ Seq<Array<N - 1, T>> rows(const Acc<Array<N, T>>& a, detail::Loc at = detail::Lo
   return {detail::FromHandle{}, detail::rows(a.handle(), at)};
 }
 
-// ---- On the way ------------------------------------------------------------------------------------------------------
+// ---- On the way
+// ------------------------------------------------------------------------------------------------------
 
-/// f of every item. f is an ordinary function over Acc: it takes one Acc for each array of an item and returns an Acc, or
-/// a std::tuple of Accs. It is lifted to whole chunks.
+/// f of every item. f is an ordinary function over Acc: it takes one Acc for each array of an item and
+/// returns an Acc, or a std::tuple of Accs. It is lifted to whole chunks.
 template <class F, class A>
 auto map_seq(F f, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {
-  return detail::map_items(at, nullptr, f, std::type_identity<typename detail::ItemArrays<A>::list>{}, {s.handle()});
+  return detail::map_items(at, nullptr, f, std::type_identity<typename detail::ItemArrays<A>::list>{},
+                           {s.handle()});
 }
 
 /// f of the items at equal positions; ends with the shortest.
@@ -172,12 +180,14 @@ auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, detail::Loc at = detail
                            {a.handle(), b.handle()});
 }
 template <class F, class A, class B, class C>
-auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c, detail::Loc at = detail::Loc::current()) {
+auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c,
+                  detail::Loc at = detail::Loc::current()) {
   return detail::map_items(at, "zip_with_seq", f, std::type_identity<detail::JoinItems<A, B, C>>{},
                            {a.handle(), b.handle(), c.handle()});
 }
 
-/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s). Both are fed by one pass when they meet again.
+/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s). Both are fed by one pass when they
+/// meet again.
 template <class... As>
 std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at = detail::Loc::current()) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -186,7 +196,8 @@ std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at
   }(std::index_sequence_for<As...>{});
 }
 
-// ---- Terminals ---------------------------------------------------------------------------------------------------------
+// ---- Terminals
+// ---------------------------------------------------------------------------------------------------------
 
 /// All elements of all items, in order, as one vector.
 template <int N, class T>
@@ -194,7 +205,8 @@ Terminal<Vector<T>> elements(const Seq<Array<N, T>>& s, detail::Loc at = detail:
   return {detail::FromHandle{}, detail::elements(s.handle(), at)};
 }
 
-/// The items stacked along a new outermost dimension, each other dimension trimmed to its minimum over the whole stream.
+/// The items stacked along a new outermost dimension, each other dimension trimmed to its minimum over the
+/// whole stream.
 template <int N, class T>
   requires(N <= 3)
 Terminal<Array<N + 1, T>> tabulate(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {

@@ -10,17 +10,19 @@
 #include <anabranch/error.h>
 #include <anabranch/export.h>
 
-/// Where a stream comes from. A source gives *chunks*: runs of consecutive items, each item one array (or a tuple of
-/// arrays), laid out flat. It is asked with a Limit and stops at the first limit it reaches, but always gives at least
-/// one item unless the stream is over.
+/// Where a stream comes from. A source gives *chunks*: runs of consecutive items, each item one array (or a
+/// tuple of arrays), laid out flat. It is asked with a Limit and stops at the first limit it reaches, but
+/// always gives at least one item unless the stream is over.
 ///
 /// The layout of one array component over the items of a chunk:
-///   - an extent is *uniform* (the same for all items of the stream, known when the source is opened) or *per item*;
+///   - an extent is *uniform* (the same for all items of the stream, known when the source is opened) or *per
+///   item*;
 ///   - all extents uniform: **regular**; the elements of item i begin at i * product(extents);
-///   - otherwise **segmented**: `offsets[0..items]`, item i holds elements [offsets[i], offsets[i+1]) of the flat
+///   - otherwise **segmented**: `offsets[0..items]`, item i holds elements [offsets[i], offsets[i+1]) of the
+///   flat
 ///     buffers. `offsets[0]` need not be 0 (a chunk may be a view into the middle of a larger array).
-/// Components that declare the same `descriptor` have the same extents and share one set of offsets: the shape
-/// analysis then knows them equal. (Design: docs/architecture.md, "Source".)
+/// Components that declare the same `descriptor` have the same extents and share one set of offsets: the
+/// shape analysis then knows them equal. (Design: docs/architecture.md, "Source".)
 namespace anabranch {
 
 /// How much to give at most. Reaching any one of the three ends the chunk; the first item is always given.
@@ -58,30 +60,32 @@ struct ArrayInfo {
 };
 
 struct SourceInfo {
-  std::string name;              ///< for messages: a path, "range", ...
-  std::vector<ArrayInfo> arrays; ///< one for Source<Array>, several for a tuple of arrays
+  std::string name;                   ///< for messages: a path, "range", ...
+  std::vector<ArrayInfo> arrays;      ///< one for Source<Array>, several for a tuple of arrays
   std::optional<std::int64_t> items;  ///< length of the stream where known
   std::optional<std::int64_t> work;   ///< total elements where known
-  bool rewindable = false;       ///< `rewind` may be called; else a second pass is an error
-  bool in_memory = false;        ///< chunks are views of memory: `next` costs microseconds and no budget
+  bool rewindable = false;            ///< `rewind` may be called; else a second pass is an error
+  bool in_memory = false;             ///< chunks are views of memory: `next` costs microseconds and no budget
 };
 
 /// One array component of a chunk.
 struct ArrayChunk {
   /// One per scalar component, pointing at element 0 of the *offsets' numbering*: item i's elements are
-  /// data[c] + offsets[i] .. data[c] + offsets[i+1] (regular: data[c] + i * size). Each pointer owns or shares its memory.
+  /// data[c] + offsets[i] .. data[c] + offsets[i+1] (regular: data[c] + i * size). Each pointer owns or
+  /// shares its memory.
   std::vector<std::shared_ptr<const void>> data;
   /// Segmented: items + 1 integers of the declared OffsetType, non-decreasing, in *elements*.
   std::shared_ptr<const void> offsets;
-  /// Segmented but not ragged: one entry per dimension, `items` int64 values where the extent is per item, null where it
-  /// is uniform. Else empty.
+  /// Segmented but not ragged: one entry per dimension, `items` int64 values where the extent is per item,
+  /// null where it is uniform. Else empty.
   std::vector<std::shared_ptr<const std::int64_t>> extents;
 };
 
 struct SourceChunk {
   std::int64_t items = 0;
-  std::int64_t work = 0;   ///< elements of the largest component
-  std::int64_t bytes = 0;  ///< memory this chunk keeps alive beyond what the source holds anyway (0 for views)
+  std::int64_t work = 0;  ///< elements of the largest component
+  std::int64_t bytes =
+      0;  ///< memory this chunk keeps alive beyond what the source holds anyway (0 for views)
   std::vector<ArrayChunk> arrays;
 };
 
@@ -91,28 +95,29 @@ class ANABRANCH_API SourceBase {
   virtual ~SourceBase();
   virtual const SourceInfo& info() const = 0;
 
-  /// Fills `chunk` with the next items; false at the end of the stream. Throws DataError, IoError or whatever a user's
-  /// range throws. A chunk's memory stays valid as long as its shared pointers do; a source may recycle buffers whose
-  /// last outside owner is gone.
+  /// Fills `chunk` with the next items; false at the end of the stream. Throws DataError, IoError or whatever
+  /// a user's range throws. A chunk's memory stays valid as long as its shared pointers do; a source may
+  /// recycle buffers whose last outside owner is gone.
   virtual bool next(const Limit& limit, SourceChunk& chunk) = 0;
 
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
-  /// Called when a run begins a pass: goes back to the first item, or, where the source is single-pass and has been
-  /// read before, throws RunError naming both places.
+  /// Called when a run begins a pass: goes back to the first item, or, where the source is single-pass and
+  /// has been read before, throws RunError naming both places.
   void begin_pass(const Place& place);
 
-  /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory bound.
+  /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
+  /// bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 
  private:
   std::optional<Place> read_at_;
 };
 
-/// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions of
-/// <anabranch/io.h>, or from a SourceBase of your own: the constructor checks that its declared types are A's and
-/// throws ProgramError if they are not.
+/// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions
+/// of <anabranch/io.h>, or from a SourceBase of your own: the constructor checks that its declared types are
+/// A's and throws ProgramError if they are not.
 template <class A>
 class Source {
  public:
@@ -133,7 +138,10 @@ ANABRANCH_API void check_source(const SourceInfo& info, const std::vector<std::v
 template <class A>
 struct ItemTypes;  // ranks and scalars of an Array, or of a tuple of Arrays
 template <class A>
-  requires requires { A::rank; typename A::value_type; }
+  requires requires {
+    A::rank;
+    typename A::value_type;
+  }
 struct ItemTypes<A> {
   static std::vector<int> ranks() { return {A::rank}; }
   static std::vector<std::vector<ScalarType>> scalars() {

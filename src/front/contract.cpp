@@ -7,7 +7,9 @@ namespace anabranch::front {
 using namespace ir;
 
 namespace {
-bool is(const Ref& node, Primitive op) { return node->op() == Op::primitive && node->payload().primitive == op; }
+bool is(const Ref& node, Primitive op) {
+  return node->op() == Op::primitive && node->payload().primitive == op;
+}
 }  // namespace
 
 std::vector<Ref> contract(std::span<const Ref> roots) {

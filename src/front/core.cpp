@@ -3,7 +3,8 @@
 #include "front/handle.h"
 #include "ir/make.h"
 
-// The erased core of the public headers: each function turns handles into nodes and calls the checked constructor.
+// The erased core of the public headers: each function turns handles into nodes and calls the checked
+// constructor.
 namespace anabranch {
 
 namespace front {
@@ -42,11 +43,15 @@ void Handle::release() noexcept {
 Handle element_parameter(std::span<const ScalarType> scalars, Place at) {
   return handle_of(ir::parameter(ir::Type::element({scalars.begin(), scalars.end()}), at));
 }
-Handle constant(ScalarType type, std::uint64_t bits, Place at) { return handle_of(ir::constant(type, bits, at)); }
+Handle constant(ScalarType type, std::uint64_t bits, Place at) {
+  return handle_of(ir::constant(type, bits, at));
+}
 Handle primitive(Prim op, Handles operands, Place at) {
   return handle_of(ir::primitive(static_cast<ir::Primitive>(op), nodes_of(operands), at));
 }
-Handle cast(ScalarType to, const Handle& value, Place at) { return handle_of(ir::cast(to, node_of(value), at)); }
+Handle cast(ScalarType to, const Handle& value, Place at) {
+  return handle_of(ir::cast(to, node_of(value), at));
+}
 Handle tuple(Handles parts, Place at) { return handle_of(ir::tuple(nodes_of(parts), at)); }
 Handle project(const Handle& value, int first, int count, Place at) {
   return handle_of(ir::project(node_of(value), first, count, at));
@@ -96,17 +101,20 @@ ir::Ref innermost(const ir::Ref& array, int axis, const Place& at) {
   for (int d : order) extents.push_back(ir::extent(array, d));
   const ir::Ref ix = ir::parameter(ir::shape(array)->type(), at);
   std::vector<ir::Ref> from(static_cast<std::size_t>(rank));
-  for (int d = 0; d < rank; ++d) from[static_cast<std::size_t>(order[static_cast<std::size_t>(d)])] = ir::component(ix, d);
-  return ir::backpermute(ir::tuple(extents, at), ir::lambda({ix}, {ir::tuple(from, at)}, at), array, {true, true}, at,
-                         "transpose");
+  for (int d = 0; d < rank; ++d)
+    from[static_cast<std::size_t>(order[static_cast<std::size_t>(d)])] = ir::component(ix, d);
+  return ir::backpermute(ir::tuple(extents, at), ir::lambda({ix}, {ir::tuple(from, at)}, at), array,
+                         {true, true}, at, "transpose");
 }
 }  // namespace
 
-Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at, const char* label) {
-  return handle_of(ir::fold(node_of(function), innermost(node_of(array), axis, at), node_of(seed), at, label));
+Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
+            const char* label) {
+  return handle_of(
+      ir::fold(node_of(function), innermost(node_of(array), axis, at), node_of(seed), at, label));
 }
-Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes, Place at,
-                   const char* label) {
+Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes,
+                   Place at, const char* label) {
   return handle_of(ir::backpermute(node_of(shape), node_of(function), node_of(array),
                                    {permutes.injective, permutes.in_range}, at, label));
 }

@@ -7,12 +7,15 @@
 namespace anabranch::detail {
 
 namespace {
-std::vector<std::optional<std::int64_t>> declared(int rank, const std::optional<std::vector<std::int64_t>>& shape) {
+std::vector<std::optional<std::int64_t>> declared(int rank,
+                                                  const std::optional<std::vector<std::int64_t>>& shape) {
   if (!shape) return std::vector<std::optional<std::int64_t>>(static_cast<std::size_t>(rank));
   return {shape->begin(), shape->end()};
 }
 
-std::string shape_text(const std::vector<std::int64_t>& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+std::string shape_text(const std::vector<std::int64_t>& extents) {
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
 }  // namespace
 
 struct ItemPacker::Impl {
@@ -22,7 +25,8 @@ struct ItemPacker::Impl {
   std::int64_t items = 0;
 };
 
-ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank, std::optional<std::vector<std::int64_t>> shape)
+ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
+                       std::optional<std::vector<std::int64_t>> shape)
     : impl_(std::make_unique<Impl>()) {
   info_.scalars = std::move(scalars);
   info_.extents = declared(rank, shape);
@@ -42,7 +46,8 @@ void ItemPacker::add(const ArrayData& item, std::int64_t number) {
   const std::int64_t size = item.size();
   for (std::size_t c = 0; c < impl_->data.size(); ++c) {
     const auto* bytes = static_cast<const unsigned char*>(item.buffers[c].get());
-    impl_->data[c].insert(impl_->data[c].end(), bytes, bytes + static_cast<std::size_t>(size) * size_of(info_.scalars[c]));
+    impl_->data[c].insert(impl_->data[c].end(), bytes,
+                          bytes + static_cast<std::size_t>(size) * size_of(info_.scalars[c]));
   }
   for (std::size_t d = 0; d < impl_->extents.size(); ++d) impl_->extents[d].push_back(item.extents[d]);
   impl_->offsets.push_back(impl_->offsets.back() + size);

@@ -14,12 +14,12 @@ namespace {
 
 /// How the rest of the program reads one array.
 struct Uses {
-  int reads = 0;              ///< places that read elements
-  bool at_computed = false;   ///< at positions known at run time only
-  bool repeated = false;      ///< an element may be read often (replicate)
-  bool by_position = false;   ///< by row-major position (reshape)
-  bool by_chunk = false;      ///< from inside a stage, though it does not depend on the item
-  bool for_extents = false;   ///< its elements decide a shape: needed before kernels can be sized
+  int reads = 0;             ///< places that read elements
+  bool at_computed = false;  ///< at positions known at run time only
+  bool repeated = false;     ///< an element may be read often (replicate)
+  bool by_position = false;  ///< by row-major position (reshape)
+  bool by_chunk = false;     ///< from inside a stage, though it does not depend on the item
+  bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
   bool root = false;
 };
 
@@ -66,8 +66,10 @@ class Fuser {
       } else if (node->op() == Op::index || node->op() == Op::linear_index) {
         Uses& uses = uses_[node->child(0).get()];
         ++uses.reads;
-        if (node->child(0)->type().rank > 0) uses.at_computed = true;
-        else uses.repeated = true;
+        if (node->child(0)->type().rank > 0)
+          uses.at_computed = true;
+        else
+          uses.repeated = true;
       }
     }
     for (const Stage& stage : staged_.stages) mark_captured(stage);
@@ -100,18 +102,42 @@ class Fuser {
       case Op::map:
         for (const Ref& source : array.children().subspan(1)) read(source);
         return;
-      case Op::fold: read(array.child(1)); return;
+      case Op::fold:
+        read(array.child(1));
+        return;
       case Op::backpermute: {
         Uses& uses = read(array.child(2));
         if (!array.payload().proved) uses.at_computed = true;
         if (!array.payload().injective) uses.repeated = true;
         return;
       }
-      case Op::reshape: read(array.child(1)).by_position = true; return;
-      case Op::use: case Op::unit: case Op::generate: case Op::parameter: case Op::consume: return;
-      case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
-      case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::stream_in: case Op::produce:
-      case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate: break;
+      case Op::reshape:
+        read(array.child(1)).by_position = true;
+        return;
+      case Op::use:
+      case Op::unit:
+      case Op::generate:
+      case Op::parameter:
+      case Op::consume:
+        return;
+      case Op::constant:
+      case Op::primitive:
+      case Op::tuple:
+      case Op::project:
+      case Op::cond:
+      case Op::while_loop:
+      case Op::index:
+      case Op::linear_index:
+      case Op::shape:
+      case Op::lambda:
+      case Op::stream_in:
+      case Op::produce:
+      case Op::rows:
+      case Op::map_seq:
+      case Op::project_seq:
+      case Op::elements:
+      case Op::tabulate:
+        break;
     }
     throw InternalError("array fusion: not an array computation");
   }
@@ -124,8 +150,10 @@ class Fuser {
     for (const Node* node : topological(stage.results, enter())) {
       if (!node->type().is_array() || avoided(*node)) continue;
       for (const Ref& child : node->children()) {
-        if (!child->type().is_array()) functions.push_back(child);
-        else if (avoided(*child)) uses_[child.get()].by_chunk = true;
+        if (!child->type().is_array())
+          functions.push_back(child);
+        else if (avoided(*child))
+          uses_[child.get()].by_chunk = true;
       }
     }
     const auto scalar = [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; };
@@ -136,7 +164,8 @@ class Fuser {
   /// Additions-equivalents of scalar code; reads of delayed arrays count what these cost.
   int scalar_cost(const Ref& expression) const {
     std::int64_t cost = 0;
-    for (const Node* node : topological({&expression, 1}, [](const Node& n) { return !n.type().is_array(); })) {
+    for (const Node* node :
+         topological({&expression, 1}, [](const Node& n) { return !n.type().is_array(); })) {
       if (node->op() == Op::primitive) cost += info(node->payload().primitive).cost;
       if (node->op() == Op::while_loop) cost += 64;
       if (node->op() == Op::cond) cost += 1;
@@ -153,8 +182,10 @@ class Fuser {
   int element_cost(const Node& array) const {
     std::int64_t cost = 1;
     for (const Ref& child : array.children()) {
-      if (child->op() == Op::lambda) cost += scalar_cost(child->result());
-      else if (child->type().is_array()) cost += read_cost(*child);
+      if (child->op() == Op::lambda)
+        cost += scalar_cost(child->result());
+      else if (child->type().is_array())
+        cost += read_cost(*child);
     }
     if (array.op() == Op::unit) cost += scalar_cost(array.child(0));
     return static_cast<int>(std::min<std::int64_t>(cost, 1 << 20));
@@ -174,8 +205,10 @@ class Fuser {
     if (uses.for_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");
     if (!options_.fusion) return store("fusion is off");
-    if (cost > options_.kernel_cap) return store(fmt::format("cut: more than {} operations", options_.kernel_cap));
-    if (uses.by_position && !reads_linearly(staged_, array)) return store("reshaped, and not readable by position");
+    if (cost > options_.kernel_cap)
+      return store(fmt::format("cut: more than {} operations", options_.kernel_cap));
+    if (uses.by_position && !reads_linearly(staged_, array))
+      return store("reshaped, and not readable by position");
     if (cheap) return;
     if (uses.by_chunk) return store("does not depend on the item: computed once per run");
     if (uses.repeated) return store("its elements are read repeatedly");

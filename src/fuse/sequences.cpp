@@ -14,13 +14,15 @@ using namespace ir;
 
 namespace {
 
-/// Builds one stage: the bases under a sequence, and the sequence's item arrays as expressions over base items.
+/// Builds one stage: the bases under a sequence, and the sequence's item arrays as expressions over base
+/// items.
 class Composer {
  public:
   explicit Composer(Stage& stage) : stage_(stage) {}
 
   std::vector<Ref> compose(const Ref& sequence) {
-    const auto order = topological({&sequence, 1}, [](const Node& node) { return node.type().is_sequence(); });
+    const auto order =
+        topological({&sequence, 1}, [](const Node& node) { return node.type().is_sequence(); });
     for (const Node* node : order)
       if (node->type().is_sequence()) items_[node] = items_of(Ref(node));
     return items_.at(sequence.get());
@@ -30,7 +32,8 @@ class Composer {
   std::vector<Ref> items_of(const Ref& sequence) {
     switch (sequence->op()) {
       case Op::stream_in:
-      case Op::rows: return base(sequence, sequence->type().arrays);
+      case Op::rows:
+        return base(sequence, sequence->type().arrays);
       case Op::produce:
         return ir::apply(sequence->child(1), base(sequence, {{0, {ScalarType::int64}}}));
       case Op::map_seq: {
@@ -66,7 +69,8 @@ class Composer {
       case Op::reshape:
       case Op::consume:
       case Op::elements:
-      case Op::tabulate: break;
+      case Op::tabulate:
+        break;
     }
     throw InternalError(fmt::format("sequence fusion: {} is no sequence", name_of(sequence->op())));
   }
@@ -91,17 +95,19 @@ Ref shared_sequence(const Ref& consume) {
 
 void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
   for (const Node* p : consume.free()) {
-    const bool argument = std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
+    const bool argument =
+        std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
     if (!argument)
-      throw ProgramError(fmt::format(
-          "consume ({}): a sequence is consumed inside the function of another sequence ({}) and depends on its item; "
-          "sequences inside sequences are not supported yet",
-          to_string(consume.place()), to_string(p->place())));
+      throw ProgramError(
+          fmt::format("consume ({}): a sequence is consumed inside the function of another sequence ({}) and "
+                      "depends on its item; "
+                      "sequences inside sequences are not supported yet",
+                      to_string(consume.place()), to_string(p->place())));
   }
 }
 
-/// Results become what terminals ask for: components that nobody takes vanish, and a component taken by terminals of
-/// two kinds is two results.
+/// Results become what terminals ask for: components that nobody takes vanish, and a component taken by
+/// terminals of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
   std::map<std::pair<int, Op>, int> number;
@@ -120,8 +126,8 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
   staged.results.assign(results.begin(), results.end());
   staged.parameters.assign(parameters.begin(), parameters.end());
 
-  // Ids grow from children to parents, so stages in id order find what they depend on already there. Terminals of one
-  // sequence depend on the same things, so they all run with the first.
+  // Ids grow from children to parents, so stages in id order find what they depend on already there.
+  // Terminals of one sequence depend on the same things, so they all run with the first.
   std::unordered_map<const Node*, std::size_t> stage_of;
   for (const Node* node : topological(results)) {
     if (node->op() != Op::consume) continue;

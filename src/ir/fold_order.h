@@ -8,32 +8,35 @@
 
 /// The canonical order of reduction: what `fold` means, down to the last bit.
 ///
-/// The order is a function of the row's length n and the operator's class, and of nothing else: not of the chunk, the
-/// number of threads, the vector width or the back end. The interpreter executes this header; the CPU and CUDA back ends
-/// emit code for the same order, so their results are bitwise equal wherever the operator is exactly rounded.
+/// The order is a function of the row's length n and the operator's class, and of nothing else: not of the
+/// chunk, the number of threads, the vector width or the back end. The interpreter executes this header; the
+/// CPU and CUDA back ends emit code for the same order, so their results are bitwise equal wherever the
+/// operator is exactly rounded.
 ///
-/// A row longer than `block` is cut into blocks of `block` elements counted from its own start (the last may be
-/// shorter). Each block is reduced on its own (below) and the results b0, b1, ... are joined by the *counter tree*:
-/// like incrementing a binary counter, equal-sized complete neighbours are joined at once, and what remains at the end is joined
-/// from the right: 5 blocks give ((b0 b1)(b2 b3)) b4. Work is split between threads only at block borders.
+/// A row longer than `block` is cut into blocks of `block` elements counted from its own start (the last may
+/// be shorter). Each block is reduced on its own (below) and the results b0, b1, ... are joined by the
+/// *counter tree*: like incrementing a binary counter, equal-sized complete neighbours are joined at once,
+/// and what remains at the end is joined from the right: 5 blocks give ((b0 b1)(b2 b3)) b4. Work is split
+/// between threads only at block borders.
 ///
 /// Within a block of m elements:
 ///  * **ordered** operators (any user function): strictly from left to right.
 ///  * **commutative** operators (every component one of + * minimum maximum and or xor on its own component):
 ///      m <= 16           from left to right;
-///      otherwise         L lanes (32 if m >= 256, else 8): lane j holds x[j], x[j+L], x[j+2L] ... joined from left to right, over
+///      otherwise         L lanes (32 if m >= 256, else 8): lane j holds x[j], x[j+L], x[j+2L] ... joined
+///      from left to right, over
 ///                        the floor(m/L) complete groups; lanes are joined by halving: for h = L/2, L/4 .. 1:
-///                        lane j = lane j o lane j+h (j < h); the remaining m mod L elements are reduced by this same rule
-///                        for their own length, and joined on the right.
+///                        lane j = lane j o lane j+h (j < h); the remaining m mod L elements are reduced by
+///                        this same rule for their own length, and joined on the right.
 ///
-/// The seed is joined last, from the left: z o total; an empty row gives z. Blocks and lanes were chosen by measurement
-/// (docs/benchmarks.md) and are frozen: changing one changes results.
+/// The seed is joined last, from the left: z o total; an empty row gives z. Blocks and lanes were chosen by
+/// measurement (docs/benchmarks.md) and are frozen: changing one changes results.
 namespace anabranch::ir::fold_order {
 
-inline constexpr std::int64_t sequential = 16;   ///< longest run taken left to right
+inline constexpr std::int64_t sequential = 16;  ///< longest run taken left to right
 inline constexpr std::int64_t narrow_lanes = 8;
 inline constexpr std::int64_t wide_lanes = 32;
-inline constexpr std::int64_t wide_from = 256;   ///< shortest run in wide lanes
+inline constexpr std::int64_t wide_from = 256;  ///< shortest run in wide lanes
 inline constexpr std::int64_t block = 4096;
 
 enum class OperatorClass : std::uint8_t { ordered, commutative };
@@ -41,7 +44,8 @@ enum class OperatorClass : std::uint8_t { ordered, commutative };
 /// Number of blocks of a row.
 constexpr std::int64_t blocks(std::int64_t length) { return (length + block - 1) / block; }
 
-/// One block: elements [begin, begin + count), count >= 1. `at(i)` gives an element, `join(a, b)` reduces two.
+/// One block: elements [begin, begin + count), count >= 1. `at(i)` gives an element, `join(a, b)` reduces
+/// two.
 template <class At, class Join>
 auto reduce_block(std::int64_t begin, std::int64_t count, OperatorClass order, At&& at, Join&& join) {
   const auto left_to_right = [&](std::int64_t from, std::int64_t n) {
@@ -75,7 +79,8 @@ class CounterTree {
  public:
   template <class Join>
   void push(Value value, Join&& join) {
-    for (std::uint64_t n = count_++; n & 1; n >>= 1) value = join(std::move(stack_[--depth_]), std::move(value));
+    for (std::uint64_t n = count_++; n & 1; n >>= 1)
+      value = join(std::move(stack_[--depth_]), std::move(value));
     stack_[depth_++] = std::move(value);
   }
   template <class Join>

@@ -12,9 +12,12 @@ enum class Form : std::uint8_t { avoided, regular, segmented };
 
 constexpr const char* name_of(Form form) {
   switch (form) {
-    case Form::avoided: return "avoided";
-    case Form::regular: return "regular";
-    case Form::segmented: return "segmented";
+    case Form::avoided:
+      return "avoided";
+    case Form::regular:
+      return "regular";
+    case Form::segmented:
+      return "segmented";
   }
   return "?";
 }

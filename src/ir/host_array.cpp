@@ -31,16 +31,15 @@ std::string to_string(const Place& place) {
 
 SourceBase::~SourceBase() = default;
 
-void SourceBase::rewind() {
-  throw RunError("source " + info().name + ": cannot be read a second time");
-}
+void SourceBase::rewind() { throw RunError("source " + info().name + ": cannot be read a second time"); }
 
 void SourceBase::begin_pass(const Place& place) {
   if (info().rewindable) {
     rewind();
   } else if (read_at_) {
-    throw RunError(fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
-                               to_string(place), info().name, to_string(*read_at_)));
+    throw RunError(
+        fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
+                    to_string(place), info().name, to_string(*read_at_)));
   }
   read_at_ = place;
 }
@@ -68,7 +67,8 @@ std::shared_ptr<void> allocate_aligned(std::size_t bytes) {
   return {memory, [](void* p) { std::free(p); }};
 }
 
-std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars, std::span<const std::int64_t> extents) {
+std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,
+                                          std::span<const std::int64_t> extents) {
   const auto size = static_cast<std::size_t>(checked_size(extents));
   auto array = std::make_shared<ArrayData>();
   array->scalars.assign(scalars.begin(), scalars.end());

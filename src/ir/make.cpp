@@ -10,7 +10,8 @@ class Maker {
  public:
   static Ref make(Op op, Type type, std::vector<Ref> children, Payload payload, Place place,
                   FreeParameters free) {
-    return Ref(new Node(op, std::move(type), std::move(children), std::move(payload), place, std::move(free)));
+    return Ref(
+        new Node(op, std::move(type), std::move(children), std::move(payload), place, std::move(free)));
   }
   /// A parameter is free in itself.
   static Ref make_parameter(Type type, Place place) {
@@ -56,7 +57,8 @@ void require(bool ok, const Place& place, const char* what, const std::string& d
 }
 
 void require_present(std::span<const Ref> children, const Place& place, const char* what) {
-  for (const Ref& child : children) require(static_cast<bool>(child), place, what, "an empty handle was given");
+  for (const Ref& child : children)
+    require(static_cast<bool>(child), place, what, "an empty handle was given");
 }
 
 Ref scalar_node(Op op, Type type, std::vector<Ref> children, Payload payload, const Place& place) {
@@ -64,17 +66,18 @@ Ref scalar_node(Op op, Type type, std::vector<Ref> children, Payload payload, co
   return Maker::make(op, std::move(type), std::move(children), std::move(payload), place, std::move(free));
 }
 
-/// Array and sequence computations: none of them may depend on a scalar parameter, because one would then run for
-/// every element (nested parallelism in scalar code).
+/// Array and sequence computations: none of them may depend on a scalar parameter, because one would then run
+/// for every element (nested parallelism in scalar code).
 Ref collective(Op op, Type type, std::vector<Ref> children, Payload payload, const Place& place) {
   FreeParameters free = free_of(children);
   for (const Node* parameter : *free) {
     if (!parameter->type().is_element()) continue;
-    refuse(place, fmt::format(
-                      "{}: an array computation depends on a scalar parameter (introduced at {}): this would be "
-                      "nested parallelism inside scalar code. Map a sequence over arrays (map_seq, produce) "
-                      "instead, or compute the array outside the function",
-                      payload.label ? payload.label : name_of(op), to_string(parameter->place())));
+    refuse(place,
+           fmt::format(
+               "{}: an array computation depends on a scalar parameter (introduced at {}): this would be "
+               "nested parallelism inside scalar code. Map a sequence over arrays (map_seq, produce) "
+               "instead, or compute the array outside the function",
+               payload.label ? payload.label : name_of(op), to_string(parameter->place())));
   }
   return Maker::make(op, std::move(type), std::move(children), std::move(payload), place, std::move(free));
 }
@@ -95,8 +98,8 @@ void require_lambda(const Ref& function, std::size_t parameters, std::size_t res
                     const char* what) {
   require(function->op() == Op::lambda, place, what, "expects a function");
   require(function->parameters().size() == parameters && function->results().size() == results, place, what,
-          fmt::format("expects a function of {} parameters and {} results, got {} and {}", parameters, results,
-                      function->parameters().size(), function->results().size()));
+          fmt::format("expects a function of {} parameters and {} results, got {} and {}", parameters,
+                      results, function->parameters().size(), function->results().size()));
 }
 
 void require_type(const Type& got, const Type& wanted, const Place& place, const char* what) {
@@ -104,10 +107,11 @@ void require_type(const Type& got, const Type& wanted, const Place& place, const
 }
 
 int shape_rank(const Ref& shape, const Place& place, const char* what) {
-  require(shape->type().is_element() && shape->type().components() <= 4 &&
-              is_index_type(shape->type(), shape->type().components()),
-          place, what, fmt::format("expects a shape (int64 for each of 0 to 4 dimensions), got {}",
-                                   to_string(shape->type())));
+  require(
+      shape->type().is_element() && shape->type().components() <= 4 &&
+          is_index_type(shape->type(), shape->type().components()),
+      place, what,
+      fmt::format("expects a shape (int64 for each of 0 to 4 dimensions), got {}", to_string(shape->type())));
   return shape->type().components();
 }
 
@@ -169,10 +173,10 @@ Ref tuple(std::vector<Ref> parts, Place place) {
 
 Ref project(Ref value, int first, int count, Place place) {
   require_present({&value, 1}, place, "project");
-  require(value->type().is_element() && first >= 0 && count >= 0 &&
-              first + count <= value->type().components(),
-          place, "project",
-          fmt::format("components [{}, {}) of {}", first, first + count, to_string(value->type())));
+  require(
+      value->type().is_element() && first >= 0 && count >= 0 && first + count <= value->type().components(),
+      place, "project",
+      fmt::format("components [{}, {}) of {}", first, first + count, to_string(value->type())));
   // Look through tuples and projections, so that taking apart what was just put together leaves no trace.
   for (;;) {
     if (first == 0 && count == value->type().components()) return value;
@@ -215,7 +219,8 @@ Ref project(Ref value, int first, int count, Place place) {
   payload.count = count;
   const auto begin = value->type().scalars.begin() + first;
   Scalars scalars(begin, begin + count);
-  return scalar_node(Op::project, Type::element(std::move(scalars)), {std::move(value)}, std::move(payload), place);
+  return scalar_node(Op::project, Type::element(std::move(scalars)), {std::move(value)}, std::move(payload),
+                     place);
 }
 
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place) {
@@ -236,7 +241,8 @@ Ref while_loop(Ref predicate, Ref body, Ref initial, Place place) {
   require_lambda(children[0], 1, 1, place, "while_loop");
   require_lambda(children[1], 1, 1, place, "while_loop");
   require_type(children[0]->parameters()[0]->type(), type, place, "while_loop condition");
-  require_type(children[0]->result()->type(), Type::element(ScalarType::boolean), place, "while_loop condition");
+  require_type(children[0]->result()->type(), Type::element(ScalarType::boolean), place,
+               "while_loop condition");
   require_type(children[1]->parameters()[0]->type(), type, place, "while_loop body");
   require_type(children[1]->result()->type(), type, place, "while_loop body");
   return scalar_node(Op::while_loop, type, std::move(children), {}, place);
@@ -283,12 +289,12 @@ Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place, c
   FreeParameters inside = free_of(results);
   auto free = std::make_shared<std::vector<const Node*>>();
   for (const Node* p : *inside) {
-    const bool mine = std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
+    const bool mine =
+        std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
     if (!mine) free->push_back(p);
   }
   std::vector<Ref> children = std::move(parameters);
-  for (const Ref& p : children)
-    require(p->op() == Op::parameter, place, "function", "takes parameters only");
+  for (const Ref& p : children) require(p->op() == Op::parameter, place, "function", "takes parameters only");
   for (Ref& r : results) children.push_back(std::move(r));
   return Maker::make(Op::lambda, Type::function(), std::move(children), std::move(payload), place,
                      free->empty() ? nothing_free() : FreeParameters(std::move(free)));
@@ -324,14 +330,16 @@ Ref generate(Ref shape, Ref function, Place place, const char* label) {
 Ref map(Ref function, std::vector<Ref> arrays, Place place, const char* label) {
   const char* what = label ? label : "map";
   require_present(arrays, place, what);
-  require(static_cast<bool>(function) && !arrays.empty(), place, what, "needs a function and at least one array");
+  require(static_cast<bool>(function) && !arrays.empty(), place, what,
+          "needs a function and at least one array");
   require_lambda(function, arrays.size(), 1, place, what);
   require(arrays[0]->type().is_array(), place, what, "works on arrays");
   const int rank = arrays[0]->type().rank;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Type& type = arrays[i]->type();
     require(type.is_array() && type.rank == rank, place, what,
-            fmt::format("its arrays have one rank, got {} and {}", to_string(arrays[0]->type()), to_string(type)));
+            fmt::format("its arrays have one rank, got {} and {}", to_string(arrays[0]->type()),
+                        to_string(type)));
     require_type(function->parameters()[i]->type(), Type::element(type.scalars), place, what);
   }
   require(function->result()->type().is_element(), place, what, "its function gives an element");
@@ -347,8 +355,9 @@ Ref fold(Ref function, Ref array, Ref seed, Place place, const char* label) {
   if (seed) children.push_back(std::move(seed));
   require_present(children, place, what);
   const Type& type = children[1]->type();
-  require(type.is_array() && type.rank >= 1, place, what,
-          fmt::format("reduces the innermost dimension of an array of rank 1 or more, got {}", to_string(type)));
+  require(
+      type.is_array() && type.rank >= 1, place, what,
+      fmt::format("reduces the innermost dimension of an array of rank 1 or more, got {}", to_string(type)));
   const Type element = Type::element(type.scalars);
   require_lambda(children[0], 2, 1, place, what);
   require_type(children[0]->parameters()[0]->type(), element, place, what);
@@ -419,7 +428,8 @@ Ref produce(Ref count, Ref function, Place place) {
 
 Ref rows(Ref array, Place place) {
   require_present({&array, 1}, place, "rows");
-  require(array->type().is_array() && array->type().rank >= 1, place, "rows", "of an array of rank 1 or more");
+  require(array->type().is_array() && array->type().rank >= 1, place, "rows",
+          "of an array of rank 1 or more");
   Type type = Type::sequence({{array->type().rank - 1, array->type().scalars}});
   return collective(Op::rows, std::move(type), {std::move(array)}, {}, place);
 }
@@ -427,7 +437,8 @@ Ref rows(Ref array, Place place) {
 Ref map_seq(Ref function, std::vector<Ref> sequences, Place place, const char* label) {
   const char* what = label ? label : "map_seq";
   require_present(sequences, place, what);
-  require(static_cast<bool>(function) && !sequences.empty(), place, what, "needs a function and at least one sequence");
+  require(static_cast<bool>(function) && !sequences.empty(), place, what,
+          "needs a function and at least one sequence");
   std::vector<ArrayType> items;
   for (const Ref& s : sequences) {
     require(s->type().is_sequence(), place, what, "works on sequences");
@@ -444,7 +455,8 @@ Ref map_seq(Ref function, std::vector<Ref> sequences, Place place, const char* l
   }
   std::vector<Ref> children{std::move(function)};
   for (Ref& s : sequences) children.push_back(std::move(s));
-  return collective(Op::map_seq, Type::sequence(std::move(results)), std::move(children), labelled(label), place);
+  return collective(Op::map_seq, Type::sequence(std::move(results)), std::move(children), labelled(label),
+                    place);
 }
 
 Ref project_seq(Ref sequence, int first, int count, Place place) {
@@ -477,47 +489,72 @@ Ref elements(Ref sequence, Place place) {
 
 Ref tabulate(Ref sequence, Place place) {
   const ArrayType& item = only_component(sequence, place, "tabulate");
-  require(item.rank < 4, place, "tabulate", "items of rank 4 cannot be stacked: arrays have at most 4 dimensions");
+  require(item.rank < 4, place, "tabulate",
+          "items of rank 4 cannot be stacked: arrays have at most 4 dimensions");
   Type type = Type::array(item.rank + 1, item.scalars);
   return collective(Op::tabulate, std::move(type), {std::move(sequence)}, {}, place);
 }
 
 Ref rebuild(const Ref& node, std::vector<Ref> children) {
-  if (std::equal(children.begin(), children.end(), node->children().begin(), node->children().end())) return node;
+  if (std::equal(children.begin(), children.end(), node->children().begin(), node->children().end()))
+    return node;
   const Payload& p = node->payload();
   const Place& at = node->place();
-  const auto tail = [&](std::size_t from) { return std::vector<Ref>(children.begin() + static_cast<std::ptrdiff_t>(from), children.end()); };
+  const auto tail = [&](std::size_t from) {
+    return std::vector<Ref>(children.begin() + static_cast<std::ptrdiff_t>(from), children.end());
+  };
   switch (node->op()) {
     case Op::parameter:
     case Op::constant:
     case Op::use:
-    case Op::stream_in: return node;
+    case Op::stream_in:
+      return node;
     case Op::primitive:
       if (p.primitive == Primitive::cast) return cast(node->type().scalars[0], children[0], at);
       return primitive(p.primitive, std::move(children), at);
-    case Op::tuple: return tuple(std::move(children), at);
-    case Op::project: return project(children[0], p.first, p.count, at);
-    case Op::cond: return cond(children[0], children[1], children[2], at);
-    case Op::while_loop: return while_loop(children[0], children[1], children[2], at);
-    case Op::index: return index(children[0], children[1], at, p.proved, p.label);
-    case Op::linear_index: return linear_index(children[0], children[1], at, p.proved, p.label);
-    case Op::shape: return shape(children[0], at);
+    case Op::tuple:
+      return tuple(std::move(children), at);
+    case Op::project:
+      return project(children[0], p.first, p.count, at);
+    case Op::cond:
+      return cond(children[0], children[1], children[2], at);
+    case Op::while_loop:
+      return while_loop(children[0], children[1], children[2], at);
+    case Op::index:
+      return index(children[0], children[1], at, p.proved, p.label);
+    case Op::linear_index:
+      return linear_index(children[0], children[1], at, p.proved, p.label);
+    case Op::shape:
+      return shape(children[0], at);
     case Op::lambda:
-      return lambda({children.begin(), children.begin() + p.first}, tail(static_cast<std::size_t>(p.first)), at,
-                    p.label);
-    case Op::unit: return unit(children[0], at, p.label);
-    case Op::generate: return generate(children[0], children[1], at, p.label);
-    case Op::map: return map(children[0], tail(1), at, p.label);
-    case Op::fold: return fold(children[0], children[1], children.size() > 2 ? children[2] : Ref(), at, p.label);
-    case Op::backpermute: return backpermute(children[0], children[1], children[2], {p.injective, p.proved}, at, p.label);
-    case Op::reshape: return reshape(children[0], children[1], at, p.label);
-    case Op::consume: return consume(children[0], at);
-    case Op::produce: return produce(children[0], children[1], at);
-    case Op::rows: return rows(children[0], at);
-    case Op::map_seq: return map_seq(children[0], tail(1), at, p.label);
-    case Op::project_seq: return project_seq(children[0], p.first, p.count, at);
-    case Op::elements: return elements(children[0], at);
-    case Op::tabulate: return tabulate(children[0], at);
+      return lambda({children.begin(), children.begin() + p.first}, tail(static_cast<std::size_t>(p.first)),
+                    at, p.label);
+    case Op::unit:
+      return unit(children[0], at, p.label);
+    case Op::generate:
+      return generate(children[0], children[1], at, p.label);
+    case Op::map:
+      return map(children[0], tail(1), at, p.label);
+    case Op::fold:
+      return fold(children[0], children[1], children.size() > 2 ? children[2] : Ref(), at, p.label);
+    case Op::backpermute:
+      return backpermute(children[0], children[1], children[2], {p.injective, p.proved}, at, p.label);
+    case Op::reshape:
+      return reshape(children[0], children[1], at, p.label);
+    case Op::consume:
+      return consume(children[0], at);
+    case Op::produce:
+      return produce(children[0], children[1], at);
+    case Op::rows:
+      return rows(children[0], at);
+    case Op::map_seq:
+      return map_seq(children[0], tail(1), at, p.label);
+    case Op::project_seq:
+      return project_seq(children[0], p.first, p.count, at);
+    case Op::elements:
+      return elements(children[0], at);
+    case Op::tabulate:
+      return tabulate(children[0], at);
   }
   return node;
 }

@@ -7,8 +7,8 @@
 #include "ir/node.h"
 
 /// The checked constructors: the only way to make nodes. Each checks the types of its children and throws
-/// ProgramError (with the place) on a mistake a C++ compiler could not see. An array computation that would depend on a
-/// scalar parameter (nested parallelism in scalar code) is refused here, naming both places.
+/// ProgramError (with the place) on a mistake a C++ compiler could not see. An array computation that would
+/// depend on a scalar parameter (nested parallelism in scalar code) is refused here, naming both places.
 namespace anabranch::ir {
 
 Ref parameter(Type type, Place place = {});
@@ -19,25 +19,30 @@ Ref tuple(std::vector<Ref> parts, Place place = {});
 Ref project(Ref value, int first, int count, Place place = {});
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
-/// `proved`: in range by construction (for passes). `label` names the operation of which the read is part ("gather").
+/// `proved`: in range by construction (for passes). `label` names the operation of which the read is part
+/// ("gather").
 Ref index(Ref array, Ref ix, Place place = {}, bool proved = false, const char* label = nullptr);
 Ref linear_index(Ref array, Ref position, Place place = {}, bool proved = false, const char* label = nullptr);
 Ref shape(Ref array, Place place = {});
 
 /// `label` names a well-known function ("plus"); nullptr else.
-Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place = {}, const char* label = nullptr);
+Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place = {},
+           const char* label = nullptr);
 
 Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place = {});
 Ref unit(Ref element, Place place = {}, const char* label = nullptr);
 Ref generate(Ref shape, Ref function, Place place = {}, const char* label = nullptr);
 Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, const char* label = nullptr);
-Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, const char* label = nullptr);
-/// What the library knows of a backpermute it built: no source element is read twice; every index is in range.
+Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {},
+         const char* label = nullptr);
+/// What the library knows of a backpermute it built: no source element is read twice; every index is in
+/// range.
 struct Permutes {
   bool injective = false;
   bool in_range = false;
 };
-Ref backpermute(Ref shape, Ref function, Ref array, Permutes permutes, Place place = {}, const char* label = nullptr);
+Ref backpermute(Ref shape, Ref function, Ref array, Permutes permutes, Place place = {},
+                const char* label = nullptr);
 Ref reshape(Ref shape, Ref array, Place place = {}, const char* label = nullptr);
 Ref consume(Ref terminal, Place place = {});
 
@@ -56,7 +61,9 @@ Ref rebuild(const Ref& node, std::vector<Ref> children);
 // Conveniences that passes share.
 template <class T>
 Ref literal(T value, Place place = {});  ///< bool, uint8, int32, int64, float, double
-inline Ref int64(std::int64_t value) { return constant(ScalarType::int64, static_cast<std::uint64_t>(value)); }
+inline Ref int64(std::int64_t value) {
+  return constant(ScalarType::int64, static_cast<std::uint64_t>(value));
+}
 /// Component c of an element (the element itself when it has one).
 Ref component(const Ref& element, int c);
 /// Extent d of an array, int64.
@@ -68,10 +75,14 @@ template <class T>
 Ref literal(T value, Place place) {
   constexpr ScalarType type = anabranch::detail::scalar_type<T>;
   std::uint64_t bits = 0;
-  if constexpr (std::is_same_v<T, bool>) bits = value ? 1 : 0;
-  else if constexpr (sizeof(T) == 1) bits = std::bit_cast<std::uint8_t>(value);
-  else if constexpr (sizeof(T) == 4) bits = std::bit_cast<std::uint32_t>(value);
-  else bits = std::bit_cast<std::uint64_t>(value);
+  if constexpr (std::is_same_v<T, bool>)
+    bits = value ? 1 : 0;
+  else if constexpr (sizeof(T) == 1)
+    bits = std::bit_cast<std::uint8_t>(value);
+  else if constexpr (sizeof(T) == 4)
+    bits = std::bit_cast<std::uint32_t>(value);
+  else
+    bits = std::bit_cast<std::uint64_t>(value);
   return constant(type, bits, place);
 }
 

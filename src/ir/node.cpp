@@ -15,8 +15,8 @@ Node::Node(Op op, Type type, std::vector<Ref> children, Payload payload, Place p
       place_(place),
       free_(std::move(free)) {}
 
-// The children of a dying node are put on a list instead of being released from its destructor: a chain of any
-// length dies in constant stack.
+// The children of a dying node are put on a list instead of being released from its destructor: a chain of
+// any length dies in constant stack.
 void Node::destroy(const Node* node) noexcept {
   if (node->children_.empty()) {
     delete node;
@@ -36,32 +36,58 @@ void Node::destroy(const Node* node) noexcept {
 
 const char* name_of(Op op) {
   switch (op) {
-    case Op::parameter: return "parameter";
-    case Op::constant: return "constant";
-    case Op::primitive: return "primitive";
-    case Op::tuple: return "tuple";
-    case Op::project: return "project";
-    case Op::cond: return "cond";
-    case Op::while_loop: return "while_loop";
-    case Op::index: return "index";
-    case Op::linear_index: return "linear_index";
-    case Op::shape: return "shape";
-    case Op::lambda: return "lambda";
-    case Op::use: return "use";
-    case Op::unit: return "unit";
-    case Op::generate: return "generate";
-    case Op::map: return "map";
-    case Op::fold: return "fold";
-    case Op::backpermute: return "backpermute";
-    case Op::reshape: return "reshape";
-    case Op::consume: return "consume";
-    case Op::stream_in: return "stream_in";
-    case Op::produce: return "produce";
-    case Op::rows: return "rows";
-    case Op::map_seq: return "map_seq";
-    case Op::project_seq: return "project_seq";
-    case Op::elements: return "elements";
-    case Op::tabulate: return "tabulate";
+    case Op::parameter:
+      return "parameter";
+    case Op::constant:
+      return "constant";
+    case Op::primitive:
+      return "primitive";
+    case Op::tuple:
+      return "tuple";
+    case Op::project:
+      return "project";
+    case Op::cond:
+      return "cond";
+    case Op::while_loop:
+      return "while_loop";
+    case Op::index:
+      return "index";
+    case Op::linear_index:
+      return "linear_index";
+    case Op::shape:
+      return "shape";
+    case Op::lambda:
+      return "lambda";
+    case Op::use:
+      return "use";
+    case Op::unit:
+      return "unit";
+    case Op::generate:
+      return "generate";
+    case Op::map:
+      return "map";
+    case Op::fold:
+      return "fold";
+    case Op::backpermute:
+      return "backpermute";
+    case Op::reshape:
+      return "reshape";
+    case Op::consume:
+      return "consume";
+    case Op::stream_in:
+      return "stream_in";
+    case Op::produce:
+      return "produce";
+    case Op::rows:
+      return "rows";
+    case Op::map_seq:
+      return "map_seq";
+    case Op::project_seq:
+      return "project_seq";
+    case Op::elements:
+      return "elements";
+    case Op::tabulate:
+      return "tabulate";
   }
   return "?";
 }

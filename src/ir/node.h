@@ -15,10 +15,10 @@
 #include "ir/primitive.h"
 #include "ir/type.h"
 
-/// The core language: one immutable, reference-counted node type for its three strata (scalar expressions, array
-/// computations, sequence computations) and for functions. Nodes are made only by the checked constructors of
-/// ir/make.h; a node's id is larger than those of its children, so sorting by id is a topological order and no pass
-/// needs recursion.
+/// The core language: one immutable, reference-counted node type for its three strata (scalar expressions,
+/// array computations, sequence computations) and for functions. Nodes are made only by the checked
+/// constructors of ir/make.h; a node's id is larger than those of its children, so sorting by id is a
+/// topological order and no pass needs recursion.
 ///
 /// Meaning (the interpreter executes this; every back end agrees with it):
 ///
@@ -41,8 +41,9 @@
 ///   use                 a host array
 ///   unit e              rank 0
 ///   generate sh f       element at ix is f(ix); negative extents are a RunError
-///   map f a...          elementwise; the shape is the intersection (minimum per dimension) of the arguments' shapes
-///   fold f a [z]        reduces the innermost dimension in the canonical order of ir/fold_order.h; z is joined once
+///   map f a...          elementwise; the shape is the intersection (minimum per dimension) of the arguments'
+///   shapes fold f a [z]        reduces the innermost dimension in the canonical order of ir/fold_order.h; z
+///   is joined once
 ///                       from the left and need not be neutral; without z an empty row is a RunError
 ///   backpermute sh f a  element at ix is a[f(ix)]; out of range is a RunError
 ///   reshape sh a        same elements in row-major order; sizes must agree (RunError)
@@ -52,10 +53,10 @@
 ///   stream_in           a Source
 ///   produce n f         items f(unit 0), ..., f(unit (n-1)); f takes an int64 scalar array
 ///   rows a              the sub-arrays along a's outermost dimension
-///   map_seq f s...      f over the items of all streams (their components concatenated); ends with the shortest
-///   project_seq s       components [first, first + count) of every item
-///   elements s          terminal: all elements of all items (one component), row-major, one vector
-///   tabulate s          terminal: items stacked on a new outermost dimension, each extent trimmed to the minimum over
+///   map_seq f s...      f over the items of all streams (their components concatenated); ends with the
+///   shortest project_seq s       components [first, first + count) of every item elements s terminal: all
+///   elements of all items (one component), row-major, one vector tabulate s          terminal: items stacked
+///   on a new outermost dimension, each extent trimmed to the minimum over
 ///                       the whole stream (an empty stream: all extents 0)
 namespace anabranch::ir {
 
@@ -109,7 +110,8 @@ class Ref {
   const Node& operator*() const { return *node_; }
   const Node* operator->() const { return node_; }
   explicit operator bool() const { return node_ != nullptr; }
-  /// For owners that keep a reference outside of any Ref (the public handle): retain adds one, release gives it back.
+  /// For owners that keep a reference outside of any Ref (the public handle): retain adds one, release gives
+  /// it back.
   static void retain(const Node* node) noexcept;
   static void release(const Node* node) noexcept;
   friend bool operator==(const Ref& a, const Ref& b) { return a.node_ == b.node_; }
@@ -124,16 +126,16 @@ using FreeParameters = std::shared_ptr<const std::vector<const Node*>>;
 
 /// What a node carries beside its type and children. Only the fields its op names are meaningful.
 struct Payload {
-  std::uint64_t bits = 0;          ///< constant: the scalar's bytes, zero-extended
-  Primitive primitive{};           ///< primitive
-  int first = 0;                   ///< project, project_seq: first component. lambda: number of parameters
-  int count = 0;                   ///< project, project_seq
+  std::uint64_t bits = 0;  ///< constant: the scalar's bytes, zero-extended
+  Primitive primitive{};   ///< primitive
+  int first = 0;           ///< project, project_seq: first component. lambda: number of parameters
+  int count = 0;           ///< project, project_seq
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use
   std::shared_ptr<SourceBase> source;                   ///< stream_in
   /// The library name the user wrote where it is not the op's ("gather", "sum", "plus"); static storage.
   const char* label = nullptr;
-  /// In range by construction, so kernels do not check it. index, linear_index: set by passes only. backpermute: every
-  /// index its function gives is in range (transpose, replicate).
+  /// In range by construction, so kernels do not check it. index, linear_index: set by passes only.
+  /// backpermute: every index its function gives is in range (transpose, replicate).
   bool proved = false;
   /// backpermute: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
@@ -155,8 +157,12 @@ class Node {
   const char* label() const { return payload_.label ? payload_.label : name_of(op_); }
 
   // lambda
-  std::span<const Ref> parameters() const { return children().first(static_cast<std::size_t>(payload_.first)); }
-  std::span<const Ref> results() const { return children().subspan(static_cast<std::size_t>(payload_.first)); }
+  std::span<const Ref> parameters() const {
+    return children().first(static_cast<std::size_t>(payload_.first));
+  }
+  std::span<const Ref> results() const {
+    return children().subspan(static_cast<std::size_t>(payload_.first));
+  }
   const Ref& result() const { return children_[static_cast<std::size_t>(payload_.first)]; }
 
  private:

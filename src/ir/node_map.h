@@ -7,13 +7,15 @@
 
 #include "ir/node.h"
 
-/// Tables over nodes, which every pass makes and fills once: open addressing, no allocation for each entry. Unlike with the standard ones,
-/// inserting moves entries, so references into a table do not outlive the next insertion.
+/// Tables over nodes, which every pass makes and fills once: open addressing, no allocation for each entry.
+/// Unlike with the standard ones, inserting moves entries, so references into a table do not outlive the next
+/// insertion.
 namespace anabranch::ir {
 
 struct NodeHash {
   std::size_t operator()(const Node* node) const {
-    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(node) >> 4) * 0x9e3779b97f4a7c15ULL >> 16);
+    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(node) >> 4) * 0x9e3779b97f4a7c15ULL >>
+                                    16);
   }
 };
 template <class Value>

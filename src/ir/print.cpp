@@ -12,26 +12,50 @@ namespace {
 
 const char* infix(Primitive op) {
   switch (op) {
-    case Primitive::add: return "+";
-    case Primitive::subtract: return "-";
-    case Primitive::multiply: return "*";
-    case Primitive::divide: return "/";
-    case Primitive::remainder: return "%";
-    case Primitive::equal: return "==";
-    case Primitive::not_equal: return "!=";
-    case Primitive::less: return "<";
-    case Primitive::less_equal: return "<=";
-    case Primitive::bit_and: return "&";
-    case Primitive::bit_or: return "|";
-    case Primitive::bit_xor: return "^";
-    case Primitive::negate: case Primitive::absolute: case Primitive::minimum: case Primitive::maximum: case Primitive::fma:
-    case Primitive::logical_not: case Primitive::square_root: case Primitive::exponential: case Primitive::logarithm:
-    case Primitive::sine: case Primitive::cosine: case Primitive::cast: return nullptr;
+    case Primitive::add:
+      return "+";
+    case Primitive::subtract:
+      return "-";
+    case Primitive::multiply:
+      return "*";
+    case Primitive::divide:
+      return "/";
+    case Primitive::remainder:
+      return "%";
+    case Primitive::equal:
+      return "==";
+    case Primitive::not_equal:
+      return "!=";
+    case Primitive::less:
+      return "<";
+    case Primitive::less_equal:
+      return "<=";
+    case Primitive::bit_and:
+      return "&";
+    case Primitive::bit_or:
+      return "|";
+    case Primitive::bit_xor:
+      return "^";
+    case Primitive::negate:
+    case Primitive::absolute:
+    case Primitive::minimum:
+    case Primitive::maximum:
+    case Primitive::fma:
+    case Primitive::logical_not:
+    case Primitive::square_root:
+    case Primitive::exponential:
+    case Primitive::logarithm:
+    case Primitive::sine:
+    case Primitive::cosine:
+    case Primitive::cast:
+      return nullptr;
   }
   return nullptr;
 }
 
-std::string joined(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
+std::string joined(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 constexpr std::size_t longest_inline = 60;
 
@@ -40,12 +64,18 @@ constexpr std::size_t longest_inline = 60;
 std::string constant_text(const Node& c) {
   const std::uint64_t bits = c.payload().bits;
   switch (c.type().scalars[0]) {
-    case ScalarType::boolean: return bits ? "true" : "false";
-    case ScalarType::uint8: return fmt::format("{}", bits);
-    case ScalarType::int32: return fmt::format("{}", static_cast<std::int32_t>(bits));
-    case ScalarType::int64: return fmt::format("{}", static_cast<std::int64_t>(bits));
-    case ScalarType::float32: return fmt::format("{}f", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    case ScalarType::float64: return fmt::format("{}", std::bit_cast<double>(bits));
+    case ScalarType::boolean:
+      return bits ? "true" : "false";
+    case ScalarType::uint8:
+      return fmt::format("{}", bits);
+    case ScalarType::int32:
+      return fmt::format("{}", static_cast<std::int32_t>(bits));
+    case ScalarType::int64:
+      return fmt::format("{}", static_cast<std::int64_t>(bits));
+    case ScalarType::float32:
+      return fmt::format("{}f", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    case ScalarType::float64:
+      return fmt::format("{}", std::bit_cast<double>(bits));
   }
   return "?";
 }
@@ -54,10 +84,14 @@ std::string Printer::name(const Node& node) {
   auto [it, fresh] = names_.try_emplace(&node);
   if (!fresh) return it->second;
   std::string invented;
-  if (node.op() == Op::parameter && node.type().is_element()) invented = fmt::format("x{}", parameters_++);
-  else if (node.type().is_array()) invented = fmt::format("a{}", arrays_++);
-  else if (node.type().is_sequence()) invented = fmt::format("s{}", sequences_++);
-  else invented = fmt::format("t{}", scalars_++);
+  if (node.op() == Op::parameter && node.type().is_element())
+    invented = fmt::format("x{}", parameters_++);
+  else if (node.type().is_array())
+    invented = fmt::format("a{}", arrays_++);
+  else if (node.type().is_sequence())
+    invented = fmt::format("s{}", sequences_++);
+  else
+    invented = fmt::format("t{}", scalars_++);
   return names_[&node] = invented;
 }
 
@@ -71,12 +105,15 @@ std::string Printer::text(const Node& node, const std::unordered_map<const Node*
   };
   std::vector<std::string> parts;
   switch (node.op()) {
-    case Op::parameter: return name(node);
-    case Op::constant: return constant_text(node);
+    case Op::parameter:
+      return name(node);
+    case Op::constant:
+      return constant_text(node);
     case Op::primitive: {
       if (node.payload().primitive == Primitive::cast)
         return fmt::format("{}({})", name_of(node.type().scalars[0]), child(0));
-      if (const char* sign = infix(node.payload().primitive)) return fmt::format("({} {} {})", child(0), sign, child(1));
+      if (const char* sign = infix(node.payload().primitive))
+        return fmt::format("({} {} {})", child(0), sign, child(1));
       for (std::size_t i = 0; i < node.children().size(); ++i) parts.push_back(child(i));
       return fmt::format("{}({})", info(node.payload().primitive).name, joined(parts));
     }
@@ -85,21 +122,42 @@ std::string Printer::text(const Node& node, const std::unordered_map<const Node*
       return fmt::format("({})", joined(parts));
     case Op::project:
       if (node.payload().count == 1) return fmt::format("{}.{}", child(0), node.payload().first);
-      return fmt::format("{}.[{}..{}]", child(0), node.payload().first, node.payload().first + node.payload().count - 1);
-    case Op::cond: return fmt::format("(if {} then {} else {})", child(0), child(1), child(2));
-    case Op::while_loop: return fmt::format("while({}, {}, {})", child(0), child(1), child(2));
-    case Op::index: return fmt::format("{}{}[{}]", child(0), node.payload().proved ? "" : "?", child(1));
-    case Op::linear_index: return fmt::format("{}{}.linear[{}]", child(0), node.payload().proved ? "" : "?", child(1));
-    case Op::shape: return fmt::format("shape({})", child(0));
-    case Op::lambda: return lambda(node, indent);
-    case Op::use: case Op::unit: case Op::generate: case Op::map: case Op::fold: case Op::backpermute: case Op::reshape:
-    case Op::consume: case Op::stream_in: case Op::produce: case Op::rows: case Op::map_seq: case Op::project_seq:
-    case Op::elements: case Op::tabulate: return name(node);
+      return fmt::format("{}.[{}..{}]", child(0), node.payload().first,
+                         node.payload().first + node.payload().count - 1);
+    case Op::cond:
+      return fmt::format("(if {} then {} else {})", child(0), child(1), child(2));
+    case Op::while_loop:
+      return fmt::format("while({}, {}, {})", child(0), child(1), child(2));
+    case Op::index:
+      return fmt::format("{}{}[{}]", child(0), node.payload().proved ? "" : "?", child(1));
+    case Op::linear_index:
+      return fmt::format("{}{}.linear[{}]", child(0), node.payload().proved ? "" : "?", child(1));
+    case Op::shape:
+      return fmt::format("shape({})", child(0));
+    case Op::lambda:
+      return lambda(node, indent);
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::stream_in:
+    case Op::produce:
+    case Op::rows:
+    case Op::map_seq:
+    case Op::project_seq:
+    case Op::elements:
+    case Op::tabulate:
+      return name(node);
   }
   return "?";
 }
 
-std::vector<std::string> Printer::scalars(std::span<const Ref> expressions, std::string& lets, const std::string& indent) {
+std::vector<std::string> Printer::scalars(std::span<const Ref> expressions, std::string& lets,
+                                          const std::string& indent) {
   const auto scalar_only = [](const Node& n) { return !n.type().is_array() && n.op() != Op::lambda; };
   const auto order = topological(expressions, scalar_only);
   std::unordered_map<const Node*, int> uses;
@@ -150,8 +208,10 @@ std::string Printer::program(std::span<const Ref> roots) {
     std::string lets;
     std::vector<std::string> operands;
     for (const Ref& child : node->children()) {
-      if (child->op() != Op::lambda) operands.push_back(child->type().is_element() ? scalar(child, lets, "  ") : name(*child));
-      else if (child->result()->type().is_element()) operands.push_back("(" + lambda(*child, "  ") + ")");
+      if (child->op() != Op::lambda)
+        operands.push_back(child->type().is_element() ? scalar(child, lets, "  ") : name(*child));
+      else if (child->result()->type().is_element())
+        operands.push_back("(" + lambda(*child, "  ") + ")");
       else {
         std::vector<std::string> parameters, results;
         for (const Ref& p : child->parameters()) parameters.push_back(name(*p));
@@ -160,13 +220,14 @@ std::string Printer::program(std::span<const Ref> roots) {
       }
     }
     if (node->op() == Op::parameter) operands.clear();
-    const char* op = node->op() == Op::map && node->payload().label ? node->payload().label : name_of(node->op());
+    const char* op =
+        node->op() == Op::map && node->payload().label ? node->payload().label : name_of(node->op());
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label)
                                  : std::string(op);
     out += lets;
-    out += fmt::format("{} : {} = {}{}{}{}\n", name(*node), to_string(node->type()), what, operands.empty() ? "" : " ",
-                       fmt::join(operands, " "),
+    out += fmt::format("{} : {} = {}{}{}{}\n", name(*node), to_string(node->type()), what,
+                       operands.empty() ? "" : " ", fmt::join(operands, " "),
                        node->place().known() ? "    -- " + to_string(node->place()) : std::string());
   }
   return out;

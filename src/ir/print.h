@@ -6,8 +6,9 @@
 
 #include "ir/node.h"
 
-/// Programs as text a person can read: every shared or long term is bound to a name, arrays a0, a1, ..., sequences s0, ...,
-/// scalars t0, ...; functions are \x0 -> ...; types and the user's lines stand on the right.
+/// Programs as text a person can read: every shared or long term is bound to a name, arrays a0, a1, ...,
+/// sequences s0, ..., scalars t0, ...; functions are \x0 -> ...; types and the user's lines stand on the
+/// right.
 namespace anabranch::ir {
 
 /// Names already given to nodes (parameters, arrays).
@@ -21,13 +22,15 @@ class Printer {
   /// One scalar expression: "let" lines (each with `indent`) go to `lets`, the rest is returned.
   std::string scalar(const Ref& expression, std::string& lets, const std::string& indent);
   /// Several results that share their lets.
-  std::vector<std::string> scalars(std::span<const Ref> expressions, std::string& lets, const std::string& indent);
+  std::vector<std::string> scalars(std::span<const Ref> expressions, std::string& lets,
+                                   const std::string& indent);
   std::string lambda(const Node& function, const std::string& indent);
   /// A whole program: one line per array or sequence computation, in order of dependence.
   std::string program(std::span<const Ref> roots);
 
  private:
-  std::string text(const Node& node, const std::unordered_map<const Node*, std::string>& done, const std::string& indent);
+  std::string text(const Node& node, const std::unordered_map<const Node*, std::string>& done,
+                   const std::string& indent);
   std::unordered_map<const Node*, std::string> names_;
   int arrays_ = 0, sequences_ = 0, scalars_ = 0, parameters_ = 0;
 };

@@ -11,24 +11,32 @@ namespace {
 std::optional<std::int64_t> integer(const Ref& node) {
   if (node->op() != Op::constant) return std::nullopt;
   switch (node->type().scalars[0]) {
-    case ScalarType::int64: return static_cast<std::int64_t>(node->payload().bits);
-    case ScalarType::int32: return static_cast<std::int32_t>(node->payload().bits);
+    case ScalarType::int64:
+      return static_cast<std::int64_t>(node->payload().bits);
+    case ScalarType::int32:
+      return static_cast<std::int32_t>(node->payload().bits);
     case ScalarType::boolean:
-    case ScalarType::uint8: return static_cast<std::int64_t>(node->payload().bits);
+    case ScalarType::uint8:
+      return static_cast<std::int64_t>(node->payload().bits);
     case ScalarType::float32:
-    case ScalarType::float64: return std::nullopt;
+    case ScalarType::float64:
+      return std::nullopt;
   }
   return std::nullopt;
 }
 
 Ref make_integer(ScalarType type, std::int64_t value) {
   switch (type) {
-    case ScalarType::boolean: return constant(type, value != 0 ? 1 : 0);
-    case ScalarType::uint8: return constant(type, static_cast<std::uint8_t>(value));
-    case ScalarType::int32: return constant(type, static_cast<std::uint32_t>(value));
+    case ScalarType::boolean:
+      return constant(type, value != 0 ? 1 : 0);
+    case ScalarType::uint8:
+      return constant(type, static_cast<std::uint8_t>(value));
+    case ScalarType::int32:
+      return constant(type, static_cast<std::uint32_t>(value));
     case ScalarType::int64:
     case ScalarType::float32:
-    case ScalarType::float64: break;
+    case ScalarType::float64:
+      break;
   }
   return constant(ScalarType::int64, static_cast<std::uint64_t>(value));
 }
@@ -124,7 +132,8 @@ Ref fold_primitive(const Ref& node) {
     case Primitive::logarithm:
     case Primitive::sine:
     case Primitive::cosine:
-    case Primitive::cast: return node;
+    case Primitive::cast:
+      return node;
   }
   return node;
 }
@@ -132,7 +141,9 @@ Ref fold_primitive(const Ref& node) {
 struct Key {
   const Node* node;
 };
-std::size_t mix(std::size_t h, std::size_t v) { return h ^ (v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2)); }
+std::size_t mix(std::size_t h, std::size_t v) {
+  return h ^ (v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2));
+}
 struct Hash {
   std::size_t operator()(const Key& key) const {
     const Node& n = *key.node;
@@ -151,15 +162,17 @@ struct Equal {
     const Node &a = *x.node, &b = *y.node;
     if (a.op() != b.op() || a.type() != b.type()) return false;
     const Payload &p = a.payload(), &q = b.payload();
-    if (p.bits != q.bits || p.primitive != q.primitive || p.first != q.first || p.count != q.count) return false;
+    if (p.bits != q.bits || p.primitive != q.primitive || p.first != q.first || p.count != q.count)
+      return false;
     // A checked read must not become an unchecked one, so the two are different terms.
-    if (p.proved != q.proved || p.array != q.array || p.source != q.source || p.injective != q.injective) return false;
+    if (p.proved != q.proved || p.array != q.array || p.source != q.source || p.injective != q.injective)
+      return false;
     return std::equal(a.children().begin(), a.children().end(), b.children().begin(), b.children().end());
   }
 };
 
-/// Parameters are their own identity; everything else is equal when its parts are. Lambdas hold parameters, so two
-/// lambdas are equal only if they are the same node.
+/// Parameters are their own identity; everything else is equal when its parts are. Lambdas hold parameters,
+/// so two lambdas are equal only if they are the same node.
 bool conses(Op op) { return op != Op::parameter && op != Op::lambda; }
 
 }  // namespace
@@ -174,8 +187,10 @@ struct Simplifier::Impl {
     if (node->op() == Op::primitive) {
       node = fold_primitive(node);
     } else if (node->op() == Op::cond) {
-      if (is_true(node->child(0))) node = Ref(node->child(1));
-      else if (is_false(node->child(0))) node = Ref(node->child(2));
+      if (is_true(node->child(0)))
+        node = Ref(node->child(1));
+      else if (is_false(node->child(0)))
+        node = Ref(node->child(2));
     }
     if (!conses(node->op())) return node;
     return known.try_emplace(Key{node.get()}, node).first.value();

@@ -7,26 +7,27 @@
 #include "ir/form.h"
 #include "ir/node.h"
 
-/// A program on its way through the compiler, between the user's nodes and the plan. Each pass fills in its part:
-/// sequence fusion makes the stages, lifting the facts, array fusion the manifest set.
+/// A program on its way through the compiler, between the user's nodes and the plan. Each pass fills in its
+/// part: sequence fusion makes the stages, lifting the facts, array fusion the manifest set.
 namespace anabranch::ir {
 
-/// Where the items of a stage come from: a stream_in node, a produce node (whose function has moved into the stage; what is
-/// left is the item's number), or a rows node. Its item arrays are items[first .. first + count) of the stage.
+/// Where the items of a stage come from: a stream_in node, a produce node (whose function has moved into the
+/// stage; what is left is the item's number), or a rows node. Its item arrays are items[first .. first +
+/// count) of the stage.
 struct Base {
   Ref node;
   int first = 0;
   int count = 1;
 };
 
-/// One pass over some bases: for every item, results are computed from the item's arrays and fed to terminals. `items` are
-/// array parameters; everything between the bases and the terminals is in `results`.
+/// One pass over some bases: for every item, results are computed from the item's arrays and fed to
+/// terminals. `items` are array parameters; everything between the bases and the terminals is in `results`.
 struct Stage {
   std::vector<Base> bases;
   std::vector<Ref> items;
   std::vector<Ref> results;
   struct Terminal {
-    Ref consume;   ///< the consume node it stands for (null when streamed out to the user)
+    Ref consume;  ///< the consume node it stands for (null when streamed out to the user)
     Op kind = Op::elements;
     int result = 0;
   };
@@ -35,8 +36,8 @@ struct Stage {
 
 /// What lifting knows of an array computation.
 struct Facts {
-  /// int64 scalar expressions, one per dimension: over the item's leaf extents and values that do not depend on the item.
-  /// Equal node = equal extent.
+  /// int64 scalar expressions, one per dimension: over the item's leaf extents and values that do not depend
+  /// on the item. Equal node = equal extent.
   std::vector<Ref> extents;
   Form form = Form::avoided;
   std::string reason;
@@ -46,9 +47,9 @@ struct Staged {
   std::vector<Ref> parameters;  ///< array parameters of the whole program (arguments of a compiled function)
   std::vector<Ref> results;     ///< top-level array computations; consume nodes in them are leaves
   std::vector<Stage> stages;    ///< in an order in which they can run
-  std::unordered_map<const Node*, Facts> facts;      ///< lifting
+  std::unordered_map<const Node*, Facts> facts;           ///< lifting
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
-  std::vector<Ref> kept;        ///< keeps alive what the maps' keys point to
+  std::vector<Ref> kept;                                  ///< keeps alive what the maps' keys point to
 
   const Facts& facts_of(const Ref& array) const { return facts.at(array.get()); }
   bool is_manifest(const Node* array) const { return manifest.contains(array); }

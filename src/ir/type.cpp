@@ -15,18 +15,24 @@ std::string to_string(const Scalars& scalars) {
 namespace {
 std::string array_to_string(int rank, const Scalars& scalars) {
   switch (rank) {
-    case 0: return "Scalar " + to_string(scalars);
-    case 1: return "Vector " + to_string(scalars);
-    case 2: return "Matrix " + to_string(scalars);
-    default: return "Array<" + std::to_string(rank) + "> " + to_string(scalars);
+    case 0:
+      return "Scalar " + to_string(scalars);
+    case 1:
+      return "Vector " + to_string(scalars);
+    case 2:
+      return "Matrix " + to_string(scalars);
+    default:
+      return "Array<" + std::to_string(rank) + "> " + to_string(scalars);
   }
 }
 }  // namespace
 
 std::string to_string(const Type& type) {
   switch (type.kind) {
-    case Type::Kind::element: return to_string(type.scalars);
-    case Type::Kind::array: return array_to_string(type.rank, type.scalars);
+    case Type::Kind::element:
+      return to_string(type.scalars);
+    case Type::Kind::array:
+      return array_to_string(type.rank, type.scalars);
     case Type::Kind::sequence: {
       std::string out = "Seq (";
       for (std::size_t i = 0; i < type.arrays.size(); ++i) {
@@ -35,7 +41,8 @@ std::string to_string(const Type& type) {
       }
       return out + ")";
     }
-    case Type::Kind::function: return "function";
+    case Type::Kind::function:
+      return "function";
   }
   return "?";
 }

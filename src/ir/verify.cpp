@@ -30,11 +30,13 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
     allowed.insert(allowed.end(), stage.items.begin(), stage.items.end());
     verify(stage.results, allowed, pass);
     for (const Stage::Terminal& t : stage.terminals)
-      if (t.result < 0 || t.result >= static_cast<int>(stage.results.size())) broken(pass, "a terminal has no result");
+      if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))
+        broken(pass, "a terminal has no result");
     if (!lifted) continue;
     const auto inside = [](const Node& n) { return n.op() != Op::consume; };
     for (const Node* node : topological(stage.results, inside)) {
-      if (node->op() == Op::shape && !is_given(*node->child(0))) broken(pass, "a shape of a computed array is left");
+      if (node->op() == Op::shape && !is_given(*node->child(0)))
+        broken(pass, "a shape of a computed array is left");
       if (!node->type().is_array()) continue;
       const auto facts = staged.facts.find(node);
       if (facts == staged.facts.end()) broken(pass, fmt::format("{} has no form", node->label()));

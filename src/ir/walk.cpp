@@ -4,7 +4,8 @@
 
 namespace anabranch::ir {
 
-std::vector<const Node*> topological(std::span<const Ref> roots, const std::function<bool(const Node&)>& enter) {
+std::vector<const Node*> topological(std::span<const Ref> roots,
+                                     const std::function<bool(const Node&)>& enter) {
   NodeSet seen;
   std::vector<const Node*> order;
   std::vector<const Node*> open;
@@ -33,9 +34,8 @@ void Rewriter::set(const Ref& node, Ref image) {
 }
 
 Ref Rewriter::operator()(const Ref& root) {
-  const auto order = topological({&root, 1}, [&](const Node& node) {
-    return !image_.contains(&node) && (!enter_ || enter_(node));
-  });
+  const auto order = topological(
+      {&root, 1}, [&](const Node& node) { return !image_.contains(&node) && (!enter_ || enter_(node)); });
   for (const Node* node : order) {
     if (image_.contains(node)) continue;
     const Ref original(node);
@@ -60,10 +60,12 @@ Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const
     replaced.insert(parameters[i].get());
   }
   const auto touched = [&](const Node& node) {
-    return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return replaced.contains(p); });
+    return std::any_of(node.free().begin(), node.free().end(),
+                       [&](const Node* p) { return replaced.contains(p); });
   };
   if (!touched(*root)) return root;
-  const auto order = topological({&root, 1}, [&](const Node& node) { return touched(node) && !image.contains(&node); });
+  const auto order =
+      topological({&root, 1}, [&](const Node& node) { return touched(node) && !image.contains(&node); });
   for (const Node* node : order) {
     if (image.contains(node)) continue;
     if (!touched(*node)) {
@@ -80,8 +82,8 @@ Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const
 
 std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments) {
   std::vector<Ref> results;
-  // One substitution over a tuple of all results would need equal strata; results share through equal substitution
-  // of shared subterms only within one call, so several results go through one Rewriter.
+  // One substitution over a tuple of all results would need equal strata; results share through equal
+  // substitution of shared subterms only within one call, so several results go through one Rewriter.
   if (lambda->results().size() == 1) {
     results.push_back(substitute(lambda->result(), lambda->parameters(), arguments));
     return results;

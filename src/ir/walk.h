@@ -1,26 +1,27 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ir/make.h"
 #include "ir/node_map.h"
 
-/// Traversal and rewriting without recursion. A node's id is larger than its children's, so id order is a topological
-/// order; every pass is a loop over it.
+/// Traversal and rewriting without recursion. A node's id is larger than its children's, so id order is a
+/// topological order; every pass is a loop over it.
 namespace anabranch::ir {
 
 /// Every node reachable from the roots, children before parents, each once.
 std::vector<const Node*> topological(std::span<const Ref> roots);
 
 /// Like topological, but does not go below nodes for which `enter` is false (they are still listed).
-std::vector<const Node*> topological(std::span<const Ref> roots, const std::function<bool(const Node&)>& enter);
+std::vector<const Node*> topological(std::span<const Ref> roots,
+                                     const std::function<bool(const Node&)>& enter);
 
-/// Rewrites a DAG bottom-up. `rule` gets each node with its already rewritten children in place (types equal) and
-/// answers with its replacement, or the node itself. Shared nodes are rewritten once and stay shared. One Rewriter may be
-/// used for several roots; its memory is kept.
+/// Rewrites a DAG bottom-up. `rule` gets each node with its already rewritten children in place (types equal)
+/// and answers with its replacement, or the node itself. Shared nodes are rewritten once and stay shared. One
+/// Rewriter may be used for several roots; its memory is kept.
 class Rewriter {
  public:
   using Rule = std::function<Ref(const Ref& original, const Ref& rebuilt)>;
@@ -45,9 +46,9 @@ Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const
 /// A lambda's results applied to arguments.
 std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments);
 
-/// Removes what depends on nothing: constant folding of integer and boolean primitives, x * 1, x + 0, min(x, x),
-/// conditionals on constants, equal subterms made one node (hash-consing) — but only on scalar nodes. Keeps
-/// meanings bit for bit (so no float identities) and keeps every possible error.
+/// Removes what depends on nothing: constant folding of integer and boolean primitives, x * 1, x + 0, min(x,
+/// x), conditionals on constants, equal subterms made one node (hash-consing) — but only on scalar nodes.
+/// Keeps meanings bit for bit (so no float identities) and keeps every possible error.
 class Simplifier {
  public:
   Ref operator()(const Ref& root);

@@ -34,7 +34,9 @@ class Lifter {
   void lift_base(Stage& stage, Base& base) {
     std::vector<ArrayInfo> infos;
     switch (base.node->op()) {
-      case Op::stream_in: infos = base.node->payload().source->info().arrays; break;
+      case Op::stream_in:
+        infos = base.node->payload().source->info().arrays;
+        break;
       case Op::produce: {
         const Ref count = rewriter_(Ref(base.node->child(0)));
         base.node = produce(count, Ref(base.node->child(1)), base.node->place());
@@ -46,13 +48,33 @@ class Lifter {
         const Ref array = rewriter_(Ref(base.node->child(0)));
         base.node = rows(array, base.node->place());
         const auto& outer = staged_.facts_of(array).extents;
-        set_item(stage.items[static_cast<std::size_t>(base.first)], {outer.begin() + 1, outer.end()}, "a row");
+        set_item(stage.items[static_cast<std::size_t>(base.first)], {outer.begin() + 1, outer.end()},
+                 "a row");
         return;
       }
-      case Op::parameter: case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond:
-      case Op::while_loop: case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::use:
-      case Op::unit: case Op::generate: case Op::map: case Op::fold: case Op::backpermute: case Op::reshape:
-      case Op::consume: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate:
+      case Op::parameter:
+      case Op::constant:
+      case Op::primitive:
+      case Op::tuple:
+      case Op::project:
+      case Op::cond:
+      case Op::while_loop:
+      case Op::index:
+      case Op::linear_index:
+      case Op::shape:
+      case Op::lambda:
+      case Op::use:
+      case Op::unit:
+      case Op::generate:
+      case Op::map:
+      case Op::fold:
+      case Op::backpermute:
+      case Op::reshape:
+      case Op::consume:
+      case Op::map_seq:
+      case Op::project_seq:
+      case Op::elements:
+      case Op::tabulate:
         throw InternalError("lift: not a base");
     }
     std::map<int, Ref> representative;  // of a descriptor: whose leaf extents stand for all
@@ -71,16 +93,19 @@ class Lifter {
             extents.push_back(known->second.extents[static_cast<std::size_t>(d)]);
             continue;
           }
-          extents.push_back(rewriter_(known_extent(*infos[i].extents[static_cast<std::size_t>(d)], base.node->place())));
+          extents.push_back(
+              rewriter_(known_extent(*infos[i].extents[static_cast<std::size_t>(d)], base.node->place())));
         } else {
           extents.push_back(simplify_.step(extent(leader, d)));
         }
       }
-      set_item(item, std::move(extents), base.node->op() == Op::produce ? "the item's number" : "an item of the source");
+      set_item(item, std::move(extents),
+               base.node->op() == Op::produce ? "the item's number" : "an item of the source");
     }
   }
 
-  /// A uniform extent is known once the source is open. It is read like any other input, so that kernels do not depend on it.
+  /// A uniform extent is known once the source is open. It is read like any other input, so that kernels do
+  /// not depend on it.
   static Ref known_extent(std::int64_t value, const Place& place) {
     auto array = anabranch::detail::allocate_array(Scalars{ScalarType::int64}, {});
     *static_cast<std::int64_t*>(array->buffers[0].get()) = value;
@@ -92,9 +117,10 @@ class Lifter {
     rewriter_.set(item, item);
     Facts facts;
     facts.extents = std::move(extents);
-    facts.form = std::all_of(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return uniform(e); })
-                     ? Form::regular
-                     : Form::segmented;
+    facts.form =
+        std::all_of(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return uniform(e); })
+            ? Form::regular
+            : Form::segmented;
     facts.reason = facts.form == Form::regular ? fmt::format("{}, all of one shape", what)
                                                : fmt::format("{}, whose shape differs", what);
     record(item, std::move(facts));
@@ -123,7 +149,8 @@ class Lifter {
     return node;
   }
 
-  /// Arrays whose extents are atoms: given from outside, and no item (whose extents may be uniform, or another's).
+  /// Arrays whose extents are atoms: given from outside, and no item (whose extents may be uniform, or
+  /// another's).
   bool is_leaf(const Ref& array) const {
     return is_given(*array) && std::find(items_.begin(), items_.end(), array.get()) == items_.end();
   }
@@ -136,7 +163,8 @@ class Lifter {
       facts.reason = "does not depend on the item";
       return facts;
     }
-    const auto varying = std::find_if(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return !uniform(e); });
+    const auto varying =
+        std::find_if(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return !uniform(e); });
     if (varying == facts.extents.end()) {
       facts.form = Form::regular;
       facts.reason = facts.extents.empty() ? "one element per item" : "its shape is the same for all items";
@@ -149,7 +177,8 @@ class Lifter {
 
   std::vector<Ref> components_of(const Ref& shape) {
     std::vector<Ref> extents;
-    for (int d = 0; d < shape->type().components(); ++d) extents.push_back(simplify_.step(component(shape, d)));
+    for (int d = 0; d < shape->type().components(); ++d)
+      extents.push_back(simplify_.step(component(shape, d)));
     return extents;
   }
 
@@ -157,11 +186,14 @@ class Lifter {
     switch (array->op()) {
       case Op::use:
       case Op::parameter:
-      case Op::consume: return components_of(simplify_.step(shape(array)));
-      case Op::unit: return {};
+      case Op::consume:
+        return components_of(simplify_.step(shape(array)));
+      case Op::unit:
+        return {};
       case Op::generate:
       case Op::backpermute:
-      case Op::reshape: return components_of(Ref(array->child(0)));
+      case Op::reshape:
+        return components_of(Ref(array->child(0)));
       case Op::fold: {
         std::vector<Ref> extents = staged_.facts_of(array->child(1)).extents;
         extents.pop_back();
@@ -172,13 +204,29 @@ class Lifter {
         for (const Ref& other : array->children().subspan(2)) {
           const auto& theirs = staged_.facts_of(other).extents;
           for (std::size_t d = 0; d < extents.size(); ++d)
-            extents[d] = simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, array->place()));
+            extents[d] =
+                simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, array->place()));
         }
         return extents;
       }
-      case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
-      case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::stream_in: case Op::produce:
-      case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate: break;
+      case Op::constant:
+      case Op::primitive:
+      case Op::tuple:
+      case Op::project:
+      case Op::cond:
+      case Op::while_loop:
+      case Op::index:
+      case Op::linear_index:
+      case Op::shape:
+      case Op::lambda:
+      case Op::stream_in:
+      case Op::produce:
+      case Op::rows:
+      case Op::map_seq:
+      case Op::project_seq:
+      case Op::elements:
+      case Op::tabulate:
+        break;
     }
     throw InternalError(fmt::format("lift: {} is no array computation", name_of(array->op())));
   }

@@ -70,7 +70,8 @@ Plan build(const Staged& staged) {
     for (int r : out.results)
       for (const Dim& d : out.group.arrays[static_cast<std::size_t>(r)].extents)
         if (d.kind == Dim::Kind::per_item)
-          out.group.arrays[static_cast<std::size_t>(d.index)].last_step = static_cast<int>(out.group.steps.size());
+          out.group.arrays[static_cast<std::size_t>(d.index)].last_step =
+              static_cast<int>(out.group.steps.size());
     run_new_steps();
     plan.actions.push_back({Action::Kind::stage, static_cast<int>(k)});
     for (std::size_t t = 0; t < stage.terminals.size(); ++t)

@@ -3,8 +3,9 @@
 #include "ir/staged.h"
 #include "plan/plan.h"
 
-/// From a lifted and fused program to a plan: every manifest array gets a kernel whose body has all delayed producers
-/// inlined; extents become constants, uniforms, size kernels or source descriptors; array reads are bound to slots.
+/// From a lifted and fused program to a plan: every manifest array gets a kernel whose body has all delayed
+/// producers inlined; extents become constants, uniforms, size kernels or source descriptors; array reads are
+/// bound to slots.
 namespace anabranch::plan {
 
 Plan build(const ir::Staged& staged);

@@ -31,8 +31,12 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
   const Ref at = tuple({ix.begin(), ix.end()});
   Ref result;
   switch (array->op()) {
-    case Op::unit: result = Ref(array->child(0)); break;
-    case Op::generate: result = ir::apply(array->child(1), {{at}})[0]; break;
+    case Op::unit:
+      result = Ref(array->child(0));
+      break;
+    case Op::generate:
+      result = ir::apply(array->child(1), {{at}})[0];
+      break;
     case Op::map: {
       std::vector<Ref> arguments;
       for (const Ref& source : array->children().subspan(1)) arguments.push_back(element(source, ix));
@@ -42,8 +46,10 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::backpermute: {
       const Ref from = ir::apply(array->child(1), {{at}})[0];
       const Ref& source = array->child(2);
-      if (array->payload().proved || !stored(source)) result = element(source, components(from));
-      else result = index(source, from, array->place(), false, array->label());
+      if (array->payload().proved || !stored(source))
+        result = element(source, components(from));
+      else
+        result = index(source, from, array->place(), false, array->label());
       break;
     }
     case Op::reshape:
@@ -51,11 +57,27 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
       break;
     case Op::use:
     case Op::parameter:
-    case Op::consume: result = index(array, at, array->place(), true); break;
+    case Op::consume:
+      result = index(array, at, array->place(), true);
+      break;
     case Op::fold:
-    case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
-    case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::stream_in: case Op::produce:
-    case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate:
+    case Op::constant:
+    case Op::primitive:
+    case Op::tuple:
+    case Op::project:
+    case Op::cond:
+    case Op::while_loop:
+    case Op::index:
+    case Op::linear_index:
+    case Op::shape:
+    case Op::lambda:
+    case Op::stream_in:
+    case Op::produce:
+    case Op::rows:
+    case Op::map_seq:
+    case Op::project_seq:
+    case Op::elements:
+    case Op::tabulate:
       throw InternalError(fmt::format("plan: {} cannot be delayed", name_of(array->op())));
   }
   known_[key] = result;
@@ -69,7 +91,8 @@ Ref Expander::element_linear(const Ref& array, const Ref& position) {
   if (array->op() == Op::reshape) return element_linear(Ref(array->child(1)), position);
   if (array->op() != Op::map) throw InternalError("plan: this array cannot be read by position");
   std::vector<Ref> arguments;
-  for (const Ref& source : array->children().subspan(1)) arguments.push_back(element_linear(source, position));
+  for (const Ref& source : array->children().subspan(1))
+    arguments.push_back(element_linear(source, position));
   return ir::apply(array->child(0), arguments)[0];
 }
 

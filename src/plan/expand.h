@@ -6,8 +6,8 @@
 
 #include "ir/staged.h"
 
-/// Delayed arrays as scalar code: the element of an array computation at a position, with every producer that is not
-/// manifest inlined. The result reads manifest arrays only.
+/// Delayed arrays as scalar code: the element of an array computation at a position, with every producer that
+/// is not manifest inlined. The result reads manifest arrays only.
 namespace anabranch::plan {
 
 class Expander {

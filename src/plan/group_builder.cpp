@@ -14,7 +14,8 @@ using namespace ir;
 namespace {
 
 std::string title(const Node& array) {
-  return array.place().known() ? fmt::format("{}@{}", array.label(), to_string(array.place())) : array.label();
+  return array.place().known() ? fmt::format("{}@{}", array.label(), to_string(array.place()))
+                               : array.label();
 }
 
 std::vector<Ref> components(const Ref& element) {
@@ -25,7 +26,8 @@ std::vector<Ref> components(const Ref& element) {
 
 std::vector<Ref> index_parameters(std::size_t rank, const Place& place) {
   std::vector<Ref> parameters;
-  for (std::size_t d = 0; d < rank; ++d) parameters.push_back(parameter(Type::element(ScalarType::int64), place));
+  for (std::size_t d = 0; d < rank; ++d)
+    parameters.push_back(parameter(Type::element(ScalarType::int64), place));
   return parameters;
 }
 
@@ -54,7 +56,8 @@ void GroupBuilder::provide(std::span<const Ref> roots) {
     if (!node->type().is_array()) continue;
     const Ref array(node);
     if (is_global(array)) continue;
-    const bool foreign = !stage_ && context_.staged.facts_of(array).form != Form::avoided;  // an item of some stage
+    const bool foreign =
+        !stage_ && context_.staged.facts_of(array).form != Form::avoided;  // an item of some stage
     if (foreign) continue;
     if (node->op() == Op::reshape) require_reshape(array);
     if (context_.staged.is_manifest(node)) array_of(array);
@@ -85,7 +88,8 @@ int GroupBuilder::item_number(const Node* p) const {
 }
 
 bool GroupBuilder::depends_on_item(const Node& node) const {
-  return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) { return item_number(p) >= 0; });
+  return std::any_of(node.free().begin(), node.free().end(),
+                     [&](const Node* p) { return item_number(p) >= 0; });
 }
 
 int GroupBuilder::item_leaf(const Ref& e) const {
@@ -118,7 +122,8 @@ OffsetType GroupBuilder::offset_type(int descriptor) const {
 
 Dim GroupBuilder::dim_of(const Ref& extent) {
   const Ref e = context_.simplify(extent);
-  if (e->op() == Op::constant) return {Dim::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
+  if (e->op() == Op::constant)
+    return {Dim::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
   if (const int item = item_leaf(e); item >= 0) {
     Ref array;
     int dimension = 0;
@@ -135,7 +140,8 @@ int GroupBuilder::item_with(const std::vector<const Node*>& key) {
     const Facts& facts = context_.staged.facts_of(stage_->items[i]);
     if (facts.form != Form::segmented || facts.extents.size() != key.size()) continue;
     bool same = true;
-    for (std::size_t d = 0; d < key.size(); ++d) same = same && context_.simplify(facts.extents[d]).get() == key[d];
+    for (std::size_t d = 0; d < key.size(); ++d)
+      same = same && context_.simplify(facts.extents[d]).get() == key[d];
     if (same) return static_cast<int>(i);
   }
   return -1;
@@ -190,7 +196,9 @@ int GroupBuilder::make_array(const Ref& node) {
   array.why = context_.staged.manifest.at(node.get());
   bool computed = false;
   switch (node->op()) {
-    case Op::use: array.origin = PlanArray::Origin::use; break;
+    case Op::use:
+      array.origin = PlanArray::Origin::use;
+      break;
     case Op::consume: {
       array.origin = PlanArray::Origin::stream;
       const auto [stage, terminal] = context_.stream_results.at(node.get());
@@ -202,15 +210,38 @@ int GroupBuilder::make_array(const Ref& node) {
       const auto& arguments = context_.staged.parameters;
       const auto it = std::find(arguments.begin(), arguments.end(), node);
       array.origin = it != arguments.end() ? PlanArray::Origin::argument : PlanArray::Origin::item;
-      array.index = it != arguments.end() ? static_cast<int>(it - arguments.begin()) : item_number(node.get());
+      array.index =
+          it != arguments.end() ? static_cast<int>(it - arguments.begin()) : item_number(node.get());
       break;
     }
-    case Op::constant: case Op::primitive: case Op::tuple: case Op::project: case Op::cond: case Op::while_loop:
-    case Op::index: case Op::linear_index: case Op::shape: case Op::lambda: case Op::unit: case Op::generate:
-    case Op::map: case Op::fold: case Op::backpermute: case Op::reshape: case Op::stream_in: case Op::produce:
-    case Op::rows: case Op::map_seq: case Op::project_seq: case Op::elements: case Op::tabulate: computed = true; break;
+    case Op::constant:
+    case Op::primitive:
+    case Op::tuple:
+    case Op::project:
+    case Op::cond:
+    case Op::while_loop:
+    case Op::index:
+    case Op::linear_index:
+    case Op::shape:
+    case Op::lambda:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::stream_in:
+    case Op::produce:
+    case Op::rows:
+    case Op::map_seq:
+    case Op::project_seq:
+    case Op::elements:
+    case Op::tabulate:
+      computed = true;
+      break;
   }
-  // The array is entered before its extents are, because extents of given arrays are read off the arrays themselves.
+  // The array is entered before its extents are, because extents of given arrays are read off the arrays
+  // themselves.
   const int number = static_cast<int>(group_.arrays.size());
   group_.arrays.push_back(array);
   arrays_[node.get()] = number;
@@ -228,8 +259,8 @@ int GroupBuilder::result_of(const Ref& node, int result) {
   return number;
 }
 
-// Something that is no kernel's own output (the item itself, an avoided array, a result already given elsewhere), element
-// by element.
+// Something that is no kernel's own output (the item itself, an avoided array, a result already given
+// elsewhere), element by element.
 int GroupBuilder::copy_of(const Ref& node) {
   const Facts& facts = context_.staged.facts_of(node);
   PlanArray array;
@@ -240,7 +271,8 @@ int GroupBuilder::copy_of(const Ref& node) {
   const int number = static_cast<int>(group_.arrays.size());
   group_.arrays.push_back(std::move(array));
   const auto ix = index_parameters(facts.extents.size(), node->place());
-  add_map(number, context_.expand.element(node, ix), ix, fmt::format("copy of {}", title(*node)), node->place());
+  add_map(number, context_.expand.element(node, ix), ix, fmt::format("copy of {}", title(*node)),
+          node->place());
   return number;
 }
 
@@ -290,7 +322,8 @@ void GroupBuilder::add_fold(int output, const Ref& node) {
   }
   const std::vector<Ref> operands{tuple(kernel.left), tuple(kernel.right)};
   kernel.combine = components(context_.expand.inline_reads(ir::apply(function, operands)[0]));
-  if (node->children().size() > 2) kernel.seed = components(context_.expand.inline_reads(Ref(node->child(2))));
+  if (node->children().size() > 2)
+    kernel.seed = components(context_.expand.inline_reads(Ref(node->child(2))));
 
   kernel.output = builder.array(output, false);
   kernel.length = builder.extent_of(facts.extents.back());
@@ -316,8 +349,10 @@ void GroupBuilder::require_reshape(const Ref& node) {
   RequireStep step;
   step.what = fmt::format("{}: the new shape has another number of elements than the array", node->label());
   step.place = node->place();
-  if (depends_on_item(*difference)) step.array = size_array(difference);
-  else step.uniform = uniform_of(difference);
+  if (depends_on_item(*difference))
+    step.array = size_array(difference);
+  else
+    step.uniform = uniform_of(difference);
   group_.steps.emplace_back(std::move(step));
 }
 

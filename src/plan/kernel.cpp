@@ -17,9 +17,12 @@ namespace {
 
 std::string extent_text(const Extent& e) {
   switch (e.kind) {
-    case Extent::Kind::constant: return fmt::format("{}", e.value);
-    case Extent::Kind::uniform: return fmt::format("scalar{}", e.slot);
-    case Extent::Kind::per_item: return fmt::format("buffer{}[item]", e.slot);
+    case Extent::Kind::constant:
+      return fmt::format("{}", e.value);
+    case Extent::Kind::uniform:
+      return fmt::format("scalar{}", e.slot);
+    case Extent::Kind::per_item:
+      return fmt::format("buffer{}[item]", e.slot);
     case Extent::Kind::ragged: {
       std::string text = fmt::format("length(buffer{}:{})", e.slot, e.offsets == OffsetType::int32 ? 32 : 64);
       if (e.divisor_kind == Extent::Kind::constant && e.divisor == 1) return text;
@@ -33,7 +36,8 @@ std::string array_text(const KernelArray& a) {
   std::string text = fmt::format("{} {} [", name_of(a.form), to_string(Type::array(a.type)));
   for (std::size_t d = 0; d < a.extents.size(); ++d) text += (d ? ", " : "") + extent_text(a.extents[d]);
   text += fmt::format("] buffer{}", a.first_buffer);
-  if (a.form == Form::segmented) text += fmt::format(" offsets{}:{}", a.offsets, a.offset_type == OffsetType::int32 ? 32 : 64);
+  if (a.form == Form::segmented)
+    text += fmt::format(" offsets{}:{}", a.offsets, a.offset_type == OffsetType::int32 ? 32 : 64);
   return text;
 }
 
@@ -86,9 +90,9 @@ class Canonical {
 
 std::string key_of(const Kernel& k) {
   std::string key = fmt::format("{} items:{} order:{} seeded:{} slots:{},{} work:{}:{} length:{}\n",
-                                k.skeleton == Skeleton::map ? "map" : "fold", k.over_items, static_cast<int>(k.order),
-                                !k.seed.empty(), k.buffer_slots, k.scalar_slots, k.work_offsets,
-                                static_cast<int>(k.work_offset_type), extent_text(k.length));
+                                k.skeleton == Skeleton::map ? "map" : "fold", k.over_items,
+                                static_cast<int>(k.order), !k.seed.empty(), k.buffer_slots, k.scalar_slots,
+                                k.work_offsets, static_cast<int>(k.work_offset_type), extent_text(k.length));
   key += "out " + array_text(k.output) + "\n";
   for (const KernelArray& a : k.arrays) key += "in " + array_text(a) + "\n";
   for (const KernelScalar& s : k.scalars) key += "scalar " + extent_text(s.value) + "\n";
@@ -105,7 +109,8 @@ std::string key_of(const Kernel& k) {
     key += results + "\n";
   }
   for (const Check& c : k.checks)
-    key += fmt::format("check {} {}\n", static_cast<int>(c.kind), c.node ? static_cast<int>(canonical.number(c.node)) : -1);
+    key += fmt::format("check {} {}\n", static_cast<int>(c.kind),
+                       c.node ? static_cast<int>(canonical.number(c.node)) : -1);
   return key;
 }
 
@@ -142,10 +147,13 @@ std::string to_string(const Kernel& k) {
     block(fmt::format("out[{}{}] =", k.over_items ? "item; " : "", fmt::join(index, ", ")).c_str(), k.body);
     return out;
   }
-  block(fmt::format("element({}{}) =", k.over_items ? "item; " : "", index.empty() ? "r" : fmt::format("{}, r", fmt::join(index, ", "))).c_str(),
+  block(fmt::format("element({}{}) =", k.over_items ? "item; " : "",
+                    index.empty() ? "r" : fmt::format("{}, r", fmt::join(index, ", ")))
+            .c_str(),
         k.body);
-  out += fmt::format("  r < {}, {}\n", extent_text(k.length),
-                     k.order == fold_order::OperatorClass::commutative ? "commutative: lanes" : "ordered: left to right");
+  out += fmt::format(
+      "  r < {}, {}\n", extent_text(k.length),
+      k.order == fold_order::OperatorClass::commutative ? "commutative: lanes" : "ordered: left to right");
   block("x o y =", k.combine);
   if (!k.seed.empty()) block("seed =", k.seed);
   return out;
@@ -159,8 +167,10 @@ void verify(const Kernel& k) {
   for (const KernelScalar& s : k.scalars) allowed.insert(s.parameter.get());
   for (const Ref& p : k.index) allowed.insert(p.get());
   for (const KernelArray& a : k.arrays) {
-    require(a.parameter && a.parameter->type() == Type::array(a.type), "an array has no parameter of its type");
-    require(a.extents.size() == static_cast<std::size_t>(a.type.rank), "an array has not one extent per dimension");
+    require(a.parameter && a.parameter->type() == Type::array(a.type),
+            "an array has no parameter of its type");
+    require(a.extents.size() == static_cast<std::size_t>(a.type.rank),
+            "an array has not one extent per dimension");
     require((a.form == Form::segmented) == (a.offsets >= 0), "exactly the segmented arrays have offsets");
     require(a.first_buffer >= 0 && a.first_buffer + static_cast<int>(a.type.scalars.size()) <= k.buffer_slots,
             "an array lies outside the buffer slots");
@@ -168,8 +178,10 @@ void verify(const Kernel& k) {
   }
   require(k.output.first_buffer >= 0, "the output has no buffer");
   require(k.index.size() == k.output.extents.size(), "index parameters and output extents differ");
-  require(k.body.size() == k.output.type.scalars.size(), "the body gives another number of components than the output has");
-  const auto check_body = [&](const std::vector<Ref>& body, const std::unordered_set<const Node*>& scope, const char* what) {
+  require(k.body.size() == k.output.type.scalars.size(),
+          "the body gives another number of components than the output has");
+  const auto check_body = [&](const std::vector<Ref>& body, const std::unordered_set<const Node*>& scope,
+                              const char* what) {
     for (const Ref& r : body)
       for (const Node* p : r->free()) require(scope.contains(p), what);
     for (const Node* node : topological(body)) {
@@ -186,7 +198,8 @@ void verify(const Kernel& k) {
     auto operands = allowed;
     for (const Ref& p : k.left) operands.insert(p.get());
     for (const Ref& p : k.right) operands.insert(p.get());
-    require(k.left.size() == k.body.size() && k.right.size() == k.body.size() && k.combine.size() == k.body.size(),
+    require(k.left.size() == k.body.size() && k.right.size() == k.body.size() &&
+                k.combine.size() == k.body.size(),
             "operator and element differ in components");
     require(k.seed.empty() || k.seed.size() == k.body.size(), "seed and element differ in components");
     check_body(k.combine, operands, "the operator mentions something unbound");

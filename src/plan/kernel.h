@@ -9,15 +9,17 @@
 #include "ir/form.h"
 #include "ir/node.h"
 
-/// A kernel: one parallel loop nest over a domain, independent of any back end. It is self-contained: it names no
-/// program, no buffer of the plan, only its own *slots*, which the plan binds at launch. So equal kernels of different
-/// programs are one cache entry, and a back end can be tested with kernels made by hand.
+/// A kernel: one parallel loop nest over a domain, independent of any back end. It is self-contained: it
+/// names no program, no buffer of the plan, only its own *slots*, which the plan binds at launch. So equal
+/// kernels of different programs are one cache entry, and a back end can be tested with kernels made by hand.
 ///
 /// A chunk holds `items` items. Every array a kernel touches is laid out in one of three forms:
 ///   avoided    one array, the same for all items: element ix is at linear(ix)
 ///   regular    items x extents:                   element ix of item i is at i * size + linear(ix)
-///   segmented  flat values + offsets[items + 1]:  element ix of item i is at offsets[i] + linear(ix), row-major in item i's
-///              own extents. offsets[0] may be any number: buffer pointers are biased accordingly by the launcher.
+///   segmented  flat values + offsets[items + 1]:  element ix of item i is at offsets[i] + linear(ix),
+///   row-major in item i's
+///              own extents. offsets[0] may be any number: buffer pointers are biased accordingly by the
+///              launcher.
 /// (linear = row-major position; offsets count elements.)
 namespace anabranch::plan {
 
@@ -30,27 +32,28 @@ struct Extent {
     constant,  ///< `value`
     uniform,   ///< scalars[slot]: known when the kernel is launched
     per_item,  ///< buffers[slot][item], int64
-    ragged,    ///< (offsets[item + 1] - offsets[item]) / (product of the inner extents); offsets in buffers[slot]. The outermost
-               ///< extent of a segmented array whose other extents are uniform; `divisor` is that product
+    ragged,    ///< (offsets[item + 1] - offsets[item]) / (product of the inner extents); offsets in
+             ///< buffers[slot]. The outermost extent of a segmented array whose other extents are uniform;
+             ///< `divisor` is that product
   };
   Kind kind = Kind::constant;
   std::int64_t value = 0;
   int slot = -1;
-  OffsetType offsets = OffsetType::int64;     ///< ragged: width of buffers[slot]
-  Kind divisor_kind = Kind::constant;         ///< ragged: constant or uniform
-  std::int64_t divisor = 1;                   ///< ragged: the constant, or the scalar slot
+  OffsetType offsets = OffsetType::int64;  ///< ragged: width of buffers[slot]
+  Kind divisor_kind = Kind::constant;      ///< ragged: constant or uniform
+  std::int64_t divisor = 1;                ///< ragged: the constant, or the scalar slot
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
 /// A manifest array as one kernel sees it.
 struct KernelArray {
-  ir::Ref parameter;            ///< array parameter by which bodies mention it (null for the output)
+  ir::Ref parameter;  ///< array parameter by which bodies mention it (null for the output)
   ir::ArrayType type;
   Form form = Form::avoided;
   std::vector<Extent> extents;  ///< one per dimension of an item, outermost first
   int offsets = -1;             ///< segmented: buffer slot of the offsets
   OffsetType offset_type = OffsetType::int64;
-  int first_buffer = -1;        ///< component c is in buffer slot first_buffer + c (bool: one byte, 0 or 1)
+  int first_buffer = -1;  ///< component c is in buffer slot first_buffer + c (bool: one byte, 0 or 1)
 };
 
 /// A scalar the bodies mention that is bound per launch or per item rather than computed: an int64 parameter.
@@ -59,8 +62,8 @@ struct KernelScalar {
   Extent value;
 };
 
-/// A place in the bodies that can fail at run time. Kernels never trap: they compute something harmless, remember the
-/// offence in errors[number] and go on; the launcher turns a remembered offence into a RunError.
+/// A place in the bodies that can fail at run time. Kernels never trap: they compute something harmless,
+/// remember the offence in errors[number] and go on; the launcher turns a remembered offence into a RunError.
 struct Check {
   enum class Kind : std::uint8_t { index, division, empty_fold };
   Kind kind = Kind::index;
@@ -74,12 +77,13 @@ enum class Skeleton : std::uint8_t {
   fold,  ///< output[item, ix] = seed(item, ix) o reduce over k < length of body(item, ix, k), canonical order
 };
 
-/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `reduction` parameter, `scalars`
-/// parameters, and index / linear_index reads of `arrays` parameters. They hold no shape, no array computation. Reads of
-/// a regular or segmented array are reads of the current item's part. An index node with payload().proved needs no check;
-/// every other index and every integer divide / remainder has an entry in `checks`.
+/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `reduction` parameter,
+/// `scalars` parameters, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
+/// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
+/// with payload().proved needs no check; every other index and every integer divide / remainder has an entry
+/// in `checks`.
 struct Kernel {
-  std::string name;                 ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key
+  std::string name;  ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key
   Place place;
   Skeleton skeleton = Skeleton::map;
 
@@ -88,25 +92,26 @@ struct Kernel {
   KernelArray output;               ///< its extents are the domain
   std::vector<KernelScalar> scalars;
 
-  std::vector<ir::Ref> index;       ///< int64 parameters, one per dimension of the output
-  std::vector<ir::Ref> body;        ///< map: per component of the output. fold: per component of an element
+  std::vector<ir::Ref> index;  ///< int64 parameters, one per dimension of the output
+  std::vector<ir::Ref> body;   ///< map: per component of the output. fold: per component of an element
 
   // fold only
-  ir::Ref reduction;                ///< int64 parameter k
-  Extent length;                    ///< elements of a row
+  ir::Ref reduction;  ///< int64 parameter k
+  Extent length;      ///< elements of a row
   ir::fold_order::OperatorClass order = ir::fold_order::OperatorClass::ordered;
-  std::vector<ir::Ref> left, right; ///< scalar parameters of the operator, per component
-  std::vector<ir::Ref> combine;     ///< its results, per component
-  std::vector<ir::Ref> seed;        ///< per component, over `index`; empty: fold1 (an empty row is an error)
-  /// Where the rows' elements lie, so that work can be split by elements: set when rows have per-item lengths and the
-  /// folded array's items have offsets in a buffer. Row lengths of item i then add up to offsets[i + 1] - offsets[i].
+  std::vector<ir::Ref> left, right;  ///< scalar parameters of the operator, per component
+  std::vector<ir::Ref> combine;      ///< its results, per component
+  std::vector<ir::Ref> seed;         ///< per component, over `index`; empty: fold1 (an empty row is an error)
+  /// Where the rows' elements lie, so that work can be split by elements: set when rows have per-item lengths
+  /// and the folded array's items have offsets in a buffer. Row lengths of item i then add up to offsets[i +
+  /// 1] - offsets[i].
   int work_offsets = -1;
   OffsetType work_offset_type = OffsetType::int64;
 
   std::vector<Check> checks;
-  int buffer_slots = 0;             ///< how many buffers the launcher must bind
-  int scalar_slots = 0;             ///< how many int64 scalars
-  int operations = 0;               ///< additions-equivalents per element (cost model)
+  int buffer_slots = 0;  ///< how many buffers the launcher must bind
+  int scalar_slots = 0;  ///< how many int64 scalars
+  int operations = 0;    ///< additions-equivalents per element (cost model)
 };
 
 /// One text that determines the generated code: canonical, without names and places. Cache key.

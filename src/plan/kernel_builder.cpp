@@ -39,7 +39,9 @@ int KernelBuilder::scalar(int uniform) {
 Extent KernelBuilder::extent(const Dim& dim, bool global) {
   Extent e;
   switch (dim.kind) {
-    case Dim::Kind::constant: e.value = dim.value; return e;
+    case Dim::Kind::constant:
+      e.value = dim.value;
+      return e;
     case Dim::Kind::uniform:
       e.kind = Extent::Kind::uniform;
       // A global array's extents are the same for every chunk; the chunk's group evaluates them for itself.
@@ -49,7 +51,8 @@ Extent KernelBuilder::extent(const Dim& dim, bool global) {
       e.kind = Extent::Kind::per_item;
       e.slot = buffer({BufferRef::Kind::array, false, dim.index, 0});
       return e;
-    case Dim::Kind::item_extent: break;
+    case Dim::Kind::item_extent:
+      break;
   }
   if (!group_.ragged_item(dim.index)) {
     e.kind = Extent::Kind::per_item;
@@ -62,7 +65,8 @@ Extent KernelBuilder::extent(const Dim& dim, bool global) {
   e.slot = offsets_slot(descriptor);
   e.offsets = group_.offset_type(descriptor);
   Ref product = int64(1);
-  for (std::size_t d = 1; d < extents.size(); ++d) product = primitive(Primitive::multiply, {product, extents[d]});
+  for (std::size_t d = 1; d < extents.size(); ++d)
+    product = primitive(Primitive::multiply, {product, extents[d]});
   const Dim divisor = group_.dim_of(product);
   e.divisor_kind = divisor.kind == Dim::Kind::constant ? Extent::Kind::constant : Extent::Kind::uniform;
   e.divisor = divisor.kind == Dim::Kind::constant ? divisor.value : scalar(divisor.index);
@@ -72,15 +76,18 @@ Extent KernelBuilder::extent(const Dim& dim, bool global) {
 void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
                     [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
-  // Only the extents that are mentioned are bound: of an item's shape others may be known otherwise. `enter` keeps the
-  // rewriter out of shapes, so their images are set beforehand.
+  // Only the extents that are mentioned are bound: of an item's shape others may be known otherwise. `enter`
+  // keeps the rewriter out of shapes, so their images are set beforehand.
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
          topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
       const bool component = node->op() == Op::project && node->payload().count == 1;
-      if (component && node->child(0)->op() == Op::shape) rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && node->type().components() == 1) rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && group_.is_given_whole(Ref(node->child(0)))) rewriter.set(Ref(node), whole_shape(*node));
+      if (component && node->child(0)->op() == Op::shape)
+        rewriter.set(Ref(node), scalar_for(Ref(node)));
+      else if (node->op() == Op::shape && node->type().components() == 1)
+        rewriter.set(Ref(node), scalar_for(Ref(node)));
+      else if (node->op() == Op::shape && group_.is_given_whole(Ref(node->child(0))))
+        rewriter.set(Ref(node), whole_shape(*node));
     }
   for (std::vector<Ref>* body : bodies)
     for (Ref& component : *body) component = group_.context().simplify(rewriter(component));
@@ -94,13 +101,15 @@ Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
   // Rank 0 has one position, which is always there.
   const bool proved = original->payload().proved || (original->op() == Op::index && view->type().rank == 0);
   const char* label = original->payload().label;
-  return original->op() == Op::index ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label)
-                                     : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label);
+  return original->op() == Op::index
+             ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label)
+             : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label);
 }
 
 Ref KernelBuilder::whole_shape(const Node& shape) {
   std::vector<Ref> extents;
-  for (int d = 0; d < shape.type().components(); ++d) extents.push_back(scalar_for(ir::extent(Ref(shape.child(0)), d)));
+  for (int d = 0; d < shape.type().components(); ++d)
+    extents.push_back(scalar_for(ir::extent(Ref(shape.child(0)), d)));
   return tuple(extents);
 }
 
@@ -135,13 +144,15 @@ Ref with_own_parameter(const Ref& function, std::unordered_set<const Node*>& bou
 }
 }  // namespace
 
-// Two loops that share a function after inlining get functions of their own: a parameter has one binder in a kernel.
+// Two loops that share a function after inlining get functions of their own: a parameter has one binder in a
+// kernel.
 void KernelBuilder::unshare_functions(const std::vector<std::vector<Ref>*>& bodies) {
   std::unordered_set<const Node*> bound;
   Rewriter rewriter([&](const Ref&, const Ref& rebuilt) -> Ref {
     if (rebuilt->op() != Op::while_loop) return rebuilt;
-    return while_loop(with_own_parameter(Ref(rebuilt->child(0)), bound), with_own_parameter(Ref(rebuilt->child(1)), bound),
-                      Ref(rebuilt->child(2)), rebuilt->place());
+    return while_loop(with_own_parameter(Ref(rebuilt->child(0)), bound),
+                      with_own_parameter(Ref(rebuilt->child(1)), bound), Ref(rebuilt->child(2)),
+                      rebuilt->place());
   });
   for (std::vector<Ref>* body : bodies)
     for (Ref& component : *body) component = rewriter(component);
@@ -153,7 +164,8 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   for (const Node* node : topological(body)) {
     if (known.contains(node)) continue;
     const bool read = node->op() == Op::index || node->op() == Op::linear_index;
-    if (read && !node->payload().proved) kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
+    if (read && !node->payload().proved)
+      kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
     if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
         is_integer(node->child(0)->type().scalars[0]))
       kernel_.checks.push_back(

@@ -10,22 +10,28 @@ std::int64_t value(const Dim& d, const ChunkShape& shape) {
 }
 
 [[noreturn]] void bad_extent(const PlanArray& array, std::int64_t extent) {
-  throw RunError(fmt::format("{}: negative extent {} ({})", array.node->label(), extent, to_string(array.node->place())));
+  throw RunError(fmt::format("{}: negative extent {} ({})", array.node->label(), extent,
+                             to_string(array.node->place())));
 }
 
 std::string dim_text(const Dim& d) {
   switch (d.kind) {
-    case Dim::Kind::constant: return fmt::format("{}", d.value);
-    case Dim::Kind::uniform: return fmt::format("u{}", d.index);
-    case Dim::Kind::per_item: return fmt::format("c{}[item]", d.index);
-    case Dim::Kind::item_extent: return fmt::format("extent {} of item {}", d.dimension, d.index);
+    case Dim::Kind::constant:
+      return fmt::format("{}", d.value);
+    case Dim::Kind::uniform:
+      return fmt::format("u{}", d.index);
+    case Dim::Kind::per_item:
+      return fmt::format("c{}[item]", d.index);
+    case Dim::Kind::item_extent:
+      return fmt::format("extent {} of item {}", d.dimension, d.index);
   }
   return "?";
 }
 }  // namespace
 
 std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape& shape) {
-  if (array.form == ir::Form::segmented) return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
+  if (array.form == ir::Form::segmented)
+    return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
   std::int64_t elements = array.form == ir::Form::regular ? shape.items : 1;
   for (const Dim& d : array.extents) {
     const std::int64_t extent = value(d, shape);
@@ -55,7 +61,8 @@ std::string size_text(const Group& group, const PlanArray& array) {
   std::string text = fmt::format("{} B", width);
   if (array.form == ir::Form::segmented) {
     const Descriptor& d = group.descriptors[static_cast<std::size_t>(array.descriptor)];
-    return text + (d.item >= 0 ? fmt::format(" x elements of item {}", d.item) : fmt::format(" x elements under d{}", array.descriptor));
+    return text + (d.item >= 0 ? fmt::format(" x elements of item {}", d.item)
+                               : fmt::format(" x elements under d{}", array.descriptor));
   }
   if (array.form == ir::Form::regular && group.over_items) text += " x items";
   for (const Dim& d : array.extents) text += " x " + dim_text(d);
@@ -108,7 +115,8 @@ std::string to_string(const Plan& plan) {
     group_text(stage.group, 'c', out);
     for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out);
     for (const auto& t : stage.terminals)
-      out += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result, stage.results[static_cast<std::size_t>(t.result)]);
+      out += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
+                         stage.results[static_cast<std::size_t>(t.result)]);
   }
   return out;
 }

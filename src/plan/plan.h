@@ -8,22 +8,24 @@
 #include "ir/staged.h"
 #include "plan/kernel.h"
 
-/// The plan of a whole program, independent of any back end: which arrays exist, in which order kernels and streams
-/// run, and exactly how many bytes and how much work each of them needs for a given chunk.
+/// The plan of a whole program, independent of any back end: which arrays exist, in which order kernels and
+/// streams run, and exactly how many bytes and how much work each of them needs for a given chunk.
 ///
-/// There are two kinds of groups. The *global* group holds what is computed once per run: inputs, avoided arrays, results of
-/// streams. Every stage has a *chunk* group, executed for every chunk of its stream. Sizes that depend on values are
-/// themselves computed by small kernels (one int64 per item) and turned into offsets by a scan, before anything of that
-/// shape is allocated: nothing is ever guessed.
+/// There are two kinds of groups. The *global* group holds what is computed once per run: inputs, avoided
+/// arrays, results of streams. Every stage has a *chunk* group, executed for every chunk of its stream. Sizes
+/// that depend on values are themselves computed by small kernels (one int64 per item) and turned into
+/// offsets by a scan, before anything of that shape is allocated: nothing is ever guessed.
 namespace anabranch::plan {
 
 /// One extent of an array, as the runtime finds it.
 struct Dim {
   enum class Kind : std::uint8_t {
-    constant,     ///< value
-    uniform,      ///< group.uniforms[index]
-    per_item,     ///< element `item` of the group's array `index` (int64, rank 0, regular), computed by a size kernel
-    item_extent,  ///< extent `dimension` of the source's item array `index`: from offsets, or the source's extents
+    constant,  ///< value
+    uniform,   ///< group.uniforms[index]
+    per_item,  ///< element `item` of the group's array `index` (int64, rank 0, regular), computed by a size
+               ///< kernel
+    item_extent,  ///< extent `dimension` of the source's item array `index`: from offsets, or the source's
+                  ///< extents
   };
   Kind kind = Kind::constant;
   std::int64_t value = 0;
@@ -35,9 +37,9 @@ struct Dim {
 
 /// The offsets of segmented arrays that have these extents.
 struct Descriptor {
-  int item = -1;            ///< >= 0: the source's own offsets for this item array
-  std::vector<Dim> extents; ///< else: item sizes are their products; a scan step makes the offsets
-  std::string what;         ///< for messages
+  int item = -1;             ///< >= 0: the source's own offsets for this item array
+  std::vector<Dim> extents;  ///< else: item sizes are their products; a scan step makes the offsets
+  std::string what;          ///< for messages
   Place place;
 };
 
@@ -53,22 +55,22 @@ struct PlanArray {
   ir::ArrayType type;
   ir::Form form = ir::Form::avoided;
   std::vector<Dim> extents;
-  int descriptor = -1;      ///< segmented only
+  int descriptor = -1;  ///< segmented only
   Origin origin = Origin::computed;
   int index = 0;
   int terminal = 0;
-  int result = -1;          ///< chunk groups: directly written as stage result `result` (the last one, if several)
-  int last_step = -1;       ///< the last step of the group that reads it
-  std::string why;          ///< why it is stored
+  int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
+  int last_step = -1;  ///< the last step of the group that reads it
+  std::string why;     ///< why it is stored
 };
 
 /// What a kernel's buffer slot is bound to.
 struct BufferRef {
   enum class Kind : std::uint8_t { array, offsets, item_extents };
   Kind kind = Kind::array;
-  bool global = false;      ///< array of the global group
-  int index = 0;            ///< array, descriptor, or item array
-  int component = 0;        ///< of the array; for item_extents: the dimension
+  bool global = false;  ///< array of the global group
+  int index = 0;        ///< array, descriptor, or item array
+  int component = 0;    ///< of the array; for item_extents: the dimension
   friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
 
@@ -78,7 +80,8 @@ struct KernelStep {
   std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
   int output = -1;                 ///< array of the group
 };
-/// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and overflow.
+/// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and
+/// overflow.
 struct ScanStep {
   int descriptor = 0;
 };
@@ -93,7 +96,7 @@ using Step = std::variant<KernelStep, ScanStep, RequireStep>;
 
 struct Group {
   bool over_items = false;
-  std::vector<ir::Ref> uniforms;   ///< int64 expressions, evaluated on the host when first needed
+  std::vector<ir::Ref> uniforms;  ///< int64 expressions, evaluated on the host when first needed
   std::vector<PlanArray> arrays;
   std::vector<Descriptor> descriptors;
   std::vector<Step> steps;
@@ -105,7 +108,7 @@ struct StagePlan {
   std::vector<int> base_inputs;
   std::vector<ir::Ref> items;
   std::vector<ir::Stage::Terminal> terminals;
-  std::vector<int> results;        ///< group array that holds result r of a chunk
+  std::vector<int> results;  ///< group array that holds result r of a chunk
   Group group;
 };
 
@@ -119,7 +122,7 @@ struct Plan {
   Group global;
   std::vector<StagePlan> stages;
   std::vector<Action> actions;
-  std::vector<int> results;        ///< global arrays
+  std::vector<int> results;  ///< global arrays
   std::vector<ir::Ref> parameters;
 };
 
@@ -130,7 +133,8 @@ struct ChunkShape {
   std::vector<std::int64_t> descriptor_totals;  ///< elements under each descriptor
 };
 
-/// Exact number of elements of an array of the group in such a chunk. Throws RunError on negative extents or overflow.
+/// Exact number of elements of an array of the group in such a chunk. Throws RunError on negative extents or
+/// overflow.
 std::int64_t elements_of(const Group& group, const PlanArray& array, const ChunkShape& shape);
 /// Exact bytes of all its components.
 std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkShape& shape);

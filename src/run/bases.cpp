@@ -24,7 +24,8 @@ class Counter final : public SourceBase {
   bool next(const Limit& limit, SourceChunk& chunk) override {
     const std::int64_t left = count_ - at_;
     if (left <= 0) return false;
-    const std::int64_t items = std::max<std::int64_t>(1, std::min({left, limit.items, limit.work, limit.bytes / 8}));
+    const std::int64_t items =
+        std::max<std::int64_t>(1, std::min({left, limit.items, limit.work, limit.bytes / 8}));
     auto numbers = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(items));
     std::iota(numbers->begin(), numbers->end(), at_);
     at_ += items;
@@ -92,7 +93,9 @@ void check_chunk(const SourceInfo& info, const SourceChunk& chunk) {
     ok = given.data.size() == declared.scalars.size() && (declared.regular() || given.offsets);
     if (ok && !declared.regular() && !declared.ragged()) ok = given.extents.size() == declared.extents.size();
   }
-  if (!ok) throw RunError(fmt::format("source {}: a chunk does not hold the arrays that the source declared", info.name));
+  if (!ok)
+    throw RunError(
+        fmt::format("source {}: a chunk does not hold the arrays that the source declared", info.name));
 }
 
 }  // namespace
@@ -107,7 +110,8 @@ std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t it
                                    : static_cast<const std::int64_t*>(array.offsets.get())[item];
 }
 
-SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin, std::int64_t end) {
+SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin,
+                  std::int64_t end) {
   SourceChunk part;
   part.items = end - begin;
   for (std::size_t a = 0; a < chunk.arrays.size(); ++a) {
@@ -126,7 +130,8 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
       elements = size * part.items;
     } else {
       const std::size_t width = info.offsets == OffsetType::int32 ? 4 : 8;
-      const auto* start = static_cast<const unsigned char*>(from.offsets.get()) + static_cast<std::size_t>(begin) * width;
+      const auto* start =
+          static_cast<const unsigned char*>(from.offsets.get()) + static_cast<std::size_t>(begin) * width;
       to.offsets = std::shared_ptr<const void>(from.offsets, start);
       for (auto& e : to.extents)
         if (e) e = std::shared_ptr<const std::int64_t>(e, e.get() + begin);
@@ -139,7 +144,8 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
   return part;
 }
 
-ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources) : sources_(std::move(sources)) {}
+ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources)
+    : sources_(std::move(sources)) {}
 
 bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   chunks.assign(sources_.size(), {});
@@ -153,8 +159,8 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
     }
     check_chunk(sources_[s]->info(), chunks[s]);
     if (chunks[s].items <= 0 || chunks[s].items > mine.items)
-      throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for", sources_[s]->info().name,
-                                 chunks[s].items, mine.items));
+      throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for",
+                                 sources_[s]->info().name, chunks[s].items, mine.items));
     if (s > 0 && chunks[s].items < items) {
       // Fewer than the others have: only the end of the stream may be the reason.
       SourceChunk more;

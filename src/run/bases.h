@@ -16,12 +16,14 @@ std::shared_ptr<SourceBase> make_counter(std::int64_t count);
 std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array);
 
 /// Items [begin, end) of a chunk, sharing its memory. `infos` describe the chunk's arrays.
-SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin, std::int64_t end);
+SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin,
+                  std::int64_t end);
 
 /// Elements of the widest array over the items of a chunk.
 std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
 
-/// Several sources read in step: every chunk holds the same number of items of each. The stream ends with the shortest.
+/// Several sources read in step: every chunk holds the same number of items of each. The stream ends with the
+/// shortest.
 class ZippedSources {
  public:
   explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources);

@@ -44,7 +44,8 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
   const ir::Node* shape = e.op() == ir::Op::project ? e.child(0).get() : &e;
   if (shape->op() == ir::Op::shape) {
     const HostArray* array = values.find(shape->child(0).get());
-    if (array) return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
+    if (array)
+      return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
   }
   interp::Evaluator evaluator({&expression, 1});
   for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
@@ -52,8 +53,10 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
     if (!node.type().is_array()) continue;
     const HostArray* array = values.find(&node);
     if (!array) continue;
-    if (node.op() == ir::Op::parameter) evaluator.bind(n, *array);
-    else evaluator.set_array(n, *array);
+    if (node.op() == ir::Op::parameter)
+      evaluator.bind(n, *array);
+    else
+      evaluator.set_array(n, *array);
   }
   return evaluator.integers(evaluator.number(e))[0];
 }
@@ -77,8 +80,10 @@ class PlanRun {
   void run(std::size_t actions) {
     for (std::size_t a = 0; a < actions; ++a) {
       const plan::Action& action = context_.plan.actions[a];
-      if (action.kind == plan::Action::Kind::step) step(context_.plan.global.steps[static_cast<std::size_t>(action.index)]);
-      else stage(action.index);
+      if (action.kind == plan::Action::Kind::step)
+        step(context_.plan.global.steps[static_cast<std::size_t>(action.index)]);
+      else
+        stage(action.index);
     }
   }
   GlobalValues& values() { return values_; }
@@ -110,17 +115,19 @@ class PlanRun {
     shape.items = 1;
     shape.uniforms.resize(group.uniforms.size());
     for (const plan::Dim& d : output.extents)
-      if (d.kind == plan::Dim::Kind::uniform) shape.uniforms[static_cast<std::size_t>(d.index)] = values_.uniform(d.index);
+      if (d.kind == plan::Dim::Kind::uniform)
+        shape.uniforms[static_cast<std::size_t>(d.index)] = values_.uniform(d.index);
     const std::int64_t bytes = plan::bytes_of(group, output, shape);
-    held_.push_back(context_.budget.reserve(fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
+    held_.push_back(context_.budget.reserve(
+        fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
     auto array = std::make_shared<detail::ArrayData>();
     array->scalars = output.type.scalars;
     for (const plan::Dim& d : output.extents)
       array->extents.push_back(d.kind == plan::Dim::Kind::constant ? d.value : values_.uniform(d.index));
     const std::int64_t elements = plan::elements_of(group, output, shape);
     for (ScalarType s : output.type.scalars)
-      array->buffers.push_back(context_.pages.share(
-          context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+      array->buffers.push_back(
+          context_.pages.share(context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
     values_.set(step.output, array);
 
     std::vector<void*> buffers;

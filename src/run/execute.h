@@ -7,17 +7,17 @@
 
 #include <anabranch/run.h>
 
-#include "run/bases.h"
 #include "cpu/compiler.h"
 #include "interp/bits.h"
 #include "plan/plan.h"
+#include "run/bases.h"
+#include "run/storage.h"
 #include "scheduler/budget.h"
 #include "scheduler/executor.h"
 #include "scheduler/pipeline.h"
-#include "run/storage.h"
 
-/// Executes a plan on the CPU: evaluates exact sizes, allocates, binds and launches kernels; drives stages through the
-/// scheduler. One object per run.
+/// Executes a plan on the CPU: evaluates exact sizes, allocates, binds and launches kernels; drives stages
+/// through the scheduler. One object per run.
 namespace anabranch {
 
 using HostArray = std::shared_ptr<detail::ArrayData>;

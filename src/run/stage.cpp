@@ -37,7 +37,8 @@ std::int64_t width_of(const ir::ArrayType& type) {
 
 ResultCollector::ResultCollector(RunContext& context, const PlanArray& array, ir::Op terminal,
                                  std::int64_t expected_elements)
-    : array_(array), terminal_(terminal),
+    : array_(array),
+      terminal_(terminal),
       reservation_(context.budget.reserve("results", expected_elements * width_of(array.type))) {
   for (ScalarType s : array.type.scalars)
     buffers_.emplace_back(context.pages, static_cast<std::size_t>(expected_elements) * size_of(s) + 64);
@@ -49,7 +50,8 @@ std::vector<void*> ResultCollector::room(std::int64_t elements) {
   if (bytes > reservation_.bytes()) reservation_.resize(bytes);
   std::vector<void*> addresses;
   for (std::size_t c = 0; c < buffers_.size(); ++c)
-    addresses.push_back(buffers_[c].room(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c])));
+    addresses.push_back(
+        buffers_[c].room(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c])));
   return addresses;
 }
 
@@ -64,15 +66,18 @@ void ResultCollector::add_items(std::int64_t items, const std::vector<std::vecto
     for (std::size_t d = 0; d < extents_.size(); ++d) {
       auto& mine = extents_[d];
       const auto& theirs = extents[d];
-      const bool one = std::all_of(theirs.begin(), theirs.end(), [&](std::int64_t e) { return e == theirs[0]; });
+      const bool one =
+          std::all_of(theirs.begin(), theirs.end(), [&](std::int64_t e) { return e == theirs[0]; });
       if (items_ == 0 && one) {
         mine = {theirs[0]};
         continue;
       }
       if (one && mine.size() == 1 && mine[0] == theirs[0]) continue;
       if (mine.size() == 1 && items_ != 1) mine.assign(static_cast<std::size_t>(items_), mine[0]);
-      if (theirs.size() == 1) mine.insert(mine.end(), static_cast<std::size_t>(items), theirs[0]);
-      else mine.insert(mine.end(), theirs.begin(), theirs.end());
+      if (theirs.size() == 1)
+        mine.insert(mine.end(), static_cast<std::size_t>(items), theirs[0]);
+      else
+        mine.insert(mine.end(), theirs.begin(), theirs.end());
     }
   }
   items_ += items;
@@ -90,8 +95,8 @@ HostArray ResultCollector::finish_elements() {
   return array;
 }
 
-// Items were stored compactly, each in its own shape. If all shapes agree that is already the answer; else every
-// item's rows are copied into the common, smallest shape, once, at the end.
+// Items were stored compactly, each in its own shape. If all shapes agree that is already the answer; else
+// every item's rows are copied into the common, smallest shape, once, at the end.
 HostArray ResultCollector::finish_tabulate() {
   const std::size_t rank = extents_.size();
   auto array = std::make_shared<detail::ArrayData>();
@@ -100,14 +105,16 @@ HostArray ResultCollector::finish_tabulate() {
   bool same = true;
   for (const auto& e : extents_) {
     array->extents.push_back(items_ == 0 ? 0 : *std::min_element(e.begin(), e.end()));
-    same = same && (items_ == 0 || std::all_of(e.begin(), e.end(), [&](std::int64_t v) { return v == e[0]; }));
+    same =
+        same && (items_ == 0 || std::all_of(e.begin(), e.end(), [&](std::int64_t v) { return v == e[0]; }));
   }
   if (same) {
     for (GrowingBuffer& b : buffers_) array->buffers.push_back(b.finish());
     return array;
   }
   const std::vector<std::int64_t> trimmed(array->extents.begin() + 1, array->extents.end());
-  const std::int64_t size = std::accumulate(trimmed.begin(), trimmed.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t size =
+      std::accumulate(trimmed.begin(), trimmed.end(), std::int64_t{1}, std::multiplies<>());
   reservation_.resize(reservation_.bytes() + items_ * size * width_of(array_.type));
   const auto extent = [&](std::size_t d, std::int64_t item) {
     return extents_[d].size() == 1 ? extents_[d][0] : extents_[d][static_cast<std::size_t>(item)];
@@ -130,7 +137,8 @@ HostArray ResultCollector::finish_tabulate() {
           rest /= trimmed[d];
         }
         for (std::size_t d = 0; d < rank; ++d) position = position * extent(d, item) + ix[d];
-        std::memcpy(to, from + static_cast<std::size_t>(position) * width, static_cast<std::size_t>(row) * width);
+        std::memcpy(to, from + static_cast<std::size_t>(position) * width,
+                    static_cast<std::size_t>(row) * width);
         to += static_cast<std::size_t>(row) * width;
       }
       from += static_cast<std::size_t>(elements) * width;
@@ -156,7 +164,8 @@ void ChunkRun::release() {
   }
 }
 
-void ChunkRun::bind_items(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos) {
+void ChunkRun::bind_items(const std::vector<SourceChunk>& chunks,
+                          const std::vector<std::vector<ArrayInfo>>& infos) {
   item_chunks_.clear();
   item_infos_.clear();
   for (std::size_t b = 0; b < chunks.size(); ++b)
@@ -183,8 +192,8 @@ void ChunkRun::bind_items(const std::vector<SourceChunk>& chunks, const std::vec
   }
 }
 
-void ChunkRun::execute(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos,
-                       const ResultRoom& result) {
+void ChunkRun::execute(const std::vector<SourceChunk>& chunks,
+                       const std::vector<std::vector<ArrayInfo>>& infos, const ResultRoom& result) {
   const plan::Group& group = stage_.group;
   release();
   shape_.items = chunks[0].items;
@@ -195,9 +204,12 @@ void ChunkRun::execute(const std::vector<SourceChunk>& chunks, const std::vector
   bind_items(chunks, infos);
   for (std::size_t s = 0; s < group.steps.size(); ++s) {
     const plan::Step& step = group.steps[s];
-    if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) run_kernel(*kernel, result);
-    else if (const auto* scan = std::get_if<plan::ScanStep>(&step)) run_scan(*scan);
-    else if (const auto* require = std::get_if<plan::RequireStep>(&step)) run_require(*require);
+    if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
+      run_kernel(*kernel, result);
+    else if (const auto* scan = std::get_if<plan::ScanStep>(&step))
+      run_scan(*scan);
+    else if (const auto* require = std::get_if<plan::RequireStep>(&step))
+      run_require(*require);
     free_after(static_cast<int>(s));
   }
 }
@@ -228,8 +240,9 @@ void ChunkRun::allocate(int number, const ResultRoom& result) {
   // Under a source's offsets positions are counted from offsets[0], which need not be 0.
   const std::int64_t first = offsets_[static_cast<std::size_t>(array.descriptor)].first;
   for (std::size_t c = 0; c < arrays_[n].size(); ++c)
-    arrays_[n][c] = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(arrays_[n][c]) -
-                                            static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
+    arrays_[n][c] =
+        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(arrays_[n][c]) -
+                                static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
 }
 
 void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result) {
@@ -243,7 +256,9 @@ void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result
       case BufferRef::Kind::array:
         buffers.push_back(ref.global ? global_.array(ref.index)->buffers[c].get() : arrays_[i][c]);
         break;
-      case BufferRef::Kind::offsets: buffers.push_back(const_cast<void*>(offsets_[i].data)); break;
+      case BufferRef::Kind::offsets:
+        buffers.push_back(const_cast<void*>(offsets_[i].data));
+        break;
       case BufferRef::Kind::item_extents:
         buffers.push_back(const_cast<std::int64_t*>(item_chunks_[i]->extents[c].get()));
         break;
@@ -256,10 +271,14 @@ void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result
 
 std::int64_t ChunkRun::dim(const Dim& d, std::int64_t item) const {
   switch (d.kind) {
-    case Dim::Kind::constant: return d.value;
-    case Dim::Kind::uniform: return shape_.uniforms[static_cast<std::size_t>(d.index)];
-    case Dim::Kind::per_item: return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(d.index)][0])[item];
-    case Dim::Kind::item_extent: break;
+    case Dim::Kind::constant:
+      return d.value;
+    case Dim::Kind::uniform:
+      return shape_.uniforms[static_cast<std::size_t>(d.index)];
+    case Dim::Kind::per_item:
+      return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(d.index)][0])[item];
+    case Dim::Kind::item_extent:
+      break;
   }
   const auto i = static_cast<std::size_t>(d.index);
   const ArrayInfo& info = *item_infos_[i];
@@ -268,7 +287,8 @@ std::int64_t ChunkRun::dim(const Dim& d, std::int64_t item) const {
   if (!info.ragged()) return chunk.extents[dimension].get()[item];
   std::int64_t inner = 1;
   for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
-  const std::int64_t elements = offset_at(chunk, info.offsets, item + 1) - offset_at(chunk, info.offsets, item);
+  const std::int64_t elements =
+      offset_at(chunk, info.offsets, item + 1) - offset_at(chunk, info.offsets, item);
   return inner == 0 ? 0 : elements / inner;
 }
 
@@ -284,12 +304,15 @@ void ChunkRun::run_scan(const plan::ScanStep& step) {
     for (const Dim& e : descriptor.extents) {
       const std::int64_t extent = dim(e, item);
       if (extent < 0)
-        throw RunError(fmt::format("{}: negative extent {} ({})", descriptor.what, extent, to_string(descriptor.place)));
+        throw RunError(
+            fmt::format("{}: negative extent {} ({})", descriptor.what, extent, to_string(descriptor.place)));
       if (__builtin_mul_overflow(size, extent, &size))
-        throw RunError(fmt::format("{}: the size of an item overflows ({})", descriptor.what, to_string(descriptor.place)));
+        throw RunError(fmt::format("{}: the size of an item overflows ({})", descriptor.what,
+                                   to_string(descriptor.place)));
     }
     if (__builtin_add_overflow(total, size, &total) || total > INT64_MAX / 64)
-      throw RunError(fmt::format("{}: the size of a chunk overflows ({})", descriptor.what, to_string(descriptor.place)));
+      throw RunError(fmt::format("{}: the size of a chunk overflows ({})", descriptor.what,
+                                 to_string(descriptor.place)));
   }
   out.own.back() = total;
   out.data = out.own.data();
@@ -314,7 +337,8 @@ std::int64_t ChunkRun::elements(int array) const {
 }
 
 std::vector<std::int64_t> ChunkRun::extents(int array, int dimension) const {
-  const Dim& d = stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
+  const Dim& d =
+      stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
   if (d.uniform()) return {dim(d, 0)};
   std::vector<std::int64_t> values(static_cast<std::size_t>(shape_.items));
   for (std::int64_t i = 0; i < shape_.items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
@@ -349,8 +373,8 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
 
 void StageRun::compute(const std::vector<SourceChunk>& chunks) { compute_part(chunks, 0, chunks[0].items); }
 
-// A chunk whose intermediate arrays do not fit is cut in halves; one item that does not fit is an error. Nothing was
-// committed when the budget refuses, so the halves start afresh.
+// A chunk whose intermediate arrays do not fit is cut in halves; one item that does not fit is an error.
+// Nothing was committed when the budget refuses, so the halves start afresh.
 void StageRun::compute_part(const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end) {
   std::vector<SourceChunk> part;
   const bool whole = begin == 0 && end == chunks[0].items;
@@ -385,7 +409,8 @@ std::vector<HostArray> StageRun::run() {
   collectors_.resize(stage_.results.size());
   for (const auto& t : stage_.terminals) {
     auto& collector = collectors_[static_cast<std::size_t>(t.result)];
-    const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])];
+    const PlanArray& array =
+        stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])];
     std::int64_t expected = 0;
     if (array.form == ir::Form::regular && total_items) {
       plan::ChunkShape shape{*total_items, uniforms_, {}};
@@ -408,11 +433,13 @@ std::vector<HostArray> StageRun::run() {
     intermediates = intermediates || (a.origin == PlanArray::Origin::computed && a.result < 0);
   bool known_results = true;
   for (const auto& t : stage_.terminals)
-    known_results = known_results && total_items &&
-                    stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])].form ==
-                        ir::Form::regular;
+    known_results =
+        known_results && total_items &&
+        stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])]
+                .form == ir::Form::regular;
   if (bounded) {
-    // What is left belongs to the ring, less a part for intermediate arrays and for results whose size nobody knows yet.
+    // What is left belongs to the ring, less a part for intermediate arrays and for results whose size nobody
+    // knows yet.
     std::int64_t left = context_.budget.available();
     if (intermediates) left /= 2;
     if (!known_results) left /= 2;
@@ -428,7 +455,8 @@ std::vector<HostArray> StageRun::run() {
     if (!pending.empty()) {
       slot.chunks = std::exchange(pending, {});
     } else {
-      const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, context_.budget.available()));
+      const std::int64_t bytes =
+          std::max<std::int64_t>(1, std::min(target.bytes, context_.budget.available()));
       if (!zipped_->next(Limit{target.items, bytes, target.work}, slot.chunks)) return std::nullopt;
     }
     scheduler::Extent extent{slot.chunks[0].items, 0, 0};
@@ -440,9 +468,11 @@ std::vector<HostArray> StageRun::run() {
     if (!reservation && in_flight > 0) {
       // It is read, but other chunks hold the memory: it waits until they are gone and then travels alone.
       pending = std::exchange(slot.chunks, {});
-      throw scheduler::ChunkTooBig("a chunk waits for memory", scheduler::Extent{1, extent.work, extent.bytes});
+      throw scheduler::ChunkTooBig("a chunk waits for memory",
+                                   scheduler::Extent{1, extent.work, extent.bytes});
     }
-    slot.reservation = reservation ? std::move(*reservation) : context_.budget.reserve("chunks", extent.bytes);
+    slot.reservation =
+        reservation ? std::move(*reservation) : context_.budget.reserve("chunks", extent.bytes);
     ++in_flight;
     return extent;
   };
@@ -509,15 +539,18 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   // Small enough that a reader who stops early has paid for little, large enough to use the machine.
   constexpr std::int64_t work_of_a_chunk = 1 << 18;
   given_.clear();
-  const std::int64_t bytes = context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
+  const std::int64_t bytes =
+      context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
   if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk}, chunks)) return false;
   for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);
   chunk_->execute(chunks, infos_, [&](int r, std::int64_t elements) {
-    const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(r)])].type;
+    const auto& type =
+        stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(r)])].type;
     given_.push_back(context_.budget.reserve("results", elements * width_of(type)));
-    flat[static_cast<std::size_t>(r)] = detail::allocate_array(type.scalars, std::vector<std::int64_t>{elements});
+    flat[static_cast<std::size_t>(r)] =
+        detail::allocate_array(type.scalars, std::vector<std::int64_t>{elements});
     std::vector<void*> addresses;
     for (const auto& b : flat[static_cast<std::size_t>(r)]->buffers) addresses.push_back(b.get());
     return addresses;
@@ -527,7 +560,8 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
     const int number = stage_.results[r];
     const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(number)];
     std::vector<std::vector<std::int64_t>> extents;
-    for (std::size_t d = 0; d < array.extents.size(); ++d) extents.push_back(chunk_->extents(number, static_cast<int>(d)));
+    for (std::size_t d = 0; d < array.extents.size(); ++d)
+      extents.push_back(chunk_->extents(number, static_cast<int>(d)));
     std::int64_t position = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
       auto item = std::make_shared<detail::ArrayData>();

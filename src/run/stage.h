@@ -15,7 +15,8 @@ void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::v
 /// Collects one result over all chunks: flat values and, where items differ in shape, their extents.
 class ResultCollector {
  public:
-  ResultCollector(RunContext& context, const plan::PlanArray& array, ir::Op terminal, std::int64_t expected_elements);
+  ResultCollector(RunContext& context, const plan::PlanArray& array, ir::Op terminal,
+                  std::int64_t expected_elements);
   /// Addresses for `elements` more, one per component.
   std::vector<void*> room(std::int64_t elements);
   void commit(std::int64_t elements);
@@ -34,7 +35,8 @@ class ResultCollector {
   scheduler::Reservation reservation_;
   std::int64_t elements_ = 0;
   std::int64_t items_ = 0;
-  std::vector<std::vector<std::int64_t>> extents_;  ///< per dimension: one value while all agree, else one per item
+  std::vector<std::vector<std::int64_t>>
+      extents_;  ///< per dimension: one value while all agree, else one per item
 };
 
 /// The arrays of one chunk while its group is executed.
@@ -48,7 +50,8 @@ class ChunkRun {
   using ResultRoom = std::function<std::vector<void*>(int result, std::int64_t elements)>;
   void execute(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos,
                const ResultRoom& result);
-  /// After execute: elements of a group array, and the extents of its items in dimension d (one value if uniform).
+  /// After execute: elements of a group array, and the extents of its items in dimension d (one value if
+  /// uniform).
   std::int64_t elements(int array) const;
   std::vector<std::int64_t> extents(int array, int dimension) const;
   void release();
@@ -72,11 +75,11 @@ class ChunkRun {
   const plan::StagePlan& stage_;
   GlobalValues& global_;
   plan::ChunkShape shape_;
-  std::vector<std::vector<void*>> arrays_;       ///< component addresses, biased
-  std::vector<void*> blocks_;                    ///< what to give back
-  std::vector<std::vector<void*>> blocks_of_;    ///< per array
-  std::vector<Offsets> offsets_;                 ///< per descriptor
-  std::vector<const ArrayChunk*> item_chunks_;   ///< per item array
+  std::vector<std::vector<void*>> arrays_;      ///< component addresses, biased
+  std::vector<void*> blocks_;                   ///< what to give back
+  std::vector<std::vector<void*>> blocks_of_;   ///< per array
+  std::vector<Offsets> offsets_;                ///< per descriptor
+  std::vector<const ArrayChunk*> item_chunks_;  ///< per item array
   std::vector<const ArrayInfo*> item_infos_;
   std::vector<Offsets> item_offsets_;
 };

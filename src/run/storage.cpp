@@ -23,7 +23,8 @@ Pages::Pages(std::size_t bytes) : bytes_(rounded(bytes)) {
   }
   if (bytes_ >= huge_from) ::madvise(data_, bytes_, MADV_HUGEPAGE);
 }
-Pages::Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+Pages::Pages(Pages&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 Pages& Pages::operator=(Pages&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
@@ -86,7 +87,8 @@ void* BlockPool::take(std::int64_t bytes) {
     block = std::move(it->second);
     free_.erase(it);
   } else {
-    // Smaller blocks that lie idle make room first; then the budget is asked, and only then the memory is taken.
+    // Smaller blocks that lie idle make room first; then the budget is asked, and only then the memory is
+    // taken.
     while (!free_.empty() && free_.begin()->first < wanted) {
       reservation_.resize(reservation_.bytes() - free_.begin()->first);
       free_.erase(free_.begin());

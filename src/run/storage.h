@@ -29,8 +29,8 @@ class Pages {
   std::size_t bytes_ = 0;
 };
 
-/// Pages that earlier results of the same program have given back: a program that is run again writes into warm memory.
-/// Thread-safe; outlived by nothing (results hold it weakly).
+/// Pages that earlier results of the same program have given back: a program that is run again writes into
+/// warm memory. Thread-safe; outlived by nothing (results hold it weakly).
 class PagePool : public std::enable_shared_from_this<PagePool> {
  public:
   /// Smallest kept pages of at least `bytes` and at most twice that, or new ones.
@@ -48,7 +48,8 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
 /// One component of a result that grows chunk by chunk.
 class GrowingBuffer {
  public:
-  GrowingBuffer(PagePool& pool, std::size_t expected_bytes) : pool_(&pool), pages_(pool.take(expected_bytes)) {}
+  GrowingBuffer(PagePool& pool, std::size_t expected_bytes)
+      : pool_(&pool), pages_(pool.take(expected_bytes)) {}
   /// Address of the end, with room for `bytes` more.
   void* room(std::size_t bytes);
   void commit(std::size_t bytes) { used_ += bytes; }
@@ -62,8 +63,8 @@ class GrowingBuffer {
   std::size_t used_ = 0;
 };
 
-/// Blocks for arrays that live for some steps of one chunk; what is freed is used again by later steps and chunks. Every
-/// block is reserved in the budget before it is allocated.
+/// Blocks for arrays that live for some steps of one chunk; what is freed is used again by later steps and
+/// chunks. Every block is reserved in the budget before it is allocated.
 class BlockPool {
  public:
   explicit BlockPool(scheduler::Budget& budget) : reservation_(budget.reserve("intermediate arrays", 0)) {}

@@ -49,9 +49,11 @@ TEST_CASE("a node that was a parameter of something else on the way is no new ta
 TEST_CASE("a rewriter leaves alone what it may not enter") {
   const Ref x = number();
   const Ref sum = add(x, int64(1));
-  Rewriter all([](const Ref&, const Ref& rebuilt) { return rebuilt->op() == Op::constant ? int64(5) : rebuilt; });
+  Rewriter all(
+      [](const Ref&, const Ref& rebuilt) { return rebuilt->op() == Op::constant ? int64(5) : rebuilt; });
   CHECK(all(sum)->child(1)->payload().bits == 5);
-  Rewriter none([](const Ref&, const Ref&) { return int64(5); }, [](const Node& n) { return n.op() != Op::primitive; });
+  Rewriter none([](const Ref&, const Ref&) { return int64(5); },
+                [](const Node& n) { return n.op() != Op::primitive; });
   CHECK(none(sum) == sum);
 }
 

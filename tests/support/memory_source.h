@@ -122,7 +122,8 @@ class MemorySource : public SourceBase {
     const std::size_t width = info.offsets == OffsetType::int32 ? 4 : 8;
     out.offsets = {packed.offsets, static_cast<unsigned char*>(packed.offsets.get()) + position_ * width};
     for (const auto& column : packed.extents)
-      out.extents.push_back(column ? std::shared_ptr<const std::int64_t>(column, column.get() + position_) : nullptr);
+      out.extents.push_back(column ? std::shared_ptr<const std::int64_t>(column, column.get() + position_)
+                                   : nullptr);
     return out;
   }
 

@@ -1,4 +1,5 @@
-// The whole compiler against the reference interpreter, on random programs: one corpus under many configurations.
+// The whole compiler against the reference interpreter, on random programs: one corpus under many
+// configurations.
 
 #include <cstdlib>
 
@@ -38,32 +39,43 @@ void compare(const RandomProgram& program, std::initializer_list<Configuration> 
     const auto got = detail::run(*compiled, {}, options, nullptr);
     REQUIRE(got.size() == expected.size());
     for (std::size_t i = 0; i < got.size(); ++i)
-      if (!same(got[i], expected[i])) FAIL("result " << i << ": " << show(got[i]) << " expected " << show(expected[i]));
+      if (!same(got[i], expected[i]))
+        FAIL("result " << i << ": " << show(got[i]) << " expected " << show(expected[i]));
   }
 }
 
 void compare_arrays(std::uint64_t from, std::uint64_t to) {
   for (std::uint64_t seed = from; seed < to; ++seed)
-    compare(random_array_program(seed, 1 + static_cast<int>(seed % 20)), {{"adaptive", 2, ""}, {"adaptive", 1, "fusion,share"}});
+    compare(random_array_program(seed, 1 + static_cast<int>(seed % 20)),
+            {{"adaptive", 2, ""}, {"adaptive", 1, "fusion,share"}});
 }
 
 void compare_sequences(std::uint64_t from, std::uint64_t to) {
   for (std::uint64_t seed = from; seed < to; ++seed)
-    compare(random_sequence_program(seed, 1 + static_cast<int>(seed % 12)),
-            {{"adaptive", 2, ""}, {"fixed:1", 1, ""}, {"fixed:7", 2, "fusion"}, {"fixed:64", 4, "shapes"}, {"paper", 1, "share"}});
+    compare(random_sequence_program(seed, 1 + static_cast<int>(seed % 12)), {{"adaptive", 2, ""},
+                                                                             {"fixed:1", 1, ""},
+                                                                             {"fixed:7", 2, "fusion"},
+                                                                             {"fixed:64", 4, "shapes"},
+                                                                             {"paper", 1, "share"}});
 }
 
 }  // namespace
 
 TEST_CASE("random array programs give the interpreter's bits") { compare_arrays(0, 30); }
 TEST_CASE("random sequence programs give the interpreter's bits") { compare_sequences(0, 30); }
-TEST_CASE("many random array programs give the interpreter's bits", "[.long]") { compare_arrays(10'000, 11'000); }
-TEST_CASE("many random sequence programs give the interpreter's bits", "[.long]") { compare_sequences(10'000, 11'000); }
+TEST_CASE("many random array programs give the interpreter's bits", "[.long]") {
+  compare_arrays(10'000, 11'000);
+}
+TEST_CASE("many random sequence programs give the interpreter's bits", "[.long]") {
+  compare_sequences(10'000, 11'000);
+}
 
-// Seeds that once failed: a loop over a captured read, a shape used without its array, a uniform extent outside its stage,
-// a seed with a conditional.
+// Seeds that once failed: a loop over a captured read, a shape used without its array, a uniform extent
+// outside its stage, a seed with a conditional.
 TEST_CASE("programs that once went wrong") {
-  for (const std::uint64_t seed : {1ULL, 6ULL}) compare(random_array_program(seed, 1 + static_cast<int>(seed % 20)), {{"adaptive", 2, ""}});
+  for (const std::uint64_t seed : {1ULL, 6ULL})
+    compare(random_array_program(seed, 1 + static_cast<int>(seed % 20)), {{"adaptive", 2, ""}});
   for (const std::uint64_t seed : {1ULL, 2ULL, 5ULL, 10088ULL, 10094ULL, 10100ULL, 10103ULL, 10145ULL})
-    compare(random_sequence_program(seed, 1 + static_cast<int>(seed % 12)), {{"adaptive", 2, ""}, {"fixed:7", 1, "fusion"}});
+    compare(random_sequence_program(seed, 1 + static_cast<int>(seed % 12)),
+            {{"adaptive", 2, ""}, {"fixed:7", 1, "fusion"}});
 }

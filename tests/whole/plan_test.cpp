@@ -1,5 +1,5 @@
-// What the compiler makes of programs: asserted on the plan itself. Lifting and fusion are right when these programs
-// become these kernels; that the kernels compute the right thing is the business of the other tests.
+// What the compiler makes of programs: asserted on the plan itself. Lifting and fusion are right when these
+// programs become these kernels; that the kernels compute the right thing is the business of the other tests.
 
 #include <set>
 
@@ -133,7 +133,8 @@ TEST_CASE("a captured map is computed once per run, not per chunk") {
   REQUIRE(chunk.size() == 1);
   for (const ir::Ref& body : chunk[0]->body)
     for (const ir::Node* node : ir::topological({&body, 1}))
-      CHECK_FALSE((node->op() == ir::Op::primitive && node->payload().primitive == ir::Primitive::exponential));
+      CHECK_FALSE(
+          (node->op() == ir::Op::primitive && node->payload().primitive == ir::Primitive::exponential));
 }
 
 TEST_CASE("a slice whose position and length come from the item: sizes first, then one kernel") {
@@ -187,15 +188,17 @@ TEST_CASE("a body that ignores its item is avoided altogether") {
   const Compiled c = plan_of(consume(elements(map_seq([=](Acc<Row>) { return sum(x); }, sparse_rows()))));
   INFO(plan::to_string(c.plan));
   CHECK(c.staged.facts_of(c.staged.stages[0].results[0]).form == Form::avoided);
-  REQUIRE(kernels(c.plan.global).size() == 1);  // the fold, with the map fused into it
+  REQUIRE(kernels(c.plan.global).size() == 1);         // the fold, with the map fused into it
   CHECK(kernels(c.plan.stages[0].group).size() == 1);  // a copy for each item
 }
 
 TEST_CASE("adjacent map_seq, zip_with_seq and unzip_seq become one function over one pass") {
-  auto doubled = map_seq([](Acc<Row> row) { return map([](auto e) { return pack(get<0>(e), get<1>(e) * 2); }, row); },
-                         sparse_rows());
-  auto zipped = zip_with_seq([](auto a, auto b) { return zip_with([](auto p, auto q) { return get<1>(p) - get<1>(q); }, a, b); },
-                             doubled, doubled);
+  auto doubled =
+      map_seq([](Acc<Row> row) { return map([](auto e) { return pack(get<0>(e), get<1>(e) * 2); }, row); },
+              sparse_rows());
+  auto zipped = zip_with_seq(
+      [](auto a, auto b) { return zip_with([](auto p, auto q) { return get<1>(p) - get<1>(q); }, a, b); },
+      doubled, doubled);
   const Compiled c = plan_of(consume(elements(map_seq([](auto v) { return sum(v); }, zipped))));
   INFO(plan::to_string(c.plan));
   REQUIRE(c.plan.stages.size() == 1);

@@ -13,8 +13,9 @@
 #include <anabranch/export.h>
 #include <anabranch/source.h>
 
-/// The erased core under the typed rim: an opaque, counted handle to an immutable node of the program, and one function
-/// per kind of node. The templates of exp.h, acc.h and seq.h check types and call these; nobody else should.
+/// The erased core under the typed rim: an opaque, counted handle to an immutable node of the program, and
+/// one function per kind of node. The templates of exp.h, acc.h and seq.h check types and call these; nobody
+/// else should.
 namespace anabranch::detail {
 
 class ANABRANCH_API Handle {
@@ -43,8 +44,29 @@ using Handles = std::vector<Handle>;
 
 /// Numbers the scalar primitives for the rim; the core's own table has the same order (checked by a test).
 enum class Prim : std::uint8_t {
-  add, subtract, multiply, divide, remainder, negate, absolute, minimum, maximum, fma, equal, not_equal, less,
-  less_equal, logical_not, bit_and, bit_or, bit_xor, square_root, exponential, logarithm, sine, cosine,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  negate,
+  absolute,
+  minimum,
+  maximum,
+  fma,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  logical_not,
+  bit_and,
+  bit_or,
+  bit_xor,
+  square_root,
+  exponential,
+  logarithm,
+  sine,
+  cosine,
 };
 
 // Scalar expressions.
@@ -68,14 +90,16 @@ ANABRANCH_API Handle unit(const Handle& element, Place at);
 ANABRANCH_API Handle generate(const Handle& shape, const Handle& function, Place at, const char* label);
 ANABRANCH_API Handle map(const Handle& function, Handles arrays, Place at, const char* label);
 /// Reduces dimension `axis`; an empty seed handle means fold1.
-ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at, const char* label);
-/// What is known of a reordering the library itself builds: no source element is read twice; every index is in range.
+ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
+                          const char* label);
+/// What is known of a reordering the library itself builds: no source element is read twice; every index is
+/// in range.
 struct Permutes {
   bool injective = false;
   bool in_range = false;
 };
-ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes,
-                                 Place at, const char* label);
+ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
+                                 Permutes permutes, Place at, const char* label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, const char* label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);
 

@@ -44,20 +44,24 @@ class RangeSource final : public SourceBase {
     info_.name = "range";
     info_.arrays = {packer_.info()};
     info_.rewindable = std::ranges::forward_range<Range>;
-    if constexpr (std::ranges::sized_range<Range>) info_.items = static_cast<std::int64_t>(std::ranges::size(range_));
+    if constexpr (std::ranges::sized_range<Range>)
+      info_.items = static_cast<std::int64_t>(std::ranges::size(range_));
   }
 
   const SourceInfo& info() const override { return info_; }
 
   bool next(const Limit& limit, SourceChunk& chunk) override {
     packer_.clear();  // what a call that threw had collected
-    if (!at_) at_ = std::ranges::begin(range_);
-    else if (advance_) ++*at_;
+    if (!at_)
+      at_ = std::ranges::begin(range_);
+    else if (advance_)
+      ++*at_;
     advance_ = false;
     while (*at_ != std::ranges::end(range_)) {
       const A item = **at_;
       packer_.add(*item.erased(), number_++);
-      if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes || packer_.elements() >= limit.work) {
+      if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes ||
+          packer_.elements() >= limit.work) {
         advance_ = true;  // the increment waits for the next call: it may block or throw
         break;
       }
