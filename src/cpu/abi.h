@@ -8,20 +8,22 @@
 ///
 /// Image: an ImageHeader, then the blob. Entries are offsets into the blob:
 ///   map    entry 0  elements: output positions [begin, end), counted over the whole chunk in output order
-///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
-///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
-///          entry 2  finish:   joins `end` partial results of row scratch->row, joins the seed, stores. Where
-///                             scratch->partials is null it computes them itself, one block after the other
+///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions. With
+///   scratch->partials: the
+///                             one row `begin`, of several blocks, whose partial results entry 1 has computed
+///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials.
+///          What
+///                             wide lanes leave of the row's last block is left to entry 0
 /// Where the output is segmented, scratch->first_item is the item that holds position `begin` (else computed
 /// inside).
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 1;
+inline constexpr std::uint32_t abi_version = 2;
 
-/// What a failed check leaves behind. Zero-initialised by the launcher, one per check of the kernel and per
-/// piece.
+/// What a failed check leaves behind: the first that fails ends the entry, and later ones are not recorded.
+/// What the entry should have written is meaningless then. Zero-initialised by the launcher, one per piece.
 struct ErrorRecord {
-  std::int64_t failed = 0;  ///< non-zero: it happened
+  std::int64_t failed = 0;  ///< the number of the check, plus one; 0: none
   std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: 0
   std::int64_t bound = 0;   ///< index: the extent it was compared with
 };
@@ -30,7 +32,7 @@ struct KernelArgs {
   void* const* buffers;          ///< one per buffer slot, already biased for offsets[0] != 0
   const std::int64_t* scalars;   ///< one per scalar slot
   const void* const* functions;  ///< see ir/transcendental.h: routine r at its number
-  ErrorRecord* errors;           ///< one per check
+  ErrorRecord* error;            ///< of this piece
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
 };
 

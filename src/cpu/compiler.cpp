@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <mutex>
@@ -149,13 +150,40 @@ class Cache {
   CacheStatistics statistics_;
 };
 
-std::shared_ptr<const CompiledKernel> build(const plan::Kernel& kernel, const CompileOptions& options) {
+std::shared_ptr<CompiledKernel> build(const plan::Kernel& kernel, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   auto out = std::make_shared<CompiledKernel>();
   const std::string image = compile_image(kernel, options, &out->statistics);
   out->image = LoadedImage(std::as_bytes(std::span(image)));
   out->statistics.total_ms = milliseconds_since(start);
   return out;
+}
+
+/// Is the word in the list, with commas, that the variable holds?
+bool listed(const char* variable, const std::string& word) {
+  const char* list = std::getenv(variable);
+  return list && ("," + std::string(list) + ",").find("," + word + ",") != std::string::npos;
+}
+
+std::shared_ptr<const CompiledKernel> build_with_texts(const plan::Kernel& kernel, CompileOptions options,
+                                                       bool ir, bool assembly) {
+  std::string texts[2];
+  options.ir = ir ? &texts[0] : nullptr;
+  options.assembly = assembly ? &texts[1] : nullptr;
+  auto out = build(kernel, options);
+  out->ir = std::move(texts[0]);
+  out->assembly = std::move(texts[1]);
+  return out;
+}
+
+void print_texts(const plan::Kernel& kernel, const CompiledKernel& compiled) {
+  std::string text;
+  const auto add = [&](const char* what, const std::string& body) {
+    if (!body.empty()) text += "---- " + std::string(what) + " of " + kernel.name + " ----\n" + body + "\n";
+  };
+  add("llvm", compiled.ir);
+  add("asm", compiled.assembly);
+  std::fputs(text.c_str(), stderr);  // at once: several threads compile
 }
 
 }  // namespace
@@ -198,7 +226,13 @@ std::string compile_image(const plan::Kernel& kernel, const CompileOptions& opti
 std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options) {
   if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
   const std::string key = std::to_string(options.lanes) + "\n" + plan::key_of(kernel);
-  return Cache::get().find_or_make(key, [&] { return build(kernel, options); });
+  const bool ir = listed("ANABRANCH_DUMP", "llvm"), assembly = listed("ANABRANCH_DUMP", "asm");
+  if (!ir && !assembly) return Cache::get().find_or_make(key, [&] { return build(kernel, options); });
+  const auto compiled =
+      Cache::get().find_or_make(std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key,
+                                [&] { return build_with_texts(kernel, options, ir, assembly); });
+  print_texts(kernel, *compiled);
+  return compiled;
 }
 
 CacheStatistics cache_statistics() { return Cache::get().statistics(); }

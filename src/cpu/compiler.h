@@ -22,6 +22,7 @@ struct CompileStatistics {
 struct CompiledKernel {
   LoadedImage image;
   CompileStatistics statistics;
+  std::string ir, assembly;  ///< as far as ANABRANCH_DUMP asks for them
 };
 
 struct CompileOptions {
@@ -44,6 +45,9 @@ struct CacheStatistics {
 ///
 /// The code generator is a library of its own, opened when the first kernel must be compiled. Throws
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
+///
+/// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
+/// assembly on standard error, whether it was compiled now or before.
 std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();

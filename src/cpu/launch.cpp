@@ -43,14 +43,13 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
   const Cut plan = cut(kernel, bindings, piece_elements);
   if (plan.pieces.empty()) return;
   const auto components = kernel.combine.size();
-  const auto checks = kernel.checks.size();
   const auto tasks = plan.pieces.size() + plan.long_rows.size();
-  std::vector<ErrorRecord> errors(tasks * checks);
+  std::vector<ErrorRecord> errors(tasks);
   std::vector<std::int64_t> partials(static_cast<std::size_t>(plan.partials) * components);
 
   const auto run = [&](int entry, std::size_t task, std::int64_t begin, std::int64_t end, Scratch scratch) {
     const KernelArgs args{bindings.buffers.data(), bindings.scalars.data(), ir::routine_table(),
-                          errors.data() + task * checks, bindings.items};
+                          &errors[task], bindings.items};
     compiled.image.entry(entry)(&args, begin, end, &scratch);
   };
   const auto of_long_row = [&](const LongRow& row) {
@@ -73,7 +72,9 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
   };
   const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
-    run(2, plan.pieces.size() + static_cast<std::size_t>(i), 0, row.blocks, of_long_row(row));
+    Scratch scratch = of_long_row(row);
+    scratch.first_item = row.item;
+    run(0, plan.pieces.size() + static_cast<std::size_t>(i), row.row, row.row + 1, scratch);
   };
   const auto spread = [&](std::size_t n, const std::function<void(std::int64_t)>& task) {
     if (n == 1)
@@ -84,8 +85,8 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
   spread(plan.pieces.size(), piece);
   spread(plan.long_rows.size(), finish);
 
-  for (std::size_t i = 0; i < errors.size(); ++i)
-    if (errors[i].failed) raise(kernel.checks[i % checks], errors[i]);
+  for (const ErrorRecord& error : errors)
+    if (error.failed) raise(kernel.checks[static_cast<std::size_t>(error.failed - 1)], error);
 }
 
 }  // namespace anabranch::cpu

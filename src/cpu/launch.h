@@ -28,7 +28,7 @@ std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
 /// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
 /// `piece_elements` overrides the size of a piece (tests).
 ///
-/// Throws RunError for the first check that failed: the first in the lowest piece.
+/// Throws RunError for the check that failed first in the lowest piece where one did.
 void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, std::int64_t piece_elements = 0);
 

@@ -1,4 +1,8 @@
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -174,4 +178,36 @@ TEST_CASE("a chain of thousands of operations is compiled without recursion over
     v = ir::primitive(i % 3 ? Primitive::add : Primitive::multiply, {v, ir::literal(i * 0.001)});
   k.kernel().body = {v};
   CHECK(disagreement(k, {0}) == "");
+}
+
+TEST_CASE("kernels are printed when ANABRANCH_DUMP asks for it, known ones too") {
+  auto k = scaled(18.25);
+  k.kernel().name = "scaled by 18.25";
+  const auto printed = [&](const char* list) {
+    std::FILE* file = std::tmpfile();
+    REQUIRE(file);
+    std::fflush(stderr);
+    const int kept = ::dup(STDERR_FILENO);
+    ::dup2(::fileno(file), STDERR_FILENO);
+    ::setenv("ANABRANCH_DUMP", list, 1);
+    cpu::compile(k.kernel());
+    ::unsetenv("ANABRANCH_DUMP");
+    std::fflush(stderr);
+    ::dup2(kept, STDERR_FILENO);
+    ::close(kept);
+    std::rewind(file);
+    std::string text;
+    for (int c; (c = std::fgetc(file)) != EOF;) text += static_cast<char>(c);
+    std::fclose(file);
+    return text;
+  };
+  CHECK(printed("share,plan,llvmx").empty());
+  const std::string ir = printed("plan,llvm");
+  CHECK_THAT(ir, Catch::Contains("---- llvm of scaled by 18.25 ----") &&
+                     Catch::Contains("define hidden void @entry0"));
+  CHECK_THAT(ir, !Catch::Contains("---- asm"));
+  CHECK(printed("llvm") == ir);
+  const std::string both = printed("asm,llvm");
+  CHECK_THAT(both, Catch::Contains("---- asm of scaled by 18.25 ----") && Catch::Contains("retq") &&
+                       Catch::Contains(ir));
 }

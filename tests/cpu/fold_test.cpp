@@ -229,3 +229,35 @@ TEST_CASE("a row's own values, its sum among the seeds and checks that must not 
     }
   }
 }
+
+TEST_CASE("the first offence of a row is reported, in whichever part of the order it lies") {
+  const auto kernel = [](std::int32_t length, std::int32_t first, std::int32_t second) {
+    std::vector<std::int32_t> columns(static_cast<std::size_t>(length) + 5, 7);
+    columns[static_cast<std::size_t>(2 + second)] = 1000;
+    columns[static_cast<std::size_t>(2 + first)] = 600;
+    return spmv<double, std::int32_t>({0, 2, 2 + length, 5 + length}, columns,
+                                      std::vector<double>(columns.size(), 0.5),
+                                      std::vector<double>(500, 1.0));
+  };
+  for (const std::int32_t length : {1, 16, 17, 30, 255, 256, 300, 4096, 4097, 4110, 9000})
+    for (const std::int32_t first : {0, length / 2, length - 2, length - 1})
+      for (const int lanes : {0, 1, 16}) {
+        if (first < 0) continue;
+        // Of several blocks, what is left of the last is looked at first.
+        auto k = kernel(length, first, length <= 4096 ? length - 1 : first);
+        cpu::CompileOptions options;
+        options.lanes = lanes;
+        INFO(length << " elements, " << first << ", lanes " << lanes);
+        CHECK_THROWS_WITH(k.run(options), Catch::Contains("index 600 out of range 0..499"));
+        CHECK_THROWS_WITH(k.run(options, 100), Catch::Contains("index 600 out of range 0..499"));
+      }
+}
+
+TEST_CASE("rows of elements that cost much") {
+  auto k = rows_of<double>(lengths, Primitive::add, true);
+  auto& kernel = k.kernel();
+  const ir::Ref x = kernel.body[0];
+  for (int i = 0; i < 40; ++i)
+    kernel.body[0] = ir::primitive(i % 2 ? Primitive::add : Primitive::multiply, {kernel.body[0], x});
+  CHECK(disagreement(k) == "");
+}

@@ -178,25 +178,14 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
                                         b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(y->getType())));
     bad = b.CreateOr(bad, overflow);
   }
-  llvm::Value* idle = bad;
-  if (is_vector && mask) {
-    idle = b.CreateOr(bad, b.CreateNot(mask));
-    bad = b.CreateAnd(bad, mask);
-  }
+  if (is_vector && mask) bad = b.CreateAnd(bad, mask);
   const auto* certain = llvm::dyn_cast<llvm::Constant>(bad);
   if (!certain || !certain->isNullValue()) {
-    llvm::BasicBlock* failed = frame.block("no_quotient");
-    llvm::BasicBlock* next = frame.block("divide");
-    frame.branch_likely(b.CreateNot(is_vector ? any(bad) : bad), next, failed);
-    b.SetInsertPoint(failed);
-    if (is_vector)
-      frame.record_by_call(check_of(node), frame.number(0), frame.number(0));
-    else
-      frame.record(check_of(node), frame.number(0), frame.number(0));
-    b.CreateBr(next);
-    b.SetInsertPoint(next);
+    llvm::Value* good = b.CreateNot(is_vector ? any(bad) : bad);
+    frame.leave_unless(good, check_of(node), frame.number(0), frame.number(0));
   }
-  llvm::Value* divisor = b.CreateSelect(idle, one, y);
+  // Division of lanes that are not active must not trap.
+  llvm::Value* divisor = is_vector && mask ? b.CreateSelect(mask, y, one) : y;
 
   llvm::Value* quotient = nullptr;
   if (is_vector && type != ScalarType::int64) {

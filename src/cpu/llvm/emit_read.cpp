@@ -1,7 +1,9 @@
+#include <algorithm>
+
 #include "cpu/llvm/emitter.h"
 
-/// Reads of arrays, and the checks of their indices. A failed check never traps: the lane gets a zero, the
-/// offence is remembered, and the common path is a compare and a branch that is never taken.
+/// Reads of arrays, and the checks of their indices. A failed check never traps: the offence is remembered
+/// and the entry left. The common path is a compare and a branch that is never taken.
 namespace anabranch::cpu {
 
 int Emitter::check_of(const ir::Node& node) const {
@@ -33,78 +35,8 @@ Values Emitter::read(const ir::Node& node) {
     }
   }
   const Value position = add(view.base, linear);
-  if (node.payload().proved || tests.empty()) return access(view, array, position, mask);
-  const int check = check_of(node);
-
-  if (mask) {
-    llvm::Value* good = mask;
-    for (const Test& test : tests) good = b.CreateAnd(good, in_range(test));
-    llvm::Value* bad = b.CreateXor(good, mask);
-    // One place for all lanes is read by an ordinary load, which needs all to be well.
-    bool one_place = position.uniform();
-    for (const Test& test : tests) one_place = one_place && test.index.uniform() && test.bound.uniform();
-    if (!one_place) {
-      llvm::BasicBlock* failed = frame.block("out_of_range");
-      llvm::BasicBlock* next = frame.block("read");
-      frame.branch_likely(b.CreateNot(any(bad)), next, failed);
-      b.SetInsertPoint(failed);
-      for (const Test& test : tests)
-        record(check, test, b.CreateAnd(mask, b.CreateNot(in_range(test))), tests.size() == 1);
-      b.CreateBr(next);
-      b.SetInsertPoint(next);
-      Value spread = position;
-      if (spread.uniform()) spread = varying(lanes(spread));
-      return access(view, array, spread, good);
-    }
-  }
-
-  llvm::Value* good = nullptr;
-  for (const Test& test : tests) {
-    llvm::Value* one = in_range_all(test);
-    good = good ? b.CreateAnd(good, one) : one;
-  }
-  llvm::BasicBlock* inside = frame.block("in_range");
-  llvm::BasicBlock* failed = frame.block("out_of_range");
-  llvm::BasicBlock* next = frame.block("read");
-  frame.branch_likely(good, inside, failed);
-
-  b.SetInsertPoint(inside);
-  bool spread = !position.uniform();
-  for (const Test& test : tests) spread = spread || !test.index.uniform() || !test.bound.uniform();
-  Values result = access(view, array, position, mask);
-  if (spread)
-    for (Value& v : result) v = varying(lanes(v));
-  llvm::BasicBlock* inside_end = b.GetInsertBlock();
-  b.CreateBr(next);
-
-  b.SetInsertPoint(failed);
-  std::vector<llvm::Value*> harmless;
-  if (!spread) {
-    for (const Test& test : tests) record(check, test, b.CreateNot(in_range_all(test)), tests.size() == 1);
-    for (const Value& v : result) harmless.push_back(llvm::Constant::getNullValue(v.v->getType()));
-  } else {
-    llvm::Value* sound = llvm::Constant::getAllOnesValue(vector_type(b.getInt1Ty()));
-    for (const Test& test : tests) {
-      llvm::Value* one = in_range(test);
-      record(check, test, b.CreateNot(one), tests.size() == 1);
-      sound = b.CreateAnd(sound, one);
-    }
-    Value places = position;
-    if (places.uniform()) places = varying(lanes(places));
-    for (const Value& v : access(view, array, places, sound)) harmless.push_back(v.v);
-  }
-  llvm::BasicBlock* failed_end = b.GetInsertBlock();
-  b.CreateBr(next);
-
-  b.SetInsertPoint(next);
-  for (std::size_t c = 0; c < result.size(); ++c) {
-    llvm::PHINode* phi = b.CreatePHI(result[c].v->getType(), 2);
-    phi->addIncoming(result[c].v, inside_end);
-    phi->addIncoming(harmless[c], failed_end);
-    // Column numbers that were loaded as they lie are still in memory, unless the check failed.
-    result[c] = spread ? varying(phi) : uniform(phi);
-  }
-  return result;
+  if (!node.payload().proved && !tests.empty()) require(check_of(node), tests);
+  return access(view, array, position, mask);
 }
 
 Values Emitter::access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active) {
@@ -142,33 +74,58 @@ llvm::Value* Emitter::in_range(const Test& test) {
   return b.CreateICmpULT(lanes(test.index), lanes(test.bound));
 }
 
-/// Remembers the first lane of `bad` (a bit at width 1, or where all lanes share it), if there is one, as
-/// there must be if this is the only test.
-void Emitter::record(int check, const Test& test, llvm::Value* bad, bool only_test) {
-  llvm::BasicBlock* next = nullptr;
-  if (!only_test) {
-    llvm::BasicBlock* found = frame.block("offence");
-    next = frame.block("checked");
-    b.CreateCondBr(bad->getType()->isVectorTy() ? any(bad) : bad, found, next);
-    b.SetInsertPoint(found);
+/// What follows runs only if all active lanes pass. Of several tests the first that a lane fails is
+/// remembered, with the first such lane.
+void Emitter::require(int check, std::span<const Test> tests) {
+  const auto is_uniform = [](const Test& test) { return test.index.uniform() && test.bound.uniform(); };
+  const bool all_uniform = std::all_of(tests.begin(), tests.end(), is_uniform);
+  llvm::Value* good = nullptr;
+  const auto also = [&](llvm::Value* one) { good = good ? b.CreateAnd(good, one) : one; };
+  if (mask && !all_uniform) {
+    for (const Test& test : tests) also(in_range(test));
+    good = b.CreateNot(any(b.CreateAnd(mask, b.CreateNot(good))));
+  } else {
+    for (const Test& test : tests) also(in_range_all(test));
   }
-  llvm::Value* lane = nullptr;
-  const auto pick = [&](const Value& v) -> llvm::Value* {
-    if (v.uniform()) return v.v;
-    if (!lane) {
-      llvm::Value* bits = b.CreateBitCast(bad, b.getIntNTy(static_cast<unsigned>(width)));
-      lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b.getTrue());
-      lane = b.CreateZExtOrTrunc(lane, frame.i64());
+  if (tests.size() == 1 && all_uniform)
+    return frame.leave_unless(good, check, tests[0].index.v, tests[0].bound.v);
+
+  llvm::BasicBlock *failed = frame.block("out_of_range"), *next = frame.block("read");
+  frame.branch_likely(good, next, failed);
+  b.SetInsertPoint(failed);
+  for (const Test& test : tests) {
+    const bool last = &test == &tests.back();
+    llvm::Value* bad = b.CreateNot(is_uniform(test) ? in_range_all(test) : in_range(test));
+    if (mask && !is_uniform(test)) bad = b.CreateAnd(mask, bad);
+    llvm::BasicBlock* other = last ? nullptr : frame.block("other_test");
+    if (!last) {
+      llvm::BasicBlock* found = frame.block("offence");
+      b.CreateCondBr(is_uniform(test) ? bad : any(bad), found, other);
+      b.SetInsertPoint(found);
     }
-    return b.CreateExtractElement(lanes(v), lane);
-  };
-  if (width == 1)
-    frame.record(check, pick(test.index), pick(test.bound));
-  else
-    frame.record_by_call(check, pick(test.index), pick(test.bound));
-  if (only_test) return;
-  b.CreateBr(next);
+    llvm::Value* lane = nullptr;
+    if (!is_uniform(test)) {
+      llvm::Value* bits = b.CreateBitCast(bad, b.getIntNTy(static_cast<unsigned>(width)));
+      lane =
+          b.CreateZExtOrTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b.getTrue()), frame.i64());
+    }
+    frame.leave(check, in_lane(test.index, lane), in_lane(test.bound, lane));
+    if (!last) b.SetInsertPoint(other);
+  }
   b.SetInsertPoint(next);
+}
+
+/// The int64 of one lane.
+llvm::Value* Emitter::in_lane(const Value& value, llvm::Value* lane) {
+  if (value.uniform()) return value.v;
+  if (value.kind == Value::Kind::affine)
+    return b.CreateAdd(value.v, b.CreateMul(lane, frame.number(value.stride)));
+  if (!value.memory) return b.CreateExtractElement(value.v, lane);
+  llvm::Type* stored = type_of(value.memory_type);
+  llvm::Value* v = frame.load_constant(stored, frame.element(stored, value.memory, lane),
+                                       static_cast<unsigned>(size_of(value.memory_type)));
+  v = b.CreateSExt(v, frame.i64());
+  return value.offset ? b.CreateAdd(v, value.offset) : v;
 }
 
 }  // namespace anabranch::cpu

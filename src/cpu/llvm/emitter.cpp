@@ -50,7 +50,8 @@ bool Emitter::varies(const ir::Node& node) const {
       if (!views_.at(free).base.uniform()) return true;
       continue;
     }
-    // Where the domain is flat its indices have no values; whatever depends on them differs from lane to lane.
+    // Where the domain is flat its indices have no values; whatever depends on them differs from lane to
+    // lane.
     const auto known = environment_.find(free);
     if (known == environment_.end()) return true;
     for (const Value& value : known->second)

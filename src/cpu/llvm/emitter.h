@@ -121,7 +121,8 @@ class Emitter {
   Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   llvm::Value* in_range_all(const Test& test);
   llvm::Value* in_range(const Test& test);
-  void record(int check, const Test& test, llvm::Value* bad, bool only_test);
+  void require(int check, std::span<const Test> tests);
+  llvm::Value* in_lane(const Value& value, llvm::Value* lane);
   int check_of(const ir::Node& node) const;
 
   // emit_primitive.cpp

@@ -3,15 +3,12 @@
 
 #include "cpu/llvm/fold_rows.h"
 
-/// The entries of the fold skeleton: whole rows, blocks of a long row, and the joining of their results.
-///
-/// entry0 (rows) holds code for short rows in place. It hands rows of one block to entry1 (blocks), and rows
-/// of several to entry2 (finish), which then computes the blocks itself.
+/// The fold skeleton. To keep the code small, every part of the order is there once:
+///   entry0 (rows)    all that wide lanes are not for: short rows, and what wide lanes leave of long ones
+///   entry1 (blocks)  wide lanes; for ordered operators whole blocks
+///   finish           the tree that joins the blocks of a row, the seed; computes blocks that nobody has
 namespace anabranch::cpu {
 namespace {
-
-/// Rows below this length are reduced where they are met.
-constexpr std::int64_t in_place = order::wide_from;
 
 class Fold {
  public:
@@ -35,7 +32,7 @@ class Fold {
   }
 
  private:
-  Rows rows(const std::string& name) {
+  Rows entry(const std::string& name) {
     const std::vector<llvm::Type*> types{i64_, i64_, ptr_};
     return Rows(module_, name, types, true, kernel_, machine_, lanes_);
   }
@@ -45,16 +42,8 @@ class Fold {
     r.f.finish();
   }
 
-  /// A row as the entries for long rows are given it.
-  struct Given {
-    llvm::Value *row, *item, *partials;
-  };
-  Given given(Rows& r) {
-    const auto field = [&](std::size_t offset, llvm::Type* type) {
-      return scratch_field(r.f, r.f.parameter(2), offset, type);
-    };
-    return {field(offsetof(Scratch, row), i64_), field(offsetof(Scratch, row_item), i64_),
-            field(offsetof(Scratch, partials), ptr_)};
+  llvm::Value* given(Rows& r, std::size_t offset, llvm::Type* type) {
+    return scratch_field(r.f, r.f.parameter(2), offset, type);
   }
   /// A Scratch in the stack frame that gives a row.
   llvm::Value* give(Rows& r, llvm::Value* row, llvm::Value* item, llvm::Value* partials) {
@@ -70,85 +59,104 @@ class Fold {
 
   /// entry1(args, begin, end, scratch): blocks of one row into scratch->partials.
   void make_blocks() {
-    Rows r = rows("entry1");
+    Rows r = entry("entry1");
     blocks_ = r.f.function();
     blocks_->addFnAttr(llvm::Attribute::NoInline);
     Frame& f = r.f;
     auto& b = r.b;
-    const Given row = given(r);
-    r.enter(row.item, row.row);
+    llvm::Value* item = given(r, offsetof(Scratch, row_item), i64_);
+    llvm::Value* partials = given(r, offsetof(Scratch, partials), ptr_);
+    r.enter(item, given(r, offsetof(Scratch, row), i64_));
     r.emit_row();
-    llvm::Value* length = r.length(row.item);
+    llvm::Value* length = r.length(item);
     f.loop(f.parameter(0), f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
       llvm::Value* begin = b.CreateMul(block, f.number(order::block));
       llvm::Value* count =
           b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(length, begin), f.number(order::block));
-      r.put(row.partials, block, r.reduce_block(begin, count, true));
+      r.put(partials, block,
+            r.commutative()
+                ? r.in_lanes(begin, b.CreateAdd(begin, in_wide_lanes(r, count)), order::wide_lanes)
+                : r.ordered(begin, b.CreateAdd(begin, count)));
       return Registers{};
     });
     close(r);
   }
 
-  /// entry2(args, _, end, scratch): the row's total from `end` partial results, the seed, the store. Where
-  /// scratch->partials is null the results are computed here, one after the other.
+  /// How many of the `count` elements of a block wide lanes take.
+  llvm::Value* in_wide_lanes(Rows& r, llvm::Value* count) {
+    llvm::Value* whole = r.b.CreateAnd(count, r.f.number(-order::wide_lanes));
+    return r.b.CreateSelect(r.b.CreateICmpSGE(count, r.f.number(order::wide_from)), whole, r.f.number(0));
+  }
+
+  /// finish(args, row, item, blocks, partials, rest): the row's total from the partial results of its blocks
+  /// and what wide lanes left of the last; the seed, the store. Where `partials` is null the results are
+  /// computed here, one after the other.
   void make_finish() {
-    Rows r = rows("entry2");
+    const std::vector<llvm::Type*> types{i64_, i64_, i64_, ptr_, ptr_};
+    Rows r(module_, "finish", types, false, kernel_, machine_, lanes_);
     finish_ = r.f.function();
     finish_->addFnAttr(llvm::Attribute::NoInline);
     Frame& f = r.f;
     auto& b = r.b;
-    const Given row = given(r);
-    r.enter(row.item, row.row);
+    llvm::Value *row = f.parameter(0), *item = f.parameter(1), *blocks = f.parameter(2),
+                *partials = f.parameter(3);
+    r.enter(item, row);
     llvm::Value* stack = r.cells(64);
     llvm::Value* fresh = r.cells(1);
-    llvm::Value* own = b.CreateIsNull(row.partials);
-    const Registers depth =
-        f.loop(f.number(0), f.parameter(1), 1, {f.number(0)}, "tree",
-               [&](llvm::Value* block, const Registers& state) {
-                 llvm::BasicBlock *compute = f.block("compute"), *ready = f.block("ready");
-                 llvm::BasicBlock* before = b.GetInsertBlock();
-                 b.CreateCondBr(own, compute, ready);
-                 b.SetInsertPoint(compute);
-                 // Blocks find their cell by their number, counted from `partials`.
-                 llvm::Value* numbered = r.cell(fresh, b.CreateNeg(block), 0);
-                 llvm::Value* after = b.CreateAdd(block, f.number(1));
-                 b.CreateCall(blocks_, {f.args(), block, after, give(r, row.row, row.item, numbered)});
-                 b.CreateBr(ready);
-                 b.SetInsertPoint(ready);
-                 llvm::PHINode* from = b.CreatePHI(ptr_, 2);
-                 from->addIncoming(numbered, compute);
-                 from->addIncoming(row.partials, before);
-                 // Like adding one to a binary number: each trailing one bit of `block` joins two equal
-                 // subtrees.
-                 llvm::Value* joins =
-                     b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b.CreateNot(block), b.getFalse());
-                 Registers carried = r.get(from, block);
-                 carried.push_back(state[0]);
-                 Registers out =
-                     f.loop(f.number(0), joins, 1, carried, "carry", [&](llvm::Value*, const Registers& s) {
-                       llvm::Value* top = b.CreateSub(s.back(), f.number(1));
-                       Registers next = r.join(r.get(stack, top), Registers(s.begin(), s.end() - 1));
-                       next.push_back(top);
-                       return next;
-                     });
-                 llvm::Value* top = out.back();
-                 out.pop_back();
-                 r.put(stack, top, out);
-                 return Registers{b.CreateAdd(top, f.number(1))};
-               });
+    r.put(fresh, f.number(0), r.nothing());  // a block that fails leaves it alone
+    llvm::Value* own = b.CreateIsNull(partials);
+    const Registers rest = r.commutative() ? r.get(f.parameter(4), f.number(0)) : Registers{};
+    const Registers depth = f.loop(
+        f.number(0), blocks, 1, {f.number(0)}, "tree", [&](llvm::Value* block, const Registers& state) {
+          llvm::BasicBlock *compute = f.block("compute"), *ready = f.block("ready");
+          llvm::BasicBlock* before = b.GetInsertBlock();
+          b.CreateCondBr(own, compute, ready);
+          b.SetInsertPoint(compute);
+          // Blocks find their cell by their number, counted from `partials`.
+          llvm::Value* numbered = r.cell(fresh, b.CreateNeg(block), 0);
+          llvm::Value* after = b.CreateAdd(block, f.number(1));
+          b.CreateCall(blocks_, {f.args(), block, after, give(r, row, item, numbered)});
+          b.CreateBr(ready);
+          b.SetInsertPoint(ready);
+          llvm::PHINode* from = b.CreatePHI(ptr_, 2);
+          from->addIncoming(numbered, compute);
+          from->addIncoming(partials, before);
+          Registers carried = r.get(from, block);
+          if (r.commutative()) {
+            llvm::Value* is_last = b.CreateICmpEQ(b.CreateAdd(block, f.number(1)), blocks);
+            Registers more = r.identity(1);
+            for (std::size_t c = 0; c < more.size(); ++c) more[c] = b.CreateSelect(is_last, rest[c], more[c]);
+            carried = r.join(carried, more);
+          }
+          // Like adding one to a binary number: each trailing one bit of `block` joins two equal subtrees.
+          llvm::Value* joins =
+              b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b.CreateNot(block), b.getFalse());
+          carried.push_back(state[0]);
+          Registers out =
+              f.loop(f.number(0), joins, 1, carried, "carry", [&](llvm::Value*, const Registers& s) {
+                llvm::Value* top = b.CreateSub(s.back(), f.number(1));
+                Registers next = r.join(r.get(stack, top), Registers(s.begin(), s.end() - 1));
+                next.push_back(top);
+                return next;
+              });
+          llvm::Value* top = out.back();
+          out.pop_back();
+          r.put(stack, top, out);
+          return Registers{b.CreateAdd(top, f.number(1))};
+        });
     // What remains is joined from the right.
     llvm::Value* top = b.CreateSub(depth[0], f.number(1));
     const Registers total =
         f.loop(f.number(0), top, 1, r.get(stack, top), "total", [&](llvm::Value* i, const Registers& so_far) {
           return r.join(r.get(stack, b.CreateSub(b.CreateSub(top, f.number(1)), i)), so_far);
         });
-    r.finish(total, row.row, nullptr);
+    r.finish(total, row, nullptr);
     close(r);
   }
 
   /// entry0(args, begin, end, scratch): whole rows.
   void make_rows() {
-    Rows r = rows("entry0");
+    Rows r = entry("entry0");
     Frame& f = r.f;
     auto& b = r.b;
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
@@ -169,13 +177,13 @@ class Fold {
     using Kind = plan::Extent::Kind;
     const bool lengths_differ = kernel_.length.kind == Kind::per_item || kernel_.length.kind == Kind::ragged;
     if (r.commutative() && !kernel_.seed.empty() && kernel_.over_items && kernel_.output.extents.empty() &&
-        lengths_differ) {
+        lengths_differ && !r.computes_much()) {
       short_rows_apart(r, begin, end);
     } else {
       each_run(
           r.e, kernel_, begin, end, first, false,
           [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
-          [&](const Run& run) { one_row(r, run); });
+          [&](const Run& run) { one_row(r, run, false); });
     }
     close(r);
   }
@@ -207,9 +215,9 @@ class Fold {
     const auto here = r.e.mark();
     enter_item(r.e, kernel_, r.e.uniform(item));
     llvm::BasicBlock *some = f.block("some_elements"), *ready = f.block("row_done");
-    llvm::BasicBlock* row_end = b.GetInsertBlock();
     const bool from_seed = seed_may_go_first(kernel_);
     const Registers none = from_seed ? r.seed() : r.identity(1);
+    llvm::BasicBlock* row_end = b.GetInsertBlock();  // a seed with conditionals brings blocks of its own
     // The loop looks for itself whether there is an element, unless something comes before it.
     llvm::Value* enter = r.has_row_work() ? b.CreateICmpSGT(length, f.number(0)) : b.getTrue();
     f.branch_likely_weakly(enter, some, ready);
@@ -221,13 +229,7 @@ class Fold {
     llvm::BasicBlock* some_end = b.GetInsertBlock();
     b.CreateBr(ready);
     b.SetInsertPoint(ready);
-    Registers total;
-    for (std::size_t c = 0; c < r.components(); ++c) {
-      llvm::PHINode* phi = b.CreatePHI(sum[c]->getType(), 2);
-      phi->addIncoming(sum[c], some_end);
-      phi->addIncoming(none[c], row_end);
-      total.push_back(phi);
-    }
+    const Registers total = r.merge(sum, some_end, none, row_end);
     if (from_seed)
       r.put_out(total, item);
     else
@@ -244,81 +246,107 @@ class Fold {
     llvm::Value* number = b.CreateLoad(i64_, kept, /*isVolatile=*/true);
     const auto there = r.e.mark();
     enter_item(r.e, kernel_, r.e.uniform(number));
-    one_row(r, {number, {}, number, f.number(0), f.number(1)});
+    one_row(r, {number, {}, number, f.number(0), f.number(1)}, true);
     r.e.undo(there);
     from->addIncoming(b.CreateAdd(number, f.number(1)), b.GetInsertBlock());
     b.CreateBr(outer);
     b.SetInsertPoint(done);
   }
 
-  void one_row(Rows& r, const Run& run) {
+  /// `filled`: the row is known to have elements.
+  void one_row(Rows& r, const Run& run, bool filled) {
     Frame& f = r.f;
     auto& b = r.b;
     const auto here = r.e.mark();
     r.bind_index(run.outer);
     llvm::Value* length = r.length(run.item);
-    llvm::Value* empty = b.CreateICmpSLE(length, f.number(0));
-
-    llvm::BasicBlock *filled = f.block("filled"), *in_blocks = f.block("in_blocks"),
-                     *one = f.block("one_block"), *several = f.block("several_blocks"),
-                     *done = f.block("row_done"), *stored = f.block("stored");
-    llvm::BasicBlock* before = b.GetInsertBlock();
-    b.CreateCondBr(empty, done, filled);
-    Registers nothing;
-    for (std::size_t c = 0; c < r.components(); ++c)
-      nothing.push_back(r.commutative() && !kernel_.seed.empty()
-                            ? r.identity(1)[c]
-                            : llvm::Constant::getNullValue(r.e.type_of(r.type(c))));
-
-    b.SetInsertPoint(filled);
-    const auto limit = r.commutative() ? in_place - 1 : order::block;
-    llvm::BasicBlock* short_row = f.block("short_row");
-    f.branch_likely_weakly(b.CreateICmpSLE(length, f.number(limit)), short_row, in_blocks);
-    b.SetInsertPoint(short_row);
-    const auto row_values = r.e.mark();
-    r.emit_row();
-    const Registers total = r.reduce_block(f.number(0), length, false);
-    r.e.undo(row_values);
-    llvm::BasicBlock* short_end = b.GetInsertBlock();
-    b.CreateBr(done);
-
-    b.SetInsertPoint(in_blocks);
-    b.CreateCondBr(b.CreateICmpSLE(length, f.number(order::block)), one, several);
-    b.SetInsertPoint(one);
-    llvm::Value* result = r.cells(1);
-    b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});
-    const Registers long_total = r.get(result, f.number(0));
-    llvm::BasicBlock* one_end = b.GetInsertBlock();
-    b.CreateBr(done);
-    b.SetInsertPoint(several);
-    llvm::Value* blocks =
-        b.CreateLShr(b.CreateAdd(length, f.number(order::block - 1)),
-                     static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(order::block))));
-    llvm::Value* none = llvm::Constant::getNullValue(ptr_);
-    b.CreateCall(finish_, {f.args(), f.number(0), blocks, give(r, run.position, run.item, none)});
-    b.CreateBr(stored);
-
-    b.SetInsertPoint(done);
-    Registers all;
-    for (std::size_t c = 0; c < r.components(); ++c) {
-      llvm::PHINode* phi = b.CreatePHI(total[c]->getType(), 3);
-      phi->addIncoming(nothing[c], before);
-      phi->addIncoming(total[c], short_end);
-      phi->addIncoming(long_total[c], one_end);
-      all.push_back(phi);
-    }
+    llvm::Value* empty = filled ? nullptr : b.CreateICmpSLE(length, f.number(0));
     if (kernel_.seed.empty()) {
-      llvm::BasicBlock *failed = f.block("empty_fold"), *next = f.block("store");
-      f.branch_likely(b.CreateNot(empty), next, failed);
-      b.SetInsertPoint(failed);
-      f.record(empty_check(), f.number(0), f.number(0));
-      b.CreateBr(next);
-      b.SetInsertPoint(next);
+      f.leave_unless(b.CreateNot(empty), empty_check(), f.number(0), f.number(0));
+      empty = nullptr;
     }
-    r.finish(std::move(all), run.position, empty);
+    llvm::BasicBlock *some = f.block("filled"), *done = f.block("row_done"), *stored = f.block("stored");
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    if (empty)
+      b.CreateCondBr(empty, done, some);
+    else
+      b.CreateBr(some);
+    b.SetInsertPoint(some);
+    Registers total =
+        r.commutative() ? lanes_of_row(r, run, length, stored) : ordered_row(r, run, length, stored);
+    llvm::BasicBlock* end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    if (empty) total = r.merge(total, end, r.nothing(), before);
+    r.finish(std::move(total), run.position, empty);
     b.CreateBr(stored);
     b.SetInsertPoint(stored);
     r.e.undo(here);
+  }
+
+  /// The total of a row; rows of several blocks are finished elsewhere, and control goes to `stored`.
+  Registers ordered_row(Rows& r, const Run& run, llvm::Value* length, llvm::BasicBlock* stored) {
+    Frame& f = r.f;
+    llvm::BasicBlock *one = f.block("one_block"), *several = f.block("several_blocks");
+    f.branch_likely_weakly(r.b.CreateICmpSLE(length, f.number(order::block)), one, several);
+    r.b.SetInsertPoint(several);
+    call_finish(r, run, length, llvm::Constant::getNullValue(ptr_), stored);
+    r.b.SetInsertPoint(one);
+    r.emit_row();
+    return r.ordered(f.number(0), length);
+  }
+
+  Registers lanes_of_row(Rows& r, const Run& run, llvm::Value* length, llvm::BasicBlock* stored) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    llvm::BasicBlock *wide = f.block("wide"), *call = f.block("one_block"), *rest = f.block("rest"),
+                     *join = f.block("join"), *one = f.block("join_one"),
+                     *several = f.block("several_blocks"), *done = f.block("joined");
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    llvm::Value* is_short = b.CreateICmpSLT(length, f.number(order::wide_from));
+    f.branch_likely_weakly(is_short, rest, wide);
+    b.SetInsertPoint(wide);
+    llvm::Value* last = b.CreateAnd(b.CreateSub(length, f.number(1)), f.number(-order::block));
+    llvm::Value* taken = b.CreateAdd(last, in_wide_lanes(r, b.CreateSub(length, last)));
+    llvm::Value* is_one = b.CreateICmpEQ(last, f.number(0));
+    llvm::Value* result = r.cells(1);
+    r.put(result, f.number(0), r.nothing());  // a block that fails leaves it alone
+    b.CreateCondBr(is_one, call, rest);
+    b.SetInsertPoint(call);
+    b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});
+    b.CreateBr(rest);
+
+    b.SetInsertPoint(rest);
+    llvm::PHINode* at = b.CreatePHI(i64_, 3);
+    at->addIncoming(f.number(0), before);
+    at->addIncoming(taken, wide);
+    at->addIncoming(taken, call);
+    r.emit_row();
+    const Registers left = r.rest(at, length);
+    llvm::BasicBlock* left_end = b.GetInsertBlock();
+    f.branch_likely_weakly(is_short, done, join);
+    b.SetInsertPoint(join);
+    b.CreateCondBr(b.CreateICmpSLE(length, f.number(order::block)), one, several);
+    b.SetInsertPoint(several);
+    r.put(result, f.number(0), left);
+    call_finish(r, run, length, result, stored);
+    b.SetInsertPoint(one);
+    const Registers all = r.join(r.get(result, f.number(0)), left);
+    llvm::BasicBlock* one_end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    return r.merge(left, left_end, all, one_end);
+  }
+
+  void call_finish(Rows& r, const Run& run, llvm::Value* length, llvm::Value* rest,
+                   llvm::BasicBlock* stored) {
+    auto& b = r.b;
+    constexpr auto shift =
+        static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(order::block)));
+    llvm::Value* blocks = b.CreateLShr(b.CreateAdd(length, r.f.number(order::block - 1)), shift);
+    b.CreateCall(finish_, {r.f.args(), run.position, run.item, blocks,
+                           given(r, offsetof(Scratch, partials), ptr_), rest});
+    b.CreateBr(stored);
   }
 
   int empty_check() const {
@@ -341,7 +369,7 @@ class Fold {
 
 int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine) {
   Fold(module, kernel, machine).emit();
-  return 3;
+  return 2;
 }
 
 }  // namespace anabranch::cpu

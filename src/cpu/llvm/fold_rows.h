@@ -68,6 +68,9 @@ class Rows {
     for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);
   }
 
+  /// Then a few instructions more per row or round are lost beside the body, and another copy of it is dear.
+  bool computes_much() const { return body_[0].cost > 32; }
+
   bool has_row_work() const {
     for (const ir::Node* node : body_[0].nodes)
       if (e.level_of(*node) != Level::lane && !e.knows(*node)) return true;
@@ -80,6 +83,14 @@ class Rows {
       llvm::Value* one = e.constant(types_[c], identity_of(operator_of(kernel_, c), types_[c]));
       out.push_back(width == 1 ? one : b.CreateVectorSplat(static_cast<unsigned>(width), one));
     }
+    return out;
+  }
+
+  /// What a total is where there is no element: the identity, or anything that does no harm.
+  Registers nothing() {
+    if (commutative_) return identity(1);
+    Registers out;
+    for (const ScalarType type : types_) out.push_back(llvm::Constant::getNullValue(e.type_of(type)));
     return out;
   }
 
@@ -173,28 +184,41 @@ class Rows {
     return halve(left[0]);
   }
 
-  /// A block of `count` elements from `begin` on; `wide` allows for counts from which on the wide lanes are
-  /// used.
-  Registers reduce_block(llvm::Value* begin, llvm::Value* count, bool wide) {
-    llvm::Value* end = b.CreateAdd(begin, count);
-    if (!commutative_) {
-      Registers first = elements(begin, 1);
-      return sequential(b.CreateAdd(begin, f.number(1)), end, std::move(first), base());
+  /// Elements [begin, end) of a row, in order, of ordered operators: at least one.
+  Registers ordered(llvm::Value* begin, llvm::Value* end) {
+    Registers first = elements(begin, 1);
+    return sequential(b.CreateAdd(begin, f.number(1)), end, std::move(first), base());
+  }
+
+  /// What wide lanes leave: elements [begin, end), fewer than order::wide_from, perhaps none.
+  Registers rest(llvm::Value* begin, llvm::Value* end) {
+    llvm::Value* count = b.CreateSub(end, begin);
+    llvm::BasicBlock *many = f.block("narrow"), *few = f.block("few");
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    b.CreateCondBr(b.CreateICmpSGT(count, f.number(order::sequential)), many, few);
+    b.SetInsertPoint(many);
+    Registers taken{b.CreateAdd(begin, b.CreateAnd(count, f.number(-order::narrow_lanes)))};
+    for (llvm::Value* v : in_lanes(begin, taken[0], order::narrow_lanes)) taken.push_back(v);
+    llvm::BasicBlock* many_end = b.GetInsertBlock();
+    b.CreateBr(few);
+    b.SetInsertPoint(few);
+    Registers none = identity(1);
+    none.insert(none.begin(), begin);
+    const Registers all = merge(taken, many_end, none, before);
+    const Registers tail = sequential(all[0], end, identity(1), base());
+    return join(Registers(all.begin() + 1, all.end()), tail);
+  }
+
+  /// Either, by the block that control came from.
+  Registers merge(const Registers& x, llvm::BasicBlock* x_end, const Registers& y, llvm::BasicBlock* y_end) {
+    Registers out;
+    for (std::size_t c = 0; c < x.size(); ++c) {
+      llvm::PHINode* phi = b.CreatePHI(x[c]->getType(), 2);
+      phi->addIncoming(x[c], x_end);
+      phi->addIncoming(y[c], y_end);
+      out.push_back(phi);
     }
-    llvm::Value* at = begin;
-    Registers wide_total = identity(1);
-    if (wide) {
-      auto [next, total] =
-          maybe(b.CreateICmpSGE(count, f.number(order::wide_from)), at, count, order::wide_lanes);
-      at = next;
-      wide_total = total;
-    }
-    llvm::Value* rest = wide ? b.CreateSub(end, at) : count;
-    auto [tail, narrow_total] =
-        maybe(b.CreateICmpSGT(rest, f.number(order::sequential)), at, rest, order::narrow_lanes);
-    Registers total = sequential(tail, end, identity(1), base());
-    total = join(narrow_total, total);
-    return wide ? join(wide_total, total) : total;
+    return out;
   }
 
   /// seed o total, stored at the row's position.
@@ -261,39 +285,13 @@ class Rows {
     return static_cast<int>(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements());
   }
 
-  /// If `condition`: full groups of `lanes` elements of the `count` from `at` on; gives the position after
-  /// them and their total (else `at` and the identity).
-  std::pair<llvm::Value*, Registers> maybe(llvm::Value* condition, llvm::Value* at, llvm::Value* count,
-                                           std::int64_t lanes) {
-    const Registers none = identity(1);
-    llvm::BasicBlock* yes = f.block("enough");
-    llvm::BasicBlock* next = f.block("rest");
-    llvm::BasicBlock* before = b.GetInsertBlock();
-    b.CreateCondBr(condition, yes, next);
-    b.SetInsertPoint(yes);
-    llvm::Value* end = b.CreateAdd(at, b.CreateAnd(count, f.number(-lanes)));
-    const Registers total = in_lanes(at, end, static_cast<int>(lanes));
-    llvm::BasicBlock* yes_end = b.GetInsertBlock();
-    b.CreateBr(next);
-    b.SetInsertPoint(next);
-    const auto merge = [&](llvm::Value* v, llvm::Value* otherwise) {
-      llvm::PHINode* phi = b.CreatePHI(v->getType(), 2);
-      phi->addIncoming(v, yes_end);
-      phi->addIncoming(otherwise, before);
-      return phi;
-    };
-    std::pair<llvm::Value*, Registers> out{merge(end, at), {}};
-    for (std::size_t c = 0; c < components(); ++c) out.second.push_back(merge(total[c], none[c]));
-    return out;
-  }
-
   /// Bodies that read here and there, or compute much, are emitted once and take their turns with the partial
   /// totals: the moves between registers are lost beside them, and the code is a quarter of the size.
   bool body_is_large() const {
     for (const ir::Node* node : body_[0].nodes)
       if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().proved)
         return true;
-    return body_[0].cost > 32;
+    return computes_much();
   }
 
   /// Lane j = lane j o lane j + h, for h = L/2 ... 1.

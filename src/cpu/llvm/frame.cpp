@@ -81,61 +81,42 @@ void Frame::branch_likely_weakly(llvm::Value* condition, llvm::BasicBlock* usual
   b.CreateCondBr(condition, usual, seldom, llvm::MDBuilder(b.getContext()).createBranchWeights(8, 1));
 }
 
-void Frame::record(int check, llvm::Value* value, llvm::Value* bound) {
-  llvm::Value* errors = fetch(offsetof(KernelArgs, errors), b.getPtrTy(), -1, "errors");
-  llvm::Value* record =
-      b.CreateConstGEP1_64(b.getInt8Ty(), errors, static_cast<std::uint64_t>(check) * sizeof(ErrorRecord));
-  llvm::BasicBlock *first = block("first_failure"), *done = block("recorded");
-  store_failure(b, record, value, bound, first, done);
+void Frame::leave(int check, llvm::Value* value, llvm::Value* bound) {
+  b.CreateBr(failed(check, value, bound));
 }
 
-void Frame::store_failure(llvm::IRBuilder<>& at, llvm::Value* record, llvm::Value* value, llvm::Value* bound,
-                          llvm::BasicBlock* first, llvm::BasicBlock* done) {
-  const auto field = [&](std::size_t offset) {
-    return at.CreateConstGEP1_64(at.getInt8Ty(), record, offset);
-  };
-  llvm::Value* failed = at.CreateAlignedLoad(i64(), field(offsetof(ErrorRecord, failed)), llvm::Align(8));
-  at.CreateCondBr(at.CreateICmpEQ(failed, number(0)), first, done);
-  at.SetInsertPoint(first);
-  at.CreateAlignedStore(number(1), field(offsetof(ErrorRecord, failed)), llvm::Align(8));
-  at.CreateAlignedStore(value, field(offsetof(ErrorRecord, value)), llvm::Align(8));
-  at.CreateAlignedStore(bound, field(offsetof(ErrorRecord, bound)), llvm::Align(8));
-  at.CreateBr(done);
-  at.SetInsertPoint(done);
+void Frame::leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound) {
+  llvm::BasicBlock* next = block("checked");
+  branch_likely(good, next, failed(check, value, bound));
+  b.SetInsertPoint(next);
 }
 
-void Frame::record_by_call(int check, llvm::Value* value, llvm::Value* bound) {
-  llvm::CallInst* call = b.CreateCall(failure(), {args(), number(check), value, bound});
-  call->setCallingConv(llvm::CallingConv::PreserveMost);
-}
-
-/// fail(args, check, value, bound), once per module.
-llvm::Function* Frame::failure() {
-  llvm::Module& module = *function_->getParent();
-  if (llvm::Function* known = module.getFunction("fail")) return known;
-  auto* fail = llvm::Function::Create(
-      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), i64(), i64(), i64()}, false),
-      llvm::GlobalValue::InternalLinkage, "fail", module);
-  fail->setDSOLocal(true);
-  fail->setCallingConv(llvm::CallingConv::PreserveMost);
-  fail->addFnAttr(llvm::Attribute::NoUnwind);
-  fail->addFnAttr(llvm::Attribute::NoInline);
-  fail->addFnAttr(llvm::Attribute::Cold);
-  for (const char* name : {"target-cpu", "target-features"})
-    fail->addFnAttr(name, function_->getFnAttribute(name).getValueAsString());
-  const auto block_in = [&](const char* name) {
-    return llvm::BasicBlock::Create(b.getContext(), name, fail);
-  };
-  llvm::BasicBlock *look = block_in("look"), *first = block_in("first"), *done = block_in("done");
-  llvm::IRBuilder<> c(look);
-  llvm::Value* errors = c.CreateAlignedLoad(
-      c.getPtrTy(), c.CreateConstGEP1_64(c.getInt8Ty(), fail->getArg(0), offsetof(KernelArgs, errors)),
-      llvm::Align(8));
-  llvm::Value* record =
-      c.CreateGEP(c.getInt8Ty(), errors, c.CreateMul(fail->getArg(1), c.getInt64(sizeof(ErrorRecord))));
-  store_failure(c, record, fail->getArg(2), fail->getArg(3), first, done);
-  c.CreateRetVoid();
-  return fail;
+/// One block for all checks of the function, reached from the block at hand with this offence.
+llvm::BasicBlock* Frame::failed(int check, llvm::Value* value, llvm::Value* bound) {
+  if (!failed_) {
+    failed_ = block("failed");
+    llvm::BasicBlock *first = block("first_failure"), *done = block("leave");
+    llvm::IRBuilder<> c(failed_);
+    for (const char* name : {"check", "value", "bound"}) offence_.push_back(c.CreatePHI(i64(), 4, name));
+    const auto field = [&](llvm::Value* from, std::size_t offset) {
+      return c.CreateConstGEP1_64(c.getInt8Ty(), from, offset);
+    };
+    llvm::Value* error =
+        c.CreateAlignedLoad(c.getPtrTy(), field(args(), offsetof(KernelArgs, error)), llvm::Align(8));
+    llvm::Value* place = field(error, offsetof(ErrorRecord, failed));
+    c.CreateCondBr(c.CreateIsNull(c.CreateAlignedLoad(i64(), place, llvm::Align(8))), first, done);
+    c.SetInsertPoint(first);
+    c.CreateAlignedStore(c.CreateAdd(offence_[0], number(1)), place, llvm::Align(8));
+    c.CreateAlignedStore(offence_[1], field(error, offsetof(ErrorRecord, value)), llvm::Align(8));
+    c.CreateAlignedStore(offence_[2], field(error, offsetof(ErrorRecord, bound)), llvm::Align(8));
+    c.CreateBr(done);
+    c.SetInsertPoint(done);
+    c.CreateRetVoid();
+  }
+  offence_[0]->addIncoming(number(check), b.GetInsertBlock());
+  offence_[1]->addIncoming(value, b.GetInsertBlock());
+  offence_[2]->addIncoming(bound, b.GetInsertBlock());
+  return failed_;
 }
 
 }  // namespace anabranch::cpu

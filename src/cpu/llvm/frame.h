@@ -52,11 +52,10 @@ class Frame {
   /// Goes to `usual` more often than not.
   void branch_likely_weakly(llvm::Value* condition, llvm::BasicBlock* usual, llvm::BasicBlock* seldom);
 
-  /// Remembers a failed check unless an earlier one is remembered already.
-  void record(int check, llvm::Value* value, llvm::Value* bound);
-  /// The same through a function of the image: less code, but a call takes registers from the loop around it,
-  /// which tight scalar loops feel.
-  void record_by_call(int check, llvm::Value* value, llvm::Value* bound);
+  /// A check has failed: remembers it, unless one failed before, and leaves the function.
+  void leave(int check, llvm::Value* value, llvm::Value* bound);
+  /// The same unless `good`; code goes on where it holds.
+  void leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound);
 
   /// for (i = begin; i < end; i += step) carried = body(i, carried); gives the carried values.
   template <class Body>
@@ -69,14 +68,14 @@ class Frame {
   llvm::Value* element(llvm::Type* type, llvm::Value* a, llvm::Value* i) { return b.CreateGEP(type, a, i); }
 
  private:
-  llvm::Function* failure();
-  void store_failure(llvm::IRBuilder<>& at, llvm::Value* record, llvm::Value* value, llvm::Value* bound,
-                     llvm::BasicBlock* first, llvm::BasicBlock* done);
+  llvm::BasicBlock* failed(int check, llvm::Value* value, llvm::Value* bound);
   llvm::Value* fetch(std::size_t field, llvm::Type* type, int index, const char* name);
 
   llvm::Function* function_;
   llvm::BasicBlock* first_;
   llvm::BasicBlock* start_;
+  llvm::BasicBlock* failed_ = nullptr;   ///< where all failed checks of the function go
+  std::vector<llvm::PHINode*> offence_;  ///< there: check, value, bound
   std::map<std::pair<std::size_t, int>, llvm::Value*> fetched_;
 };
 

@@ -33,7 +33,7 @@ std::string text_of(const llvm::Module& module) {
 void compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, const AnabranchLlvmSink& sink) {
   Stopwatch clock;
   const Machine machine = machine_for(options);
-  const auto target = target_for(machine);
+  const Target target(machine);
   llvm::LLVMContext context;
   llvm::Module module("kernel", context);
   module.setTargetTriple(target->getTargetTriple().str());

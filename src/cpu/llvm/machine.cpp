@@ -1,11 +1,13 @@
 #include "cpu/llvm/machine.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -50,12 +52,27 @@ const llvm::Target& x86() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    // A sixth of the time to generate code, and worth nothing here: addresses are emitted as the processor
+    // wants them.
+    const auto& options = llvm::cl::getRegisteredOptions();
+    if (const auto lsr = options.find("disable-lsr"); lsr != options.end())
+      lsr->second->addOccurrence(0, "disable-lsr", "true");
     std::string error;
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
     if (!found) throw InternalError("LLVM without x86: " + error);
     return found;
   }();
   return *target;
+}
+
+/// Targets that no thread is using. Never destroyed: a thread may compile until the process is gone.
+struct Idle {
+  std::mutex mutex;
+  std::multimap<std::string, std::unique_ptr<llvm::TargetMachine>> targets;
+};
+Idle& idle() {
+  static Idle& instance = *new Idle;
+  return instance;
 }
 
 void run(llvm::Module& module, llvm::TargetMachine& target, llvm::raw_pwrite_stream& out,
@@ -85,11 +102,21 @@ Machine machine_for(const AnabranchLlvmOptions& options) {
   return machine;
 }
 
-std::unique_ptr<llvm::TargetMachine> target_for(const Machine& machine) {
+Target::Target(const Machine& machine) : name_(machine.cpu + " " + machine.features) {
+  {
+    const std::lock_guard lock(idle().mutex);
+    const auto found = idle().targets.find(name_);
+    if (found != idle().targets.end()) target_ = std::move(idle().targets.extract(found).mapped());
+  }
+  if (target_) return;
   const llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(
-      x86().createTargetMachine(triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
-                                llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
+  target_.reset(x86().createTargetMachine(triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
+                                          llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
+}
+
+Target::~Target() {
+  const std::lock_guard lock(idle().mutex);
+  idle().targets.emplace(std::move(name_), std::move(target_));
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& target) {
