@@ -8,14 +8,12 @@
 ///
 /// Image: an ImageHeader, then the blob. Entries are offsets into the blob:
 ///   map    entry 0  elements: output positions [begin, end), counted over the whole chunk in output order
-///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions. With
-///   scratch->partials: the
-///                             one row `begin`, of several blocks, whose partial results entry 1 has computed
-///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials.
-///          What
-///                             wide lanes leave of the row's last block is left to entry 0
-/// Where the output is segmented, scratch->first_item is the item that holds position `begin` (else computed
-/// inside).
+///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
+///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
+/// For commutative operators blocks leave out what does not fill wide lanes at the end of the row. So a row
+/// whose blocks were computed by several calls is finished by rows [row, row + 1) with these
+/// scratch->partials; else they are null. Where the output is segmented, scratch->first_item is the item that
+/// holds position `begin` (else computed inside).
 namespace anabranch::cpu {
 
 inline constexpr std::uint32_t abi_version = 2;

@@ -105,6 +105,34 @@ class Cutter {
     return low;
   }
 
+  /// The same, searched from `guess` on outwards: where the guess is good, few places are looked at, and near
+  /// ones.
+  template <class F>
+  static std::int64_t last_at_most(std::int64_t n, F&& f, std::int64_t x, std::int64_t guess) {
+    std::int64_t low = 0, high = n;
+    guess = std::clamp<std::int64_t>(guess, 0, n - 1);
+    if (f(guess) <= x) {
+      low = guess;
+      for (std::int64_t step = 1; low + step < high; step *= 2) {
+        if (f(low + step) > x) {
+          high = low + step;
+          break;
+        }
+        low += step;
+      }
+    } else {
+      high = guess;
+      for (std::int64_t step = 1; high - step > low; step *= 2) {
+        if (f(high - step) <= x) {
+          low = high - step;
+          break;
+        }
+        high -= step;
+      }
+    }
+    return low + last_at_most(high - low, [&](std::int64_t i) { return f(low + i); }, x);
+  }
+
   void add_long_row(Cut& out, std::int64_t row, std::int64_t length, std::int64_t piece) const {
     LongRow l{row, item_of(row), order::blocks(length), out.partials};
     const std::int64_t step = std::max<std::int64_t>(1, piece / order::block);
@@ -136,6 +164,8 @@ class Cutter {
   /// piece.
   void by_offsets(Cut& out, std::int64_t rows, std::int64_t piece) const {
     const auto work = [&](std::int64_t i) { return work_offset(i) + row_cost * i; };
+    // Pieces are about as long as the one before: a search over all rows would miss the cache at every step.
+    std::int64_t rows_before = piece * rows / std::max<std::int64_t>(work(rows) - work(0), 1);
     for (std::int64_t row = 0; row < rows;) {
       const std::int64_t length = work_offset(row + 1) - work_offset(row);
       if (is_long(length, piece)) {
@@ -145,7 +175,9 @@ class Cutter {
       // A long row inside a piece is one that passes the limit alone: the search stops before it.
       const std::int64_t limit = work(row) + std::max(piece, length + row_cost);
       const std::int64_t end =
-          row + last_at_most(rows + 1 - row, [&](std::int64_t i) { return work(row + i); }, limit);
+          row +
+          last_at_most(rows + 1 - row, [&](std::int64_t at) { return work(row + at); }, limit, rows_before);
+      rows_before = end - row;
       out.pieces.push_back({row, end, row, -1});
       row = end;
     }

@@ -445,6 +445,10 @@ std::vector<HostArray> StageRun::run() {
     if (!known_results) left /= 2;
     options.memory_limit = std::max<std::int64_t>(left, 1);
   }
+  // What is read into buffers is computed on while the cache still holds it: several larger chunks would each
+  // go through memory twice and gain nothing, as fixed costs are long negligible.
+  constexpr std::int64_t ring_in_cache = std::int64_t{32} << 20;
+  if (!zipped_->in_memory()) options.memory_limit = std::min(options.memory_limit, ring_in_cache);
 
   std::vector<Slot> slots(static_cast<std::size_t>(options.max_ring));
   std::vector<SourceChunk> pending;  // read, but waiting for memory
