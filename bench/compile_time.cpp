@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -21,11 +20,8 @@ namespace {
 using namespace anabranch;
 using namespace anabranch::bench;
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/// What `measure` gives in a process of its own: no kernel is known there, and the code generator is not open.
+/// What `measure` gives in a process of its own: no kernel is known there, and the code generator is not
+/// open.
 double in_new_process(const std::function<double()>& measure) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe");
@@ -76,12 +72,17 @@ Acc<Vector<double>> polynomial(Acc<Vector<double>> xs, int operations, double co
       xs);
 }
 
+/// What the first run of a program takes more than the next one.
 template <class R>
 double kernel_seconds(const R& computation) {
+  const auto program = compile(computation);
   RunReport report;
-  static_cast<void>(run(computation, {.threads = 1}, &report));
-  if (report.kernels_compiled == 0) throw std::runtime_error("no kernel was compiled");
-  return report.compile_seconds / report.kernels_compiled;
+  const double begin = now();
+  static_cast<void>(program.run({.threads = 1}, &report));
+  const double compiled = now();
+  static_cast<void>(program.run({.threads = 1}));
+  if (report.kernels_compiled != 1) throw std::runtime_error("not one kernel was compiled");
+  return (compiled - begin) - (now() - compiled);
 }
 
 double smvm_kernel() {
@@ -105,9 +106,9 @@ double map_kernel(int operations) {
 std::function<Measure()> front(std::function<Acc<Vector<double>>()> make) {
   return [make = std::move(make)] {
     return [computation = make()] {
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = now();
       const auto program = compile(computation);
-      return seconds_since(begin);
+      return now() - begin;
     };
   };
 }
@@ -116,9 +117,17 @@ void add_compilation() {
   constexpr double kernel = 15e-3;
   const auto first = [](auto f) { return [f] { return [f] { return in_new_process(f); }; }; };
   const auto warm = [](auto f) {
-    return [f] { return [f] { return in_new_process([f] { f(); return f(); }); }; };
+    return [f] {
+      return [f] {
+        return in_new_process([f] {
+          f();
+          return f();
+        });
+      };
+    };
   };
-  add_figure("kernel/smvm/first", "first kernel of a process, code generator opened", kernel, first(smvm_kernel));
+  add_figure("kernel/smvm/first", "first kernel of a process, code generator opened", kernel,
+             first(smvm_kernel));
   add_figure("kernel/smvm", "a later kernel", kernel, warm(smvm_kernel));
   add_figure("kernel/dot", "a later kernel", kernel, warm(dot_kernel));
   for (const int operations : {10, 100, 1000})
@@ -141,9 +150,9 @@ void add_compilation() {
 
 /// The time of one of `calls` calls.
 double per_call(int calls, const std::function<void()>& call) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = now();
   for (int i = 0; i < calls; ++i) call();
-  return seconds_since(begin) / calls;
+  return (now() - begin) / calls;
 }
 
 void add_fixed_costs() {
@@ -152,19 +161,23 @@ void add_fixed_costs() {
     add_figure(fmt::format("call/dot_of_4/threads:{}", threads), "a run of a compiled program", call, [=] {
       const Vector<double> x(tiny.x);
       const auto program = compile<Vector<double>, Vector<double>>(dot_product<double>);
-      return [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads}, x, x)); }); };
+      return
+          [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads}, x, x)); }); };
     });
-    add_figure(fmt::format("call/smvm_of_4_rows/threads:{}", threads), "a run over a stream of one chunk", 0, [=] {
-      const auto program = compile(smvm(tiny.rows(), use(Vector<double>(tiny.x))));
-      return [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads})); }); };
-    });
+    add_figure(
+        fmt::format("call/smvm_of_4_rows/threads:{}", threads), "a run over a stream of one chunk", 0, [=] {
+          const auto program = compile(smvm(tiny.rows(), use(Vector<double>(tiny.x))));
+          return
+              [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads})); }); };
+        });
     add_figure(fmt::format("chunk/threads:{}", threads), "each of 20,000 chunks of one item", chunk, [=] {
       constexpr std::int64_t rows = 20'000;
       auto a = std::make_shared<Csr>(banded(rows, 1, rows));
-      const auto program = compile(
-          row_sums(stream_in(io::csr_view(a->rows, a->cols, a->indptr.span(), a->indices.span(), a->values.span(), a))));
+      const auto program = compile(row_sums(stream_in(
+          io::csr_view(a->rows, a->cols, a->indptr.span(), a->indices.span(), a->values.span(), a))));
       const auto with = [=](const char* scheduler) {
-        return per_call(1, [&] { static_cast<void>(program.run({.threads = threads, .scheduler = scheduler})); });
+        return per_call(
+            1, [&] { static_cast<void>(program.run({.threads = threads, .scheduler = scheduler})); });
       };
       return [=] { return (with("fixed:1") - with("fixed:1000000000")) / (rows - 1); };
     });

@@ -19,8 +19,10 @@ using namespace anabranch::bench;
 
 template <class T>
 Buffer<T> random_numbers(std::int64_t n, std::uint64_t seed) {
-  if constexpr (std::is_same_v<T, double>) return random_vector(n, seed);
-  else return random_floats(n, seed);
+  if constexpr (std::is_same_v<T, double>)
+    return random_vector(n, seed);
+  else
+    return random_floats(n, seed);
 }
 
 template <class T>
@@ -28,11 +30,15 @@ void add_dot(const std::string& name, std::int64_t n, int calls) {
   add_contest("dot/" + name, [=] {
     const Buffer<T> x = random_numbers<T>(n, 1), y = random_numbers<T>(n, 2);
     double expected = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) expected += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      expected += static_cast<double>(x[i]) * static_cast<double>(y[i]);
     // A sum in lanes wanders as far as sqrt(n) roundings of its size.
-    const double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(static_cast<double>(n));
+    const double tolerance =
+        64 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(static_cast<double>(n));
     auto result = std::make_shared<double>();
-    const auto right = [=] { return std::abs(*result - expected) <= tolerance * std::sqrt(static_cast<double>(n)); };
+    const auto right = [=] {
+      return std::abs(*result - expected) <= tolerance * std::sqrt(static_cast<double>(n));
+    };
     const auto program = compile<Vector<T>, Vector<T>>(dot_product<T>);
     const auto xs = Vector<T>::view(Index<1>{{n}}, x.data()), ys = Vector<T>::view(Index<1>{{n}}, y.data());
 
@@ -41,9 +47,11 @@ void add_dot(const std::string& name, std::int64_t n, int calls) {
     contest.note = fmt::format("2 x {:.3g} MB", static_cast<double>(n) * sizeof(T) / 1e6);
     for (const int threads : {1, 2}) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
-                                    [=] { *result = program.run({.threads = threads}, xs, ys)[0]; }, right, calls});
+                                    [=] { *result = program.run({.threads = threads}, xs, ys)[0]; }, right,
+                                    calls});
       contest.contenders.push_back({"loop (omp simd)", Role::peer, threads,
-                                    [=] { *result = dot_loop(x.data(), y.data(), n, threads); }, right, calls});
+                                    [=] { *result = dot_loop(x.data(), y.data(), n, threads); }, right,
+                                    calls});
       if (threads == 1)
         contest.contenders.push_back({"Eigen", Role::peer, threads,
                                       [=] { *result = eigen_dot(x.data(), y.data(), n); }, right, calls});

@@ -24,7 +24,8 @@ struct Problem {
   double tolerance = 0;
   std::unique_ptr<Program<Acc<Vector<double>>>> program;
 
-  explicit Problem(Csr matrix) : a(std::move(matrix)), x(random_vector(a.cols, 3)), expected(static_cast<std::size_t>(a.rows)) {
+  explicit Problem(Csr matrix)
+      : a(std::move(matrix)), x(random_vector(a.cols, 3)), expected(static_cast<std::size_t>(a.rows)) {
     csr_loop(a, x.data(), expected.data(), 1);
     // |error| <= n eps sum |a||x|, and |a||x| <= 1; the longest rows bound all.
     std::int64_t longest = 1;
@@ -49,8 +50,9 @@ void add_matrix(const std::string& name, int calls, std::function<Csr()> make) {
     Contest contest;
     contest.unit = "GFLOP/s";
     contest.amount = 2.0 * static_cast<double>(p->a.nnz());
-    contest.note = fmt::format("{:.3g} M rows, {:.3g} M nonzeros, {:.3g} MB", static_cast<double>(p->a.rows) / 1e6,
-                               static_cast<double>(p->a.nnz()) / 1e6, p->a.bytes() / 1e6);
+    contest.note =
+        fmt::format("{:.3g} M rows, {:.3g} M nonzeros, {:.3g} MB", static_cast<double>(p->a.rows) / 1e6,
+                    static_cast<double>(p->a.nnz()) / 1e6, p->a.bytes() / 1e6);
     for (const int threads : {1, 2}) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *ours = p->program->run({.threads = threads}); },

@@ -57,7 +57,9 @@ void add_chunks(const std::string& name, std::function<Csr()> make) {
     contest.note = note_of(p->a);
     for (const int threads : {1, 2})
       for (const char* scheduler : {"adaptive", "fixed:1000000000", "paper"}) {
-        const Role role = scheduler[0] == 'a' ? Role::library : scheduler[0] == 'f' ? Role::peer : Role::shown;
+        const Role role = scheduler[0] == 'a'   ? Role::library
+                          : scheduler[0] == 'f' ? Role::peer
+                                                : Role::shown;
         contest.contenders.push_back({scheduler, role, threads,
                                       [=] { *y = program.run({.threads = threads, .scheduler = scheduler}); },
                                       [=] { return p->right(*y); }});
@@ -70,7 +72,8 @@ void add_chunks(const std::string& name, std::function<Csr()> make) {
 struct TemporaryMatrix {
   std::string path;
   explicit TemporaryMatrix(const Csr& a)
-      : path((std::filesystem::temp_directory_path() / fmt::format("anabranch-bench-{}.npz", ::getpid())).string()) {
+      : path((std::filesystem::temp_directory_path() / fmt::format("anabranch-bench-{}.npz", ::getpid()))
+                 .string()) {
     io::CsrWriter writer(path, a.cols, ScalarType::int32, ScalarType::float64);
     constexpr std::int64_t rows_at_once = 65536;
     for (std::int64_t row = 0; row < a.rows; row += rows_at_once) {
@@ -80,7 +83,8 @@ struct TemporaryMatrix {
         lengths.push_back(a.indptr[static_cast<std::size_t>(i) + 1] - a.indptr[static_cast<std::size_t>(i)]);
       const auto from = static_cast<std::size_t>(a.indptr[static_cast<std::size_t>(row)]);
       const auto count = static_cast<std::size_t>(a.indptr[static_cast<std::size_t>(end)]) - from;
-      writer.append<std::int32_t, double>(lengths, a.indices.span().subspan(from, count), a.values.span().subspan(from, count));
+      writer.append<std::int32_t, double>(lengths, a.indices.span().subspan(from, count),
+                                          a.values.span().subspan(from, count));
     }
     writer.commit();
   }
@@ -105,7 +109,10 @@ void add_file(const std::string& name, std::function<Csr()> make) {
     for (const int threads : {1, 2}) {
       contest.contenders.push_back({"whole run", Role::library, threads,
                                     [=] { *y = whole.run({.threads = threads}); },
-                                    [=] { static_cast<void>(file); return p->right(*y); }});
+                                    [=] {
+                                      static_cast<void>(file);
+                                      return p->right(*y);
+                                    }});
       contest.contenders.push_back({"read alone", Role::part, threads, [=] {
                                       source->rewind();
                                       SourceChunk chunk;
@@ -113,7 +120,8 @@ void add_file(const std::string& name, std::function<Csr()> make) {
                                       }
                                     }});
       contest.contenders.push_back({"compute alone", Role::part, threads,
-                                    [=] { *y = compute.run({.threads = threads}); }, [=] { return p->right(*y); }});
+                                    [=] { *y = compute.run({.threads = threads}); },
+                                    [=] { return p->right(*y); }});
     }
     return contest;
   });
@@ -145,7 +153,8 @@ void add_tiny_items() {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *ours = program.run({.threads = threads}); },
                                     [=] { return ours->size() == a->rows && right(ours->data()); }});
-    contest.contenders.push_back({"loop", Role::peer, 1, [=] { sum_rows(*a, y->data()); }, [=] { return right(y->data()); }});
+    contest.contenders.push_back(
+        {"loop", Role::peer, 1, [=] { sum_rows(*a, y->data()); }, [=] { return right(y->data()); }});
     return contest;
   });
 }

@@ -39,8 +39,8 @@ struct Samples {
     return v[static_cast<std::size_t>(q * static_cast<double>(v.size() - 1) + 0.5)];
   }
   bool reliable() const { return clean.size() >= enough; }
-  /// The median of the undisturbed measurements. Too few: the lower quartile of all, because disturbances only ever
-  /// make a run longer.
+  /// The median of the undisturbed measurements. Too few: the lower quartile of all, because disturbances
+  /// only ever make a run longer.
   double typical() const { return reliable() ? quantile(clean, 0.5) : quantile(all, 0.25); }
   double spread() const {
     const std::vector<double>& v = reliable() ? clean : all;
@@ -62,14 +62,6 @@ struct Outcome {
 };
 std::vector<Outcome> outcomes;
 
-double now(int threads) {
-  if (!settings.cpu_clock)
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  timespec t{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9) / threads;
-}
-
 void measure(const Contender& c, Samples& samples) {
   // Threads of the contender before spin for some milliseconds (libgomp) before they sleep.
   std::this_thread::sleep_for(std::chrono::milliseconds(25));
@@ -89,15 +81,16 @@ Outcome hold(const std::string& name, const Contest& contest) {
     for (int i = 0; i < left_out; ++i) c.run();
   // Rounds in which another process interfered are repeated, within reason.
   for (int round = 0; round < 2 * settings.rounds; ++round) {
-    const bool done = std::all_of(samples.begin(), samples.end(), [](const Samples& s) { return s.reliable(); });
+    const bool done =
+        std::all_of(samples.begin(), samples.end(), [](const Samples& s) { return s.reliable(); });
     if (round >= settings.rounds && done) break;
     for (std::size_t c = 0; c < samples.size(); ++c) measure(contest.contenders[c], samples[c]);
   }
   for (std::size_t c = 0; c < samples.size(); ++c) {
     const Contender& who = contest.contenders[c];
     const Samples& s = samples[c];
-    out.lines.push_back({who.name, who.role, who.threads, s.typical(), contest.amount / s.typical() / 1e9, s.spread(),
-                         s.clean.size(), s.all.size()});
+    out.lines.push_back({who.name, who.role, who.threads, s.typical(), contest.amount / s.typical() / 1e9,
+                         s.spread(), s.clean.size(), s.all.size()});
   }
   return out;
 }
@@ -128,22 +121,26 @@ std::string in_time(double seconds) {
 void print(const Outcome& out) {
   fmt::print("\n### {}{}{}\n\n", out.name, out.note.empty() ? "" : ": ", out.note);
   const bool rates = !out.lines.empty() && out.lines[0].rate > 0;
-  fmt::print("| contender | threads | time | {} | speed / best peer | speed / limit | 10-90 % | undisturbed |\n"
-             "|---|---|---|---|---|---|---|---|\n",
-             rates ? out.unit : "-");
+  fmt::print(
+      "| contender | threads | time | {} | speed / best peer | speed / limit | 10-90 % | undisturbed |\n"
+      "|---|---|---|---|---|---|---|---|\n",
+      rates ? out.unit : "-");
   for (const Line& l : out.lines) {
     const bool whole = l.role != Role::limit && l.role != Role::part;
-    fmt::print("| {} | {} | {} | {} | {} | {} | {:.0f} % | {} of {} |\n", l.contender, l.threads, in_time(l.seconds),
-               rates ? fmt::format("{:.2f}", l.rate) : "",
-               whole ? ratio(best(out, Role::peer, l.threads), l) : "", whole ? ratio(limit(out, l.threads), l) : "",
-               l.spread * 100, l.clean, l.all);
+    fmt::print("| {} | {} | {} | {} | {} | {} | {:.0f} % | {} of {} |\n", l.contender, l.threads,
+               in_time(l.seconds), rates ? fmt::format("{:.2f}", l.rate) : "",
+               whole ? ratio(best(out, Role::peer, l.threads), l) : "",
+               whole ? ratio(limit(out, l.threads), l) : "", l.spread * 100, l.clean, l.all);
   }
   std::fflush(stdout);
 }
 
 template <class Body>
 void add(const std::string& name, Body body) {
-  benchmark::RegisterBenchmark(name.c_str(), std::move(body))->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark(name.c_str(), std::move(body))
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Unit(benchmark::kMillisecond);
 }
 
 /// Takes "--name=value" out of the arguments: the value, or `otherwise`.
@@ -161,6 +158,14 @@ std::string take(int& argc, char** argv, const char* name, const std::string& ot
 
 }  // namespace
 
+double now(int threads) {
+  if (!settings.cpu_clock)
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9) / threads;
+}
+
 void add_contest(const std::string& name, std::function<Contest()> make) {
   add(name, [name, make = std::move(make)](benchmark::State& state) {
     for (auto _ : state) {
@@ -174,7 +179,8 @@ void add_contest(const std::string& name, std::function<Contest()> make) {
       const Outcome& out = outcomes.back();
       for (const Line& l : out.lines)
         state.counters[fmt::format("{} x{} (ms)", l.contender, l.threads)] = l.seconds * 1e3;
-      const auto library = std::find_if(out.lines.begin(), out.lines.end(), [](const Line& l) { return l.role == Role::library; });
+      const auto library = std::find_if(out.lines.begin(), out.lines.end(),
+                                        [](const Line& l) { return l.role == Role::library; });
       state.SetIterationTime(library == out.lines.end() ? out.lines[0].seconds : library->seconds);
     }
   });
@@ -191,14 +197,18 @@ void add_figure(const std::string& name, std::string note, double target, std::f
           wait_for_quiet(settings.patience);
           const Watch watch;
           const double seconds = measure();
-          samples.add(seconds, watch.disturbed());
+          samples.add(seconds, !settings.cpu_clock && watch.disturbed());
         }
       } catch (const std::exception& e) {
         state.SkipWithError(e.what());
         return;
       }
-      outcomes.push_back({name, note, "", {{name, Role::shown, 0, samples.typical(), 0, samples.spread(),
-                                            samples.clean.size(), samples.all.size()}}, target});
+      outcomes.push_back({name,
+                          note,
+                          "",
+                          {{name, Role::shown, 0, samples.typical(), 0, samples.spread(),
+                            samples.clean.size(), samples.all.size()}},
+                          target});
       state.SetIterationTime(samples.typical());
     }
   });
@@ -217,7 +227,8 @@ int run_all(int argc, char** argv) {
   for (const Outcome& out : outcomes) {
     if (out.lines[0].threads > 0) continue;
     const Line& l = out.lines[0];
-    if (!heading) fmt::print("\n| figure | of | median | target | 10-90 % | undisturbed |\n|---|---|---|---|---|---|\n");
+    if (!heading)
+      fmt::print("\n| figure | of | median | target | 10-90 % | undisturbed |\n|---|---|---|---|---|---|\n");
     heading = true;
     fmt::print("| {} | {} | {} | {} | {:.0f} % | {} of {} |\n", out.name, out.note, in_time(l.seconds),
                out.target > 0 ? in_time(out.target) : "", l.spread * 100, l.clean, l.all);

@@ -91,7 +91,8 @@ Csr power_law(std::int64_t rows) {
       rows, rows,
       [&](std::int64_t) {
         const double u = (unit(lengths) + 1) / 2;
-        return static_cast<std::int64_t>(std::min({longest, static_cast<double>(rows), 1 / std::max(u, 1e-9)}));
+        return static_cast<std::int64_t>(
+            std::min({longest, static_cast<double>(rows), 1 / std::max(u, 1e-9)}));
       },
       [&](std::int64_t, std::int32_t* begin, std::int32_t* end) {
         const std::int64_t n = end - begin;

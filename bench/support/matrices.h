@@ -21,8 +21,8 @@ struct Csr {
   }
 };
 
-/// A stencil on a cube of n^3 points: the point and its neighbours that differ by at most one in every direction, 27 a
-/// row inside. Values are random: only the shape is a Laplacian's.
+/// A stencil on a cube of n^3 points: the point and its neighbours that differ by at most one in every
+/// direction, 27 a row inside. Values are random: only the shape is a Laplacian's.
 Csr laplacian27(std::int64_t n);
 /// The same on a square of n^2 points, 9 a row.
 Csr laplacian9(std::int64_t n);

@@ -7,8 +7,8 @@
 #include <new>
 #include <span>
 
-/// Arrays for measurements: every contender reads and writes memory of the same kind, page-aligned, on large pages where
-/// the system has them, touched before the clock runs.
+/// Arrays for measurements: every contender reads and writes memory of the same kind, page-aligned, on large
+/// pages where the system has them, touched before the clock runs.
 namespace anabranch::bench {
 
 template <class T>

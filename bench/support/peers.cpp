@@ -108,8 +108,12 @@ void ReadAll::operator()() {
   sum_ += keep;
 }
 
-double dot_loop(const double* x, const double* y, std::int64_t n, int threads) { return parallel_dot(x, y, n, threads); }
-float dot_loop(const float* x, const float* y, std::int64_t n, int threads) { return parallel_dot(x, y, n, threads); }
+double dot_loop(const double* x, const double* y, std::int64_t n, int threads) {
+  return parallel_dot(x, y, n, threads);
+}
+float dot_loop(const float* x, const float* y, std::int64_t n, int threads) {
+  return parallel_dot(x, y, n, threads);
+}
 
 double eigen_dot(const double* x, const double* y, std::int64_t n) {
   return Eigen::Map<const Eigen::VectorXd>(x, n).dot(Eigen::Map<const Eigen::VectorXd>(y, n));

@@ -34,6 +34,8 @@ inline Acc<Vector<double>> row_sums(Seq<SparseRow> rows) {
 }
 
 /// Memory of somebody else as a vector.
-inline Vector<double> vector_over(const double* at, std::int64_t n) { return Vector<double>::view(Index<1>{{n}}, at); }
+inline Vector<double> vector_over(const double* at, std::int64_t n) {
+  return Vector<double>::view(Index<1>{{n}}, at);
+}
 
 }  // namespace anabranch::bench
