@@ -33,8 +33,8 @@ struct Extent {
     uniform,   ///< scalars[slot]: known when the kernel is launched
     per_item,  ///< buffers[slot][item], int64
     ragged,    ///< (offsets[item + 1] - offsets[item]) / (product of the inner extents); offsets in
-             ///< buffers[slot]. The outermost extent of a segmented array whose other extents are uniform;
-             ///< `divisor` is that product
+               ///< buffers[slot]. The outermost extent of a segmented array whose other extents are uniform;
+               ///< `divisor` is that product
   };
   Kind kind = Kind::constant;
   std::int64_t value = 0;
