@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -79,12 +81,17 @@ Outcome hold(const std::string& name, const Contest& contest) {
   std::vector<Samples> samples(contest.contenders.size());
   for (const Contender& c : contest.contenders)
     for (int i = 0; i < left_out; ++i) c.run();
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(1);
   // Rounds in which another process interfered are repeated, within reason.
   for (int round = 0; round < 2 * settings.rounds; ++round) {
     const bool done =
         std::all_of(samples.begin(), samples.end(), [](const Samples& s) { return s.reliable(); });
     if (round >= settings.rounds && done) break;
-    for (std::size_t c = 0; c < samples.size(); ++c) measure(contest.contenders[c], samples[c]);
+    // In another order each time: what one leaves in the caches is not always the same one's luck.
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t c : order) measure(contest.contenders[c], samples[c]);
   }
   for (std::size_t c = 0; c < samples.size(); ++c) {
     const Contender& who = contest.contenders[c];

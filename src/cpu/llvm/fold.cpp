@@ -244,14 +244,14 @@ class Fold {
     llvm::Value* kept = f.local(i64_);
     b.CreateStore(item, kept, /*isVolatile=*/true);
     llvm::Value* number = b.CreateLoad(i64_, kept, /*isVolatile=*/true);
-    // Not at the end, where it would be made one with the addition of the short rows' loop, which then has to
-    // move numbers about.
-    llvm::Value* following = b.CreateAdd(number, f.number(1));
+    // The next number as well: an addition at the end would be made one with that of the short rows' loop,
+    // which then has to move numbers about.
+    b.CreateStore(b.CreateAdd(number, f.number(1)), kept, /*isVolatile=*/true);
     const auto there = r.e.mark();
     enter_item(r.e, kernel_, r.e.uniform(number));
     one_row(r, {number, {}, number, f.number(0), f.number(1)}, true);
     r.e.undo(there);
-    from->addIncoming(following, b.GetInsertBlock());
+    from->addIncoming(b.CreateLoad(i64_, kept, /*isVolatile=*/true), b.GetInsertBlock());
     b.CreateBr(outer);
     b.SetInsertPoint(done);
   }
