@@ -63,7 +63,7 @@ struct KernelScalar {
 };
 
 /// A place in the bodies that can fail at run time. Kernels never trap: they compute something harmless,
-/// remember the offence in errors[number] and go on; the launcher turns a remembered offence into a RunError.
+/// remember the offence and leave or go on; the launcher turns a remembered offence into a RunError.
 struct Check {
   enum class Kind : std::uint8_t { index, division, empty_fold };
   Kind kind = Kind::index;
