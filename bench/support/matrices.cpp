@@ -68,20 +68,30 @@ Csr stencil(int dimensions, std::int64_t n) {
 Csr laplacian27(std::int64_t n) { return stencil(3, n); }
 Csr laplacian9(std::int64_t n) { return stencil(2, n); }
 
-Csr banded(std::int64_t rows, int width, std::int64_t band) {
+namespace {
+template <class Length>
+Csr in_band(std::int64_t rows, std::int64_t band, Length&& length) {
   Random random(7);
   band = std::min(band, rows);
-  return build(
-      rows, rows, [&](std::int64_t) { return width; },
-      [&](std::int64_t i, std::int32_t* begin, std::int32_t* end) {
-        const std::int64_t low = std::clamp<std::int64_t>(i - band / 2, 0, rows - band);
-        // One in each part of the band, so that they rise and none comes twice.
-        for (std::int32_t* at = begin; at != end; ++at) {
-          const std::int64_t k = at - begin;
-          const std::int64_t from = low + band * k / width, to = low + band * (k + 1) / width;
-          *at = static_cast<std::int32_t>(from + below(random, to - from));
-        }
-      });
+  return build(rows, rows, length, [&](std::int64_t i, std::int32_t* begin, std::int32_t* end) {
+    const std::int64_t low = std::clamp<std::int64_t>(i - band / 2, 0, rows - band);
+    // One in each part of the band, so that they rise and none comes twice.
+    const std::int64_t n = end - begin;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const std::int64_t from = low + band * k / n, to = low + band * (k + 1) / n;
+      begin[k] = static_cast<std::int32_t>(from + below(random, to - from));
+    }
+  });
+}
+}  // namespace
+
+Csr banded(std::int64_t rows, int width, std::int64_t band) {
+  return in_band(rows, band, [&](std::int64_t) { return width; });
+}
+
+Csr random_lengths(std::int64_t rows, int longest, std::int64_t band) {
+  Random lengths(17);
+  return in_band(rows, band, [&](std::int64_t) { return below(lengths, longest + 1); });
 }
 
 Csr power_law(std::int64_t rows) {

@@ -28,6 +28,8 @@ Csr laplacian27(std::int64_t n);
 Csr laplacian9(std::int64_t n);
 /// `width` entries a row at random places of a band of `band` columns around the diagonal, rising.
 Csr banded(std::int64_t rows, int width, std::int64_t band);
+/// Every row's length any number from 0 to `longest`, columns as in `banded`: no branch can be foreseen.
+Csr random_lengths(std::int64_t rows, int longest, std::int64_t band);
 /// Row lengths 1 .. 1e5, P(length >= n) = 1 / n, columns anywhere.
 Csr power_law(std::int64_t rows);
 

@@ -16,7 +16,7 @@
 /// holds position `begin` (else computed inside).
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 2;
+inline constexpr std::uint32_t abi_version = 3;
 
 /// What a failed check leaves behind: the first that fails ends the entry, and later ones are not recorded.
 /// What the entry should have written is meaningless then. Zero-initialised by the launcher, one per piece.
@@ -32,6 +32,7 @@ struct KernelArgs {
   const void* const* functions;  ///< see ir/transcendental.h: routine r at its number
   ErrorRecord* error;            ///< of this piece
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
+  std::int64_t ahead;            ///< elements that folds prefetch ahead; 0: what they read is in a cache
 };
 
 struct Scratch {

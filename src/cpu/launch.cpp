@@ -31,6 +31,15 @@ namespace {
   throw RunError(text + " (" + to_string(check.place) + ")");
 }
 
+/// Far enough for main memory, counted in the widest elements (measured: docs/benchmarks.md).
+std::int64_t elements_ahead(const plan::Kernel& kernel) {
+  constexpr std::size_t bytes_ahead = 4096;
+  std::size_t widest = 1;
+  for (const auto& array : kernel.arrays)
+    for (const ScalarType type : array.type.scalars) widest = std::max(widest, size_of(type));
+  return static_cast<std::int64_t>(bytes_ahead / widest);
+}
+
 }  // namespace
 
 void one_by_one(std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
@@ -47,9 +56,10 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
   std::vector<ErrorRecord> errors(tasks);
   std::vector<std::int64_t> partials(static_cast<std::size_t>(plan.partials) * components);
 
+  const std::int64_t ahead = bindings.from_memory ? elements_ahead(kernel) : 0;
   const auto run = [&](int entry, std::size_t task, std::int64_t begin, std::int64_t end, Scratch scratch) {
     const KernelArgs args{bindings.buffers.data(), bindings.scalars.data(), ir::routine_table(),
-                          &errors[task], bindings.items};
+                          &errors[task],           bindings.items,          ahead};
     compiled.image.entry(entry)(&args, begin, end, &scratch);
   };
   const auto of_long_row = [&](const LongRow& row) {

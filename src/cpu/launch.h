@@ -14,6 +14,7 @@ struct Bindings {
   std::span<void* const> buffers;         ///< one per buffer slot, biased for offsets[0] != 0
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
   std::int64_t items = 1;                 ///< of the chunk
+  bool from_memory = false;               ///< what is read is too much for the caches: folds prefetch it
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.

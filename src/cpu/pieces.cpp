@@ -44,6 +44,19 @@ class Cutter {
            std::max<std::int64_t>(divisor, 1);
   }
 
+  /// Elements that bodies are computed for, all items together.
+  std::int64_t work() const {
+    const std::int64_t rows = domain();
+    if (kernel_.skeleton == plan::Skeleton::map) return rows;
+    using Kind = plan::Extent::Kind;
+    if (kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform) {
+      const std::int64_t length = std::max<std::int64_t>(value(kernel_.length, 0), 0) + row_cost;
+      return rows > INT64_MAX / length ? INT64_MAX : rows * length;
+    }
+    if (kernel_.work_offsets >= 0) return work_offset(bound_.items) - work_offset(0) + row_cost * rows;
+    return INT64_MAX;  // not known without looking at every item
+  }
+
   Cut map(std::int64_t piece) const {
     Cut out;
     const std::int64_t n = domain();
@@ -220,11 +233,15 @@ std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings) {
 }
 
 Cut cut(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
-  // Enough to be worth a task (some 20 microseconds), little enough to balance.
-  constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19;
-  std::int64_t piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
-  if (piece_elements > 0) piece = piece_elements;
   const Cutter cutter(kernel, bindings);
+  std::int64_t piece = piece_elements;
+  if (piece <= 0) {
+    // Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work
+    // in all, tasks are shorter (some 3), so that every thread gets some.
+    constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19, parts = 16;
+    piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
+    piece = std::clamp(cutter.work() / parts, std::max(smallest, piece / 8), piece);
+  }
   return kernel.skeleton == plan::Skeleton::map ? cutter.map(piece) : cutter.fold(piece);
 }
 

@@ -131,11 +131,16 @@ class PlanRun {
     values_.set(step.output, array);
 
     std::vector<void*> buffers;
-    for (const BufferRef& ref : step.buffers)
-      buffers.push_back(values_.array(ref.index)->buffers[static_cast<std::size_t>(ref.component)].get());
+    std::int64_t touched = 0;
+    for (const BufferRef& ref : step.buffers) {
+      const detail::ArrayData& data = *values_.array(ref.index);
+      const auto c = static_cast<std::size_t>(ref.component);
+      buffers.push_back(data.buffers[c].get());
+      touched += data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
+    }
     std::vector<std::int64_t> scalars;
     for (int u : step.scalars) scalars.push_back(values_.uniform(u));
-    launch_kernel(context_, step.kernel, buffers, scalars, 1);
+    launch_kernel(context_, step.kernel, buffers, scalars, 1, outgrows_caches(touched));
   }
 
   RunContext& context_;

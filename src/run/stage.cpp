@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "cpu/launch.h"
@@ -15,11 +17,19 @@ using plan::BufferRef;
 using plan::Dim;
 using plan::PlanArray;
 
+bool outgrows_caches(std::int64_t bytes) {
+  static const std::int64_t last_level = [] {
+    const std::int64_t told = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return told > 0 ? told : std::int64_t{32} << 20;
+  }();
+  return bytes > last_level / 2;
+}
+
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
-                   const std::vector<std::int64_t>& scalars, std::int64_t items) {
+                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory) {
   const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
   scheduler::Executor& executor = context.executor;
-  cpu::launch(kernel, code, {buffers, scalars, items},
+  cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
               [&executor](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
                 executor.parallel_for(pieces, piece);
               });
@@ -151,8 +161,8 @@ HostArray ResultCollector::finish_tabulate() {
 // ---- ChunkRun
 
 ChunkRun::ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-                   const std::vector<std::int64_t>& uniforms)
-    : context_(context), stage_(stage), global_(global) {
+                   const std::vector<std::int64_t>& uniforms, bool from_memory)
+    : context_(context), stage_(stage), global_(global), from_memory_(from_memory) {
   shape_.uniforms = uniforms;
 }
 ChunkRun::~ChunkRun() { release(); }
@@ -266,7 +276,7 @@ void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result
   }
   std::vector<std::int64_t> scalars;
   for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
-  launch_kernel(context_, step.kernel, buffers, scalars, shape_.items);
+  launch_kernel(context_, step.kernel, buffers, scalars, shape_.items, from_memory_);
 }
 
 std::int64_t ChunkRun::dim(const Dim& d, std::int64_t item) const {
@@ -368,7 +378,13 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
   resident_ = context_.budget.reserve("sources", zipped_->resident_bytes());
 
   for (const ir::Ref& e : stage_.group.uniforms) uniforms_.push_back(evaluate_uniform(e, global_));
-  chunk_ = std::make_unique<ChunkRun>(context_, stage_, global_, uniforms_);
+  std::int64_t element = 0;
+  for (const auto& arrays : infos_)
+    for (const ArrayInfo& array : arrays)
+      for (ScalarType s : array.scalars) element += static_cast<std::int64_t>(size_of(s));
+  const bool from_memory = zipped_->in_memory() &&
+                           outgrows_caches(std::min(zipped_->work().value_or(0), INT64_MAX / 1024) * element);
+  chunk_ = std::make_unique<ChunkRun>(context_, stage_, global_, uniforms_, from_memory);
 }
 
 void StageRun::compute(const std::vector<SourceChunk>& chunks) { compute_part(chunks, 0, chunks[0].items); }
@@ -445,10 +461,6 @@ std::vector<HostArray> StageRun::run() {
     if (!known_results) left /= 2;
     options.memory_limit = std::max<std::int64_t>(left, 1);
   }
-  // What is read into buffers is computed on while the cache still holds it: several larger chunks would each
-  // go through memory twice and gain nothing, as fixed costs are long negligible.
-  constexpr std::int64_t ring_in_cache = std::int64_t{32} << 20;
-  if (!zipped_->in_memory()) options.memory_limit = std::min(options.memory_limit, ring_in_cache);
 
   std::vector<Slot> slots(static_cast<std::size_t>(options.max_ring));
   std::vector<SourceChunk> pending;  // read, but waiting for memory
@@ -488,6 +500,12 @@ std::vector<HostArray> StageRun::run() {
   };
   stages.inline_read = zipped_->in_memory();
   stages.inline_write = true;
+  // What is read into buffers is computed on while the cache still holds it: larger chunks would go through
+  // memory twice, and through new pages, and gain nothing, as fixed costs are long negligible.
+  constexpr std::int64_t chunk_in_cache = std::int64_t{8} << 20;
+  if (!zipped_->in_memory())
+    options.memory_limit = std::min(
+        options.memory_limit, chunk_in_cache * scheduler::ring_slots(context_.executor, stages, options));
 
   scheduler::Trace trace;
   Progress progress;

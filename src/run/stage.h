@@ -8,9 +8,13 @@
 /// One stage at run time: opens its bases, executes its chunk group for every chunk, collects results.
 namespace anabranch {
 
-/// Launches one kernel with these buffers and scalars on the run's executor.
+/// Is this more than the processor's caches keep from one pass to the next?
+bool outgrows_caches(std::int64_t bytes);
+
+/// Launches one kernel with these buffers and scalars on the run's executor. `from_memory`: what it reads is
+/// in no cache.
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
-                   const std::vector<std::int64_t>& scalars, std::int64_t items);
+                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory);
 
 /// Collects one result over all chunks: flat values and, where items differ in shape, their extents.
 class ResultCollector {
@@ -42,8 +46,9 @@ class ResultCollector {
 /// The arrays of one chunk while its group is executed.
 class ChunkRun {
  public:
+  /// `from_memory`: chunks are views of more memory than the caches hold.
   ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-           const std::vector<std::int64_t>& uniforms);
+           const std::vector<std::int64_t>& uniforms, bool from_memory);
   ~ChunkRun();
 
   /// Executes the group on these items. `result(r, elements)` gives the addresses for stage result r.
@@ -74,6 +79,7 @@ class ChunkRun {
   RunContext& context_;
   const plan::StagePlan& stage_;
   GlobalValues& global_;
+  bool from_memory_;
   plan::ChunkShape shape_;
   std::vector<std::vector<void*>> arrays_;      ///< component addresses, biased
   std::vector<void*> blocks_;                   ///< what to give back

@@ -59,6 +59,8 @@ class Emitter {
   /// position.
   Value flat_position;
   std::function<bool(const ir::Node&)> at_own_position;
+  /// Set while a loop reads along its rows: reads of consecutive elements prefetch this many elements ahead.
+  llvm::Value* ahead = nullptr;
 
   // Environment. Bindings made after mark() go away with undo().
   std::size_t mark() const { return log_.size(); }
@@ -69,6 +71,9 @@ class Emitter {
   Value value(const ir::Ref& node) const { return environment_.at(node.get())[0]; }
   void set_view(const ir::Node& parameter, View view) { views_[&parameter] = std::move(view); }
   const Value& base_of(const ir::Node& parameter) const { return views_.at(&parameter).base; }
+  llvm::Value* buffer_of(const ir::Node& parameter, std::size_t component) const {
+    return views_.at(&parameter).buffers[component];
+  }
   void set_level(const ir::Node& parameter, Level level) { levels_[&parameter] = level; }
   Level level_of(const ir::Node& node) const;
 

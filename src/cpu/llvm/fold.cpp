@@ -223,6 +223,7 @@ class Fold {
     f.branch_likely_weakly(enter, some, ready);
     b.SetInsertPoint(some);
     const auto inside = r.e.mark();
+    r.prefetch_row();
     r.emit_row();
     const Registers sum = r.sequential(f.number(0), length, none, r.base());
     r.e.undo(inside);

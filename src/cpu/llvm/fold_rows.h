@@ -113,12 +113,15 @@ class Rows {
   /// Elements k .. k + width - 1.
   Registers elements(llvm::Value* k, int width) {
     const int outside = std::exchange(e.width, width);
+    // Where the body waits for reads here and there, the processor's own prefetching falls behind.
+    if (width > 1 && reads_anywhere() && !computes_much()) e.ahead = f.ahead();
     const auto here = e.mark();
     e.bind(*kernel_.reduction, {e.affine(k, 1)});
     e.emit_level(body_, Level::lane);
     Registers out;
     for (const auto& root : kernel_.body) out.push_back(e.lanes(e.value(root)));
     e.undo(here);
+    e.ahead = nullptr;
     e.width = outside;
     return out;
   }
@@ -137,6 +140,34 @@ class Rows {
     for (const auto& array : kernel_.arrays)
       if (array.form == plan::Form::segmented) return e.base_of(*array.parameter).v;
     return f.number(0);
+  }
+
+  /// Short rows: prefetches what a row at the current item's place may hold at most. Rows follow each other
+  /// in memory, so every line is asked for in time, whatever the lengths; counting them would cost more.
+  void prefetch_row() {
+    std::vector<std::pair<llvm::Value*, ScalarType>> streams;  // where each begins in memory
+    for (const ir::Node* node : body_[0].nodes) {
+      if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
+      if (node->child(1) != kernel_.reduction) continue;
+      const ir::Node& array = *node->child(0);
+      for (std::size_t c = 0; c < array.type().scalars.size(); ++c)
+        streams.emplace_back(
+            f.element(e.memory_type_of(array.type().scalars[c]), e.buffer_of(array, c), e.base_of(array).v),
+            array.type().scalars[c]);
+    }
+    if (streams.empty()) return;
+    llvm::BasicBlock *some = f.block("prefetch"), *done = f.block("prefetched");
+    b.CreateCondBr(b.CreateICmpSGT(f.ahead(), f.number(0)), some, done);
+    b.SetInsertPoint(some);
+    constexpr std::int64_t line = 64;
+    for (const auto& [from, type] : streams)
+      for (std::int64_t at = 0; at < order::sequential * static_cast<std::int64_t>(size_of(type));
+           at += line) {
+        llvm::Value* address = f.element(e.memory_type_of(type), from, f.ahead());
+        f.prefetch(b.CreateConstGEP1_64(b.getInt8Ty(), address, static_cast<std::uint64_t>(at)));
+      }
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
   }
 
   Registers seed() {
@@ -287,11 +318,14 @@ class Rows {
 
   /// Bodies that read here and there, or compute much, are emitted once and take their turns with the partial
   /// totals: the moves between registers are lost beside them, and the code is a quarter of the size.
-  bool body_is_large() const {
+  bool body_is_large() const { return reads_anywhere() || computes_much(); }
+
+  /// Not only along the row.
+  bool reads_anywhere() const {
     for (const ir::Node* node : body_[0].nodes)
       if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().proved)
         return true;
-    return computes_much();
+    return false;
   }
 
   /// Lane j = lane j o lane j + h, for h = L/2 ... 1.

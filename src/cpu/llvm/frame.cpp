@@ -36,7 +36,7 @@ llvm::Value* Frame::fetch(std::size_t field, llvm::Type* type, int index, const 
   if (value) return value;
   const llvm::IRBuilder<>::InsertPointGuard guard(b);
   b.SetInsertPoint(first_);
-  // KernelArgs: four table pointers and the number of items, eight bytes each.
+  // KernelArgs: four table pointers and two numbers, eight bytes each.
   llvm::Value* at = b.CreateConstGEP1_64(b.getInt8Ty(), args(), field);
   if (index < 0) return value = load_constant(type, at, 8);
   llvm::Value*& table = fetched_[{field, -1}];
@@ -54,6 +54,7 @@ llvm::Value* Frame::routine(int n) {
   return fetch(offsetof(KernelArgs, functions), b.getPtrTy(), n, "routine");
 }
 llvm::Value* Frame::items() { return fetch(offsetof(KernelArgs, items), i64(), -1, "items"); }
+llvm::Value* Frame::ahead() { return fetch(offsetof(KernelArgs, ahead), i64(), -1, "ahead"); }
 
 llvm::Value* Frame::local(llvm::Type* type, std::uint64_t count) {
   const llvm::IRBuilder<>::InsertPointGuard guard(b);
@@ -71,6 +72,12 @@ llvm::LoadInst* Frame::load_constant(llvm::Type* type, llvm::Value* address, uns
   llvm::LoadInst* load = b.CreateAlignedLoad(type, address, llvm::Align(align));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
   return load;
+}
+
+void Frame::prefetch(llvm::Value* address) {
+  constexpr std::uint32_t read = 0, keep = 3, data = 1;
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                    {address, b.getInt32(read), b.getInt32(keep), b.getInt32(data)});
 }
 
 void Frame::branch_likely(llvm::Value* condition, llvm::BasicBlock* good, llvm::BasicBlock* bad) {

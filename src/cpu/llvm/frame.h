@@ -40,12 +40,15 @@ class Frame {
   llvm::Value* scalar(int slot);
   llvm::Value* routine(int number);
   llvm::Value* items();
+  llvm::Value* ahead();
   /// Memory in the stack frame.
   llvm::Value* local(llvm::Type* type, std::uint64_t count = 1);
 
   llvm::BasicBlock* block(const char* name);
   /// A load from memory that this kernel never writes.
   llvm::LoadInst* load_constant(llvm::Type* type, llvm::Value* address, unsigned align);
+  /// Asks for the cache line at an address, which need not be valid.
+  void prefetch(llvm::Value* address);
   /// Goes to `good` almost always.
   void branch_likely(llvm::Value* condition, llvm::BasicBlock* good, llvm::BasicBlock* bad);
 

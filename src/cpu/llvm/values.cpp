@@ -140,6 +140,7 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
     return gather(buffer, type, position, active);
   llvm::Type* cells = vector_type(cell);
   llvm::Value* address = frame.element(cell, buffer, position.v);
+  if (ahead) frame.prefetch(frame.element(cell, address, ahead));
   if (active) {
     return varying(from_memory(type, b.CreateMaskedLoad(cells, address, llvm::Align(size), active,
                                                         llvm::Constant::getNullValue(cells))));
@@ -222,8 +223,8 @@ Value Emitter::extent(const plan::Extent& extent, const Value& item) {
       break;
   }
   const ScalarType stored = extent.offsets == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
-  const auto offset = [&](std::int64_t ahead) {
-    llvm::Value* from = frame.element(type_of(stored), frame.buffer(extent.slot), frame.number(ahead));
+  const auto offset = [&](std::int64_t further) {
+    llvm::Value* from = frame.element(type_of(stored), frame.buffer(extent.slot), frame.number(further));
     const Value v = load(from, stored, item, mask);
     llvm::Value* wide = b.CreateSExt(v.v, v.uniform() ? frame.i64() : vector_type(frame.i64()));
     return v.uniform() ? uniform(wide) : varying(wide);
