@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "cpu/llvm/frame.h"
-#include "cpu/llvm/regions.h"
+#include "plan/regions.h"
 
 namespace anabranch::cpu {
+
+using plan::Region;
+using plan::Regions;
 
 /// One scalar of the language in generated code, for all lanes at once.
 struct Value {

@@ -185,7 +185,7 @@ bool at_own_position(const plan::Kernel& kernel, const ir::Node& node) {
 bool is_flat(const plan::Kernel& kernel) {
   if (kernel.output.extents.empty()) return false;
   const auto nodes =
-      reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
+      plan::reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
   for (const ir::Node* node : nodes) {
     if (at_own_position(kernel, *node)) continue;
     if (node->op() == ir::Op::parameter) {

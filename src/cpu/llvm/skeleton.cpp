@@ -173,7 +173,7 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
   // Addresses are int64 nearly everywhere; they count only where nothing else is computed.
   std::size_t wide = 0, narrow = 0;
   bool loops = false;
-  const auto nodes = reachable(bodies);
+  const auto nodes = plan::reachable(bodies);
   for (const ir::Node* node : nodes) {
     loops = loops || node->op() == ir::Op::while_loop;
     for (const ScalarType type : node->type().scalars) {

@@ -1,9 +1,9 @@
-#include "cpu/llvm/regions.h"
+#include "plan/regions.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-namespace anabranch::cpu {
+namespace anabranch::plan {
 namespace {
 
 /// What may be evaluated without being needed.
@@ -275,4 +275,4 @@ void Regions::summarise() {
   }
 }
 
-}  // namespace anabranch::cpu
+}  // namespace anabranch::plan

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <anabranch/error.h>
+
+#include "cuda/driver_api.h"
+#include "cuda/unit.h"
+
+/// A GPU as the runtime sees it: memory, streams, loaded code. Everything goes through the table of
+/// driver_api.h, so that tests put a simulated device, or one that fails, in its place.
+namespace anabranch::cuda {
+
+/// Device memory is full, or its bound reached: the chunk is cut and tried again.
+class DeviceMemoryFull : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Makes images from texts. Thread-safe.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+  struct Result {
+    std::string image;  ///< what DriverApi::module_load_data takes
+    std::string log;    ///< of the compiler and of ptxas: registers, spills
+    double milliseconds = 0;
+  };
+  /// `architecture`: "sm_90". Throws InternalError with the log where the text does not compile.
+  virtual Result compile(const Unit& unit, const std::string& name, const std::string& architecture) = 0;
+  virtual std::string version() const = 0;
+};
+
+/// Driver and compiler: the real ones, or a test's.
+struct Platform {
+  std::shared_ptr<const DriverApi> driver;
+  std::shared_ptr<Compiler> compiler;
+};
+/// Opens libcuda and NVRTC. Throws BackendUnavailable saying what is missing and where it was looked for.
+Platform open_platform();
+/// What open_platform finds from now on; an empty one: the real one again (tests).
+void set_platform(Platform platform);
+
+struct DeviceFacts {
+  std::string name;
+  int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 1;
+  std::int64_t memory = 0;       ///< bytes
+  std::int64_t memory_free = 0;  ///< when it was opened
+  int driver_version = 0;        ///< 13000: 13.0
+  std::string compiler;          ///< NVRTC's version
+};
+
+class Device;
+
+/// Work in order; several streams overlap. Not thread-safe.
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<Device> device);
+  ~Stream();
+  Stream(Stream&&) noexcept;
+  Stream(const Stream&) = delete;
+
+  void upload(Address to, const void* from, std::int64_t bytes);  ///< `from` stays as it is until synchronize
+  void download(void* to, Address from, std::int64_t bytes);
+  void fill_zero(Address to, std::int64_t bytes);
+  void launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words);
+  void record(Event event);
+  void wait(Event event);
+  /// Until all is done. Throws RunError where a kernel died, naming what the driver said.
+  void synchronize();
+  bool idle();
+  Device& device() { return *device_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  StreamHandle handle_ = nullptr;
+};
+
+/// Device memory of one owner.
+class DeviceBlock {
+ public:
+  DeviceBlock() = default;
+  DeviceBlock(std::shared_ptr<Device> device, Address address, std::int64_t bytes)
+      : device_(std::move(device)), address_(address), bytes_(bytes) {}
+  DeviceBlock(DeviceBlock&& other) noexcept;
+  DeviceBlock& operator=(DeviceBlock&& other) noexcept;
+  ~DeviceBlock();
+  Address address() const { return address_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  Address address_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+/// Page-locked host memory, for copies that overlap with computing.
+class PinnedBlock {
+ public:
+  PinnedBlock() = default;
+  PinnedBlock(std::shared_ptr<Device> device, std::int64_t bytes);
+  PinnedBlock(PinnedBlock&& other) noexcept;
+  PinnedBlock& operator=(PinnedBlock&& other) noexcept;
+  ~PinnedBlock();
+  std::byte* data() const { return data_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+/// Code of one unit on one device.
+struct LoadedUnit {
+  Module module = nullptr;
+  std::vector<Function> entries;
+};
+
+/// One GPU, opened. Thread-safe; blocks, streams and loaded units keep it alive.
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  /// The first GPU of the platform, opened once per process (and platform). Throws BackendUnavailable.
+  static std::shared_ptr<Device> get();
+  ~Device();
+
+  const DeviceFacts& facts() const { return facts_; }
+  std::string architecture() const;  ///< "sm_90"
+
+  /// Bytes that `allocate` gives out at most, all together; 0: what the GPU has. Throws DeviceMemoryFull
+  /// naming request, bound and what is in use. Freed blocks are kept and given out again, whole or none
+  /// (sizes are rounded up to a few size classes), and given back to the driver before it refuses.
+  DeviceBlock allocate(std::int64_t bytes);
+  void set_bound(std::int64_t bytes);
+  std::int64_t in_use() const;
+  std::int64_t peak() const;
+  void reset_peak();
+  /// Gives kept blocks back to the driver.
+  void trim();
+
+  /// Compiled and loaded once per process; keyed by the text. Thread-safe.
+  std::shared_ptr<const LoadedUnit> load(const Unit& unit, const std::string& name);
+
+  const DriverApi& api() const { return *platform_.driver; }
+  /// Makes the device's context the calling thread's.
+  void make_current() const;
+
+ private:
+  friend class DeviceBlock;
+  explicit Device(Platform platform);
+  void free(Address address, std::int64_t bytes);
+  struct Impl;
+  Platform platform_;
+  DeviceFacts facts_;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Raises what a driver call answered, unless it is success: DeviceMemoryFull, else RunError "cuda: ...".
+void check(const DriverApi& api, int result, const char* what);
+
+}  // namespace anabranch::cuda

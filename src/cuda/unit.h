@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/kernel.h"
+
+/// What a kernel of a plan becomes on a GPU: one CUDA C++ text with a few entry points, and the rule by which
+/// they are launched for a given chunk. Nothing here needs a GPU, a driver or a toolkit.
+namespace anabranch::cuda {
+
+/// Device addresses are numbers on the host.
+using Address = std::uint64_t;
+
+/// One translation unit. It includes the headers of kernels/cuda by name; `headers()` has their texts.
+struct Unit {
+  std::string source;                ///< readable: names from the program, #line with the user's place
+  std::vector<std::string> entries;  ///< `extern "C"` functions; a Launch names one by its number
+};
+
+struct Header {
+  std::string name;  ///< as the unit includes it
+  std::string text;
+};
+/// The skeletons and the block layer (kernels/cuda), built into the library.
+std::span<const Header> headers();
+
+Unit generate(const plan::Kernel& kernel);
+
+/// What the slots of a kernel stand for in one launch, and what the host knows about the chunk.
+struct Bindings {
+  std::span<const Address> buffers;       ///< one per buffer slot, biased for offsets[0] != 0
+  std::span<const std::int64_t> scalars;  ///< one per scalar slot
+  std::int64_t items = 1;                 ///< of the chunk
+  std::int64_t positions = 0;             ///< size of the domain: output positions of all items together
+  std::int64_t elements = -1;             ///< fold: elements of all rows together; -1: not known
+};
+
+/// What a failed check leaves behind: of all that failed in a launch, the one at the lowest output position
+/// (then the lowest check). In device memory, zero-initialised but for `position`, which starts at
+/// `no_failure`.
+struct ErrorRecord {
+  std::uint64_t position;  ///< no_failure: no check failed
+  std::int64_t failed;     ///< the number of the check, plus one
+  std::int64_t value;      ///< index: the offending index
+  std::int64_t bound;      ///< index: the extent it was compared with
+  std::int64_t lock;       ///< of the device's
+};
+inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};
+
+/// One launch of an entry. All entries of a unit take the same parameter: `words`, by value, as one
+/// structure.
+struct Launch {
+  int entry = 0;
+  unsigned grid = 1;
+  unsigned block = 1;
+};
+
+/// How one kernel is run over one chunk: launches, one after the other on a stream.
+struct Schedule {
+  std::vector<Launch> launches;
+  std::int64_t workspace = 0;  ///< bytes of device memory that the launches share; zeroed before the first
+  std::string why;             ///< the rule that applied, for `explain` and the trace
+};
+
+/// Chosen from the kernel and the chunk's numbers alone: the same on every GPU but for the grid sizes, and
+/// without any effect on the bits of the result.
+Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
+
+/// The entries' parameter, as 8-byte words: buffers, scalars, items, ..., error record, workspace.
+std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
+                                Address workspace);
+
+}  // namespace anabranch::cuda
