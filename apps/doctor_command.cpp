@@ -33,7 +33,13 @@ void doctor_command() {
   line("back end cpu", cpu.available ? "available" : "not available: " + cpu.why_not);
   line("code generator", cpu.available ? cpu.code_generator : "not found");
   line("kernel cache", "in memory, as long as the process lives");
-  line("GPU", "none: this version generates no code for GPUs");
+  const GpuFacts gpu = gpu_facts();
+  line("GPU",
+       gpu.available
+           ? fmt::format("{}, compute capability {}.{}, {} multiprocessors, {} ({} free), driver {}, {}",
+                         gpu.name, gpu.major, gpu.minor, gpu.multiprocessors, binary_bytes(gpu.memory),
+                         binary_bytes(gpu.memory_free), gpu.driver, gpu.compiler)
+           : "none: " + gpu.why_not);
   print(out);
   if (!cpu.available) throw BackendUnavailable(cpu.why_not);
 }

@@ -35,4 +35,18 @@ struct CpuFacts {
 };
 ANABRANCH_API CpuFacts cpu_facts();
 
+/// The GPU that the back end cuda would take. Opens it (some 100 ms the first time).
+struct GpuFacts {
+  bool available = false;
+  std::string why_not;  ///< where it is not available
+  std::string name;
+  int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 0;
+  std::int64_t memory = 0;       ///< bytes
+  std::int64_t memory_free = 0;  ///< when it was opened
+  std::string driver;            ///< "13.0": what the driver supports
+  std::string compiler;          ///< NVRTC's version
+};
+ANABRANCH_API GpuFacts gpu_facts();
+
 }  // namespace anabranch
