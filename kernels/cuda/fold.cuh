@@ -126,7 +126,7 @@ ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
 }
 
 /// How a group of threads computes one row. `length` is 0 for groups that have none; `some`: the group has a
-/// row that is not a listed one.
+/// row that is not a listed one. Only warps, and threads of ordered operators, take rows of several blocks.
 template <int group, class K>
 struct RowBy {
   static ANABRANCH_DEVICE void compute(K& k, i64 position, i64 length, bool some, int t) {
@@ -164,14 +164,18 @@ struct RowBy<1, K> {
       }
       const u32 left = ballot(is_long);
       if (left == 0) return;
-      K other(k.a);
+      const i64 item = k.item;
 #pragma unroll 1
       for (int lane = 0; lane < warp_size; ++lane) {
         if ((left >> lane & 1) == 0) continue;
         const i64 row = shuffle(position, lane, warp_size);
-        other.failure = Failure();
-        other.enter(shuffle(k.item, lane, warp_size), row);
-        RowBy<32, K>::compute(other, row, shuffle(length, lane, warp_size), true, lane_in_warp());
+        k.failure = Failure();
+        k.enter(shuffle(item, lane, warp_size), row);
+        k.begin_row();
+        const typename K::Value total =
+            reduce_block<32>(k, 0, shuffle(length, lane, warp_size), lane_in_warp());
+        if (lane_in_warp() == 0) finish_row(k, true, total);
+        report_row(k, row);
       }
     } else {
       if (!some) return;
