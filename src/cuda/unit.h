@@ -39,7 +39,7 @@ struct Bindings {
 };
 
 /// What a failed check leaves behind: of all that failed in a launch, the one at the lowest output position
-/// (then the lowest check). In device memory, zero-initialised but for `position`, which starts at
+/// (then the lowest element of the row, then the lowest check): the same in every run. In device memory, zero-initialised but for `position`, which starts at
 /// `no_failure`.
 struct ErrorRecord {
   std::uint64_t position;  ///< no_failure: no check failed
@@ -47,6 +47,7 @@ struct ErrorRecord {
   std::int64_t value;      ///< index: the offending index
   std::int64_t bound;      ///< index: the extent it was compared with
   std::int64_t lock;       ///< of the device's
+  std::uint64_t element;   ///< of the row; of the device's
 };
 inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};
 
