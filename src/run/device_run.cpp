@@ -13,7 +13,9 @@ std::int64_t usable(const cuda::DeviceFacts& facts, std::int64_t bound) {
 }  // namespace
 
 std::vector<cuda::ErrorRecord> fresh_records(std::size_t kernels) {
-  return std::vector<cuda::ErrorRecord>(kernels, cuda::ErrorRecord{cuda::no_failure, 0, 0, 0, 0});
+  cuda::ErrorRecord fresh{};
+  fresh.position = cuda::no_failure;
+  return std::vector<cuda::ErrorRecord>(kernels, fresh);
 }
 
 void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
