@@ -26,10 +26,14 @@ namespace {
 /// How an argument is passed: what a call of the one with a declaration of the other relies on.
 template <class T>
 constexpr int passed_as() {
-  if constexpr (std::is_pointer_v<T>) return 1000;
-  else if constexpr (std::is_enum_v<T>) return static_cast<int>(sizeof(T));
-  else if constexpr (std::is_integral_v<T>) return static_cast<int>(sizeof(T));
-  else return -1;
+  if constexpr (std::is_pointer_v<T>)
+    return 1000;
+  else if constexpr (std::is_enum_v<T>)
+    return static_cast<int>(sizeof(T));
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<int>(sizeof(T));
+  else
+    return -1;
 }
 
 template <class Ours, class Theirs>
@@ -38,10 +42,14 @@ constexpr bool same_argument() {
     using A = std::remove_pointer_t<Ours>;
     using B = std::remove_pointer_t<Theirs>;
     // Handles are pointers to structures there, to nothing in particular here.
-    if constexpr (std::is_void_v<A> || std::is_void_v<B>) return true;
-    else if constexpr (std::is_pointer_v<A>) return std::is_pointer_v<B>;
-    else if constexpr (std::is_class_v<B>) return false;
-    else return sizeof(A) == sizeof(B);
+    if constexpr (std::is_void_v<A> || std::is_void_v<B>)
+      return true;
+    else if constexpr (std::is_pointer_v<A>)
+      return std::is_pointer_v<B>;
+    else if constexpr (std::is_class_v<B>)
+      return false;
+    else
+      return sizeof(A) == sizeof(B);
   } else {
     return passed_as<Ours>() == passed_as<Theirs>() && passed_as<Ours>() > 0;
   }
@@ -52,8 +60,10 @@ struct Same : std::false_type {};
 template <class A, class... P, class B, class... Q>
 struct Same<A (*)(P...), B (*)(Q...)> {
   static constexpr bool lists() {
-    if constexpr (sizeof...(P) != sizeof...(Q)) return false;
-    else return (same_argument<P, Q>() && ...);
+    if constexpr (sizeof...(P) != sizeof...(Q))
+      return false;
+    else
+      return (same_argument<P, Q>() && ...);
   }
   static constexpr bool value = sizeof(A) == sizeof(B) && lists();
 };

@@ -51,7 +51,9 @@ TEST_CASE("NVRTC makes images for several generations of GPUs, and says what the
   for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
     const auto made = compiler->compile(unit_of(text, {"scale", "sum"}), "sums", architecture);
     INFO(made.log);
-    CHECK(made.image.substr(0, 4) == "\x7f" "ELF");
+    CHECK(made.image.substr(0, 4) ==
+          "\x7f"
+          "ELF");
     CHECK(made.milliseconds > 0);
     REQUIRE(made.registers.size() == 2);
     for (const int n : made.registers) CHECK((n > 0 && n < 100));
