@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <string>
 #include <thread>
 
 #include <unistd.h>
@@ -107,10 +108,10 @@ CpuFacts cpu_facts() {
 GpuFacts gpu_facts() {
   GpuFacts out;
   try {
-    const cuda::DeviceFacts facts = cuda::Device::get()->facts();
+    const auto device = cuda::Device::get();
+    const cuda::DeviceFacts& facts = device->facts();
     out.name = facts.name;
-    out.major = facts.major;
-    out.minor = facts.minor;
+    out.architecture = device->architecture();
     out.multiprocessors = facts.multiprocessors;
     out.memory = facts.memory;
     out.memory_free = facts.memory_free;

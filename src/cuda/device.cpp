@@ -29,6 +29,8 @@ std::string megabytes(std::int64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
+void* marker(std::uintptr_t number) { return reinterpret_cast<void*>(number); }  // NOLINT: cuda.h's way
+
 constexpr std::int64_t granule = 512;
 
 std::int64_t round_up(std::int64_t bytes, std::int64_t step) { return (bytes + step - 1) / step * step; }
@@ -154,8 +156,8 @@ void Stream::launch(Function function, unsigned grid, unsigned block, std::span<
   device_->make_current();
   // As one buffer with its size, so that the driver can compare it with what the entry takes.
   std::size_t bytes = words.size_bytes();
-  void* extra[] = {reinterpret_cast<void*>(launch_buffer), const_cast<std::uint64_t*>(words.data()),
-                   reinterpret_cast<void*>(launch_buffer_size), &bytes, reinterpret_cast<void*>(launch_end)};
+  void* extra[] = {marker(launch_buffer), const_cast<std::uint64_t*>(words.data()),
+                   marker(launch_buffer_size), &bytes, marker(launch_end)};
   check(device_->api(),
         device_->api().launch_kernel(function, grid, 1, 1, block, 1, 1, 0, handle_, nullptr, extra),
         "launch");

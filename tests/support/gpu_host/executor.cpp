@@ -190,7 +190,7 @@ const Api Machine::api = {
 /// Shared memory is the module's thread-local memory.
 void Machine::find_shared_memory(void* library) {
   ::link_map* map = nullptr;
-  if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return;
+  if (::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return;
   struct Search {
     ElfW(Addr) at;
     Machine* machine;
@@ -299,6 +299,7 @@ void Machine::run(std::uint64_t number, std::uint64_t seed) {
     *now_ = &threads_[running_].indices;
     fibers_[running_].resume();
   }
+  here = nullptr;
   if (failure_.empty() && ended_ < threads_.size()) fail("barrier divergence: " + waiting());
   if (!failure_.empty()) throw HostError(failure_);
 }
@@ -454,11 +455,12 @@ std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
 
   const auto entries = options.entries.empty() ? find_entries(source) : options.entries;
   std::string text = source;
-  for (const auto& e : entries)
-    text += "\n#line 1 \"trailer\"\nextern \"C\" GPU_HOST_EXPORT void gpu_host_call_" + e +
-            "(const void* words) { gpu_host::call(&" + e +
-            ", words); }\nextern \"C\" GPU_HOST_EXPORT std::size_t gpu_host_bytes_" + e +
-            "() { return gpu_host::bytes(&" + e + "); }\n";
+  for (const auto& e : entries) {
+    text.append("\n#line 1 \"trailer\"\nextern \"C\" GPU_HOST_EXPORT void gpu_host_call_").append(e);
+    text.append("(const void* words) { gpu_host::call(&").append(e).append(", words); }\n");
+    text.append("extern \"C\" GPU_HOST_EXPORT std::size_t gpu_host_bytes_").append(e);
+    text.append("() { return gpu_host::bytes(&").append(e).append("); }\n");
+  }
   write(folder / "unit.cpp", text);
   for (const auto& [name, content] : headers) {
     fs::create_directories((folder / name).parent_path());
@@ -511,7 +513,7 @@ std::shared_ptr<const HostModule::Loaded> load(const std::string& source,
   std::string key = options.sanitize ? "sanitize\n" : "\n";
   for (const auto& e : options.entries) key += e + " ";
   key += "\n" + source;
-  for (const auto& [name, text] : headers) key += '\0' + name + '\0' + text;
+  for (const auto& [name, text] : headers) key.append(1, '\0').append(name).append(1, '\0').append(text);
   std::promise<std::shared_ptr<const HostModule::Loaded>> promise;
   Known known;
   {
@@ -535,7 +537,8 @@ std::shared_ptr<const HostModule::Loaded> load(const std::string& source,
 
 }  // namespace
 
-HostModule::HostModule(const std::string& source, const std::vector<HeaderText>& headers, HostOptions options)
+HostModule::HostModule(const std::string& source, const std::vector<HeaderText>& headers,
+                       const HostOptions& options)
     : loaded_(load(source, headers, options)) {}
 
 bool HostModule::has(const std::string& entry) const { return loaded_->entries.contains(entry); }

@@ -38,7 +38,8 @@ using HeaderText = std::pair<std::string, std::string>;  ///< name, as the text 
 class HostModule {
  public:
   /// Texts are compiled once per process. Throws HostError with g++'s messages.
-  HostModule(const std::string& source, const std::vector<HeaderText>& headers, HostOptions options = {});
+  HostModule(const std::string& source, const std::vector<HeaderText>& headers,
+             const HostOptions& options = {});
 
   /// Runs all blocks. `words`: the parameters, one behind the other, as the entry takes them (a structure by
   /// value, or several parameters). Seed 0: all in order; another: blocks and threads in a random order. The

@@ -166,6 +166,9 @@ struct FakeFunction {
   std::string entry;
 };
 
+/// Addresses are numbers to the driver.
+void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }  // NOLINT
+
 struct State {
   explicit State(const FakeOptions& o) : options(o), random(o.seed) {}
 
@@ -266,7 +269,7 @@ struct State {
 
   /// A copy's device side, when it is asked for and when it is done.
   Result check_range(const char* what, cuda::DevicePointer at, std::size_t bytes) {
-    if (memory.holds(reinterpret_cast<void*>(at), bytes)) return cuda::success;
+    if (memory.holds(pointer(at), bytes)) return cuda::success;
     violate(std::string(what) + " of " + std::to_string(bytes) + " bytes outside of device memory");
     return illegal_address;
   }
@@ -326,9 +329,8 @@ Result launch(State& s, cuda::Function function, unsigned gx, unsigned gy, unsig
   const std::size_t expected = f->module->code->parameter_bytes(f->entry);
   const void* from = parameters ? parameters[0] : nullptr;
   for (void** e = extra; e && *e; e += 2) {
-    if (*e == reinterpret_cast<void*>(cuda::launch_buffer)) from = e[1];
-    if (*e == reinterpret_cast<void*>(cuda::launch_buffer_size) &&
-        *static_cast<std::size_t*>(e[1]) != expected)
+    if (*e == pointer(cuda::launch_buffer)) from = e[1];
+    if (*e == pointer(cuda::launch_buffer_size) && *static_cast<std::size_t*>(e[1]) != expected)
       return s.violate("entry " + f->entry + " takes " + std::to_string(expected) + " bytes, not " +
                        std::to_string(*static_cast<std::size_t*>(e[1]))),
              invalid_value;
@@ -449,7 +451,7 @@ cuda::DriverApi make_table() {
   };
   t.mem_free = [](cuda::DevicePointer address) {
     return enter("mem_free", Needs::context, Kind::frees, [&](State& s) {
-      if (s.memory.free(reinterpret_cast<void*>(address))) return cuda::success;
+      if (s.memory.free(pointer(address))) return cuda::success;
       return s.violate("device memory freed twice, or never allocated"), invalid_value;
     });
   };
@@ -470,7 +472,7 @@ cuda::DriverApi make_table() {
       if (s.check_range("upload", to, bytes) != cuda::success) return invalid_value;
       return s.enqueue(stream, {upload, false, 0, static_cast<std::int64_t>(bytes)}, [&s, to, from, bytes] {
         const Result r = s.check_range("upload", to, bytes);
-        if (r == cuda::success) std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+        if (r == cuda::success) std::memcpy(pointer(to), from, bytes);
         return r;
       });
     });
@@ -480,7 +482,7 @@ cuda::DriverApi make_table() {
       if (s.check_range("download", from, bytes) != cuda::success) return invalid_value;
       return s.enqueue(stream, {download, false, 0, static_cast<std::int64_t>(bytes)}, [&s, to, from, bytes] {
         const Result r = s.check_range("download", from, bytes);
-        if (r == cuda::success) std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+        if (r == cuda::success) std::memcpy(to, pointer(from), bytes);
         return r;
       });
     });
@@ -491,7 +493,7 @@ cuda::DriverApi make_table() {
       if (s.check_range("fill", to, bytes) != cuda::success) return invalid_value;
       return s.enqueue(stream, {fill, false, 0, static_cast<std::int64_t>(bytes)}, [&s, to, value, bytes] {
         const Result r = s.check_range("fill", to, bytes);
-        if (r == cuda::success) std::memset(reinterpret_cast<void*>(to), value, bytes);
+        if (r == cuda::success) std::memset(pointer(to), value, bytes);
         return r;
       });
     });
@@ -609,7 +611,7 @@ cuda::DriverApi make_table() {
       std::vector<HeaderText> headers;
       for (const auto& h : cuda::headers()) headers.emplace_back(h.name, h.text);
       auto made = std::make_shared<FakeModule>();
-      made->code = std::make_unique<HostModule>(text.substr(line + 1), headers, std::move(options));
+      made->code = std::make_unique<HostModule>(text.substr(line + 1), headers, options);
       return *module = keep(s.modules, std::move(made)), cuda::success;
     });
   };
@@ -651,7 +653,7 @@ class HostCompiler final : public cuda::Compiler {
     std::vector<HeaderText> headers;
     for (const auto& h : cuda::headers()) headers.emplace_back(h.name, h.text);
     try {
-      const HostModule compiled(unit.source, headers, std::move(options));
+      const HostModule compiled(unit.source, headers, options);
     } catch (const HostError& e) {
       throw InternalError("cuda: " + name + ": " + e.what());
     }

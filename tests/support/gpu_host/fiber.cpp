@@ -112,7 +112,7 @@ Fiber::Fiber(FiberHost& host, FiberStack& stack, Body body, void* argument)
   for (int k = 0; k < 6; ++k) at[k] = nullptr;
   at[2] = reinterpret_cast<void*>(&Fiber::start);
   at[3] = this;
-  stack_pointer_ = at;
+  stack_pointer_ = static_cast<void*>(at);
 }
 
 void Fiber::resume() {
