@@ -22,6 +22,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "ir/transcendental.h"
 #include "support/gpu_host/fiber.h"
 
 #define GPU_HOST_EXECUTOR
@@ -171,6 +172,9 @@ class Machine {
 
 thread_local Machine* Machine::here = nullptr;
 
+constexpr ir::Primitive routines[] = {ir::Primitive::exponential, ir::Primitive::logarithm,
+                                      ir::Primitive::sine, ir::Primitive::cosine};
+
 const Api Machine::api = {
     [](Block operation, int predicate, Site site) { return here->arrive_block(operation, predicate, site); },
     [](Warp operation, unsigned mask, std::uint64_t value, int lane, int width, Site site) {
@@ -185,6 +189,8 @@ const Api Machine::api = {
       here->threads_[here->running_].state = State::ended;
       here->wait();
     },
+    [](int which, float x) { return ir::evaluate(routines[which], x); },
+    [](int which, double x) { return ir::evaluate(routines[which], x); },
 };
 
 /// Shared memory is the module's thread-local memory.
@@ -437,21 +443,59 @@ std::vector<std::string> find_entries(const std::string& source) {
   return out;
 }
 
+/// A temporary folder and what is in it.
+struct Folder {
+  std::filesystem::path path;
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "anabranch-gpu-host-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw HostError("cannot make a temporary folder");
+    path = pattern;
+  }
+  Folder(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    if (!std::getenv("ANABRANCH_GPU_HOST_KEEP")) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+std::string compiler_flags(bool sanitize) {
+  std::string flags =
+      quoted(ANABRANCH_GPU_HOST_CXX) +
+      " -std=c++20 -O1 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes";
+  if (sanitize) {
+    flags += " -g1 -fsanitize=undefined -fno-sanitize-recover=all";
+#if defined(__SANITIZE_ADDRESS__)
+    flags += " -fsanitize=address";
+#endif
+  }
+  return flags;
+}
+
+/// The shim takes most of the time of a small text: it is read once per process and set of flags.
+std::filesystem::path precompiled_shim(const std::string& flags) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<Folder>> all;
+  const std::lock_guard lock(mutex);
+  auto& folder = all[flags];
+  if (!folder) {
+    auto made = std::make_unique<Folder>();
+    const std::string real = std::string(ANABRANCH_GPU_HOST) + "/shim.h";
+    std::filesystem::copy_file(real, made->path / "shim.h");
+    const std::string command = flags + " -x c++-header " + quoted((made->path / "shim.h").string()) +
+                                " -o " + quoted((made->path / "shim.h.gch").string());
+    if (std::system(command.c_str()) != 0) throw HostError("the shim does not compile");
+    folder = std::move(made);
+  }
+  return folder->path / "shim.h";
+}
+
 std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
                                                 const std::vector<HeaderText>& headers,
                                                 const HostOptions& options) {
   namespace fs = std::filesystem;
   ++compiled;
-  std::string pattern = (fs::temp_directory_path() / "anabranch-gpu-host-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) throw HostError("cannot make a temporary folder");
-  const fs::path folder = pattern;
-  struct Remove {
-    const fs::path& folder;
-    ~Remove() {
-      std::error_code ignored;
-      if (!std::getenv("ANABRANCH_GPU_HOST_KEEP")) fs::remove_all(folder, ignored);
-    }
-  } remove{folder};
+  const Folder temporary;
+  const fs::path& folder = temporary.path;
 
   const auto entries = options.entries.empty() ? find_entries(source) : options.entries;
   std::string text = source;
@@ -466,17 +510,9 @@ std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
     fs::create_directories((folder / name).parent_path());
     write(folder / name, content);
   }
+  const std::string flags = compiler_flags(options.sanitize);
   std::string command =
-      quoted(ANABRANCH_GPU_HOST_CXX) +
-      " -std=c++20 -O1 -g1 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique "
-      "-Wno-attributes -include " +
-      quoted(std::string(ANABRANCH_GPU_HOST) + "/shim.h") + " -I " + quoted(folder.string());
-  if (options.sanitize) {
-    command += " -fsanitize=undefined -fno-sanitize-recover=all";
-#if defined(__SANITIZE_ADDRESS__)
-    command += " -fsanitize=address";
-#endif
-  }
+      flags + " -include " + quoted(precompiled_shim(flags).string()) + " -I " + quoted(folder.string());
   const std::string library = (folder / "unit.so").string(), log = (folder / "log").string();
   command +=
       " " + quoted((folder / "unit.cpp").string()) + " -o " + quoted(library) + " >" + quoted(log) + " 2>&1";
