@@ -27,7 +27,8 @@ ANABRANCH_DEVICE T shuffle_down(T v, int distance, int width) {
   return __shfl_down_sync(whole_warp, v, static_cast<u32>(distance), width);
 }
 ANABRANCH_DEVICE u8 shuffle_down(u8 v, int distance, int width) {
-  return static_cast<u8>(__shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width));
+  return static_cast<u8>(
+      __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width));
 }
 ANABRANCH_DEVICE bool shuffle_down(bool v, int distance, int width) {
   return __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width) != 0;

@@ -8,8 +8,8 @@
 ///
 /// Rows longer than one block of the canonical order are not for those: they are entered in a list, with
 /// places for the partial results of their blocks. A second launch computes all listed blocks, a third joins
-/// each row's partial results. Where all rows are of one length and long, those two launches do all, without a list.
-/// Atomics give out places in the list, never values: no result depends on who came first.
+/// each row's partial results. Where all rows are of one length and long, those two launches do all, without
+/// a list. Atomics give out places in the list, never values: no result depends on who came first.
 ///
 /// A kernel K has, besides what a map's has: Value, one scalar per component; length(); begin_row(), what
 /// all elements of the row share (only if it has any); element(r); join(x, y); finish(total), the seed
@@ -24,7 +24,7 @@ constexpr int fold_threads = 256;
 
 struct LongRow {
   i64 position, item;
-  i64 first;   ///< number of its first partial result
+  i64 first;  ///< number of its first partial result
   i64 blocks;
 };
 

@@ -134,10 +134,10 @@ struct CastToInt {
                                           -9223372036854775807ll - 1, 9223372036854775807ll, x);
   }
 };
-#define ANABRANCH_SATURATES(To, From)                                                                     \
-  template <>                                                                                             \
-  struct Cast<To, From> {                                                                                 \
-    static ANABRANCH_DEVICE To of(From x) { return CastToInt<From>::of(x, static_cast<To*>(nullptr)); }   \
+#define ANABRANCH_SATURATES(To, From)                                                                   \
+  template <>                                                                                           \
+  struct Cast<To, From> {                                                                               \
+    static ANABRANCH_DEVICE To of(From x) { return CastToInt<From>::of(x, static_cast<To*>(nullptr)); } \
   };
 ANABRANCH_SATURATES(u8, float)
 ANABRANCH_SATURATES(u8, double)
@@ -184,8 +184,8 @@ template <class T>
 ANABRANCH_DEVICE T load(const T* from, i64 at) {
   return __ldg(from + at);
 }
-/// Where `good` does not hold, what lies at `elsewhere`: so there is no branch, and the reads of several elements
-/// can be in flight together.
+/// Where `good` does not hold, what lies at `elsewhere`: so there is no branch, and the reads of several
+/// elements can be in flight together.
 template <class T>
 ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at, const void* elsewhere) {
   const u64 place = reinterpret_cast<u64>(from) + static_cast<u64>(at) * sizeof(T);

@@ -459,14 +459,14 @@ class Generator {
     // Without a number of blocks the compiler aims at more threads than help, and spills for them.
     const char* const bounds = body_[0].cost > unroll_cost ? "256, 1" : fold_ ? "256, 3" : "256, 2";
     const auto entry = [&](const std::string& what, const std::string& call) {
-      names.push_back(what.empty() ? name_ : name_ + "_" + what);
+      names.push_back(name_ + "_" + what);
       out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(anabranch::Args args) {{",
                             bounds, names.back()));
       out_.line(fmt::format("  anabranch::{}(args);", call));
       out_.line("}");
     };
     if (!fold_) {
-      entry("",
+      entry("map",
             segmented_ && !flat_ ? "map_segments<anabranch::Kernel>" : "map_positions<anabranch::Kernel>");
       return names;
     }
