@@ -27,7 +27,8 @@ ANABRANCH_DEVICE T shuffle_down(T v, int distance, int width) {
   return __shfl_down_sync(whole_warp, v, static_cast<u32>(distance), width);
 }
 ANABRANCH_DEVICE u8 shuffle_down(u8 v, int distance, int width) {
-  return static_cast<u8>(__shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width));
+  return static_cast<u8>(
+      __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width));
 }
 ANABRANCH_DEVICE bool shuffle_down(bool v, int distance, int width) {
   return __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width) != 0;
@@ -35,11 +36,6 @@ ANABRANCH_DEVICE bool shuffle_down(bool v, int distance, int width) {
 
 /// Bit i: whether it holds in lane i.
 ANABRANCH_DEVICE u32 ballot(bool holds) { return __ballot_sync(whole_warp, holds); }
-/// Whether it holds in any lane of the warp. Where the warp works on one thing, every lane knows.
-template <int group>
-ANABRANCH_DEVICE bool in_any_lane(bool holds) {
-  return group == warp_size ? holds : ballot(holds) != 0;
-}
 
 /// Largest of v in this lane and the lanes before it.
 ANABRANCH_DEVICE u32 warp_max_scan(u32 v) {

@@ -23,13 +23,13 @@ constexpr u64 after_elements = ~0ull - 1;
 constexpr u64 in_seed = ~0ull;
 
 struct Failure {
-  i64 check = 0;  ///< its number plus one; 0: none
+  i32 check = 0;  ///< its number plus one; 0: none
   i64 value = 0;
   i64 bound = 0;
   u64 element = 0;
 
   ANABRANCH_DEVICE bool any() const { return check != 0; }
-  ANABRANCH_DEVICE void unless(bool good, i64 number, u64 where, i64 offending, i64 limit) {
+  ANABRANCH_DEVICE void unless(bool good, i32 number, u64 where, i64 offending, i64 limit) {
     if (!good && check == 0) {
       check = number + 1;
       element = where;

@@ -8,8 +8,8 @@
 ///
 /// Rows longer than one block of the canonical order are not for those: they are entered in a list, with
 /// places for the partial results of their blocks. A second launch computes all listed blocks, a third joins
-/// each row's partial results. Where all rows are of one length and long, those two launches do all, without a list.
-/// Atomics give out places in the list, never values: no result depends on who came first.
+/// each row's partial results. Where all rows are of one length and long, those two launches do all, without
+/// a list. Atomics give out places in the list, never values: no result depends on who came first.
 ///
 /// A kernel K has, besides what a map's has: Value, one scalar per component; length(); begin_row(), what
 /// all elements of the row share (only if it has any); element(r); join(x, y); finish(total), the seed
@@ -24,7 +24,7 @@ constexpr int fold_threads = 256;
 
 struct LongRow {
   i64 position, item;
-  i64 first;   ///< number of its first partial result
+  i64 first;  ///< number of its first partial result
   i64 blocks;
 };
 
@@ -108,15 +108,15 @@ ANABRANCH_DEVICE void report_row(K& k, i64 position) {
   if (k.failure.any()) report(k.a.error, static_cast<u64>(position), k.failure);
 }
 
-/// A whole row of any length >= 1, one block after the other.
-template <int group, class K>
+/// A whole row of any length >= 1, one block after the other: by a warp, for ordered operators by a thread.
+template <class K>
 ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
   CounterTree<K> tree;
   for (i64 begin = 0;; begin += fold_order::block) {
     const i64 count = lesser(fold_order::block, length - begin);
     typename K::Value value;
     if constexpr (K::commutative)
-      value = reduce_block<group>(k, begin, count, t);
+      value = reduce_block(k, begin, count, t);
     else
       value = left_to_right(k, begin, count);
     if (length <= fold_order::block) return value;
@@ -125,70 +125,52 @@ ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
   }
 }
 
-/// How a group of threads computes one row. `length` is 0 for groups that have none; `some`: the group has a
-/// row that is not a listed one. Only warps, and threads of ordered operators, take rows of several blocks.
-template <int group, class K>
-struct RowBy {
-  static ANABRANCH_DEVICE void compute(K& k, i64 position, i64 length, bool some, int t) {
-    if (length > 0) k.begin_row();
-    const typename K::Value total = reduce_block<group>(k, 0, length, t);
-    if (some && t == 0) finish_row(k, length > 0, total);
-    if (some) report_row(k, position);
-  }
-};
+/// The longest row that a group of threads takes by itself.
+template <int group>
+constexpr i64 longest = group == 1 ? fold_order::sequential : fold_order::wide_from - 1;
 
-template <class K>
-struct RowBy<32, K> {
-  static ANABRANCH_DEVICE void compute(K& k, i64 position, i64 length, bool some, int t) {
+/// A row by each group of a warp's threads. Longer ones are for the whole warp, one after the other: so their
+/// neighbours do not wait long. `some`: the group has a row that is not a listed one; else `length` is 0.
+template <int group, class K>
+ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, int t) {
+  if constexpr (!K::commutative || group == warp_size) {
     if (!some) return;
     typename K::Value total = {};
     if (length > 0) {
       k.begin_row();
-      total = reduce_row<32>(k, length, t);
+      total = reduce_row(k, length, t);
     }
     if (t == 0) finish_row(k, length > 0, total);
     report_row(k, position);
-  }
-};
-
-template <class K>
-struct RowBy<1, K> {
-  static ANABRANCH_DEVICE void compute(K& k, i64 position, i64 length, bool some, int) {
-    if constexpr (K::commutative) {
-      // What is longer than a thread takes from left to right is for the whole warp, row by row.
-      const bool is_long = length > fold_order::sequential;
-      if (some && !is_long) {
-        if (length > 0) k.begin_row();
-        finish_row(k, length > 0, length > 0 ? strided<1>(k, 0, length) : K::identity());
-        report_row(k, position);
-      }
-      const u32 left = ballot(is_long);
-      if (left == 0) return;
-      const i64 item = k.item;
-#pragma unroll 1
-      for (int lane = 0; lane < warp_size; ++lane) {
-        if ((left >> lane & 1) == 0) continue;
-        const i64 row = shuffle(position, lane, warp_size);
-        k.failure = Failure();
-        k.enter(shuffle(item, lane, warp_size), row);
-        k.begin_row();
-        const typename K::Value total =
-            reduce_block<32>(k, 0, shuffle(length, lane, warp_size), lane_in_warp());
-        if (lane_in_warp() == 0) finish_row(k, true, total);
-        report_row(k, row);
-      }
-    } else {
-      if (!some) return;
-      typename K::Value total = {};
-      if (length > 0) {
-        k.begin_row();
-        total = reduce_row<1>(k, length, 0);
-      }
-      finish_row(k, length > 0, total);
+  } else {
+    const bool is_long = length > longest<group>;
+    const i64 own = is_long ? 0 : length;
+    if (own > 0) k.begin_row();
+    typename K::Value total;
+    if constexpr (group == 1)
+      total = strided<1>(k, 0, own);
+    else
+      total = reduce_by_eight(k, own, t);
+    if (some && !is_long) {
+      if (t == 0) finish_row(k, length > 0, total);
       report_row(k, position);
     }
+    const u32 left = ballot(is_long && t == 0);
+    if (left == 0) return;
+    const i64 item = k.item;
+#pragma unroll 1
+    for (int lane = 0; lane < warp_size; lane += group) {
+      if ((left >> lane & 1) == 0) continue;
+      const i64 row = shuffle(position, lane, warp_size);
+      k.failure = Failure();
+      k.enter(shuffle(item, lane, warp_size), row);
+      k.begin_row();
+      total = reduce_block(k, 0, shuffle(length, lane, warp_size), lane_in_warp());
+      if (lane_in_warp() == 0) finish_row(k, true, total);
+      report_row(k, row);
+    }
   }
-};
+}
 
 /// All rows, those excepted that are entered in the list.
 template <class K, int group, class A>
@@ -220,7 +202,7 @@ ANABRANCH_DEVICE void fold_rows(const A& a) {
         length = 0;
       }
     }
-    RowBy<group, K>::compute(k, position, length, some, t);
+    compute_rows<group>(k, position, length, some, t);
     if constexpr (K::segmented) __syncthreads();
   }
 }
@@ -251,7 +233,7 @@ ANABRANCH_DEVICE void fold_blocks(const A& a) {
     const i64 count = lesser(fold_order::block, k.length() - begin);
     typename K::Value value;
     if constexpr (K::commutative)
-      value = reduce_block<group>(k, begin, count, t);
+      value = reduce_block(k, begin, count, t);
     else
       value = left_to_right(k, begin, count);
     if (t == 0) K::put(list.cells + cell * K::components, value);

@@ -3,11 +3,13 @@
 #include "block.cuh"
 #include "fold_order.cuh"
 
-/// One block of a row, reduced in the canonical order of ir/fold_order.h by a group of 8 or 32 threads.
+/// One block of a row, reduced in the canonical order of ir/fold_order.h by a warp, or a short row by 8
+/// threads.
 ///
 /// Groups of a warp work side by side and shuffle together, so all of a warp's threads come through here
 /// with the same control flow around shuffles. Every lane and every partial total starts from the operator's
-/// exact identity: joining it changes no bit, so lanes without an element need no care.
+/// exact identity: joining it changes no bit, so lanes without an element need no care. Results are in the
+/// group's first thread; `t` is a thread's number in its group. Elements are counted from the row's start.
 namespace anabranch {
 
 /// Elements i, i + step, ... before `end`, from left to right. Several are computed before they are joined:
@@ -37,99 +39,62 @@ ANABRANCH_DEVICE typename K::Value halve(K& k, typename K::Value v) {
   return v;
 }
 
-/// How a group of `group` threads goes about the parts of a block; `t` is the thread's number in the group.
-/// Elements are counted from the row's start.
-template <int group, class K>
-struct Parts;
+/// How many of a run of elements go into lanes of this number.
+ANABRANCH_DEVICE i64 in_wide_lanes(i64 count) {
+  return count >= fold_order::wide_from ? count / fold_order::wide_lanes * fold_order::wide_lanes : 0;
+}
+ANABRANCH_DEVICE i64 in_narrow_lanes(i64 count) {
+  return count > fold_order::sequential ? count / fold_order::narrow_lanes * fold_order::narrow_lanes : 0;
+}
 
+/// Narrow lanes by a warp: 32 elements a round; the lane of each is joined to them in their order.
 template <class K>
-struct Parts<32, K> {
-  using Value = typename K::Value;
-
-  static ANABRANCH_DEVICE Value wide(K& k, i64 begin, i64 end, int t) {
-    return halve<32>(k, strided<32>(k, begin + t, end));
-  }
-
-  /// 32 elements a round; the lane of each is joined to them in their order.
-  static ANABRANCH_DEVICE Value narrow(K& k, i64 begin, i64 end, int t) {
-    Value lane = K::identity();
+ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int t) {
+  typename K::Value lane = K::identity();
 #pragma unroll 1
-    for (; begin < end; begin += warp_size) {
-      const Value e = begin + t < end ? k.element(begin + t) : K::identity();
+  for (; begin < end; begin += warp_size) {
+    typename K::Value e = K::identity();
+    if (begin + t < end) e = k.element(begin + t);
 #pragma unroll
-      for (int from = 0; from < warp_size; from += 8) lane = k.join(lane, K::shuffle(e, from + t % 8, 32));
-    }
-    return halve<8>(k, lane);
+    for (int from = 0; from < warp_size; from += 8)
+      lane = k.join(lane, K::shuffle(e, from + t % 8, warp_size));
   }
+  return halve<8>(k, lane);
+}
 
-  static ANABRANCH_DEVICE Value few(K& k, i64 begin, int count, int t) {
-    const Value e = t < count ? k.element(begin + t) : K::identity();
-    Value total = K::identity();
-    for (int from = 0; from < count; ++from) total = k.join(total, K::shuffle(e, from, 32));
-    return total;
-  }
-};
-
+/// Elements [begin, begin + count), count <= fold_order::block; the identity for none.
 template <class K>
-struct Parts<8, K> {
-  using Value = typename K::Value;
-
-  /// Thread t has the lanes t, t + 8, t + 16, t + 24.
-  static ANABRANCH_DEVICE Value wide(K& k, i64 begin, i64 end, int t) {
-    Value lane[4] = {K::identity(), K::identity(), K::identity(), K::identity()};
-    if (K::unroll > 1) {
-      for (i64 i = begin + t; i < end; i += 32) {
-        Value e[4];
-#pragma unroll
-        for (int u = 0; u < 4; ++u) e[u] = k.element(i + 8 * u);
-#pragma unroll
-        for (int u = 0; u < 4; ++u) lane[u] = k.join(lane[u], e[u]);
-      }
-    } else {
-      // One copy of a large body; four rounds turn the lanes round to where they were.
-#pragma unroll 1
-      for (i64 i = begin + t; i < end; i += 8) {
-        const Value next = k.join(lane[0], k.element(i));
-        lane[0] = lane[1];
-        lane[1] = lane[2];
-        lane[2] = lane[3];
-        lane[3] = next;
-      }
-    }
-    return halve<8>(k, k.join(k.join(lane[0], lane[2]), k.join(lane[1], lane[3])));
-  }
-
-  static ANABRANCH_DEVICE Value narrow(K& k, i64 begin, i64 end, int t) {
-    return halve<8>(k, strided<8>(k, begin + t, end));
-  }
-
-  static ANABRANCH_DEVICE Value few(K& k, i64 begin, int count, int t) {
-    Value total = K::identity();
-#pragma unroll 1
-    for (int first = 0; ballot(first < count) != 0; first += 8) {
-      const Value e = first + t < count ? k.element(begin + first + t) : K::identity();
-#pragma unroll
-      for (int from = 0; from < 8; ++from) total = k.join(total, K::shuffle(e, from, 8));
-    }
-    return total;
-  }
-};
-
-/// Elements [begin, begin + count), count <= fold_order::block; the identity for none. The result is in the
-/// group's first lane.
-template <int group, class K>
 ANABRANCH_DEVICE typename K::Value reduce_block(K& k, i64 begin, i64 count, int t) {
-  using P = Parts<group, K>;
-  const i64 wide = count >= fold_order::wide_from ? count / fold_order::wide_lanes * fold_order::wide_lanes : 0;
-  const i64 rest = count - wide;
-  const i64 narrow = rest > fold_order::sequential ? rest / fold_order::narrow_lanes * fold_order::narrow_lanes : 0;
   // In the order of the elements: a thread remembers the first check that fails.
   typename K::Value in_wide = K::identity(), in_narrow = K::identity();
-  if (in_any_lane<group>(wide > 0)) in_wide = P::wide(k, begin, begin + wide, t);
+  const i64 wide = in_wide_lanes(count);
+  if (wide > 0) in_wide = halve<32>(k, strided<32>(k, begin + t, begin + wide));
   begin += wide;
-  if (in_any_lane<group>(narrow > 0)) in_narrow = P::narrow(k, begin, begin + narrow, t);
-  const typename K::Value one_by_one = P::few(k, begin + narrow, static_cast<int>(rest - narrow), t);
+  const i64 narrow = in_narrow_lanes(count - wide);
+  if (narrow > 0) in_narrow = narrow_by_warp(k, begin, begin + narrow, t);
+  begin += narrow;
+  const int rest = static_cast<int>(count - wide - narrow);
+  typename K::Value e = K::identity(), one_by_one = K::identity();
+  if (t < rest) e = k.element(begin + t);
+  for (int from = 0; from < rest; ++from) one_by_one = k.join(one_by_one, K::shuffle(e, from, warp_size));
   return k.join(in_wide, k.join(in_narrow, one_by_one));
+}
+
+/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads: the narrow lanes.
+template <class K>
+ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
+  typename K::Value in_narrow = K::identity();
+  const i64 narrow = in_narrow_lanes(count);
+  if (ballot(narrow > 0) != 0) in_narrow = halve<8>(k, strided<8>(k, t, narrow));
+  typename K::Value one_by_one = K::identity();
+#pragma unroll 1
+  for (i64 begin = narrow; ballot(begin < count) != 0; begin += 8) {
+    typename K::Value e = K::identity();
+    if (begin + t < count) e = k.element(begin + t);
+#pragma unroll
+    for (int from = 0; from < 8; ++from) one_by_one = k.join(one_by_one, K::shuffle(e, from, 8));
+  }
+  return k.join(in_narrow, one_by_one);
 }
 
 /// Ordered operators: strictly from left to right, at least one element.

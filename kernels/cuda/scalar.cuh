@@ -56,6 +56,7 @@ template <class T>
 ANABRANCH_DEVICE T absolute(T x) {
   return x < T(0) ? negate(x) : x;
 }
+ANABRANCH_DEVICE u8 absolute(u8 x) { return x; }
 ANABRANCH_DEVICE float absolute(float x) { return fabsf(x); }
 ANABRANCH_DEVICE double absolute(double x) { return fabs(x); }
 
@@ -133,10 +134,10 @@ struct CastToInt {
                                           -9223372036854775807ll - 1, 9223372036854775807ll, x);
   }
 };
-#define ANABRANCH_SATURATES(To, From)                                                                     \
-  template <>                                                                                             \
-  struct Cast<To, From> {                                                                                 \
-    static ANABRANCH_DEVICE To of(From x) { return CastToInt<From>::of(x, static_cast<To*>(nullptr)); }   \
+#define ANABRANCH_SATURATES(To, From)                                                                   \
+  template <>                                                                                           \
+  struct Cast<To, From> {                                                                               \
+    static ANABRANCH_DEVICE To of(From x) { return CastToInt<From>::of(x, static_cast<To*>(nullptr)); } \
   };
 ANABRANCH_SATURATES(u8, float)
 ANABRANCH_SATURATES(u8, double)
@@ -183,14 +184,17 @@ template <class T>
 ANABRANCH_DEVICE T load(const T* from, i64 at) {
   return __ldg(from + at);
 }
+/// Where `good` does not hold, what lies at `elsewhere`: so there is no branch, and the reads of several
+/// elements can be in flight together.
 template <class T>
-ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at) {
-  return good ? __ldg(from + at) : T(0);
+ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at, const void* elsewhere) {
+  const u64 place = reinterpret_cast<u64>(from) + static_cast<u64>(at) * sizeof(T);
+  return __ldg(reinterpret_cast<const T*>(good ? place : reinterpret_cast<u64>(elsewhere)));
 }
 /// A bool is a byte in memory.
 ANABRANCH_DEVICE bool load_bool(const u8* from, i64 at) { return __ldg(from + at) != 0; }
-ANABRANCH_DEVICE bool load_bool_if(bool good, const u8* from, i64 at) {
-  return good ? __ldg(from + at) != 0 : false;
+ANABRANCH_DEVICE bool load_bool_if(bool good, const u8* from, i64 at, const void* elsewhere) {
+  return load_if(good, from, at, elsewhere) != 0;
 }
 
 /// Elements of one item of an array whose offsets are in memory.

@@ -322,11 +322,10 @@ class Generator {
     std::int64_t empty = 0;
     for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
       if (kernel_.checks[i].kind == plan::Check::Kind::empty_fold) empty = static_cast<std::int64_t>(i);
-    out_.line(fmt::format("static constexpr i64 empty_check = {};", empty));
+    out_.line(fmt::format("static constexpr i32 empty_check = {};", empty));
     out_.line("");
     out_.open("struct Value {");
-    for (std::size_t c = 0; c < components(); ++c)
-      out_.line(fmt::format("{} c{};", type_text(type(c)), c));
+    for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("{} c{};", type_text(type(c)), c));
     out_.close("};");
   }
 
@@ -427,16 +426,19 @@ class Generator {
     if (commutative())
       out_.line("static ANABRANCH_DEVICE Value identity() { return " + each_component([&](std::size_t c) {
                   return literal_text(type(c), plan::identity_of(plan::operator_of(kernel_, c), type(c)));
-                }) + "; }");
+                }) +
+                "; }");
     out_.line("static ANABRANCH_DEVICE Value shuffle(Value v, int lane, int width) {");
     out_.line("  return " + each_component([](std::size_t c) {
                 return fmt::format("anabranch::shuffle(v.c{}, lane, width)", c);
-              }) + ";");
+              }) +
+              ";");
     out_.line("}");
     out_.line("static ANABRANCH_DEVICE Value shuffle_down(Value v, int distance, int width) {");
     out_.line("  return " + each_component([](std::size_t c) {
                 return fmt::format("anabranch::shuffle_down(v.c{}, distance, width)", c);
-              }) + ";");
+              }) +
+              ";");
     out_.line("}");
     out_.open("static ANABRANCH_DEVICE void put(u64* cell, Value v) {");
     for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("cell[{0}] = to_bits(v.c{0});", c));
@@ -444,7 +446,8 @@ class Generator {
     out_.line("static ANABRANCH_DEVICE Value get(const u64* cell) {");
     out_.line("  return " + each_component([&](std::size_t c) {
                 return fmt::format("from_bits<{}>(cell[{}])", type_text(type(c)), c);
-              }) + ";");
+              }) +
+              ";");
     out_.line("}");
   }
 
@@ -453,15 +456,18 @@ class Generator {
 
   std::vector<std::string> entries() {
     std::vector<std::string> names;
+    // Without a number of blocks the compiler aims at more threads than help, and spills for them.
+    const char* const bounds = body_[0].cost > unroll_cost ? "256, 1" : fold_ ? "256, 3" : "256, 2";
     const auto entry = [&](const std::string& what, const std::string& call) {
-      names.push_back(what.empty() ? name_ : name_ + "_" + what);
-      out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}(anabranch::Args args) {{",
-                            names.back()));
+      names.push_back(name_ + "_" + what);
+      out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(anabranch::Args args) {{",
+                            bounds, names.back()));
       out_.line(fmt::format("  anabranch::{}(args);", call));
       out_.line("}");
     };
     if (!fold_) {
-      entry("", segmented_ && !flat_ ? "map_segments<anabranch::Kernel>" : "map_positions<anabranch::Kernel>");
+      entry("map",
+            segmented_ && !flat_ ? "map_segments<anabranch::Kernel>" : "map_positions<anabranch::Kernel>");
       return names;
     }
     entry("by_thread", "fold_rows<anabranch::Kernel, 1>");

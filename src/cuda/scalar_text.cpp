@@ -68,9 +68,7 @@ const char* type_text(ScalarType type) {
   throw InternalError("unknown scalar type");
 }
 
-const char* memory_type_text(ScalarType type) {
-  return type == ScalarType::boolean ? "u8" : type_text(type);
-}
+const char* memory_type_text(ScalarType type) { return type == ScalarType::boolean ? "u8" : type_text(type); }
 
 std::string literal_text(std::int64_t value) {
   if (value == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807ll - 1)";
@@ -316,8 +314,8 @@ Words ScalarText::read(const ir::Node& node) {
   const auto& scalars = parameter.type().scalars;
   const std::string result = name(node);
   const bool own = at_own_position && at_own_position(node);
-  const bool checked = !own && !node.payload().proved &&
-                       !(node.op() == ir::Op::index && words(*node.child(1)).empty());
+  const bool checked =
+      !own && !node.payload().proved && !(node.op() == ir::Op::index && words(*node.child(1)).empty());
   std::string at = own_position;
   out_.place(node.place());
   if (!own) {
@@ -342,10 +340,9 @@ Words ScalarText::read(const ir::Node& node) {
         good += fmt::format("{}in_range({}, {})", good.empty() ? "" : " && ", i, extent);
       out_.line(fmt::format("const bool {}_ok = {};", result, good));
       for (const auto& [i, extent] : tests)
-        out_.line(fmt::format(
-            "failure.unless({}, {}, {}, {}, {});",
-            tests.size() == 1 ? result + "_ok" : fmt::format("in_range({}, {})", i, extent), check_of(node),
-            element, i, extent));
+        out_.line(fmt::format("failure.unless({}, {}, {}, {}, {});",
+                              tests.size() == 1 ? result + "_ok" : fmt::format("in_range({}, {})", i, extent),
+                              check_of(node), element, i, extent));
     }
     if (array.base.empty())
       at = linear.empty() ? "0" : linear;
@@ -356,8 +353,10 @@ Words ScalarText::read(const ir::Node& node) {
   for (std::size_t c = 0; c < scalars.size(); ++c) {
     const std::string part = scalars.size() == 1 ? result : fmt::format("{}_{}", result, c);
     const char* function = scalars[c] == ScalarType::boolean ? "load_bool" : "load";
-    out_.line(fmt::format("const {} {} = {}{}({}{}, {});", type_text(scalars[c]), part, function,
-                          checked ? "_if" : "", checked ? result + "_ok, " : "", array.buffers[c], at));
+    const std::string place = fmt::format("{}, {}", array.buffers[c], at);
+    out_.line(
+        fmt::format("const {} {} = {}{};", type_text(scalars[c]), part, function,
+                    checked ? fmt::format("_if({}_ok, {}, a.error)", result, place) : "(" + place + ")"));
     out.push_back(part);
   }
   return out;

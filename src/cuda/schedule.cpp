@@ -31,9 +31,7 @@ unsigned grid_of(std::int64_t blocks, std::int64_t per_multiprocessor, int multi
   return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
 }
 
-bool is_commutative(const plan::Kernel& kernel) {
-  return kernel.order == order::OperatorClass::commutative;
-}
+bool is_commutative(const plan::Kernel& kernel) { return kernel.order == order::OperatorClass::commutative; }
 
 }  // namespace
 

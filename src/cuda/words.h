@@ -15,8 +15,9 @@ int entry_number(const plan::Kernel& kernel, FoldEntry entry);
 struct Numbers {
   std::int64_t items = 1;
   std::int64_t positions = 0;
-  std::int64_t row_blocks = 0;  ///< all rows have so many blocks, and are computed by blocks; 0: see long_rows
-  std::int64_t long_rows = 0;   ///< rows that the list in the workspace has room for; 0: there is no list
+  std::int64_t row_blocks =
+      0;                       ///< all rows have so many blocks, and are computed by blocks; 0: see long_rows
+  std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
 };
 
 /// Of one launch of a fold, beside `Numbers`.

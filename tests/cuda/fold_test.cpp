@@ -18,7 +18,7 @@ static_assert(fold_order::block == order::block);
 
 namespace {
 
-const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  24,  25,   31,   32,   33,  63,
+const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  24,  25,   31,   32,   33,   63,
                                         64, 65, 127, 128, 129, 255, 256, 257, 280, 4095, 4096, 4097, 10000};
 
 template <class T>
@@ -212,9 +212,9 @@ TEST_CASE("cuda: the first offence of the lowest row is reported") {
       columns[static_cast<std::size_t>(2 + length - 1)] = 1000;
       columns[static_cast<std::size_t>(2 + first)] = 600;
       columns.back() = 1001;
-      auto k = spmv<double, std::int32_t>({0, 2, 2 + length, 5 + length}, columns,
-                                          std::vector<double>(columns.size(), 0.5),
-                                          std::vector<double>(500, 1.0));
+      auto k =
+          spmv<double, std::int32_t>({0, 2, 2 + length, 5 + length}, columns,
+                                     std::vector<double>(columns.size(), 0.5), std::vector<double>(500, 1.0));
       for (const CudaWay& way : all_ways(k.kernel())) {
         const auto error = run_cuda(k, way).error;
         INFO(length << " elements, " << first << ", " << way.text());
@@ -336,6 +336,7 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
   CHECK(of(100, -1).workspace == 0);
   CHECK(of(100, 4096).launches.size() == 1);
   CHECK(of(100, 4097).launches.size() == 3);
-  CHECK(of(100, 12'801).why == "100 rows of about 129 elements: a warp each; those of more than 4096 by blocks");
+  CHECK(of(100, 12'801).why ==
+        "100 rows of about 129 elements: a warp each; those of more than 4096 by blocks");
   CHECK(of(1'000'000'000, 2'000'000'000).launches.at(0).grid == 640);
 }

@@ -83,12 +83,8 @@ TEST_CASE("cuda: segmented maps: flat, with the index, with item values and gath
   mostly_empty[3] = 5;
   mostly_empty[9000] = 700;
   mostly_empty[19'999] = 600;
-  for (const auto& rows : std::vector<std::vector<std::int64_t>>{lengths,
-                                                                 {},
-                                                                 {0, 0, 0},
-                                                                 {0, 5, 0, 0, 100, 0},
-                                                                 std::vector<std::int64_t>(3000, 3),
-                                                                 mostly_empty}) {
+  for (const auto& rows : std::vector<std::vector<std::int64_t>>{
+           lengths, {}, {0, 0, 0}, {0, 5, 0, 0, 100, 0}, std::vector<std::int64_t>(3000, 3), mostly_empty}) {
     {
       Ragged r(rows);
       r.segmented_output(ScalarType::float64);

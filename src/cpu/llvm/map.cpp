@@ -22,8 +22,9 @@ class Map {
         f_(module, "entry0", types_, true, machine),
         e_(f_, kernel, machine),
         flat_(plan::is_flat(kernel)),
-        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>(
-                                          [&](const ir::Node& node) { return plan::at_own_position(kernel, node); })
+        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
+                   return plan::at_own_position(kernel, node);
+                 })
                                     : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
     if (!kernel.over_items && kernel.output.extents.empty()) lanes_ = 1;

@@ -8,7 +8,7 @@
 namespace anabranch::test {
 
 inline const std::vector<ScalarType> all_types{ScalarType::boolean, ScalarType::uint8,   ScalarType::int32,
-                                        ScalarType::int64,   ScalarType::float32, ScalarType::float64};
+                                               ScalarType::int64,   ScalarType::float32, ScalarType::float64};
 
 template <class T>
 std::vector<interp::Bits> bits_of(const std::vector<T>& values) {
@@ -102,7 +102,7 @@ inline std::vector<interp::Bits> values_of(ScalarType type) {
 /// out[i] = primitive(columns[0][i], ...), the columns holding every combination of the values for which
 /// `keep` holds.
 inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType result,
-                    const std::function<bool(std::span<const interp::Bits>)>& keep) {
+                           const std::function<bool(std::span<const interp::Bits>)>& keep) {
   const auto arity = static_cast<std::size_t>(ir::info(primitive).arity);
   const auto values = values_of(type);
   std::vector<std::vector<std::byte>> columns(arity);
@@ -131,7 +131,7 @@ inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType 
   std::vector<ir::Ref> operands;
   for (const auto& a : arrays) operands.push_back(ir::index(a, k.kernel().index[0], {}, true));
   k.kernel().body = {primitive == ir::Primitive::cast ? ir::cast(result, operands[0])
-                                                  : ir::primitive(primitive, operands)};
+                                                      : ir::primitive(primitive, operands)};
   return k;
 }
 

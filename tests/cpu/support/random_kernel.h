@@ -83,15 +83,16 @@ class Expressions {
         break;
     }
     if (type == ScalarType::boolean && below(2) == 0) {
-      constexpr ir::Primitive compare[] = {ir::Primitive::equal, ir::Primitive::not_equal, ir::Primitive::less,
-                                       ir::Primitive::less_equal};
+      constexpr ir::Primitive compare[] = {ir::Primitive::equal, ir::Primitive::not_equal,
+                                           ir::Primitive::less, ir::Primitive::less_equal};
       const ScalarType of = this->type();
       return ir::primitive(compare[below(4)], {any(of, depth), any(of, depth)});
     }
     for (;;) {
       const auto primitive = static_cast<ir::Primitive>(below(ir::primitive_count));
       const auto& info = ir::info(primitive);
-      if (primitive == ir::Primitive::cast || info.boolean_result || !ir::accepts(info.operands, type)) continue;
+      if (primitive == ir::Primitive::cast || info.boolean_result || !ir::accepts(info.operands, type))
+        continue;
       if (exact_ && info.transcendental) continue;
       std::vector<ir::Ref> operands;
       for (int i = 0; i < info.arity; ++i) operands.push_back(any(type, depth));
@@ -143,7 +144,8 @@ std::vector<T> some(std::size_t n, unsigned seed) {
   return out;
 }
 
-/// A map or a fold of random expressions. `exact`: without library routines, whose bits differ between machines.
+/// A map or a fold of random expressions. `exact`: without library routines, whose bits differ between
+/// machines.
 inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   std::mt19937 random(seed * 7919 + 1);
   const bool fold = random() % 3 == 0;
@@ -171,7 +173,8 @@ inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   if (fold) {
     kernel.length = k.uniform_extent(n);
     kernel.order = ir::fold_order::OperatorClass::commutative;
-    const ir::Primitive op[] = {ir::Primitive::add, ir::Primitive::multiply, ir::Primitive::minimum, ir::Primitive::maximum};
+    const ir::Primitive op[] = {ir::Primitive::add, ir::Primitive::multiply, ir::Primitive::minimum,
+                                ir::Primitive::maximum};
     kernel.combine = {ir::primitive(op[random() % 4], {kernel.left[0], kernel.right[0]})};
     kernel.seed = {ir::cast(type, ir::literal(std::int32_t{2}))};
     if (type == ScalarType::int32) kernel.seed = {ir::literal(std::int32_t{2})};

@@ -13,8 +13,8 @@ namespace anabranch::test {
 class Nvrtc {
  public:
   Nvrtc() {
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                             "/usr/local/cuda/lib64/libnvrtc.so"}) {
+    for (const char* name :
+         {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
       library_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (library_) break;
     }

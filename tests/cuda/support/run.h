@@ -1,14 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cpu/pieces.h"
 #include "cuda/unit.h"
 #include "tests/cpu/support/oracle.h"
+#include "tests/cuda/support/nvrtc.h"
 #include "tests/support/gpu_host/executor.h"
 
 /// Runs a kernel's CUDA text on the host, in every way it could be scheduled, and holds the results against
@@ -119,9 +122,30 @@ inline std::vector<CudaWay> all_ways(const plan::Kernel& kernel) {
   return ways;
 }
 
+/// What NVRTC has against a text, for any architecture that we support.
+inline std::string nvrtc_complaint(const cuda::Unit& unit) {
+  static const Nvrtc nvrtc;
+  if (!nvrtc.found()) return "";
+  for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
+    const auto result = nvrtc.compile(unit, architecture);
+    const bool warned = result.log.find("warning") != std::string::npos;
+    if (!result.compiled || warned || Nvrtc::spills(result.log) > 0)
+      return std::string(architecture) + ": " + result.log;
+  }
+  return "";
+}
+
 /// Where the oracle fails so must every run, with the same record.
+/// With ANABRANCH_TEST_NVRTC set, each text is compiled for GPUs as well, which takes a second.
 inline std::string cuda_disagreement(KernelBuilder& builder) {
   builder.find_checks();
+  if (std::getenv("ANABRANCH_TEST_NVRTC")) {
+    static std::set<std::string> seen;
+    const cuda::Unit unit = cuda::generate(builder.kernel());
+    if (seen.insert(unit.source).second)
+      if (const std::string complaint = nvrtc_complaint(unit); !complaint.empty())
+        return complaint + "\n" + unit.source;
+  }
   std::vector<std::byte> expected;
   bool fails = false;
   try {
