@@ -2,7 +2,8 @@
 # built. Sets CMAKE_CUDA_COMPILER where it is there and wanted.
 include_guard(GLOBAL)
 
-option(ANABRANCH_CUDA "Compile device primitives and GPU benchmarks where a CUDA toolkit is found" ON)
+option(ANABRANCH_CUDA "Compile device primitives and GPU benchmarks where a CUDA toolkit is found"
+  ${PROJECT_IS_TOP_LEVEL})
 set(ANABRANCH_CUDA_ARCHITECTURES "75-real;80-real;90" CACHE STRING "GPUs that code is compiled for ahead of time")
 
 if(NOT ANABRANCH_CUDA OR ANABRANCH_SANITIZE)
