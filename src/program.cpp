@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -50,10 +51,10 @@ Choice choose(Backend backend) {
     case Backend::automatic:
       try {
         Choice out{cuda::Device::get(), false, {}};
-        out.reason = "a GPU is there: " + out.device->facts().name;
+        out.reason = "there is a GPU: " + out.device->facts().name;
         return out;
       } catch (const BackendUnavailable& e) {
-        return {nullptr, true, e.what()};
+        return {nullptr, true, std::string("there is no GPU: ") + e.what()};
       }
     case Backend::cpu:
     case Backend::interpreter:
@@ -112,20 +113,29 @@ class ProgramImpl {
     return kernels_;
   }
 
-  /// The kernels on the GPU, compiled when first asked for.
-  const DeviceKernels& device_kernels(cuda::Device& device, RunReport* report) {
+  /// It is not forever that memory was short.
+  static bool failed(const std::shared_future<DeviceKernels>& kernels) {
+    if (kernels.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    try {
+      kernels.get();
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  }
+
+  /// The kernels on the GPU, compiled when first asked for; with `beside`, on another thread.
+  std::shared_future<DeviceKernels> device_kernels(const std::shared_ptr<cuda::Device>& device, bool beside) {
     const std::lock_guard lock(device_mutex_);
-    DeviceKernels& kernels = device_kernels_[&device];
-    if (!kernels.empty()) return kernels;
-    const auto begin = std::chrono::steady_clock::now();
-    DeviceKernels loaded;
-    for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
-      loaded[&kernel] = device.load(cuda::generate(kernel), kernel.name);
-    });
-    kernels = std::move(loaded);
-    if (report) {
-      report->compile_seconds += seconds_since(begin);
-      report->kernels_compiled += static_cast<int>(kernels.size());
+    auto& kernels = device_kernels_[device.get()];
+    if (!kernels.valid() || failed(kernels)) {
+      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [this, device] {
+                  DeviceKernels loaded;
+                  for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+                    loaded[&kernel] = device->load(cuda::generate(kernel), kernel.name);
+                  });
+                  return loaded;
+                }).share();
     }
     return kernels;
   }
@@ -143,7 +153,7 @@ class ProgramImpl {
   std::once_flag once_;
   Kernels kernels_;
   std::mutex device_mutex_;
-  std::map<const cuda::Device*, DeviceKernels> device_kernels_;
+  std::map<const cuda::Device*, std::shared_future<DeviceKernels>> device_kernels_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
   std::shared_ptr<PagePool> pages_ = std::make_shared<PagePool>();
@@ -215,11 +225,23 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       RunContext context{
           program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
       if (!choice.device) return execute(context, as_arrays(arguments));
-      DeviceRun device(choice.device, program.device_kernels(*choice.device, report), options.gpu_memory);
+      const auto compiling = std::chrono::steady_clock::now();
+      const cuda::LoadStatistics before = choice.device->load_statistics();
+      const auto device_kernels = program.device_kernels(choice.device, choice.cpu);
+      if (!choice.cpu) {
+        device_kernels.wait();
+        if (report) report->compile_seconds += seconds_since(compiling);
+      }
+      DeviceRun device(choice.device, device_kernels, options.gpu_memory);
       context.device = &device;
       context.cpu_too = choice.cpu;
       auto out = execute(context, as_arrays(arguments));
-      if (report) report->gpu_peak_bytes = device.peak();
+      if (report) {
+        const cuda::LoadStatistics after = choice.device->load_statistics();
+        report->kernels_compiled += after.compiled - before.compiled;
+        report->kernels_cached += after.found - before.found;
+        report->gpu_peak_bytes = device.peak();
+      }
       return out;
     });
     if (report) {
@@ -273,8 +295,8 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
                                         program.executor(options.threads), *impl_->budget, *impl_->blocks,
                                         nullptr});
     if (choice.device) {
-      impl_->device = std::make_unique<DeviceRun>(
-          choice.device, program.device_kernels(*choice.device, nullptr), options.gpu_memory);
+      impl_->device = std::make_unique<DeviceRun>(choice.device, program.device_kernels(choice.device, false),
+                                                  options.gpu_memory);
       impl_->context->device = impl_->device.get();
       impl_->context->cpu_too = false;
     }

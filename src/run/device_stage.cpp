@@ -61,7 +61,7 @@ void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunk
 
 void DeviceStage::compute(int number, const std::vector<SourceChunk>& chunks) {
   Slot& slot = slots_[static_cast<std::size_t>(number)];
-  if (cpu_ && device_is_busy()) return compute_here(slot, chunks);
+  if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_here(slot, chunks);
   ++device_chunks_;
   const auto enqueue = [&] {
     slot.device->enqueue(chunks, infos_);

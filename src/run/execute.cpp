@@ -130,7 +130,7 @@ class PlanRun {
       array->buffers.push_back(
           context_.pages.share(context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
     values_.set(step.output, array);
-    if (context_.device) return context_.device->launch_global(step, values_, *array);
+    if (context_.device && !context_.cpu_too) return context_.device->launch_global(step, values_, *array);
 
     std::vector<void*> buffers;
     std::int64_t touched = 0;
