@@ -103,16 +103,28 @@ class ANABRANCH_API SourceBase {
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
-  /// Called when a run begins a pass: goes back to the first item, or, where the source is single-pass and
-  /// has been read before, throws RunError naming both places.
-  void begin_pass(const Place& place);
-
   /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
   /// bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 
  private:
+  friend class SourcePass;
   std::optional<Place> read_at_;
+  bool in_use_ = false;
+};
+
+/// One pass of one run over a source: as long as it lives, the source serves nobody else.
+class ANABRANCH_API SourcePass {
+ public:
+  /// Goes back to the first item. Throws RunError naming both places where another pass is under way, or
+  /// where the source is single-pass and has been read before.
+  SourcePass(std::shared_ptr<SourceBase> source, const Place& place);
+  ~SourcePass();
+  SourcePass(SourcePass&&) noexcept = default;
+  SourcePass& operator=(SourcePass&&) = delete;
+
+ private:
+  std::shared_ptr<SourceBase> source_;
 };
 
 /// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions

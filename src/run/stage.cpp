@@ -363,7 +363,8 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
     const ir::Node& node = *stage_.bases[b].node;
     if (node.op() == ir::Op::stream_in) {
       const ir::Ref& reader = stage_.terminals[0].consume;
-      node.payload().source->begin_pass(reader && reader->place().known() ? reader->place() : node.place());
+      passes_.emplace_back(node.payload().source,
+                           reader && reader->place().known() ? reader->place() : node.place());
       sources_.push_back(node.payload().source);
     } else if (node.op() == ir::Op::produce) {
       const std::int64_t count = global_.uniform(stage_.base_inputs[b]);
