@@ -46,6 +46,20 @@ auto with_public_errors(F&& f) {
   }
 }
 
+/// Throws where these options make no sense, on every back end alike.
+void check(const RunOptions& options) {
+  if (options.memory < 0)
+    throw ResourceError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
+  if (options.threads < 0 || options.threads > 4096)
+    throw ProgramError(
+        fmt::format("RunOptions: 1 to 4096 threads, or 0 for all there are, not {}", options.threads));
+  try {
+    scheduler::parse_policy(options.scheduler);
+  } catch (const std::invalid_argument& e) {
+    throw ProgramError(fmt::format("RunOptions: {}", e.what()));
+  }
+}
+
 std::vector<HostArray> as_arrays(const std::vector<std::shared_ptr<ArrayData>>& arguments) {
   return arguments;
 }
@@ -141,7 +155,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
                                             const std::vector<std::shared_ptr<ArrayData>>& arguments,
                                             const RunOptions& options, RunReport* report) {
   const auto begin = std::chrono::steady_clock::now();
-  if (options.memory < 0) throw ResourceError("the memory bound is negative");
+  check(options);
   if (report) *report = RunReport{};
   std::vector<std::shared_ptr<ArrayData>> results;
   if (options.backend == Backend::interpreter) {
@@ -200,6 +214,7 @@ struct ItemReader::Impl {
 };
 
 ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
+  check(options);
   impl_->options = options;
   impl_->program =
       std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));

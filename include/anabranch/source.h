@@ -25,11 +25,25 @@
 /// shape analysis then knows them equal. (Design: docs/architecture.md, "Source".)
 namespace anabranch {
 
-/// How much to give at most. Reaching any one of the three ends the chunk; the first item is always given.
+/// How much to give at most. Reaching any one of the first three ends the chunk; the first item is always
+/// given, unless it takes more than `memory`.
 struct Limit {
   std::int64_t items = INT64_MAX;
-  std::int64_t bytes = INT64_MAX;  ///< of the chunk's buffers and offsets
-  std::int64_t work = INT64_MAX;   ///< elements of the largest component
+  std::int64_t bytes = INT64_MAX;   ///< of the chunk's buffers and offsets
+  std::int64_t work = INT64_MAX;    ///< elements of the largest component
+  std::int64_t memory = INT64_MAX;  ///< bytes that are left: a source that copies its items looks first
+};
+
+/// The next item takes more than Limit::memory, and nothing has been allocated. It has not been consumed:
+/// with more memory `next` gives it.
+class ANABRANCH_API ItemTooBig : public ResourceError {
+ public:
+  ItemTooBig(const std::string& message, std::int64_t bytes) : ResourceError(message), bytes_(bytes) {}
+  ~ItemTooBig() override;
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_;
 };
 
 /// Integer width of the offsets a source hands out.

@@ -20,6 +20,7 @@ RunError::~RunError() = default;
 DataError::~DataError() = default;
 IoError::~IoError() = default;
 ResourceError::~ResourceError() = default;
+ItemTooBig::~ItemTooBig() = default;
 BackendUnavailable::~BackendUnavailable() = default;
 Cancelled::~Cancelled() = default;
 InternalError::~InternalError() = default;

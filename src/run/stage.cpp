@@ -28,10 +28,16 @@ bool outgrows_caches(std::int64_t bytes) {
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
                    const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory) {
   const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
-  scheduler::Executor& executor = context.executor;
+  const auto check_stop = [&] {
+    if (context.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+  };
+  check_stop();
   cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
-              [&executor](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
-                executor.parallel_for(pieces, piece);
+              [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
+                context.executor.parallel_for(pieces, [&](std::int64_t i) {
+                  check_stop();
+                  piece(i);
+                });
               });
 }
 
@@ -332,14 +338,18 @@ void ChunkRun::run_scan(const plan::ScanStep& step) {
 }
 
 void ChunkRun::run_require(const plan::RequireStep& step) {
-  bool ok = true;
+  std::string numbers;
   if (step.array >= 0) {
     const auto* values = static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(step.array)][0]);
-    ok = std::all_of(values, values + shape_.items, [](std::int64_t v) { return v == 0; });
+    const auto* bad = std::find_if(values, values + shape_.items, [](std::int64_t v) { return v != 0; });
+    if (bad == values + shape_.items) return;
+    numbers = *bad > 0 ? fmt::format("{} more", *bad) : fmt::format("{} fewer", -*bad);
   } else {
-    ok = shape_.uniforms[static_cast<std::size_t>(step.uniform)] == 0;
+    const auto uniform = [&](int u) { return shape_.uniforms[static_cast<std::size_t>(u)]; };
+    if (uniform(step.uniform) == 0) return;
+    numbers = fmt::format("{} instead of {}", uniform(step.wanted), uniform(step.given));
   }
-  if (!ok) throw RunError(fmt::format("{} ({})", step.what, to_string(step.place)));
+  throw RunError(fmt::format("{}: {} ({})", step.what, numbers, to_string(step.place)));
 }
 
 std::int64_t ChunkRun::elements(int array) const {
@@ -472,9 +482,15 @@ std::vector<HostArray> StageRun::run() {
     if (!pending.empty()) {
       slot.chunks = std::exchange(pending, {});
     } else {
-      const std::int64_t bytes =
-          std::max<std::int64_t>(1, std::min(target.bytes, context_.budget.available()));
-      if (!zipped_->next(Limit{target.items, bytes, target.work}, slot.chunks)) return std::nullopt;
+      const bool alone = in_flight == 0;
+      const std::int64_t left = context_.budget.available();
+      const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, left));
+      try {
+        if (!zipped_->next(Limit{target.items, bytes, target.work, left}, slot.chunks)) return std::nullopt;
+      } catch (const ItemTooBig& e) {
+        if (alone) throw;
+        throw scheduler::ChunkTooBig("an item waits for memory", scheduler::Extent{1, 0, e.bytes()});
+      }
     }
     scheduler::Extent extent{slot.chunks[0].items, 0, 0};
     for (const SourceChunk& c : slot.chunks) {
@@ -564,7 +580,8 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   given_.clear();
   const std::int64_t bytes =
       context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
-  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk}, chunks)) return false;
+  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk, context_.budget.available()}, chunks))
+    return false;
   for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);

@@ -111,17 +111,51 @@ TEST_CASE("extents below zero") {
 
 TEST_CASE("an array with more elements than anyone can have") {
   const std::int64_t many = std::int64_t{1} << 40;
-  fails<RunError>(fill(index_of(use(Vector<std::int64_t>{many})[0], many), Exp(1.0)), {"fill", line()});
+  fails<RunError>(fill(index_of(use(Vector<std::int64_t>{many})[0], many), Exp(1.0)),
+                  {"fill", "1099511627776", line(-1)});
+  const std::int64_t wide = std::int64_t{1} << 60;  // the bytes overflow
+  fails<RunError>(generate(wide, [](auto i) { return i; }), {"generate", std::to_string(wide), line()});
+  fails<ResourceError>(generate(std::int64_t{1} << 45, [](auto i) { return i; }),
+                       {"generate", "281474976710656 bytes", line(-1)});
+}
+
+template <class F>
+std::string refused(F&& f) {
+  try {
+    f();
+  } catch (const ProgramError& e) {
+    return e.what();
+  }
+  return "no ProgramError";
+}
+
+TEST_CASE("dimensions that are not there") {
+  auto v = use(table);
+  auto m = use(Matrix<double>(Index{2, 2}));
+  const auto one = [](auto ix) { return ix[3]; };
+  const std::string at_one = line(-1);
+  REQUIRE(refused([&] { extent(v, 7); }) ==
+          "extent: there is no dimension 7 in an array of rank 1 (" + line());
+  REQUIRE(refused([&] { generate(Index{3}, one); }) ==
+          "index: there is no dimension 3 in an array of rank 1 (" + at_one);
+  REQUIRE(refused([&] { shape(m)[-1]; }) ==
+          "index: there is no dimension -1 in an array of rank 2 (" + line());
+  REQUIRE(refused([&] { transpose(m, {0, 0}); }) ==
+          "transpose: (0, 0) is no permutation of the dimensions 0..1 (" + line());
+  REQUIRE(refused([&] { transpose(m, {0, 2}); }) ==
+          "transpose: (0, 2) is no permutation of the dimensions 0..1 (" + line());
+  REQUIRE(refused([&] { sum(m, 2); }) == "sum: there is no dimension 2 in an array of rank 2 (" + line());
 }
 
 TEST_CASE("reshape wants as many elements as there are") {
-  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", line()});
-  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)), {"reshape", line()});
+  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", "6|(2, 3)", "5", line()});
+  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)), {"reshape", "6", "5", line()});
   const std::vector rows{Vector<double>{1, 2}, Vector<double>{1, 2, 3, 4}, Vector<double>{1, 2, 3}};
   auto pairs = [](auto row) { return reshape(index_of(size(row) / 2, 2), row); };
-  fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))), {"reshape", line(-1)});
+  fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))),
+                  {"reshape", "1 fewer|3 elements", line(-2)});
   fails<RunError>(consume(elements(map_seq(pairs, stream_in(regular(Index{3}), std::vector{rows[2]})))),
-                  {"reshape", line(-3)});
+                  {"reshape", "2 instead of 3|3 elements", line(-4)});
   REQUIRE(agree(consume(elements(map_seq(pairs, stream_in(std::vector{rows[0], rows[1]}))))).size() == 6);
 }
 

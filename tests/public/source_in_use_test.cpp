@@ -68,14 +68,13 @@ TEST_CASE("a range that was read to its end, broken off or failed gives its sour
       break;
     }
     REQUIRE(run(all).size() == 1000);
-    auto failing =
-        stream_out(map_seq([](auto row) { return unit(row[20]); }, s), {.backend = backend});
+    auto failing = stream_out(map_seq([](auto row) { return unit(row[20]); }, s), {.backend = backend});
     REQUIRE_THROWS_AS(failing.begin(), RunError);
     REQUIRE_THROWS_AS(failing.begin(), RunError);
     REQUIRE(run(all, {.backend = backend}).size() == 1000);
-    REQUIRE_THROWS_AS(run(consume(elements(map_seq([](auto row) { return unit(row[20]); }, s))),
-                          {.backend = backend}),
-                      RunError);
+    REQUIRE_THROWS_AS(
+        run(consume(elements(map_seq([](auto row) { return unit(row[20]); }, s))), {.backend = backend}),
+        RunError);
     REQUIRE(run(all, {.backend = backend}).size() == 1000);
   }
 }
