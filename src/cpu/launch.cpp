@@ -22,7 +22,12 @@ namespace {
         text += " into an empty array";
       break;
     case plan::Check::Kind::division:
-      text += "integer division by zero, or overflow";
+      if (record.bound == ErrorRecord::by_zero)
+        text += "integer division of " + std::to_string(record.value) + " by zero";
+      else if (record.bound == ErrorRecord::overflow)
+        text += "integer division of " + std::to_string(record.value) + " by -1 overflows";
+      else
+        text += "integer division by zero, or overflow";
       break;
     case plan::Check::Kind::empty_fold:
       text += "no elements, and no value for that case";

@@ -60,15 +60,24 @@ TEST_CASE("backpermute and slice out of range") {
 TEST_CASE("integer division") {
   const std::int32_t lowest = std::numeric_limits<std::int32_t>::min();
   const Vector<std::int32_t> zero{4, 0}, minus_one{7, -1};
-  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)), {"divide", "zero", line()});
-  fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "zero", line()});
-  fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)), {"divide", line()});
-  fails<RunError>(map([=](auto x) { return lowest % x; }, use(minus_one)), {"remainder", line()});
+  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)),
+                  {"divide", "7", "by zero|divided by zero", line(-1)});
+  fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "7", "zero", line()});
+  fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)),
+                  {"divide", "-2147483648 by -1 overflows", line(-1)});
+  fails<RunError>(map([=](auto x) { return lowest % x; }, use(minus_one)),
+                  {"remainder", "-2147483648 by -1 overflows", line(-1)});
   const Vector<std::int64_t> wide{7, -1};
   fails<RunError>(map([=](auto x) { return std::numeric_limits<std::int64_t>::min() / x; }, use(wide)),
                   {"divide", line(-1)});
   fails<RunError>(map([](auto x) { return Exp(std::uint8_t{7}) / x; }, use(Vector<std::uint8_t>{0})),
                   {"divide", line(-1)});
+  // The dividend of the element that failed, in whatever lane.
+  const auto numbers = vector_of(100, [](std::int64_t i) { return static_cast<std::int32_t>(i); });
+  fails<RunError>(map([](auto x) { return (x - 1000) / (x - 37); }, use(numbers)),
+                  {"divide", "-963", "zero", line(-1)});
+  fails<RunError>(map([](auto x) { return cond(x > 37, (1000 - x) / (x - 77), x); }, use(numbers)),
+                  {"divide", "923", "zero", line(-1)});
   // In a stream, reduced, behind a condition that lets one through.
   const std::vector rows{Vector<std::int32_t>{1, 2}, Vector<std::int32_t>{},
                          vector_of(100, [](std::int64_t i) { return static_cast<std::int32_t>(99 - i); })};
