@@ -443,7 +443,12 @@ std::vector<HostArray> StageRun::run() {
       plan::ChunkShape shape{*total_items, uniforms_, {}};
       expected = plan::elements_of(stage_.group, array, shape);
     }
-    if (!collector) collector = std::make_unique<ResultCollector>(context_, array, t.kind, expected);
+    try {
+      if (!collector) collector = std::make_unique<ResultCollector>(context_, array, t.kind, expected);
+    } catch (const ResourceError& e) {
+      throw ResourceError(fmt::format("results of {}: {} ({})", array.node->label(), e.what(),
+                                      to_string(array.node->place())));
+    }
   }
 
   struct Slot {

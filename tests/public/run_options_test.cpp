@@ -90,17 +90,21 @@ void stops(const R& computation, Backend backend) {
 }
 
 TEST_CASE("a stop request ends what is no stream, and one large item") {
-  const auto slow = [](auto i) { return sin(exp(sin(cast<double>(i)))); };
-  const std::int64_t large = std::int64_t{1} << 32;
+  const auto slow = [](auto i) {
+    auto x = cast<double>(i);
+    for (int k = 0; k < 40; ++k) x = sin(x);
+    return x;
+  };
+  const std::int64_t large = std::int64_t{1} << 24;
   stops(sum(generate(large, slow)), Backend::cpu);
   stops(consume(elements(produce(2, [&](auto i) { return sum(generate(i + large, slow)); }))), Backend::cpu);
-  const std::int64_t many = std::int64_t{1} << 24;
-  stops(sum(generate(many, slow)), Backend::interpreter);
+  stops(sum(generate(large, slow)), Backend::interpreter);
   const auto forever = [](auto i) {
     return while_loop([](auto) { return true; }, [](auto n) { return n + 1; }, i);
   };
   stops(generate(3, forever), Backend::interpreter);
-  stops(consume(elements(produce(2, [&](auto) { return sum(generate(many, slow)); }))), Backend::interpreter);
+  stops(consume(elements(produce(2, [&](auto) { return sum(generate(large, slow)); }))),
+        Backend::interpreter);
 }
 
 TEST_CASE("a range source looks at an item's size before it copies it") {
@@ -215,6 +219,14 @@ TEST_CASE("the report says what was done") {
   REQUIRE(report.seconds > 0);
   program.run({.backend = Backend::interpreter}, &report);
   REQUIRE(report.backend == "interpreter");
+}
+
+TEST_CASE("results that the system has no memory for are named") {
+  const auto program =
+      compile(consume(elements(produce(std::int64_t{1} << 45, [](auto i) { return unit(i); }))));
+  REQUIRE_THROWS_AS(program(), ResourceError);
+  REQUIRE_THROWS_WITH(program(), Catch::Contains("unit") && Catch::Contains("256.0 TiB") &&
+                                     Catch::Contains("run_options_test.cpp"));
 }
 
 TEST_CASE("options that make no sense") {
