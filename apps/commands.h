@@ -16,9 +16,10 @@ struct SmvmOptions {
   std::string matrix;
   std::string vector;  ///< empty: all ones
   std::string out;     ///< empty: the result is not written
-  Backend backend = Backend::automatic;
-  int threads = 0;          ///< 0: all this process may use
-  std::int64_t memory = 0;  ///< 0: half of the memory that this process may use
+  Backend backend = Backend::cpu;
+  int threads = 0;              ///< 0: all this process may use
+  std::int64_t memory = 0;      ///< 0: half of the memory that this process may use
+  std::int64_t gpu_memory = 0;  ///< 0: nine tenths of what is free there
   std::string scheduler = "adaptive";
   int repeat = 1;
   bool json = false;

@@ -1,3 +1,5 @@
+#include <string_view>
+
 #include <anabranch/doctor.h>
 #include <anabranch/error.h>
 #include <anabranch/version.h>
@@ -33,7 +35,16 @@ void doctor_command() {
   line("back end cpu", cpu.available ? "available" : "not available: " + cpu.why_not);
   line("code generator", cpu.available ? cpu.code_generator : "not found");
   line("kernel cache", "in memory, as long as the process lives");
-  line("GPU", "none: this version generates no code for GPUs");
+  const GpuFacts gpu = gpu_facts();
+  constexpr std::string_view prefix = "cuda: ";
+  if (gpu.available) {
+    line("GPU", fmt::format("{}, {}, {} multiprocessors; memory: {}, {} free", gpu.name, gpu.architecture,
+                            gpu.multiprocessors, binary_bytes(gpu.memory), binary_bytes(gpu.memory_free)));
+    line("GPU software", fmt::format("driver for CUDA {}, NVRTC {}", gpu.driver, gpu.compiler));
+  } else {
+    line("GPU",
+         "none: " + (gpu.why_not.starts_with(prefix) ? gpu.why_not.substr(prefix.size()) : gpu.why_not));
+  }
   print(out);
   if (!cpu.available) throw BackendUnavailable(cpu.why_not);
 }

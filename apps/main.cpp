@@ -60,7 +60,7 @@ void add_smvm(CLI::App& app, Action& chosen) {
   CLI::App* sub =
       app.add_subcommand("smvm", "Multiply a sparse matrix file by a vector, row by row as it streams by");
   struct Given : SmvmOptions {
-    std::string backend_name, memory_size;
+    std::string backend_name, memory_size, gpu_memory_size;
   };
   auto given = std::make_shared<Given>();
   sub->add_option("MATRIX", given->matrix,
@@ -71,14 +71,18 @@ void add_smvm(CLI::App& app, Action& chosen) {
                   "x, an .npy vector with one element per column; default: all ones")
       ->option_text("FILE");
   sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
-  sub->add_option("--backend", given->backend_name, "cpu or interpreter; default: cpu")
-      ->check(CLI::IsMember({"cpu", "interpreter"}))
+  sub->add_option("--backend", given->backend_name,
+                  "cpu, cuda, cpu+cuda, auto (cuda where there is a GPU) or interpreter; default: cpu")
+      ->check(CLI::IsMember({"cpu", "cuda", "cpu+cuda", "auto", "interpreter"}))
       ->option_text("NAME");
   sub->add_option("--threads", given->threads, "Number of threads; default: all this process may use")
       ->check(CLI::Range(1, 4096))
       ->option_text("N");
   sub->add_option("--memory", given->memory_size,
                   "Bound for x, y, indices and chunks, like 256M, 1.5G, 64KiB; default: half the memory")
+      ->option_text("SIZE");
+  sub->add_option("--gpu-memory", given->gpu_memory_size,
+                  "Bound for what lies on the GPU, like 2G; default: nine tenths of what is free there")
       ->option_text("SIZE");
   sub->add_option("--scheduler", given->scheduler,
                   "adaptive, paper or fixed:N (N items per chunk); default: adaptive")
@@ -89,9 +93,14 @@ void add_smvm(CLI::App& app, Action& chosen) {
       ->option_text("N");
   sub->add_flag("--json", given->json, "Report as one JSON object");
   sub->callback([given, &chosen] {
-    if (given->backend_name == "cpu") given->backend = Backend::cpu;
-    if (given->backend_name == "interpreter") given->backend = Backend::interpreter;
+    static const std::map<std::string, Backend> backends{{"cpu", Backend::cpu},
+                                                         {"cuda", Backend::cuda},
+                                                         {"cpu+cuda", Backend::cpu_and_cuda},
+                                                         {"auto", Backend::automatic},
+                                                         {"interpreter", Backend::interpreter}};
+    if (!given->backend_name.empty()) given->backend = backends.at(given->backend_name);
     if (!given->memory_size.empty()) given->memory = parse_byte_size(given->memory_size);
+    if (!given->gpu_memory_size.empty()) given->gpu_memory = parse_byte_size(given->gpu_memory_size);
     chosen = [given](Interrupt& interrupt) { smvm_command(*given, interrupt); };
   });
 }

@@ -121,6 +121,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   run.backend = options.backend;
   run.threads = options.threads;
   run.memory = report.memory;
+  run.gpu_memory = options.gpu_memory;
   run.scheduler = options.scheduler;
   run.stop = interrupt.token();
   run.progress = [&](const Progress& p) { progress.show(p); };

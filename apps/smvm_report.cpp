@@ -34,6 +34,8 @@ std::optional<ChunkItems> chunk_items(const RunReport& run) {
   return ChunkItems{*least, median(items), *most};
 }
 
+bool on_gpu(const RunReport& run) { return run.backend == "cuda" || run.backend == "cpu+cuda"; }
+
 double gb_per_second(const SmvmReport& r) {
   const double seconds = r.steady_seconds();
   return seconds > 0 ? static_cast<double>(r.bytes) / seconds * 1e-9 : 0;
@@ -58,6 +60,7 @@ std::string to_json(const SmvmReport& r) {
   out["nnz"] = r.nnz;
   out["bytes"] = r.bytes;
   out["backend"] = r.run.backend;
+  if (!r.run.backend_reason.empty()) out["backend_reason"] = r.run.backend_reason;
   out["threads"] = r.run.threads;
   out["scheduler"] = r.scheduler;
   out["memory"] = r.memory;
@@ -78,6 +81,7 @@ std::string to_json(const SmvmReport& r) {
     out["seconds"]["read"] = r.run.read_seconds;
     out["seconds"]["compute"] = r.run.compute_seconds;
   }
+  if (on_gpu(r.run)) out["gpu"] = {{"chunks", r.run.gpu_chunks}, {"peak_bytes", r.run.gpu_peak_bytes}};
   out["gb_per_second"] = gb_per_second(r);
   out["repeats"] = r.repeats;
   if (r.result.empty())
@@ -99,6 +103,10 @@ std::string to_text(const SmvmReport& r) {
   const auto items = chunk_items(r.run);
   line("Run", fmt::format("back end {}, {} thread{}{}", r.run.backend, r.run.threads,
                           r.run.threads == 1 ? "" : "s", items ? ", scheduler " + r.scheduler : ""));
+  if (!r.run.backend_reason.empty()) line("", r.run.backend_reason);
+  if (on_gpu(r.run))
+    line("GPU", fmt::format("{} of {} chunks, held at most {}", r.run.gpu_chunks, r.run.chunks,
+                            binary_bytes(r.run.gpu_peak_bytes)));
   if (items)
     line("Stream",
          fmt::format("{} rows in {} chunks of {} to {} rows (median {}), utilisation {:.0f} %", r.run.items,

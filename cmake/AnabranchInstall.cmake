@@ -1,4 +1,4 @@
-# The installed package: both shared libraries side by side, the headers, the command, and what find_package needs.
+# The installed package: the shared libraries side by side, the headers, the command, and what find_package needs.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/anabranch")
@@ -7,6 +7,9 @@ install(TARGETS anabranch EXPORT anabranchTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(TARGET anabranch-llvm)
   install(TARGETS anabranch-llvm LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(TARGET anabranch-device)
+  install(TARGETS anabranch-device LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 if(TARGET anabranch_command)
   file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")

@@ -30,6 +30,9 @@ if(ANABRANCH_SANITIZE)
   target_link_options(anabranch_options INTERFACE -fsanitize=${ANABRANCH_SANITIZE})
 endif()
 
+add_library(anabranch_headers INTERFACE)
+target_include_directories(anabranch_headers INTERFACE "${PROJECT_SOURCE_DIR}/include")
+
 # Sets what is common to all targets of ours: warnings, hidden symbols, position independence.
 function(anabranch_configure target)
   target_link_libraries(${target} PRIVATE anabranch_options anabranch_warnings)

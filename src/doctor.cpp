@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <string>
 #include <thread>
 
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <anabranch/error.h>
 
 #include "cpu/compiler.h"
+#include "cuda/device.h"
 #include "scheduler/concurrency.h"
 
 namespace anabranch {
@@ -96,6 +98,26 @@ CpuFacts cpu_facts() {
     if (!has("+avx2,") || !has("+fma,")) throw BackendUnavailable("cpu: this processor has no AVX2 and FMA");
     out.vector_bits =
         has("+avx512f,") && has("+avx512vl,") && has("+avx512bw,") && has("+avx512dq,") ? 512 : 256;
+    out.available = true;
+  } catch (const BackendUnavailable& e) {
+    out.why_not = e.what();
+  }
+  return out;
+}
+
+GpuFacts gpu_facts() {
+  GpuFacts out;
+  try {
+    const auto device = cuda::Device::get();
+    const cuda::DeviceFacts& facts = device->facts();
+    out.name = facts.name;
+    out.architecture = device->architecture();
+    out.multiprocessors = facts.multiprocessors;
+    out.memory = facts.memory;
+    out.memory_free = facts.memory_free;
+    out.driver =
+        std::to_string(facts.driver_version / 1000) + "." + std::to_string(facts.driver_version % 1000 / 10);
+    out.compiler = facts.compiler;
     out.available = true;
   } catch (const BackendUnavailable& e) {
     out.why_not = e.what();

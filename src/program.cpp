@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <map>
@@ -13,6 +14,7 @@
 #include "front/handle.h"
 #include "interp/interpret.h"
 #include "ir/walk.h"
+#include "run/device_run.h"
 #include "run/execute.h"
 
 // What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
@@ -34,6 +36,36 @@ void for_each_kernel(const plan::Plan& plan, F&& f) {
   for (const plan::StagePlan& stage : plan.stages) group(stage.group);
 }
 
+/// Who executes: a GPU, where one is wanted and there. `reason`: why not, where the choice was ours.
+struct Choice {
+  std::shared_ptr<cuda::Device> device;
+  bool cpu = true;
+  std::string reason;
+};
+Choice choose(Backend backend) {
+  switch (backend) {
+    case Backend::cuda:
+      return {cuda::Device::get(), false, {}};
+    case Backend::cpu_and_cuda:
+      return {cuda::Device::get(), true, {}};
+    case Backend::automatic:
+      try {
+        Choice out{cuda::Device::get(), false, {}};
+        out.reason = "a GPU is there: " + out.device->facts().name;
+        return out;
+      } catch (const BackendUnavailable& e) {
+        return {nullptr, true, e.what()};
+      }
+    case Backend::cpu:
+    case Backend::interpreter:
+      break;
+  }
+  return {};
+}
+
+/// Threads of a run on a GPU: reading, enqueueing and waiting overlap even where one thread was asked for.
+constexpr int device_threads = 3;
+
 /// A budget refusal in the words of the public interface.
 template <class F>
 auto with_public_errors(F&& f) {
@@ -43,6 +75,8 @@ auto with_public_errors(F&& f) {
     throw ResourceError(e.what());
   } catch (const scheduler::ChunkTooBig& e) {
     throw ResourceError(e.what());
+  } catch (const cuda::DeviceMemoryFull& e) {
+    throw ResourceError(e.what());
   }
 }
 
@@ -50,6 +84,8 @@ auto with_public_errors(F&& f) {
 void check(const RunOptions& options) {
   if (options.memory < 0)
     throw ResourceError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
+  if (options.gpu_memory < 0)
+    throw ResourceError(fmt::format("RunOptions: a bound on GPU memory of {} bytes", options.gpu_memory));
   if (options.threads < 0 || options.threads > 4096)
     throw ProgramError(
         fmt::format("RunOptions: 1 to 4096 threads, or 0 for all there are, not {}", options.threads));
@@ -93,6 +129,24 @@ class ProgramImpl {
     return kernels_;
   }
 
+  /// The kernels on the GPU, compiled when first asked for.
+  const DeviceKernels& device_kernels(cuda::Device& device, RunReport* report) {
+    const std::lock_guard lock(device_mutex_);
+    DeviceKernels& kernels = device_kernels_[&device];
+    if (!kernels.empty()) return kernels;
+    const auto begin = std::chrono::steady_clock::now();
+    DeviceKernels loaded;
+    for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+      loaded[&kernel] = device.load(cuda::generate(kernel), kernel.name);
+    });
+    kernels = std::move(loaded);
+    if (report) {
+      report->compile_seconds += seconds_since(begin);
+      report->kernels_compiled += static_cast<int>(kernels.size());
+    }
+    return kernels;
+  }
+
   scheduler::Executor& executor(int threads) {
     const std::lock_guard lock(mutex_);
     auto& executor = executors_[threads];
@@ -105,6 +159,8 @@ class ProgramImpl {
   double front_seconds_ = 0;
   std::once_flag once_;
   Kernels kernels_;
+  std::mutex device_mutex_;
+  std::map<const cuda::Device*, DeviceKernels> device_kernels_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
   std::shared_ptr<PagePool> pages_ = std::make_shared<PagePool>();
@@ -165,17 +221,28 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       report->threads = 1;
     }
   } else {
-    const Kernels& kernels = program.kernels(report);
-    scheduler::Executor& executor = program.executor(options.threads);
+    const Choice choice = choose(options.backend);
+    static const Kernels none;
+    const Kernels& kernels = choice.cpu ? program.kernels(report) : none;
+    scheduler::Executor& executor =
+        program.executor(choice.device ? std::max(options.threads > 0 ? options.threads : 0, device_threads)
+                                       : options.threads);
     scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
     results = with_public_errors([&] {
       BlockPool blocks(budget);
       RunContext context{
           program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
-      return execute(context, as_arrays(arguments));
+      if (!choice.device) return execute(context, as_arrays(arguments));
+      DeviceRun device(choice.device, program.device_kernels(*choice.device, report), options.gpu_memory);
+      context.device = &device;
+      context.cpu_too = choice.cpu;
+      auto out = execute(context, as_arrays(arguments));
+      if (report) report->gpu_peak_bytes = device.peak();
+      return out;
     });
     if (report) {
-      report->backend = "cpu";
+      report->backend = !choice.device ? "cpu" : choice.cpu ? "cpu+cuda" : "cuda";
+      report->backend_reason = choice.reason;
       report->threads = executor.concurrency();
       report->peak_bytes = budget.peak();
     }
@@ -196,6 +263,7 @@ struct ItemReader::Impl {
   RunOptions options;
   std::unique_ptr<scheduler::Budget> budget;
   std::unique_ptr<BlockPool> blocks;
+  std::unique_ptr<DeviceRun> device;
   std::unique_ptr<RunContext> context;
   std::unique_ptr<ChunkReader> chunks;
   std::vector<std::vector<HostArray>> items;
@@ -225,7 +293,9 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
     return;
   }
   ProgramImpl& program = *impl_->program;
-  const Kernels& kernels = program.kernels(nullptr);
+  const Choice choice = choose(options.backend);
+  static const Kernels none;
+  const Kernels& kernels = choice.device ? none : program.kernels(nullptr);
   impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
                                                                          : scheduler::Budget::kUnlimited);
   with_public_errors([&] {
@@ -233,6 +303,12 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
     impl_->context.reset(new RunContext{program.compiled().plan, kernels, impl_->options, program.pages(),
                                         program.executor(options.threads), *impl_->budget, *impl_->blocks,
                                         nullptr});
+    if (choice.device) {
+      impl_->device = std::make_unique<DeviceRun>(
+          choice.device, program.device_kernels(*choice.device, nullptr), options.gpu_memory);
+      impl_->context->device = impl_->device.get();
+      impl_->context->cpu_too = false;
+    }
     impl_->chunks = std::make_unique<ChunkReader>(*impl_->context, std::vector<HostArray>{});
   });
 }

@@ -35,4 +35,19 @@ struct CpuFacts {
 };
 ANABRANCH_API CpuFacts cpu_facts();
 
+/// Whether there is a GPU that kernels can be compiled for and run on. Opens the driver, NVRTC and the GPU
+/// (up to some 100 ms the first time).
+struct GpuFacts {
+  bool available = false;
+  std::string why_not;       ///< where it is not available: which library or device is missing
+  std::string name;          ///< the first GPU's, which is the one that is used
+  std::string architecture;  ///< "sm_90"
+  int multiprocessors = 0;
+  std::int64_t memory = 0;       ///< bytes of the GPU
+  std::int64_t memory_free = 0;  ///< when it was opened
+  std::string driver;            ///< the CUDA version that the driver is for: "13.0"
+  std::string compiler;          ///< NVRTC's version
+};
+ANABRANCH_API GpuFacts gpu_facts();
+
 }  // namespace anabranch

@@ -16,9 +16,14 @@
 /// Running programs.
 namespace anabranch {
 
-/// Who executes. `automatic` is the CPU where it can compile, and the report says what was taken. The
-/// interpreter is the reference: slow, and by definition right.
-enum class Backend : std::uint8_t { automatic, cpu, interpreter };
+/// Who executes. All give the same bits, but for `exp log sin cos`, whose routines a back end chooses.
+enum class Backend : std::uint8_t {
+  automatic,     ///< the GPU where there is one, else the CPU; the report says which, and why
+  cpu,           ///< LLVM, oneTBB
+  interpreter,   ///< the reference: slow, and by definition right
+  cuda,          ///< a GPU; BackendUnavailable without one
+  cpu_and_cuda,  ///< chunks go to whichever is free
+};
 
 struct Progress {
   std::int64_t items = 0;
@@ -27,9 +32,10 @@ struct Progress {
 };
 
 struct RunOptions {
-  Backend backend = Backend::automatic;
+  Backend backend = Backend::cpu;
   int threads = 0;                     ///< 0: all this process may use
   std::int64_t memory = 0;             ///< bytes for chunks, inputs held whole, results; 0: no bound
+  std::int64_t gpu_memory = 0;         ///< the same on the GPU; 0: nine tenths of what is free there
   std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
   std::function<void(const Progress&)> progress{};  ///< called from the running thread after every chunk
@@ -46,6 +52,7 @@ struct ChunkRecord {
 /// What a run did.
 struct RunReport {
   std::string backend;
+  std::string backend_reason;  ///< of Backend::automatic: why this one
   int threads = 0;
   /// Summed over all passes: a stream that is read twice counts twice.
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
@@ -56,6 +63,8 @@ struct RunReport {
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
   int kernels_compiled = 0, kernels_cached = 0;
+  std::int64_t gpu_peak_bytes = 0;   ///< of what the bound on GPU memory counts
+  std::int64_t gpu_chunks = 0;       ///< chunks computed on the GPU
   std::vector<ChunkRecord> records;  ///< bounded: the first and the latest few thousand
 };
 

@@ -23,8 +23,7 @@ inline constexpr std::uint32_t abi_version = 3;
 struct ErrorRecord {
   std::int64_t failed = 0;  ///< the number of the check, plus one; 0: none
   std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: the dividend
-  std::int64_t bound = 0;  ///< index: the extent it was compared with; division: one of these, or 0: not said
-  static constexpr std::int64_t by_zero = 1, overflow = 2;
+  std::int64_t bound = 0;   ///< index: the extent it was compared with; division: see plan/check_error.h
 };
 
 struct KernelArgs {

@@ -1,40 +1,13 @@
 #include "cpu/launch.h"
 
-#include <string>
 #include <vector>
-
-#include <anabranch/error.h>
 
 #include "cpu/pieces.h"
 #include "ir/transcendental.h"
+#include "plan/check_error.h"
 
 namespace anabranch::cpu {
 namespace {
-
-[[noreturn]] void raise(const plan::Check& check, const ErrorRecord& record) {
-  std::string text = check.what + ": ";
-  switch (check.kind) {
-    case plan::Check::Kind::index:
-      text += "index " + std::to_string(record.value);
-      if (record.bound > 0)
-        text += " out of range 0.." + std::to_string(record.bound - 1);
-      else
-        text += " into an empty array";
-      break;
-    case plan::Check::Kind::division:
-      if (record.bound == ErrorRecord::by_zero)
-        text += "integer division of " + std::to_string(record.value) + " by zero";
-      else if (record.bound == ErrorRecord::overflow)
-        text += "integer division of " + std::to_string(record.value) + " by -1 overflows";
-      else
-        text += "integer division by zero, or overflow";
-      break;
-    case plan::Check::Kind::empty_fold:
-      text += "no elements, and no value for that case";
-      break;
-  }
-  throw RunError(text + " (" + to_string(check.place) + ")");
-}
 
 /// Far enough for main memory, counted in the widest elements (measured: docs/benchmarks.md).
 std::int64_t elements_ahead(const plan::Kernel& kernel) {
@@ -101,7 +74,8 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
   spread(plan.long_rows.size(), finish);
 
   for (const ErrorRecord& error : errors)
-    if (error.failed) raise(kernel.checks[static_cast<std::size_t>(error.failed - 1)], error);
+    if (error.failed)
+      plan::raise(kernel.checks[static_cast<std::size_t>(error.failed - 1)], error.value, error.bound);
 }
 
 }  // namespace anabranch::cpu

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +29,11 @@ class Compiler {
     std::string image;  ///< what DriverApi::module_load_data takes
     std::string log;    ///< of the compiler and of ptxas: registers, spills
     double milliseconds = 0;
+    /// Per entry of the unit, of one thread; -1 where the log does not say.
+    std::vector<int> registers, spill_bytes;
   };
-  /// `architecture`: "sm_90". Throws InternalError with the log where the text does not compile.
+  /// `architecture`: "sm_90". Throws InternalError with the log where the text does not compile,
+  /// BackendUnavailable where the compiler is too old or too new for the architecture.
   virtual Result compile(const Unit& unit, const std::string& name, const std::string& architecture) = 0;
   virtual std::string version() const = 0;
 };
@@ -40,6 +42,9 @@ class Compiler {
 struct Platform {
   std::shared_ptr<const DriverApi> driver;
   std::shared_ptr<Compiler> compiler;
+  /// Device memory is asked for in the very size, and given back at once: for tests that look for accesses
+  /// out of bounds or after the end.
+  bool exact_memory = false;
 };
 /// Opens libcuda and NVRTC. Throws BackendUnavailable saying what is missing and where it was looked for.
 Platform open_platform();
@@ -58,7 +63,24 @@ struct DeviceFacts {
 
 class Device;
 
-/// Work in order; several streams overlap. Not thread-safe.
+/// A point in a stream's work. With `timing`, two of them tell the time between.
+class DeviceEvent {
+ public:
+  explicit DeviceEvent(std::shared_ptr<Device> device, bool timing = false);
+  ~DeviceEvent();
+  DeviceEvent(DeviceEvent&&) noexcept;
+  DeviceEvent(const DeviceEvent&) = delete;
+  operator Event() const { return handle_; }  // NOLINT: is given to streams
+  /// Until the work recorded before it is done.
+  void synchronize();
+  double milliseconds_since(const DeviceEvent& begin) const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  Event handle_ = nullptr;
+};
+
+/// Work in order; several streams overlap. Not thread-safe. Destruction waits for the work.
 class Stream {
  public:
   explicit Stream(std::shared_ptr<Device> device);
@@ -69,12 +91,13 @@ class Stream {
   void upload(Address to, const void* from, std::int64_t bytes);  ///< `from` stays as it is until synchronize
   void download(void* to, Address from, std::int64_t bytes);
   void fill_zero(Address to, std::int64_t bytes);
+  /// `words`: the entry's parameter; as many bytes as the entry takes.
   void launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words);
   void record(Event event);
   void wait(Event event);
   /// Until all is done. Throws RunError where a kernel died, naming what the driver said.
   void synchronize();
-  bool idle();
+  bool idle();  ///< throws as synchronize does
   Device& device() { return *device_; }
 
  private:
@@ -82,7 +105,7 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
-/// Device memory of one owner.
+/// Device memory of one owner. Dropped only after the work that uses it is done: another stream may get it.
 class DeviceBlock {
  public:
   DeviceBlock() = default;
@@ -121,6 +144,13 @@ class PinnedBlock {
 struct LoadedUnit {
   Module module = nullptr;
   std::vector<Function> entries;
+  Compiler::Result compiled;  ///< without the image
+};
+
+/// Of all units of a device.
+struct LoadStatistics {
+  int compiled = 0, found = 0;
+  double milliseconds = 0;  ///< in the compiler
 };
 
 /// One GPU, opened. Thread-safe; blocks, streams and loaded units keep it alive.
@@ -135,26 +165,31 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Bytes that `allocate` gives out at most, all together; 0: what the GPU has. Throws DeviceMemoryFull
   /// naming request, bound and what is in use. Freed blocks are kept and given out again, whole or none
-  /// (sizes are rounded up to a few size classes), and given back to the driver before it refuses.
+  /// (sizes are rounded up to a few size classes), and given back to the driver before it refuses. In use
+  /// and kept together never exceed the bound.
   DeviceBlock allocate(std::int64_t bytes);
   void set_bound(std::int64_t bytes);
-  std::int64_t in_use() const;
+  std::int64_t in_use() const;  ///< bytes given out, rounded up as they are
+  std::int64_t kept() const;    ///< bytes of freed blocks that were not given back
   std::int64_t peak() const;
   void reset_peak();
   /// Gives kept blocks back to the driver.
   void trim();
 
-  /// Compiled and loaded once per process; keyed by the text. Thread-safe.
+  /// Compiled and loaded once per process; keyed by the text. Thread-safe: several threads wait for one.
+  /// ANABRANCH_DUMP=cuda prints texts that are compiled, and the log, on standard error.
   std::shared_ptr<const LoadedUnit> load(const Unit& unit, const std::string& name);
+  LoadStatistics load_statistics() const;
 
   const DriverApi& api() const { return *platform_.driver; }
   /// Makes the device's context the calling thread's.
   void make_current() const;
+  Context context() const;
 
  private:
   friend class DeviceBlock;
   explicit Device(Platform platform);
-  void free(Address address, std::int64_t bytes);
+  void free(Address address) noexcept;
   struct Impl;
   Platform platform_;
   DeviceFacts facts_;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 /// The part of the CUDA driver's interface that we use, as a table. The functions are declared here, not
 /// taken from cuda.h, so that every build has the back end; a test compares these declarations with cuda.h
@@ -65,5 +66,14 @@ struct DriverApi {
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                           StreamHandle stream, void** parameters, void** extra) = nullptr;  // cuLaunchKernel
 };
+
+/// Attributes, flags and markers of launch_kernel's `extra`, as cuda.h numbers them.
+inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76;
+inline constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2, host_alloc_portable = 1;
+inline constexpr std::uintptr_t launch_end = 0, launch_buffer = 1, launch_buffer_size = 2;
+
+/// Opens the NVIDIA driver's library. Throws BackendUnavailable naming the library, why it cannot be opened,
+/// or the function that it lacks. Never closed.
+std::shared_ptr<const DriverApi> open_driver(const char* library = "libcuda.so.1");
 
 }  // namespace anabranch::cuda

@@ -35,18 +35,20 @@ struct Bindings {
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
   std::int64_t items = 1;                 ///< of the chunk
   std::int64_t positions = 0;             ///< size of the domain: output positions of all items together
-  std::int64_t elements = -1;             ///< fold: elements of all rows together; -1: not known
+  /// Fold: elements of all rows together, or a number not less; -1: not known.
+  std::int64_t elements = -1;
 };
 
 /// What a failed check leaves behind: of all that failed in a launch, the one at the lowest output position
-/// (then the lowest check). In device memory, zero-initialised but for `position`, which starts at
-/// `no_failure`.
+/// (then the lowest element of the row, then the lowest check): the same in every run. In device memory,
+/// zero-initialised but for `position`, which starts at `no_failure`.
 struct ErrorRecord {
   std::uint64_t position;  ///< no_failure: no check failed
   std::int64_t failed;     ///< the number of the check, plus one
   std::int64_t value;      ///< index: the offending index
   std::int64_t bound;      ///< index: the extent it was compared with
   std::int64_t lock;       ///< of the device's
+  std::uint64_t element;   ///< of the row; of the device's
 };
 inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};
 
@@ -66,10 +68,21 @@ struct Schedule {
 };
 
 /// Chosen from the kernel and the chunk's numbers alone: the same on every GPU but for the grid sizes, and
-/// without any effect on the bits of the result.
+/// without any effect on the bits of the result. Blocks have 256 threads.
+///
+///  * Nothing is launched where there is no position.
+///  * A map is one launch.
+///  * A fold whose rows all have one length of more than 4096 elements (a block of the canonical order): the
+///    rows' blocks by one launch, a warp a block; then a launch that joins each row's partial results.
+///  * Other folds by the average length of a row: up to 8 elements a thread a row, up to 128 eight threads,
+///    beyond a warp; also a warp where the number of elements is not known. Where rows of more than 4096
+///    elements are possible (more elements than that all together), the first launch enters those in a list
+///    in the workspace, and two more compute their blocks and join them.
+///  * Ordered operators have a thread a row, and a thread a block of a long row.
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 
-/// The entries' parameter, as 8-byte words: buffers, scalars, items, ..., error record, workspace.
+/// The entries' parameter, as 8-byte words: buffers, scalars, items, positions, blocks of a row, rows in the
+/// list, error record, workspace.
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
                                 Address workspace);
 

@@ -4,6 +4,7 @@
 
 #include "interp/evaluate.h"
 #include "ir/walk.h"
+#include "run/device_run.h"
 #include "run/stage.h"
 
 namespace anabranch {
@@ -136,6 +137,7 @@ class PlanRun {
                                       output.node->label(), bytes, to_string(output.node->place())));
     }
     values_.set(step.output, array);
+    if (context_.device) return context_.device->launch_global(step, values_, *array);
 
     std::vector<void*> buffers;
     std::int64_t touched = 0;

@@ -25,6 +25,8 @@ using HostArray = std::shared_ptr<detail::ArrayData>;
 /// The compiled kernels of a plan, by address of the plan's kernel.
 using Kernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cpu::CompiledKernel>>;
 
+class DeviceRun;
+
 /// What all parts of a run share.
 struct RunContext {
   const plan::Plan& plan;
@@ -35,6 +37,8 @@ struct RunContext {
   scheduler::Budget& budget;
   BlockPool& blocks;
   RunReport* report;
+  DeviceRun* device = nullptr;  ///< of a run on a GPU
+  bool cpu_too = true;          ///< chunks may be computed on the CPU
 };
 
 /// Values of the global group: evaluated as the run goes on.

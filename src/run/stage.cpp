@@ -3,369 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <numeric>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "cpu/launch.h"
-
 namespace anabranch {
 
-using plan::BufferRef;
-using plan::Dim;
 using plan::PlanArray;
-
-bool outgrows_caches(std::int64_t bytes) {
-  static const std::int64_t last_level = [] {
-    const std::int64_t told = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return told > 0 ? told : std::int64_t{32} << 20;
-  }();
-  return bytes > last_level / 2;
-}
-
-void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
-                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory) {
-  const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
-  const auto check_stop = [&] {
-    if (context.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
-  };
-  check_stop();
-  cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
-              [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
-                context.executor.parallel_for(pieces, [&](std::int64_t i) {
-                  check_stop();
-                  piece(i);
-                });
-              });
-}
-
-// ---- ResultCollector
-
-namespace {
-std::int64_t width_of(const ir::ArrayType& type) {
-  std::int64_t width = 0;
-  for (ScalarType s : type.scalars) width += static_cast<std::int64_t>(size_of(s));
-  return width;
-}
-}  // namespace
-
-ResultCollector::ResultCollector(RunContext& context, const PlanArray& array, ir::Op terminal,
-                                 std::int64_t expected_elements)
-    : array_(array),
-      terminal_(terminal),
-      reservation_(context.budget.reserve("results", expected_elements * width_of(array.type))) {
-  for (ScalarType s : array.type.scalars)
-    buffers_.emplace_back(context.pages, static_cast<std::size_t>(expected_elements) * size_of(s) + 64);
-  extents_.resize(array.extents.size());
-}
-
-std::vector<void*> ResultCollector::room(std::int64_t elements) {
-  const std::int64_t bytes = (elements_ + elements) * width_of(array_.type);
-  if (bytes > reservation_.bytes()) reservation_.resize(bytes);
-  std::vector<void*> addresses;
-  for (std::size_t c = 0; c < buffers_.size(); ++c)
-    addresses.push_back(
-        buffers_[c].room(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c])));
-  return addresses;
-}
-
-void ResultCollector::commit(std::int64_t elements) {
-  for (std::size_t c = 0; c < buffers_.size(); ++c)
-    buffers_[c].commit(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c]));
-  elements_ += elements;
-}
-
-void ResultCollector::add_items(std::int64_t items, const std::vector<std::vector<std::int64_t>>& extents) {
-  if (terminal_ == ir::Op::tabulate && items > 0) {
-    for (std::size_t d = 0; d < extents_.size(); ++d) {
-      auto& mine = extents_[d];
-      const auto& theirs = extents[d];
-      const bool one =
-          std::all_of(theirs.begin(), theirs.end(), [&](std::int64_t e) { return e == theirs[0]; });
-      if (items_ == 0 && one) {
-        mine = {theirs[0]};
-        continue;
-      }
-      if (one && mine.size() == 1 && mine[0] == theirs[0]) continue;
-      if (mine.size() == 1 && items_ != 1) mine.assign(static_cast<std::size_t>(items_), mine[0]);
-      if (theirs.size() == 1)
-        mine.insert(mine.end(), static_cast<std::size_t>(items), theirs[0]);
-      else
-        mine.insert(mine.end(), theirs.begin(), theirs.end());
-    }
-  }
-  items_ += items;
-}
-
-HostArray ResultCollector::finish() {
-  return terminal_ == ir::Op::tabulate ? finish_tabulate() : finish_elements();
-}
-
-HostArray ResultCollector::finish_elements() {
-  auto array = std::make_shared<detail::ArrayData>();
-  array->scalars = array_.type.scalars;
-  array->extents = {elements_};
-  for (GrowingBuffer& b : buffers_) array->buffers.push_back(b.finish());
-  return array;
-}
-
-// Items were stored compactly, each in its own shape. If all shapes agree that is already the answer; else
-// every item's rows are copied into the common, smallest shape, once, at the end.
-HostArray ResultCollector::finish_tabulate() {
-  const std::size_t rank = extents_.size();
-  auto array = std::make_shared<detail::ArrayData>();
-  array->scalars = array_.type.scalars;
-  array->extents = {items_};
-  bool same = true;
-  for (const auto& e : extents_) {
-    array->extents.push_back(items_ == 0 ? 0 : *std::min_element(e.begin(), e.end()));
-    same =
-        same && (items_ == 0 || std::all_of(e.begin(), e.end(), [&](std::int64_t v) { return v == e[0]; }));
-  }
-  if (same) {
-    for (GrowingBuffer& b : buffers_) array->buffers.push_back(b.finish());
-    return array;
-  }
-  const std::vector<std::int64_t> trimmed(array->extents.begin() + 1, array->extents.end());
-  const std::int64_t size =
-      std::accumulate(trimmed.begin(), trimmed.end(), std::int64_t{1}, std::multiplies<>());
-  reservation_.resize(reservation_.bytes() + items_ * size * width_of(array_.type));
-  const auto extent = [&](std::size_t d, std::int64_t item) {
-    return extents_[d].size() == 1 ? extents_[d][0] : extents_[d][static_cast<std::size_t>(item)];
-  };
-  for (std::size_t c = 0; c < buffers_.size(); ++c) {
-    const std::size_t width = size_of(array_.type.scalars[c]);
-    auto memory = detail::allocate_aligned(static_cast<std::size_t>(items_ * size) * width);
-    auto* to = static_cast<unsigned char*>(memory.get());
-    const auto* from = static_cast<const unsigned char*>(buffers_[c].data());
-    const std::int64_t row = trimmed.back();
-    const std::int64_t rows = row == 0 ? 0 : size / row;
-    for (std::int64_t item = 0; item < items_; ++item) {
-      std::int64_t elements = 1;
-      for (std::size_t d = 0; d < rank; ++d) elements *= extent(d, item);
-      for (std::int64_t r = 0; r < rows; ++r) {
-        std::int64_t position = 0, rest = r;
-        std::vector<std::int64_t> ix(rank, 0);
-        for (std::size_t d = rank - 1; d-- > 0;) {
-          ix[d] = rest % trimmed[d];
-          rest /= trimmed[d];
-        }
-        for (std::size_t d = 0; d < rank; ++d) position = position * extent(d, item) + ix[d];
-        std::memcpy(to, from + static_cast<std::size_t>(position) * width,
-                    static_cast<std::size_t>(row) * width);
-        to += static_cast<std::size_t>(row) * width;
-      }
-      from += static_cast<std::size_t>(elements) * width;
-    }
-    array->buffers.push_back(std::move(memory));
-  }
-  return array;
-}
-
-// ---- ChunkRun
-
-ChunkRun::ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-                   const std::vector<std::int64_t>& uniforms, bool from_memory)
-    : context_(context), stage_(stage), global_(global), from_memory_(from_memory) {
-  shape_.uniforms = uniforms;
-}
-ChunkRun::~ChunkRun() { release(); }
-
-void ChunkRun::release() {
-  for (auto& blocks : blocks_of_) {
-    for (void* b : blocks) context_.blocks.give(b);
-    blocks.clear();
-  }
-}
-
-void ChunkRun::bind_items(const std::vector<SourceChunk>& chunks,
-                          const std::vector<std::vector<ArrayInfo>>& infos) {
-  item_chunks_.clear();
-  item_infos_.clear();
-  for (std::size_t b = 0; b < chunks.size(); ++b)
-    for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a) {
-      item_chunks_.push_back(&chunks[b].arrays[a]);
-      item_infos_.push_back(&infos[b][a]);
-    }
-  const plan::Group& group = stage_.group;
-  for (std::size_t d = 0; d < group.descriptors.size(); ++d) {
-    const int item = group.descriptors[d].item;
-    if (item < 0) continue;
-    const auto i = static_cast<std::size_t>(item);
-    Offsets& o = offsets_[d];
-    o.data = item_chunks_[i]->offsets.get();
-    o.type = item_infos_[i]->offsets;
-    o.first = offset_at(*item_chunks_[i], o.type, 0);
-    shape_.descriptor_totals[d] = offset_at(*item_chunks_[i], o.type, shape_.items) - o.first;
-  }
-  for (std::size_t a = 0; a < group.arrays.size(); ++a) {
-    if (group.arrays[a].origin != PlanArray::Origin::item) continue;
-    arrays_[a].clear();
-    for (const auto& data : item_chunks_[static_cast<std::size_t>(group.arrays[a].index)]->data)
-      arrays_[a].push_back(const_cast<void*>(data.get()));
-  }
-}
-
-void ChunkRun::execute(const std::vector<SourceChunk>& chunks,
-                       const std::vector<std::vector<ArrayInfo>>& infos, const ResultRoom& result) {
-  const plan::Group& group = stage_.group;
-  release();
-  shape_.items = chunks[0].items;
-  shape_.descriptor_totals.assign(group.descriptors.size(), 0);
-  arrays_.resize(group.arrays.size());
-  blocks_of_.resize(group.arrays.size());
-  offsets_.resize(group.descriptors.size());
-  bind_items(chunks, infos);
-  for (std::size_t s = 0; s < group.steps.size(); ++s) {
-    const plan::Step& step = group.steps[s];
-    if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
-      run_kernel(*kernel, result);
-    else if (const auto* scan = std::get_if<plan::ScanStep>(&step))
-      run_scan(*scan);
-    else if (const auto* require = std::get_if<plan::RequireStep>(&step))
-      run_require(*require);
-    free_after(static_cast<int>(s));
-  }
-}
-
-void ChunkRun::free_after(int step) {
-  for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
-    if (stage_.group.arrays[a].last_step != step || blocks_of_[a].empty()) continue;
-    for (void* b : blocks_of_[a]) context_.blocks.give(b);
-    blocks_of_[a].clear();
-  }
-}
-
-void ChunkRun::allocate(int number, const ResultRoom& result) {
-  const auto n = static_cast<std::size_t>(number);
-  const PlanArray& array = stage_.group.arrays[n];
-  const std::int64_t elements = plan::elements_of(stage_.group, array, shape_);
-  if (array.result >= 0) {
-    arrays_[n] = result(array.result, elements);
-  } else {
-    arrays_[n].clear();
-    for (ScalarType s : array.type.scalars) {
-      void* block = context_.blocks.take(elements * static_cast<std::int64_t>(size_of(s)));
-      blocks_of_[n].push_back(block);
-      arrays_[n].push_back(block);
-    }
-  }
-  if (array.form != ir::Form::segmented) return;
-  // Under a source's offsets positions are counted from offsets[0], which need not be 0.
-  const std::int64_t first = offsets_[static_cast<std::size_t>(array.descriptor)].first;
-  for (std::size_t c = 0; c < arrays_[n].size(); ++c)
-    arrays_[n][c] =
-        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(arrays_[n][c]) -
-                                static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
-}
-
-void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result) {
-  allocate(step.output, result);
-  std::vector<void*> buffers;
-  buffers.reserve(step.buffers.size());
-  for (const BufferRef& ref : step.buffers) {
-    const auto i = static_cast<std::size_t>(ref.index);
-    const auto c = static_cast<std::size_t>(ref.component);
-    switch (ref.kind) {
-      case BufferRef::Kind::array:
-        buffers.push_back(ref.global ? global_.array(ref.index)->buffers[c].get() : arrays_[i][c]);
-        break;
-      case BufferRef::Kind::offsets:
-        buffers.push_back(const_cast<void*>(offsets_[i].data));
-        break;
-      case BufferRef::Kind::item_extents:
-        buffers.push_back(const_cast<std::int64_t*>(item_chunks_[i]->extents[c].get()));
-        break;
-    }
-  }
-  std::vector<std::int64_t> scalars;
-  for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
-  launch_kernel(context_, step.kernel, buffers, scalars, shape_.items, from_memory_);
-}
-
-std::int64_t ChunkRun::dim(const Dim& d, std::int64_t item) const {
-  switch (d.kind) {
-    case Dim::Kind::constant:
-      return d.value;
-    case Dim::Kind::uniform:
-      return shape_.uniforms[static_cast<std::size_t>(d.index)];
-    case Dim::Kind::per_item:
-      return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(d.index)][0])[item];
-    case Dim::Kind::item_extent:
-      break;
-  }
-  const auto i = static_cast<std::size_t>(d.index);
-  const ArrayInfo& info = *item_infos_[i];
-  const ArrayChunk& chunk = *item_chunks_[i];
-  const auto dimension = static_cast<std::size_t>(d.dimension);
-  if (!info.ragged()) return chunk.extents[dimension].get()[item];
-  std::int64_t inner = 1;
-  for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
-  const std::int64_t elements =
-      offset_at(chunk, info.offsets, item + 1) - offset_at(chunk, info.offsets, item);
-  return inner == 0 ? 0 : elements / inner;
-}
-
-void ChunkRun::run_scan(const plan::ScanStep& step) {
-  const auto d = static_cast<std::size_t>(step.descriptor);
-  const plan::Descriptor& descriptor = stage_.group.descriptors[d];
-  Offsets& out = offsets_[d];
-  out.own.resize(static_cast<std::size_t>(shape_.items) + 1);
-  std::int64_t total = 0;
-  for (std::int64_t item = 0; item < shape_.items; ++item) {
-    out.own[static_cast<std::size_t>(item)] = total;
-    std::int64_t size = 1;
-    for (const Dim& e : descriptor.extents) {
-      const std::int64_t extent = dim(e, item);
-      if (extent < 0)
-        throw RunError(
-            fmt::format("{}: negative extent {} ({})", descriptor.what, extent, to_string(descriptor.place)));
-      if (__builtin_mul_overflow(size, extent, &size))
-        throw RunError(fmt::format("{}: the size of an item overflows ({})", descriptor.what,
-                                   to_string(descriptor.place)));
-    }
-    if (__builtin_add_overflow(total, size, &total) || total > INT64_MAX / 64)
-      throw RunError(fmt::format("{}: the size of a chunk overflows ({})", descriptor.what,
-                                 to_string(descriptor.place)));
-  }
-  out.own.back() = total;
-  out.data = out.own.data();
-  out.type = OffsetType::int64;
-  out.first = 0;
-  shape_.descriptor_totals[d] = total;
-}
-
-void ChunkRun::run_require(const plan::RequireStep& step) {
-  std::string numbers;
-  if (step.array >= 0) {
-    const auto* values = static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(step.array)][0]);
-    const auto* bad = std::find_if(values, values + shape_.items, [](std::int64_t v) { return v != 0; });
-    if (bad == values + shape_.items) return;
-    numbers = *bad > 0 ? fmt::format("{} more", *bad) : fmt::format("{} fewer", -*bad);
-  } else {
-    const auto uniform = [&](int u) { return shape_.uniforms[static_cast<std::size_t>(u)]; };
-    if (uniform(step.uniform) == 0) return;
-    numbers = fmt::format("{} instead of {}", uniform(step.wanted), uniform(step.given));
-  }
-  throw RunError(fmt::format("{}: {} ({})", step.what, numbers, to_string(step.place)));
-}
-
-std::int64_t ChunkRun::elements(int array) const {
-  return plan::elements_of(stage_.group, stage_.group.arrays[static_cast<std::size_t>(array)], shape_);
-}
-
-std::vector<std::int64_t> ChunkRun::extents(int array, int dimension) const {
-  const Dim& d =
-      stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
-  if (d.uniform()) return {dim(d, 0)};
-  std::vector<std::int64_t> values(static_cast<std::size_t>(shape_.items));
-  for (std::int64_t i = 0; i < shape_.items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
-  return values;
-}
-
-// ---- StageRun
 
 StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
     : context_(context), stage_(context.plan.stages[static_cast<std::size_t>(stage)]), global_(global) {
@@ -389,7 +32,7 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
   resident_ = context_.budget.reserve("sources", zipped_->resident_bytes());
 
   for (const ir::Ref& e : stage_.group.uniforms) uniforms_.push_back(evaluate_uniform(e, global_));
-  std::int64_t element = 0;
+  std::int64_t& element = element_bytes_;
   for (const auto& arrays : infos_)
     for (const ArrayInfo& array : arrays)
       for (ScalarType s : array.scalars) element += static_cast<std::int64_t>(size_of(s));
@@ -428,6 +71,22 @@ void StageRun::compute_part(const std::vector<SourceChunk>& chunks, std::int64_t
     for (std::size_t d = 0; d < stage_.group.arrays[static_cast<std::size_t>(array)].extents.size(); ++d)
       extents.push_back(chunk_->extents(array, static_cast<int>(d)));
     collectors_[r]->add_items(end - begin, extents);
+  }
+}
+
+/// Results that were computed elsewhere, in their turn.
+void StageRun::collect(const ChunkResults& part) {
+  for (std::size_t r = 0; r < collectors_.size(); ++r) {
+    if (!collectors_[r]) continue;
+    const ChunkResults::Array& array = part.arrays[r];
+    const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].type;
+    const std::vector<void*> room = collectors_[r]->room(array.elements);
+    for (std::size_t c = 0; c < room.size(); ++c)
+      if (array.elements > 0)
+        std::memcpy(room[c], array.components[c],
+                    static_cast<std::size_t>(array.elements) * size_of(type.scalars[c]));
+    collectors_[r]->commit(array.elements);
+    collectors_[r]->add_items(part.items, array.extents);
   }
 }
 
@@ -478,6 +137,15 @@ std::vector<HostArray> StageRun::run() {
     options.memory_limit = std::max<std::int64_t>(left, 1);
   }
 
+  std::int64_t device_work = INT64_MAX;  // of one chunk
+  if (context_.device) {
+    device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_,
+                                            context_.cpu_too ? chunk_.get() : nullptr, options.max_ring);
+    // The ring, with what is computed from it, shares the device's memory: a first guess, corrected by
+    // halving.
+    device_work = std::max<std::int64_t>(
+        1, context_.device->bound() / options.max_ring / 3 / std::max<std::int64_t>(element_bytes_, 1));
+  }
   std::vector<Slot> slots(static_cast<std::size_t>(options.max_ring));
   std::vector<SourceChunk> pending;  // read, but waiting for memory
   std::atomic<int> in_flight = 0;
@@ -491,7 +159,8 @@ std::vector<HostArray> StageRun::run() {
       const std::int64_t left = context_.budget.available();
       const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, left));
       try {
-        if (!zipped_->next(Limit{target.items, bytes, target.work, left}, slot.chunks)) return std::nullopt;
+        if (!zipped_->next(Limit{target.items, bytes, std::min(target.work, device_work), left}, slot.chunks))
+          return std::nullopt;
       } catch (const ItemTooBig& e) {
         if (alone) throw;
         throw scheduler::ChunkTooBig("an item waits for memory", scheduler::Extent{1, 0, e.bytes()});
@@ -514,17 +183,25 @@ std::vector<HostArray> StageRun::run() {
     ++in_flight;
     return extent;
   };
-  stages.compute = [&](int s) { compute(slots[static_cast<std::size_t>(s)].chunks); };
+  stages.compute = [&](int s) {
+    const auto& chunks = slots[static_cast<std::size_t>(s)].chunks;
+    if (device_)
+      device_->compute(s, chunks);
+    else
+      compute(chunks);
+  };
   stages.write = [&](int s) {
+    if (device_) device_->finish(s, [this](const ChunkResults& part) { collect(part); });
     slots[static_cast<std::size_t>(s)].chunks.clear();
     slots[static_cast<std::size_t>(s)].reservation.release();
     --in_flight;
   };
   stages.inline_read = zipped_->in_memory();
-  stages.inline_write = true;
+  stages.inline_write = device_ == nullptr;  // else it waits for the device
   // What is read into buffers is computed on while the cache still holds it: larger chunks would go through
   // memory twice, and through new pages, and gain nothing, as fixed costs are long negligible.
-  constexpr std::int64_t chunk_in_cache = std::int64_t{8} << 20;
+  // A GPU has more fixed costs to hide.
+  const std::int64_t chunk_in_cache = context_.device ? std::int64_t{64} << 20 : std::int64_t{8} << 20;
   if (!zipped_->in_memory())
     options.memory_limit = std::min(
         options.memory_limit, chunk_in_cache * scheduler::ring_slots(context_.executor, stages, options));
@@ -543,6 +220,7 @@ std::vector<HostArray> StageRun::run() {
   chunk_->release();
 
   if (RunReport* report = context_.report) {
+    if (device_) report->gpu_chunks += device_->device_chunks();
     const scheduler::Summary& sum = result.summary;
     report->chunks += sum.chunks;
     report->items += sum.total.items;
@@ -577,6 +255,44 @@ std::vector<HostArray> StageRun::run() {
   return results;
 }
 
+/// A whole chunk on the device, part by part if it must be, into arrays that `room` makes.
+void StageRun::device_chunk(const std::vector<SourceChunk>& chunks, const ChunkRun::ResultRoom& room,
+                            std::vector<std::vector<std::vector<std::int64_t>>>& extents) {
+  if (!device_)
+    device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_, nullptr, 1);
+  device_->compute(0, chunks);
+  std::vector<ChunkResults> parts;
+  device_->finish(0, [&](const ChunkResults& part) { parts.push_back(part); });
+  for (std::size_t r = 0; r < stage_.results.size(); ++r) {
+    const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].type;
+    std::int64_t elements = 0;
+    for (const ChunkResults& part : parts) elements += part.arrays[r].elements;
+    const std::vector<void*> to = room(static_cast<int>(r), elements);
+    std::int64_t position = 0;
+    for (const ChunkResults& part : parts) {
+      const ChunkResults::Array& array = part.arrays[r];
+      for (std::size_t c = 0; c < to.size(); ++c) {
+        const std::size_t width = size_of(type.scalars[c]);
+        if (array.elements > 0)
+          std::memcpy(static_cast<std::byte*>(to[c]) + static_cast<std::size_t>(position) * width,
+                      array.components[c], static_cast<std::size_t>(array.elements) * width);
+      }
+      position += array.elements;
+      extents[r].resize(array.extents.size());
+      for (std::size_t d = 0; d < array.extents.size(); ++d) {
+        auto& joined = extents[r][d];
+        const auto& these = array.extents[d];
+        if (parts.size() == 1)
+          joined = these;
+        else if (these.size() == 1)
+          joined.insert(joined.end(), static_cast<std::size_t>(part.items), these[0]);
+        else
+          joined.insert(joined.end(), these.begin(), these.end());
+      }
+    }
+  }
+}
+
 bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   items.clear();
   std::vector<SourceChunk> chunks;
@@ -590,7 +306,7 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);
-  chunk_->execute(chunks, infos_, [&](int r, std::int64_t elements) {
+  const auto room = [&](int r, std::int64_t elements) {
     const auto& type =
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(r)])].type;
     given_.push_back(context_.budget.reserve("results", elements * width_of(type)));
@@ -599,14 +315,21 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
     std::vector<void*> addresses;
     for (const auto& b : flat[static_cast<std::size_t>(r)]->buffers) addresses.push_back(b.get());
     return addresses;
-  });
+  };
+  // Per result and dimension, the extents of the items.
+  std::vector<std::vector<std::vector<std::int64_t>>> all_extents(results);
+  if (context_.device)
+    device_chunk(chunks, room, all_extents);
+  else
+    chunk_->execute(chunks, infos_, room);
   items.assign(static_cast<std::size_t>(chunks[0].items), std::vector<HostArray>(results));
   for (std::size_t r = 0; r < results; ++r) {
     const int number = stage_.results[r];
     const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(number)];
-    std::vector<std::vector<std::int64_t>> extents;
-    for (std::size_t d = 0; d < array.extents.size(); ++d)
-      extents.push_back(chunk_->extents(number, static_cast<int>(d)));
+    auto& extents = all_extents[r];
+    if (!context_.device)
+      for (std::size_t d = 0; d < array.extents.size(); ++d)
+        extents.push_back(chunk_->extents(number, static_cast<int>(d)));
     std::int64_t position = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
       auto item = std::make_shared<detail::ArrayData>();

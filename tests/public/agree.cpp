@@ -2,13 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "support/host_arrays.h"
 
 namespace anabranch::testing {
 
-const std::vector<RunOptions>& cpu_configurations() {
+const std::vector<RunOptions>& configurations() {
   static const std::vector<RunOptions> all = [] {
     std::vector<RunOptions> out;
+    const char* backend = std::getenv("ANABRANCH_TEST_BACKEND");
+    if (backend && backend == std::string_view("cuda")) {
+      for (const char* scheduler : {"fixed:2", "fixed:64", "adaptive"})
+        out.push_back({.backend = Backend::cuda, .scheduler = scheduler});
+      out.push_back({.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = "fixed:7"});
+      return out;
+    }
     for (const char* scheduler :
          {"fixed:1", "fixed:2", "fixed:7", "fixed:64", "fixed:1000000", "paper", "adaptive"})
       for (int threads : {1, 2, 4})
@@ -20,7 +30,10 @@ const std::vector<RunOptions>& cpu_configurations() {
 
 std::string to_string(const RunOptions& options) {
   if (options.backend == Backend::interpreter) return "the interpreter";
-  return fmt::format("the CPU with {} and {} threads", options.scheduler, options.threads);
+  const char* who = options.backend == Backend::cuda           ? "the GPU"
+                    : options.backend == Backend::cpu_and_cuda ? "CPU and GPU"
+                                                               : "the CPU";
+  return fmt::format("{} with {} and {} threads", who, options.scheduler, options.threads);
 }
 
 namespace {
@@ -56,7 +69,7 @@ void require_same(const HostArray& got, const HostArray& expected, Loc at) {
 
 HostArrays agree_erased(const RunWith& run, Loc at) {
   const HostArrays expected = run({.backend = Backend::interpreter});
-  for (const RunOptions& options : cpu_configurations()) {
+  for (const RunOptions& options : configurations()) {
     HostArrays got;
     try {
       got = run(options);
@@ -109,7 +122,7 @@ std::string fails_erased(const RunWith& run, const std::vector<std::string>& par
     return text;
   };
   const std::string first = check({.backend = Backend::interpreter});
-  for (const RunOptions& options : cpu_configurations()) check(options);
+  for (const RunOptions& options : configurations()) check(options);
   return first;
 }
 template std::string fails_erased<RunError>(const RunWith&, const std::vector<std::string>&, Loc);

@@ -20,8 +20,9 @@ using HostArrays = std::vector<HostArray>;
 using RunWith = std::function<HostArrays(const RunOptions&)>;
 using Loc = std::source_location;
 
-/// The CPU's configurations: every chunk policy with every number of threads.
-const std::vector<RunOptions>& cpu_configurations();
+/// What is compared with the interpreter: every chunk policy with every number of threads on the CPU. With
+/// ANABRANCH_TEST_BACKEND=cuda in the environment, a few policies on the GPU instead.
+const std::vector<RunOptions>& configurations();
 std::string to_string(const RunOptions& options);
 
 /// Runs the interpreter, then the CPU in every configuration; fails where one differs. The interpreter's

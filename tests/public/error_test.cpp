@@ -173,7 +173,7 @@ TEST_CASE("the run after an error works") {
       compile<Vector<std::int32_t>, Vector<double>>([](auto ix, auto t) { return gather(ix, t); });
   const auto streamed = compile<Vector<double>>(
       [](auto t) { return consume(elements(produce(5, [=](auto i) { return unit(t[i]); }))); });
-  for (const RunOptions& options : cpu_configurations()) {
+  for (const RunOptions& options : configurations()) {
     REQUIRE_THROWS_AS(program.run(options, Vector<std::int32_t>{9}, table), RunError);
     require_same(program.run(options, Vector<std::int32_t>{2, 0}, table), Vector<double>{3.0, 1.0});
     REQUIRE_THROWS_AS(streamed.run(options, Vector<double>{1.0, 2.0}), RunError);

@@ -3,6 +3,7 @@
 #include "cpu/llvm/emitter.h"
 #include "cpu/llvm/remainder.h"
 #include "ir/transcendental.h"
+#include "plan/check_error.h"
 
 /// The primitives, with the meanings of ir/primitive.h.
 namespace anabranch::cpu {
@@ -195,8 +196,8 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
     dividend =
         ir::is_signed(type) ? b.CreateSExt(dividend, frame.i64()) : b.CreateZExt(dividend, frame.i64());
     frame.leave(check_of(node), dividend,
-                b.CreateSelect(b.CreateIsNull(by), frame.number(ErrorRecord::by_zero),
-                               frame.number(ErrorRecord::overflow)));
+                b.CreateSelect(b.CreateIsNull(by), frame.number(plan::division_by_zero),
+                               frame.number(plan::division_overflow)));
     b.SetInsertPoint(next);
   }
   // Division of lanes that are not active must not trap.

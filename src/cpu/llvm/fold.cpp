@@ -215,7 +215,7 @@ class Fold {
     const auto here = r.e.mark();
     enter_item(r.e, kernel_, r.e.uniform(item));
     llvm::BasicBlock *some = f.block("some_elements"), *ready = f.block("row_done");
-    const bool from_seed = seed_may_go_first(kernel_);
+    const bool from_seed = plan::seed_may_go_first(kernel_);
     const Registers none = from_seed ? r.seed() : r.identity(1);
     llvm::BasicBlock* row_end = b.GetInsertBlock();  // a seed with conditionals brings blocks of its own
     // The loop looks for itself whether there is an element, unless something comes before it.

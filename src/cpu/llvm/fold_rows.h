@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/llvm/fold_operator.h"
 #include "cpu/llvm/skeleton.h"
+#include "plan/fold_operator.h"
 
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
 ///
@@ -80,7 +80,7 @@ class Rows {
   Registers identity(int width) {
     Registers out;
     for (std::size_t c = 0; c < components(); ++c) {
-      llvm::Value* one = e.constant(types_[c], identity_of(operator_of(kernel_, c), types_[c]));
+      llvm::Value* one = e.constant(types_[c], plan::identity_of(plan::operator_of(kernel_, c), types_[c]));
       out.push_back(width == 1 ? one : b.CreateVectorSplat(static_cast<unsigned>(width), one));
     }
     return out;

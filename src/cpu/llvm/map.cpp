@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "plan/own_position.h"
+
 /// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in
 /// the output: flat positions where the shape does not matter, items where an item is one element, else the
 /// innermost dimension.
@@ -19,9 +21,10 @@ class Map {
                llvm::PointerType::getUnqual(module.getContext())},
         f_(module, "entry0", types_, true, machine),
         e_(f_, kernel, machine),
-        flat_(is_flat(kernel)),
-        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>(
-                                          [&](const ir::Node& node) { return at_own_position(kernel, node); })
+        flat_(plan::is_flat(kernel)),
+        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
+                   return plan::at_own_position(kernel, node);
+                 })
                                     : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
     if (!kernel.over_items && kernel.output.extents.empty()) lanes_ = 1;
@@ -43,7 +46,7 @@ class Map {
     const bool items_are_lanes = kernel_.over_items && kernel_.output.extents.empty();
     if (flat_) {
       for (const auto& index : kernel_.index) e_.set_level(*index, Level::lane);
-      e_.at_own_position = [this](const ir::Node& node) { return at_own_position(kernel_, node); };
+      e_.at_own_position = [this](const ir::Node& node) { return plan::at_own_position(kernel_, node); };
       // Buffers are addressed from the chunk's first element here, not item by item.
       enter_item_zero();
       e_.emit_level(regions_, Level::launch);
@@ -162,46 +165,6 @@ class Map {
 };
 
 }  // namespace
-
-bool at_own_position(const plan::Kernel& kernel, const ir::Node& node) {
-  if (node.op() != ir::Op::index) return false;
-  for (const auto& array : kernel.arrays) {
-    if (array.parameter != node.child(0)) continue;
-    if (array.form != kernel.output.form || array.extents != kernel.output.extents) return false;
-    if (array.form == plan::Form::segmented &&
-        (array.offsets != kernel.output.offsets || array.offset_type != kernel.output.offset_type))
-      return false;
-    // The index must be the domain's own: (i0, i1, ...), or i0 alone.
-    const ir::Node& index = *node.child(1);
-    if (kernel.index.size() == 1 && &index == kernel.index[0].get()) return true;
-    if (index.op() != ir::Op::tuple || index.children().size() != kernel.index.size()) return false;
-    for (std::size_t d = 0; d < kernel.index.size(); ++d)
-      if (index.child(d) != kernel.index[d]) return false;
-    return true;
-  }
-  return false;
-}
-
-bool is_flat(const plan::Kernel& kernel) {
-  if (kernel.output.extents.empty()) return false;
-  const auto nodes =
-      plan::reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
-  for (const ir::Node* node : nodes) {
-    if (at_own_position(kernel, *node)) continue;
-    if (node->op() == ir::Op::parameter) {
-      for (const auto& index : kernel.index)
-        if (index.get() == node) return false;
-      for (const auto& scalar : kernel.scalars)
-        if (scalar.parameter.get() == node && scalar.value.kind != plan::Extent::Kind::constant &&
-            scalar.value.kind != plan::Extent::Kind::uniform)
-          return false;
-    }
-    if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
-    for (const auto& array : kernel.arrays)
-      if (array.parameter == node->child(0) && array.form != plan::Form::avoided) return false;
-  }
-  return true;
-}
 
 int emit_map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine) {
   Map(module, kernel, machine).emit();

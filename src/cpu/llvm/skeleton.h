@@ -11,11 +11,6 @@ namespace anabranch::cpu {
 int emit_map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine);
 int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine);
 
-/// Is everything the kernel reads at the position it writes? Then it runs over flat positions, whatever the
-/// shapes.
-bool is_flat(const plan::Kernel& kernel);
-bool at_own_position(const plan::Kernel& kernel, const ir::Node& node);
-
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 

@@ -1,8 +1,8 @@
-#include "cpu/llvm/fold_operator.h"
+#include "plan/fold_operator.h"
 
-namespace anabranch::cpu {
+namespace anabranch::plan {
 
-ir::Primitive operator_of(const plan::Kernel& kernel, std::size_t c) {
+ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
   const ir::Node* node = kernel.combine[c].get();
   while ((node->op() == ir::Op::tuple && node->children().size() == 1) ||
          (node->op() == ir::Op::project && node->child(0)->type().components() == 1))
@@ -55,7 +55,7 @@ std::uint64_t identity_of(ir::Primitive primitive, ScalarType type) {
   throw InternalError("fold kernel: the operator is not commutative");
 }
 
-bool seed_may_go_first(const plan::Kernel& kernel) {
+bool seed_may_go_first(const Kernel& kernel) {
   if (kernel.seed.empty() || kernel.order != ir::fold_order::OperatorClass::commutative) return false;
   for (std::size_t c = 0; c < kernel.combine.size(); ++c) {
     const ScalarType type = kernel.combine[c]->type().scalars[0];
@@ -71,4 +71,4 @@ bool seed_may_go_first(const plan::Kernel& kernel) {
   return true;
 }
 
-}  // namespace anabranch::cpu
+}  // namespace anabranch::plan

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "scalar.cuh"
+
+/// Warps and blocks. Whatever shuffles is called by all threads of a warp together.
+namespace anabranch {
+
+constexpr int warp_size = 32;
+constexpr u32 whole_warp = 0xffffffffu;
+
+ANABRANCH_DEVICE int lane_in_warp() { return static_cast<int>(threadIdx.x) % warp_size; }
+
+// Shuffles of every scalar type, inside groups of `width` lanes.
+
+template <class T>
+ANABRANCH_DEVICE T shuffle(T v, int lane, int width) {
+  return __shfl_sync(whole_warp, v, lane, width);
+}
+ANABRANCH_DEVICE u8 shuffle(u8 v, int lane, int width) {
+  return static_cast<u8>(__shfl_sync(whole_warp, static_cast<i32>(v), lane, width));
+}
+ANABRANCH_DEVICE bool shuffle(bool v, int lane, int width) {
+  return __shfl_sync(whole_warp, static_cast<i32>(v), lane, width) != 0;
+}
+template <class T>
+ANABRANCH_DEVICE T shuffle_down(T v, int distance, int width) {
+  return __shfl_down_sync(whole_warp, v, static_cast<u32>(distance), width);
+}
+ANABRANCH_DEVICE u8 shuffle_down(u8 v, int distance, int width) {
+  return static_cast<u8>(
+      __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width));
+}
+ANABRANCH_DEVICE bool shuffle_down(bool v, int distance, int width) {
+  return __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width) != 0;
+}
+
+/// Bit i: whether it holds in lane i.
+ANABRANCH_DEVICE u32 ballot(bool holds) { return __ballot_sync(whole_warp, holds); }
+
+/// Largest of v in this lane and the lanes before it.
+ANABRANCH_DEVICE u32 warp_max_scan(u32 v) {
+  const int lane = lane_in_warp();
+#pragma unroll
+  for (int distance = 1; distance < warp_size; distance *= 2) {
+    const u32 other = __shfl_up_sync(whole_warp, v, static_cast<u32>(distance), warp_size);
+    if (lane >= distance && other > v) v = other;
+  }
+  return v;
+}
+
+/// Largest of v in all threads of the block before this one; 0 in the first. Called by the whole block.
+ANABRANCH_DEVICE u32 block_max_before(u32 v) {
+  __shared__ u32 of_warp[warp_size];
+  const int lane = lane_in_warp();
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const u32 here = warp_max_scan(v);
+  if (lane == warp_size - 1) of_warp[warp] = here;
+  __syncthreads();
+  if (warp == 0) {
+    const int warps = static_cast<int>(blockDim.x) / warp_size;
+    const u32 all = warp_max_scan(lane < warps ? of_warp[lane] : 0);
+    if (lane < warps) of_warp[lane] = all;
+  }
+  __syncthreads();
+  const u32 warps_before = warp == 0 ? 0 : of_warp[warp - 1];
+  const u32 lanes_before = __shfl_up_sync(whole_warp, here, 1u, warp_size);
+  __syncthreads();  // before of_warp is written again
+  if (lane == 0) return warps_before;
+  return lanes_before > warps_before ? lanes_before : warps_before;
+}
+
+}  // namespace anabranch

@@ -1,0 +1,315 @@
+#pragma once
+
+#include "failure.cuh"
+#include "fold_block.cuh"
+#include "items.cuh"
+
+/// The fold skeleton: rows by threads, by groups of 8 threads or by warps, as suits their average length.
+///
+/// Rows longer than one block of the canonical order are not for those: they are entered in a list, with
+/// places for the partial results of their blocks. A second launch computes all listed blocks, a third joins
+/// each row's partial results. Where all rows are of one length and long, those two launches do all, without
+/// a list. Atomics give out places in the list, never values: no result depends on who came first.
+///
+/// A kernel K has, besides what a map's has: Value, one scalar per component; length(); begin_row(), what
+/// all elements of the row share (only if it has any); element(r); join(x, y); finish(total), the seed
+/// joined; seed(); identity() where the operator is commutative; store(value); shuffles, and put / get of a
+/// Value into 8-byte cells.
+namespace anabranch {
+
+constexpr int fold_threads = 256;
+
+// Long rows
+// -----------------------------------------------------------------------------------------------------------
+
+struct LongRow {
+  i64 position, item;
+  i64 first;  ///< number of its first partial result
+  i64 blocks;
+};
+
+/// In the workspace: one word that counts rows and partial results together, so that rows in the order of the
+/// list have their results in that order too; the rows; the partial results.
+struct LongRows {
+  static constexpr int count_bits = 40;  ///< of the word, for partial results
+  static constexpr i64 header = 64;      ///< bytes
+
+  u64* counts;
+  LongRow* rows;
+  u64* cells;
+  i64 capacity;
+
+  template <class A>
+  explicit ANABRANCH_DEVICE LongRows(const A& a)
+      : counts(reinterpret_cast<u64*>(a.workspace)),
+        rows(reinterpret_cast<LongRow*>(a.workspace + header)),
+        cells(reinterpret_cast<u64*>(a.workspace + header) + a.long_rows * 4),
+        capacity(a.long_rows) {}
+
+  ANABRANCH_DEVICE i64 listed() const { return static_cast<i64>(*counts >> count_bits); }
+  ANABRANCH_DEVICE i64 results() const { return static_cast<i64>(*counts & ((1ull << count_bits) - 1)); }
+
+  ANABRANCH_DEVICE void enter(i64 position, i64 item, i64 length) {
+    const i64 blocks = (length + fold_order::block - 1) / fold_order::block;
+    const u64 before = atomicAdd(counts, (1ull << count_bits) + static_cast<u64>(blocks));
+    const i64 row = static_cast<i64>(before >> count_bits);
+    if (row < capacity)
+      rows[row] = LongRow{position, item, static_cast<i64>(before & ((1ull << count_bits) - 1)), blocks};
+  }
+
+  /// The row that partial result `cell` belongs to.
+  ANABRANCH_DEVICE LongRow of(i64 cell) const {
+    i64 low = 0, high = listed();
+    while (high - low > 1) {
+      const i64 middle = low + (high - low) / 2;
+      if (rows[middle].first <= cell)
+        low = middle;
+      else
+        high = middle;
+    }
+    return rows[low];
+  }
+};
+
+/// The counter tree of ir/fold_order.h: partial results come in their order.
+template <class K>
+struct CounterTree {
+  typename K::Value stack[48];
+  int depth = 0;
+  u64 count = 0;
+
+  ANABRANCH_DEVICE void push(K& k, typename K::Value value) {
+    for (u64 n = count++; n & 1; n >>= 1) value = k.join(stack[--depth], value);
+    stack[depth++] = value;
+  }
+  ANABRANCH_DEVICE typename K::Value total(K& k) {
+    typename K::Value value = stack[--depth];
+    while (depth > 0) value = k.join(stack[--depth], value);
+    return value;
+  }
+};
+
+// Rows
+// -----------------------------------------------------------------------------------------------------------
+
+/// A row's total, or that it has none, by the thread that has it.
+template <class K>
+ANABRANCH_DEVICE void finish_row(K& k, bool filled, const typename K::Value& total) {
+  if (filled)
+    k.store(k.finish(total));
+  else if (K::seeded)
+    k.store(k.seed());
+  else
+    k.failure.unless(false, K::empty_check, 0, 0, 0);
+}
+
+template <class K>
+ANABRANCH_DEVICE void report_row(K& k, i64 position) {
+  if (k.failure.any()) report(k.a.error, static_cast<u64>(position), k.failure);
+}
+
+/// A whole row of any length >= 1, one block after the other: by a warp, for ordered operators by a thread.
+template <class K>
+ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
+  CounterTree<K> tree;
+  for (i64 begin = 0;; begin += fold_order::block) {
+    const i64 count = lesser(fold_order::block, length - begin);
+    typename K::Value value;
+    if constexpr (K::commutative)
+      value = reduce_block(k, begin, count, t);
+    else
+      value = left_to_right(k, begin, count);
+    if (length <= fold_order::block) return value;
+    tree.push(k, value);
+    if (length - begin <= fold_order::block) return tree.total(k);
+  }
+}
+
+/// The longest row that a group of threads takes by itself.
+template <int group>
+constexpr i64 longest = group == 1 ? fold_order::sequential : fold_order::wide_from - 1;
+
+/// A row by each group of a warp's threads. Longer ones are for the whole warp, one after the other: so their
+/// neighbours do not wait long. `some`: the group has a row that is not a listed one; else `length` is 0.
+template <int group, class K>
+ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, int t) {
+  if constexpr (!K::commutative || group == warp_size) {
+    if (!some) return;
+    typename K::Value total = {};
+    if (length > 0) {
+      k.begin_row();
+      total = reduce_row(k, length, t);
+    }
+    if (t == 0) finish_row(k, length > 0, total);
+    report_row(k, position);
+  } else {
+    const bool is_long = length > longest<group>;
+    const i64 own = is_long ? 0 : length;
+    if (own > 0) k.begin_row();
+    typename K::Value total;
+    if constexpr (group == 1)
+      total = strided<1>(k, 0, own);
+    else
+      total = reduce_by_eight(k, own, t);
+    if (some && !is_long) {
+      if (t == 0) finish_row(k, length > 0, total);
+      report_row(k, position);
+    }
+    const u32 left = ballot(is_long && t == 0);
+    if (left == 0) return;
+    const i64 item = k.item;
+#pragma unroll 1
+    for (int lane = 0; lane < warp_size; lane += group) {
+      if ((left >> lane & 1) == 0) continue;
+      const i64 row = shuffle(position, lane, warp_size);
+      k.failure = Failure();
+      k.enter(shuffle(item, lane, warp_size), row);
+      k.begin_row();
+      total = reduce_block(k, 0, shuffle(length, lane, warp_size), lane_in_warp());
+      if (lane_in_warp() == 0) finish_row(k, true, total);
+      report_row(k, row);
+    }
+  }
+}
+
+/// All rows, those excepted that are entered in the list.
+template <class K, int group, class A>
+ANABRANCH_DEVICE void fold_rows(const A& a) {
+  constexpr int rows = fold_threads / group;  // of a block of threads at a time
+  __shared__ ItemTile<K::segmented ? rows : 1> tile;
+  const int t = static_cast<int>(threadIdx.x) % group;
+  const int mine = static_cast<int>(threadIdx.x) / group;
+  K k(a);
+  for (i64 begin = static_cast<i64>(blockIdx.x) * rows; begin < a.positions;
+       begin += static_cast<i64>(gridDim.x) * rows) {
+    if constexpr (K::segmented)
+      find_items(tile, k, a.items, begin, static_cast<i32>(lesser(rows, a.positions - begin)));
+    const i64 position = begin + mine;
+    bool some = position < a.positions;
+    i64 length = 0;
+    k.failure = Failure();
+    if (some) {
+      i64 item = 0;
+      if constexpr (K::segmented)
+        item = tile.first + tile.number[mine];
+      else
+        item = k.item_of(position);
+      k.enter(item, position);
+      length = k.length();
+      if (length > fold_order::block && a.long_rows > 0) {
+        if (t == 0) LongRows(a).enter(position, item, length);
+        some = false;
+        length = 0;
+      }
+    }
+    compute_rows<group>(k, position, length, some, t);
+    if constexpr (K::segmented) __syncthreads();
+  }
+}
+
+/// Partial results of all blocks of the long rows: a warp a block, for ordered operators a thread.
+template <class K, class A>
+ANABRANCH_DEVICE void fold_blocks(const A& a) {
+  constexpr int group = K::commutative ? warp_size : 1;
+  const LongRows list(a);
+  const i64 results = a.row_blocks > 0 ? a.positions * a.row_blocks : list.results();
+  const int t = static_cast<int>(threadIdx.x) % group;
+  const i64 step = static_cast<i64>(gridDim.x) * blockDim.x / group;
+  K k(a);
+  for (i64 cell = (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x) / group; cell < results;
+       cell += step) {
+    LongRow row;
+    if (a.row_blocks > 0) {
+      row.position = cell / a.row_blocks;
+      row.item = k.item_of(row.position);
+      row.first = row.position * a.row_blocks;
+    } else {
+      row = list.of(cell);
+    }
+    k.failure = Failure();
+    k.enter(row.item, row.position);
+    k.begin_row();
+    const i64 begin = (cell - row.first) * fold_order::block;
+    const i64 count = lesser(fold_order::block, k.length() - begin);
+    typename K::Value value;
+    if constexpr (K::commutative)
+      value = reduce_block(k, begin, count, t);
+    else
+      value = left_to_right(k, begin, count);
+    if (t == 0) K::put(list.cells + cell * K::components, value);
+    report_row(k, row.position);
+  }
+}
+
+/// Partial results that a thread joins before threads join theirs: read together.
+constexpr int results_per_thread = 8;
+
+/// `count` values, the first ones of `v`, joined like the leaves of a binary tree: right subtrees may be
+/// missing.
+template <class K>
+ANABRANCH_DEVICE void join_own(K& k, typename K::Value (&v)[results_per_thread], i64 count) {
+#pragma unroll
+  for (int half = 1; half < results_per_thread; half *= 2)
+#pragma unroll
+    for (int i = 0; i < results_per_thread; i += 2 * half)
+      if (i + half < count) v[i] = k.join(v[i], v[i + half]);
+}
+
+/// Long rows' totals from the partial results of their blocks: a block of threads a row. The counter tree is
+/// a balanced binary tree in which whatever lies beyond the end is missing; the threads join aligned parts of
+/// it, and what remains is counted as ever.
+template <class K, class A>
+ANABRANCH_DEVICE void fold_finish(const A& a) {
+  __shared__ u64 of_warp[warp_size][K::components > 0 ? K::components : 1];
+  const LongRows list(a);
+  const i64 rows = a.row_blocks > 0 ? a.positions : list.listed();
+  const int thread = static_cast<int>(threadIdx.x), lane = lane_in_warp(), warp = thread / warp_size;
+  const i64 chunk = static_cast<i64>(blockDim.x) * results_per_thread;
+  K k(a);
+  for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
+    LongRow row;
+    if (a.row_blocks > 0)
+      row = LongRow{r, k.item_of(r), r * a.row_blocks, a.row_blocks};
+    else
+      row = list.rows[r];
+    k.failure = Failure();
+    k.enter(row.item, row.position);
+    CounterTree<K> tree;
+    for (i64 begin = 0; begin < row.blocks; begin += chunk) {
+      // How many partial results there are from this thread's first one on.
+      const i64 mine = row.blocks - begin - static_cast<i64>(thread) * results_per_thread;
+      typename K::Value v[results_per_thread];
+      const u64* from = list.cells + (row.first + row.blocks - mine) * K::components;
+#pragma unroll
+      for (int i = 0; i < results_per_thread; ++i)
+        if (i < mine) v[i] = K::get(from + i * K::components);
+      join_own(k, v, mine);
+#pragma unroll
+      for (int half = 1; half < warp_size; half *= 2) {
+        const typename K::Value right = K::shuffle_down(v[0], half, warp_size);
+        if (lane % (2 * half) == 0 && static_cast<i64>(half) * results_per_thread < mine)
+          v[0] = k.join(v[0], right);
+      }
+      if (lane == 0 && mine > 0) K::put(of_warp[warp], v[0]);
+      __syncthreads();
+      if (warp == 0) {
+        const int warps = static_cast<int>(blockDim.x) / warp_size;
+        const i64 results = static_cast<i64>(warp_size) * results_per_thread;  // of one warp
+        const i64 filled = lesser((lesser(chunk, row.blocks - begin) + results - 1) / results, warps);
+        typename K::Value whole = {};
+        if (lane < filled) whole = K::get(of_warp[lane]);
+#pragma unroll
+        for (int half = 1; half < warp_size; half *= 2) {
+          const typename K::Value right = K::shuffle_down(whole, half, warp_size);
+          if (lane % (2 * half) == 0 && lane + half < filled) whole = k.join(whole, right);
+        }
+        if (lane == 0) tree.push(k, whole);
+      }
+      __syncthreads();
+    }
+    if (thread == 0) finish_row(k, true, tree.total(k));
+    report_row(k, row.position);
+  }
+}
+
+}  // namespace anabranch

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "device/operators.h"
+#include "device/primitives.h"
+
+namespace anabranch::device {
+namespace {
+
+/// Asked for as temporary storage, and insisted on, so that tests see who forgets it.
+constexpr std::size_t some_bytes = 256;
+
+/// The part that all have in common; `body` runs where something is to be computed.
+template <class Body>
+Status with_storage(Temporary* temporary, std::int64_t count, Body&& body) {
+  if (count < 0) return bad_argument;
+  if (!temporary->at) {
+    temporary->bytes = some_bytes;
+    return done;
+  }
+  if (temporary->bytes < some_bytes) return bad_argument;
+  std::memset(temporary->at, 0xa5, some_bytes);  // it is scratch: nobody may keep anything there
+  body();
+  return done;
+}
+
+template <class T>
+const T* at(const void* p) {
+  return static_cast<const T*>(p);
+}
+template <class T>
+T* at(void* p) {
+  return static_cast<T*>(p);
+}
+
+Status scan(const Scan* what, Temporary* temporary, Stream) {
+  return scan_types(*what, [&]<class In, class Out>(In, Out) {
+    return with_storage(temporary, what->count, [&] {
+      const Apply<Out> op{what->op};
+      Out sum = identity<Out>(what->op);
+      for (std::int64_t i = 0; i < what->count; ++i) {
+        const Out value = static_cast<Out>(at<In>(what->from)[i]);
+        const Out next = i == 0 ? value : op(sum, value);
+        at<Out>(what->to)[i] = what->inclusive ? next : sum;
+        sum = next;
+      }
+    });
+  });
+}
+
+Status scan_by_key(const ScanByKey* what, Temporary* temporary, Stream) {
+  return by_key_types(*what, [&]<class Key, class Value>(Key, Value) {
+    return with_storage(temporary, what->count, [&] {
+      const Apply<Value> op{what->op};
+      const Key* keys = at<Key>(what->keys);
+      Value sum{};
+      for (std::int64_t i = 0; i < what->count; ++i) {
+        const bool first = i == 0 || keys[i] != keys[i - 1];
+        const Value value = at<Value>(what->from)[i];
+        const Value next = first ? value : op(sum, value);
+        if (first) sum = identity<Value>(what->op);
+        at<Value>(what->to)[i] = what->inclusive ? next : sum;
+        sum = next;
+      }
+    });
+  });
+}
+
+Status reduce_by_key(const ReduceByKey* what, Temporary* temporary, Stream) {
+  return by_key_types(*what, [&]<class Key, class Value>(Key, Value) {
+    return with_storage(temporary, what->count, [&] {
+      const Apply<Value> op{what->op};
+      const Key* keys = at<Key>(what->keys);
+      const Value* values = at<Value>(what->from);
+      std::int64_t runs = 0;
+      for (std::int64_t i = 0; i < what->count; ++runs) {
+        const Key key = keys[i];
+        Value sum = values[i];
+        for (++i; i < what->count && keys[i] == key; ++i) sum = op(sum, values[i]);
+        at<Key>(what->unique_keys)[runs] = key;
+        at<Value>(what->to)[runs] = sum;
+      }
+      *what->runs = runs;
+    });
+  });
+}
+
+/// The key as an unsigned number of the same order.
+template <class Key>
+std::uint64_t ordered(Key key) {
+  if constexpr (std::is_same_v<Key, std::uint8_t>) {
+    return key;
+  } else if constexpr (std::is_integral_v<Key>) {
+    using U = std::make_unsigned_t<Key>;
+    return static_cast<U>(static_cast<U>(key) ^ (U{1} << (8 * sizeof(U) - 1)));
+  } else {
+    using U = std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>;
+    constexpr U sign = U{1} << (8 * sizeof(U) - 1);
+    if (key == 0) key = 0;  // -0 is +0
+    const U bits = std::bit_cast<U>(key);
+    return static_cast<U>(bits & sign ? ~bits : bits | sign);
+  }
+}
+
+/// Sorts the part of both arrays that begins at `begin`.
+template <class Key, class Value>
+void sort_part(const auto& what, std::int64_t begin, std::int64_t count, int first_bit, int last_bit,
+               bool descending) {
+  const auto digits = [&](Key key) {
+    const std::uint64_t below = last_bit == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << last_bit) - 1;
+    return first_bit == 64 ? 0 : (ordered(key) & below) >> first_bit;
+  };
+  const Key* keys = at<Key>(what.keys) + begin;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return descending ? digits(keys[a]) > digits(keys[b]) : digits(keys[a]) < digits(keys[b]);
+  });
+  for (std::int64_t i = 0; i < count; ++i) {
+    at<Key>(what.keys_out)[begin + i] = keys[order[static_cast<std::size_t>(i)]];
+    at<Value>(what.values_out)[begin + i] =
+        at<Value>(what.values)[begin + order[static_cast<std::size_t>(i)]];
+  }
+}
+
+Status sort_pairs(const SortPairs* what, Temporary* temporary, Stream) {
+  return sort_types(*what, [&]<class Key, class Value>(Key, Value) {
+    constexpr int bits = 8 * sizeof(Key);
+    const int last = what->last_bit ? what->last_bit : bits;
+    if (what->first_bit < 0 || what->first_bit > last || last > bits) return bad_argument;
+    return with_storage(temporary, what->count, [&] {
+      sort_part<Key, Value>(*what, 0, what->count, what->first_bit, last, what->descending);
+    });
+  });
+}
+
+Status segmented_sort_pairs(const SegmentedSortPairs* what, Temporary* temporary, Stream) {
+  return segmented_sort_types(*what, [&]<class Key, class Value>(Key, Value) {
+    return with_storage(temporary, std::min(what->count, what->segments), [&] {
+      for (std::int64_t s = 0; s < what->segments; ++s)
+        sort_part<Key, Value>(*what, what->offsets[s], what->offsets[s + 1] - what->offsets[s], 0,
+                              8 * sizeof(Key), false);
+    });
+  });
+}
+
+Status select(const Select* what, Temporary* temporary, Stream) {
+  return select_types(*what, [&]<class T>(T) {
+    return with_storage(temporary, what->count, [&] {
+      std::int64_t selected = 0;
+      for (std::int64_t i = 0; i < what->count; ++i)
+        if (what->flags[i]) at<T>(what->to)[selected++] = at<T>(what->from)[i];
+      *what->selected = selected;
+    });
+  });
+}
+
+Status segmented_reduce(const SegmentedReduce* what, Temporary* temporary, Stream) {
+  return segmented_reduce_types(*what, [&]<class T>(T) {
+    return with_storage(temporary, what->segments, [&] {
+      const Apply<T> op{what->op};
+      for (std::int64_t s = 0; s < what->segments; ++s) {
+        T sum = identity<T>(what->op);
+        for (std::int64_t i = what->offsets[s]; i < what->offsets[s + 1]; ++i)
+          sum = op(sum, at<T>(what->from)[i]);
+        at<T>(what->to)[s] = sum;
+      }
+    });
+  });
+}
+
+Status devices(int* count) {
+  *count = 1;
+  return done;
+}
+
+const char* text(Status status) {
+  const char* known = text_of(status);
+  return known ? known : "unknown error";
+}
+
+}  // namespace
+
+const Table& host_table() {
+  static constexpr Table table{
+      devices,         text, scan, scan_by_key, reduce_by_key, sort_pairs, segmented_sort_pairs, select,
+      segmented_reduce};
+  return table;
+}
+
+}  // namespace anabranch::device

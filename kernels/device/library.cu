@@ -1,0 +1,33 @@
+#include "device/calls.h"
+#include "device/table_version.h"
+
+namespace anabranch::device {
+namespace {
+
+Status devices(int* count) {
+  *count = 0;
+  return static_cast<Status>(cudaGetDeviceCount(count));
+}
+
+const char* text(Status status) {
+  const char* known = text_of(status);
+  return known ? known : cudaGetErrorString(static_cast<cudaError_t>(status));
+}
+
+constexpr Table table{
+    devices,         text, scan, scan_by_key, reduce_by_key, sort_pairs, segmented_sort_pairs, select,
+    segmented_reduce};
+
+}  // namespace
+}  // namespace anabranch::device
+
+extern "C" {
+
+__attribute__((visibility("default"))) std::uint64_t anabranch_device_version() {
+  return anabranch::device::table_version();
+}
+
+__attribute__((visibility("default"))) const anabranch::device::Table* anabranch_device_table() {
+  return &anabranch::device::table;
+}
+}

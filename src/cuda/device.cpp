@@ -1,0 +1,488 @@
+#include "cuda/device.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "cuda/nvrtc.h"
+
+namespace anabranch::cuda {
+namespace {
+
+/// "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"
+std::string text_of(const DriverApi& api, int result) {
+  const char *name = nullptr, *text = nullptr;
+  if (api.get_error_name(result, &name) != success || !name) return "error " + std::to_string(result);
+  if (api.get_error_string(result, &text) != success || !text) return name;
+  return std::string(name) + ": " + text;
+}
+
+std::string megabytes(std::int64_t bytes) {
+  if (bytes < 1 << 20) return std::to_string(bytes) + " bytes";
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+void* marker(std::uintptr_t number) { return reinterpret_cast<void*>(number); }  // NOLINT: cuda.h's way
+
+constexpr std::int64_t granule = 512;
+
+std::int64_t round_up(std::int64_t bytes, std::int64_t step) { return (bytes + step - 1) / step * step; }
+
+/// Eight classes per power of two: at most an eighth is wasted, and a stream of chunks of about the same size
+/// finds its blocks again.
+std::int64_t class_of(std::int64_t bytes) {
+  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
+  return round_up(bytes, std::max(granule, power / 8));
+}
+
+/// What open_platform and Device::get share.
+struct Opened {
+  std::mutex mutex;
+  Platform chosen, real;
+  std::shared_ptr<Device> device;
+};
+/// Never destroyed: at the end of the process the driver may be gone first.
+Opened& opened() {
+  static auto* all = new Opened;
+  return *all;
+}
+
+Platform open_platform(Opened& all) {
+  if (all.chosen.driver) return all.chosen;
+  if (!all.real.driver) {
+    Platform real;
+    real.driver = open_driver();
+    int version = 0;
+    static_cast<void>(real.driver->driver_get_version(&version));
+    real.compiler = open_nvrtc(version);
+    all.real = std::move(real);
+  }
+  return all.real;
+}
+
+bool dump_asked() {
+  const char* list = std::getenv("ANABRANCH_DUMP");
+  return list && ("," + std::string(list) + ",").find(",cuda,") != std::string::npos;
+}
+
+}  // namespace
+
+void check(const DriverApi& api, int result, const char* what) {
+  if (result == success) return;
+  const std::string message = std::string("cuda: ") + what + ": " + text_of(api, result);
+  if (result == out_of_memory) throw DeviceMemoryFull(message);
+  throw RunError(message);
+}
+
+Platform open_platform() {
+  Opened& all = opened();
+  const std::lock_guard lock(all.mutex);
+  return open_platform(all);
+}
+
+void set_platform(Platform platform) {
+  Opened& all = opened();
+  std::shared_ptr<Device> old;  // may be destroyed: not under the lock
+  const std::lock_guard lock(all.mutex);
+  old = std::move(all.device);
+  all.device.reset();
+  all.chosen = std::move(platform);
+}
+
+// Events and streams ---------------------------------------------------------------------------------------
+
+DeviceEvent::DeviceEvent(std::shared_ptr<Device> device, bool timing) : device_(std::move(device)) {
+  device_->make_current();
+  check(device_->api(), device_->api().event_create(&handle_, timing ? 0 : event_disable_timing),
+        "making an event");
+}
+DeviceEvent::DeviceEvent(DeviceEvent&& other) noexcept
+    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
+DeviceEvent::~DeviceEvent() {
+  if (!handle_) return;
+  static_cast<void>(device_->api().ctx_set_current(device_->context()));
+  static_cast<void>(device_->api().event_destroy(handle_));
+}
+void DeviceEvent::synchronize() {
+  device_->make_current();
+  check(device_->api(), device_->api().event_synchronize(handle_), "waiting for an event");
+}
+double DeviceEvent::milliseconds_since(const DeviceEvent& begin) const {
+  float out = 0;
+  device_->make_current();
+  check(device_->api(), device_->api().event_elapsed_time(&out, begin.handle_, handle_), "timing");
+  return static_cast<double>(out);
+}
+
+Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  device_->make_current();
+  check(device_->api(), device_->api().stream_create(&handle_, stream_non_blocking), "making a stream");
+}
+Stream::Stream(Stream&& other) noexcept
+    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
+Stream::~Stream() {
+  if (!handle_) return;
+  static_cast<void>(device_->api().ctx_set_current(device_->context()));
+  static_cast<void>(device_->api().stream_synchronize(handle_));
+  static_cast<void>(device_->api().stream_destroy(handle_));
+}
+
+void Stream::upload(Address to, const void* from, std::int64_t bytes) {
+  if (bytes == 0) return;
+  device_->make_current();
+  check(device_->api(), device_->api().memcpy_htod_async(to, from, static_cast<std::size_t>(bytes), handle_),
+        "upload");
+}
+void Stream::download(void* to, Address from, std::int64_t bytes) {
+  if (bytes == 0) return;
+  device_->make_current();
+  check(device_->api(), device_->api().memcpy_dtoh_async(to, from, static_cast<std::size_t>(bytes), handle_),
+        "download");
+}
+void Stream::fill_zero(Address to, std::int64_t bytes) {
+  if (bytes == 0) return;
+  device_->make_current();
+  check(device_->api(), device_->api().memset_d8_async(to, 0, static_cast<std::size_t>(bytes), handle_),
+        "filling with zeros");
+}
+void Stream::launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words) {
+  device_->make_current();
+  // As one buffer with its size, so that the driver can compare it with what the entry takes.
+  std::size_t bytes = words.size_bytes();
+  void* extra[] = {marker(launch_buffer), const_cast<std::uint64_t*>(words.data()),
+                   marker(launch_buffer_size), &bytes, marker(launch_end)};
+  check(device_->api(),
+        device_->api().launch_kernel(function, grid, 1, 1, block, 1, 1, 0, handle_, nullptr, extra),
+        "launch");
+}
+void Stream::record(Event event) {
+  device_->make_current();
+  check(device_->api(), device_->api().event_record(event, handle_), "recording an event");
+}
+void Stream::wait(Event event) {
+  device_->make_current();
+  check(device_->api(), device_->api().stream_wait_event(handle_, event, 0), "waiting for an event");
+}
+void Stream::synchronize() {
+  device_->make_current();
+  check(device_->api(), device_->api().stream_synchronize(handle_), "running on the GPU");
+}
+bool Stream::idle() {
+  device_->make_current();
+  const int result = device_->api().stream_query(handle_);
+  if (result == not_ready) return false;
+  check(device_->api(), result, "running on the GPU");
+  return true;
+}
+
+// Blocks ---------------------------------------------------------------------------------------------------
+
+DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept { *this = std::move(other); }
+DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+DeviceBlock::~DeviceBlock() {
+  if (device_ && address_) device_->free(address_);
+}
+
+PinnedBlock::PinnedBlock(std::shared_ptr<Device> device, std::int64_t bytes)
+    : device_(std::move(device)), bytes_(bytes) {
+  if (bytes == 0) return;
+  device_->make_current();
+  void* address = nullptr;
+  check(device_->api(),
+        device_->api().mem_host_alloc(&address, static_cast<std::size_t>(bytes), host_alloc_portable),
+        "page-locked memory");
+  data_ = static_cast<std::byte*>(address);
+}
+PinnedBlock::PinnedBlock(PinnedBlock&& other) noexcept { *this = std::move(other); }
+PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+PinnedBlock::~PinnedBlock() {
+  if (!data_) return;
+  static_cast<void>(device_->api().ctx_set_current(device_->context()));
+  static_cast<void>(device_->api().mem_free_host(data_));
+}
+
+// The device -----------------------------------------------------------------------------------------------
+
+struct Device::Impl {
+  DeviceNumber number = 0;
+  Context context = nullptr;
+
+  mutable std::mutex memory;
+  std::map<std::int64_t, std::vector<Address>> free;  ///< kept, by size
+  std::unordered_map<Address, std::int64_t> sizes;    ///< of what is given out or kept
+  std::int64_t bound = 0, in_use = 0, kept = 0, peak = 0;
+
+  mutable std::mutex loading;
+  using Loaded = std::shared_ptr<const LoadedUnit>;
+  std::unordered_map<std::string, std::shared_future<Loaded>> units;
+  LoadStatistics statistics;
+
+  /// Gives the kept blocks back, the largest first, until they are no more than `most` bytes.
+  void trim(const DriverApi& api, std::int64_t most) noexcept {
+    while (kept > most) {
+      const auto last = std::prev(free.end());
+      const Address address = last->second.back();
+      last->second.pop_back();
+      kept -= last->first;
+      sizes.erase(address);
+      if (last->second.empty()) free.erase(last);
+      static_cast<void>(api.mem_free(address));
+    }
+  }
+
+  /// Kept or from the driver; 0: does not fit, and `result` says why (success: the bound).
+  Address find(const DriverApi& api, std::int64_t bytes, Result& result) {
+    result = success;
+    if (bound > 0 && in_use + bytes > bound) return 0;
+    Address address = 0;
+    if (const auto at = free.find(bytes); at != free.end()) {
+      address = at->second.back();
+      at->second.pop_back();
+      if (at->second.empty()) free.erase(at);
+      kept -= bytes;
+    } else {
+      if (bound > 0) trim(api, bound - in_use - bytes);
+      result = api.mem_alloc(&address, static_cast<std::size_t>(bytes));
+      if (result == out_of_memory && kept > 0) {
+        trim(api, 0);
+        result = api.mem_alloc(&address, static_cast<std::size_t>(bytes));
+      }
+      if (result != success) return 0;
+      try {
+        sizes.emplace(address, bytes);
+      } catch (...) {
+        static_cast<void>(api.mem_free(address));
+        throw;
+      }
+    }
+    in_use += bytes;
+    peak = std::max(peak, in_use);
+    return address;
+  }
+};
+
+std::shared_ptr<Device> Device::get() {
+  Opened& all = opened();
+  const std::lock_guard lock(all.mutex);
+  if (!all.device) all.device = std::shared_ptr<Device>(new Device(open_platform(all)));
+  return all.device;
+}
+
+Device::Device(Platform platform) : platform_(std::move(platform)), impl_(std::make_unique<Impl>()) {
+  const DriverApi& driver = api();
+  const auto need = [&](Result result, const char* what) {
+    if (result != success)
+      throw BackendUnavailable(std::string("cuda: no GPU can be used: ") + what + ": " +
+                               text_of(driver, result));
+  };
+  need(driver.init(0), "starting the driver");
+  need(driver.driver_get_version(&facts_.driver_version), "the driver's version");
+  int count = 0;
+  need(driver.device_get_count(&count), "counting GPUs");
+  if (count == 0) throw BackendUnavailable("cuda: no GPU can be used: the driver finds none");
+  need(driver.device_get(&impl_->number, 0), "the first GPU");
+  char name[256] = {};
+  need(driver.device_get_name(name, sizeof name - 1, impl_->number), "the GPU's name");
+  facts_.name = name;
+  const auto attribute = [&](int which) {
+    int value = 0;
+    need(driver.device_get_attribute(&value, which, impl_->number), "the GPU's attributes");
+    return value;
+  };
+  facts_.major = attribute(attribute_major);
+  facts_.minor = attribute(attribute_minor);
+  facts_.multiprocessors = std::max(attribute(attribute_multiprocessors), 1);
+  std::size_t total = 0, free = 0;
+  need(driver.device_total_mem(&total, impl_->number), "the GPU's memory");
+  facts_.memory = static_cast<std::int64_t>(total);
+  facts_.compiler = platform_.compiler->version();
+  need(driver.primary_ctx_retain(&impl_->context, impl_->number), "opening the GPU");
+  try {
+    need(driver.ctx_set_current(impl_->context), "opening the GPU");
+    need(driver.mem_get_info(&free, &total), "the GPU's free memory");
+  } catch (...) {
+    static_cast<void>(driver.primary_ctx_release(impl_->number));
+    throw;
+  }
+  facts_.memory_free = static_cast<std::int64_t>(free);
+}
+
+Device::~Device() {
+  const DriverApi& driver = api();
+  static_cast<void>(driver.ctx_set_current(impl_->context));
+  for (const auto& [text, unit] : impl_->units) static_cast<void>(driver.module_unload(unit.get()->module));
+  impl_->trim(driver, 0);
+  static_cast<void>(driver.primary_ctx_release(impl_->number));
+}
+
+std::string Device::architecture() const {
+  return "sm_" + std::to_string(facts_.major) + std::to_string(facts_.minor);
+}
+
+Context Device::context() const { return impl_->context; }
+
+void Device::make_current() const { check(api(), api().ctx_set_current(impl_->context), "choosing the GPU"); }
+
+DeviceBlock Device::allocate(std::int64_t bytes) {
+  if (bytes < 0) throw InternalError("cuda: " + std::to_string(bytes) + " bytes of device memory");
+  make_current();
+  const std::int64_t exact = platform_.exact_memory ? std::max<std::int64_t>(bytes, 1)
+                                                    : round_up(std::max<std::int64_t>(bytes, 1), granule);
+  const std::lock_guard lock(impl_->memory);
+  Result result = success;
+  Address address = 0;
+  if (!platform_.exact_memory) address = impl_->find(api(), class_of(exact), result);
+  if (!address && (result == success || result == out_of_memory)) address = impl_->find(api(), exact, result);
+  if (address) return DeviceBlock(shared_from_this(), address, bytes);
+  if (result != success && result != out_of_memory) check(api(), result, "device memory");
+  throw DeviceMemoryFull("cuda: device memory: " + megabytes(bytes) + " do not fit" +
+                         (result == success ? " into the bound of " + megabytes(impl_->bound)
+                                            : " into the GPU's " + megabytes(facts_.memory)) +
+                         ", of which " + megabytes(impl_->in_use) + " are in use");
+}
+
+void Device::free(Address address) noexcept {
+  static_cast<void>(api().ctx_set_current(impl_->context));
+  const std::lock_guard lock(impl_->memory);
+  const auto at = impl_->sizes.find(address);
+  if (at == impl_->sizes.end()) return;
+  const std::int64_t bytes = at->second;
+  impl_->in_use -= bytes;
+  bool keep =
+      !platform_.exact_memory && (impl_->bound == 0 || impl_->in_use + impl_->kept + bytes <= impl_->bound);
+  if (keep) {
+    try {
+      impl_->free[bytes].push_back(address);
+      impl_->kept += bytes;
+    } catch (...) {
+      if (impl_->free.contains(bytes) && impl_->free[bytes].empty()) impl_->free.erase(bytes);
+      keep = false;
+    }
+  }
+  if (keep) return;
+  impl_->sizes.erase(at);
+  static_cast<void>(api().mem_free(address));
+}
+
+void Device::set_bound(std::int64_t bytes) {
+  make_current();
+  const std::lock_guard lock(impl_->memory);
+  impl_->bound = bytes;
+  if (bytes > 0) impl_->trim(api(), std::max<std::int64_t>(bytes - impl_->in_use, 0));
+}
+std::int64_t Device::in_use() const {
+  const std::lock_guard lock(impl_->memory);
+  return impl_->in_use;
+}
+std::int64_t Device::kept() const {
+  const std::lock_guard lock(impl_->memory);
+  return impl_->kept;
+}
+std::int64_t Device::peak() const {
+  const std::lock_guard lock(impl_->memory);
+  return impl_->peak;
+}
+void Device::reset_peak() {
+  const std::lock_guard lock(impl_->memory);
+  impl_->peak = impl_->in_use;
+}
+void Device::trim() {
+  make_current();
+  const std::lock_guard lock(impl_->memory);
+  impl_->trim(api(), 0);
+}
+
+LoadStatistics Device::load_statistics() const {
+  const std::lock_guard lock(impl_->loading);
+  return impl_->statistics;
+}
+
+std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::string& name) {
+  using Loaded = Impl::Loaded;
+  // A loaded unit keeps its device alive; the device, which keeps the unit, must not keep itself.
+  const auto with_device = [&](Loaded loaded) {
+    struct Both {
+      std::shared_ptr<const Device> device;
+      Loaded unit;
+    };
+    const auto both = std::make_shared<const Both>(Both{shared_from_this(), std::move(loaded)});
+    return std::shared_ptr<const LoadedUnit>(both, both->unit.get());
+  };
+  std::string key;
+  for (const auto& entry : unit.entries) key += entry + "\n";
+  key += "\n" + unit.source;
+  std::promise<Loaded> promise;
+  std::shared_future<Loaded> known;
+  {
+    const std::lock_guard lock(impl_->loading);
+    const auto [at, inserted] = impl_->units.try_emplace(key);
+    if (inserted) {
+      at->second = promise.get_future().share();
+    } else {
+      known = at->second;
+      ++impl_->statistics.found;
+    }
+  }
+  if (known.valid()) return with_device(known.get());
+  auto out = std::make_shared<LoadedUnit>();
+  try {
+    out->compiled = platform_.compiler->compile(unit, name, architecture());
+    if (dump_asked()) {
+      const std::string text =
+          "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
+      std::fputs(text.c_str(), stderr);  // at once: several threads compile
+    }
+    make_current();
+    const Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
+    check(api(), loaded,
+          ("loading " + name + " (" + architecture() + ", NVRTC " + facts_.compiler + ", driver " +
+           std::to_string(facts_.driver_version / 1000) + "." +
+           std::to_string(facts_.driver_version % 1000 / 10) + ")")
+              .c_str());
+    out->compiled.image.clear();
+    out->compiled.image.shrink_to_fit();
+    try {
+      for (const auto& entry : unit.entries) {
+        Function function = nullptr;
+        check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
+        out->entries.push_back(function);
+      }
+    } catch (...) {
+      static_cast<void>(api().module_unload(out->module));
+      throw;
+    }
+    {
+      const std::lock_guard lock(impl_->loading);
+      ++impl_->statistics.compiled;
+      impl_->statistics.milliseconds += out->compiled.milliseconds;
+    }
+  } catch (...) {
+    {
+      const std::lock_guard lock(impl_->loading);
+      impl_->units.erase(key);
+    }
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+  promise.set_value(out);
+  return with_device(out);
+}
+
+}  // namespace anabranch::cuda

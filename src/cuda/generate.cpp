@@ -1,0 +1,500 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cuda/scalar_text.h"
+#include "cuda/words.h"
+#include "plan/fold_operator.h"
+#include "plan/own_position.h"
+
+/// The text of a unit: a structure of parameters, and one `Kernel` of which the skeletons in kernels/cuda are
+/// instances.
+namespace anabranch::cuda {
+namespace {
+
+using Kind = plan::Extent::Kind;
+
+/// Bodies dearer than this are there once in every loop: several copies would crowd out registers and code.
+constexpr std::int64_t unroll_cost = 64;
+
+class Generator {
+ public:
+  explicit Generator(const plan::Kernel& kernel)
+      : kernel_(kernel),
+        name_(identifier(kernel.name)),
+        fold_(kernel.skeleton == plan::Skeleton::fold),
+        segmented_(kernel.output.form == plan::Form::segmented),
+        flat_(!fold_ && plan::is_flat(kernel)),
+        own_(fold_ ? std::function<bool(const ir::Node&)>()
+                   : [this](const ir::Node& node) { return plan::at_own_position(kernel_, node); }),
+        body_(kernel.body, own_),
+        combine_(kernel.combine),
+        seed_(kernel.seed),
+        scalar_(out_, kernel) {
+    scalar_.at_own_position = own_;
+    scalar_.own_position = "out_at";
+  }
+
+  Unit make() {
+    name_slots();
+    name_values();
+    head();
+    arguments();
+    kernel_text();
+    Unit unit;
+    unit.entries = entries();
+    unit.source = out_.str();
+    return unit;
+  }
+
+ private:
+  // Slots
+  // ---------------------------------------------------------------------------------------------------------
+
+  struct Slot {
+    std::string type;  ///< of what the buffer holds
+    std::string name;
+    bool written = false;
+  };
+
+  void name_slots() {
+    slots_.resize(static_cast<std::size_t>(kernel_.buffer_slots));
+    const auto give = [&](int slot, const std::string& type, const std::string& name, bool written) {
+      Slot& s = slots_[static_cast<std::size_t>(slot)];
+      if (s.name.empty()) s = {type, name, written};
+      s.written = s.written || written;
+    };
+    const auto array = [&](const plan::KernelArray& a, const std::string& name, bool written) {
+      const auto& scalars = a.type.scalars;
+      for (std::size_t c = 0; c < scalars.size(); ++c)
+        give(a.first_buffer + static_cast<int>(c), memory_type_text(scalars[c]),
+             scalars.size() == 1 ? name : fmt::format("{}_{}", name, c), written);
+      if (a.offsets >= 0)
+        give(a.offsets, offset_type(a.offset_type), fmt::format("offsets{}", a.offsets), false);
+    };
+    array(kernel_.output, "out", true);
+    for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
+      array(kernel_.arrays[i], fmt::format("in{}", i), false);
+    for_extents([&](const plan::Extent& e) {
+      if (e.kind == Kind::per_item) give(e.slot, "i64", fmt::format("extents{}", e.slot), false);
+      if (e.kind == Kind::ragged)
+        give(e.slot, offset_type(e.offsets), fmt::format("offsets{}", e.slot), false);
+    });
+  }
+
+  static const char* offset_type(OffsetType type) { return type == OffsetType::int32 ? "i32" : "i64"; }
+
+  template <class F>
+  void for_extents(F&& f) {
+    for (const auto& e : kernel_.output.extents) f(e);
+    for (const auto& a : kernel_.arrays)
+      for (const auto& e : a.extents) f(e);
+    for (const auto& s : kernel_.scalars) f(s.value);
+    if (fold_) f(kernel_.length);
+  }
+
+  /// A buffer, as a pointer to these.
+  std::string buffer(int slot, const std::string& type) {
+    const Slot& s = slots_[static_cast<std::size_t>(slot)];
+    if (s.type == type) return "a." + s.name;
+    return fmt::format("reinterpret_cast<{}{}*>(a.{})", s.written ? "" : "const ", type, s.name);
+  }
+  std::string offset_at(int slot, OffsetType type, const std::string& item) {
+    return fmt::format("i64(load({}, {}))", buffer(slot, offset_type(type)), item);
+  }
+
+  /// An extent: the text that has it once the item was entered. What differs from item to item is a member.
+  std::string extent(const plan::Extent& e) {
+    if (e.kind == Kind::constant) return literal_text(e.value);
+    if (e.kind == Kind::uniform) return fmt::format("a.s{}", e.slot);
+    for (std::size_t i = 0; i < item_extents_.size(); ++i)
+      if (item_extents_[i] == e) return fmt::format("n{}", i);
+    item_extents_.push_back(e);
+    return fmt::format("n{}", item_extents_.size() - 1);
+  }
+  std::string extent_of_item(const plan::Extent& e) {
+    if (e.kind == Kind::per_item) return fmt::format("load({}, item)", buffer(e.slot, "i64"));
+    return fmt::format(
+        "ragged({}, item, {})", buffer(e.slot, offset_type(e.offsets)),
+        e.divisor_kind == Kind::constant ? literal_text(e.divisor) : fmt::format("a.s{}", e.divisor));
+  }
+
+  static std::string product(const std::vector<std::string>& factors) {
+    std::string out;
+    for (const auto& f : factors) out = out.empty() ? f : fmt::format("multiply({}, {})", out, f);
+    return out.empty() ? "1ll" : out;
+  }
+
+  std::vector<std::string> extents(const std::vector<plan::Extent>& all) {
+    std::vector<std::string> out;
+    for (const auto& e : all) out.push_back(extent(e));
+    return out;
+  }
+
+  // What parameters are called
+  // ---------------------------------------------------------------------------------------------------------
+
+  void name_values() {
+    for (std::size_t i = 0; i < kernel_.arrays.size(); ++i) {
+      const auto& array = kernel_.arrays[i];
+      ArrayText text;
+      if (array.form != plan::Form::avoided) text.base = fmt::format("in{}_base", i);
+      text.extents = extents(array.extents);
+      for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+        text.buffers.push_back(
+            buffer(array.first_buffer + static_cast<int>(c), memory_type_text(array.type.scalars[c])));
+      scalar_.set_array(*array.parameter, std::move(text));
+    }
+    for (const auto& s : kernel_.scalars) scalar_.bind(*s.parameter, {extent(s.value)});
+    constexpr const char* names[] = {"i", "j", "k", "l"};
+    for (std::size_t d = 0; d < kernel_.index.size(); ++d) {
+      index_.push_back(d < 4 ? names[d] : fmt::format("i{}", d));
+      scalar_.bind(*kernel_.index[d], {index_.back()});
+    }
+    if (kernel_.reduction) scalar_.bind(*kernel_.reduction, {"r"});
+    for (std::size_t c = 0; c < kernel_.left.size(); ++c) {
+      scalar_.bind(*kernel_.left[c], {fmt::format("x.c{}", c)});
+      scalar_.bind(*kernel_.right[c], {fmt::format("y.c{}", c)});
+    }
+    domain_ = extents(kernel_.output.extents);
+    if (fold_) length_ = extent(kernel_.length);
+  }
+
+  // The text
+  // ---------------------------------------------------------------------------------------------------------
+
+  void head() {
+    const std::string listing = plan::to_string(kernel_);
+    for (std::size_t at = 0; at < listing.size();) {
+      const std::size_t end = std::min(listing.find('\n', at), listing.size());
+      std::string line = "// " + listing.substr(at, end - at);
+      if (line.back() == '\\') line += '.';
+      out_.line(line);
+      at = end + 1;
+    }
+    out_.line(fold_ ? "#include \"fold.cuh\"" : "#include \"map.cuh\"");
+    out_.line("");
+    out_.line("namespace anabranch {");
+    out_.line("");
+  }
+
+  void arguments() {
+    out_.open("struct Args {");
+    for (int slot = 0; slot < kernel_.buffer_slots; ++slot) {
+      const Slot& s = slots_[static_cast<std::size_t>(slot)];
+      if (s.name.empty())
+        out_.line(fmt::format("const void* unused{};", slot));
+      else
+        out_.line(fmt::format("{}{}* {};", s.written ? "" : "const ", s.type, s.name));
+    }
+    for (int slot = 0; slot < kernel_.scalar_slots; ++slot) out_.line(fmt::format("i64 s{};", slot));
+    for (const char* number : {"items", "positions", "row_blocks", "long_rows"})
+      out_.line(fmt::format("i64 {};", number));
+    out_.line("ErrorRecord* error;");
+    out_.line("u8* workspace;");
+    out_.close("};");
+    out_.line("");
+  }
+
+  void kernel_text() {
+    out_.open("struct Kernel {");
+    out_.line(fmt::format("static constexpr bool segmented = {};", segmented_));
+    if (fold_) constants();
+    out_.line("");
+    out_.line("const Args& a;");
+    out_.line("Failure failure;");
+    out_.line("i64 item = 0;");
+    for (std::size_t i = 0; i < item_extents_.size(); ++i) out_.line(fmt::format("i64 n{} = 0;", i));
+    for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
+      if (kernel_.arrays[i].form != plan::Form::avoided) out_.line(fmt::format("i64 in{}_base = 0;", i));
+    for (const auto& i : index_) out_.line(fmt::format("i64 {} = 0;", i));
+    out_.line("i64 out_at = 0;  // in the buffers");
+    out_.line("");
+    out_.line("explicit ANABRANCH_DEVICE Kernel(const Args& args) : a(args) {}");
+    places();
+    if (fold_)
+      fold_parts();
+    else
+      map_parts();
+    out_.close("};");
+    out_.line("");
+    out_.line("}  // namespace anabranch");
+    out_.line("");
+  }
+
+  /// Where items begin, and what a position decides.
+  void places() {
+    const bool ranked = !kernel_.output.extents.empty();
+    out_.line("");
+    out_.open("ANABRANCH_DEVICE i64 start([[maybe_unused]] i64 number) const {");
+    if (segmented_)
+      out_.line(fmt::format("return {} - {};",
+                            offset_at(kernel_.output.offsets, kernel_.output.offset_type, "number"),
+                            offset_at(kernel_.output.offsets, kernel_.output.offset_type, "0")));
+    else
+      out_.line("return 0;");
+    out_.close();
+    out_.open("ANABRANCH_DEVICE i64 item_of([[maybe_unused]] i64 position) const {");
+    if (!kernel_.over_items || flat_)
+      out_.line("return 0;");
+    else if (segmented_)
+      out_.line("return search_item(*this, 0, a.items, position);");
+    else if (!ranked)
+      out_.line("return position;");
+    else
+      out_.line(fmt::format("return quotient(position, {});", product(domain_)));
+    out_.close();
+
+    out_.open("ANABRANCH_DEVICE void enter(i64 item_number, i64 position) {");
+    out_.line("item = item_number;");
+    for (std::size_t i = 0; i < item_extents_.size(); ++i)
+      out_.line(fmt::format("n{} = {};", i, extent_of_item(item_extents_[i])));
+    for (std::size_t i = 0; i < kernel_.arrays.size(); ++i) {
+      const auto& array = kernel_.arrays[i];
+      if (array.form == plan::Form::segmented)
+        out_.line(fmt::format("in{}_base = {};", i, offset_at(array.offsets, array.offset_type, "item")));
+      else if (array.form == plan::Form::regular)
+        out_.line(array.extents.empty()
+                      ? fmt::format("in{}_base = item;", i)
+                      : fmt::format("in{}_base = multiply(item, {});", i, product(extents(array.extents))));
+    }
+    if (segmented_)
+      out_.line(fmt::format("out_at = position + {};",
+                            offset_at(kernel_.output.offsets, kernel_.output.offset_type, "0")));
+    else
+      out_.line("out_at = position;");
+    if (ranked && !flat_) decode();
+    out_.close();
+  }
+
+  void decode() {
+    std::string before;
+    if (segmented_)
+      before = " - start(item)";
+    else if (kernel_.over_items)
+      before = fmt::format(" - item * {}", product(domain_));
+    if (index_.size() == 1) {
+      out_.line(fmt::format("{} = position{};", index_[0], before));
+      return;
+    }
+    out_.line(fmt::format("i64 rest = position{};", before));
+    for (std::size_t d = index_.size(); d-- > 1;) {
+      out_.line(fmt::format("const i64 above_{} = quotient(rest, {});", index_[d], domain_[d]));
+      out_.line(fmt::format("{0} = rest - above_{0} * {1};", index_[d], domain_[d]));
+      out_.line(fmt::format("rest = above_{};", index_[d]));
+    }
+    out_.line(fmt::format("{} = rest;", index_[0]));
+  }
+
+  void end_of_user_lines() { out_.own_lines(name_ + ".cu"); }
+
+  std::string output_buffer(std::size_t c) {
+    return buffer(kernel_.output.first_buffer + static_cast<int>(c),
+                  memory_type_text(kernel_.output.type.scalars[c]));
+  }
+  void store(std::size_t c, const std::string& value) {
+    const bool boolean = kernel_.output.type.scalars[c] == ScalarType::boolean;
+    out_.line(fmt::format("{}[out_at] = {};", output_buffer(c), boolean ? "u8(" + value + ")" : value));
+  }
+
+  void map_parts() {
+    out_.line("");
+    out_.open("ANABRANCH_DEVICE void store_element() {");
+    scalar_.emit_region(body_, 0);
+    end_of_user_lines();
+    const Words values = scalar_.results(kernel_.body);
+    for (std::size_t c = 0; c < values.size(); ++c) store(c, values[c]);
+    out_.close();
+  }
+
+  // Folds
+  // ---------------------------------------------------------------------------------------------------------
+
+  std::size_t components() const { return kernel_.output.type.scalars.size(); }
+  ScalarType type(std::size_t c) const { return kernel_.output.type.scalars[c]; }
+  bool commutative() const { return kernel_.order == ir::fold_order::OperatorClass::commutative; }
+
+  void constants() {
+    out_.line(fmt::format("static constexpr bool commutative = {};", commutative()));
+    out_.line(fmt::format("static constexpr bool seeded = {};", !kernel_.seed.empty()));
+    out_.line(fmt::format("static constexpr int components = {};", components()));
+    out_.line(fmt::format("static constexpr int unroll = {};", body_[0].cost > unroll_cost ? 1 : 4));
+    std::int64_t empty = 0;
+    for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
+      if (kernel_.checks[i].kind == plan::Check::Kind::empty_fold) empty = static_cast<std::int64_t>(i);
+    out_.line(fmt::format("static constexpr i32 empty_check = {};", empty));
+    out_.line("");
+    out_.open("struct Value {");
+    for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("{} c{};", type_text(type(c)), c));
+    out_.close("};");
+  }
+
+  bool depends_on_element(const ir::Node& node) const {
+    const auto& free = node.free();
+    return std::find(free.begin(), free.end(), kernel_.reduction.get()) != free.end();
+  }
+
+  /// "{f(v.c0), f(v.c1)}" with `part` giving f.
+  template <class F>
+  std::string each_component(F&& part) {
+    std::string out;
+    for (std::size_t c = 0; c < components(); ++c) out += (c ? ", " : "") + part(c);
+    return "{" + out + "}";
+  }
+
+  void give(const Words& values) {
+    end_of_user_lines();
+    out_.line(fmt::format("return {{{}}};", fmt::join(values, ", ")));
+  }
+
+  void fold_parts() {
+    out_.line("");
+    out_.line(fmt::format("ANABRANCH_DEVICE i64 length() const {{ return {}; }}", length_));
+
+    // What the elements of a row share is kept in members.
+    const auto before = scalar_.mark();
+    std::vector<std::pair<std::string, ScalarType>> kept;
+    out_.line("");
+    out_.open("ANABRANCH_DEVICE void begin_row() {");
+    scalar_.emit_region(body_, 0, [&](const ir::Node& node) { return !depends_on_element(node); });
+    end_of_user_lines();
+    for (const ir::Node* node : body_[0].nodes) {
+      if (depends_on_element(*node) || node->op() == ir::Op::constant || node->op() == ir::Op::tuple ||
+          node->op() == ir::Op::project)
+        continue;
+      Words words = scalar_.words(*node);
+      for (std::size_t c = 0; c < words.size(); ++c) {
+        const std::string member = "row_" + words[c];
+        out_.line(fmt::format("{} = {};", member, words[c]));
+        kept.emplace_back(member, node->type().scalars[c]);
+        words[c] = member;
+      }
+      scalar_.bind(*node, std::move(words));
+    }
+    out_.close();
+    for (const auto& [member, type] : kept) out_.line(fmt::format("{} {} = {{}};", type_text(type), member));
+    // Tuples and projections name the members, too.
+    for (const ir::Node* node : body_[0].nodes) {
+      if (depends_on_element(*node)) continue;
+      if (node->op() == ir::Op::tuple) {
+        Words all;
+        for (const auto& child : node->children())
+          for (const auto& word : scalar_.words(*child)) all.push_back(word);
+        scalar_.bind(*node, std::move(all));
+      } else if (node->op() == ir::Op::project) {
+        const Words& all = scalar_.words(*node->child(0));
+        const auto first = all.begin() + node->payload().first;
+        scalar_.bind(*node, Words(first, first + node->payload().count));
+      }
+    }
+
+    out_.line("");
+    out_.open("ANABRANCH_DEVICE Value element([[maybe_unused]] i64 r) {");
+    scalar_.element = "u64(r)";
+    scalar_.emit_region(body_, 0);
+    give(scalar_.results(kernel_.body));
+    out_.close();
+    scalar_.undo(before);
+
+    out_.line("");
+    out_.open("ANABRANCH_DEVICE Value join(Value x, Value y) {");
+    const auto outside = scalar_.mark();
+    scalar_.element = "after_elements";
+    scalar_.emit_region(combine_, 0);
+    give(scalar_.results(kernel_.combine));
+    out_.close();
+    scalar_.undo(outside);
+
+    out_.line("");
+    out_.open("ANABRANCH_DEVICE Value seed() {");
+    if (kernel_.seed.empty()) {
+      out_.line("return {};");
+    } else {
+      scalar_.element = "in_seed";
+      scalar_.emit_region(seed_, 0);
+      give(scalar_.results(kernel_.seed));
+      scalar_.undo(outside);
+    }
+    out_.close();
+    out_.line(fmt::format("ANABRANCH_DEVICE Value finish(Value total) {{ return {}; }}",
+                          kernel_.seed.empty() ? "total" : "join(seed(), total)"));
+    out_.open("ANABRANCH_DEVICE void store(Value v) {");
+    for (std::size_t c = 0; c < components(); ++c) store(c, fmt::format("v.c{}", c));
+    out_.close();
+
+    out_.line("");
+    if (commutative())
+      out_.line("static ANABRANCH_DEVICE Value identity() { return " + each_component([&](std::size_t c) {
+                  return literal_text(type(c), plan::identity_of(plan::operator_of(kernel_, c), type(c)));
+                }) +
+                "; }");
+    out_.line("static ANABRANCH_DEVICE Value shuffle(Value v, int lane, int width) {");
+    out_.line("  return " + each_component([](std::size_t c) {
+                return fmt::format("anabranch::shuffle(v.c{}, lane, width)", c);
+              }) +
+              ";");
+    out_.line("}");
+    out_.line("static ANABRANCH_DEVICE Value shuffle_down(Value v, int distance, int width) {");
+    out_.line("  return " + each_component([](std::size_t c) {
+                return fmt::format("anabranch::shuffle_down(v.c{}, distance, width)", c);
+              }) +
+              ";");
+    out_.line("}");
+    out_.open("static ANABRANCH_DEVICE void put(u64* cell, Value v) {");
+    for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("cell[{0}] = to_bits(v.c{0});", c));
+    out_.close();
+    out_.line("static ANABRANCH_DEVICE Value get(const u64* cell) {");
+    out_.line("  return " + each_component([&](std::size_t c) {
+                return fmt::format("from_bits<{}>(cell[{}])", type_text(type(c)), c);
+              }) +
+              ";");
+    out_.line("}");
+  }
+
+  // Entries
+  // ---------------------------------------------------------------------------------------------------------
+
+  std::vector<std::string> entries() {
+    std::vector<std::string> names;
+    // Without a number of blocks the compiler aims at more threads than help, and spills for them.
+    const char* const bounds = body_[0].cost > unroll_cost ? "256, 1" : fold_ ? "256, 3" : "256, 2";
+    const auto entry = [&](const std::string& what, const std::string& call) {
+      names.push_back(name_ + "_" + what);
+      out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(anabranch::Args args) {{",
+                            bounds, names.back()));
+      out_.line(fmt::format("  anabranch::{}(args);", call));
+      out_.line("}");
+    };
+    if (!fold_) {
+      entry("map",
+            segmented_ && !flat_ ? "map_segments<anabranch::Kernel>" : "map_positions<anabranch::Kernel>");
+      return names;
+    }
+    entry("by_thread", "fold_rows<anabranch::Kernel, 1>");
+    if (commutative()) {
+      entry("by_eight", "fold_rows<anabranch::Kernel, 8>");
+      entry("by_warp", "fold_rows<anabranch::Kernel, 32>");
+    }
+    entry("blocks", "fold_blocks<anabranch::Kernel>");
+    entry("finish", "fold_finish<anabranch::Kernel>");
+    return names;
+  }
+
+  const plan::Kernel& kernel_;
+  std::string name_;
+  bool fold_, segmented_, flat_;
+  std::function<bool(const ir::Node&)> own_;
+  plan::Regions body_, combine_, seed_;
+  Text out_;
+  ScalarText scalar_;
+  std::vector<Slot> slots_;
+  std::vector<plan::Extent> item_extents_;
+  std::vector<std::string> index_, domain_;
+  std::string length_;
+};
+
+}  // namespace
+
+Unit generate(const plan::Kernel& kernel) { return Generator(kernel).make(); }
+
+}  // namespace anabranch::cuda

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/device.h"
+
+namespace anabranch::cuda {
+
+/// NVRTC, opened at run time: the version of the driver first (12040: 12.4), since an image of a newer one
+/// may not load. Throws BackendUnavailable saying where it was looked for. Never closed.
+std::shared_ptr<Compiler> open_nvrtc(int driver_version = 0);
+
+/// The paths that are tried, in this order.
+std::vector<std::string> nvrtc_paths(int driver_version);
+
+/// What ptxas says in `log` about each of `entries`; -1 where it says nothing.
+void read_log(const std::string& log, const std::vector<std::string>& entries, Compiler::Result& out);
+
+}  // namespace anabranch::cuda

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plan/kernel.h"
+#include "plan/regions.h"
+
+/// From scalar expressions to statements of CUDA C++: what cpu/llvm/emitter.h is for LLVM, for one thread.
+namespace anabranch::cuda {
+
+/// Text with indentation.
+class Text {
+ public:
+  void line(std::string_view text);
+  /// A line that opens a block; `close` ends it.
+  void open(std::string_view text);
+  void close(std::string_view text = "}");
+  void reopen(std::string_view text);  ///< ends a block and begins another
+  /// The next line is the user's.
+  void place(const Place& place);
+  /// Lines count again as they stand here, under this name.
+  void own_lines(std::string_view name);
+  const std::string& str() const { return text_; }
+
+ private:
+  std::string text_;
+  int lines_ = 0;
+  int depth_ = 0;
+  bool foreign_ = false;
+};
+
+/// "double"; of bool in memory "u8".
+const char* type_text(ScalarType type);
+const char* memory_type_text(ScalarType type);
+/// A literal of exactly that type.
+std::string literal_text(ScalarType type, std::uint64_t bits);
+std::string literal_text(std::int64_t value);
+/// What remains of a text in an identifier.
+std::string identifier(std::string_view text);
+
+/// One expression per component: names and literals, which can be repeated.
+using Words = std::vector<std::string>;
+
+/// An array as bodies read it.
+struct ArrayText {
+  std::string base;                  ///< position of the item's first element; empty: 0
+  std::vector<std::string> extents;  ///< of the item
+  std::vector<std::string> buffers;  ///< per component
+};
+
+class ScalarText {
+ public:
+  ScalarText(Text& out, const plan::Kernel& kernel) : out_(out), kernel_(kernel) {
+    for (std::size_t i = 0; i < kernel.checks.size(); ++i)
+      if (kernel.checks[i].node) checks_[kernel.checks[i].node] = static_cast<int>(i);
+  }
+
+  void set_array(const ir::Node& parameter, ArrayText text) { arrays_[&parameter] = std::move(text); }
+  /// Where reads for which it holds are: at this position, whatever their index.
+  std::function<bool(const ir::Node&)> at_own_position;
+  std::string own_position;
+  /// What a failure says of the element of the row.
+  std::string element = "0";
+
+  bool knows(const ir::Node& node) const { return environment_.contains(&node); }
+  const Words& words(const ir::Node& node) const;
+  void bind(const ir::Node& node, Words words);
+  std::size_t mark() const { return log_.size(); }
+  void undo(std::size_t mark);
+
+  /// Statements for the nodes of a region that are not known and, in the outermost call, are `wanted`.
+  void emit_region(const plan::Regions& regions, int region,
+                   const std::function<bool(const ir::Node&)>& wanted = {});
+  /// The components of several roots, one after the other.
+  Words results(const std::vector<ir::Ref>& roots) const;
+
+ private:
+  void emit(const plan::Regions& regions, int region, const ir::Node& node);
+  Words primitive(const ir::Node& node);
+  Words divide(const ir::Node& node, const Words& x);
+  Words read(const ir::Node& node);
+  Words cond(const plan::Regions& regions, int region, const ir::Node& node);
+  Words loop(const plan::Regions& regions, int region, const ir::Node& node);
+  void side(const plan::Regions& regions, int region, const ir::Node& result, const Words& into);
+  std::string expression(const ir::Node& node, const Words& x) const;
+  int check_of(const ir::Node& node) const;
+
+  Text& out_;
+  const plan::Kernel& kernel_;
+  std::unordered_map<const ir::Node*, Words> environment_;
+  std::vector<std::pair<const ir::Node*, Words>> log_;
+  std::unordered_map<const ir::Node*, ArrayText> arrays_;
+  std::unordered_map<const ir::Node*, int> checks_;
+  int names_ = 0;
+  std::string name(const ir::Node& node);
+};
+
+}  // namespace anabranch::cuda

@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cuda/words.h"
+#include "ir/fold_order.h"
+
+namespace anabranch::cuda {
+namespace {
+
+namespace order = ir::fold_order;
+using Kind = plan::Extent::Kind;
+
+constexpr unsigned threads = 256;
+/// Where items differ in size, a block of threads takes this many positions at a time (kernels/cuda/map.cuh).
+constexpr std::int64_t map_tile = 1024;
+/// Blocks of threads per multiprocessor at most; the rest is done by the same ones, one tile after the other.
+/// Rows differ in length, so folds leave more to the hardware to balance.
+constexpr std::int64_t map_blocks = 32;
+constexpr std::int64_t fold_blocks = 64;
+/// Average rows up to these lengths are computed by one thread, or by 8.
+constexpr std::int64_t thread_rows = 8;
+constexpr std::int64_t eight_rows = 128;
+/// Rows of more blocks than this are joined by many threads.
+constexpr std::int64_t many_results = 256;
+
+std::int64_t quotient_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+unsigned grid_of(std::int64_t blocks, std::int64_t per_multiprocessor, int multiprocessors) {
+  const std::int64_t most = per_multiprocessor * std::max(multiprocessors, 1);
+  return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
+}
+
+bool is_commutative(const plan::Kernel& kernel) { return kernel.order == order::OperatorClass::commutative; }
+
+}  // namespace
+
+int entry_number(const plan::Kernel& kernel, FoldEntry entry) {
+  const int number = static_cast<int>(entry);
+  return is_commutative(kernel) || number == 0 ? number : number - 2;
+}
+
+FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
+  FoldPlan plan;
+  plan.numbers.items = bindings.items;
+  plan.numbers.positions = bindings.positions;
+  if (kernel.skeleton == plan::Skeleton::map) return plan;
+  plan.elements = bindings.elements;
+  if (kernel.length.kind == Kind::constant) plan.length = kernel.length.value;
+  if (kernel.length.kind == Kind::uniform)
+    plan.length = bindings.scalars[static_cast<std::size_t>(kernel.length.slot)];
+  const bool same = kernel.length.kind == Kind::constant || kernel.length.kind == Kind::uniform;
+  if (same) {
+    plan.length = std::max<std::int64_t>(plan.length, 0);
+    if (plan.length > order::block) {
+      plan.numbers.row_blocks = order::blocks(plan.length);
+      plan.results = plan.numbers.row_blocks * bindings.positions;
+    }
+  } else if (plan.elements > order::block) {
+    plan.numbers.long_rows = plan.elements / (order::block + 1);
+    plan.results = plan.elements / order::block + plan.numbers.long_rows;
+  }
+  return plan;
+}
+
+Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors) {
+  Schedule out;
+  const std::int64_t positions = bindings.positions;
+  if (positions <= 0 || bindings.items <= 0) {
+    out.why = "nothing to compute";
+    return out;
+  }
+  if (kernel.skeleton == plan::Skeleton::map) {
+    const bool tiles = kernel.output.form == plan::Form::segmented;
+    const std::int64_t blocks = quotient_up(positions, tiles ? map_tile : threads);
+    out.launches.push_back({0, grid_of(blocks, map_blocks, multiprocessors), threads});
+    out.why = fmt::format("map of {} positions", positions);
+    return out;
+  }
+
+  const FoldPlan plan = fold_plan(kernel, bindings);
+  const std::int64_t components = static_cast<std::int64_t>(kernel.combine.size());
+  if (plan.results > 0)
+    out.workspace =
+        workspace_header + plan.numbers.long_rows * long_row_bytes + plan.results * components * 8;
+  const bool commutative = is_commutative(kernel);
+  const auto launch = [&](FoldEntry entry, std::int64_t blocks, unsigned block) {
+    out.launches.push_back(
+        {entry_number(kernel, entry), grid_of(blocks, fold_blocks, multiprocessors), block});
+  };
+  const auto by_blocks = [&](std::int64_t results, std::int64_t rows) {
+    launch(FoldEntry::blocks, quotient_up(results * (commutative ? 32 : 1), threads), threads);
+    launch(FoldEntry::finish, rows, results > many_results * rows ? threads : 32);
+  };
+  if (plan.numbers.row_blocks > 0) {
+    out.why = fmt::format("{} rows of {} elements: {} blocks each, then joined", positions, plan.length,
+                          plan.numbers.row_blocks);
+    by_blocks(plan.results, positions);
+    return out;
+  }
+
+  FoldEntry entry = FoldEntry::by_thread;
+  std::int64_t group = 1;
+  std::string lengths = "unknown";
+  if (plan.length >= 0 || plan.elements >= 0) {
+    const std::int64_t average = plan.length >= 0 ? plan.length : quotient_up(plan.elements, positions);
+    lengths = fmt::format("{}{}", plan.length >= 0 ? "" : "about ", average);
+    if (average > thread_rows) entry = average > eight_rows ? FoldEntry::by_warp : FoldEntry::by_eight;
+  } else {
+    entry = FoldEntry::by_warp;  // the only way that takes rows of any length without a list
+  }
+  if (!commutative) entry = FoldEntry::by_thread;
+  if (entry == FoldEntry::by_eight) group = 8;
+  if (entry == FoldEntry::by_warp) group = 32;
+  out.why = fmt::format("{} rows of {} elements: {}", positions, lengths,
+                        group == 1   ? "a thread each"
+                        : group == 8 ? "8 threads each"
+                                     : "a warp each");
+  launch(entry, quotient_up(positions * group, threads), threads);
+  if (plan.numbers.long_rows > 0) {
+    out.why += fmt::format("; those of more than {} by blocks", order::block);
+    by_blocks(plan.results, plan.numbers.long_rows);
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
+                                Address workspace) {
+  std::vector<std::uint64_t> words(bindings.buffers.begin(), bindings.buffers.end());
+  for (const std::int64_t scalar : bindings.scalars) words.push_back(static_cast<std::uint64_t>(scalar));
+  const Numbers n = fold_plan(kernel, bindings).numbers;
+  for (const std::int64_t number : {n.items, n.positions, n.row_blocks, n.long_rows})
+    words.push_back(static_cast<std::uint64_t>(number));
+  words.push_back(error);
+  words.push_back(workspace);
+  return words;
+}
+
+}  // namespace anabranch::cuda

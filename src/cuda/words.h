@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/unit.h"
+
+/// What generate, schedule and pack agree on.
+namespace anabranch::cuda {
+
+/// Entries of a fold's unit. Ordered operators have the first, `blocks` and `finish` only.
+enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
+int entry_number(const plan::Kernel& kernel, FoldEntry entry);
+
+/// The entries' parameter after buffers and scalars, 8 bytes each, in this order.
+struct Numbers {
+  std::int64_t items = 1;
+  std::int64_t positions = 0;
+  std::int64_t row_blocks =
+      0;                       ///< all rows have so many blocks, and are computed by blocks; 0: see long_rows
+  std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
+};
+
+/// Of one launch of a fold, beside `Numbers`.
+struct FoldPlan {
+  Numbers numbers;
+  std::int64_t length = -1;    ///< of all rows, where they have one
+  std::int64_t elements = -1;  ///< of all rows together, where known
+  std::int64_t results = 0;    ///< partial results there may be
+};
+FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings);
+
+/// Bytes of the workspace before the list of long rows, and of one row in it (kernels/cuda/fold.cuh).
+inline constexpr std::int64_t workspace_header = 64;
+inline constexpr std::int64_t long_row_bytes = 32;
+
+}  // namespace anabranch::cuda

@@ -1,0 +1,116 @@
+#include "run/chunk_geometry.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace anabranch {
+
+using plan::Dim;
+
+void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
+                          const std::vector<std::vector<ArrayInfo>>& infos) {
+  shape_.items = chunks[0].items;
+  shape_.descriptor_totals.assign(stage_.group.descriptors.size(), 0);
+  offsets_.resize(stage_.group.descriptors.size());
+  item_chunks_.clear();
+  item_infos_.clear();
+  for (std::size_t b = 0; b < chunks.size(); ++b)
+    for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a) {
+      item_chunks_.push_back(&chunks[b].arrays[a]);
+      item_infos_.push_back(&infos[b][a]);
+    }
+  const plan::Group& group = stage_.group;
+  for (std::size_t d = 0; d < group.descriptors.size(); ++d) {
+    const int item = group.descriptors[d].item;
+    if (item < 0) continue;
+    const auto i = static_cast<std::size_t>(item);
+    Offsets& o = offsets_[d];
+    o.data = item_chunks_[i]->offsets.get();
+    o.type = item_infos_[i]->offsets;
+    o.first = offset_at(*item_chunks_[i], o.type, 0);
+    shape_.descriptor_totals[d] = offset_at(*item_chunks_[i], o.type, shape_.items) - o.first;
+  }
+}
+
+std::int64_t ChunkGeometry::dim(const Dim& d, std::int64_t item) const {
+  switch (d.kind) {
+    case Dim::Kind::constant:
+      return d.value;
+    case Dim::Kind::uniform:
+      return shape_.uniforms[static_cast<std::size_t>(d.index)];
+    case Dim::Kind::per_item:
+      return values(d.index)[item];
+    case Dim::Kind::item_extent:
+      break;
+  }
+  const auto i = static_cast<std::size_t>(d.index);
+  const ArrayInfo& info = *item_infos_[i];
+  const ArrayChunk& chunk = *item_chunks_[i];
+  const auto dimension = static_cast<std::size_t>(d.dimension);
+  if (!info.ragged()) return chunk.extents[dimension].get()[item];
+  std::int64_t inner = 1;
+  for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
+  const std::int64_t elements =
+      offset_at(chunk, info.offsets, item + 1) - offset_at(chunk, info.offsets, item);
+  return inner == 0 ? 0 : elements / inner;
+}
+
+void ChunkGeometry::scan(const plan::ScanStep& step) {
+  const auto d = static_cast<std::size_t>(step.descriptor);
+  const plan::Descriptor& descriptor = stage_.group.descriptors[d];
+  Offsets& out = offsets_[d];
+  out.own.resize(static_cast<std::size_t>(shape_.items) + 1);
+  std::int64_t total = 0;
+  for (std::int64_t item = 0; item < shape_.items; ++item) {
+    out.own[static_cast<std::size_t>(item)] = total;
+    std::int64_t size = 1;
+    for (const Dim& e : descriptor.extents) {
+      const std::int64_t extent = dim(e, item);
+      if (extent < 0)
+        throw RunError(
+            fmt::format("{}: negative extent {} ({})", descriptor.what, extent, to_string(descriptor.place)));
+      if (__builtin_mul_overflow(size, extent, &size))
+        throw RunError(fmt::format("{}: the size of an item overflows ({})", descriptor.what,
+                                   to_string(descriptor.place)));
+    }
+    if (__builtin_add_overflow(total, size, &total) || total > INT64_MAX / 64)
+      throw RunError(fmt::format("{}: the size of a chunk overflows ({})", descriptor.what,
+                                 to_string(descriptor.place)));
+  }
+  out.own.back() = total;
+  out.data = out.own.data();
+  out.type = OffsetType::int64;
+  out.first = 0;
+  shape_.descriptor_totals[d] = total;
+}
+
+void ChunkGeometry::require(const plan::RequireStep& step) const {
+  std::string numbers;
+  if (step.array >= 0) {
+    const std::int64_t* all = values(step.array);
+    const std::int64_t* bad = std::find_if(all, all + shape_.items, [](std::int64_t v) { return v != 0; });
+    if (bad == all + shape_.items) return;
+    numbers = *bad > 0 ? fmt::format("{} more", *bad) : fmt::format("{} fewer", -*bad);
+  } else {
+    const auto uniform = [&](int u) { return shape_.uniforms[static_cast<std::size_t>(u)]; };
+    if (uniform(step.uniform) == 0) return;
+    numbers = fmt::format("{} instead of {}", uniform(step.wanted), uniform(step.given));
+  }
+  throw RunError(fmt::format("{}: {} ({})", step.what, numbers, to_string(step.place)));
+}
+
+std::int64_t ChunkGeometry::elements(int array) const {
+  return plan::elements_of(stage_.group, stage_.group.arrays[static_cast<std::size_t>(array)], shape_);
+}
+
+std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const {
+  const Dim& d =
+      stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
+  if (d.uniform()) return {dim(d, 0)};
+  std::vector<std::int64_t> values(static_cast<std::size_t>(shape_.items));
+  for (std::int64_t i = 0; i < shape_.items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
+  return values;
+}
+
+}  // namespace anabranch

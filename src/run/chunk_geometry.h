@@ -1,0 +1,53 @@
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.h"
+#include "run/bases.h"
+
+/// What the host knows of the chunk at hand, whichever back end computes it: its exact shape.
+namespace anabranch {
+
+/// Sizes, offsets and extents of one chunk of a stage's group. Value-dependent ones become known step by
+/// step, as scans are reached.
+class ChunkGeometry {
+ public:
+  ChunkGeometry(const plan::StagePlan& stage, const std::vector<std::int64_t>& uniforms) : stage_(stage) {
+    shape_.uniforms = uniforms;
+  }
+  virtual ~ChunkGeometry() = default;
+  ChunkGeometry(const ChunkGeometry&) = delete;
+
+  std::int64_t items() const { return shape_.items; }
+  /// Elements of a group array.
+  std::int64_t elements(int array) const;
+  /// The extents of an array's items in one dimension: one value if uniform.
+  std::vector<std::int64_t> extents(int array, int dimension) const;
+
+ protected:
+  struct Offsets {
+    const void* data = nullptr;
+    OffsetType type = OffsetType::int64;
+    std::vector<std::int64_t> own;  ///< computed ones
+    std::int64_t first = 0;         ///< under a source's offsets positions are counted from here
+  };
+
+  /// Another chunk. The chunk's memory must live until the next one.
+  void begin(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
+  /// Offsets from the sizes of the items.
+  void scan(const plan::ScanStep& step);
+  void require(const plan::RequireStep& step) const;
+  /// Values of a computed int64 array with one value an item, on the host.
+  virtual const std::int64_t* values(int array) const = 0;
+
+  const plan::StagePlan& stage_;
+  plan::ChunkShape shape_;
+  std::vector<Offsets> offsets_;                ///< per descriptor
+  std::vector<const ArrayChunk*> item_chunks_;  ///< per item array
+  std::vector<const ArrayInfo*> item_infos_;
+
+ private:
+  std::int64_t dim(const plan::Dim& dim, std::int64_t item) const;
+};
+
+}  // namespace anabranch

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "run/chunk_geometry.h"
+#include "run/execute.h"
+
+/// Chunks on the CPU.
+namespace anabranch {
+
+/// Is this more than the processor's caches keep from one pass to the next?
+bool outgrows_caches(std::int64_t bytes);
+
+/// Launches one kernel with these buffers and scalars on the run's executor. `from_memory`: what it reads is
+/// in no cache.
+void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
+                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory);
+
+/// The arrays of one chunk while its group is executed.
+class ChunkRun final : public ChunkGeometry {
+ public:
+  /// `from_memory`: chunks are views of more memory than the caches hold.
+  ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
+           const std::vector<std::int64_t>& uniforms, bool from_memory);
+  ~ChunkRun() override;
+
+  /// Executes the group on these items. `result(r, elements)` gives the addresses for stage result r.
+  using ResultRoom = std::function<std::vector<void*>(int result, std::int64_t elements)>;
+  void execute(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos,
+               const ResultRoom& result);
+  void release();
+
+ private:
+  void bind_arrays();
+  void allocate(int array, const ResultRoom& result);
+  void run_kernel(const plan::KernelStep& step, const ResultRoom& result);
+  void free_after(int step);
+  const std::int64_t* values(int array) const override {
+    return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(array)][0]);
+  }
+
+  RunContext& context_;
+  GlobalValues& global_;
+  bool from_memory_;
+  std::vector<std::vector<void*>> arrays_;     ///< component addresses, biased
+  std::vector<std::vector<void*>> blocks_of_;  ///< per array: what to give back
+};
+
+}  // namespace anabranch

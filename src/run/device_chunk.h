@@ -1,0 +1,99 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "run/chunk_geometry.h"
+#include "run/device_run.h"
+
+/// Chunks on a GPU.
+namespace anabranch {
+
+/// Results of some items, on the host, until their turn comes.
+struct ChunkResults {
+  struct Array {
+    std::int64_t elements = 0;
+    std::vector<const void*> components;
+    std::vector<std::vector<std::int64_t>>
+        extents;  ///< per dimension: one value if uniform, else one per item
+  };
+  std::int64_t items = 0;
+  std::vector<Array> arrays;                 ///< per stage result
+  std::vector<std::shared_ptr<void>> owned;  ///< memory of the components, unless somebody else's
+};
+
+/// One slot of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies and
+/// kernels of different slots overlap.
+class DeviceChunk final : public ChunkGeometry {
+ public:
+  DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
+              const std::vector<std::int64_t>& uniforms);
+  ~DeviceChunk() override;
+
+  /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
+  /// are taken. Where sizes depend on values it waits for those. Throws DeviceMemoryFull, with nothing left
+  /// behind, and whatever a check found while it had to wait.
+  void enqueue(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
+  /// Waits until the results are on the host, frees the device memory, raises the first failed check.
+  void complete();
+  /// After complete(): valid until the next enqueue.
+  ChunkResults results() const;
+  /// The same, in memory of its own.
+  ChunkResults take() const;
+  /// Waits and forgets.
+  void drop() noexcept;
+  /// Nothing is left to wait for.
+  bool arrived() { return !busy_ || stream_.idle(); }
+
+ private:
+  /// Page-locked memory that grows as needed and is handed out piece by piece.
+  class Staging {
+   public:
+    explicit Staging(RunContext& context) : context_(context) {}
+    /// Room for `bytes` from the start again.
+    void begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes);
+    std::byte* take(std::int64_t bytes);
+
+   private:
+    RunContext& context_;
+    scheduler::Reservation reservation_;
+    cuda::PinnedBlock block_;
+    std::int64_t used_ = 0;
+  };
+  struct Copy {
+    cuda::Address to;
+    const void* from;
+    std::int64_t bytes;
+  };
+
+  cuda::Address hold(const char* what, std::int64_t bytes);
+  void bind_source();
+  cuda::Address upload_later(const void* from, std::int64_t bytes);
+  void upload();
+  void run_kernel(const plan::KernelStep& step, std::size_t record);
+  cuda::Address offsets_of(int descriptor);
+  void bring_sizes(const plan::Descriptor& descriptor, std::size_t steps);
+  void fetch(int array, std::size_t steps);
+  void raise_first(std::size_t steps);
+  void download();
+  const std::int64_t* values(int array) const override { return host_.at(array).data(); }
+
+  DeviceRun& run_;
+  RunContext& context_;
+  GlobalValues& global_;
+  cuda::Stream stream_;
+  Staging in_, out_;
+  std::vector<Copy> copies_;
+  std::vector<DeviceMemory> held_;
+  std::vector<std::vector<cuda::Address>> arrays_;  ///< per group array and component, biased
+  std::vector<std::vector<cuda::Address>> item_extents_;
+  std::map<int, cuda::Address> device_offsets_;    ///< per descriptor
+  std::map<int, std::vector<std::int64_t>> host_;  ///< per array: values that sizes depend on
+  std::vector<cuda::ErrorRecord> records_;         ///< per step
+  cuda::Address device_records_ = 0;
+  std::vector<std::vector<std::byte*>> staged_;  ///< per stage result and component; then the records
+  bool busy_ = false;
+};
+
+}  // namespace anabranch

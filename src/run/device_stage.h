@@ -1,0 +1,59 @@
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "run/chunk_run.h"
+#include "run/device_chunk.h"
+
+/// The chunks of one stage on a GPU, or on GPU and CPU.
+namespace anabranch {
+
+/// A ring of slots on the device. `compute` only enqueues, so that several chunks are on their way at once;
+/// `finish` waits for one. A chunk that does not fit is tried again when the others have left the device,
+/// then in halves.
+///
+/// With `cpu`, a chunk is computed there whenever the device has enough to do: whoever is quicker gets more
+/// of them.
+class DeviceStage {
+ public:
+  DeviceStage(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
+              const std::vector<std::int64_t>& uniforms, const std::vector<std::vector<ArrayInfo>>& infos,
+              ChunkRun* cpu, int slots);
+
+  /// One at a time, in order. The chunk's memory must live until it is finished.
+  void compute(int slot, const std::vector<SourceChunk>& chunks);
+  /// Hands out the results of the slot's items, in order.
+  template <class Take>
+  void finish(int slot, Take&& take) {
+    Slot& s = slots_[static_cast<std::size_t>(slot)];
+    complete(s);
+    for (const ChunkResults& part : s.parts) take(part);
+    s.parts.clear();
+  }
+  std::int64_t device_chunks() const { return device_chunks_; }
+
+ private:
+  struct Slot {
+    std::unique_ptr<DeviceChunk> device;
+    std::mutex mutex;                 ///< of `device`, while it is being completed
+    bool enqueued = false;            ///< its results are still to come
+    std::exception_ptr failure;       ///< found by somebody else than the slot's own writer
+    std::vector<ChunkResults> parts;  ///< what has arrived
+  };
+  void complete(Slot& slot);
+  bool device_is_busy();
+  void compute_here(Slot& slot, const std::vector<SourceChunk>& chunks);
+  void in_halves(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
+
+  RunContext& context_;
+  const plan::StagePlan& stage_;
+  const std::vector<std::vector<ArrayInfo>>& infos_;
+  ChunkRun* cpu_;
+  std::vector<Slot> slots_;
+  std::int64_t device_chunks_ = 0;
+};
+
+}  // namespace anabranch

@@ -1,0 +1,560 @@
+#include "cuda/device.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/gpu_host/fake_driver.h"
+
+using namespace anabranch;
+using namespace anabranch::cuda;
+using Catch::Matchers::Contains;
+using gpu_host::fake_gpu;
+using gpu_host::FakeOptions;
+using gpu_host::LogEntry;
+using gpu_host::WithFakeGpu;
+
+namespace {
+
+constexpr std::int64_t KiB = 1024, MiB = 1024 * 1024;
+
+FakeOptions pooled(std::int64_t memory = std::int64_t{1} << 30) {
+  FakeOptions options;
+  options.exact_memory = false;
+  options.memory = memory;
+  return options;
+}
+
+FakeOptions seeded(std::uint64_t seed) {
+  FakeOptions options;
+  options.seed = seed;
+  return options;
+}
+
+Unit unit_of(const std::string& source, std::vector<std::string> entries) {
+  Unit unit;
+  unit.source = source;
+  unit.entries = std::move(entries);
+  return unit;
+}
+
+/// b = 2 a + 1, and a second entry that adds b to c.
+Unit scale_unit(const std::string& comment = "") {
+  return unit_of("// " + comment + R"(
+struct Words { const double* a; double* b; long long n; };
+extern "C" __global__ void scale(Words w) {
+  for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < w.n; k += gridDim.x * blockDim.x)
+    w.b[k] = 2 * w.a[k] + 1;
+}
+extern "C" __global__ void add(Words w) {
+  for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < w.n; k += gridDim.x * blockDim.x)
+    w.b[k] += w.a[k];
+}
+)",
+                 {"scale", "add"});
+}
+
+Unit bad_unit() {
+  return unit_of(R"(
+extern "C" __global__ void bad(int* p) { if (threadIdx.x < 3) __syncthreads(); }
+)",
+                 {"bad"});
+}
+
+/// Uses every function of the driver's table, on two streams. The result is checked.
+void everything() {
+  constexpr std::int64_t n = 1000, bytes = n * 8;
+  const auto device = Device::get();
+  const auto unit = device->load(scale_unit(), "scale");
+  PinnedBlock from(device, bytes), to(device, bytes);
+  auto* in = reinterpret_cast<double*>(from.data());
+  for (std::int64_t k = 0; k < n; ++k) in[k] = static_cast<double>(k);
+  DeviceBlock a = device->allocate(bytes), b = device->allocate(bytes), c = device->allocate(bytes);
+  DeviceEvent begin(device, true), uploaded(device), end(device, true);
+  Stream copies(device), kernels(device);
+  copies.record(begin);
+  copies.upload(a.address(), from.data(), bytes);
+  copies.record(uploaded);
+  kernels.fill_zero(c.address(), bytes);
+  kernels.wait(uploaded);
+  kernels.launch(unit->entries[0], 3, 64, std::array<std::uint64_t, 3>{a.address(), b.address(), n});
+  kernels.launch(unit->entries[1], 2, 128, std::array<std::uint64_t, 3>{b.address(), c.address(), n});
+  kernels.download(to.data(), c.address(), bytes);
+  kernels.record(end);
+  kernels.synchronize();
+  end.synchronize();
+  if (!kernels.idle() || !(end.milliseconds_since(begin) >= 0)) throw std::logic_error("not done");
+  const auto* out = reinterpret_cast<const double*>(to.data());
+  for (std::int64_t k = 0; k < n; ++k)
+    if (out[k] != 2.0 * static_cast<double>(k) + 1) throw std::logic_error("wrong result");
+}
+
+void check_clean() {
+  set_platform({});
+  CHECK(fake_gpu().leaks() == "");
+  CHECK(fake_gpu().violations() == std::vector<std::string>{});
+}
+
+}  // namespace
+
+TEST_CASE("the first GPU is opened once, and once more for another platform") {
+  FakeOptions options;
+  options.gpus = 2;
+  const WithFakeGpu gpu(options);
+  {
+    const auto device = Device::get();
+    CHECK(Device::get() == device);
+    CHECK(gpu->calls("primary_ctx_retain") == 1);
+    CHECK(device->facts().name == "Simulated GPU");
+    CHECK(device->facts().memory == 1024 * MiB);
+    CHECK(device->facts().memory_free == 1024 * MiB);
+    CHECK(device->facts().multiprocessors == 4);
+    CHECK(device->facts().driver_version == 13000);
+    CHECK(device->facts().compiler == "of the host");
+    CHECK(device->architecture() == "sm_90");
+  }
+  options.major = 12, options.minor = 1;
+  set_platform(gpu_host::fake_platform(options));
+  CHECK(Device::get()->architecture() == "sm_121");
+  check_clean();
+}
+
+TEST_CASE("without a GPU the back end is not available") {
+  FakeOptions none;
+  none.gpus = 0;
+  const WithFakeGpu gpu(none);
+  CHECK_THROWS_AS(Device::get(), BackendUnavailable);
+  CHECK_THROWS_WITH(Device::get(), Contains("no GPU can be used: the driver finds none"));
+  gpu->fail("init", 1, 100);
+  CHECK_THROWS_WITH(Device::get(),
+                    "cuda: no GPU can be used: starting the driver: CUDA_ERROR_NO_DEVICE: no "
+                    "CUDA-capable device is detected");
+  check_clean();
+}
+
+TEST_CASE("driver results become exceptions") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  CHECK_NOTHROW(check(device->api(), success, "nothing"));
+  CHECK_THROWS_AS(check(device->api(), out_of_memory, "this"), DeviceMemoryFull);
+  CHECK_THROWS_AS(check(device->api(), 700, "this"), RunError);
+  CHECK_THROWS_WITH(check(device->api(), 700, "this"),
+                    "cuda: this: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered");
+  CHECK_THROWS_WITH(check(device->api(), 12345, "this"), "cuda: this: error 12345");
+  gpu->fail("get_error_string", 1, 1);
+  CHECK_THROWS_WITH(check(device->api(), 700, "this"), "cuda: this: CUDA_ERROR_ILLEGAL_ADDRESS");
+}
+
+TEST_CASE("uploads, kernels and downloads, in every order of two streams") {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    INFO("seed " << seed);
+    const WithFakeGpu gpu(seeded(seed));
+    CHECK_NOTHROW(everything());
+    const auto log = gpu->log();
+    CHECK(std::count_if(log.begin(), log.end(), [](const LogEntry& e) {
+            return e.what == LogEntry::What::kernel && e.done && e.stream == 2 && e.block >= 64;
+          }) == 2);
+    check_clean();
+  }
+}
+
+TEST_CASE("a stream's work is done when it is waited for, not before") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  const DeviceBlock block = device->allocate(8);
+  std::int64_t in = 5, out = 0;
+  Stream one(device);
+  one.upload(block.address(), &in, 8);
+  one.download(&out, block.address(), 8);
+  CHECK(out == 0);
+  in = 6;  // too early: the upload is still to come
+  one.synchronize();
+  CHECK(out == 6);
+  CHECK(one.idle());
+  one.fill_zero(block.address(), 8);
+  CHECK_FALSE(one.idle());
+  CHECK(one.idle());  // who asks gets on
+  one.fill_zero(block.address(), 0);
+  one.upload(block.address(), &in, 0);
+  one.download(&in, block.address(), 0);
+  CHECK(one.idle());
+  // Moving a stream moves its work.
+  one.download(&out, block.address(), 8);
+  Stream other(std::move(one));
+  other.synchronize();
+  CHECK(out == 0);
+  CHECK(&other.device() == device.get());
+}
+
+TEST_CASE("a forgotten wait between streams shows under some seed") {
+  int wrong = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const WithFakeGpu gpu(seeded(seed));
+    const auto device = Device::get();
+    const std::int64_t in = 5;
+    std::int64_t out = 0;
+    const DeviceBlock block = device->allocate(8);
+    Stream up(device), down(device);
+    up.upload(block.address(), &in, 8);
+    down.download(&out, block.address(), 8);
+    down.synchronize();
+    wrong += out != 5;
+  }
+  CHECK(wrong > 0);
+}
+
+TEST_CASE("blocks are kept and given out again, whole") {
+  const WithFakeGpu gpu(pooled());
+  const auto device = Device::get();
+  DeviceBlock empty;
+  CHECK(empty.address() == 0);
+  DeviceBlock a = device->allocate(100 * KiB);
+  const Address first = a.address();
+  CHECK(a.bytes() == 100 * KiB);
+  CHECK(device->in_use() >= 100 * KiB);
+  CHECK(device->in_use() <= 113 * KiB);
+  CHECK(device->in_use() == gpu->memory_in_use());
+  a = DeviceBlock();
+  CHECK(device->in_use() == 0);
+  CHECK(device->kept() == gpu->memory_in_use());
+  // About the same size: the same block.
+  const DeviceBlock b = device->allocate(100 * KiB - 1000);
+  CHECK(b.address() == first);
+  CHECK(device->kept() == 0);
+  const DeviceBlock c = device->allocate(100 * KiB);
+  CHECK(c.address() != first);
+  CHECK(gpu->calls("mem_alloc") == 2);
+  CHECK(device->peak() == device->in_use());
+  {
+    const DeviceBlock none = device->allocate(0), one = device->allocate(1);
+    CHECK(none.address() != 0);
+    CHECK(none.address() != one.address());
+    CHECK(none.bytes() == 0);
+  }
+  CHECK(device->peak() > device->in_use());
+  device->reset_peak();
+  CHECK(device->peak() == device->in_use());
+  device->trim();
+  CHECK(device->kept() == 0);
+  CHECK(device->in_use() == gpu->memory_in_use());
+  CHECK_THROWS_AS(device->allocate(-1), InternalError);
+}
+
+TEST_CASE("size classes waste an eighth at most") {
+  const WithFakeGpu gpu(pooled(std::int64_t{1} << 33));
+  const auto device = Device::get();
+  for (std::int64_t bytes = 1; bytes < 200 * MiB; bytes = bytes * 9 / 7 + 1) {
+    const DeviceBlock block = device->allocate(bytes);
+    CHECK(device->in_use() >= bytes);
+    CHECK(device->in_use() <= std::max<std::int64_t>(512 * ((bytes + 511) / 512), bytes + bytes / 8 + 512));
+    CHECK(block.address() % 256 == 0);
+  }
+}
+
+TEST_CASE("the bound holds for what is in use and kept, and kept blocks go before an allocation is refused") {
+  const WithFakeGpu gpu(pooled());
+  const auto device = Device::get();
+  device->set_bound(MiB);
+  DeviceBlock all = device->allocate(MiB);
+  CHECK_THROWS_AS(device->allocate(1), DeviceMemoryFull);
+  CHECK_THROWS_WITH(device->allocate(2000),
+                    "cuda: device memory: 2000 bytes do not fit into the bound of 1 MiB, "
+                    "of which 1 MiB are in use");
+  all = DeviceBlock();
+  CHECK(device->kept() == MiB);
+  {
+    const DeviceBlock small = device->allocate(10 * KiB);  // the kept MiB goes
+    CHECK(device->kept() == 0);
+    // A class of 1 MiB would not fit any more, the size itself does.
+    const DeviceBlock rest = device->allocate(MiB - 10 * KiB);
+    CHECK(device->in_use() == MiB);
+    CHECK(gpu->memory_in_use() == MiB);
+  }
+  CHECK(device->kept() <= MiB);
+  device->set_bound(16 * KiB);
+  CHECK(device->kept() <= 16 * KiB);
+  CHECK(gpu->memory_in_use() <= 16 * KiB);
+  device->set_bound(0);
+  CHECK_NOTHROW(device->allocate(100 * MiB));
+}
+
+TEST_CASE("a full GPU is trimmed, then says so") {
+  const WithFakeGpu gpu(pooled(8 * MiB));
+  const auto device = Device::get();
+  {
+    const DeviceBlock a = device->allocate(5 * MiB);
+  }
+  CHECK(device->kept() == 5 * MiB);
+  const DeviceBlock b = device->allocate(6 * MiB);  // only without what is kept
+  CHECK(device->kept() == 0);
+  CHECK_THROWS_AS(device->allocate(3 * MiB), DeviceMemoryFull);
+  CHECK_THROWS_WITH(device->allocate(3 * MiB),
+                    Contains("3 MiB do not fit into the GPU's 8 MiB, of which 6 MiB are in use"));
+  CHECK_NOTHROW(device->allocate(2 * MiB));
+  device->trim();
+  gpu->fail("mem_alloc", 1, 719);
+  CHECK_THROWS_AS(device->allocate(MiB), RunError);
+  CHECK_NOTHROW(device->allocate(MiB));
+}
+
+TEST_CASE("threads allocate and free at once") {
+  const WithFakeGpu gpu(pooled());
+  const auto device = Device::get();
+  device->set_bound(64 * MiB);
+  std::vector<std::thread> threads;
+  std::atomic<int> full{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<DeviceBlock> mine;
+      for (int k = 0; k < 300; ++k) {
+        try {
+          mine.push_back(device->allocate((k * 7919 + t) % (2 * MiB)));
+        } catch (const DeviceMemoryFull&) {
+          ++full;
+          mine.clear();
+        }
+        if (k % 5 == 0) mine.erase(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(mine.size() / 2));
+      }
+    });
+  for (auto& t : threads) t.join();
+  CHECK(device->in_use() == 0);
+  CHECK(device->peak() <= 64 * MiB);
+  CHECK(gpu->memory_in_use() == device->kept());
+  device->trim();
+  CHECK(gpu->memory_in_use() == 0);
+}
+
+TEST_CASE("tests may ask for memory of the very size, which is given back at once") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  {
+    const DeviceBlock a = device->allocate(1001);
+    CHECK(gpu->memory_in_use() == 1001);
+    // The byte behind it is out of bounds.
+    Stream stream(device);
+    std::array<char, 1002> bytes{};
+    CHECK_THROWS_AS(stream.upload(a.address(), bytes.data(), 1002), RunError);
+    CHECK_NOTHROW(stream.upload(a.address(), bytes.data(), 1001));
+  }
+  CHECK(gpu->memory_in_use() == 0);
+  CHECK(gpu->violations().size() == 1);
+}
+
+TEST_CASE("page-locked memory") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  {
+    PinnedBlock a(device, 100), none(device, 0), moved;
+    CHECK(a.bytes() == 100);
+    CHECK(none.data() == nullptr);
+    std::memset(a.data(), 1, 100);
+    moved = std::move(a);
+    CHECK(moved.bytes() == 100);
+    CHECK(gpu->leaks() == "1 page-locked block, 1 context");
+    gpu->fail("mem_host_alloc", 1, out_of_memory);
+    CHECK_THROWS_AS(PinnedBlock(device, 100), DeviceMemoryFull);
+  }
+  CHECK(gpu->leaks() == "1 context");
+}
+
+TEST_CASE("blocks, streams and units keep the device") {
+  const WithFakeGpu gpu;
+  {
+    auto device = Device::get();
+    const auto unit = device->load(scale_unit(), "scale");
+    std::weak_ptr<Device> watch = device;
+    device.reset();
+    set_platform({});
+    CHECK_FALSE(watch.expired());
+    CHECK(fake_gpu().leaks() == "1 module, 1 context");
+  }
+  check_clean();
+}
+
+TEST_CASE("a unit is compiled and loaded once, whichever thread comes first") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  const Unit unit = scale_unit("compiled by several threads");
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0};
+  std::array<std::shared_ptr<const LoadedUnit>, 8> loaded;
+  for (auto& mine : loaded)
+    threads.emplace_back([&] {
+      for (++ready; ready < 8;) std::this_thread::yield();
+      mine = device->load(unit, "scale");
+    });
+  for (auto& t : threads) t.join();
+  CHECK(gpu->calls("module_load_data") == 1);
+  for (const auto& mine : loaded) {
+    REQUIRE(mine);
+    CHECK(mine->entries == loaded[0]->entries);
+    CHECK(mine.get() == loaded[0].get());
+  }
+  CHECK(loaded[0]->entries.size() == 2);
+  CHECK(loaded[0]->compiled.registers == std::vector{32, 32});
+  CHECK(loaded[0]->compiled.image.empty());
+  CHECK(device->load_statistics().compiled == 1);
+  CHECK(device->load_statistics().found == 7);
+  CHECK(device->load_statistics().milliseconds > 0);
+}
+
+TEST_CASE("a unit that cannot be loaded is tried again, and all who wait are told") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  CHECK_THROWS_AS(device->load(unit_of("nonsense", {"f"}), "nonsense"), InternalError);
+  const Unit unit = scale_unit("loaded later");
+  gpu->fail("module_load_data", 1, 200);
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0}, failed{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (++ready; ready < 4;) std::this_thread::yield();
+      try {
+        device->load(unit, "scale");
+      } catch (const RunError& e) {
+        failed += std::strstr(e.what(), "loading scale (sm_90, NVRTC of the host, driver 13.0)") != nullptr;
+      }
+    });
+  for (auto& t : threads) t.join();
+  CHECK(failed >= 1);
+  CHECK_NOTHROW(device->load(unit, "scale"));
+  // An entry that is not there: the module goes again.
+  Unit lacking = scale_unit("lacking");
+  gpu->fail("module_get_function", 2, 500);
+  CHECK_THROWS_WITH(device->load(lacking, "scale"), Contains("cuda: add: CUDA_ERROR_NOT_FOUND"));
+  CHECK(gpu->leaks() == "1 module, 1 context");
+}
+
+TEST_CASE("a kernel that dies is a run error with the driver's words") {
+  const WithFakeGpu gpu;
+  {
+    const auto device = Device::get();
+    const auto unit = device->load(bad_unit(), "bad");
+    Stream stream(device);
+    stream.launch(unit->entries[0], 1, 32, std::array<std::uint64_t, 1>{0});
+    try {
+      stream.synchronize();
+      FAIL("survived");
+    } catch (const RunError& e) {
+      CHECK_THAT(e.what(), Contains("cuda: running on the GPU: CUDA_ERROR_LAUNCH_FAILED: entry bad, block 0: "
+                                    "barrier divergence"));
+    }
+    // Nothing works any more on this context, and nothing crashes.
+    CHECK_THROWS_AS(device->allocate(8), RunError);
+    CHECK_THROWS_AS(stream.idle(), RunError);
+    CHECK_THROWS_AS(everything(), RunError);
+  }
+  CHECK(gpu->violations().size() == 1);
+  gpu->heal();
+  CHECK_NOTHROW(everything());
+  gpu->fail("kernel", 2, 700);
+  CHECK_THROWS_WITH(everything(), Contains("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  set_platform({});
+  CHECK(gpu->leaks() == "");
+}
+
+TEST_CASE("the driver is told how many bytes of parameters there are") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  const auto unit = device->load(scale_unit(), "scale");
+  Stream stream(device);
+  CHECK_THROWS_AS(stream.launch(unit->entries[0], 1, 32, std::array<std::uint64_t, 2>{}), RunError);
+  CHECK_THROWS_AS(stream.launch(unit->entries[0], 0, 32, std::array<std::uint64_t, 3>{}), RunError);
+  CHECK_NOTHROW(stream.launch(unit->entries[0], 1, 32, std::array<std::uint64_t, 3>{}));
+}
+
+TEST_CASE("the simulated GPU finds work on freed memory, and writes out of bounds") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  {
+    Stream stream(device);
+    std::int64_t in = 0;
+    {
+      const DeviceBlock block = device->allocate(8);
+      stream.upload(block.address(), &in, 8);
+    }
+    CHECK_THROWS_AS(stream.synchronize(), RunError);
+    CHECK_THAT(gpu->violations().at(0), Contains("upload of 8 bytes outside of device memory"));
+  }
+  gpu->heal();
+#if !defined(__SANITIZE_ADDRESS__)
+  {
+    const DeviceBlock block = device->allocate(8);
+    *reinterpret_cast<char*>(block.address() + 8) = 1;
+  }
+  CHECK_THAT(gpu->violations().at(1), Contains("wrote behind an allocation of 8 bytes"));
+  {
+    Address address = 0;
+    {
+      const DeviceBlock block = device->allocate(8);
+      address = block.address();
+    }
+    *reinterpret_cast<char*>(address) = 1;
+  }
+  CHECK_THAT(gpu->violations().at(2), Contains("wrote into freed memory"));
+#endif
+  std::thread([&] {
+    std::uint64_t address = 0;
+    CHECK(device->api().mem_alloc(&address, 8) == 201);  // this thread has no context yet
+  }).join();
+}
+
+TEST_CASE("every driver function that fails is an error, leaks nothing, and the device works afterwards") {
+  const std::set<std::string> opening{"init",
+                                      "driver_get_version",
+                                      "device_get_count",
+                                      "device_get",
+                                      "device_get_name",
+                                      "device_get_attribute",
+                                      "device_total_mem",
+                                      "primary_ctx_retain",
+                                      "mem_get_info"};
+  // What frees cannot fail for us; an error's name is asked for only when there is an error.
+  const std::set<std::string> silent{"primary_ctx_release", "mem_free",        "mem_free_host",
+                                     "stream_destroy",      "event_destroy",   "module_unload",
+                                     "get_error_name",      "get_error_string"};
+  const auto all = gpu_host::FakeGpu::entries();
+  CHECK(all.size() * sizeof(void*) == sizeof(DriverApi));
+  for (const auto& entry : all)
+    for (const int k : {1, 2})
+      for (const int result : {719, out_of_memory})
+        for (const bool exact : {true, false}) {
+          INFO(entry << ", call " << k << ", result " << result << ", exact " << exact);
+          FakeOptions options;
+          options.exact_memory = exact;
+          const WithFakeGpu gpu(options);
+          gpu->fail(entry, k, result);
+          int failed = 0;
+          for (int run = 0; run < 3; ++run) {
+            try {
+              everything();
+            } catch (const BackendUnavailable& e) {
+              ++failed;
+              CHECK((opening.contains(entry) || entry == "ctx_set_current"));
+              CHECK_THAT(e.what(), Contains("cuda: no GPU can be used: "));
+            } catch (const DeviceMemoryFull& e) {
+              ++failed;
+              CHECK(result == out_of_memory);
+            } catch (const RunError& e) {
+              ++failed;
+              CHECK(result == 719);
+              CHECK_THAT(e.what(), Contains("cuda: ") && Contains("CUDA_ERROR_LAUNCH_FAILED"));
+              CHECK_FALSE(opening.contains(entry));
+            }
+          }
+          // A device is opened once, a module loaded once; a stream's end, which waits too, is silent.
+          const bool once = (opening.contains(entry) && entry != "device_get_attribute") ||
+                            entry == "module_load_data" || entry == "stream_synchronize";
+          // The class does not fit, the size itself does.
+          const bool second_try = entry == "mem_alloc" && result == out_of_memory && !exact;
+          CHECK(failed == (silent.contains(entry) || (k == 2 && once) || second_try ? 0 : 1));
+          CHECK(Device::get()->in_use() == 0);
+          CHECK_NOTHROW(everything());
+          check_clean();
+        }
+}

@@ -1,0 +1,342 @@
+#include <cmath>
+#include <random>
+
+#include "kernels/cuda/fold_order.cuh"
+#include "support/catch.h"
+#include "tests/cuda/support/run.h"
+
+using namespace anabranch;
+using namespace anabranch::test;
+using ir::Primitive;
+
+namespace order = ir::fold_order;
+static_assert(fold_order::sequential == order::sequential);
+static_assert(fold_order::narrow_lanes == order::narrow_lanes);
+static_assert(fold_order::wide_lanes == order::wide_lanes);
+static_assert(fold_order::wide_from == order::wide_from);
+static_assert(fold_order::block == order::block);
+
+namespace {
+
+const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  24,  25,   31,   32,   33,   63,
+                                        64, 65, 127, 128, 129, 255, 256, 257, 280, 4095, 4096, 4097, 10000};
+
+template <class T>
+std::vector<T> values(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> out(n);
+  for (auto& v : out) {
+    if constexpr (std::is_floating_point_v<T>)
+      v = std::ldexp(static_cast<T>(random() % 20001) - T(10000), static_cast<int>(random() % 24) - 12) /
+          T(7);
+    else
+      v = static_cast<T>(random());
+  }
+  return out;
+}
+
+/// One row an item.
+template <class T>
+KernelBuilder rows_of(const std::vector<std::int64_t>& row_lengths, Primitive op, bool seeded) {
+  std::vector<std::int64_t> offsets{5};  // buffers are biased
+  for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
+  const auto rows = static_cast<std::int64_t>(row_lengths.size());
+  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
+  KernelBuilder k(plan::Skeleton::fold, true, rows);
+  const int off = k.buffer(offsets);
+  const int val = k.buffer(values<T>(static_cast<std::size_t>(offsets.back()), 3));
+  const auto length = KernelBuilder::ragged_extent(off);
+  const ir::Ref v = k.array(plan::Form::segmented, {type}, {length}, val, off);
+  k.output(plan::Form::regular, {type}, {}, rows);
+  auto& kernel = k.kernel();
+  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
+  kernel.length = length;
+  kernel.order = order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(op, {kernel.left[0], kernel.right[0]})};
+  if (seeded) kernel.seed = {ir::literal(T(3))};
+  kernel.work_offsets = off;
+  return k;
+}
+
+/// x / 3 + y: neither associative nor commutative.
+void make_ordered(plan::Kernel& kernel) {
+  kernel.order = order::OperatorClass::ordered;
+  const ir::Ref third = ir::primitive(Primitive::divide, {kernel.left[0], ir::literal(3.0)});
+  kernel.combine = {ir::primitive(Primitive::add, {third, kernel.right[0]})};
+}
+
+std::vector<std::int64_t> filled() { return {lengths.begin() + 1, lengths.end()}; }
+
+template <class T>
+void all_operators() {
+  for (const Primitive op : {Primitive::add, Primitive::multiply, Primitive::minimum, Primitive::maximum,
+                             Primitive::bit_and, Primitive::bit_or, Primitive::bit_xor}) {
+    if (!ir::accepts(ir::info(op).operands, anabranch::detail::scalar_type<T>)) continue;
+    INFO(ir::info(op).name << " on " << name_of(anabranch::detail::scalar_type<T>));
+    auto seeded = rows_of<T>(lengths, op, true);
+    CHECK(cuda_disagreement(seeded) == "");
+  }
+}
+
+/// Rows of one length: of a dense array of this outer shape.
+KernelBuilder dense(bool over_items, const std::vector<std::int64_t>& shape, std::int64_t n) {
+  const std::int64_t items = over_items ? 3 : 1;
+  KernelBuilder k(plan::Skeleton::fold, over_items, items);
+  std::int64_t rows = items;
+  for (const auto e : shape) rows *= e;
+  const int val = k.buffer(values<float>(static_cast<std::size_t>(rows * n), 4));
+  std::vector<plan::Extent> outer;
+  for (const auto e : shape) outer.push_back(k.uniform_extent(e));
+  auto all = outer;
+  all.push_back(k.uniform_extent(n));
+  const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
+  const ir::Ref v = k.array(form, {ScalarType::float32}, all, val);
+  k.output(form, {ScalarType::float32}, outer, rows);
+  auto& kernel = k.kernel();
+  std::vector<ir::Ref> ix = kernel.index;
+  ix.push_back(kernel.reduction);
+  const ir::Ref at = ix.size() == 1 ? ix[0] : ir::tuple(ix);
+  kernel.body = {ir::primitive(Primitive::multiply, {ir::index(v, at, {}, n % 2 == 0), ir::literal(1.1f)})};
+  kernel.length = all.back();
+  kernel.order = order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
+  kernel.seed = {ir::literal(0.0f)};
+  return k;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: commutative folds keep the canonical order") {
+  all_operators<float>();
+  all_operators<double>();
+  all_operators<std::uint8_t>();
+  all_operators<std::int32_t>();
+  all_operators<std::int64_t>();
+}
+
+TEST_CASE("cuda: rows of random lengths") {
+  std::mt19937 random(1);
+  for (const int longest : {4, 20, 50, 300, 5000}) {
+    std::vector<std::int64_t> rows;
+    for (int i = 0; i < (longest > 1000 ? 60 : 700); ++i)
+      rows.push_back(static_cast<std::int64_t>(random()) % (longest + 1));
+    auto k = rows_of<double>(rows, Primitive::add, true);
+    CHECK(cuda_disagreement(k) == "");
+  }
+}
+
+TEST_CASE("cuda: a giant row among short ones") {
+  std::vector<std::int64_t> rows(400, 3);
+  rows[7] = 5;
+  rows[100] = 300'000;
+  rows[101] = 0;
+  rows[350] = 4097;
+  auto k = rows_of<double>(rows, Primitive::add, true);
+  CHECK(cuda_disagreement(k) == "");
+  auto plain = rows_of<double>({2, 300'000}, Primitive::add, false);
+  CHECK(cuda_disagreement(plain) == "");
+  auto ordered = rows_of<double>(rows, Primitive::add, true);
+  make_ordered(ordered.kernel());
+  CHECK(cuda_disagreement(ordered) == "");
+}
+
+TEST_CASE("cuda: a fold without a seed, and its empty rows") {
+  auto k = rows_of<double>(filled(), Primitive::add, false);
+  CHECK(cuda_disagreement(k) == "");
+  auto empty = rows_of<double>({3, 0, 2, 0}, Primitive::add, false);
+  CHECK(cuda_disagreement(empty) == "");
+  const auto out = run_cuda(empty, {});
+  CHECK(out.error.position == 1);
+  REQUIRE(out.error.failed == 1);
+  CHECK(empty.kernel().checks[0].kind == plan::Check::Kind::empty_fold);
+}
+
+TEST_CASE("cuda: signed zeros, infinities and NaN keep their place in a fold") {
+  for (const Primitive op : {Primitive::add, Primitive::multiply, Primitive::minimum, Primitive::maximum})
+    for (const double seed : {0.0, -0.0, -1.5}) {
+      auto k = rows_of<double>({0, 1, 1, 1, 2, 5, 20, 40}, op, true);
+      auto* data = static_cast<double*>(k.data(1)) + 5;
+      const double special[] = {0.0, -0.0, 1.0 / 0.0, -0.0, 0.0, -0.0, -0.0, std::nan("")};
+      for (int i = 0; i < 8; ++i) data[i] = special[i];
+      for (int i = 40; i < 70; ++i) data[i] = i % 2 ? -0.0 : 0.0;
+      k.kernel().seed = {ir::literal(seed)};
+      INFO(ir::info(op).name << " from " << seed);
+      CHECK(cuda_disagreement(k) == "");
+    }
+}
+
+TEST_CASE("cuda: ordered folds go from left to right in blocks") {
+  auto k = rows_of<double>(lengths, Primitive::add, true);
+  make_ordered(k.kernel());
+  CHECK(cuda_disagreement(k) == "");
+  auto plain = rows_of<double>(filled(), Primitive::add, false);
+  make_ordered(plain.kernel());
+  CHECK(cuda_disagreement(plain) == "");
+  // Rows of one length, several blocks.
+  auto same = dense(true, {2}, 9000);
+  same.kernel().order = order::OperatorClass::ordered;
+  CHECK(cuda_disagreement(same) == "");
+}
+
+TEST_CASE("cuda: sparse matrix times vector, with 32 and 64 bit indices") {
+  std::mt19937 random(5);
+  for (const std::int64_t longest : {3, 20, 100, 1000, 30000}) {
+    std::vector<std::int32_t> offsets{0}, columns;
+    for (int row = 0; row < 40; ++row) {
+      const auto n = static_cast<std::int64_t>(random()) % (longest + 1);
+      for (std::int64_t i = 0; i < n; ++i) columns.push_back(static_cast<std::int32_t>(random() % 500));
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    auto narrow = spmv(offsets, columns, values<float>(columns.size(), 1), values<float>(500, 2));
+    CHECK(cuda_disagreement(narrow) == "");
+    auto wide = spmv(std::vector<std::int64_t>(offsets.begin(), offsets.end()),
+                     std::vector<std::int64_t>(columns.begin(), columns.end()),
+                     values<double>(columns.size(), 1), values<double>(500, 2));
+    CHECK(cuda_disagreement(wide) == "");
+    // Bad columns somewhere, or no vector at all.
+    for (const int bad : {-1, 500, INT32_MAX, INT32_MIN}) {
+      columns[random() % columns.size()] = bad;
+      auto broken = spmv(offsets, columns, values<float>(columns.size(), 1), values<float>(500, 2));
+      CHECK(cuda_disagreement(broken) == "");
+    }
+    auto nothing = spmv(offsets, columns, values<float>(columns.size(), 1), std::vector<float>{});
+    CHECK(cuda_disagreement(nothing) == "");
+  }
+}
+
+TEST_CASE("cuda: the first offence of the lowest row is reported") {
+  for (const std::int32_t length : {1, 16, 17, 30, 255, 256, 300, 4096, 4097, 4110, 9000})
+    for (const std::int32_t first : {0, length / 2, length - 2, length - 1}) {
+      if (first < 0) continue;
+      std::vector<std::int32_t> columns(static_cast<std::size_t>(length) + 5, 7);
+      columns[static_cast<std::size_t>(2 + length - 1)] = 1000;
+      columns[static_cast<std::size_t>(2 + first)] = 600;
+      columns.back() = 1001;
+      auto k =
+          spmv<double, std::int32_t>({0, 2, 2 + length, 5 + length}, columns,
+                                     std::vector<double>(columns.size(), 0.5), std::vector<double>(500, 1.0));
+      for (const CudaWay& way : all_ways(k.kernel())) {
+        const auto error = run_cuda(k, way).error;
+        INFO(length << " elements, " << first << ", " << way.text());
+        CHECK(error.position == 1);
+        CHECK(error.value == 600);
+        CHECK(error.bound == 500);
+        CHECK(error.failed == 1);
+      }
+    }
+}
+
+TEST_CASE("cuda: several components are reduced together") {
+  KernelBuilder both(plan::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
+  std::vector<std::int64_t> offsets{0};
+  for (const auto n : lengths) offsets.push_back(offsets.back() + n);
+  const int off = both.buffer(offsets);
+  const auto n = static_cast<std::size_t>(offsets.back());
+  const int first = both.buffer(values<double>(n, 1));
+  both.buffer(values<std::int32_t>(n, 2));
+  std::vector<std::uint8_t> flags(n);
+  for (std::size_t i = 0; i < n; ++i) flags[i] = i % 301 != 300;
+  both.buffer(flags);
+  const auto length = KernelBuilder::ragged_extent(off);
+  const ir::Scalars types{ScalarType::float64, ScalarType::int32, ScalarType::boolean};
+  const ir::Ref v = both.array(plan::Form::segmented, types, {length}, first, off);
+  both.output(plan::Form::regular, types, {}, static_cast<std::int64_t>(lengths.size()));
+  auto& kernel = both.kernel();
+  const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
+  kernel.body = {ir::project(element, 0, 1), ir::project(element, 1, 1), ir::project(element, 2, 1)};
+  kernel.length = length;
+  kernel.order = order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]}),
+                    ir::primitive(Primitive::maximum, {kernel.left[1], kernel.right[1]}),
+                    ir::primitive(Primitive::bit_and, {kernel.left[2], kernel.right[2]})};
+  kernel.seed = {ir::literal(1.0), ir::literal(std::int32_t{-5}), ir::literal(true)};
+  kernel.work_offsets = off;
+  CHECK(cuda_disagreement(both) == "");
+}
+
+TEST_CASE("cuda: dense folds of every shape") {
+  for (const bool over_items : {false, true})
+    for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {5}, {3, 4}, {2, 1, 3}, {0}, {4, 0}})
+      for (const std::int64_t n : {0, 1, 5, 16, 17, 100, 300, 5000, 70'000}) {
+        if (n > 5000 && shape.size() > 1) continue;
+        auto k = dense(over_items, shape, n);
+        INFO("rank " << shape.size() << ", row " << n << ", items " << over_items);
+        CHECK(cuda_disagreement(k) == "");
+      }
+}
+
+TEST_CASE("cuda: rows inside items that differ in size") {
+  // Item i has rows[i] rows of columns[i] elements.
+  const std::vector<std::int64_t> rows{3, 0, 1, 20, 300, 0, 2, 1}, columns{5, 7, 0, 33, 16, 0, 300, 9000};
+  std::vector<std::int64_t> offsets{9}, row_offsets{4};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    offsets.push_back(offsets.back() + rows[i] * columns[i]);
+    row_offsets.push_back(row_offsets.back() + rows[i]);
+  }
+  for (const bool is_ordered : {false, true}) {
+    KernelBuilder k(plan::Skeleton::fold, true, static_cast<std::int64_t>(rows.size()));
+    const int off = k.buffer(offsets), row_off = k.buffer(row_offsets);
+    const auto height = k.per_item_extent(rows), width = k.per_item_extent(columns);
+    const ir::Ref a = k.array(plan::Form::segmented, {ScalarType::float64}, {height, width},
+                              k.buffer(values<double>(static_cast<std::size_t>(offsets.back()), 6)), off);
+    k.output(plan::Form::segmented, {ScalarType::float64}, {height}, row_offsets.back(), row_off);
+    auto& kernel = k.kernel();
+    const ir::Ref scale = ir::cast(ScalarType::float64, kernel.index[0]);
+    kernel.body = {ir::primitive(
+        Primitive::add,
+        {ir::index(a, ir::tuple({kernel.index[0], kernel.reduction}), {}, true),
+         ir::primitive(Primitive::multiply,
+                       {scale, ir::index(a, ir::tuple({kernel.index[0], ir::int64(0)}), {}, false)})})};
+    kernel.length = width;
+    kernel.order = order::OperatorClass::commutative;
+    kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
+    kernel.seed = {scale};
+    if (is_ordered) make_ordered(kernel);
+    CHECK(cuda_disagreement(k) == "");
+  }
+}
+
+TEST_CASE("cuda: a row's own values, and checks that must not be met") {
+  for (const std::int64_t x_size : {0, 3})
+    for (const auto& rows : std::vector<std::vector<std::int64_t>>{{0, 0, 0}, {0, 2, 20, 300}}) {
+      auto k = rows_of<double>(rows, Primitive::add, true);
+      const int xs = k.buffer(std::vector<double>(static_cast<std::size_t>(x_size), 2.5));
+      const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(x_size)}, xs);
+      k.kernel().body = {
+          ir::primitive(Primitive::multiply, {k.kernel().body[0], ir::index(x, ir::int64(0))})};
+      CHECK(cuda_disagreement(k) == "");
+    }
+}
+
+TEST_CASE("cuda: rows of elements that cost much") {
+  auto k = rows_of<double>(lengths, Primitive::add, true);
+  auto& kernel = k.kernel();
+  const ir::Ref x = kernel.body[0];
+  for (int i = 0; i < 80; ++i)
+    kernel.body[0] = ir::primitive(i % 2 ? Primitive::add : Primitive::multiply, {kernel.body[0], x});
+  CHECK(cuda_disagreement(k) == "");
+}
+
+TEST_CASE("cuda: schedules follow the average row, and say why") {
+  auto k = rows_of<double>({1}, Primitive::add, true);
+  k.find_checks();
+  const std::vector<cuda::Address> buffers(static_cast<std::size_t>(k.kernel().buffer_slots));
+  const auto of = [&](std::int64_t positions, std::int64_t elements) {
+    cuda::Bindings bindings{buffers, {}, positions};
+    bindings.positions = positions;
+    bindings.elements = elements;
+    return cuda::schedule(k.kernel(), bindings, 10);
+  };
+  CHECK(of(0, 0).launches.empty());
+  CHECK(of(100, 800).launches.at(0).entry == 0);
+  CHECK(of(100, 801).launches.at(0).entry == 1);
+  CHECK(of(100, 12'800).launches.at(0).entry == 1);
+  CHECK(of(100, 12'801).launches.at(0).entry == 2);
+  CHECK(of(100, -1).launches.at(0).entry == 2);
+  CHECK(of(100, -1).workspace == 0);
+  CHECK(of(100, 4096).launches.size() == 1);
+  CHECK(of(100, 4097).launches.size() == 3);
+  CHECK(of(100, 12'801).why ==
+        "100 rows of about 129 elements: a warp each; those of more than 4096 by blocks");
+  CHECK(of(1'000'000'000, 2'000'000'000).launches.at(0).grid == 640);
+}

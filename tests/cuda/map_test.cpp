@@ -1,0 +1,327 @@
+#include <cmath>
+
+#include "support/catch.h"
+#include "tests/cpu/support/primitive_table.h"
+#include "tests/cpu/support/random_kernel.h"
+#include "tests/cuda/support/run.h"
+
+using namespace anabranch;
+using namespace anabranch::test;
+using ir::Primitive;
+using ir::Ref;
+
+namespace {
+
+Ref plus(const Ref& x, const Ref& y) { return ir::primitive(Primitive::add, {x, y}); }
+Ref times(const Ref& x, const Ref& y) { return ir::primitive(Primitive::multiply, {x, y}); }
+Ref minus(const Ref& x, const Ref& y) { return ir::primitive(Primitive::subtract, {x, y}); }
+Ref less(const Ref& x, const Ref& y) { return ir::primitive(Primitive::less, {x, y}); }
+Ref all_of(const std::vector<Ref>& ix) { return ix.size() == 1 ? ix[0] : ir::tuple(ix); }
+
+std::vector<double> doubles(std::int64_t n) {
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < n; ++i) out.push_back(static_cast<double>((i * 37) % 101) / 7 - 5);
+  return out;
+}
+
+const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  31,   32,   33,   63,
+                                        64, 65, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097, 10000};
+
+/// Items of these lengths: segmented values, an int64 per item, and an avoided vector of 100.
+struct Ragged {
+  explicit Ragged(const std::vector<std::int64_t>& rows)
+      : k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size())) {
+    offsets.push_back(11);  // buffers are biased
+    for (const auto n : rows) offsets.push_back(offsets.back() + n);
+    off = k.buffer(offsets);
+    extent = KernelBuilder::ragged_extent(off);
+    const auto n = offsets.back();
+    values = k.array(plan::Form::segmented, {ScalarType::float64}, {extent}, k.buffer(doubles(n)), off);
+    std::vector<std::int64_t> each;
+    for (std::size_t i = 0; i < rows.size(); ++i) each.push_back(static_cast<std::int64_t>(i * 7 % 13));
+    item = k.array(plan::Form::regular, {ScalarType::int64}, {}, k.buffer(each));
+    x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(100)}, k.buffer(doubles(100)));
+  }
+  void segmented_output(ScalarType type) {
+    k.output(plan::Form::segmented, {type}, {extent}, offsets.back(), off);
+  }
+
+  KernelBuilder k;
+  std::vector<std::int64_t> offsets;
+  int off = 0;
+  plan::Extent extent;
+  Ref values, item, x;
+};
+
+/// How many floats lie between two.
+template <class T, class I>
+std::int64_t ulps(T x, T y) {
+  if (x == y || (x != x && y != y)) return 0;
+  if (x != x || y != y || std::signbit(x) != std::signbit(y)) return INT64_MAX;
+  I a, b;
+  std::memcpy(&a, &x, sizeof(T));
+  std::memcpy(&b, &y, sizeof(T));
+  return std::abs(static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b));
+}
+
+}  // namespace
+
+TEST_CASE("cuda: elementwise maps run over flat positions") {
+  for (const auto n : lengths) {
+    KernelBuilder k(plan::Skeleton::map);
+    const auto extent = k.uniform_extent(n);
+    const Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
+    k.output(plan::Form::avoided, {ScalarType::float64, ScalarType::boolean}, {extent}, n);
+    const Ref v = ir::index(a, k.kernel().index[0]);
+    k.kernel().body = {plus(times(v, v), ir::literal(0.1)), less(v, ir::literal(0.0))};
+    CHECK(cuda_disagreement(k) == "");
+  }
+}
+
+TEST_CASE("cuda: segmented maps: flat, with the index, with item values and gathers") {
+  std::vector<std::int64_t> mostly_empty(20'000);
+  mostly_empty[3] = 5;
+  mostly_empty[9000] = 700;
+  mostly_empty[19'999] = 600;
+  for (const auto& rows : std::vector<std::vector<std::int64_t>>{
+           lengths, {}, {0, 0, 0}, {0, 5, 0, 0, 100, 0}, std::vector<std::int64_t>(3000, 3), mostly_empty}) {
+    {
+      Ragged r(rows);
+      r.segmented_output(ScalarType::float64);
+      const Ref v = ir::index(r.values, r.k.kernel().index[0], {}, true);
+      r.k.kernel().body = {times(v, ir::literal(3.0))};
+      CHECK(cuda_disagreement(r.k) == "");
+    }
+    {
+      Ragged r(rows);
+      r.segmented_output(ScalarType::float64);
+      const Ref i = r.k.kernel().index[0];
+      const Ref v = ir::index(r.values, i, {}, true);
+      const Ref scale = ir::cast(ScalarType::float64, ir::index(r.item, ir::tuple({}), {}, true));
+      const Ref mod = ir::primitive(Primitive::remainder, {times(i, ir::int64(17)), ir::int64(100)});
+      r.k.kernel().body = {plus(times(v, scale), ir::index(r.x, mod))};
+      CHECK(cuda_disagreement(r.k) == "");
+    }
+    {
+      Ragged r(rows);
+      r.segmented_output(ScalarType::float64);
+      const Ref i = r.k.kernel().index[0];
+      const Ref n = r.k.scalar_parameter(r.extent);
+      const Ref back = minus(minus(n, ir::int64(1)), i);
+      const Ref third = ir::primitive(Primitive::minimum, {times(i, ir::int64(3)), minus(n, ir::int64(1))});
+      r.k.kernel().body = {plus(ir::index(r.values, back), ir::linear_index(r.values, third))};
+      CHECK(cuda_disagreement(r.k) == "");
+    }
+  }
+}
+
+TEST_CASE("cuda: items of one element") {
+  Ragged r(lengths);
+  r.k.output(plan::Form::regular, {ScalarType::float64}, {}, static_cast<std::int64_t>(lengths.size()));
+  const Ref n = r.k.scalar_parameter(r.extent);
+  const Ref number = ir::index(r.item, ir::tuple({}), {}, true);
+  const Ref half = ir::primitive(Primitive::divide, {n, ir::int64(2)});
+  const Ref middle = ir::cond(less(ir::int64(0), n), ir::index(r.values, half), ir::literal(-1.0));
+  r.k.kernel().body = {plus(middle, ir::cast(ScalarType::float64, number))};
+  CHECK(cuda_disagreement(r.k) == "");
+  r.k.kernel().body = {ir::index(r.values, half)};  // fails on the empty item only
+  CHECK(cuda_disagreement(r.k) == "");
+}
+
+TEST_CASE("cuda: arrays of rank 0 to 4, in and outside streams, shifted and transposed reads") {
+  for (const bool over_items : {false, true})
+    for (const auto& shape : std::vector<std::vector<std::int64_t>>{
+             {}, {40}, {5, 33}, {33, 5}, {3, 4, 20}, {2, 3, 4, 17}, {4, 0, 3}, {1, 1, 1, 1}}) {
+      const std::int64_t items = over_items ? 3 : 1;
+      std::int64_t n = items;
+      for (const auto e : shape) n *= e;
+      const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
+      KernelBuilder k(plan::Skeleton::map, over_items, items);
+      std::vector<plan::Extent> extents;
+      for (const auto e : shape) extents.push_back(k.uniform_extent(e));
+      const Ref a = k.array(form, {ScalarType::float64}, extents, k.buffer(doubles(n)));
+      auto reversed = extents;
+      std::reverse(reversed.begin(), reversed.end());
+      const Ref t = k.array(form, {ScalarType::float64}, reversed, k.buffer(doubles(n)));
+      k.output(form, {ScalarType::float64, ScalarType::int64}, extents, n);
+      auto& kernel = k.kernel();
+      auto back = kernel.index;
+      std::reverse(back.begin(), back.end());
+      Ref sum = ir::int64(1);
+      for (const auto& i : kernel.index) sum = plus(times(sum, ir::int64(10)), i);
+      const Ref own = ir::index(a, all_of(kernel.index), {}, true);
+      INFO("rank " << shape.size() << (over_items ? " over items" : ""));
+      kernel.body = {plus(own, ir::index(t, all_of(back))), sum};
+      CHECK(cuda_disagreement(k) == "");
+      kernel.body = {times(own, own), ir::int64(7)};
+      CHECK(cuda_disagreement(k) == "");
+      if (shape.empty()) continue;
+      auto shifted = kernel.index;
+      shifted.back() = plus(shifted.back(), ir::int64(1));
+      kernel.body = {ir::index(a, all_of(shifted)), ir::int64(7)};
+      CHECK(cuda_disagreement(k) == "");
+    }
+}
+
+TEST_CASE("cuda: irregular items of rank 2, extents per item") {
+  const std::vector<std::int64_t> rows{3, 0, 1, 20, 4, 0}, columns{5, 7, 0, 133, 16, 0};
+  std::vector<std::int64_t> offsets{0};
+  for (std::size_t i = 0; i < rows.size(); ++i) offsets.push_back(offsets.back() + rows[i] * columns[i]);
+  const auto n = offsets.back();
+  KernelBuilder k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size()));
+  const int off = k.buffer(offsets);
+  const std::vector<plan::Extent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
+  const Ref a = k.array(plan::Form::segmented, {ScalarType::float64}, extents, k.buffer(doubles(n)), off);
+  k.output(plan::Form::segmented, {ScalarType::float64}, extents, n, off);
+  auto& kernel = k.kernel();
+  const Ref own = ir::index(a, ir::tuple(kernel.index), {}, true);
+  kernel.body = {times(own, own)};
+  CHECK(cuda_disagreement(k) == "");
+  const Ref first = ir::index(a, ir::tuple({kernel.index[0], ir::int64(0)}));
+  kernel.body = {plus(times(own, first), ir::cast(ScalarType::float64, kernel.index[1]))};
+  CHECK(cuda_disagreement(k) == "");
+}
+
+TEST_CASE("cuda: the lowest failing position is reported") {
+  KernelBuilder k(plan::Skeleton::map);
+  const Ref a =
+      k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(5)}, k.buffer(doubles(5)));
+  k.output(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(3000)}, 3000);
+  const Ref i = k.kernel().index[0];
+  k.kernel().body = {ir::index(a, minus(i, ir::int64(2990)), Place(std::source_location::current()))};
+  k.find_checks();
+  for (const CudaWay& way : all_ways(k.kernel())) {
+    const auto error = run_cuda(k, way).error;
+    CHECK(error.position == 0);
+    CHECK(error.value == -2990);
+    CHECK(error.bound == 5);
+    CHECK(error.lock == 0);
+  }
+  CHECK(cuda::generate(k.kernel()).source.find("map_test.cpp\"") != std::string::npos);
+}
+
+TEST_CASE("cuda: conditionals and loops") {
+  for (const std::int64_t n : {1, 17, 1000}) {
+    KernelBuilder k(plan::Skeleton::map);
+    const auto extent = k.uniform_extent(n);
+    const Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
+    const Ref none =
+        k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(0)}, k.buffer(doubles(0)));
+    k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, n);
+    auto& kernel = k.kernel();
+    const Ref i = kernel.index[0];
+    const Ref v = ir::index(a, i, {}, true);
+    const Ref never = less(v, ir::literal(-100.0));
+    // A side that would fail is not entered; nor what two sides share, nor a loop without end.
+    const Ref bad = ir::index(none, i);
+    const Ref p = ir::parameter(ir::Type::element(ScalarType::float64));
+    const Ref q = ir::parameter(ir::Type::element(ScalarType::float64));
+    const Ref forever =
+        ir::while_loop(ir::lambda({p}, {ir::literal(true)}), ir::lambda({q}, {plus(q, ir::literal(1.0))}), v);
+    kernel.body = {plus(ir::cond(never, plus(bad, v), v),
+                        ir::cond(never, times(plus(bad, forever), bad), ir::literal(1.0)))};
+    CHECK(cuda_disagreement(k) == "");
+    // A loop whose end depends on a read that fails.
+    const Ref stuck =
+        ir::while_loop(ir::lambda({p}, {less(p, ir::literal(1.0))}),
+                       ir::lambda({q}, {ir::index(none, ir::cast(ScalarType::int64, q))}), ir::literal(0.0));
+    kernel.body = {stuck};
+    CHECK(cuda_disagreement(k) == "");
+    const auto pair = ir::Type::element(ir::Scalars{ScalarType::int64, ScalarType::int64});
+    const Ref s = ir::parameter(pair), t = ir::parameter(pair);
+    const Ref x = ir::project(t, 0, 1);
+    const Ref even =
+        ir::primitive(Primitive::equal, {ir::primitive(Primitive::bit_and, {x, ir::int64(1)}), ir::int64(0)});
+    const Ref next = ir::cond(even, ir::primitive(Primitive::divide, {x, ir::int64(2)}),
+                              plus(times(x, ir::int64(3)), ir::int64(1)));
+    const Ref steps =
+        ir::while_loop(ir::lambda({s}, {less(ir::int64(1), ir::project(s, 0, 1))}),
+                       ir::lambda({t}, {ir::tuple({next, plus(ir::project(t, 1, 1), ir::int64(1))})}),
+                       ir::tuple({plus(i, ir::int64(1)), ir::int64(0)}));
+    kernel.body = {ir::cast(ScalarType::float64, ir::project(steps, 1, 1))};
+    CHECK(cuda_disagreement(k) == "");
+    for (const std::int64_t guard : {3, 0}) {
+      const Ref d = ir::primitive(Primitive::remainder, {i, ir::int64(5)});
+      const Ref asked = ir::primitive(Primitive::less_equal, {ir::int64(guard ? 1 : 0), d});
+      kernel.body = {
+          ir::cast(ScalarType::float64,
+                   ir::cond(asked, ir::primitive(Primitive::divide, {ir::int64(1000), d}), ir::int64(-1)))};
+      CHECK(cuda_disagreement(k) == "");
+    }
+  }
+}
+
+TEST_CASE("cuda: every primitive on every type, bit for bit; library routines to 4 ulp") {
+  for (int p = 0; p < ir::primitive_count; ++p) {
+    const auto primitive = static_cast<Primitive>(p);
+    for (const ScalarType type : all_types) {
+      if (primitive == Primitive::cast || !ir::accepts(ir::info(primitive).operands, type)) continue;
+      const ScalarType result = ir::info(primitive).boolean_result ? ScalarType::boolean : type;
+      INFO(ir::info(primitive).name << " on " << name_of(type));
+      auto k = table(primitive, type, result, [&](std::span<const interp::Bits> row) {
+        return interp::apply(primitive, type, result, row).has_value();
+      });
+      if (!ir::info(primitive).transcendental) {
+        CHECK(cuda_disagreement(k) == "");
+        continue;
+      }
+      k.find_checks();
+      const auto expected = Oracle(k).run();
+      const auto got = run_cuda(k, {}).bytes;
+      REQUIRE(got.size() == expected.size());
+      std::int64_t most = 0;
+      for (std::size_t at = 0; at < got.size(); at += size_of(type)) {
+        if (type == ScalarType::float32) {
+          float x, y;
+          std::memcpy(&x, &got[at], 4);
+          std::memcpy(&y, &expected[at], 4);
+          most = std::max(most, ulps<float, std::int32_t>(x, y));
+        } else {
+          double x, y;
+          std::memcpy(&x, &got[at], 8);
+          std::memcpy(&y, &expected[at], 8);
+          most = std::max(most, ulps<double, std::int64_t>(x, y));
+        }
+      }
+      CHECK(most <= 4);
+    }
+  }
+}
+
+TEST_CASE("cuda: every cast, bit for bit") {
+  for (const ScalarType from : all_types)
+    for (const ScalarType to : all_types) {
+      if (from == to) continue;
+      INFO("from " << name_of(from) << " to " << name_of(to));
+      auto k = table(Primitive::cast, from, to, [](auto) { return true; });
+      CHECK(cuda_disagreement(k) == "");
+    }
+}
+
+TEST_CASE("cuda: integer division without a result is an error") {
+  for (const Primitive primitive : {Primitive::divide, Primitive::remainder})
+    for (const ScalarType type : {ScalarType::uint8, ScalarType::int32, ScalarType::int64}) {
+      int bad = 0;
+      auto k = table(primitive, type, type, [&](std::span<const interp::Bits> row) {
+        if (interp::apply(primitive, type, type, row)) return true;
+        return ++bad == 5;
+      });
+      CHECK(cuda_disagreement(k) == "");
+    }
+}
+
+TEST_CASE("cuda: random expressions") {
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    auto k = random_kernel(seed, true);
+    INFO("seed " << seed);
+    REQUIRE(cuda_disagreement(k) == "");
+  }
+}
+
+TEST_CASE("cuda: random expressions, many", "[.long]") {
+  for (unsigned seed = 1000; seed < 1500; ++seed) {
+    auto k = random_kernel(seed, true);
+    INFO("seed " << seed);
+    REQUIRE(cuda_disagreement(k) == "");
+  }
+}

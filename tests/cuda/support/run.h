@@ -1,0 +1,182 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cpu/pieces.h"
+#include "cuda/unit.h"
+#include "tests/cpu/support/oracle.h"
+#include "tests/cuda/support/nvrtc.h"
+#include "tests/support/gpu_host/executor.h"
+
+/// Runs a kernel's CUDA text on the host, in every way it could be scheduled, and holds the results against
+/// the oracle.
+namespace anabranch::test {
+
+inline std::vector<gpu_host::HeaderText> cuda_headers() {
+  std::vector<gpu_host::HeaderText> out;
+  for (const auto& header : cuda::headers()) out.emplace_back(header.name, header.text);
+  return out;
+}
+
+/// Elements of all rows of a fold together.
+inline std::int64_t elements_of(KernelBuilder& builder) {
+  const auto& kernel = builder.kernel();
+  const auto value = [&](const plan::Extent& e, std::int64_t item) -> std::int64_t {
+    using Kind = plan::Extent::Kind;
+    if (e.kind == Kind::constant) return e.value;
+    if (e.kind == Kind::uniform) return builder.scalars()[static_cast<std::size_t>(e.slot)];
+    if (e.kind == Kind::per_item) return static_cast<const std::int64_t*>(builder.data(e.slot))[item];
+    const auto offset = [&](std::int64_t i) -> std::int64_t {
+      const void* data = builder.data(e.slot);
+      return e.offsets == OffsetType::int32 ? static_cast<const std::int32_t*>(data)[i]
+                                            : static_cast<const std::int64_t*>(data)[i];
+    };
+    return (offset(item + 1) - offset(item)) / std::max<std::int64_t>(e.divisor, 1);
+  };
+  std::int64_t all = 0;
+  for (std::int64_t item = 0; item < builder.items(); ++item) {
+    std::int64_t rows = value(kernel.length, item);
+    for (const auto& e : kernel.output.extents) rows *= value(e, item);
+    all += rows;
+  }
+  return all;
+}
+
+struct CudaResult {
+  std::vector<std::byte> bytes;
+  cuda::ErrorRecord error{};
+};
+
+/// One way to run a kernel.
+struct CudaWay {
+  std::uint64_t seed = 0;
+  int multiprocessors = 2;
+  bool elements_known = true;
+  int rows_entry = -1;  ///< fold: instead of the entry that the schedule chose for rows
+  int group = 1;        ///< threads a row, with `rows_entry`
+  std::string text() const {
+    return "seed " + std::to_string(seed) + ", multiprocessors " + std::to_string(multiprocessors) +
+           (elements_known ? "" : ", elements not known") +
+           (rows_entry < 0 ? "" : ", entry " + std::to_string(rows_entry));
+  }
+};
+
+inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
+  const auto& kernel = builder.kernel();
+  const cuda::Unit unit = cuda::generate(kernel);
+  const gpu_host::HostModule module(unit.source, cuda_headers(), {false, unit.entries});
+
+  std::vector<cuda::Address> buffers;
+  for (void* buffer : builder.buffers()) buffers.push_back(reinterpret_cast<cuda::Address>(buffer));
+  cuda::Bindings bindings{buffers, builder.scalars(), builder.items()};
+  bindings.positions = cpu::domain_size(kernel, builder.bindings());
+  if (kernel.skeleton == plan::Skeleton::fold && way.elements_known) bindings.elements = elements_of(builder);
+  cuda::Schedule schedule = cuda::schedule(kernel, bindings, way.multiprocessors);
+  if (way.rows_entry >= 0 && !schedule.launches.empty() && schedule.launches[0].entry < 3 &&
+      kernel.order == ir::fold_order::OperatorClass::commutative) {
+    schedule.launches[0].entry = way.rows_entry;
+    schedule.launches[0].grid = static_cast<unsigned>(
+        std::clamp<std::int64_t>((bindings.positions * way.group + 255) / 256, 1, way.multiprocessors * 2));
+  }
+
+  std::size_t size = 0;
+  const auto& scalars = kernel.output.type.scalars;
+  const auto component = [&](std::size_t c) {
+    return static_cast<std::byte*>(builder.data(kernel.output.first_buffer + static_cast<int>(c)));
+  };
+  const auto bytes_of = [&](std::size_t c) {
+    return static_cast<std::size_t>(builder.elements()) * size_of(scalars[c]);
+  };
+  for (std::size_t c = 0; c < scalars.size(); ++c) {
+    std::memset(component(c), 0xcd, bytes_of(c));
+    size += bytes_of(c);
+  }
+  CudaResult out;
+  out.error.position = cuda::no_failure;
+  const std::vector<std::byte> zero(static_cast<std::size_t>(schedule.workspace));
+  const GuardedMemory workspace(zero.data(), zero.size());
+  const auto words = cuda::pack(kernel, bindings, reinterpret_cast<cuda::Address>(&out.error),
+                                reinterpret_cast<cuda::Address>(workspace.data()));
+  for (const auto& launch : schedule.launches)
+    module.launch(unit.entries[static_cast<std::size_t>(launch.entry)], launch.grid, launch.block, words,
+                  way.seed);
+  for (std::size_t c = 0; c < scalars.size(); ++c)
+    out.bytes.insert(out.bytes.end(), component(c), component(c) + bytes_of(c));
+  return out;
+}
+
+inline std::vector<CudaWay> all_ways(const plan::Kernel& kernel) {
+  std::vector<CudaWay> ways{{}, {7, 1}, {12, 3}};
+  if (kernel.skeleton == plan::Skeleton::fold) {
+    ways.push_back({0, 2, false});
+    ways.push_back({3, 2, true, 0, 1});
+    ways.push_back({4, 1, true, 1, 8});
+    ways.push_back({5, 2, true, 2, 32});
+  }
+  return ways;
+}
+
+/// What NVRTC has against a text, for any architecture that we support.
+inline std::string nvrtc_complaint(const cuda::Unit& unit) {
+  static const Nvrtc nvrtc;
+  if (!nvrtc.found()) return "";
+  for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
+    const auto result = nvrtc.compile(unit, architecture);
+    const bool warned = result.log.find("warning") != std::string::npos;
+    if (!result.compiled || warned || Nvrtc::spills(result.log) > 0)
+      return std::string(architecture) + ": " + result.log;
+  }
+  return "";
+}
+
+/// Where the oracle fails so must every run, with the same record.
+/// With ANABRANCH_TEST_NVRTC set, each text is compiled for GPUs as well, which takes a second.
+inline std::string cuda_disagreement(KernelBuilder& builder) {
+  builder.find_checks();
+  if (std::getenv("ANABRANCH_TEST_NVRTC")) {
+    static std::set<std::string> seen;
+    const cuda::Unit unit = cuda::generate(builder.kernel());
+    if (seen.insert(unit.source).second)
+      if (const std::string complaint = nvrtc_complaint(unit); !complaint.empty())
+        return complaint + "\n" + unit.source;
+  }
+  std::vector<std::byte> expected;
+  bool fails = false;
+  try {
+    expected = Oracle(builder).run();
+  } catch (const RunError&) {
+    fails = true;
+  }
+  if (!fails && expected.empty())
+    for (const ScalarType s : builder.kernel().output.type.scalars)
+      expected.resize(expected.size() + static_cast<std::size_t>(builder.elements()) * size_of(s),
+                      std::byte{0xcd});
+  std::optional<cuda::ErrorRecord> first;
+  for (const CudaWay& way : all_ways(builder.kernel())) {
+    const CudaResult out = run_cuda(builder, way);
+    const bool failed = out.error.position != cuda::no_failure;
+    if (failed != fails) return way.text() + (fails ? ": no error" : ": an error");
+    if (!fails) {
+      if (!same_values(builder.kernel(), builder.elements(), out.bytes, expected))
+        return way.text() + ": other values";
+      continue;
+    }
+    if (!first) first = out.error;
+    const auto& a = *first;
+    const auto& b = out.error;
+    if (a.position != b.position || a.failed != b.failed || a.value != b.value || a.bound != b.bound)
+      return way.text() + ": another error: position " + std::to_string(b.position) + ", check " +
+             std::to_string(b.failed) + ", value " + std::to_string(b.value) + ", not position " +
+             std::to_string(a.position) + ", check " + std::to_string(a.failed) + ", value " +
+             std::to_string(a.value);
+  }
+  return "";
+}
+
+}  // namespace anabranch::test

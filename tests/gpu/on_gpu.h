@@ -1,0 +1,50 @@
+#pragma once
+
+#include <anabranch/anabranch.h>
+#include <anabranch/doctor.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <source_location>
+
+#include "support/catch.h"
+#include "support/host_arrays.h"
+
+/// Programs on the GPU beside the interpreter: the same bits, in every configuration.
+namespace anabranch::testing {
+
+/// Is there a GPU? Says so once where not. With ANABRANCH_REQUIRE_GPU set that is a failure.
+inline bool have_gpu() {
+  static const bool have = [] {
+    const GpuFacts facts = gpu_facts();
+    if (!facts.available) std::printf("skipped: no GPU: %s\n", facts.why_not.c_str());
+    return facts.available;
+  }();
+  if (!have && std::getenv("ANABRANCH_REQUIRE_GPU")) FAIL("there is no GPU");
+  return have;
+}
+
+inline std::vector<RunOptions> gpu_configurations() {
+  std::vector<RunOptions> all;
+  for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:7", "fixed:1000000"})
+    all.push_back({.backend = Backend::cuda, .scheduler = scheduler});
+  all.push_back({.backend = Backend::cuda, .gpu_memory = 64 << 20});
+  all.push_back({.backend = Backend::cpu_and_cuda});
+  return all;
+}
+
+template <class Program, class... Args>
+void agree_on_gpu(const Program& program, const Args&... args) {
+  if (!have_gpu()) return;
+  const auto expected = program.run({.backend = Backend::interpreter}, args...);
+  for (const RunOptions& options : gpu_configurations()) {
+    RunReport report;
+    const auto got = program.run(options, &report, args...);
+    INFO(report.backend << ", " << options.scheduler << ", " << report.chunks << " chunks");
+    CHECK(got.shape() == expected.shape());
+    CHECK(same(got.erased(), expected.erased()));
+    CHECK(report.backend.find("cuda") != std::string::npos);
+  }
+}
+
+}  // namespace anabranch::testing

@@ -1,0 +1,199 @@
+#include <dlfcn.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/support/calls.h"
+#include "gpu/on_gpu.h"
+
+// The device primitives beside the host's, bit for bit. Floats are small integers, so that sums are exact.
+namespace anabranch::testing {
+namespace {
+
+using namespace anabranch::device;
+using anabranch::test::element_of;
+using anabranch::test::numbers;
+
+/// The driver's memory, in the primary context.
+class Gpu {
+ public:
+  static Gpu& get() {
+    static Gpu gpu;
+    return gpu;
+  }
+  std::shared_ptr<void> allocate(std::size_t bytes) {
+    std::uint64_t address = 0;
+    check(call<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2")(&address, bytes + 256));
+    return {reinterpret_cast<void*>(address), [this](void* p) {
+              call<int(std::uint64_t)>("cuMemFree_v2")(reinterpret_cast<std::uint64_t>(p));
+            }};
+  }
+  void upload(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) return;
+    check(call<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2")(
+        reinterpret_cast<std::uint64_t>(to), from, bytes));
+  }
+  void download(void* to, const void* from, std::size_t bytes) {
+    check(call<int()>("cuCtxSynchronize")());
+    if (bytes == 0) return;
+    check(call<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2")(
+        to, reinterpret_cast<std::uint64_t>(from), bytes));
+  }
+
+ private:
+  Gpu() {
+    library_ = ::dlopen("libcuda.so.1", RTLD_NOW);
+    if (!library_) throw std::runtime_error(::dlerror());
+    check(call<int(unsigned)>("cuInit")(0));
+    void* context = nullptr;
+    check(call<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0));
+    check(call<int(void*)>("cuCtxSetCurrent")(context));
+  }
+  template <class F>
+  F* call(const char* name) {
+    auto* function = reinterpret_cast<F*>(::dlsym(library_, name));
+    if (!function) throw std::runtime_error(std::string("libcuda lacks ") + name);
+    return function;
+  }
+  static void check(int result) {
+    if (result != 0) throw std::runtime_error("driver error " + std::to_string(result));
+  }
+  void* library_ = nullptr;
+};
+
+/// A vector and its copy on the GPU.
+template <class T>
+struct Mirrored {
+  std::vector<T> host;
+  std::shared_ptr<void> device;
+
+  explicit Mirrored(std::vector<T> v) : host(std::move(v)), device(Gpu::get().allocate(bytes())) {
+    Gpu::get().upload(device.get(), host.data(), bytes());
+  }
+  Mirrored(std::int64_t n, T value) : Mirrored(std::vector<T>(static_cast<std::size_t>(n), value)) {}
+  std::size_t bytes() const { return host.size() * sizeof(T); }
+  T* at(bool on_device) { return on_device ? static_cast<T*>(device.get()) : host.data(); }
+  bool agrees() {
+    std::vector<T> found(host.size());
+    Gpu::get().download(found.data(), device.get(), bytes());
+    return std::memcmp(found.data(), host.data(), bytes()) == 0;
+  }
+};
+
+/// `make(true)` is the call on the GPU's memory, `make(false)` on the host's.
+template <class Make>
+void both(const Make& make) {
+  anabranch::test::perform(Primitives::host(), make(false));
+  const Primitives gpu = Primitives::open();
+  Temporary temporary{};
+  const auto what = make(true);
+  gpu.run(what, temporary);
+  const auto storage = Gpu::get().allocate(temporary.bytes);
+  temporary.at = storage.get();
+  gpu.run(what, temporary);
+}
+
+constexpr std::int64_t sizes[] = {0, 1, 31, 1000, 100'003, 3'000'000};
+constexpr Operator operators[] = {Operator::plus, Operator::minimum, Operator::maximum};
+
+std::vector<std::uint32_t> places(std::int64_t n) {
+  std::vector<std::uint32_t> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<std::uint32_t>(i);
+  return v;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("scans and reductions on the GPU", "", std::int32_t, std::int64_t, float, double) {
+  if (!have_gpu()) return;
+  constexpr Element element = element_of<TestType>;
+  for (const std::int64_t n : sizes)
+    for (const Operator op : operators) {
+      INFO(n << " elements, operator " << static_cast<int>(op));
+      Mirrored<TestType> in(numbers<TestType>(n, 3)), out(n, TestType{-1}), reduced(n, TestType{-1});
+      for (const int inclusive : {0, 1}) {
+        both([&](bool d) { return Scan{element, element, op, inclusive, in.at(d), out.at(d), n}; });
+        CHECK(out.agrees());
+      }
+      std::vector<std::int64_t> some(in.host.size());
+      for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<std::int64_t>(i / 7 * i % 3);
+      Mirrored<std::int64_t> keys(some), unique(n, -1), runs(1, -1);
+      for (const int inclusive : {0, 1}) {
+        both([&](bool d) {
+          return ScanByKey{Element::int64, element, op, inclusive, keys.at(d), in.at(d), out.at(d), n};
+        });
+        CHECK(out.agrees());
+      }
+      both([&](bool d) {
+        return ReduceByKey{Element::int64, element,       op,         keys.at(d), in.at(d),
+                           unique.at(d),   reduced.at(d), runs.at(d), n};
+      });
+      CHECK(runs.agrees());
+      CHECK(unique.agrees());
+      CHECK(reduced.agrees());
+      Mirrored<std::int64_t> offsets(std::vector<std::int64_t>{n / 10, n / 10, n / 3, n});
+      Mirrored<TestType> sums(3, TestType{-1});
+      both([&](bool d) { return SegmentedReduce{element, op, in.at(d), sums.at(d), offsets.at(d), 3}; });
+      CHECK(sums.agrees());
+    }
+}
+
+TEST_CASE("lengths and flags become offsets on the GPU") {
+  if (!have_gpu()) return;
+  for (const std::int64_t n : sizes) {
+    Mirrored<std::int32_t> lengths(n, 1'000'000);
+    Mirrored<std::uint8_t> flags(n, 1);
+    Mirrored<std::int64_t> out(n, -1);
+    both([&](bool d) {
+      return Scan{Element::int32, Element::int64, Operator::plus, 0, lengths.at(d), out.at(d), n};
+    });
+    CHECK(out.agrees());
+    both([&](bool d) {
+      return Scan{Element::uint8, Element::int64, Operator::plus, 1, flags.at(d), out.at(d), n};
+    });
+    CHECK(out.agrees());
+  }
+}
+
+TEMPLATE_TEST_CASE("sorts on the GPU", "", std::int32_t, std::int64_t, float, double) {
+  if (!have_gpu()) return;
+  for (const std::int64_t n : sizes) {
+    INFO(n << " keys");
+    Mirrored<TestType> keys(numbers<TestType>(n, 1000)), keys_out(n, TestType{-1});
+    Mirrored<std::uint32_t> values(places(n)), values_out(n, 0);
+    for (const int descending : {0, 1}) {
+      both([&](bool d) {
+        return SortPairs{element_of<TestType>, 4, descending, 0, 0, keys.at(d), values.at(d), keys_out.at(d),
+                         values_out.at(d),     n};
+      });
+      CHECK(keys_out.agrees());
+      CHECK(values_out.agrees());
+    }
+    Mirrored<std::int64_t> offsets(std::vector<std::int64_t>{0, n / 10, n / 10, n / 10 + n / 1000, n / 2, n});
+    both([&](bool d) {
+      return SegmentedSortPairs{
+          element_of<TestType>, 4, keys.at(d), values.at(d), keys_out.at(d), values_out.at(d), n,
+          offsets.at(d),        5};
+    });
+    CHECK(keys_out.agrees());
+    CHECK(values_out.agrees());
+  }
+}
+
+TEMPLATE_TEST_CASE("selections on the GPU", "", std::uint8_t, float, double) {
+  if (!have_gpu()) return;
+  for (const std::int64_t n : sizes) {
+    Mirrored<TestType> in(numbers<TestType>(n, 100)), out(n, TestType{0});
+    Mirrored<std::uint8_t> flags(numbers<std::uint8_t>(n, 3));
+    Mirrored<std::int64_t> selected(1, -1);
+    both([&](bool d) {
+      return Select{sizeof(TestType), in.at(d), flags.at(d), out.at(d), selected.at(d), n};
+    });
+    CHECK(selected.agrees());
+    CHECK(out.agrees());
+  }
+}
+
+}  // namespace anabranch::testing

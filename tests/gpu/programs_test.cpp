@@ -1,0 +1,154 @@
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include <anabranch/io.h>
+
+#include "gpu/on_gpu.h"
+
+namespace anabranch::testing {
+namespace {
+
+std::mt19937_64 engine;
+
+template <class T>
+Vector<T> random_numbers(std::int64_t n) {
+  Vector<T> v(Index{n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = std::ldexp(static_cast<double>(engine() >> 11), -53) - 0.5;
+    v.set(i, std::is_floating_point_v<T> ? static_cast<T>(x) : static_cast<T>(x * 2000));
+  }
+  return v;
+}
+
+/// Around every border of the schedules: 1 thread, 8, a warp, blocks across the grid.
+std::vector<std::int64_t> border_lengths() {
+  return {0,  1,  2,   7,   8,    9,    15,   16,   17,   31,    32,    33,     63,
+          64, 65, 127, 128, 129,  255,  256,  257,  1000, 4095,  4096,  4097,   5,
+          0,  0,  3,   511, 1023, 8191, 8192, 8193, 1,    12288, 70000, 300000, 2};
+}
+
+std::vector<Vector<double>> rows_of(const std::vector<std::int64_t>& lengths) {
+  std::vector<Vector<double>> rows;
+  for (const std::int64_t n : lengths) rows.push_back(random_numbers<double>(n));
+  return rows;
+}
+
+struct Matrix {
+  std::int64_t cols;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+
+  template <class Length>
+  Matrix(std::int64_t rows, std::int64_t width, Length&& length) : cols(width) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t n = length(i);
+      for (std::int64_t k = 0; k < n; ++k) {
+        columns.push_back(static_cast<std::int32_t>(engine() % static_cast<std::uint64_t>(cols)));
+        values.push_back(std::ldexp(static_cast<double>(engine() >> 11), -53) - 0.5);
+      }
+      offsets.push_back(offsets.back() + n);
+    }
+  }
+  auto source() const {
+    return io::csr_view(static_cast<std::int64_t>(offsets.size()) - 1, cols, std::span(offsets),
+                        std::span(columns), std::span(values));
+  }
+};
+
+void multiply(const Matrix& a) {
+  const Vector<double> x = random_numbers<double>(a.cols);
+  const auto dot_row = [x = use(x)](auto row) {
+    auto [columns, values] = unzip(row);
+    return fold(plus, 0.0, zip_with(times, values, gather(columns, x)));
+  };
+  agree_on_gpu(compile(consume(elements(map_seq(dot_row, stream_in(a.source()))))));
+}
+
+}  // namespace
+
+TEST_CASE("sparse matrix times vector, by row-length law") {
+  for (const std::int64_t n : {3, 9, 27, 80}) multiply(Matrix(2000, 5000, [n](auto) { return n; }));
+  multiply(Matrix(3000, 5000, [](auto) { return static_cast<std::int64_t>(engine() % 65); }));
+  multiply(Matrix(3000, 100'000, [](auto) {
+    return std::min<std::int64_t>(50'000, (1 << 20) / static_cast<std::int64_t>(engine() % (1 << 20) + 1));
+  }));
+  multiply(Matrix(100, 100, [](auto) { return 0; }));
+}
+
+TEST_CASE("sums of rows of every border length") {
+  const auto rows = rows_of(border_lengths());
+  const auto smallest = [](auto row) { return fold([](auto a, auto b) { return min(a, b); }, 1e300, row); };
+  agree_on_gpu(compile(consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(rows))))));
+  agree_on_gpu(compile(consume(elements(map_seq(smallest, stream_in(rows))))));
+}
+
+TEST_CASE("maps whose items keep their shapes") {
+  const auto rows = rows_of(border_lengths());
+  const auto body = [](auto row) { return map([](auto x) { return x * x + 0.5; }, row); };
+  agree_on_gpu(compile(consume(elements(map_seq(body, stream_in(rows))))));
+}
+
+TEST_CASE("an intermediate array that is read twice") {
+  const auto rows = rows_of({1, 5, 64, 1000, 33, 4097});
+  const auto centred = [](auto row) {
+    const auto total = sum(row);
+    return map([=](auto x) { return x - the(total); }, row);
+  };
+  agree_on_gpu(compile(consume(elements(map_seq(centred, stream_in(rows))))));
+}
+
+TEST_CASE("an operator that does not commute") {
+  std::vector<Vector<std::tuple<std::int32_t, std::int32_t>>> rows;
+  for (const std::int64_t n : border_lengths()) {
+    Vector<std::tuple<std::int32_t, std::int32_t>> row(Index{n});
+    for (std::int64_t i = 0; i < n; ++i)
+      row.set(i, {static_cast<std::int32_t>(engine() % 7), static_cast<std::int32_t>(engine() % 100)});
+    rows.push_back(row);
+  }
+  const auto compose = [](auto f, auto g) {
+    auto [a, b] = f;
+    auto [c, d] = g;
+    return pack(a * c, c * b + d);
+  };
+  const auto body = [&](auto row) {
+    return fold(compose, std::tuple<std::int32_t, std::int32_t>(1, 0), row);
+  };
+  agree_on_gpu(compile(consume(elements(map_seq(body, stream_in(rows))))));
+}
+
+TEST_CASE("one large array, without a stream") {
+  for (const std::int64_t n : {0, 1, 4096, 4097, 1'000'000}) {
+    const auto dot = compile<Vector<double>, Vector<double>>(
+        [](auto x, auto y) { return fold(plus, 0.0, zip_with(times, x, y)); });
+    agree_on_gpu(dot, random_numbers<double>(n), random_numbers<double>(n));
+    const auto sums = compile<Vector<std::int32_t>>([](auto x) { return sum(x); });
+    agree_on_gpu(sums, random_numbers<std::int32_t>(n));
+  }
+}
+
+TEST_CASE("an index out of range is the same error as on the CPU") {
+  if (!have_gpu()) return;
+  Matrix a(1000, 499, [](auto i) { return i % 50; });
+  a.cols = 500;
+  a.columns[777] = a.columns[7777] = 499;
+  const Vector<double> x = random_numbers<double>(499);
+  const auto body = [x = use(x)](auto row) {
+    auto [columns, values] = unzip(row);
+    return fold(plus, 0.0, zip_with(times, values, gather(columns, x)));
+  };
+  const auto program = compile(consume(elements(map_seq(body, stream_in(a.source())))));
+  const auto message = [&](Backend backend) -> std::string {
+    try {
+      program.run({.backend = backend});
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  CHECK(message(Backend::cuda) == message(Backend::cpu));
+  CHECK(message(Backend::interpreter) != "no error");
+}
+
+}  // namespace anabranch::testing

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// Cooperative threads of one OS thread, for the executor. x86-64, System V ABI; AddressSanitizer and
+/// ThreadSanitizer are told about every switch.
+namespace anabranch::gpu_host {
+
+/// Memory for a fiber's stack, with a page below it that nobody may touch.
+class FiberStack {
+ public:
+  FiberStack();
+  FiberStack(FiberStack&& other) noexcept;
+  FiberStack(const FiberStack&) = delete;
+  ~FiberStack();
+  std::byte* bottom() const;
+  std::size_t bytes() const;
+
+ private:
+  friend class Fiber;
+  void* pages_ = nullptr;
+  void* tsan_ = nullptr;
+};
+
+/// The OS thread's own stack: where fibers are resumed from.
+class FiberHost {
+ public:
+  FiberHost();
+
+ private:
+  friend class Fiber;
+  void* stack_pointer_ = nullptr;
+  void* fake_stack_ = nullptr;
+  const void* bottom_ = nullptr;
+  std::size_t bytes_ = 0;
+  void* tsan_ = nullptr;
+};
+
+class Fiber {
+ public:
+  using Body = void (*)(void* argument);
+  /// `body` must end with `leave(true)`, never return. Stack and host outlive the fiber; a fiber that is
+  /// never resumed again is just forgotten.
+  Fiber(FiberHost& host, FiberStack& stack, Body body, void* argument);
+  /// From the host: runs the fiber until it leaves.
+  void resume();
+  /// From the fiber: back to the host.
+  void leave(bool for_good = false);
+
+ private:
+  static void start(Fiber* fiber);
+  FiberHost* host_;
+  FiberStack* stack_;
+  Body body_;
+  void* argument_;
+  void* stack_pointer_ = nullptr;
+  void* fake_stack_ = nullptr;
+};
+
+}  // namespace anabranch::gpu_host
