@@ -17,9 +17,9 @@ void raise(const Check& check, std::int64_t value, std::int64_t bound) {
         text += " into an empty array";
       break;
     case Check::Kind::division:
-      if (bound == divided_by_zero)
+      if (bound == division_by_zero)
         text += "integer division of " + std::to_string(value) + " by zero";
-      else if (bound == division_overflows)
+      else if (bound == division_overflow)
         text += "integer division of " + std::to_string(value) + " by -1 overflows";
       else
         text += "integer division by zero, or overflow";

@@ -89,7 +89,7 @@ void ChunkGeometry::require(const plan::RequireStep& step) const {
   std::string numbers;
   if (step.array >= 0) {
     const std::int64_t* all = values(step.array);
-    const auto* bad = std::find_if(all, all + shape_.items, [](std::int64_t v) { return v != 0; });
+    const std::int64_t* bad = std::find_if(all, all + shape_.items, [](std::int64_t v) { return v != 0; });
     if (bad == all + shape_.items) return;
     numbers = *bad > 0 ? fmt::format("{} more", *bad) : fmt::format("{} fewer", -*bad);
   } else {

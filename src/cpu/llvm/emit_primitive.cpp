@@ -196,8 +196,8 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
     dividend =
         ir::is_signed(type) ? b.CreateSExt(dividend, frame.i64()) : b.CreateZExt(dividend, frame.i64());
     frame.leave(check_of(node), dividend,
-                b.CreateSelect(b.CreateIsNull(by), frame.number(plan::divided_by_zero),
-                               frame.number(plan::division_overflows)));
+                b.CreateSelect(b.CreateIsNull(by), frame.number(plan::division_by_zero),
+                               frame.number(plan::division_overflow)));
     b.SetInsertPoint(next);
   }
   // Division of lanes that are not active must not trap.
