@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "plan/check_error.h"
+#include "plan/primitive_recipe.h"
 
 namespace anabranch::cuda {
 
@@ -229,85 +230,108 @@ void ScalarText::emit(const plan::Regions& regions, int region, const ir::Node& 
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-Words ScalarText::primitive(const ir::Node& node) {
-  Words x;
-  for (const auto& child : node.children()) x.push_back(words(*child)[0]);
-  const ScalarType type = node.child(0)->type().scalars[0];
-  const auto& facts = info(node.payload().primitive);
-  if (facts.can_fail && ir::is_integer(type)) return divide(node, x);
-  if (facts.transcendental) out_.place(node.place());
-  const std::string result = name(node);
-  out_.line(fmt::format("const {} {} = {};", type_text(node.type().scalars[0]), result, expression(node, x)));
-  return {result};
-}
+/// The machine that the recipes of primitives are written for, as expressions; what is checked is a
+/// statement.
+class ScalarText::PrimitiveBuilder {
+ public:
+  struct Scalar {
+    std::string text;
+    ScalarType type;
+    bool compound = false;  ///< needs parentheses as an operand
+  };
 
-std::string ScalarText::expression(const ir::Node& node, const Words& x) const {
-  const ScalarType type = node.child(0)->type().scalars[0];
-  const auto infix = [&](const char* op) { return fmt::format("{} {} {}", x[0], op, x[1]); };
-  const auto call = [&](const char* function) { return fmt::format("{}({})", function, fmt::join(x, ", ")); };
-  const bool floating = ir::is_float(type);
-  switch (node.payload().primitive) {
-    case Primitive::add:
-      return floating ? infix("+") : call("add");
-    case Primitive::subtract:
-      return floating ? infix("-") : call("subtract");
-    case Primitive::multiply:
-      return floating ? infix("*") : call("multiply");
-    case Primitive::divide:
-      return infix("/");
-    case Primitive::remainder:
-      return call("remainder");
-    case Primitive::negate:
-      return floating ? "-" + x[0] : call("negate");
-    case Primitive::absolute:
-      return call("absolute");
-    case Primitive::minimum:
-      return call("minimum");
-    case Primitive::maximum:
-      return call("maximum");
-    case Primitive::fma:
-      return call("multiply_add");
-    case Primitive::equal:
-      return infix("==");
-    case Primitive::not_equal:
-      return infix("!=");
-    case Primitive::less:
-      return infix("<");
-    case Primitive::less_equal:
-      return infix("<=");
-    case Primitive::logical_not:
-      return "!" + x[0];
-    case Primitive::bit_and:
-      return fmt::format("{}({} & {})", type_text(type), x[0], x[1]);
-    case Primitive::bit_or:
-      return fmt::format("{}({} | {})", type_text(type), x[0], x[1]);
-    case Primitive::bit_xor:
-      return fmt::format("{}({} ^ {})", type_text(type), x[0], x[1]);
-    case Primitive::square_root:
-      return call("square_root");
-    case Primitive::exponential:
-      return call("exponential");
-    case Primitive::logarithm:
-      return call("logarithm");
-    case Primitive::sine:
-      return call("sine");
-    case Primitive::cosine:
-      return call("cosine");
-    case Primitive::cast:
-      return fmt::format("cast<{}>({})", type_text(node.type().scalars[0]), x[0]);
+  PrimitiveBuilder(ScalarText& scalars, const ir::Node& node, const std::string& result)
+      : scalars_(scalars), node_(node), result_(result) {}
+
+  Scalar constant(ScalarType type, std::uint64_t bits) const { return {literal_text(type, bits), type}; }
+
+  Scalar add(const Scalar& x, const Scalar& y) const { return wrapping("+", "add", x, y); }
+  Scalar subtract(const Scalar& x, const Scalar& y) const { return wrapping("-", "subtract", x, y); }
+  Scalar multiply(const Scalar& x, const Scalar& y) const { return wrapping("*", "multiply", x, y); }
+  Scalar divide(const Scalar& x, const Scalar& y) const { return infix("/", x, y); }
+  Scalar checked_divisor(const Scalar& x, const Scalar& y) const {
+    Text& out = scalars_.out_;
+    out.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result_, x.text, y.text));
+    out.line(fmt::format("failure.unless({}_ok, {}, {}, i64({}), {} == 0 ? {} : {});", result_,
+                         scalars_.check_of(node_), scalars_.element, x.text, y.text, plan::division_by_zero,
+                         plan::division_overflow));
+    out.line(fmt::format("const {} {}_by = {}_ok ? {} : {};", type_text(y.type), result_, result_, operand(y),
+                         literal_text(y.type, 1)));
+    return {result_ + "_by", y.type};
   }
-  throw InternalError("unknown primitive");
-}
 
-Words ScalarText::divide(const ir::Node& node, const Words& x) {
+  Scalar float_negate(const Scalar& x) const { return prefix("-", x); }
+  Scalar float_absolute(const Scalar& x) const { return of_library("fabs", {x}); }
+  Scalar float_remainder(const Scalar& x, const Scalar& y) const { return of_library("fmod", {x, y}); }
+  Scalar multiply_add(const Scalar& x, const Scalar& y, const Scalar& z) const {
+    return of_library("fma", {x, y, z});
+  }
+  Scalar square_root(const Scalar& x) const { return of_library("sqrt", {x}); }
+  Scalar library(Primitive primitive, const Scalar& x) const { return of_library(info(primitive).name, {x}); }
+
+  Scalar equal(const Scalar& x, const Scalar& y) const { return compare("==", x, y); }
+  Scalar not_equal(const Scalar& x, const Scalar& y) const { return compare("!=", x, y); }
+  Scalar less(const Scalar& x, const Scalar& y) const { return compare("<", x, y); }
+  Scalar less_equal(const Scalar& x, const Scalar& y) const { return compare("<=", x, y); }
+  Scalar unordered(const Scalar& x) const { return compare("!=", x, x); }
+  Scalar select(const Scalar& condition, const Scalar& x, const Scalar& y) const {
+    return {fmt::format("{} ? {} : {}", operand(condition), operand(x), operand(y)), x.type, true};
+  }
+
+  Scalar bit_and(const Scalar& x, const Scalar& y) const { return infix("&", x, y); }
+  Scalar bit_or(const Scalar& x, const Scalar& y) const { return infix("|", x, y); }
+  Scalar bit_xor(const Scalar& x, const Scalar& y) const { return infix("^", x, y); }
+  Scalar logical_not(const Scalar& x) const { return prefix("!", x); }
+
+  Scalar to_integer(const Scalar& x, ScalarType to) const { return convert(type_text(to), x, to); }
+  Scalar to_float(const Scalar& x, ScalarType to) const { return convert(type_text(to), x, to); }
+  Scalar saturate(const Scalar& x, ScalarType to) const {
+    return convert(fmt::format("saturate<{}>", type_text(to)), x, to);
+  }
+
+ private:
+  static std::string operand(const Scalar& x) { return x.compound ? "(" + x.text + ")" : x.text; }
+  static Scalar prefix(const char* op, const Scalar& x) { return {op + operand(x), x.type, true}; }
+  static Scalar compare(const char* op, const Scalar& x, const Scalar& y) {
+    return {fmt::format("{} {} {}", operand(x), op, operand(y)), ScalarType::boolean, true};
+  }
+  static Scalar convert(const std::string& function, const Scalar& x, ScalarType to) {
+    return {fmt::format("{}({})", function, x.text), to};
+  }
+  static Scalar infix(const char* op, const Scalar& x, const Scalar& y) {
+    const Scalar plain{fmt::format("{} {} {}", operand(x), op, operand(y)), x.type, true};
+    // What is smaller than int, C++ computes in int.
+    return size_of(x.type) < 4 ? convert(type_text(x.type), plain, x.type) : plain;
+  }
+  static Scalar wrapping(const char* op, const char* of_integers, const Scalar& x, const Scalar& y) {
+    if (ir::is_float(x.type)) return infix(op, x, y);
+    return {fmt::format("{}({}, {})", of_integers, x.text, y.text), x.type};
+  }
+  /// A function of the C library: those of floats are called sqrtf.
+  static Scalar of_library(std::string_view name, std::initializer_list<Scalar> x) {
+    const char* suffix = x.begin()->type == ScalarType::float32 ? "f" : "";
+    std::string operands;
+    for (const Scalar& each : x) operands += (operands.empty() ? "" : ", ") + each.text;
+    return {fmt::format("{}{}({})", name, suffix, operands), x.begin()->type};
+  }
+
+  ScalarText& scalars_;
+  const ir::Node& node_;
+  const std::string& result_;
+};
+
+Words ScalarText::primitive(const ir::Node& node) {
+  const ScalarType type = node.child(0)->type().scalars[0];
+  const ScalarType result_type = node.type().scalars[0];
+  std::vector<PrimitiveBuilder::Scalar> x;
+  for (const auto& child : node.children()) x.push_back({words(*child)[0], type});
+  const auto& facts = info(node.payload().primitive);
+  if (facts.transcendental || (facts.can_fail && ir::is_integer(type))) out_.place(node.place());
   const std::string result = name(node);
-  out_.place(node.place());
-  out_.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result, x[0], x[1]));
-  out_.line(fmt::format("failure.unless({}_ok, {}, {}, i64({}), {} == 0 ? {} : {});", result, check_of(node),
-                        element, x[0], x[1], plan::division_by_zero, plan::division_overflow));
-  out_.line(fmt::format("const {} {} = {}({}_ok, {}, {});", type_text(node.type().scalars[0]), result,
-                        node.payload().primitive == Primitive::divide ? "divide" : "remainder", result, x[0],
-                        x[1]));
+  PrimitiveBuilder builder(*this, node, result);
+  const auto value =
+      plan::build_primitive(builder, node.payload().primitive, result_type, std::span(std::as_const(x)));
+  out_.line(fmt::format("const {} {} = {};", type_text(result_type), result, value.text));
   return {result};
 }
 

@@ -81,13 +81,12 @@ class ScalarText {
 
  private:
   void emit(const plan::Regions& regions, int region, const ir::Node& node);
+  class PrimitiveBuilder;
   Words primitive(const ir::Node& node);
-  Words divide(const ir::Node& node, const Words& x);
   Words read(const ir::Node& node);
   Words cond(const plan::Regions& regions, int region, const ir::Node& node);
   Words loop(const plan::Regions& regions, int region, const ir::Node& node);
   void side(const plan::Regions& regions, int region, const ir::Node& result, const Words& into);
-  std::string expression(const ir::Node& node, const Words& x) const;
   int check_of(const ir::Node& node) const;
 
   Text& out_;

@@ -4,12 +4,118 @@
 #include "cpu/llvm/remainder.h"
 #include "ir/transcendental.h"
 #include "plan/check_error.h"
+#include "plan/primitive_recipe.h"
 
-/// The primitives, with the meanings of ir/primitive.h.
+/// The primitives: the machine that their recipes are written for, one scalar or one vector at a time.
 namespace anabranch::cpu {
 
 using ir::Primitive;
-using llvm::Intrinsic::ID;
+
+class Emitter::PrimitiveBuilder {
+ public:
+  struct Scalar {
+    llvm::Value* v;
+    ScalarType type;
+  };
+
+  PrimitiveBuilder(Emitter& emitter, const ir::Node& node, llvm::Type* operand)
+      : e_(emitter), b_(emitter.b), node_(node) {
+    if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(operand))
+      lanes_ = vector->getNumElements();
+  }
+
+  Scalar constant(ScalarType type, std::uint64_t bits) const {
+    llvm::Value* one = e_.constant(type, bits);
+    return {lanes_ ? b_.CreateVectorSplat(lanes_, one) : one, type};
+  }
+
+  Scalar add(const Scalar& x, const Scalar& y) const {
+    return {ir::is_float(x.type) ? b_.CreateFAdd(x.v, y.v) : b_.CreateAdd(x.v, y.v), x.type};
+  }
+  Scalar subtract(const Scalar& x, const Scalar& y) const {
+    return {ir::is_float(x.type) ? b_.CreateFSub(x.v, y.v) : b_.CreateSub(x.v, y.v), x.type};
+  }
+  Scalar multiply(const Scalar& x, const Scalar& y) const {
+    return {ir::is_float(x.type) ? b_.CreateFMul(x.v, y.v) : b_.CreateMul(x.v, y.v), x.type};
+  }
+  Scalar divide(const Scalar& x, const Scalar& y) const {
+    return {ir::is_float(x.type) ? b_.CreateFDiv(x.v, y.v) : e_.quotient(x.type, x.v, y.v), x.type};
+  }
+  Scalar checked_divisor(const Scalar& x, const Scalar& y) const {
+    return {e_.checked_divisor(node_, x.v, y.v), y.type};
+  }
+
+  Scalar float_negate(const Scalar& x) const { return {b_.CreateFNeg(x.v), x.type}; }
+  Scalar float_absolute(const Scalar& x) const {
+    return {b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x.v), x.type};
+  }
+  Scalar float_remainder(const Scalar& x, const Scalar& y) const {
+    return {e_.float_remainder(x.type, x.v, y.v), x.type};
+  }
+  Scalar multiply_add(const Scalar& x, const Scalar& y, const Scalar& z) const {
+    return {b_.CreateIntrinsic(llvm::Intrinsic::fma, {x.v->getType()}, {x.v, y.v, z.v}), x.type};
+  }
+  Scalar square_root(const Scalar& x) const {
+    return {b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x.v), x.type};
+  }
+  Scalar library(Primitive primitive, const Scalar& x) const {
+    return {e_.transcendental(primitive, x.type, x.v), x.type};
+  }
+
+  Scalar equal(const Scalar& x, const Scalar& y) const {
+    return compare(x, y, P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
+  }
+  Scalar not_equal(const Scalar& x, const Scalar& y) const {
+    return compare(x, y, P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
+  }
+  Scalar less(const Scalar& x, const Scalar& y) const {
+    return compare(x, y, P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
+  }
+  Scalar less_equal(const Scalar& x, const Scalar& y) const {
+    return compare(x, y, P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
+  }
+  Scalar unordered(const Scalar& x) const { return {b_.CreateFCmpUNO(x.v, x.v), ScalarType::boolean}; }
+  Scalar select(const Scalar& condition, const Scalar& x, const Scalar& y) const {
+    return {b_.CreateSelect(condition.v, x.v, y.v), x.type};
+  }
+
+  Scalar bit_and(const Scalar& x, const Scalar& y) const { return {b_.CreateAnd(x.v, y.v), x.type}; }
+  Scalar bit_or(const Scalar& x, const Scalar& y) const { return {b_.CreateOr(x.v, y.v), x.type}; }
+  Scalar bit_xor(const Scalar& x, const Scalar& y) const { return {b_.CreateXor(x.v, y.v), x.type}; }
+  Scalar logical_not(const Scalar& x) const { return {b_.CreateNot(x.v), x.type}; }
+
+  Scalar to_integer(const Scalar& x, ScalarType to) const {
+    return {ir::is_signed(x.type) ? b_.CreateSExtOrTrunc(x.v, type_of(to))
+                                  : b_.CreateZExtOrTrunc(x.v, type_of(to)),
+            to};
+  }
+  Scalar to_float(const Scalar& x, ScalarType to) const {
+    if (ir::is_float(x.type)) return {b_.CreateFPCast(x.v, type_of(to)), to};
+    return {ir::is_signed(x.type) ? b_.CreateSIToFP(x.v, type_of(to)) : b_.CreateUIToFP(x.v, type_of(to)),
+            to};
+  }
+  Scalar saturate(const Scalar& x, ScalarType to) const {
+    const auto cast = ir::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return {b_.CreateIntrinsic(cast, {type_of(to), x.v->getType()}, {x.v}), to};
+  }
+
+ private:
+  using P = llvm::CmpInst::Predicate;
+
+  Scalar compare(const Scalar& x, const Scalar& y, P of_floats, P of_signed, P of_unsigned) const {
+    const P predicate = ir::is_float(x.type) ? of_floats : ir::is_signed(x.type) ? of_signed : of_unsigned;
+    return {b_.CreateCmp(predicate, x.v, y.v), ScalarType::boolean};
+  }
+  llvm::Type* type_of(ScalarType type) const {
+    llvm::Type* one = e_.type_of(type);
+    return lanes_ ? llvm::FixedVectorType::get(one, lanes_) : one;
+  }
+
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  const ir::Node& node_;
+  unsigned lanes_ = 0;  ///< 0: scalars
+};
 
 Value Emitter::primitive(const ir::Node& node) {
   Values operands;
@@ -34,144 +140,24 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
     if (primitive == Primitive::multiply) return multiply(operands[0], operands[1]);
   }
 
-  std::vector<llvm::Value*> x;
-  for (const Value& v : operands) x.push_back(uniform_all ? v.v : lanes(v));
-  const auto wrap = [&](llvm::Value* v) { return uniform_all ? uniform(v) : varying(v); };
-  switch (primitive) {
-    case Primitive::cast: {
-      Value out = wrap(convert(type, result_type, x[0]));
-      if (!uniform_all && type == ScalarType::int32 && result_type == ScalarType::int64) {
-        out.memory = operands[0].memory;
-        out.memory_type = operands[0].memory_type;
-        out.narrow = x[0];
-      }
-      return out;
-    }
-    case Primitive::equal:
-    case Primitive::not_equal:
-    case Primitive::less:
-    case Primitive::less_equal:
-      return wrap(compare(primitive, type, x[0], x[1]));
-    case Primitive::divide:
-    case Primitive::remainder:
-      if (ir::is_integer(type)) return wrap(divide(node, x[0], x[1]));
-      return wrap(primitive == Primitive::divide ? b.CreateFDiv(x[0], x[1])
-                                                 : float_remainder(type, x[0], x[1]));
-    case Primitive::exponential:
-    case Primitive::logarithm:
-    case Primitive::sine:
-    case Primitive::cosine:
-      return wrap(transcendental(primitive, type, x[0]));
-    case Primitive::add:
-    case Primitive::subtract:
-    case Primitive::multiply:
-    case Primitive::negate:
-    case Primitive::absolute:
-    case Primitive::minimum:
-    case Primitive::maximum:
-    case Primitive::fma:
-    case Primitive::logical_not:
-    case Primitive::bit_and:
-    case Primitive::bit_or:
-    case Primitive::bit_xor:
-    case Primitive::square_root:
-      return wrap(arithmetic(primitive, type, x));
+  std::vector<PrimitiveBuilder::Scalar> x;
+  for (const Value& v : operands) x.push_back({uniform_all ? v.v : lanes(v), type});
+  PrimitiveBuilder builder(*this, node, x[0].v->getType());
+  llvm::Value* result = plan::build_primitive(builder, primitive, result_type, std::span(std::as_const(x))).v;
+  if (uniform_all) return uniform(result);
+  Value out = varying(result);
+  if (primitive == Primitive::cast && type == ScalarType::int32 && result_type == ScalarType::int64) {
+    out.memory = operands[0].memory;
+    out.memory_type = operands[0].memory_type;
+    out.narrow = x[0].v;
   }
-  throw InternalError("unknown primitive");
+  return out;
 }
 
-llvm::Value* Emitter::arithmetic(Primitive primitive, ScalarType type, std::span<llvm::Value* const> x) {
-  const bool floating = ir::is_float(type);
-  const bool is_signed = ir::is_signed(type);
-  const auto either = [&](ID of_signed, ID of_unsigned) {
-    return b.CreateBinaryIntrinsic(is_signed ? of_signed : of_unsigned, x[0], x[1]);
-  };
-  // (x before y or x is NaN) ? x : y, as the language has it.
-  const auto float_choice = [&](llvm::Value* before) {
-    llvm::Value* chosen = b.CreateSelect(before, x[0], x[1]);
-    return b.CreateSelect(b.CreateFCmpUNO(x[0], x[0]), x[0], chosen);
-  };
-  switch (primitive) {
-    case Primitive::add:
-      return floating ? b.CreateFAdd(x[0], x[1]) : b.CreateAdd(x[0], x[1]);
-    case Primitive::subtract:
-      return floating ? b.CreateFSub(x[0], x[1]) : b.CreateSub(x[0], x[1]);
-    case Primitive::multiply:
-      return floating ? b.CreateFMul(x[0], x[1]) : b.CreateMul(x[0], x[1]);
-    case Primitive::negate:
-      return floating ? b.CreateFNeg(x[0]) : b.CreateNeg(x[0]);
-    case Primitive::absolute:
-      if (floating) return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x[0]);
-      return is_signed ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x[0], b.getFalse()) : x[0];
-    case Primitive::minimum:
-      if (floating) return float_choice(b.CreateFCmpOLT(x[0], x[1]));
-      return either(llvm::Intrinsic::smin, llvm::Intrinsic::umin);
-    case Primitive::maximum:
-      if (floating) return float_choice(b.CreateFCmpOGT(x[0], x[1]));
-      return either(llvm::Intrinsic::smax, llvm::Intrinsic::umax);
-    case Primitive::fma:
-      return b.CreateIntrinsic(llvm::Intrinsic::fma, {x[0]->getType()}, {x[0], x[1], x[2]});
-    case Primitive::logical_not:
-      return b.CreateNot(x[0]);
-    case Primitive::bit_and:
-      return b.CreateAnd(x[0], x[1]);
-    case Primitive::bit_or:
-      return b.CreateOr(x[0], x[1]);
-    case Primitive::bit_xor:
-      return b.CreateXor(x[0], x[1]);
-    case Primitive::square_root:
-      return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]);
-    case Primitive::divide:
-    case Primitive::remainder:
-    case Primitive::equal:
-    case Primitive::not_equal:
-    case Primitive::less:
-    case Primitive::less_equal:
-    case Primitive::exponential:
-    case Primitive::logarithm:
-    case Primitive::sine:
-    case Primitive::cosine:
-    case Primitive::cast:
-      break;
-  }
-  throw InternalError("not an arithmetic primitive");
-}
-
-llvm::Value* Emitter::compare(Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y) {
-  using P = llvm::CmpInst::Predicate;
-  const bool floating = ir::is_float(type);
-  const bool is_signed = ir::is_signed(type);
-  if (primitive == Primitive::equal) return floating ? b.CreateFCmpOEQ(x, y) : b.CreateICmpEQ(x, y);
-  if (primitive == Primitive::not_equal) return floating ? b.CreateFCmpUNE(x, y) : b.CreateICmpNE(x, y);
-  if (primitive == Primitive::less)
-    return floating ? b.CreateFCmpOLT(x, y) : b.CreateICmp(is_signed ? P::ICMP_SLT : P::ICMP_ULT, x, y);
-  return floating ? b.CreateFCmpOLE(x, y) : b.CreateICmp(is_signed ? P::ICMP_SLE : P::ICMP_ULE, x, y);
-}
-
-llvm::Value* Emitter::convert(ScalarType from, ScalarType to, llvm::Value* x) {
-  if (from == to) return x;
-  llvm::Type* target = type_of(to);
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType()))
-    target = llvm::FixedVectorType::get(target, vector->getNumElements());
-  llvm::Constant* zero = llvm::Constant::getNullValue(x->getType());
-  if (to == ScalarType::boolean)
-    return ir::is_float(from) ? b.CreateFCmpUNE(x, zero) : b.CreateICmpNE(x, zero);
-  if (ir::is_float(from)) {
-    if (ir::is_float(to)) return b.CreateFPCast(x, target);
-    const ID saturating = ir::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return b.CreateIntrinsic(saturating, {target, x->getType()}, {x});
-  }
-  if (ir::is_float(to)) return ir::is_signed(from) ? b.CreateSIToFP(x, target) : b.CreateUIToFP(x, target);
-  return ir::is_signed(from) ? b.CreateSExtOrTrunc(x, target) : b.CreateZExtOrTrunc(x, target);
-}
-
-llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* y) {
+llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm::Value* y) {
   const ScalarType type = node.child(0)->type().scalars[0];
   const bool is_vector = x->getType()->isVectorTy();
-  llvm::Constant* zero = llvm::Constant::getNullValue(y->getType());
-  llvm::Constant* one = llvm::ConstantInt::get(y->getType(), 1);
-
-  llvm::Value* bad = b.CreateICmpEQ(y, zero);
+  llvm::Value* bad = b.CreateICmpEQ(y, llvm::Constant::getNullValue(y->getType()));
   if (ir::is_signed(type)) {
     const unsigned bits = type == ScalarType::int32 ? 32 : 64;
     llvm::Constant* least = llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMinValue(bits));
@@ -201,25 +187,22 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
     b.SetInsertPoint(next);
   }
   // Division of lanes that are not active must not trap.
-  llvm::Value* divisor = is_vector && mask ? b.CreateSelect(mask, y, one) : y;
+  return is_vector && mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(y->getType(), 1)) : y;
+}
 
-  llvm::Value* quotient = nullptr;
-  if (is_vector && type != ScalarType::int64) {
-    // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, of 8 bits
-    // in float.
-    llvm::Type* real = llvm::FixedVectorType::get(
-        type == ScalarType::int32 ? b.getDoubleTy() : b.getFloatTy(), static_cast<unsigned>(width));
-    const bool is_signed = ir::is_signed(type);
-    const auto to_real = [&](llvm::Value* v) {
-      return is_signed ? b.CreateSIToFP(v, real) : b.CreateUIToFP(v, real);
-    };
-    llvm::Value* ratio = b.CreateFDiv(to_real(x), to_real(divisor));
-    quotient = is_signed ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
-  } else {
-    quotient = ir::is_signed(type) ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
-  }
-  if (node.payload().primitive == Primitive::divide) return quotient;
-  return b.CreateSub(x, b.CreateMul(quotient, divisor));
+llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) {
+  const bool is_signed = ir::is_signed(type);
+  if (!x->getType()->isVectorTy() || type == ScalarType::int64)
+    return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, of 8 bits in
+  // float.
+  llvm::Type* real = llvm::FixedVectorType::get(type == ScalarType::int32 ? b.getDoubleTy() : b.getFloatTy(),
+                                                static_cast<unsigned>(width));
+  const auto to_real = [&](llvm::Value* v) {
+    return is_signed ? b.CreateSIToFP(v, real) : b.CreateUIToFP(v, real);
+  };
+  llvm::Value* ratio = b.CreateFDiv(to_real(x), to_real(y));
+  return is_signed ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
 }
 
 llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y) {

@@ -136,10 +136,10 @@ class Emitter {
   // emit_primitive.cpp
   Value primitive(const ir::Node& node);
   Value apply(const ir::Node& node, std::span<const Value> operands);
-  llvm::Value* arithmetic(ir::Primitive primitive, ScalarType type, std::span<llvm::Value* const> x);
-  llvm::Value* compare(ir::Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y);
-  llvm::Value* convert(ScalarType from, ScalarType to, llvm::Value* x);
-  llvm::Value* divide(const ir::Node& node, llvm::Value* x, llvm::Value* y);
+  class PrimitiveBuilder;
+  /// y, or 1 in lanes that are not active. Leaves the function if an active lane has no quotient.
+  llvm::Value* checked_divisor(const ir::Node& node, llvm::Value* x, llvm::Value* y);
+  llvm::Value* quotient(ScalarType type, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
   llvm::Value* transcendental(ir::Primitive primitive, ScalarType type, llvm::Value* x);
 
