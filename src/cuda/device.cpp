@@ -129,8 +129,7 @@ Stream::Stream(Stream&& other) noexcept
     : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
 Stream::~Stream() {
   if (!handle_) return;
-  static_cast<void>(device_->api().ctx_set_current(device_->context()));
-  static_cast<void>(device_->api().stream_synchronize(handle_));
+  drain();
   static_cast<void>(device_->api().stream_destroy(handle_));
 }
 
@@ -173,6 +172,13 @@ void Stream::wait(Event event) {
 void Stream::synchronize() {
   device_->make_current();
   check(device_->api(), device_->api().stream_synchronize(handle_), "running on the GPU");
+}
+void Stream::drain() noexcept {
+  // Twice: the first answer may be about something else, such as a context that could not be chosen.
+  for (int k = 0; k < 2; ++k) {
+    static_cast<void>(device_->api().ctx_set_current(device_->context()));
+    if (device_->api().stream_synchronize(handle_) == success) return;
+  }
 }
 bool Stream::idle() {
   device_->make_current();
@@ -403,10 +409,10 @@ void Device::reset_peak() {
   const std::lock_guard lock(impl_->memory);
   impl_->peak = impl_->in_use;
 }
-void Device::trim() {
+void Device::trim(std::int64_t most) {
   make_current();
   const std::lock_guard lock(impl_->memory);
-  impl_->trim(api(), 0);
+  impl_->trim(api(), std::max<std::int64_t>(most, 0));
 }
 
 LoadStatistics Device::load_statistics() const {

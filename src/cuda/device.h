@@ -98,6 +98,8 @@ class Stream {
   /// Until all is done. Throws RunError where a kernel died, naming what the driver said.
   void synchronize();
   bool idle();  ///< throws as synchronize does
+  /// Before memory goes that the stream may still use: until all is done, or the GPU is lost.
+  void drain() noexcept;
   Device& device() { return *device_; }
 
  private:
@@ -173,8 +175,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::int64_t kept() const;    ///< bytes of freed blocks that were not given back
   std::int64_t peak() const;
   void reset_peak();
-  /// Gives kept blocks back to the driver.
-  void trim();
+  /// Gives kept blocks back to the driver, but for `most` bytes.
+  void trim(std::int64_t most = 0);
 
   /// Compiled and loaded once per process; keyed by the text. Thread-safe: several threads wait for one.
   /// ANABRANCH_DUMP=cuda prints texts that are compiled, and the log, on standard error.
