@@ -17,13 +17,14 @@ std::int64_t padded(std::int64_t bytes) {
 
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
-/// Copies on all threads: one memory channel is slower than the link to the GPU.
-void copy(scheduler::Executor& executor, std::byte* to, const void* from, std::int64_t bytes) {
+}  // namespace
+
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;
   const std::int64_t pieces = (bytes + piece - 1) / piece;
   const auto one = [&](std::int64_t i) {
     const std::int64_t begin = i * piece;
-    std::memcpy(to + begin, static_cast<const std::byte*>(from) + begin,
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
                 static_cast<std::size_t>(std::min(piece, bytes - begin)));
   };
   if (pieces == 1)
@@ -31,8 +32,6 @@ void copy(scheduler::Executor& executor, std::byte* to, const void* from, std::i
   else
     executor.parallel_for(pieces, one);
 }
-
-}  // namespace
 
 // ---- Staging
 
@@ -138,7 +137,7 @@ void DeviceChunk::upload() {
   in_.begin(run_.device(), bytes);
   for (const Copy& c : copies_) {
     std::byte* staged = in_.take(c.bytes);
-    copy(context_.executor, staged, c.from, c.bytes);
+    copy_on_all_threads(context_.executor, staged, c.from, c.bytes);
     stream_.upload(c.to, staged, c.bytes);
   }
   copies_.clear();

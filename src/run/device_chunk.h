@@ -24,6 +24,9 @@ struct ChunkResults {
   scheduler::Reservation reservation;        ///< of `owned`
 };
 
+/// One thread alone copies more slowly than the link to the GPU.
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
+
 /// One slot of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies and
 /// kernels of different slots overlap.
 class DeviceChunk final : public ChunkGeometry {

@@ -32,8 +32,14 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, const DeviceKernels& 
 
 DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
   try {
-    DeviceMemory out{budget_.reserve(what, bytes + device_slack), {}};
-    out.block = device_->allocate(bytes + device_slack);
+    // What it is rounded up to counts.
+    const std::int64_t wanted = bytes + device_slack;
+    DeviceMemory out;
+    if (auto usual = budget_.try_reserve(what, device_->usual(wanted)))
+      out.reservation = std::move(*usual);
+    else
+      out.reservation = budget_.reserve(what, device_->least(wanted));
+    out.block = device_->allocate(wanted, out.reservation.bytes());
     // What is kept for the next request counts, too, where somebody has set a bound.
     if (bounded_) device_->trim(budget_.available());
     return out;

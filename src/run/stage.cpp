@@ -87,8 +87,8 @@ void StageRun::collect(const ChunkResults& part) {
     const std::vector<void*> room = collectors_[r]->room(array.elements);
     for (std::size_t c = 0; c < room.size(); ++c)
       if (array.elements > 0)
-        std::memcpy(room[c], array.components[c],
-                    static_cast<std::size_t>(array.elements) * size_of(type.scalars[c]));
+        copy_on_all_threads(context_.executor, room[c], array.components[c],
+                            array.elements * static_cast<std::int64_t>(size_of(type.scalars[c])));
     collectors_[r]->commit(array.elements);
     collectors_[r]->add_items(part.items, array.extents);
   }

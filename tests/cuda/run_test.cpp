@@ -389,13 +389,13 @@ TEST_CASE("run: little memory on the host") {
 // ---- Order
 
 TEST_CASE("run: what is used is uploaded once") {
-  const Csr a(500, 333, 22);
+  const Csr a(500, 5003, 22);
   for (const std::string& scheduler : schedulers) {
     const WithFakeGpu gpu;
     RunReport report;
-    running(multiply(a.source(), numbers(333, 23)))({.backend = Backend::cuda, .scheduler = scheduler},
-                                                    &report);
-    CHECK(uploads_of(333 * 8) == 1);
+    running(multiply(a.source(), numbers(5003, 23)))({.backend = Backend::cuda, .scheduler = scheduler},
+                                                     &report);
+    CHECK(uploads_of(5003 * 8) == 1);
     if (scheduler == "fixed:1") CHECK(report.chunks == 500);
     check_clean();
   }
@@ -425,6 +425,21 @@ TEST_CASE("run: the next chunk is on its way before the last one is waited for")
     INFO(threads << " threads: " << overlapping << " of " << waits << " waits");
     CHECK(waits >= 20);
     CHECK(overlapping >= 1);
+  }
+  check_clean();
+}
+
+TEST_CASE("run: page-locked memory is made a few times, not for every chunk") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  const Csr a(1000, 100, 42);
+  const WithFakeGpu gpu(pooled);
+  {
+    const auto program = compile(multiply(a.source(), numbers(100, 43)));
+    const RunOptions options{.backend = Backend::cuda, .scheduler = "fixed:10"};
+    for (int k = 0; k < 5; ++k) program.run(options);
+    CHECK(gpu->calls("mem_host_alloc") < 40);
+    CHECK(gpu->calls("mem_alloc") < 60);
   }
   check_clean();
 }
