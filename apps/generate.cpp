@@ -51,6 +51,8 @@ std::optional<MatrixKind> matrix_kind(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_random(MatrixKind kind) { return kind != MatrixKind::laplacian2d && kind != MatrixKind::laplacian3d; }
+
 GeneratedMatrix generate_matrix(MatrixKind kind, const GenerateOptions& options, const std::string& path) {
   const auto generator = row_generator(kind, options);
   const bool fits = std::max(generator->most_entries(), generator->rows()) <= INT32_MAX;

@@ -22,6 +22,9 @@ enum class MatrixKind : std::uint8_t {
 /// The kind of this name, if there is one.
 std::optional<MatrixKind> matrix_kind(std::string_view name);
 
+/// Whether the seed matters.
+bool is_random(MatrixKind kind);
+
 struct GenerateOptions {
   std::int64_t size = 0;
   int points = 0;  ///< 0: the kind's usual number (5, 7, 9)

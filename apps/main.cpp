@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <functional>
@@ -44,6 +45,15 @@ std::string check_scheduler(const std::string& text) {
     if (error == std::errc{} && at == end && items >= 1) return {};
   }
   return "'" + text + "' is not adaptive, paper or fixed:N (N items per chunk, from 1 on)";
+}
+
+/// An option that is given has a value: "" is a slip, not the default.
+void require_values(CLI::App& app) {
+  const CLI::Validator filled(
+      [](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, "", "");
+  for (CLI::App* sub : app.get_subcommands({}))
+    for (CLI::Option* option : sub->get_options())
+      if (option->get_items_expected_max() > 0) option->check(filled);
 }
 
 void add_smvm(CLI::App& app, Action& chosen) {
@@ -110,8 +120,12 @@ void add_generate(CLI::App& app, Action& chosen) {
       ->option_text("N");
   sub->add_option("--points", given->matrix.points,
                   "Of the stencil: 5 or 9 in 2-D, 7 or 27 in 3-D; banded: entries around the diagonal")
+      ->check(CLI::Range(1, 4096))
       ->option_text("N");
-  sub->add_option("--seed", given->matrix.seed, "Of the random matrices; default: 1")->option_text("N");
+  CLI::Option* seed =
+      sub->add_option("--seed", given->matrix.seed, "Of banded, powerlaw and rmat, from 0 on; default: 1")
+          ->check(CLI::NonNegativeNumber)
+          ->option_text("N");
   sub->add_option("--index", given->index_name, "int32 or int64; default: int32 where it suffices")
       ->check(CLI::IsMember({"int32", "int64"}))
       ->option_text("TYPE");
@@ -119,10 +133,14 @@ void add_generate(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"float", "double"}))
       ->option_text("TYPE");
   sub->add_option("--out", given->out, "File to write: .npz or .mtx")->required()->option_text("FILE");
-  sub->callback([given, &chosen] {
+  sub->callback([given, seed, &chosen] {
     const auto kind = matrix_kind(given->kind_name);
     if (!kind) throw UsageError("'" + given->kind_name + "' is no kind of matrix");
     given->kind = *kind;
+    if (!is_random(*kind) && seed->count() > 0)
+      throw UsageError(given->kind_name + " has nothing random in it and takes no --seed");
+    if (!given->out.ends_with(".npz") && !given->out.ends_with(".mtx"))
+      throw UsageError("--out " + given->out + ": a matrix is written as .npz or .mtx");
     if (given->index_name == "int32") given->matrix.index = ScalarType::int32;
     if (given->index_name == "int64") given->matrix.index = ScalarType::int64;
     if (given->value_name == "float") given->matrix.value = ScalarType::float32;
@@ -158,7 +176,8 @@ constexpr const char* footer =
     "Exit status: 0 done; 2 usage; 3 bad input data; 4 input or output failed; 5 a resource limit;\n"
     "6 back end not available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM.";
 
-int run(int argc, char** argv, Interrupt& interrupt) {
+/// `help`: what to ask for more about what was tried.
+int run(int argc, char** argv, Interrupt& interrupt, std::string& help) {
   CLI::App app("Streams of irregular arrays, compiled for this machine.", "anabranch");
   app.set_version_flag("--version", std::string("anabranch ") + version_string);
   app.require_subcommand(1);
@@ -168,10 +187,18 @@ int run(int argc, char** argv, Interrupt& interrupt) {
   add_generate(app, chosen);
   add_explain(app, chosen);
   add_doctor(app, chosen);
+  require_values(app);
+  if (const std::string first = argc > 1 ? argv[1] : ""; argc > 1 && !first.starts_with("-")) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    if (std::find(names.begin(), names.end(), first) == names.end())
+      throw UsageError("'" + first + "' is no subcommand; there are " + CLI::detail::join(names, ", "));
+    help = "anabranch " + first + " --help";
+  }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    app.exit(help);
+  } catch (const CLI::Success& asked) {
+    app.exit(asked);
     return done;
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());
@@ -181,7 +208,7 @@ int run(int argc, char** argv, Interrupt& interrupt) {
 }
 
 /// The exit code for what was thrown, after saying what it was.
-int explain_failure(const Interrupt& interrupt) {
+int explain_failure(const Interrupt& interrupt, const std::string& help) {
   const auto fail = [](ExitCode code, const char* what) {
     print_error(what);
     return static_cast<int>(code);
@@ -189,7 +216,7 @@ int explain_failure(const Interrupt& interrupt) {
   try {
     throw;
   } catch (const UsageError& e) {
-    return fail(usage, (std::string(e.what()) + " (anabranch --help)").c_str());
+    return fail(usage, (std::string(e.what()) + " (" + help + ")").c_str());
   } catch (const Cancelled& e) {
     return interrupt.signal() ? by_signal + interrupt.signal() : fail(internal_error, e.what());
   } catch (const DataError& e) {
@@ -216,9 +243,10 @@ int main(int argc, char** argv) {
   // A reader of ours that goes away is a failed write, not a death.
   std::signal(SIGPIPE, SIG_IGN);
   anabranch::apps::Interrupt interrupt;
+  std::string help = "anabranch --help";
   try {
-    return anabranch::apps::run(argc, argv, interrupt);
+    return anabranch::apps::run(argc, argv, interrupt, help);
   } catch (...) {
-    return anabranch::apps::explain_failure(interrupt);
+    return anabranch::apps::explain_failure(interrupt, help);
   }
 }

@@ -50,10 +50,22 @@ std::int64_t memory_for_source(const io::CsrHeader& header, std::size_t width, s
   const std::int64_t x = bytes_of(header.cols, width);
   const std::int64_t y = bytes_of(header.rows, width);
   if (x >= bound || y >= bound - x)
-    throw ResourceError(
-        fmt::format("the vector x ({}) and the result y ({}) do not fit into a memory bound of {}",
-                    binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
+    throw ResourceError(fmt::format(
+        "the vector x ({}) and the result y ({}) do not fit into a memory bound of {}; beside them the "
+        "stream needs room for its longest row",
+        binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
   return bound - x - y;
+}
+
+/// Calls f; a resource error says what x and y have taken of the bound.
+template <class F>
+auto beside_x_and_y(std::int64_t for_source, std::int64_t bound, F&& f) {
+  try {
+    return f();
+  } catch (const ResourceError& e) {
+    throw ResourceError(fmt::format("{} (x and y take {} of the memory bound of {})", e.what(),
+                                    binary_bytes(bound - for_source), binary_bytes(bound)));
+  }
 }
 
 /// Whether each value of `from` is one of `to`.
@@ -92,10 +104,10 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   // A place that cannot be written to is better known before the work than after it.
   if (!options.out.empty()) io::NpyWriter(options.out, detail::scalar_type<T>);
 
-  const auto source = [&] {
+  const auto source = beside_x_and_y(for_source, report.memory, [&] {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
     return io::open_csr<I, T>(options.matrix, {.memory = for_source});
-  }();
+  });
   report.open_seconds = seconds_since(begin);
   report.nnz = source.info().work.value_or(0);  // known for every matrix that is open
   report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
@@ -118,7 +130,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
     if (options.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.repeat));
     y = Vector<T>();  // the result before makes room
     const auto start = Clock::now();
-    y = program.run(run, &report.run);
+    y = beside_x_and_y(for_source, report.memory, [&] { return program.run(run, &report.run); });
     report.repeats.push_back(seconds_since(start));
     report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes);
     if (i == 0) {
@@ -135,9 +147,12 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
 }
 
 void check_output(const SmvmOptions& options) {
+  if (options.out.empty()) return;
   std::error_code ignored;
-  if (!options.out.empty() && std::filesystem::equivalent(options.out, options.matrix, ignored))
+  if (std::filesystem::equivalent(options.out, options.matrix, ignored))
     throw UsageError(fmt::format("--out {}: this is the matrix itself", options.out));
+  if (!options.vector.empty() && std::filesystem::equivalent(options.out, options.vector, ignored))
+    throw UsageError(fmt::format("--out {}: this is the vector x itself", options.out));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ std::string to_text(const SmvmReport& r) {
   const auto items = chunk_items(r.run);
   line("Run", fmt::format("back end {}, {} thread{}{}", r.run.backend, r.run.threads,
                           r.run.threads == 1 ? "" : "s", items ? ", scheduler " + r.scheduler : ""));
-  if (!r.run.backend_reason.empty()) line("", r.run.backend_reason);
+  if (!r.run.backend_reason.empty()) line("", "chosen because " + r.run.backend_reason);
   if (on_gpu(r.run))
     line("GPU", fmt::format("{} of {} chunks, held at most {}", r.run.gpu_chunks, r.run.chunks,
                             binary_bytes(r.run.gpu_peak_bytes)));

@@ -38,7 +38,7 @@ Decision AdaptiveController::next(const Extent& so_far) {
     const double last = tail(static_cast<double>(rest.weight()));
     if (last != work) {
       work = last;
-      reason = Reason::tail;
+      reason = last < static_cast<double>(rest.weight()) ? Reason::rest : Reason::tail;
     }
   }
   const auto limit = static_cast<int64_t>(std::clamp(std::floor(work), 1.0, kUnbounded));

@@ -55,9 +55,11 @@ struct Reservation::Account {
     return result;
   }
 
-  [[noreturn]] void refuse(std::string_view name, int64_t bytes) const {
+  // `held`: what of the bytes it has already.
+  [[noreturn]] void refuse(std::string_view name, int64_t bytes, int64_t held = 0) const {
+    const std::string more = held > 0 ? " (" + format_bytes(bytes - held) + " more than it has)" : "";
     std::string message = "memory limit exceeded: '" + std::string(name) + "' needs " + format_bytes(bytes) +
-                          ", but of the limit of " + format_bytes(limit) + " only " +
+                          more + ", but of the limit of " + format_bytes(limit) + " only " +
                           format_bytes(limit - used) + " is left";
     const auto others = list();
     for (std::size_t i = 0; i < std::min<std::size_t>(others.size(), 3); ++i) {
@@ -100,7 +102,7 @@ void Reservation::resize(int64_t bytes) {
   if (bytes < 0) throw std::invalid_argument("a reservation of " + std::to_string(bytes) + " bytes");
   if (!account_) throw std::logic_error("resize of an empty reservation");
   const std::lock_guard lock(account_->mutex);
-  if (!account_->fits(bytes - bytes_)) account_->refuse(account_->holders[holder_].name, bytes);
+  if (!account_->fits(bytes - bytes_)) account_->refuse(account_->holders[holder_].name, bytes, bytes_);
   account_->take(holder_, bytes - bytes_);
   bytes_ = bytes;
 }

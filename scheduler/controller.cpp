@@ -133,6 +133,8 @@ const char* to_string(Reason reason) noexcept {
       return "former size did not fit";
     case Reason::hold:
       return "change not worth it";
+    case Reason::rest:
+      return "shares out the rest of the stream";
     case Reason::tail:
       return "end of stream";
   }

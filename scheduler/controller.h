@@ -44,7 +44,8 @@ enum class Reason {
   memory_cap,      // a larger chunk would not fit the memory
   too_big,         // a chunk of the former size failed for lack of memory
   hold,            // adaptive: a better size is known, but within the hysteresis
-  tail,            // adaptive: the end of the stream is near
+  rest,            // adaptive: the end is near, the rest is cut into equal parts
+  tail,            // adaptive: the last chunk, all that is left
 };
 const char* to_string(Reason reason) noexcept;
 

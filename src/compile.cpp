@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
+#include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -25,6 +28,25 @@ bool listed(const char* variable, const char* word) {
   if (!list) return false;
   const std::string text = fmt::format(",{},", list);
   return text.find(fmt::format(",{},", word)) != std::string::npos;
+}
+
+/// Names in these lists that nobody knows: said once, on standard error.
+void check_lists() {
+  static const bool once = [] {
+    const auto check = [](const char* variable, std::initializer_list<std::string_view> known) {
+      const char* list = std::getenv(variable);
+      if (!list) return;
+      std::istringstream names(list);
+      for (std::string name; std::getline(names, name, ',');)
+        if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+          fmt::print(stderr, "anabranch: {} names '{}'; it knows {}\n", variable, name,
+                     fmt::join(known, ", "));
+    };
+    check("ANABRANCH_DUMP", {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm"});
+    check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion"});
+    return true;
+  }();
+  (void)once;
 }
 
 /// Runs one pass: times it, and prints its result when ANABRANCH_DUMP asks for it.
@@ -113,6 +135,7 @@ std::vector<ir::Ref> front_half(Passes& pass, std::vector<ir::Ref> roots, const 
 }  // namespace
 
 CompileOptions options_from_environment() {
+  check_lists();
   CompileOptions options;
   options.share = !listed("ANABRANCH_OFF", "share");
   options.contract = !listed("ANABRANCH_OFF", "contract");

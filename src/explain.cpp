@@ -1,5 +1,7 @@
 #include "explain.h"
 
+#include <unordered_set>
+
 #include <fmt/format.h>
 
 #include "ir/print.h"
@@ -11,25 +13,25 @@ using namespace ir;
 
 namespace {
 
-std::string extents_text(Printer& printer, const Facts& facts) {
-  std::vector<std::string> parts;
-  std::string lets;
-  for (const Ref& e : facts.extents) parts.push_back(printer.scalar(e, lets, ""));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
+using Shown = std::unordered_set<const Node*>;
+
+void operation(const Staged& staged, const Node& node, const char* label, const Place& place,
+               Printer& printer, std::string& out) {
+  const Facts& facts = staged.facts.at(&node);
+  const auto stored = staged.manifest.find(&node);
+  out += fmt::format("  {:<4} {:<12} {:<24} {:<10} {:<44} {}{}\n", printer.name(node), label,
+                     to_string(node.type()), name_of(facts.form), facts.reason,
+                     stored == staged.manifest.end() ? "fused into its reader" : "stored: " + stored->second,
+                     place.known() ? "  -- " + to_string(place) : std::string());
 }
 
-void operations(const Staged& staged, std::span<const Ref> roots, Printer& printer, std::string& out) {
+/// `shown`: each operation is printed once, where it is met first.
+void operations(const Staged& staged, std::span<const Ref> roots, Printer& printer, Shown& shown,
+                std::string& out) {
   for (const Node* node :
-       topological(roots, [](const Node& n) { return n.op() != Op::consume && n.op() != Op::shape; })) {
-    if (!node->type().is_array()) continue;
-    const Facts& facts = staged.facts.at(node);
-    const auto stored = staged.manifest.find(node);
-    out +=
-        fmt::format("  {:<4} {:<12} {:<24} {:<10} {:<44} {}{}\n", printer.name(*node), node->label(),
-                    to_string(node->type()), name_of(facts.form), facts.reason,
-                    stored == staged.manifest.end() ? "fused into its reader" : "stored: " + stored->second,
-                    node->place().known() ? "  -- " + to_string(node->place()) : std::string());
-  }
+       topological(roots, [](const Node& n) { return n.op() != Op::consume && n.op() != Op::shape; }))
+    if (node->type().is_array() && shown.insert(node).second)
+      operation(staged, *node, node->label(), node->place(), printer, out);
 }
 
 void kernels(const plan::Group& group, std::string& out) {
@@ -58,10 +60,11 @@ void kernels(const plan::Group& group, std::string& out) {
 std::string explain(const Compiled& compiled) {
   const Staged& staged = compiled.staged;
   Printer printer;
+  Shown shown;
   std::string out;
   if (!staged.results.empty()) {
     out += "once per run\n";
-    operations(staged, staged.results, printer, out);
+    operations(staged, staged.results, printer, shown, out);
   }
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const Stage& stage = staged.stages[k];
@@ -69,10 +72,10 @@ std::string explain(const Compiled& compiled) {
     for (const Base& base : stage.bases)
       for (int i = 0; i < base.count; ++i) {
         const Ref& item = stage.items[static_cast<std::size_t>(base.first + i)];
-        out += fmt::format("  {:<4} from {} {}\n", printer.name(*item), base.node->label(),
-                           extents_text(printer, staged.facts_of(item)));
+        if (shown.insert(item.get()).second)
+          operation(staged, *item, base.node->label(), base.node->place(), printer, out);
       }
-    operations(staged, stage.results, printer, out);
+    operations(staged, stage.results, printer, shown, out);
     for (const auto& t : stage.terminals)
       out += fmt::format("  {} of {}\n", name_of(t.kind),
                          printer.name(*stage.results[static_cast<std::size_t>(t.result)]));

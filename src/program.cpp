@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <future>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -51,10 +53,10 @@ Choice choose(Backend backend) {
     case Backend::automatic:
       try {
         Choice out{cuda::Device::get(), false, {}};
-        out.reason = "a GPU is there: " + out.device->facts().name;
+        out.reason = "there is a GPU: " + out.device->facts().name;
         return out;
       } catch (const BackendUnavailable& e) {
-        return {nullptr, true, e.what()};
+        return {nullptr, true, std::string("there is no GPU: ") + e.what()};
       }
     case Backend::cpu:
     case Backend::interpreter:
@@ -81,6 +83,22 @@ auto with_public_errors(F&& f) {
     throw ResourceError(e.what());
   } catch (const cuda::DeviceMemoryFull& e) {
     throw ResourceError(e.what());
+  }
+}
+
+/// Throws where these options make no sense, on every back end alike.
+void check(const RunOptions& options) {
+  if (options.memory < 0)
+    throw ResourceError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
+  if (options.gpu_memory < 0)
+    throw ResourceError(fmt::format("RunOptions: a bound on GPU memory of {} bytes", options.gpu_memory));
+  if (options.threads < 0 || options.threads > 4096)
+    throw ProgramError(
+        fmt::format("RunOptions: 1 to 4096 threads, or 0 for all there are, not {}", options.threads));
+  try {
+    scheduler::parse_policy(options.scheduler);
+  } catch (const std::invalid_argument& e) {
+    throw ProgramError(fmt::format("RunOptions: {}", e.what()));
   }
 }
 
@@ -117,20 +135,29 @@ class ProgramImpl {
     return kernels_;
   }
 
-  /// The kernels on the GPU, compiled when first asked for.
-  const DeviceKernels& device_kernels(cuda::Device& device, RunReport* report) {
+  /// It is not forever that memory was short.
+  static bool failed(const std::shared_future<DeviceKernels>& kernels) {
+    if (kernels.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    try {
+      kernels.get();
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  }
+
+  /// The kernels on the GPU, compiled when first asked for; with `beside`, on another thread.
+  std::shared_future<DeviceKernels> device_kernels(const std::shared_ptr<cuda::Device>& device, bool beside) {
     const std::lock_guard lock(device_mutex_);
-    DeviceKernels& kernels = device_kernels_[&device];
-    if (!kernels.empty()) return kernels;
-    const auto begin = std::chrono::steady_clock::now();
-    DeviceKernels loaded;
-    for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
-      loaded[&kernel] = device.load(cuda::generate(kernel), kernel.name);
-    });
-    kernels = std::move(loaded);
-    if (report) {
-      report->compile_seconds += seconds_since(begin);
-      report->kernels_compiled += static_cast<int>(kernels.size());
+    auto& kernels = device_kernels_[device.get()];
+    if (!kernels.valid() || failed(kernels)) {
+      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [this, device] {
+                  DeviceKernels loaded;
+                  for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+                    loaded[&kernel] = device->load(cuda::generate(kernel), kernel.name);
+                  });
+                  return loaded;
+                }).share();
     }
     return kernels;
   }
@@ -148,7 +175,7 @@ class ProgramImpl {
   std::once_flag once_;
   Kernels kernels_;
   std::mutex device_mutex_;
-  std::map<const cuda::Device*, DeviceKernels> device_kernels_;
+  std::map<const cuda::Device*, std::shared_future<DeviceKernels>> device_kernels_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
   std::shared_ptr<PagePool> pages_ = std::make_shared<PagePool>();
@@ -163,19 +190,21 @@ std::string explain(const ProgramImpl& program) { return anabranch::explain(prog
 
 namespace {
 
-/// The interpreter keeps its own books on the passes of one run; what other runs have read it cannot know.
-void begin_passes(std::span<const ir::Ref> roots) {
+/// The interpreter keeps its own books on the passes of one run; what other runs read it cannot know.
+std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
+  std::vector<SourcePass> passes;
   std::unordered_set<const SourceBase*> begun;
   for (const ir::Node* reader : ir::topological(roots)) {
     if (reader->op() != ir::Op::consume) continue;
     const ir::Ref from(reader);
     for (const ir::Node* node : ir::topological({&from, 1}))
       if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
-        node->payload().source->begin_pass(reader->place());
+        passes.emplace_back(node->payload().source, reader->place());
   }
   for (const ir::Node* node : ir::topological(roots))
     if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
-      node->payload().source->begin_pass(node->place());
+      passes.emplace_back(node->payload().source, node->place());
+  return passes;
 }
 
 std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<HostArray>& arguments,
@@ -187,7 +216,7 @@ std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<H
   const auto& parameters = program.compiled().plan.parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) bind.set(parameters[i], values[i]);
   for (const ir::Ref& root : program.compiled().program) roots.push_back(bind(root));
-  begin_passes(roots);
+  const std::vector<SourcePass> passes = begin_passes(roots);
   return interp::run(roots, options.stop);
 }
 
@@ -197,8 +226,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
                                             const std::vector<std::shared_ptr<ArrayData>>& arguments,
                                             const RunOptions& options, RunReport* report) {
   const auto begin = std::chrono::steady_clock::now();
-  if (options.memory < 0) throw ResourceError("the memory bound is negative");
-  if (options.gpu_memory < 0) throw ResourceError("the bound on GPU memory is negative");
+  check(options);
   if (report) *report = RunReport{};
   std::vector<std::shared_ptr<ArrayData>> results;
   if (options.backend == Backend::interpreter) {
@@ -219,11 +247,23 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       RunContext context{
           program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
       if (!choice.device) return execute(context, as_arrays(arguments));
-      DeviceRun device(choice.device, program.device_kernels(*choice.device, report), options.gpu_memory);
+      const auto compiling = std::chrono::steady_clock::now();
+      const cuda::LoadStatistics before = choice.device->load_statistics();
+      const auto device_kernels = program.device_kernels(choice.device, choice.cpu);
+      if (!choice.cpu) {
+        device_kernels.wait();
+        if (report) report->compile_seconds += seconds_since(compiling);
+      }
+      DeviceRun device(choice.device, device_kernels, options.gpu_memory);
       context.device = &device;
       context.cpu_too = choice.cpu;
       auto out = execute(context, as_arrays(arguments));
-      if (report) report->gpu_peak_bytes = device.peak();
+      if (report) {
+        const cuda::LoadStatistics after = choice.device->load_statistics();
+        report->kernels_compiled += after.compiled - before.compiled;
+        report->kernels_cached += after.found - before.found;
+        report->gpu_peak_bytes = device.peak();
+      }
       return out;
     });
     if (report) {
@@ -243,6 +283,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
 // ---- Streaming out
 
 struct ItemReader::Impl {
+  std::vector<SourcePass> passes;  ///< of the interpreter
   std::unique_ptr<interp::ItemStream> interpreter;
   std::unique_ptr<ProgramImpl> program;
   RunOptions options;
@@ -253,15 +294,27 @@ struct ItemReader::Impl {
   std::unique_ptr<ChunkReader> chunks;
   std::vector<std::vector<HostArray>> items;
   std::size_t at = 0;
+  std::exception_ptr failed;
+
+  bool next(std::vector<HostArray>& item);
+  /// The sources are free for others.
+  void end() {
+    items.clear();
+    at = 0;
+    chunks.reset();
+    interpreter.reset();
+    passes.clear();
+  }
 };
 
 ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
+  check(options);
   impl_->options = options;
   impl_->program =
       std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
   if (options.backend == Backend::interpreter) {
     const auto& roots = impl_->program->compiled().program;
-    begin_passes(roots);
+    impl_->passes = begin_passes(roots);
     impl_->interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop);
     return;
   }
@@ -277,8 +330,8 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
                                         program.executor(options.threads), *impl_->budget, *impl_->blocks,
                                         nullptr});
     if (choice.device) {
-      impl_->device = std::make_unique<DeviceRun>(
-          choice.device, program.device_kernels(*choice.device, nullptr), options.gpu_memory);
+      impl_->device = std::make_unique<DeviceRun>(choice.device, program.device_kernels(choice.device, false),
+                                                  options.gpu_memory);
       impl_->context->device = impl_->device.get();
       impl_->context->cpu_too = false;
     }
@@ -289,19 +342,29 @@ ItemReader::~ItemReader() = default;
 ItemReader::ItemReader(ItemReader&&) noexcept = default;
 ItemReader& ItemReader::operator=(ItemReader&&) noexcept = default;
 
-bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
-  if (impl_->interpreter) return impl_->interpreter->next(item);
-  while (impl_->at == impl_->items.size()) {
-    if (impl_->options.stop.stop_requested()) throw Cancelled("the run was cancelled");
-    impl_->at = 0;
-    const bool more = with_public_errors([&] { return impl_->chunks->next(impl_->items); });
-    if (!more) {
-      impl_->items.clear();
-      return false;
-    }
+bool ItemReader::Impl::next(std::vector<HostArray>& item) {
+  if (interpreter) return interpreter->next(item);
+  if (!chunks) return false;
+  while (at == items.size()) {
+    if (options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+    at = 0;
+    if (!with_public_errors([&] { return chunks->next(items); })) return false;
   }
-  item = std::move(impl_->items[impl_->at++]);
+  item = std::move(items[at++]);
   return true;
+}
+
+bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
+  if (impl_->failed) std::rethrow_exception(impl_->failed);
+  try {
+    if (impl_->next(item)) return true;
+  } catch (...) {
+    impl_->failed = std::current_exception();
+    impl_->end();
+    throw;
+  }
+  impl_->end();
+  return false;
 }
 
 }  // namespace anabranch::detail

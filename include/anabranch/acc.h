@@ -1,7 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <ranges>
 #include <tuple>
 #include <type_traits>
 
@@ -87,10 +87,20 @@ Acc<Array<N, T>> use(const Array<N, T>& array, detail::Loc at = detail::Loc::cur
   return detail::acc<N, T>(detail::use(array.erased(), at));
 }
 
+template <std::ranges::range R>
+void use(const R&) {
+  static_assert(detail::always_false<R>,
+                "anabranch: use takes an Array; make one of a C++ range, as in use(Vector<double>(values))");
+}
+
 /// A scalar array holding one value.
 template <IsElement T>
 Acc<Scalar<T>> unit(const Exp<T>& value, detail::Loc at = detail::Loc::current()) {
   return detail::acc<0, T>(detail::unit(value.handle(), at));
+}
+template <IsElement T>
+Acc<Scalar<T>> unit(const T& value, detail::Loc at = detail::Loc::current()) {
+  return unit(Exp<T>(value, at), at);
 }
 
 /// The value of a scalar array.
@@ -107,6 +117,7 @@ Exp<Index<N>> shape(const Acc<Array<N, T>>& array, detail::Loc at = detail::Loc:
 /// Extent of dimension d (0 is outermost).
 template <int N, class T>
 Exp<std::int64_t> extent(const Acc<Array<N, T>>& array, int d, detail::Loc at = detail::Loc::current()) {
+  detail::check_dimension("extent", d, N, at);
   return {detail::FromHandle{}, detail::project(detail::shape(array.handle(), at), d, 1, at)};
 }
 /// Number of elements.
@@ -134,12 +145,20 @@ auto generate(const Located<std::int64_t>& length, F f, detail::Loc at = detail:
       Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
       [f](const Exp<Index<1>>& ix) { return f(ix[0]); }, at);
 }
-/// Every element the same.
-template <int N, IsElement T>
-Acc<Array<N, T>> fill(const Exp<Index<N>>& shape, const Exp<T>& value,
-                      detail::Loc at = detail::Loc::current()) {
+/// Every element the same, an Exp or a plain value.
+template <int N, class X>
+auto fill(const Exp<Index<N>>& shape, const X& value, detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<N>>([&](auto) { return value; }, at);
+  using T = typename decltype(result)::value_type;
   return detail::acc<N, T>(detail::generate(shape.handle(), function, at, "fill"));
+}
+template <int N, class X>
+auto fill(const Index<N>& shape, const X& value, detail::Loc at = detail::Loc::current()) {
+  return fill(Exp<Index<N>>(shape, at), value, at);
+}
+template <class X>
+auto fill(const Located<std::int64_t>& length, const X& value, detail::Loc at = detail::Loc::current()) {
+  return fill(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), value, at);
 }
 
 // ---- Element-wise
@@ -192,19 +211,29 @@ auto zip(const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const Acc<Array<N
   return detail::zip_with_at(at, "zip", detail::packing, a, b, c);
 }
 
-/// An array of tuples taken apart; free. auto [x, y] = unzip(a).
+namespace detail {
+template <class... Ts, int N, class T>
+std::tuple<Acc<Array<N, Ts>>...> unzip_at(Loc at, const Acc<Array<N, T>>& a) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto part = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+      auto [function, result] = trace_function<T>([](Exp<T> e) { return get<K>(e); }, at);
+      return map(function, {a.handle()}, at, "unzip");
+    };
+    return std::tuple<Acc<Array<N, Ts>>...>{acc<N, Ts>(part(std::integral_constant<std::size_t, I>{}))...};
+  }(std::index_sequence_for<Ts...>{});
+}
+}  // namespace detail
+
+/// An array of tuples or pairs taken apart; free. auto [x, y] = unzip(a).
 template <int N, class... Ts>
 std::tuple<Acc<Array<N, Ts>>...> unzip(const Acc<Array<N, std::tuple<Ts...>>>& a,
                                        detail::Loc at = detail::Loc::current()) {
-  using T = std::tuple<Ts...>;
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto part = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
-      auto [function, result] = detail::trace_function<T>([](Exp<T> e) { return get<K>(e); }, at);
-      return detail::map(function, {a.handle()}, at, "unzip");
-    };
-    return std::tuple<Acc<Array<N, Ts>>...>{
-        detail::acc<N, Ts>(part(std::integral_constant<std::size_t, I>{}))...};
-  }(std::index_sequence_for<Ts...>{});
+  return detail::unzip_at<Ts...>(at, a);
+}
+template <int N, class A, class B>
+std::tuple<Acc<Array<N, A>>, Acc<Array<N, B>>> unzip(const Acc<Array<N, std::pair<A, B>>>& a,
+                                                     detail::Loc at = detail::Loc::current()) {
+  return detail::unzip_at<A, B>(at, a);
 }
 
 // ---- Reductions
@@ -239,6 +268,11 @@ template <int M, int N, class T>
 Acc<Array<M, T>> reshape(const Index<M>& shape, const Acc<Array<N, T>>& a,
                          detail::Loc at = detail::Loc::current()) {
   return reshape(Exp<Index<M>>(shape, at), a, at);
+}
+template <int N, class T>
+Acc<Vector<T>> reshape(const Located<std::int64_t>& length, const Acc<Array<N, T>>& a,
+                       detail::Loc at = detail::Loc::current()) {
+  return reshape(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), a, at);
 }
 /// All elements as one vector.
 template <int N, class T>
@@ -295,7 +329,8 @@ Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
 // ---- Reordering
 // -----------------------------------------------------------------------------------------------------
 
-/// Element at ix is a[f(ix)]; out of range is a RunError.
+/// Element at ix is a[f(ix)]; out of range is a RunError. A length instead of a shape gives a vector, and f
+/// then takes a number.
 template <int M, class F, int N, class T>
 Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N, T>>& a,
                              detail::Loc at = detail::Loc::current()) {
@@ -303,6 +338,18 @@ Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N,
   static_assert(std::same_as<decltype(result), Exp<Index<N>>>,
                 "anabranch: the function of backpermute gives a position in its array (an Exp<Index<N>>)");
   return detail::acc<M, T>(detail::backpermute(shape.handle(), function, a.handle(), {}, at, nullptr));
+}
+template <int M, class F, int N, class T>
+Acc<Array<M, T>> backpermute(const Index<M>& shape, F f, const Acc<Array<N, T>>& a,
+                             detail::Loc at = detail::Loc::current()) {
+  return backpermute(Exp<Index<M>>(shape, at), std::move(f), a, at);
+}
+template <class F, int N, class T>
+Acc<Vector<T>> backpermute(const Located<std::int64_t>& length, F f, const Acc<Array<N, T>>& a,
+                           detail::Loc at = detail::Loc::current()) {
+  return backpermute(
+      Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
+      [f](const Exp<Index<1>>& ix) { return f(ix[0]); }, a, at);
 }
 
 /// Element at k is a[ix[k]]; out of range is a RunError. Indices may be of any integer type.
@@ -324,11 +371,7 @@ template <int N, class T>
 Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a,
                            std::array<int, static_cast<std::size_t>(N)> permutation,
                            detail::Loc at = detail::Loc::current()) {
-  std::array<int, static_cast<std::size_t>(N)> sorted = permutation;
-  std::sort(sorted.begin(), sorted.end());
-  for (int d = 0; d < N; ++d)
-    if (sorted[static_cast<std::size_t>(d)] != d)
-      throw ProgramError("transpose: not a permutation of the dimensions");
+  detail::check_permutation(permutation, at);
   detail::Handles extents;
   for (int d : permutation) extents.push_back(extent(a, d, at).handle());
   auto [function, result] = detail::trace_function<Index<N>>(

@@ -55,6 +55,13 @@ Handle constant_of(const T& value, Place at) {
   return parts.size() == 1 ? parts[0] : tuple(std::move(parts), at);
 }
 
+/// The number of a dimension, with the line it stands on.
+struct Dimension {
+  Dimension(int d, std::source_location at = std::source_location::current()) : number(d), place(at) {}
+  int number;
+  Place place;
+};
+
 struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the caller vouches for
 
 }  // namespace detail
@@ -91,7 +98,7 @@ class Located {
   }
 
   Exp<T> value() const;
-  Place place() const { return at_; }
+  std::source_location place() const { return at_; }
 
  private:
   struct NoLiteral {};
@@ -133,11 +140,12 @@ class Exp {
     return false;
   }
 
-  /// Component d of an index or shape.
-  auto operator[](int d) const
+  /// Component d of an index or shape; ProgramError where there is none.
+  auto operator[](detail::Dimension d) const
     requires(std::same_as<T, Index<detail::components<T>>>)
   {
-    return Exp<std::int64_t>(detail::FromHandle{}, detail::project(handle_, d, 1, {}));
+    detail::check_dimension("index", d.number, detail::components<T>, d.place);
+    return Exp<std::int64_t>(detail::FromHandle{}, detail::project(handle_, d.number, 1, d.place));
   }
 
   Exp(detail::FromHandle, detail::Handle handle) : handle_(std::move(handle)) {}
@@ -238,6 +246,30 @@ class Exp {
   {
     return {detail::FromHandle{},
             detail::cond(a.handle_, b.handle_, detail::constant(ScalarType::boolean, 0, {}), {})};
+  }
+  template <std::same_as<bool> B>
+  friend Exp operator&&(const Exp& a, B b)
+    requires std::same_as<T, bool>
+  {
+    return a && Exp(b);
+  }
+  template <std::same_as<bool> B>
+  friend Exp operator&&(B a, const Exp& b)
+    requires std::same_as<T, bool>
+  {
+    return Exp(a) && b;
+  }
+  template <std::same_as<bool> B>
+  friend Exp operator||(const Exp& a, B b)
+    requires std::same_as<T, bool>
+  {
+    return a || Exp(b);
+  }
+  template <std::same_as<bool> B>
+  friend Exp operator||(B a, const Exp& b)
+    requires std::same_as<T, bool>
+  {
+    return Exp(a) || b;
   }
   friend Exp operator||(const Exp& a, const Exp& b)
     requires std::same_as<T, bool>
@@ -461,15 +493,25 @@ Exp<Index<static_cast<int>(sizeof...(I))>> index_of(const I&... at) {
 /// `then` where the condition holds, else `otherwise`; the other one is not evaluated (no error of it can
 /// appear).
 template <IsElement T>
-Exp<T> cond(const Exp<bool>& condition, const Exp<T>& then, const std::type_identity_t<Exp<T>>& otherwise,
+Exp<T> cond(const Exp<bool>& condition, const Exp<T>& then, const Exp<T>& otherwise,
             std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{}, detail::cond(condition.handle(), then.handle(), otherwise.handle(), at)};
 }
-template <class X, IsElement T>
-  requires(!detail::IsExp<X> && std::convertible_to<X, Exp<T>>)
-Exp<T> cond(const Exp<bool>& condition, const X& then, const Exp<T>& otherwise,
+template <IsElement T>
+Exp<T> cond(const Exp<bool>& condition, const Exp<T>& then, const std::type_identity_t<Located<T>>& otherwise,
             std::source_location at = std::source_location::current()) {
-  return cond(condition, Exp<T>(then), otherwise, at);
+  return cond(condition, then, otherwise.value(), at);
+}
+template <IsElement T>
+Exp<T> cond(const Exp<bool>& condition, const std::type_identity_t<Located<T>>& then, const Exp<T>& otherwise,
+            std::source_location at = std::source_location::current()) {
+  return cond(condition, then.value(), otherwise, at);
+}
+/// Of two plain values of one type.
+template <IsElement T>
+Exp<T> cond(const Exp<bool>& condition, const T& then, const T& otherwise,
+            std::source_location at = std::source_location::current()) {
+  return cond(condition, Exp<T>(then, at), Exp<T>(otherwise, at), at);
 }
 
 /// f(f(... x)) as long as p holds of the value.
@@ -498,20 +540,44 @@ Exp<T> unary(Prim op, const Exp<T>& x, Place at) {
 }
 template <class T>
 inline constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
+template <class T>
+double no_float() {
+  static_assert(always_false<T>,
+                "anabranch: sqrt, exp, log, sin and cos take float or double; convert with cast<double>(x)");
+  return 0;
+}
 }  // namespace detail
 
 /// NaN on either side gives NaN.
 template <class T>
   requires detail::number<T>
+Exp<T> min(const Exp<T>& a, const Exp<T>& b, std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{}, detail::primitive(detail::Prim::minimum, {a.handle(), b.handle()}, at)};
+}
+template <class T>
+  requires detail::number<T>
 Exp<T> min(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
-  return {detail::FromHandle{},
-          detail::primitive(detail::Prim::minimum, {a.handle(), b.value().handle()}, b.place())};
+  return min(a, b.value(), b.place());
+}
+template <class T>
+  requires detail::number<T>
+Exp<T> min(const std::type_identity_t<Located<T>>& a, const Exp<T>& b) {
+  return min(a.value(), b, a.place());
+}
+template <class T>
+  requires detail::number<T>
+Exp<T> max(const Exp<T>& a, const Exp<T>& b, std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{}, detail::primitive(detail::Prim::maximum, {a.handle(), b.handle()}, at)};
 }
 template <class T>
   requires detail::number<T>
 Exp<T> max(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
-  return {detail::FromHandle{},
-          detail::primitive(detail::Prim::maximum, {a.handle(), b.value().handle()}, b.place())};
+  return max(a, b.value(), b.place());
+}
+template <class T>
+  requires detail::number<T>
+Exp<T> max(const std::type_identity_t<Located<T>>& a, const Exp<T>& b) {
+  return max(a.value(), b, a.place());
 }
 template <class T>
   requires detail::number<T>
@@ -528,6 +594,32 @@ Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::ty
 template <std::floating_point T>
 Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return detail::unary(detail::Prim::square_root, x, at);
+}
+/// Of integers and bool: a sentence instead of a list of candidates.
+template <IsScalar T>
+  requires(!std::floating_point<T>)
+Exp<double> sqrt(const Exp<T>&) {
+  return detail::no_float<T>();
+}
+template <IsScalar T>
+  requires(!std::floating_point<T>)
+Exp<double> exp(const Exp<T>&) {
+  return detail::no_float<T>();
+}
+template <IsScalar T>
+  requires(!std::floating_point<T>)
+Exp<double> log(const Exp<T>&) {
+  return detail::no_float<T>();
+}
+template <IsScalar T>
+  requires(!std::floating_point<T>)
+Exp<double> sin(const Exp<T>&) {
+  return detail::no_float<T>();
+}
+template <IsScalar T>
+  requires(!std::floating_point<T>)
+Exp<double> cos(const Exp<T>&) {
+  return detail::no_float<T>();
 }
 template <std::floating_point T>
 Exp<T> exp(const Exp<T>& x, std::source_location at = std::source_location::current()) {

@@ -37,7 +37,7 @@ struct RunOptions {
   std::int64_t memory = 0;             ///< bytes for chunks, inputs held whole, results; 0: no bound
   std::int64_t gpu_memory = 0;         ///< the same on the GPU; 0: nine tenths of what is free there
   std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
-  std::stop_token stop{};              ///< request_stop ends the run with Cancelled, within one chunk
+  std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
   std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
 };
 
@@ -54,6 +54,7 @@ struct RunReport {
   std::string backend;
   std::string backend_reason;  ///< of Backend::automatic: why this one
   int threads = 0;
+  /// Summed over all passes: a stream that is read twice counts twice.
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
   std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
   double seconds = 0;           ///< all of the run, compilation included
@@ -117,7 +118,7 @@ struct ResultOf<std::tuple<Acc<As>...>> {
 }  // namespace detail
 
 /// A compiled program: run it as often as you like, from as many threads as you like (each source serves one
-/// run at a time). `R` is an Acc or a std::tuple of Accs, `Args` are Arrays.
+/// run at a time: RunError). `R` is an Acc or a std::tuple of Accs, `Args` are Arrays.
 template <class R, class... Args>
 class Program {
  public:

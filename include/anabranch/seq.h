@@ -119,8 +119,16 @@ template <std::ranges::input_range R>
 auto stream_in(R&& range, detail::Loc at = detail::Loc::current()) {
   using A = std::ranges::range_value_t<R>;
   using View = std::remove_cvref_t<R>;
-  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt);
+  auto source =
+      std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt, at);
   return stream_in(Source<A>(std::move(source)), at);
+}
+
+template <std::ranges::input_range R>
+  requires(!requires { std::ranges::range_value_t<R>::rank; })
+void stream_in(R&&) {
+  static_assert(detail::always_false<R>,
+                "anabranch: the items of a streamed range are Arrays, as in std::vector<Vector<double>>");
 }
 
 /// A shape that every item of a range must have: stream_in(regular(Index{256}), windows). An item of another
@@ -138,7 +146,7 @@ auto stream_in(const Regular<N>& form, R&& range, detail::Loc at = detail::Loc::
   using A = std::ranges::range_value_t<R>;
   static_assert(A::rank == N, "anabranch: regular(shape) has another rank than the items of the range");
   using View = std::remove_cvref_t<R>;
-  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape);
+  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape, at);
   return stream_in(Source<A>(std::move(source)), at);
 }
 
@@ -227,5 +235,42 @@ struct IsSequence<Seq<A>> : std::true_type {};
 template <class A>
 struct IsSequence<Terminal<A>> : std::true_type {};
 }  // namespace detail
+
+// Whole sequences where arrays are wanted: a sentence instead of a list of candidates.
+namespace detail {
+template <class S>
+void for_each_item() {
+  static_assert(
+      always_false<S>,
+      "anabranch: this works on one array; of a sequence, apply it to each item with map_seq, or to "
+      "all elements with consume(elements(s))");
+}
+template <class X>
+concept Sequence = IsSequence<X>::value;
+}  // namespace detail
+template <detail::Sequence S>
+void sum(const S&) {
+  detail::for_each_item<S>();
+}
+template <detail::Sequence S>
+void product(const S&) {
+  detail::for_each_item<S>();
+}
+template <detail::Sequence S>
+void minimum(const S&) {
+  detail::for_each_item<S>();
+}
+template <detail::Sequence S>
+void maximum(const S&) {
+  detail::for_each_item<S>();
+}
+template <class F, detail::Sequence S>
+void map(F, const S&) {
+  detail::for_each_item<S>();
+}
+template <class F, class Z, detail::Sequence S>
+void fold(F, const Z&, const S&) {
+  detail::for_each_item<S>();
+}
 
 }  // namespace anabranch

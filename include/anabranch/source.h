@@ -25,11 +25,25 @@
 /// shape analysis then knows them equal. (Design: docs/architecture.md, "Source".)
 namespace anabranch {
 
-/// How much to give at most. Reaching any one of the three ends the chunk; the first item is always given.
+/// How much to give at most. Reaching any one of the first three ends the chunk; the first item is always
+/// given, unless it takes more than `memory`.
 struct Limit {
   std::int64_t items = INT64_MAX;
-  std::int64_t bytes = INT64_MAX;  ///< of the chunk's buffers and offsets
-  std::int64_t work = INT64_MAX;   ///< elements of the largest component
+  std::int64_t bytes = INT64_MAX;   ///< of the chunk's buffers and offsets
+  std::int64_t work = INT64_MAX;    ///< elements of the largest component
+  std::int64_t memory = INT64_MAX;  ///< bytes that are left: a source that copies its items looks first
+};
+
+/// The next item takes more than Limit::memory, and nothing has been allocated. It has not been consumed:
+/// with more memory `next` gives it.
+class ANABRANCH_API ItemTooBig : public ResourceError {
+ public:
+  ItemTooBig(const std::string& message, std::int64_t bytes) : ResourceError(message), bytes_(bytes) {}
+  ~ItemTooBig() override;
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_;
 };
 
 /// Integer width of the offsets a source hands out.
@@ -103,16 +117,28 @@ class ANABRANCH_API SourceBase {
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
-  /// Called when a run begins a pass: goes back to the first item, or, where the source is single-pass and
-  /// has been read before, throws RunError naming both places.
-  void begin_pass(const Place& place);
-
   /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
   /// bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 
  private:
+  friend class SourcePass;
   std::optional<Place> read_at_;
+  bool in_use_ = false;
+};
+
+/// One pass of one run over a source: as long as it lives, the source serves nobody else.
+class ANABRANCH_API SourcePass {
+ public:
+  /// Goes back to the first item. Throws RunError naming both places where another pass is under way, or
+  /// where the source is single-pass and has been read before.
+  SourcePass(std::shared_ptr<SourceBase> source, const Place& place);
+  ~SourcePass();
+  SourcePass(SourcePass&&) noexcept = default;
+  SourcePass& operator=(SourcePass&&) = delete;
+
+ private:
+  std::shared_ptr<SourceBase> source_;
 };
 
 /// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions

@@ -22,8 +22,8 @@ inline constexpr std::uint32_t abi_version = 3;
 /// What the entry should have written is meaningless then. Zero-initialised by the launcher, one per piece.
 struct ErrorRecord {
   std::int64_t failed = 0;  ///< the number of the check, plus one; 0: none
-  std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: 0
-  std::int64_t bound = 0;   ///< index: the extent it was compared with
+  std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: the dividend
+  std::int64_t bound = 0;   ///< index: the extent it was compared with; division: see plan/check_error.h
 };
 
 struct KernelArgs {

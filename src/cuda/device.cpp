@@ -371,7 +371,7 @@ DeviceBlock Device::allocate(std::int64_t bytes, std::int64_t most) {
   const std::lock_guard lock(impl_->memory);
   Result result = success;
   Address address = 0;
-  if (rounded > exact && rounded <= most) address = impl_->find(api(), rounded, result);
+  if (!platform_.exact_memory && rounded <= most) address = impl_->find(api(), rounded, result);
   if (!address && (result == success || result == out_of_memory)) address = impl_->find(api(), exact, result);
   if (address) return DeviceBlock(shared_from_this(), address, bytes);
   if (result != success && result != out_of_memory) check(api(), result, "device memory");

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/check_error.h"
+
 namespace anabranch::cuda {
 
 using ir::Primitive;
@@ -301,7 +303,8 @@ Words ScalarText::divide(const ir::Node& node, const Words& x) {
   const std::string result = name(node);
   out_.place(node.place());
   out_.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result, x[0], x[1]));
-  out_.line(fmt::format("failure.unless({}_ok, {}, {}, 0, 0);", result, check_of(node), element));
+  out_.line(fmt::format("failure.unless({}_ok, {}, {}, i64({}), {} == 0 ? {} : {});", result, check_of(node),
+                        element, x[0], x[1], plan::division_by_zero, plan::division_overflow));
   out_.line(fmt::format("const {} {} = {}({}_ok, {}, {});", type_text(node.type().scalars[0]), result,
                         node.payload().primitive == Primitive::divide ? "divide" : "remainder", result, x[0],
                         x[1]));

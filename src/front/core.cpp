@@ -1,5 +1,8 @@
 #include <anabranch/detail/core.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "front/handle.h"
 #include "ir/make.h"
 
@@ -38,6 +41,23 @@ Handle Handle::adopt(const void* node) noexcept {
 void Handle::release() noexcept {
   ir::Ref::release(core(node_));
   node_ = nullptr;
+}
+
+void check_dimension(const char* what, int d, int rank, Place at) {
+  if (d >= 0 && d < rank) return;
+  throw ProgramError(
+      fmt::format("{}: there is no dimension {} in an array of rank {} ({})", what, d, rank, to_string(at)));
+}
+
+void check_permutation(std::span<const int> permutation, Place at) {
+  std::vector<bool> seen(permutation.size());
+  for (int d : permutation) {
+    const bool there = d >= 0 && static_cast<std::size_t>(d) < seen.size();
+    if (!there || seen[static_cast<std::size_t>(d)])
+      throw ProgramError(fmt::format("transpose: ({}) is no permutation of the dimensions 0..{} ({})",
+                                     fmt::join(permutation, ", "), permutation.size() - 1, to_string(at)));
+    seen[static_cast<std::size_t>(d)] = true;
+  }
 }
 
 Handle element_parameter(std::span<const ScalarType> scalars, Place at) {
@@ -87,12 +107,10 @@ Handle map(const Handle& function, Handles arrays, Place at, const char* label) 
 
 namespace {
 /// The array with dimension `axis` moved to the innermost place.
-ir::Ref innermost(const ir::Ref& array, int axis, const Place& at) {
+ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, const char* label) {
   const int rank = array->type().rank;
   if (axis == rank - 1) return array;
-  if (axis < 0 || axis >= rank)
-    throw ProgramError("fold: there is no dimension " + std::to_string(axis) + " in an array of rank " +
-                       std::to_string(rank) + " (" + to_string(at) + ")");
+  check_dimension(label ? label : "fold", axis, rank, at);
   std::vector<int> order;  // dimension d of the result is dimension order[d] of the array
   for (int d = 0; d < rank; ++d)
     if (d != axis) order.push_back(d);
@@ -111,7 +129,7 @@ ir::Ref innermost(const ir::Ref& array, int axis, const Place& at) {
 Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
             const char* label) {
   return handle_of(
-      ir::fold(node_of(function), innermost(node_of(array), axis, at), node_of(seed), at, label));
+      ir::fold(node_of(function), innermost(node_of(array), axis, at, label), node_of(seed), at, label));
 }
 Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes,
                    Place at, const char* label) {

@@ -1,5 +1,7 @@
 #include <anabranch/detail/range_source.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/type.h"
@@ -26,8 +28,8 @@ struct ItemPacker::Impl {
 };
 
 ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
-                       std::optional<std::vector<std::int64_t>> shape)
-    : impl_(std::make_unique<Impl>()) {
+                       std::optional<std::vector<std::int64_t>> shape, Place at)
+    : at_(at), impl_(std::make_unique<Impl>()) {
   info_.scalars = std::move(scalars);
   info_.extents = declared(rank, shape);
   impl_->data.resize(info_.scalars.size());
@@ -35,15 +37,23 @@ ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
 }
 ItemPacker::~ItemPacker() = default;
 
-void ItemPacker::add(const ArrayData& item, std::int64_t number) {
+bool ItemPacker::add(const ArrayData& item, std::int64_t number, const Limit& limit) {
   for (std::size_t d = 0; d < info_.extents.size(); ++d) {
     if (!info_.extents[d] || *info_.extents[d] == item.extents[d]) continue;
     std::vector<std::int64_t> wanted;
     for (const auto& e : info_.extents) wanted.push_back(*e);
-    throw RunError(fmt::format("stream_in: item {} has shape {}, the stream was declared regular({})", number,
-                               shape_text(item.extents), shape_text(wanted)));
+    throw RunError(fmt::format("stream_in ({}): item {} has shape {}, the stream was declared regular({})",
+                               to_string(at_), number, shape_text(item.extents), shape_text(wanted)));
   }
   const std::int64_t size = item.size();
+  std::int64_t more = 8 * static_cast<std::int64_t>(1 + impl_->extents.size());
+  for (ScalarType s : info_.scalars) more += size * static_cast<std::int64_t>(size_of(s));
+  if (impl_->items > 0 && more > std::min(limit.bytes, limit.memory) - bytes()) return false;
+  if (const std::int64_t all = bytes() + more; impl_->items == 0 && all > limit.memory)
+    throw ItemTooBig(
+        fmt::format("stream_in ({}): item {}, of shape {}, takes {} bytes of memory, and {} are left",
+                    to_string(at_), number, shape_text(item.extents), all, limit.memory),
+        all);
   for (std::size_t c = 0; c < impl_->data.size(); ++c) {
     const auto* bytes = static_cast<const unsigned char*>(item.buffers[c].get());
     impl_->data[c].insert(impl_->data[c].end(), bytes,
@@ -52,6 +62,7 @@ void ItemPacker::add(const ArrayData& item, std::int64_t number) {
   for (std::size_t d = 0; d < impl_->extents.size(); ++d) impl_->extents[d].push_back(item.extents[d]);
   impl_->offsets.push_back(impl_->offsets.back() + size);
   ++impl_->items;
+  return true;
 }
 
 std::int64_t ItemPacker::items() const { return impl_->items; }

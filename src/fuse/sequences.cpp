@@ -76,6 +76,11 @@ class Composer {
   }
 
   std::vector<Ref> base(const Ref& node, const std::vector<ArrayType>& arrays) {
+    // A source gives each item once, however often it is named.
+    for (const Base& b : stage_.bases)
+      if (node->op() == Op::stream_in && b.node->op() == Op::stream_in &&
+          b.node->payload().source == node->payload().source)
+        return {stage_.items.begin() + b.first, stage_.items.begin() + b.first + b.count};
     Base base{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
     for (const ArrayType& type : arrays) stage_.items.push_back(parameter(Type::array(type), node->place()));
     stage_.bases.push_back(base);

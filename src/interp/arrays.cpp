@@ -1,6 +1,7 @@
 #include "interp/arrays.h"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,15 @@ HostArray allocate(const Node& node, const Place& nearest, const ir::Scalars& sc
     return anabranch::detail::allocate_array(scalars, extents);
   } catch (const RunError&) {
     fail(node, nearest, fmt::format("an array of shape {} has too many elements", to_string(extents)));
+  } catch (const std::bad_alloc&) {
+    std::int64_t width = 0, bytes = 1;
+    for (ScalarType s : scalars) width += static_cast<std::int64_t>(size_of(s));
+    for (std::int64_t extent : extents) bytes *= extent;
+    if (__builtin_mul_overflow(bytes, width, &bytes))
+      fail(node, nearest, fmt::format("an array of shape {} has too many elements", to_string(extents)));
+    throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})", node.label(),
+                                    bytes,
+                                    anabranch::to_string(node.place().known() ? node.place() : nearest)));
   }
 }
 

@@ -45,7 +45,11 @@ std::string describe(const Bits bits, ScalarType type) {
 
 }  // namespace
 
-Evaluator::Evaluator(std::span<const ir::Ref> roots) {
+void Evaluator::check_stop() const {
+  if (stop_.stop_requested()) throw Cancelled("the run was stopped");
+}
+
+Evaluator::Evaluator(std::span<const ir::Ref> roots, std::stop_token stop) : stop_(std::move(stop)) {
   const std::vector<const Node*> nodes = ir::topological(roots);
   entries_.reserve(nodes.size());
   numbers_.reserve(nodes.size());
@@ -173,8 +177,9 @@ std::span<const Bits> Evaluator::evaluate(Number expression) {
   const std::size_t base = stack_.size();
   const std::size_t applied = shadows_.size();
   try {
+    tick();
     demand(expression);
-    while (stack_.size() > base) step(stack_.back());
+    for (; stack_.size() > base; tick()) step(stack_.back());
   } catch (...) {
     stack_.resize(base);
     leave(applied);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,9 @@ class Evaluator {
   using Number = std::uint32_t;
 
   /// Prepares everything reachable from `roots`, functions included. The roots must outlive the evaluator.
-  explicit Evaluator(std::span<const ir::Ref> roots);
+  /// Evaluating throws Cancelled once `stop` is requested.
+  explicit Evaluator(std::span<const ir::Ref> roots, std::stop_token stop = {});
+  void check_stop() const;
 
   Number size() const { return static_cast<Number>(entries_.size()); }
   const ir::Node& node(Number number) const { return *entries_[number].node; }
@@ -118,6 +121,10 @@ class Evaluator {
   /// Pushes `number` unless its value is there; says whether it was.
   bool demand(Number number);
   bool demand_children(Number number);
+  /// Looks for a stop request now and then.
+  void tick() {
+    if ((++ticks_ & 1023) == 0) check_stop();
+  }
   void step(Frame frame);
   void step_cond(Number number);
   void step_while(Frame frame);
@@ -138,6 +145,8 @@ class Evaluator {
   std::vector<Bits> values_;
   std::vector<HostArray> arrays_;
   std::vector<Frame> stack_;
+  std::stop_token stop_;
+  std::uint32_t ticks_ = 0;
 };
 
 }  // namespace anabranch::interp

@@ -12,18 +12,13 @@ using ir::Node;
 using ir::Op;
 using ir::Type;
 
-Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop)
-    : evaluator_(roots), stop_(std::move(stop)) {
+Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop) : evaluator_(roots, std::move(stop)) {
   for (const ir::Ref& root : roots) {
     if (root->closed()) continue;
     const Node& parameter = *root->free()[0];
     throw ProgramError("run: the program depends on a parameter of a function it is not in (introduced at " +
                        anabranch::to_string(parameter.place()) + ")");
   }
-}
-
-void Machine::check_stop() const {
-  if (stop_.stop_requested()) throw Cancelled("the run was stopped");
 }
 
 HostArray Machine::demand(Number array) {

@@ -32,7 +32,7 @@ class Machine {
   Evaluator& evaluator() { return evaluator_; }
   Sources& sources() { return sources_; }
   /// Throws Cancelled if the run was stopped.
-  void check_stop() const;
+  void check_stop() const { evaluator_.check_stop(); }
 
  private:
   const std::vector<Number>& needs(Number computation);
@@ -40,7 +40,6 @@ class Machine {
 
   Evaluator evaluator_;
   Sources sources_;
-  std::stop_token stop_;
   std::unordered_map<Number, std::vector<Number>> needs_;
 };
 

@@ -202,6 +202,7 @@ CsrWriter& CsrWriter::operator=(CsrWriter&&) noexcept = default;
 void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray indices,
                        detail::ConstArray values) {
   detail::CsrSink& sink = *sink_;
+  sink.file.check_open();
   if (indices.type != sink.index || values.type != sink.value)
     throw RunError(fmt::format("CsrWriter: ({}, {}) for a file of ({}, {})", anabranch::name_of(indices.type),
                                anabranch::name_of(values.type), anabranch::name_of(sink.index),
@@ -221,7 +222,10 @@ void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray
   sink.append(lengths, indices.data, values.data, total);
 }
 
-void CsrWriter::commit() { sink_->commit(); }
+void CsrWriter::commit() {
+  sink_->file.check_open();
+  sink_->commit();
+}
 std::int64_t CsrWriter::rows() const { return sink_->rows; }
 std::int64_t CsrWriter::nnz() const { return sink_->nnz; }
 

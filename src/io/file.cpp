@@ -89,10 +89,10 @@ std::shared_ptr<File> File::open(const std::string& path) {
   return file;
 }
 
-std::shared_ptr<File> File::create(const std::string& path) {
+std::shared_ptr<File> File::create(const std::string& path, const std::string& name) {
   const int fd = open_retrying(path, O_RDWR | O_CREAT | O_EXCL, 0666);
-  if (fd < 0) throw_os(path, "cannot create", errno);
-  return std::shared_ptr<File>(new File(fd, path, 0));
+  if (fd < 0) throw_os(name, "cannot create", errno);
+  return std::shared_ptr<File>(new File(fd, name, 0));
 }
 
 std::shared_ptr<File> File::spool(const std::string& directory, std::string name) {
@@ -201,11 +201,15 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored)))
     if (auto target = std::filesystem::canonical(path, ignored); !ignored) path_ = target.string();
   temporary_ = unique_beside(path_);
-  file_ = File::create(temporary_);
+  file_ = File::create(temporary_, path);
 }
 
 AtomicFile::~AtomicFile() {
   if (!committed_) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::check_open() const {
+  if (committed_) throw RunError(path_ + ": the file is complete: it was committed before");
 }
 
 void AtomicFile::commit() {

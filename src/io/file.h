@@ -30,7 +30,7 @@ class File final : public ReadFile {
   /// An existing regular file. IoError if it is missing, unreadable, or a directory, pipe or device.
   static std::shared_ptr<File> open(const std::string& path);
   /// A new file; IoError (EEXIST) if there is one already.
-  static std::shared_ptr<File> create(const std::string& path);
+  static std::shared_ptr<File> create(const std::string& path, const std::string& name);
   /// A nameless file in `directory` (empty: $TMPDIR, else /var/tmp, else /tmp) that disappears when closed,
   /// also when the process is killed. /var/tmp comes before /tmp because the latter may be kept in memory.
   static std::shared_ptr<File> spool(const std::string& directory, std::string name);
@@ -89,6 +89,8 @@ class AtomicFile {
 
   const std::shared_ptr<File>& file() const { return file_; }
   const std::string& path() const { return path_; }
+  /// Throws RunError after commit.
+  void check_open() const;
   void commit();
 
  private:

@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ RunError::~RunError() = default;
 DataError::~DataError() = default;
 IoError::~IoError() = default;
 ResourceError::~ResourceError() = default;
+ItemTooBig::~ItemTooBig() = default;
 BackendUnavailable::~BackendUnavailable() = default;
 Cancelled::~Cancelled() = default;
 InternalError::~InternalError() = default;
@@ -33,15 +35,41 @@ SourceBase::~SourceBase() = default;
 
 void SourceBase::rewind() { throw RunError("source " + info().name + ": cannot be read a second time"); }
 
-void SourceBase::begin_pass(const Place& place) {
-  if (info().rewindable) {
-    rewind();
-  } else if (read_at_) {
-    throw RunError(
-        fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
-                    to_string(place), info().name, to_string(*read_at_)));
+namespace {
+// One for all sources: it is held for a few instructions.
+std::mutex passes;
+}  // namespace
+
+SourcePass::SourcePass(std::shared_ptr<SourceBase> source, const Place& place) {
+  const SourceInfo& info = source->info();
+  {
+    const std::lock_guard lock(passes);
+    if (source->in_use_)
+      throw RunError(fmt::format(
+          "stream_in ({}): the source {} is being read by another run ({}); it serves one run at a time",
+          to_string(place), info.name, to_string(*source->read_at_)));
+    if (source->read_at_ && !info.rewindable)
+      throw RunError(
+          fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
+                      to_string(place), info.name, to_string(*source->read_at_)));
+    source->in_use_ = true;
+    source->read_at_ = place;
   }
-  read_at_ = place;
+  source_ = std::move(source);
+  if (!info.rewindable) return;
+  try {
+    source_->rewind();
+  } catch (...) {
+    const std::lock_guard lock(passes);
+    source_->in_use_ = false;
+    throw;
+  }
+}
+
+SourcePass::~SourcePass() {
+  if (!source_) return;
+  const std::lock_guard lock(passes);
+  source_->in_use_ = false;
 }
 
 namespace detail {

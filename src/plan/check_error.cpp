@@ -17,7 +17,12 @@ void raise(const Check& check, std::int64_t value, std::int64_t bound) {
         text += " into an empty array";
       break;
     case Check::Kind::division:
-      text += "integer division by zero, or overflow";
+      if (bound == division_by_zero)
+        text += "integer division of " + std::to_string(value) + " by zero";
+      else if (bound == division_overflow)
+        text += "integer division of " + std::to_string(value) + " by -1 overflows";
+      else
+        text += "integer division by zero, or overflow";
       break;
     case Check::Kind::empty_fold:
       text += "no elements, and no value for that case";

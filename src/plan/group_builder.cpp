@@ -349,10 +349,13 @@ void GroupBuilder::require_reshape(const Ref& node) {
   RequireStep step;
   step.what = fmt::format("{}: the new shape has another number of elements than the array", node->label());
   step.place = node->place();
-  if (depends_on_item(*difference))
+  if (depends_on_item(*difference)) {
     step.array = size_array(difference);
-  else
+  } else {
     step.uniform = uniform_of(difference);
+    step.wanted = uniform_of(context_.simplify(product(to)));
+    step.given = uniform_of(context_.simplify(product(from)));
+  }
   group_.steps.emplace_back(std::move(step));
 }
 

@@ -14,6 +14,14 @@ std::int64_t value(const Dim& d, const ChunkShape& shape) {
                              to_string(array.node->place())));
 }
 
+[[noreturn]] void too_large(const PlanArray& array, const ChunkShape& shape) {
+  std::vector<std::int64_t> extents;
+  if (array.form != ir::Form::segmented)
+    for (const Dim& d : array.extents) extents.push_back(value(d, shape));
+  throw RunError(fmt::format("{}: an array of shape ({}) has too many elements ({})", array.node->label(),
+                             fmt::join(extents, ", "), to_string(array.node->place())));
+}
+
 std::string dim_text(const Dim& d) {
   switch (d.kind) {
     case Dim::Kind::constant:
@@ -36,9 +44,7 @@ std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape&
   for (const Dim& d : array.extents) {
     const std::int64_t extent = value(d, shape);
     if (extent < 0) bad_extent(array, extent);
-    if (__builtin_mul_overflow(elements, extent, &elements))
-      throw RunError(fmt::format("{}: the number of elements overflows ({})", array.node->label(),
-                                 to_string(array.node->place())));
+    if (__builtin_mul_overflow(elements, extent, &elements)) too_large(array, shape);
   }
   return elements;
 }
@@ -50,7 +56,7 @@ std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkSha
     std::int64_t part = 0;
     if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(s)), &part) ||
         __builtin_add_overflow(bytes, part, &bytes))
-      throw RunError(fmt::format("{}: its size overflows", array.node->label()));
+      too_large(array, shape);
   }
   return bytes;
 }

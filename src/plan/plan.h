@@ -89,6 +89,7 @@ struct ScanStep {
 struct RequireStep {
   int array = -1;
   int uniform = -1;
+  int wanted = -1, given = -1;  ///< with `uniform`: the two numbers whose difference it is, for the message
   std::string what;
   Place place;
 };

@@ -86,14 +86,18 @@ void ChunkGeometry::scan(const plan::ScanStep& step) {
 }
 
 void ChunkGeometry::require(const plan::RequireStep& step) const {
-  bool ok = true;
+  std::string numbers;
   if (step.array >= 0) {
     const std::int64_t* all = values(step.array);
-    ok = std::all_of(all, all + shape_.items, [](std::int64_t v) { return v == 0; });
+    const std::int64_t* bad = std::find_if(all, all + shape_.items, [](std::int64_t v) { return v != 0; });
+    if (bad == all + shape_.items) return;
+    numbers = *bad > 0 ? fmt::format("{} more", *bad) : fmt::format("{} fewer", -*bad);
   } else {
-    ok = shape_.uniforms[static_cast<std::size_t>(step.uniform)] == 0;
+    const auto uniform = [&](int u) { return shape_.uniforms[static_cast<std::size_t>(u)]; };
+    if (uniform(step.uniform) == 0) return;
+    numbers = fmt::format("{} instead of {}", uniform(step.wanted), uniform(step.given));
   }
-  if (!ok) throw RunError(fmt::format("{} ({})", step.what, to_string(step.place)));
+  throw RunError(fmt::format("{}: {} ({})", step.what, numbers, to_string(step.place)));
 }
 
 std::int64_t ChunkGeometry::elements(int array) const {

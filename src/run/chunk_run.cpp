@@ -20,10 +20,16 @@ bool outgrows_caches(std::int64_t bytes) {
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
                    const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory) {
   const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
-  scheduler::Executor& executor = context.executor;
+  const auto check_stop = [&] {
+    if (context.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+  };
+  check_stop();
   cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
-              [&executor](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
-                executor.parallel_for(pieces, piece);
+              [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
+                context.executor.parallel_for(pieces, [&](std::int64_t i) {
+                  check_stop();
+                  piece(i);
+                });
               });
 }
 

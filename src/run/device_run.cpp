@@ -23,9 +23,10 @@ void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
     plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound);
 }
 
-DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, const DeviceKernels& kernels, std::int64_t bound)
+DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
+                     std::int64_t bound)
     : device_(std::move(device)),
-      kernels_(kernels),
+      kernels_(std::move(kernels)),
       bounded_(bound > 0),
       budget_(usable(device_->facts(), bound)),
       stream_(std::make_unique<cuda::Stream>(device_)) {}
@@ -72,7 +73,7 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
 void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
                        cuda::Address error, std::vector<DeviceMemory>& held) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
-  const cuda::LoadedUnit& unit = *kernels_.at(&kernel);
+  const cuda::LoadedUnit& unit = *kernels_.get().at(&kernel);
   const cuda::Schedule schedule = cuda::schedule(kernel, bindings, device_->facts().multiprocessors);
   cuda::Address workspace = 0;
   if (schedule.workspace > 0) {

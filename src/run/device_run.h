@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,10 +29,13 @@ struct DeviceMemory {
 
 class DeviceRun {
  public:
-  /// `bound`: bytes of device memory that this run may hold; 0: nine tenths of what was free when the GPU was
-  /// opened.
-  DeviceRun(std::shared_ptr<cuda::Device> device, const DeviceKernels& kernels, std::int64_t bound);
+  /// `kernels` may still be on their way. `bound`: bytes of device memory that this run may hold; 0: nine
+  /// tenths of what was free when the GPU was opened.
+  DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
+            std::int64_t bound);
 
+  /// Whether the kernels are there; `launch` waits for them.
+  bool ready() const { return kernels_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   std::int64_t bound() const { return budget_.limit(); }
   std::int64_t peak() const { return budget_.peak(); }
@@ -51,7 +56,7 @@ class DeviceRun {
 
  private:
   std::shared_ptr<cuda::Device> device_;
-  const DeviceKernels& kernels_;
+  std::shared_future<DeviceKernels> kernels_;
   bool bounded_;
   scheduler::Budget budget_;
   std::mutex mutex_;

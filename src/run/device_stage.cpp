@@ -128,7 +128,7 @@ std::optional<std::string> DeviceStage::refused(Slot& slot, const std::vector<So
 
 void DeviceStage::compute(int number, const std::vector<SourceChunk>& chunks) {
   Slot& slot = slots_[static_cast<std::size_t>(number)];
-  if (cpu_ && device_is_busy()) return compute_here(slot, chunks);
+  if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_here(slot, chunks);
   ++device_chunks_;
   std::optional<std::string> why = refused(slot, chunks);
   if (why) {

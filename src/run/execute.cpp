@@ -103,7 +103,9 @@ class PlanRun {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return launch(*kernel);
     if (const auto* require = std::get_if<plan::RequireStep>(&step)) {
       if (values_.uniform(require->uniform) != 0)
-        throw RunError(fmt::format("{} ({})", require->what, to_string(require->place)));
+        throw RunError(fmt::format("{}: {} instead of {} ({})", require->what,
+                                   values_.uniform(require->wanted), values_.uniform(require->given),
+                                   to_string(require->place)));
       return;
     }
     throw InternalError("the global group has no offsets");
@@ -126,11 +128,16 @@ class PlanRun {
     for (const plan::Dim& d : output.extents)
       array->extents.push_back(d.kind == plan::Dim::Kind::constant ? d.value : values_.uniform(d.index));
     const std::int64_t elements = plan::elements_of(group, output, shape);
-    for (ScalarType s : output.type.scalars)
-      array->buffers.push_back(
-          context_.pages.share(context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+    try {
+      for (ScalarType s : output.type.scalars)
+        array->buffers.push_back(
+            context_.pages.share(context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+    } catch (const ResourceError&) {
+      throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
+                                      output.node->label(), bytes, to_string(output.node->place())));
+    }
     values_.set(step.output, array);
-    if (context_.device) return context_.device->launch_global(step, values_, *array);
+    if (context_.device && !context_.cpu_too) return context_.device->launch_global(step, values_, *array);
 
     std::vector<void*> buffers;
     std::int64_t touched = 0;

@@ -21,7 +21,8 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
     const ir::Node& node = *stage_.bases[b].node;
     if (node.op() == ir::Op::stream_in) {
       const ir::Ref& reader = stage_.terminals[0].consume;
-      node.payload().source->begin_pass(reader && reader->place().known() ? reader->place() : node.place());
+      passes_.emplace_back(node.payload().source,
+                           reader && reader->place().known() ? reader->place() : node.place());
       sources_.push_back(node.payload().source);
     } else if (node.op() == ir::Op::produce) {
       const std::int64_t count = global_.uniform(stage_.base_inputs[b]);
@@ -106,7 +107,12 @@ std::vector<HostArray> StageRun::run() {
       plan::ChunkShape shape{*total_items, uniforms_, {}};
       expected = plan::elements_of(stage_.group, array, shape);
     }
-    if (!collector) collector = std::make_unique<ResultCollector>(context_, array, t.kind, expected);
+    try {
+      if (!collector) collector = std::make_unique<ResultCollector>(context_, array, t.kind, expected);
+    } catch (const ResourceError& e) {
+      throw ResourceError(fmt::format("results of {}: {} ({})", array.node->label(), e.what(),
+                                      to_string(array.node->place())));
+    }
   }
 
   struct Slot {
@@ -156,10 +162,16 @@ std::vector<HostArray> StageRun::run() {
     if (!pending.empty()) {
       slot.chunks = std::exchange(pending, {});
     } else {
-      const std::int64_t bytes =
-          std::max<std::int64_t>(1, std::min(target.bytes, context_.budget.available()));
-      if (!zipped_->next(Limit{target.items, bytes, std::min(target.work, device_work)}, slot.chunks))
-        return std::nullopt;
+      const bool alone = in_flight == 0;
+      const std::int64_t left = context_.budget.available();
+      const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, left));
+      try {
+        if (!zipped_->next(Limit{target.items, bytes, std::min(target.work, device_work), left}, slot.chunks))
+          return std::nullopt;
+      } catch (const ItemTooBig& e) {
+        if (alone) throw;
+        throw scheduler::ChunkTooBig("an item waits for memory", scheduler::Extent{1, 0, e.bytes()});
+      }
     }
     scheduler::Extent extent{slot.chunks[0].items, 0, 0};
     for (const SourceChunk& c : slot.chunks) {
@@ -256,13 +268,8 @@ void StageRun::device_chunk(const std::vector<SourceChunk>& chunks, const ChunkR
   if (!device_)
     device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_, nullptr, 1);
   std::vector<ChunkResults> parts;
-  try {
-    device_->compute(0, chunks);
-    device_->finish(0, [&](ChunkResults&& part) { parts.push_back(std::move(part)); });
-  } catch (...) {
-    device_.reset();
-    throw;
-  }
+  device_->compute(0, chunks);
+  device_->finish(0, [&](ChunkResults&& part) { parts.push_back(std::move(part)); });
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].type;
     std::int64_t elements = 0;
@@ -301,7 +308,8 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   given_.clear();
   const std::int64_t bytes =
       context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
-  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk}, chunks)) return false;
+  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk, context_.budget.available()}, chunks))
+    return false;
   for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);

@@ -31,6 +31,7 @@ class StageRun {
   const plan::StagePlan& stage_;
   GlobalValues& global_;
   std::vector<std::shared_ptr<SourceBase>> sources_;
+  std::vector<SourcePass> passes_;  ///< over those of them that other runs could read too
   std::vector<std::vector<ArrayInfo>> infos_;
   std::unique_ptr<ZippedSources> zipped_;
   std::vector<std::int64_t> uniforms_;

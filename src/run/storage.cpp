@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <new>
 
+#include <fmt/format.h>
+
 #include <anabranch/array.h>
+#include <anabranch/error.h>
 
 namespace anabranch {
 
@@ -13,13 +16,18 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t huge_from = std::size_t{4} << 20;  // below this, large pages waste more than they save
 std::size_t rounded(std::size_t bytes) { return std::max(page, (bytes + page - 1) / page * page); }
+
+[[noreturn]] void no_memory(std::size_t bytes) {
+  throw ResourceError(fmt::format("the system gives no {} of memory",
+                                  scheduler::format_bytes(static_cast<std::int64_t>(bytes))));
+}
 }  // namespace
 
 Pages::Pages(std::size_t bytes) : bytes_(rounded(bytes)) {
   data_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data_ == MAP_FAILED) {
     data_ = nullptr;
-    throw std::bad_alloc();
+    no_memory(bytes_);
   }
   if (bytes_ >= huge_from) ::madvise(data_, bytes_, MADV_HUGEPAGE);
 }
@@ -38,7 +46,7 @@ void Pages::grow(std::size_t bytes) {
   const std::size_t wanted = rounded(bytes);
   if (wanted <= bytes_) return;
   void* moved = ::mremap(data_, bytes_, wanted, MREMAP_MAYMOVE);
-  if (moved == MAP_FAILED) throw std::bad_alloc();
+  if (moved == MAP_FAILED) no_memory(wanted);
   data_ = moved;
   bytes_ = wanted;
   if (bytes_ >= huge_from) ::madvise(data_, bytes_, MADV_HUGEPAGE);
@@ -96,9 +104,9 @@ void* BlockPool::take(std::int64_t bytes) {
     reservation_.resize(reservation_.bytes() + wanted);
     try {
       block = {detail::allocate_aligned(static_cast<std::size_t>(wanted)), wanted};
-    } catch (...) {
+    } catch (const std::bad_alloc&) {
       reservation_.resize(reservation_.bytes() - wanted);
-      throw;
+      no_memory(static_cast<std::size_t>(wanted));
     }
   }
   void* address = block.memory.get();

@@ -71,7 +71,7 @@ std::vector<T> npy_vector(const std::string& path) {
   if (bytes.substr(0, begin).find(dtype) == std::string::npos)
     throw std::runtime_error(path + ": another dtype");
   std::vector<T> values((bytes.size() - begin) / sizeof(T));
-  std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(T));
   return values;
 }
 

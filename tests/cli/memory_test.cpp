@@ -82,6 +82,7 @@ TEST_CASE("memory: what cannot fit is refused before it is allocated, with its s
   o = command({"smvm", dir / "wide.npz", "--memory", "8M", "--out", dir / "y.npy"});
   CHECK(o.status == 5);
   CHECK(o.err.find("row 0 has 1000000 entries") != std::string::npos);
+  CHECK(o.err.find("x and y take 7.8 KiB of the memory bound of 8.0 MiB") != std::string::npos);
   CHECK(dir.files() == 2);
   CHECK(command({"smvm", dir / "wide.npz", "--memory", "20M"}).status == 0);
 }

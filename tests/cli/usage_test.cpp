@@ -52,6 +52,22 @@ TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
       {"smvm", m, "--backend", "gpu"},
       {"smvm", m, "--repeat", "0"},
       {"smvm", m, "--out", m},
+      {"smvm", m, "--vector", m, "--out", m},
+      {"smvm", m, "--vector", ""},
+      {"smvm", m, "--out", ""},
+      {"smvm", m, "--memory", ""},
+      {"smvm", m, "--scheduler", ""},
+      {"smvm", m, "--backend", ""},
+      {"smvm", m, "--threads", ""},
+      {"smvm", ""},
+      {"explain", "smvm", ""},
+      {"generate", "banded", "--size", "9", "--points", "0", "--out", dir / "g.npz"},
+      {"generate", "banded", "--size", "9", "--points", "", "--out", dir / "g.npz"},
+      {"generate", "banded", "--size", "9", "--seed", "-1", "--out", dir / "g.npz"},
+      {"generate", "laplacian2d", "--size", "9", "--seed", "1", "--out", dir / "g.npz"},
+      {"generate", "banded", "--size", "9", "--out", dir / "g.txt"},
+      {"generate", "banded", "--size", "9", "--out", dir / "g"},
+      {"generate", "banded", "--size", "9", "--out", ""},
       {"generate", "laplacian2d", "--size", "4"},
       {"generate", "laplacian4d", "--size", "4", "--out", dir / "g.npz"},
       {"generate", "laplacian2d", "--size", "-4", "--out", dir / "g.npz"},
@@ -72,6 +88,48 @@ TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
     CHECK(o.err.size() > 30);
   }
   CHECK(dir.files() == 1);
+}
+
+TEST_CASE("usage errors name what is wrong and where to read on") {
+  const TemporaryDirectory dir;
+  const Outcome bogus = command({"bogus"});
+  CHECK(has(bogus.err, "bogus"));
+  CHECK(has(bogus.err, "smvm"));
+  CHECK(has(bogus.err, "(anabranch --help)"));
+  CHECK(has(command({"smvm", "m.npz", "--threads", "0"}).err, "(anabranch smvm --help)"));
+  CHECK(has(command({"generate", "banded", "--size", "9", "--out", dir / "g.txt"}).err,
+            "(anabranch generate --help)"));
+  CHECK(has(command({"smvm", "m.npz", "--vector", ""}).err, "--vector"));
+}
+
+TEST_CASE("the result does not replace the vector") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
+  io_test::write_file(dir / "x.npy", "whatever");
+  const Outcome o = command({"smvm", dir / "m.npz", "--vector", dir / "x.npy", "--out", dir / "x.npy"});
+  CHECK(o.status == 2);
+  CHECK(has(o.err, "vector"));
+  CHECK(io_test::read_file(dir / "x.npy") == "whatever");
+}
+
+TEST_CASE("names in ANABRANCH_DUMP and ANABRANCH_OFF that nobody knows are said once") {
+  const Outcome o =
+      command({"explain", "smvm"}, {.environment = {"ANABRANCH_DUMP=lft", "ANABRANCH_OFF=fuse"}});
+  CHECK(o.status == 0);
+  CHECK(
+      has(o.err,
+          "ANABRANCH_DUMP names 'lft'; it knows share, contract, sequences, lift, fuse, plan, llvm, asm\n"));
+  CHECK(has(o.err, "ANABRANCH_OFF names 'fuse'; it knows share, contract, shapes, fusion\n"));
+  CHECK(command({"explain", "smvm"}, {.environment = {"ANABRANCH_OFF=shapes"}}).err.empty());
+}
+
+TEST_CASE("explain prints every operation once") {
+  const std::string text = command({"explain", "smvm"}).out;
+  std::size_t uses = 0;
+  for (std::size_t at = 0; (at = text.find(" use ", at)) != std::string::npos; ++at) ++uses;
+  CHECK(uses == 1);
+  CHECK(has(text, "a1   stream_in "));
+  CHECK_FALSE(has(text, "parameter"));
 }
 
 TEST_CASE("sizes: binary and decimal units") {

@@ -8,7 +8,7 @@ using namespace anabranch::test;
 namespace {
 
 bool can_compile() {
-  if (Nvrtc().found()) return true;
+  if (nvrtc()) return true;
   WARN("NVRTC is not installed: nothing was compiled");
   return false;
 }

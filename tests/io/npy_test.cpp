@@ -98,3 +98,23 @@ TEST_CASE("npy: output through a symbolic link replaces the file it names") {
   CHECK(std::filesystem::is_symlink(dir / "link.npy"));
   CHECK((io::read_npy<1, double>(dir / "real.npy") == Vector<double>{1}));
 }
+
+TEST_CASE("writers: what comes after commit is refused, and messages name the file as it was given") {
+  TemporaryDirectory dir;
+  const std::vector<double> values{1, 2};
+  io::NpyWriter npy(dir / "v.npy", ScalarType::float64);
+  npy.append<double>(values);
+  npy.commit();
+  CHECK_THROWS_AS(npy.commit(), RunError);
+  CHECK_THROWS_WITH(npy.append<double>(values),
+                    Catch::Contains("v.npy") && Catch::Contains("committed before"));
+  CHECK((io::read_npy<1, double>(dir / "v.npy") == Vector<double>{1, 2}));
+  for (const char* name : {"m.npz", "m.mtx"}) {
+    io::CsrWriter csr(dir / name, 3, ScalarType::int32, ScalarType::float64);
+    csr.commit();
+    CHECK_THROWS_WITH(csr.commit(), Catch::Contains(name) && Catch::Contains("committed before"));
+  }
+  const std::string nowhere = dir / "no/such/v.npy";
+  CHECK_THROWS_WITH(io::NpyWriter(nowhere, ScalarType::int32),
+                    Catch::StartsWith(nowhere + ": cannot create"));
+}

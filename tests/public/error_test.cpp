@@ -60,15 +60,24 @@ TEST_CASE("backpermute and slice out of range") {
 TEST_CASE("integer division") {
   const std::int32_t lowest = std::numeric_limits<std::int32_t>::min();
   const Vector<std::int32_t> zero{4, 0}, minus_one{7, -1};
-  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)), {"divide", "zero", line()});
-  fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "zero", line()});
-  fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)), {"divide", line()});
-  fails<RunError>(map([=](auto x) { return lowest % x; }, use(minus_one)), {"remainder", line()});
+  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)),
+                  {"divide", "7", "by zero|divided by zero", line(-1)});
+  fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "7", "zero", line()});
+  fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)),
+                  {"divide", "-2147483648 by -1 overflows", line(-1)});
+  fails<RunError>(map([=](auto x) { return lowest % x; }, use(minus_one)),
+                  {"remainder", "-2147483648 by -1 overflows", line(-1)});
   const Vector<std::int64_t> wide{7, -1};
   fails<RunError>(map([=](auto x) { return std::numeric_limits<std::int64_t>::min() / x; }, use(wide)),
                   {"divide", line(-1)});
   fails<RunError>(map([](auto x) { return Exp(std::uint8_t{7}) / x; }, use(Vector<std::uint8_t>{0})),
                   {"divide", line(-1)});
+  // The dividend of the element that failed, in whatever lane.
+  const auto numbers = vector_of(100, [](std::int64_t i) { return static_cast<std::int32_t>(i); });
+  fails<RunError>(map([](auto x) { return (x - 1000) / (x - 37); }, use(numbers)),
+                  {"divide", "-963", "zero", line(-1)});
+  fails<RunError>(map([](auto x) { return cond(x > 37, (1000 - x) / (x - 77), x); }, use(numbers)),
+                  {"divide", "923", "zero", line(-1)});
   // In a stream, reduced, behind a condition that lets one through.
   const std::vector rows{Vector<std::int32_t>{1, 2}, Vector<std::int32_t>{},
                          vector_of(100, [](std::int64_t i) { return static_cast<std::int32_t>(99 - i); })};
@@ -111,17 +120,51 @@ TEST_CASE("extents below zero") {
 
 TEST_CASE("an array with more elements than anyone can have") {
   const std::int64_t many = std::int64_t{1} << 40;
-  fails<RunError>(fill(index_of(use(Vector<std::int64_t>{many})[0], many), Exp(1.0)), {"fill", line()});
+  fails<RunError>(fill(index_of(use(Vector<std::int64_t>{many})[0], many), Exp(1.0)),
+                  {"fill", "1099511627776", line(-1)});
+  const std::int64_t wide = std::int64_t{1} << 60;  // the bytes overflow
+  fails<RunError>(generate(wide, [](auto i) { return i; }), {"generate", std::to_string(wide), line()});
+  fails<ResourceError>(generate(std::int64_t{1} << 45, [](auto i) { return i; }),
+                       {"generate", "281474976710656 bytes", line(-1)});
+}
+
+template <class F>
+std::string refused(F&& f) {
+  try {
+    f();
+  } catch (const ProgramError& e) {
+    return e.what();
+  }
+  return "no ProgramError";
+}
+
+TEST_CASE("dimensions that are not there") {
+  auto v = use(table);
+  auto m = use(Matrix<double>(Index{2, 2}));
+  const auto one = [](auto ix) { return ix[3]; };
+  const std::string at_one = line(-1);
+  REQUIRE(refused([&] { extent(v, 7); }) ==
+          "extent: there is no dimension 7 in an array of rank 1 (" + line());
+  REQUIRE(refused([&] { generate(Index{3}, one); }) ==
+          "index: there is no dimension 3 in an array of rank 1 (" + at_one);
+  REQUIRE(refused([&] { shape(m)[-1]; }) ==
+          "index: there is no dimension -1 in an array of rank 2 (" + line());
+  REQUIRE(refused([&] { transpose(m, {0, 0}); }) ==
+          "transpose: (0, 0) is no permutation of the dimensions 0..1 (" + line());
+  REQUIRE(refused([&] { transpose(m, {0, 2}); }) ==
+          "transpose: (0, 2) is no permutation of the dimensions 0..1 (" + line());
+  REQUIRE(refused([&] { sum(m, 2); }) == "sum: there is no dimension 2 in an array of rank 2 (" + line());
 }
 
 TEST_CASE("reshape wants as many elements as there are") {
-  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", line()});
-  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)), {"reshape", line()});
+  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", "6|(2, 3)", "5", line()});
+  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)), {"reshape", "6", "5", line()});
   const std::vector rows{Vector<double>{1, 2}, Vector<double>{1, 2, 3, 4}, Vector<double>{1, 2, 3}};
   auto pairs = [](auto row) { return reshape(index_of(size(row) / 2, 2), row); };
-  fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))), {"reshape", line(-1)});
+  fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))),
+                  {"reshape", "1 fewer|3 elements", line(-2)});
   fails<RunError>(consume(elements(map_seq(pairs, stream_in(regular(Index{3}), std::vector{rows[2]})))),
-                  {"reshape", line(-3)});
+                  {"reshape", "2 instead of 3|3 elements", line(-4)});
   REQUIRE(agree(consume(elements(map_seq(pairs, stream_in(std::vector{rows[0], rows[1]}))))).size() == 6);
 }
 

@@ -72,6 +72,98 @@ TEST_CASE("a stop request ends the run") {
   }
 }
 
+/// Runs for seconds unless it is stopped, which happens after 50 ms.
+template <class R>
+void stops(const R& computation, Backend backend) {
+  const auto program = compile(computation);
+  std::stop_source stop;
+  std::atomic<bool> requested = false;
+  const std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request_stop();
+    requested = true;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE_THROWS_AS(program.run({.backend = backend, .threads = 2, .stop = stop.get_token()}), Cancelled);
+  REQUIRE(requested);
+  REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("a stop request ends what is no stream, and one large item") {
+  const auto slow = [](auto i) {
+    auto x = cast<double>(i);
+    for (int k = 0; k < 40; ++k) x = sin(x);
+    return x;
+  };
+  const std::int64_t large = std::int64_t{1} << 24;
+  stops(sum(generate(large, slow)), Backend::cpu);
+  stops(consume(elements(produce(2, [&](auto i) { return sum(generate(i + large, slow)); }))), Backend::cpu);
+  stops(sum(generate(large, slow)), Backend::interpreter);
+  const auto forever = [](auto i) {
+    return while_loop([](auto) { return true; }, [](auto n) { return n + 1; }, i);
+  };
+  stops(generate(3, forever), Backend::interpreter);
+  stops(consume(elements(produce(2, [&](auto) { return sum(generate(large, slow)); }))),
+        Backend::interpreter);
+}
+
+TEST_CASE("a range source looks at an item's size before it copies it") {
+  int made = 0;
+  auto items = std::views::iota(0, 4) | std::views::transform([&](int i) {
+                 ++made;
+                 return numbers<double>(i == 2 ? 1000000 : 1000, static_cast<std::uint64_t>(i));
+               });
+  detail::RangeSource<decltype(items), Vector<double>> source(items, std::nullopt, Place{});
+  SourceChunk chunk;
+  REQUIRE(source.next({.memory = 20000}, chunk));
+  REQUIRE(chunk.items == 2);
+  for (int k = 0; k < 2; ++k) {
+    try {
+      source.next({.memory = 20000}, chunk);
+      FAIL("no error");
+    } catch (const ItemTooBig& e) {
+      REQUIRE(e.bytes() > 8000000);
+      REQUIRE(e.bytes() < 8000100);
+    }
+  }
+  REQUIRE(made == 3);
+  REQUIRE(source.next({.items = 1, .memory = 9000000}, chunk));
+  REQUIRE(chunk.work == 1000000);
+  REQUIRE(source.next({}, chunk));
+  REQUIRE(chunk.work == 1000);
+  REQUIRE(made == 4);
+  REQUIRE_FALSE(source.next({}, chunk));
+
+  // A chunk stays within its bytes unless one item alone does not.
+  source.rewind();
+  REQUIRE(source.next({.bytes = 9000}, chunk));
+  REQUIRE(chunk.items == 1);
+
+  const std::vector<Vector<double>> rows{numbers<double>(3), numbers<double>(1000000)};
+  auto s = stream_in(rows);
+  const auto program = compile(consume(elements(map_seq(sums, s))));
+  for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:2"}) {
+    REQUIRE_THROWS_WITH(
+        program.run({.memory = 100000, .scheduler = scheduler}),
+        Catch::Contains("item 1") && Catch::Contains("[1000000]") && Catch::Contains("run_options_test.cpp"));
+    REQUIRE(program.run({.memory = 20000000, .scheduler = scheduler}).size() == 2);
+  }
+  const auto read = [&] {
+    for (const auto& item : stream_out(s, {.memory = 100000})) REQUIRE(item.size() == 3);
+  };
+  REQUIRE_THROWS_AS(read(), ResourceError);
+}
+
+TEST_CASE("large items one after the other in little memory") {
+  const auto program = compile(consume(elements(map_seq(sums, stream_in(many(40, 20000))))));
+  const auto expected = program();
+  for (int threads : {1, 2, 4}) {
+    RunReport report;
+    require_same(program.run({.threads = threads, .memory = 400000}, &report), expected);
+    REQUIRE(report.peak_bytes <= 400000);
+  }
+}
+
 TEST_CASE("a stop request ends streaming out") {
   for (Backend backend : {Backend::interpreter, Backend::cpu}) {
     std::stop_source stop;
@@ -119,7 +211,7 @@ TEST_CASE("the report says what was done") {
   program.run({.backend = Backend::automatic, .threads = 2, .scheduler = "fixed:30"}, &report);
   REQUIRE((report.backend == "cpu" || report.backend == "cuda"));  // whether there is a GPU
   REQUIRE(!report.backend_reason.empty());
-  REQUIRE(report.threads == 2);
+  REQUIRE(report.threads >= 2);
   REQUIRE(report.items == 100);
   REQUIRE(report.work == 5000);
   REQUIRE(report.chunks == 4);
@@ -130,11 +222,28 @@ TEST_CASE("the report says what was done") {
   REQUIRE(report.backend == "interpreter");
 }
 
+TEST_CASE("results that the system has no memory for are named") {
+  const auto program =
+      compile(consume(elements(produce(std::int64_t{1} << 45, [](auto i) { return unit(i); }))));
+  REQUIRE_THROWS_AS(program(), ResourceError);
+  REQUIRE_THROWS_WITH(program(), Catch::Contains("unit") && Catch::Contains("256.0 TiB") &&
+                                     Catch::Contains("run_options_test.cpp"));
+}
+
 TEST_CASE("options that make no sense") {
   const auto program = compile(consume(elements(stream_in(std::vector{Vector<double>{1.0}}))));
   REQUIRE_THROWS_WITH(program.run({.scheduler = "fixed:0"}), Catch::Contains("fixed"));
   REQUIRE_THROWS_WITH(program.run({.scheduler = "wild"}), Catch::Contains("wild"));
-  REQUIRE_THROWS(program.run({.threads = -1}));
+  for (Backend backend : {Backend::interpreter, Backend::cpu}) {
+    for (const char* scheduler : {"wild", "fixed:0", ""})
+      REQUIRE_THROWS_AS(program.run({.backend = backend, .scheduler = scheduler}), ProgramError);
+    for (int threads : {-1, 100000})
+      REQUIRE_THROWS_AS(program.run({.backend = backend, .threads = threads}), ProgramError);
+    REQUIRE_THROWS_AS(program.run({.backend = backend, .memory = -1}), ResourceError);
+    REQUIRE_THROWS_AS(run(unit(1), {.backend = backend, .threads = -1}), ProgramError);
+    auto s = stream_in(std::vector{Vector<double>{1.0}});
+    REQUIRE_THROWS_AS(stream_out(s, {.backend = backend, .threads = -1}), ProgramError);
+  }
   REQUIRE(program.run({.threads = 3}).size() == 1);
 }
 

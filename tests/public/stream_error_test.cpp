@@ -47,7 +47,7 @@ TEST_CASE("stream_out gives what came before the exception, then the exception")
 
 TEST_CASE("an item of another shape than declared") {
   const std::vector items{Vector<double>{1, 2}, Vector<double>{3, 4}, Vector<double>{5, 6, 7}};
-  fails<RunError>(consume(elements(stream_in(regular(Index{2}), items))), {"item 2", "[3]", "[2]"});
+  fails<RunError>(consume(elements(stream_in(regular(Index{2}), items))), {"item 2", "[3]", "[2]", line()});
   const std::vector matrices{Matrix<double>(Index{2, 3}), Matrix<double>(Index{3, 2})};
   fails<RunError>(consume(elements(stream_in(regular(Index{2, 3}), matrices))),
                   {"item 1", "[3, 2]", "[2, 3]"});

@@ -247,6 +247,8 @@ TEST_CASE("the end of a known stream is cut without slivers") {
       int64_t items = 0;
       for (const Step& step : history) items += step.extent.items;
       REQUIRE(items == total);
+      for (const Step& step : history)
+        REQUIRE((step.decision.reason != Reason::tail || &step == &history.back()));
       REQUIRE(history.back().extent.work >= steady / 10);
       REQUIRE(history.back().extent.work <= steady * 5 / 4);
       REQUIRE(simulation.regret(history, kLearning) <= kRegret);

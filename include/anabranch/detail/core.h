@@ -69,6 +69,10 @@ enum class Prim : std::uint8_t {
   cosine,
 };
 
+/// Throw ProgramError "<what>: ..." naming the numbers and the place.
+ANABRANCH_API void check_dimension(const char* what, int d, int rank, Place at);
+ANABRANCH_API void check_permutation(std::span<const int> permutation, Place at);
+
 // Scalar expressions.
 ANABRANCH_API Handle element_parameter(std::span<const ScalarType> scalars, Place at);
 ANABRANCH_API Handle constant(ScalarType type, std::uint64_t bits, Place at);

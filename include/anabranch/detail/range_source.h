@@ -15,14 +15,17 @@ namespace anabranch::detail {
 class ANABRANCH_API ItemPacker {
  public:
   /// `shape`: every item must have it (regular); nothing: items may differ.
-  ItemPacker(std::vector<ScalarType> scalars, int rank, std::optional<std::vector<std::int64_t>> shape);
+  /// `at`: where the range was streamed in, for messages.
+  ItemPacker(std::vector<ScalarType> scalars, int rank, std::optional<std::vector<std::int64_t>> shape,
+             Place at);
   ~ItemPacker();
   ItemPacker(const ItemPacker&) = delete;
   ItemPacker& operator=(const ItemPacker&) = delete;
 
   const ArrayInfo& info() const { return info_; }
-  /// Bytes and elements that `item` would add; throws RunError if it has not the declared shape.
-  void add(const ArrayData& item, std::int64_t number);
+  /// Copies the item, if it is the first or keeps the chunk within `limit`; says whether. Throws RunError if
+  /// it has not the declared shape, ItemTooBig if it is the first and too much for the memory.
+  bool add(const ArrayData& item, std::int64_t number, const Limit& limit);
   std::int64_t items() const;
   std::int64_t elements() const;
   std::int64_t bytes() const;
@@ -33,14 +36,15 @@ class ANABRANCH_API ItemPacker {
  private:
   struct Impl;
   ArrayInfo info_;
+  Place at_;
   std::unique_ptr<Impl> impl_;
 };
 
 template <class Range, class A>
 class RangeSource final : public SourceBase {
  public:
-  RangeSource(Range range, std::optional<Index<A::rank>> shape)
-      : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape)) {
+  RangeSource(Range range, std::optional<Index<A::rank>> shape, Place at)
+      : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape), at) {
     info_.name = "range";
     info_.arrays = {packer_.info()};
     info_.rewindable = std::ranges::forward_range<Range>;
@@ -58,8 +62,10 @@ class RangeSource final : public SourceBase {
       ++*at_;
     advance_ = false;
     while (*at_ != std::ranges::end(range_)) {
-      const A item = **at_;
-      packer_.add(*item.erased(), number_++);
+      if (!item_) item_ = **at_;
+      if (!packer_.add(*item_->erased(), number_, limit)) break;
+      item_.reset();
+      ++number_;
       if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes ||
           packer_.elements() >= limit.work) {
         advance_ = true;  // the increment waits for the next call: it may block or throw
@@ -75,6 +81,7 @@ class RangeSource final : public SourceBase {
   void rewind() override {
     if constexpr (std::ranges::forward_range<Range>) {
       at_.reset();
+      item_.reset();
       advance_ = false;
       number_ = 0;
     } else {
@@ -96,6 +103,7 @@ class RangeSource final : public SourceBase {
   ItemPacker packer_;
   SourceInfo info_;
   std::optional<std::ranges::iterator_t<Range>> at_;
+  std::optional<A> item_;  ///< at at_, where it did not fit into the chunk before
   bool advance_ = false;
   std::int64_t number_ = 0;
 };

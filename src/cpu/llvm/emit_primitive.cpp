@@ -3,6 +3,7 @@
 #include "cpu/llvm/emitter.h"
 #include "cpu/llvm/remainder.h"
 #include "ir/transcendental.h"
+#include "plan/check_error.h"
 
 /// The primitives, with the meanings of ir/primitive.h.
 namespace anabranch::cpu {
@@ -181,8 +182,23 @@ llvm::Value* Emitter::divide(const ir::Node& node, llvm::Value* x, llvm::Value* 
   if (is_vector && mask) bad = b.CreateAnd(bad, mask);
   const auto* certain = llvm::dyn_cast<llvm::Constant>(bad);
   if (!certain || !certain->isNullValue()) {
-    llvm::Value* good = b.CreateNot(is_vector ? any(bad) : bad);
-    frame.leave_unless(good, check_of(node), frame.number(0), frame.number(0));
+    llvm::BasicBlock *failed = frame.block("no_quotient"), *next = frame.block("divide");
+    frame.branch_likely(b.CreateNot(is_vector ? any(bad) : bad), next, failed);
+    b.SetInsertPoint(failed);
+    llvm::Value *dividend = x, *by = y;
+    if (is_vector) {
+      llvm::Value* bits = b.CreateBitCast(bad, b.getIntNTy(static_cast<unsigned>(width)));
+      llvm::Value* lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b.getTrue());
+      lane = b.CreateZExtOrTrunc(lane, frame.i64());
+      dividend = b.CreateExtractElement(x, lane);
+      by = b.CreateExtractElement(y, lane);
+    }
+    dividend =
+        ir::is_signed(type) ? b.CreateSExt(dividend, frame.i64()) : b.CreateZExt(dividend, frame.i64());
+    frame.leave(check_of(node), dividend,
+                b.CreateSelect(b.CreateIsNull(by), frame.number(plan::division_by_zero),
+                               frame.number(plan::division_overflow)));
+    b.SetInsertPoint(next);
   }
   // Division of lanes that are not active must not trap.
   llvm::Value* divisor = is_vector && mask ? b.CreateSelect(mask, y, one) : y;

@@ -122,19 +122,6 @@ inline std::vector<CudaWay> all_ways(const plan::Kernel& kernel) {
   return ways;
 }
 
-/// What NVRTC has against a text, for any architecture that we support.
-inline std::string nvrtc_complaint(const cuda::Unit& unit) {
-  static const Nvrtc nvrtc;
-  if (!nvrtc.found()) return "";
-  for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
-    const auto result = nvrtc.compile(unit, architecture);
-    const bool warned = result.log.find("warning") != std::string::npos;
-    if (!result.compiled || warned || Nvrtc::spills(result.log) > 0)
-      return std::string(architecture) + ": " + result.log;
-  }
-  return "";
-}
-
 /// Where the oracle fails so must every run, with the same record.
 /// With ANABRANCH_TEST_NVRTC set, each text is compiled for GPUs as well, which takes a second.
 inline std::string cuda_disagreement(KernelBuilder& builder) {

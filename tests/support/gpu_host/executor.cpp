@@ -481,7 +481,7 @@ std::filesystem::path precompiled_shim(const std::string& flags) {
     auto made = std::make_unique<Folder>();
     const std::string real = std::string(ANABRANCH_GPU_HOST) + "/shim.h";
     std::filesystem::copy_file(real, made->path / "shim.h");
-    const std::string command = flags + " -x c++-header " + quoted((made->path / "shim.h").string()) +
+    const std::string command = flags + " -w -x c++-header " + quoted((made->path / "shim.h").string()) +
                                 " -o " + quoted((made->path / "shim.h.gch").string());
     if (std::system(command.c_str()) != 0) throw HostError("the shim does not compile");
     folder = std::move(made);

@@ -1,0 +1,120 @@
+// What NVRTC makes of a few programs' kernels, where it is installed: compile time, registers, spills, and
+// the bytes that an element moves beside the least that it could. Needs no GPU.
+#include <anabranch/anabranch.h>
+#include <anabranch/io.h>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "compile.h"
+#include "cuda/nvrtc.h"
+#include "front/handle.h"
+
+namespace {
+
+using namespace anabranch;
+
+struct Case {
+  std::string name;
+  Compiled compiled;
+  std::string bytes;  ///< read and written per element, beside the least
+};
+
+template <class... A>
+Compiled compiled(const Acc<A>&... results) {
+  return compile_program({front::node_of(results.handle())...}, {}, {});
+}
+
+template <class T>
+Acc<Scalar<T>> dotp(Acc<Vector<T>> xs, Acc<Vector<T>> ys) {
+  return fold(plus, T{0}, zip_with(times, xs, ys));
+}
+
+template <class I, class T>
+Compiled smvm() {
+  static const std::vector<I> offsets{0, 1}, columns{0};
+  static const std::vector<T> values{1};
+  const auto rows = io::csr_view(1, 1, offsets, columns, values);
+  const Acc<Vector<T>> x = use(Vector<T>(Index{1}));
+  return compiled(consume(elements(map_seq(
+      [=](auto row) {
+        auto [at, v] = unzip(row);
+        return dotp<T>(v, gather(at, x));
+      },
+      stream_in(rows)))));
+}
+
+template <class T>
+Compiled dot() {
+  return compiled(dotp<T>(use(Vector<T>(Index{5})), use(Vector<T>(Index{5}))));
+}
+
+Compiled map_of(int operations) {
+  Acc<Vector<double>> a = use(Vector<double>(Index{5}));
+  return compiled(map(
+      [operations](Exp<double> x) {
+        Exp<double> y = x;
+        for (int i = 0; i < operations; ++i) y = i % 2 ? y + x : y * x;
+        return y;
+      },
+      a));
+}
+
+const plan::Kernel& first_kernel(const plan::Plan& plan) {
+  const auto in = [](const plan::Group& group) -> const plan::Kernel* {
+    for (const plan::Step& step : group.steps)
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return &kernel->kernel;
+    return nullptr;
+  };
+  for (const plan::StagePlan& stage : plan.stages)
+    if (const auto* kernel = in(stage.group)) return *kernel;
+  return *in(plan.global);
+}
+
+}  // namespace
+
+int main() {
+  std::shared_ptr<cuda::Compiler> compiler;
+  try {
+    compiler = cuda::open_nvrtc();
+  } catch (const BackendUnavailable& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 77;
+  }
+  const std::string row = ", + per row offset and result";
+  const Case programs[] = {
+      {"smvm int32, float", smvm<std::int32_t, float>(), "8 of 8, and x" + row},
+      {"smvm int32, double", smvm<std::int32_t, double>(), "12 of 12, and x" + row},
+      {"smvm int64, double", smvm<std::int64_t, double>(), "16 of 16, and x" + row},
+      {"dot, float", dot<float>(), "8 of 8"},
+      {"dot, double", dot<double>(), "16 of 16"},
+      {"map of 10", map_of(10), "16 of 16"},
+      {"map of 100", map_of(100), "16 of 16"},
+  };
+  fmt::print(
+      "{}\n\n| kernel | bytes an element | entry | sm_75 | sm_80 | sm_90 |\n|---|---|---|---|---|---|\n",
+      compiler->version());
+  for (const Case& program : programs) {
+    const cuda::Unit unit = cuda::generate(first_kernel(program.compiled.plan));
+    std::vector<cuda::Compiler::Result> results;
+    std::string times;
+    for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
+      results.push_back(compiler->compile(unit, program.name, architecture));
+      times += fmt::format(" {:.0f} ms |", results.back().milliseconds);
+    }
+    fmt::print("| {} | {} | compile time |{}\n", program.name, program.bytes, times);
+    for (std::size_t e = 0; e < unit.entries.size(); ++e) {
+      std::string line;
+      for (const auto& result : results)
+        line += fmt::format(
+            " {} registers{} |", result.registers[e],
+            result.spill_bytes[e] > 0 ? fmt::format(", {} B spilled", result.spill_bytes[e]) : "");
+      const std::string& entry = unit.entries[e];
+      fmt::print("| | | {} |{}\n", entry.substr(entry.rfind('_') + 1), line);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,62 @@
+#include "agree.h"
+
+// Plain values where expressions and shapes are wanted.
+namespace anabranch::testing {
+namespace {
+
+TEST_CASE("shapes as plain indices, lengths and expressions") {
+  auto a = use(Vector<double>{1, 2, 3, 4, 5, 6});
+  const Vector<double> ones{1.0, 1.0, 1.0};
+  require_same(agree(fill(3, 1.0)), ones);
+  require_same(agree(fill(Index{3}, 1.0)), ones);
+  require_same(agree(fill(Exp(Index{3}), Exp(1.0))), ones);
+  require_same(agree(fill(shape(a), 7)), Vector<std::int32_t>{7, 7, 7, 7, 7, 7});
+  require_same(agree(fill(size(a) - 3, 1.0)), ones);
+  require_same(agree(fill(Index{2, 2}, true)), Matrix<bool>(Index{2, 2}, {true, true, true, true}));
+  REQUIRE(agree(fill(Index<0>{}, 1.0)).size() == 1);
+  REQUIRE((agree(fill(1, std::tuple(1, 2.5)))[0] == std::tuple(1, 2.5)));
+
+  const auto from_behind = [=](auto ix) { return index_of(5 - ix[0]); };
+  const Vector<double> last{6, 5, 4};
+  require_same(agree(backpermute(Exp(Index{3}), from_behind, a)), last);
+  require_same(agree(backpermute(Index{3}, from_behind, a)), last);
+  require_same(agree(backpermute(3, [](auto i) { return index_of(5 - i); }, a)), last);
+  require_same(agree(backpermute(size(a) / 2, [](auto i) { return index_of(5 - i); }, a)), last);
+
+  auto m = use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
+  require_same(agree(reshape(6, m)), Vector<double>{1, 2, 3, 4, 5, 6});
+  require_same(agree(reshape(size(m), m)), Vector<double>{1, 2, 3, 4, 5, 6});
+  require_same(agree(reshape(Index{3, 2}, m)), Matrix<double>(Index{3, 2}, {1, 2, 3, 4, 5, 6}));
+}
+
+TEST_CASE("unit of a plain value") {
+  REQUIRE(agree(unit(2.5))[0] == 2.5);
+  REQUIRE(agree(unit(true))[0] == true);
+  REQUIRE((agree(unit(std::pair(1, 2.5)))[0] == std::pair(1, 2.5)));
+}
+
+TEST_CASE("pairs are taken apart") {
+  using P = std::pair<std::int32_t, double>;
+  auto [i, x] = unzip(use(Vector<P>{{1, 1.5}, {2, 2.5}}));
+  require_same(agree(i), Vector<std::int32_t>{1, 2});
+  require_same(agree(x), Vector<double>{1.5, 2.5});
+}
+
+TEST_CASE("literals on either side") {
+  auto f = use(Vector<float>{-1.5F, 2.5F});
+  require_same(agree(map([](auto x) { return cond(x < 0, 1, x); }, f)), Vector<float>{1.0F, 2.5F});
+  require_same(agree(map([](auto x) { return cond(x < 0, x, 1); }, f)), Vector<float>{-1.5F, 1.0F});
+  require_same(agree(map([](auto x) { return cond(x < 0, x, x * 2); }, f)), Vector<float>{-1.5F, 5.0F});
+  require_same(agree(map([](auto x) { return cond(x < 0, 1.0, 0.0); }, f)), Vector<double>{1.0, 0.0});
+  require_same(agree(map([](auto x) { return min(0, x); }, f)), Vector<float>{-1.5F, 0.0F});
+  require_same(agree(map([](auto x) { return max(x, 0); }, f)), Vector<float>{0.0F, 2.5F});
+  require_same(agree(map([](auto x) { return max(x, -x); }, f)), Vector<float>{1.5F, 2.5F});
+  require_same(agree(map([](auto x) { return x > 0 && true; }, f)), Vector<bool>{false, true});
+  require_same(agree(map([](auto x) { return false || x > 0; }, f)), Vector<bool>{false, true});
+  require_same(agree(map([](auto x) { return true && x > 0 && x < 2; }, f)), Vector<bool>{false, false});
+  require_same(agree(map([](auto x) { return cond(x > 0, std::tuple(1, 2.0), std::tuple(3, 4.0)); }, f)),
+               Vector<std::tuple<int, double>>{{3, 4.0}, {1, 2.0}});
+}
+
+}  // namespace
+}  // namespace anabranch::testing
