@@ -17,6 +17,7 @@
 #include "ir/walk.h"
 #include "run/device_run.h"
 #include "run/execute.h"
+#include "scheduler/concurrency.h"
 
 // What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
 namespace anabranch::detail {
@@ -66,6 +67,10 @@ Choice choose(Backend backend) {
 
 /// Threads of a run on a GPU: reading, enqueueing and waiting overlap even where one thread was asked for.
 constexpr int device_threads = 3;
+int threads_beside_a_device(int asked) {
+  static const int available = scheduler::available_concurrency();
+  return std::max(asked > 0 ? asked : available, device_threads);
+}
 
 /// A budget refusal in the words of the public interface.
 template <class F>
@@ -235,8 +240,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
     static const Kernels none;
     const Kernels& kernels = choice.cpu ? program.kernels(report) : none;
     scheduler::Executor& executor =
-        program.executor(choice.device ? std::max(options.threads > 0 ? options.threads : 0, device_threads)
-                                       : options.threads);
+        program.executor(choice.device ? threads_beside_a_device(options.threads) : options.threads);
     scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
     results = with_public_errors([&] {
       BlockPool blocks(budget);

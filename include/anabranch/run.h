@@ -38,7 +38,7 @@ struct RunOptions {
   std::int64_t gpu_memory = 0;         ///< the same on the GPU; 0: nine tenths of what is free there
   std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
-  std::function<void(const Progress&)> progress{};  ///< called from the running thread after every chunk
+  std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
 };
 
 /// One chunk as it was run.

@@ -129,8 +129,7 @@ Stream::Stream(Stream&& other) noexcept
     : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
 Stream::~Stream() {
   if (!handle_) return;
-  static_cast<void>(device_->api().ctx_set_current(device_->context()));
-  static_cast<void>(device_->api().stream_synchronize(handle_));
+  drain();
   static_cast<void>(device_->api().stream_destroy(handle_));
 }
 
@@ -174,6 +173,13 @@ void Stream::synchronize() {
   device_->make_current();
   check(device_->api(), device_->api().stream_synchronize(handle_), "running on the GPU");
 }
+void Stream::drain() noexcept {
+  // Twice: the first answer may be about something else, such as a context that could not be chosen.
+  for (int k = 0; k < 2; ++k) {
+    static_cast<void>(device_->api().ctx_set_current(device_->context()));
+    if (device_->api().stream_synchronize(handle_) == success) return;
+  }
+}
 bool Stream::idle() {
   device_->make_current();
   const int result = device_->api().stream_query(handle_);
@@ -196,26 +202,19 @@ DeviceBlock::~DeviceBlock() {
 }
 
 PinnedBlock::PinnedBlock(std::shared_ptr<Device> device, std::int64_t bytes)
-    : device_(std::move(device)), bytes_(bytes) {
-  if (bytes == 0) return;
-  device_->make_current();
-  void* address = nullptr;
-  check(device_->api(),
-        device_->api().mem_host_alloc(&address, static_cast<std::size_t>(bytes), host_alloc_portable),
-        "page-locked memory");
-  data_ = static_cast<std::byte*>(address);
+    : device_(std::move(device)), bytes_(bytes), whole_(bytes) {
+  if (bytes > 0) data_ = device_->take_pinned(whole_);
 }
 PinnedBlock::PinnedBlock(PinnedBlock&& other) noexcept { *this = std::move(other); }
 PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(whole_, other.whole_);
   return *this;
 }
 PinnedBlock::~PinnedBlock() {
-  if (!data_) return;
-  static_cast<void>(device_->api().ctx_set_current(device_->context()));
-  static_cast<void>(device_->api().mem_free_host(data_));
+  if (data_) device_->give_pinned(data_, whole_);
 }
 
 // The device -----------------------------------------------------------------------------------------------
@@ -228,6 +227,22 @@ struct Device::Impl {
   std::map<std::int64_t, std::vector<Address>> free;  ///< kept, by size
   std::unordered_map<Address, std::int64_t> sizes;    ///< of what is given out or kept
   std::int64_t bound = 0, in_use = 0, kept = 0, peak = 0;
+
+  /// Page-locked memory that is kept, by size.
+  static constexpr std::int64_t pinned_at_most = std::int64_t{1} << 30;
+  std::mutex pinning;
+  std::multimap<std::int64_t, std::byte*> pinned;
+  std::int64_t pinned_bytes = 0;
+
+  /// Gives kept page-locked memory back, the smallest first, until it is no more than `most` bytes.
+  void trim_pinned(const DriverApi& api, std::int64_t most) noexcept {
+    while (pinned_bytes > most) {
+      const auto first = pinned.begin();
+      pinned_bytes -= first->first;
+      static_cast<void>(api.mem_free_host(first->second));
+      pinned.erase(first);
+    }
+  }
 
   mutable std::mutex loading;
   using Loaded = std::shared_ptr<const LoadedUnit>;
@@ -329,6 +344,7 @@ Device::~Device() {
   static_cast<void>(driver.ctx_set_current(impl_->context));
   for (const auto& [text, unit] : impl_->units) static_cast<void>(driver.module_unload(unit.get()->module));
   impl_->trim(driver, 0);
+  impl_->trim_pinned(driver, 0);
   static_cast<void>(driver.primary_ctx_release(impl_->number));
 }
 
@@ -340,15 +356,22 @@ Context Device::context() const { return impl_->context; }
 
 void Device::make_current() const { check(api(), api().ctx_set_current(impl_->context), "choosing the GPU"); }
 
-DeviceBlock Device::allocate(std::int64_t bytes) {
+std::int64_t Device::least(std::int64_t bytes) const {
+  const std::int64_t some = std::max<std::int64_t>(bytes, 1);
+  return platform_.exact_memory ? some : round_up(some, granule);
+}
+std::int64_t Device::usual(std::int64_t bytes) const {
+  return platform_.exact_memory ? least(bytes) : class_of(least(bytes));
+}
+
+DeviceBlock Device::allocate(std::int64_t bytes, std::int64_t most) {
   if (bytes < 0) throw InternalError("cuda: " + std::to_string(bytes) + " bytes of device memory");
   make_current();
-  const std::int64_t exact = platform_.exact_memory ? std::max<std::int64_t>(bytes, 1)
-                                                    : round_up(std::max<std::int64_t>(bytes, 1), granule);
+  const std::int64_t exact = least(bytes), rounded = usual(bytes);
   const std::lock_guard lock(impl_->memory);
   Result result = success;
   Address address = 0;
-  if (!platform_.exact_memory) address = impl_->find(api(), class_of(exact), result);
+  if (!platform_.exact_memory && rounded <= most) address = impl_->find(api(), rounded, result);
   if (!address && (result == success || result == out_of_memory)) address = impl_->find(api(), exact, result);
   if (address) return DeviceBlock(shared_from_this(), address, bytes);
   if (result != success && result != out_of_memory) check(api(), result, "device memory");
@@ -356,6 +379,50 @@ DeviceBlock Device::allocate(std::int64_t bytes) {
                          (result == success ? " into the bound of " + megabytes(impl_->bound)
                                             : " into the GPU's " + megabytes(facts_.memory)) +
                          ", of which " + megabytes(impl_->in_use) + " are in use");
+}
+
+std::byte* Device::take_pinned(std::int64_t& bytes) {
+  make_current();
+  {
+    const std::lock_guard lock(impl_->pinning);
+    const auto at = impl_->pinned.lower_bound(bytes);
+    if (at != impl_->pinned.end() && at->first <= 2 * bytes) {
+      bytes = at->first;
+      std::byte* out = at->second;
+      impl_->pinned_bytes -= bytes;
+      impl_->pinned.erase(at);
+      return out;
+    }
+  }
+  void* address = nullptr;
+  const auto ask = [&] {
+    return api().mem_host_alloc(&address, static_cast<std::size_t>(bytes), host_alloc_portable);
+  };
+  Result result = ask();
+  if (result == out_of_memory) {
+    const std::lock_guard lock(impl_->pinning);
+    if (impl_->pinned_bytes > 0) {
+      impl_->trim_pinned(api(), 0);
+      result = ask();
+    }
+  }
+  check(api(), result, "page-locked memory");
+  return static_cast<std::byte*>(address);
+}
+
+void Device::give_pinned(std::byte* memory, std::int64_t bytes) noexcept {
+  static_cast<void>(api().ctx_set_current(impl_->context));
+  if (!platform_.exact_memory && bytes <= Impl::pinned_at_most) {
+    const std::lock_guard lock(impl_->pinning);
+    try {
+      impl_->pinned.emplace(bytes, memory);
+      impl_->pinned_bytes += bytes;
+      impl_->trim_pinned(api(), Impl::pinned_at_most);
+      return;
+    } catch (...) {  // no memory to keep it with
+    }
+  }
+  static_cast<void>(api().mem_free_host(memory));
 }
 
 void Device::free(Address address) noexcept {
@@ -403,10 +470,10 @@ void Device::reset_peak() {
   const std::lock_guard lock(impl_->memory);
   impl_->peak = impl_->in_use;
 }
-void Device::trim() {
+void Device::trim(std::int64_t most) {
   make_current();
   const std::lock_guard lock(impl_->memory);
-  impl_->trim(api(), 0);
+  impl_->trim(api(), std::max<std::int64_t>(most, 0));
 }
 
 LoadStatistics Device::load_statistics() const {

@@ -98,6 +98,8 @@ class Stream {
   /// Until all is done. Throws RunError where a kernel died, naming what the driver said.
   void synchronize();
   bool idle();  ///< throws as synchronize does
+  /// Before memory goes that the stream may still use: until all is done, or the GPU is lost.
+  void drain() noexcept;
   Device& device() { return *device_; }
 
  private:
@@ -123,7 +125,7 @@ class DeviceBlock {
   std::int64_t bytes_ = 0;
 };
 
-/// Page-locked host memory, for copies that overlap with computing.
+/// Page-locked host memory, for copies that overlap with computing. The device keeps some for later.
 class PinnedBlock {
  public:
   PinnedBlock() = default;
@@ -137,7 +139,7 @@ class PinnedBlock {
  private:
   std::shared_ptr<Device> device_;
   std::byte* data_ = nullptr;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0, whole_ = 0;  ///< asked for; there
 };
 
 /// Code of one unit on one device.
@@ -167,14 +169,18 @@ class Device : public std::enable_shared_from_this<Device> {
   /// naming request, bound and what is in use. Freed blocks are kept and given out again, whole or none
   /// (sizes are rounded up to a few size classes), and given back to the driver before it refuses. In use
   /// and kept together never exceed the bound.
-  DeviceBlock allocate(std::int64_t bytes);
+  /// Nor is a block larger than `most`, which is at least `least(bytes)`.
+  DeviceBlock allocate(std::int64_t bytes, std::int64_t most = INT64_MAX);
+  /// What a block of so many bytes takes: rounded up, and the least it could be rounded to.
+  std::int64_t usual(std::int64_t bytes) const;
+  std::int64_t least(std::int64_t bytes) const;
   void set_bound(std::int64_t bytes);
   std::int64_t in_use() const;  ///< bytes given out, rounded up as they are
   std::int64_t kept() const;    ///< bytes of freed blocks that were not given back
   std::int64_t peak() const;
   void reset_peak();
-  /// Gives kept blocks back to the driver.
-  void trim();
+  /// Gives kept blocks back to the driver, but for `most` bytes.
+  void trim(std::int64_t most = 0);
 
   /// Compiled and loaded once per process; keyed by the text. Thread-safe: several threads wait for one.
   /// ANABRANCH_DUMP=cuda prints texts that are compiled, and the log, on standard error.
@@ -188,8 +194,12 @@ class Device : public std::enable_shared_from_this<Device> {
 
  private:
   friend class DeviceBlock;
+  friend class PinnedBlock;
   explicit Device(Platform platform);
   void free(Address address) noexcept;
+  /// Page-locked memory, some of which is kept: locking takes longer than copying. `bytes` becomes its size.
+  std::byte* take_pinned(std::int64_t& bytes);
+  void give_pinned(std::byte* memory, std::int64_t bytes) noexcept;
   struct Impl;
   Platform platform_;
   DeviceFacts facts_;

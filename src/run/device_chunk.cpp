@@ -17,13 +17,14 @@ std::int64_t padded(std::int64_t bytes) {
 
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
-/// Copies on all threads: one memory channel is slower than the link to the GPU.
-void copy(scheduler::Executor& executor, std::byte* to, const void* from, std::int64_t bytes) {
+}  // namespace
+
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;
   const std::int64_t pieces = (bytes + piece - 1) / piece;
   const auto one = [&](std::int64_t i) {
     const std::int64_t begin = i * piece;
-    std::memcpy(to + begin, static_cast<const std::byte*>(from) + begin,
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
                 static_cast<std::size_t>(std::min(piece, bytes - begin)));
   };
   if (pieces == 1)
@@ -32,15 +33,12 @@ void copy(scheduler::Executor& executor, std::byte* to, const void* from, std::i
     executor.parallel_for(pieces, one);
 }
 
-}  // namespace
-
 // ---- Staging
 
 void DeviceChunk::Staging::begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes) {
   used_ = 0;
   if (bytes <= block_.bytes()) return;
-  block_ = cuda::PinnedBlock();
-  reservation_.release();
+  release();
   const std::int64_t grown = padded(bytes + bytes / 8);
   if (auto roomy = context_.budget.try_reserve("staging for the GPU", grown)) {
     reservation_ = std::move(*roomy);
@@ -48,6 +46,11 @@ void DeviceChunk::Staging::begin(const std::shared_ptr<cuda::Device>& device, st
     reservation_ = context_.budget.reserve("staging for the GPU", padded(bytes));
   }
   block_ = cuda::PinnedBlock(device, reservation_.bytes());
+}
+
+void DeviceChunk::Staging::release() {
+  block_ = cuda::PinnedBlock();
+  reservation_.release();
 }
 
 std::byte* DeviceChunk::Staging::take(std::int64_t bytes) {
@@ -71,11 +74,7 @@ DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, const plan::StageP
 DeviceChunk::~DeviceChunk() { drop(); }
 
 void DeviceChunk::drop() noexcept {
-  try {
-    if (busy_ || !held_.empty()) stream_.synchronize();
-  } catch (const std::exception&) {
-    // What it was computing is not wanted any more.
-  }
+  if (busy_ || !held_.empty()) stream_.drain();
   busy_ = false;
   held_.clear();
 }
@@ -138,7 +137,7 @@ void DeviceChunk::upload() {
   in_.begin(run_.device(), bytes);
   for (const Copy& c : copies_) {
     std::byte* staged = in_.take(c.bytes);
-    copy(context_.executor, staged, c.from, c.bytes);
+    copy_on_all_threads(context_.executor, staged, c.from, c.bytes);
     stream_.upload(c.to, staged, c.bytes);
   }
   copies_.clear();
@@ -241,7 +240,9 @@ void DeviceChunk::bring_sizes(const plan::Descriptor& descriptor, std::size_t st
 
 void DeviceChunk::fetch(int array, std::size_t steps) {
   if (host_.contains(array)) return;
-  std::vector<std::int64_t> values(static_cast<std::size_t>(shape_.items));
+  // Kept with the chunk: the copy may still be on its way when something fails here.
+  std::vector<std::int64_t>& values = host_[array];
+  values.resize(static_cast<std::size_t>(shape_.items));
   if (!values.empty())
     stream_.download(values.data(), arrays_[static_cast<std::size_t>(array)][0], shape_.items * 8);
   // A size whose kernel failed means nothing: the failure comes first.
@@ -249,7 +250,6 @@ void DeviceChunk::fetch(int array, std::size_t steps) {
   if (bytes > 0) stream_.download(records_.data(), device_records_, bytes);
   stream_.synchronize();
   raise_first(steps);
-  host_.emplace(array, std::move(values));
 }
 
 void DeviceChunk::raise_first(std::size_t steps) {
@@ -290,8 +290,7 @@ void DeviceChunk::complete() {
   try {
     stream_.synchronize();
   } catch (...) {
-    busy_ = false;
-    held_.clear();
+    drop();
     throw;
   }
   busy_ = false;
@@ -318,6 +317,11 @@ ChunkResults DeviceChunk::results() const {
 
 ChunkResults DeviceChunk::take() const {
   ChunkResults out = results();
+  std::int64_t total = 0;
+  for (std::size_t r = 0; r < out.arrays.size(); ++r)
+    for (ScalarType s : stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].type.scalars)
+      total += out.arrays[r].elements * bytes_per(s);
+  out.reservation = context_.budget.reserve("results", total);
   for (std::size_t r = 0; r < out.arrays.size(); ++r) {
     const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])];
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {

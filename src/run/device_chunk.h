@@ -21,7 +21,11 @@ struct ChunkResults {
   std::int64_t items = 0;
   std::vector<Array> arrays;                 ///< per stage result
   std::vector<std::shared_ptr<void>> owned;  ///< memory of the components, unless somebody else's
+  scheduler::Reservation reservation;        ///< of `owned`
 };
+
+/// One thread alone copies more slowly than the link to the GPU.
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
 
 /// One slot of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies and
 /// kernels of different slots overlap.
@@ -43,6 +47,11 @@ class DeviceChunk final : public ChunkGeometry {
   ChunkResults take() const;
   /// Waits and forgets.
   void drop() noexcept;
+  /// After complete() or drop(): gives staging memory back, that of the results only if nobody reads them.
+  void release_staging(bool results_too) {
+    in_.release();
+    if (results_too) out_.release();
+  }
   /// Nothing is left to wait for.
   bool arrived() { return !busy_ || stream_.idle(); }
 
@@ -54,6 +63,7 @@ class DeviceChunk final : public ChunkGeometry {
     /// Room for `bytes` from the start again.
     void begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes);
     std::byte* take(std::int64_t bytes);
+    void release();
 
    private:
     RunContext& context_;

@@ -27,13 +27,22 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
                      std::int64_t bound)
     : device_(std::move(device)),
       kernels_(std::move(kernels)),
+      bounded_(bound > 0),
       budget_(usable(device_->facts(), bound)),
       stream_(std::make_unique<cuda::Stream>(device_)) {}
 
 DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
   try {
-    DeviceMemory out{budget_.reserve(what, bytes + device_slack), {}};
-    out.block = device_->allocate(bytes + device_slack);
+    // What it is rounded up to counts.
+    const std::int64_t wanted = bytes + device_slack;
+    DeviceMemory out;
+    if (auto usual = budget_.try_reserve(what, device_->usual(wanted)))
+      out.reservation = std::move(*usual);
+    else
+      out.reservation = budget_.reserve(what, device_->least(wanted));
+    out.block = device_->allocate(wanted, out.reservation.bytes());
+    // What is kept for the next request counts, too, where somebody has set a bound.
+    if (bounded_) device_->trim(budget_.available());
     return out;
   } catch (const scheduler::BudgetExceeded& e) {
     throw cuda::DeviceMemoryFull(std::string("GPU memory: ") + e.what());
@@ -49,8 +58,13 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
     const auto c = static_cast<std::size_t>(component);
     const std::int64_t bytes = data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
     DeviceMemory memory = allocate("inputs held whole", bytes);
-    if (bytes > 0) stream_->upload(memory.address(), data.buffers[c].get(), bytes);
-    stream_->synchronize();
+    try {
+      if (bytes > 0) stream_->upload(memory.address(), data.buffers[c].get(), bytes);
+      stream_->synchronize();
+    } catch (...) {
+      stream_->drain();
+      throw;
+    }
     found = globals_.emplace(key, std::move(memory)).first;
   }
   return found->second.address();
@@ -102,16 +116,21 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   std::vector<cuda::ErrorRecord> record = fresh_records(1);
   held.push_back(allocate("error records", sizeof(cuda::ErrorRecord)));
   const cuda::Address error = held.back().address();
-  stream_->upload(error, record.data(), sizeof(cuda::ErrorRecord));
-  launch(*stream_, step.kernel, bindings, error, held);
-  stream_->download(record.data(), error, sizeof(cuda::ErrorRecord));
-  for (std::size_t c = 0; c < output.scalars.size(); ++c) {
-    const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
-    const auto at = globals_.find({step.output, static_cast<int>(c)});
-    if (bytes > 0 && at != globals_.end())
-      stream_->download(output.buffers[c].get(), at->second.address(), bytes);
+  try {
+    stream_->upload(error, record.data(), sizeof(cuda::ErrorRecord));
+    launch(*stream_, step.kernel, bindings, error, held);
+    stream_->download(record.data(), error, sizeof(cuda::ErrorRecord));
+    for (std::size_t c = 0; c < output.scalars.size(); ++c) {
+      const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
+      const auto at = globals_.find({step.output, static_cast<int>(c)});
+      if (bytes > 0 && at != globals_.end())
+        stream_->download(output.buffers[c].get(), at->second.address(), bytes);
+    }
+    stream_->synchronize();
+  } catch (...) {
+    stream_->drain();
+    throw;
   }
-  stream_->synchronize();
   raise_failed(step.kernel, record[0]);
 }
 

@@ -57,6 +57,7 @@ class DeviceRun {
  private:
   std::shared_ptr<cuda::Device> device_;
   std::shared_future<DeviceKernels> kernels_;
+  bool bounded_;
   scheduler::Budget budget_;
   std::mutex mutex_;
   std::unique_ptr<cuda::Stream> stream_;  ///< of the global group

@@ -25,24 +25,35 @@ void DeviceStage::complete(Slot& slot) {
 bool DeviceStage::device_is_busy() {
   int on_their_way = 0;
   for (Slot& slot : slots_) {
-    const std::lock_guard lock(slot.mutex);
-    on_their_way += slot.enqueued && !slot.device->arrived();
+    const std::unique_lock lock(slot.mutex, std::try_to_lock);
+    // Taken: somebody waits for its results.
+    on_their_way += !lock || (slot.enqueued && !slot.device->arrived());
   }
   // One computes, the next is being copied.
   return on_their_way >= 2;
 }
 
-void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunks) {
+std::vector<SourceChunk> DeviceStage::part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                                              std::int64_t end) const {
+  std::vector<SourceChunk> part;
+  for (std::size_t b = 0; b < chunks.size(); ++b) part.push_back(slice(chunks[b], infos_[b], begin, end));
+  return part;
+}
+
+ChunkResults DeviceStage::results_here(const std::vector<SourceChunk>& chunks) {
   ChunkResults out;
   out.items = chunks[0].items;
   out.arrays.resize(stage_.results.size());
+  out.reservation = context_.budget.reserve("results", 0);
   cpu_->execute(chunks, infos_, [&](int r, std::int64_t elements) {
     const auto n = static_cast<std::size_t>(r);
     const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[n])].type;
     std::vector<void*> addresses;
     out.arrays[n].components.clear();
     for (ScalarType s : type.scalars) {
-      auto memory = detail::allocate_aligned(static_cast<std::size_t>(elements) * size_of(s));
+      const auto bytes = static_cast<std::size_t>(elements) * size_of(s);
+      out.reservation.resize(out.reservation.bytes() + static_cast<std::int64_t>(bytes));
+      auto memory = detail::allocate_aligned(bytes);
       addresses.push_back(memory.get());
       out.arrays[n].components.push_back(memory.get());
       out.owned.push_back(std::move(memory));
@@ -56,39 +67,80 @@ void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunk
       out.arrays[r].extents.push_back(cpu_->extents(number, static_cast<int>(d)));
   }
   cpu_->release();
-  slot.parts.push_back(std::move(out));
+  return out;
+}
+
+void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunks) {
+  try {
+    slot.parts.push_back(results_here(chunks));
+    return;
+  } catch (const scheduler::BudgetExceeded&) {
+    make_room(slot);
+  }
+  compute_here(slot, chunks, 0, chunks[0].items);
+}
+
+void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                               std::int64_t end) {
+  try {
+    slot.parts.push_back(results_here(part_of(chunks, begin, end)));
+    return;
+  } catch (const scheduler::BudgetExceeded&) {
+    if (end - begin <= 1) throw;
+  }
+  cpu_->release();
+  context_.blocks.trim();
+  const std::int64_t middle = begin + (end - begin) / 2;
+  compute_here(slot, chunks, begin, middle);
+  compute_here(slot, chunks, middle, end);
+}
+
+void DeviceStage::make_room(Slot& slot) {
+  for (Slot& other : slots_) {
+    if (&other == &slot) continue;
+    try {
+      complete(other);
+    } catch (...) {
+      // It fails for that chunk, and not for ours.
+      const std::lock_guard lock(other.mutex);
+      other.failure = std::current_exception();
+    }
+    const std::lock_guard lock(other.mutex);
+    other.device->release_staging(other.parts.empty());
+  }
+  if (cpu_) {
+    cpu_->release();
+    context_.blocks.trim();
+  }
+  context_.device->device()->trim();
+}
+
+std::optional<std::string> DeviceStage::refused(Slot& slot, const std::vector<SourceChunk>& chunks) {
+  try {
+    slot.device->enqueue(chunks, infos_);
+    return std::nullopt;
+  } catch (const cuda::DeviceMemoryFull& full) {
+    return full.what();
+  } catch (const scheduler::BudgetExceeded& full) {
+    return full.what();
+  }
 }
 
 void DeviceStage::compute(int number, const std::vector<SourceChunk>& chunks) {
   Slot& slot = slots_[static_cast<std::size_t>(number)];
   if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_here(slot, chunks);
   ++device_chunks_;
-  const auto enqueue = [&] {
-    slot.device->enqueue(chunks, infos_);
+  std::optional<std::string> why = refused(slot, chunks);
+  if (why) {
+    make_room(slot);
+    why = refused(slot, chunks);
+  }
+  if (!why) {
     const std::lock_guard lock(slot.mutex);
     slot.enqueued = true;
-  };
-  try {
-    return enqueue();
-  } catch (const cuda::DeviceMemoryFull&) {
-    // The chunks before this one hold memory: bring them home, which fails for them and not for us if it
-    // fails.
+    return;
   }
-  for (Slot& other : slots_) {
-    if (&other == &slot) continue;
-    try {
-      complete(other);
-    } catch (...) {
-      const std::lock_guard lock(other.mutex);
-      other.failure = std::current_exception();
-    }
-  }
-  context_.device->device()->trim();
-  try {
-    return enqueue();
-  } catch (const cuda::DeviceMemoryFull& full) {
-    if (chunks[0].items <= 1) throw ResourceError(full.what());
-  }
+  if (chunks[0].items <= 1) throw ResourceError(*why);
   in_halves(slot, chunks, 0, chunks[0].items);
 }
 
@@ -96,12 +148,9 @@ void DeviceStage::in_halves(Slot& slot, const std::vector<SourceChunk>& chunks, 
                             std::int64_t end) {
   const std::int64_t middle = begin + (end - begin) / 2;
   for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
-    std::vector<SourceChunk> part;
-    for (std::size_t b = 0; b < chunks.size(); ++b) part.push_back(slice(chunks[b], infos_[b], from, to));
-    try {
-      slot.device->enqueue(part, infos_);
-    } catch (const cuda::DeviceMemoryFull& full) {
-      if (to - from <= 1) throw ResourceError(full.what());
+    const std::vector<SourceChunk> part = part_of(chunks, from, to);
+    if (const auto why = refused(slot, part)) {
+      if (to - from <= 1) throw ResourceError(*why);
       in_halves(slot, chunks, from, to);
       continue;
     }

@@ -3,6 +3,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "run/chunk_run.h"
@@ -30,7 +32,8 @@ class DeviceStage {
   void finish(int slot, Take&& take) {
     Slot& s = slots_[static_cast<std::size_t>(slot)];
     complete(s);
-    for (const ChunkResults& part : s.parts) take(part);
+    for (ChunkResults& part : s.parts) take(std::move(part));
+    const std::lock_guard lock(s.mutex);
     s.parts.clear();
   }
   std::int64_t device_chunks() const { return device_chunks_; }
@@ -38,15 +41,23 @@ class DeviceStage {
  private:
   struct Slot {
     std::unique_ptr<DeviceChunk> device;
-    std::mutex mutex;                 ///< of `device`, while it is being completed
+    std::mutex mutex;                 ///< of all this, while it is being completed
     bool enqueued = false;            ///< its results are still to come
     std::exception_ptr failure;       ///< found by somebody else than the slot's own writer
     std::vector<ChunkResults> parts;  ///< what has arrived
   };
   void complete(Slot& slot);
   bool device_is_busy();
+  /// Brings the chunks before the slot's home, with the memory they hold on GPU and host.
+  void make_room(Slot& slot);
+  /// Whatever memory it is that is short; an Error says why.
+  std::optional<std::string> refused(Slot& slot, const std::vector<SourceChunk>& chunks);
   void compute_here(Slot& slot, const std::vector<SourceChunk>& chunks);
+  void compute_here(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
+  ChunkResults results_here(const std::vector<SourceChunk>& chunks);
   void in_halves(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
+  std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                                   std::int64_t end) const;
 
   RunContext& context_;
   const plan::StagePlan& stage_;

@@ -10,6 +10,11 @@ namespace anabranch {
 
 using plan::PlanArray;
 
+namespace {
+/// Page-locked memory is dear, and a copy of this size hides all that a chunk costs besides.
+constexpr std::int64_t largest_staged_chunk = std::int64_t{128} << 20;
+}  // namespace
+
 StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
     : context_(context), stage_(context.plan.stages[static_cast<std::size_t>(stage)]), global_(global) {
   for (std::size_t b = 0; b < stage_.bases.size(); ++b) {
@@ -83,8 +88,8 @@ void StageRun::collect(const ChunkResults& part) {
     const std::vector<void*> room = collectors_[r]->room(array.elements);
     for (std::size_t c = 0; c < room.size(); ++c)
       if (array.elements > 0)
-        std::memcpy(room[c], array.components[c],
-                    static_cast<std::size_t>(array.elements) * size_of(type.scalars[c]));
+        copy_on_all_threads(context_.executor, room[c], array.components[c],
+                            array.elements * static_cast<std::int64_t>(size_of(type.scalars[c])));
     collectors_[r]->commit(array.elements);
     collectors_[r]->add_items(part.items, array.extents);
   }
@@ -134,6 +139,7 @@ std::vector<HostArray> StageRun::run() {
     std::int64_t left = context_.budget.available();
     if (intermediates) left /= 2;
     if (!known_results) left /= 2;
+    if (context_.device) left /= 2;  // chunks and results are copied once more, on their way
     options.memory_limit = std::max<std::int64_t>(left, 1);
   }
 
@@ -143,8 +149,9 @@ std::vector<HostArray> StageRun::run() {
                                             context_.cpu_too ? chunk_.get() : nullptr, options.max_ring);
     // The ring, with what is computed from it, shares the device's memory: a first guess, corrected by
     // halving.
-    device_work = std::max<std::int64_t>(
-        1, context_.device->bound() / options.max_ring / 3 / std::max<std::int64_t>(element_bytes_, 1));
+    const std::int64_t bytes = std::min({context_.device->bound() / options.max_ring / 3,
+                                         options.memory_limit / options.max_ring, largest_staged_chunk});
+    device_work = std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(element_bytes_, 1));
   }
   std::vector<Slot> slots(static_cast<std::size_t>(options.max_ring));
   std::vector<SourceChunk> pending;  // read, but waiting for memory
@@ -260,9 +267,9 @@ void StageRun::device_chunk(const std::vector<SourceChunk>& chunks, const ChunkR
                             std::vector<std::vector<std::vector<std::int64_t>>>& extents) {
   if (!device_)
     device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_, nullptr, 1);
-  device_->compute(0, chunks);
   std::vector<ChunkResults> parts;
-  device_->finish(0, [&](const ChunkResults& part) { parts.push_back(part); });
+  device_->compute(0, chunks);
+  device_->finish(0, [&](ChunkResults&& part) { parts.push_back(std::move(part)); });
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const auto& type = stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].type;
     std::int64_t elements = 0;

@@ -245,6 +245,46 @@ TEST_CASE("blocks are kept and given out again, whole") {
   CHECK_THROWS_AS(device->allocate(-1), InternalError);
 }
 
+TEST_CASE("page-locked memory is kept, within limits, and given back when there is no more") {
+  const WithFakeGpu gpu(pooled());
+  const auto device = Device::get();
+  const std::byte* first = nullptr;
+  {
+    const PinnedBlock a(device, 100 * KiB);
+    first = a.data();
+    PinnedBlock b(device, 10), none(device, 0);
+    b = PinnedBlock(device, 200 * KiB);
+    CHECK(none.data() == nullptr);
+  }
+  CHECK(gpu->calls("mem_host_alloc") == 3);
+  {
+    const PinnedBlock a(device, 60 * KiB), b(device, 5 * KiB);
+    CHECK(a.data() == first);  // the smallest that is large enough, and at most twice as large
+    CHECK(a.bytes() == 60 * KiB);
+  }
+  CHECK(gpu->calls("mem_host_alloc") == 4);
+  CHECK(gpu->calls("mem_free_host") == 0);
+  gpu->fail("mem_host_alloc", 1, out_of_memory);
+  const PinnedBlock large(device, MiB);
+  CHECK(gpu->calls("mem_free_host") == 4);
+  gpu->fail("mem_host_alloc", 1, out_of_memory);
+  CHECK_THROWS_AS(PinnedBlock(device, MiB), DeviceMemoryFull);
+}
+
+TEST_CASE("a block is no larger than it may be") {
+  const WithFakeGpu gpu(pooled());
+  const auto device = Device::get();
+  const std::int64_t bytes = MiB + 1000, least = device->least(bytes), usual = device->usual(bytes);
+  CHECK(least == MiB + 1024);
+  CHECK(usual == MiB + MiB / 8);
+  {
+    const DeviceBlock a = device->allocate(bytes, usual);
+    CHECK(device->in_use() == usual);
+  }
+  const DeviceBlock b = device->allocate(bytes, usual - 1);
+  CHECK(device->in_use() == least);
+}
+
 TEST_CASE("size classes waste an eighth at most") {
   const WithFakeGpu gpu(pooled(std::int64_t{1} << 33));
   const auto device = Device::get();
