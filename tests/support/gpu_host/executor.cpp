@@ -461,7 +461,7 @@ struct Folder {
 std::string compiler_flags(bool sanitize) {
   std::string flags =
       quoted(ANABRANCH_GPU_HOST_CXX) +
-      " -std=c++20 -O1 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes";
+      " -std=c++20 -O0 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes";
   if (sanitize) {
     flags += " -g1 -fsanitize=undefined -fno-sanitize-recover=all";
 #if defined(__SANITIZE_ADDRESS__)
