@@ -48,7 +48,8 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const detail::
   record_ = device_->allocate(sizeof(cuda::ErrorRecord));
   if (schedule_.workspace > 0) workspace_ = device_->allocate(schedule_.workspace);
   words_ = cuda::pack(step.kernel, bindings, record_.address(), workspace_.address());
-  const cuda::ErrorRecord clean{cuda::no_failure, 0, 0, 0, 0};
+  cuda::ErrorRecord clean{};
+  clean.position = cuda::no_failure;
   stream_.upload(record_.address(), &clean, sizeof clean);
   stream_.synchronize();
 }
