@@ -146,17 +146,24 @@ class ProgramImpl {
     }
   }
 
-  /// The kernels on the GPU, compiled when first asked for; with `beside`, on another thread.
+  /// The kernels on the GPU. With `beside`, another thread compiles all that a chunk may need; else what
+  /// every chunk needs is compiled now, and the rest when a chunk asks for it.
   std::shared_future<DeviceKernels> device_kernels(const std::shared_ptr<cuda::Device>& device, bool beside) {
     const std::lock_guard lock(device_mutex_);
     auto& kernels = device_kernels_[device.get()];
     if (!kernels.valid() || failed(kernels)) {
-      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [this, device] {
-                  DeviceKernels loaded;
-                  for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
-                    loaded[&kernel] = device->load(cuda::generate(kernel), kernel.name);
-                  });
-                  return loaded;
+      DeviceKernels codes;
+      for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+        codes[&kernel] = std::make_shared<cuda::KernelCode>(device, kernel);
+      });
+      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [codes, beside] {
+                  for (const auto& [kernel, code] : codes) {
+                    if (beside)
+                      code->prepare_all();
+                    else
+                      code->prepare(cuda::certain_entries(*kernel));
+                  }
+                  return codes;
                 }).share();
     }
     return kernels;
@@ -247,13 +254,9 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       RunContext context{
           program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
       if (!choice.device) return execute(context, as_arrays(arguments));
-      const auto compiling = std::chrono::steady_clock::now();
       const cuda::LoadStatistics before = choice.device->load_statistics();
       const auto device_kernels = program.device_kernels(choice.device, choice.cpu);
-      if (!choice.cpu) {
-        device_kernels.wait();
-        if (report) report->compile_seconds += seconds_since(compiling);
-      }
+      if (!choice.cpu) device_kernels.wait();
       DeviceRun device(choice.device, device_kernels, options.gpu_memory);
       context.device = &device;
       context.cpu_too = choice.cpu;
@@ -262,6 +265,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
         const cuda::LoadStatistics after = choice.device->load_statistics();
         report->kernels_compiled += after.compiled - before.compiled;
         report->kernels_cached += after.found - before.found;
+        report->compile_seconds += (after.milliseconds - before.milliseconds) * 1e-3;
         report->gpu_peak_bytes = device.peak();
       }
       return out;

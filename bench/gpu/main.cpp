@@ -187,7 +187,7 @@ void spmv(nlohmann::json& all, const std::string& law, const Csr& a) {
     };
     const auto computation = computation_of(a, x);
     auto kernel = std::make_shared<ResidentKernel>(computation.handle(), detail::Handles{}, find, a.cols,
-                                                   a.rows, a.rows, a.nnz());
+                                                   a.rows, a.rows, a.nnz(), a.longest_row());
     return Contender{.name = {},
                      .run = [kernel] { (*kernel)(); },
                      .right = [=] { return kernel->wait(), right(); },
@@ -291,7 +291,7 @@ void dot(nlohmann::json& all, std::int64_t n) {
       return inputs++ == 0 ? xs.address() : ys.address();
     };
     auto kernel = std::make_shared<ResidentKernel>(dot_product<double>(a, b).handle(), detail::Handles{},
-                                                   find, n, 1, 1, n);
+                                                   find, n, 1, 1, n, n);
     return Contender{.name = {},
                      .run = [kernel] { (*kernel)(); },
                      .right = [=] { return kernel->wait(), right(); },

@@ -31,20 +31,21 @@ const plan::KernelStep& only_kernel(const plan::Plan& plan) {
 
 ResidentKernel::ResidentKernel(const detail::Handle& computation, const detail::Handles& parameters,
                                const Find& find, std::int64_t uniform, std::int64_t items,
-                               std::int64_t positions, std::int64_t elements)
-    : device_(cuda::Device::get()), stream_(device_) {
-  const Compiled compiled =
-      compile_program({front::node_of(computation)}, front::nodes_of(parameters), options_from_environment());
-  const plan::KernelStep& step = only_kernel(compiled.plan);
-  const auto start = std::chrono::steady_clock::now();
-  unit_ = device_->load(cuda::generate(step.kernel), step.kernel.name);
-  compile_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-
+                               std::int64_t positions, std::int64_t elements, std::int64_t longest)
+    : device_(cuda::Device::get()),
+      program_(std::make_unique<const Compiled>(compile_program(
+          {front::node_of(computation)}, front::nodes_of(parameters), options_from_environment()))),
+      stream_(device_) {
+  const plan::KernelStep& step = only_kernel(program_->plan);
   std::vector<cuda::Address> buffers;
-  for (const plan::BufferRef& ref : step.buffers) buffers.push_back(find(compiled.plan, ref));
+  for (const plan::BufferRef& ref : step.buffers) buffers.push_back(find(program_->plan, ref));
   const std::vector<std::int64_t> scalars(step.scalars.size(), uniform);
-  const cuda::Bindings bindings{buffers, scalars, items, positions, elements};
+  const cuda::Bindings bindings{buffers, scalars, items, positions, elements, longest};
   schedule_ = cuda::schedule(step.kernel, bindings, device_->facts().multiprocessors);
+  code_ = std::make_unique<cuda::KernelCode>(device_, step.kernel);
+  const auto start = std::chrono::steady_clock::now();
+  code_->prepare(schedule_);
+  compile_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   record_ = device_->allocate(sizeof(cuda::ErrorRecord));
   if (schedule_.workspace > 0) workspace_ = device_->allocate(schedule_.workspace);
   words_ = cuda::pack(step.kernel, bindings, record_.address(), workspace_.address());
@@ -57,7 +58,7 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const detail::
 void ResidentKernel::operator()() {
   if (schedule_.workspace > 0) stream_.fill_zero(workspace_.address(), schedule_.workspace);
   for (const cuda::Launch& launch : schedule_.launches)
-    stream_.launch(unit_->entries[static_cast<std::size_t>(launch.entry)], launch.grid, launch.block, words_);
+    stream_.launch(code_->function(launch.entry), launch.grid, launch.block, words_);
 }
 
 void ResidentKernel::wait() {

@@ -7,7 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "cuda/device.h"
+#include "compile.h"
+#include "cuda/kernel_code.h"
 #include "plan/plan.h"
 
 /// A program's one kernel by itself, on data that is on the GPU already: what the peers are timed on too.
@@ -21,7 +22,8 @@ class ResidentKernel {
   /// Throws where the program has not exactly one kernel. `uniform` is the value of all its uniforms:
   /// the length of x.
   ResidentKernel(const detail::Handle& computation, const detail::Handles& parameters, const Find& find,
-                 std::int64_t uniform, std::int64_t items, std::int64_t positions, std::int64_t elements);
+                 std::int64_t uniform, std::int64_t items, std::int64_t positions, std::int64_t elements,
+                 std::int64_t longest);
   void operator()();  ///< enqueues
   void wait();        ///< throws where a check failed
   const std::string& schedule() const { return schedule_.why; }
@@ -29,7 +31,8 @@ class ResidentKernel {
 
  private:
   std::shared_ptr<cuda::Device> device_;
-  std::shared_ptr<const cuda::LoadedUnit> unit_;
+  std::unique_ptr<const Compiled> program_;
+  std::unique_ptr<cuda::KernelCode> code_;
   cuda::Schedule schedule_;
   cuda::DeviceBlock record_, workspace_;
   std::vector<std::uint64_t> words_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -14,6 +15,12 @@ struct Csr {
   Buffer<double> values;
 
   std::int64_t nnz() const { return static_cast<std::int64_t>(indices.size()); }
+  std::int64_t longest_row() const {
+    std::int64_t longest = 0;
+    for (std::size_t r = 0; r + 1 < indptr.size(); ++r)
+      longest = std::max<std::int64_t>(longest, indptr[r + 1] - indptr[r]);
+    return longest;
+  }
   /// What one product has to move at least: the matrix, x and y once.
   double bytes() const {
     return 12.0 * static_cast<double>(nnz()) + 4.0 * static_cast<double>(rows + 1) +

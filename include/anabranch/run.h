@@ -58,8 +58,9 @@ struct RunReport {
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
   std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
   double seconds = 0;           ///< all of the run, compilation included
-  double compile_seconds = 0;   ///< making kernels (0 where they were cached)
-  double front_seconds = 0;     ///< passes from program to plan
+  /// Making kernels; 0 where they were cached. A GPU's are made when a chunk needs them, several at a time.
+  double compile_seconds = 0;
+  double front_seconds = 0;  ///< passes from program to plan
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
   int kernels_compiled = 0, kernels_cached = 0;

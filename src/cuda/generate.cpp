@@ -35,14 +35,15 @@ class Generator {
     scalar_.own_position = "out_at";
   }
 
-  Unit make() {
+  /// `only`: one of the entries; -1: all.
+  Unit make(int only) {
     name_slots();
     name_values();
     head();
     arguments();
     kernel_text();
     Unit unit;
-    unit.entries = entries();
+    unit.entries = entries(only);
     unit.source = out_.str();
     return unit;
   }
@@ -454,29 +455,37 @@ class Generator {
   // Entries
   // ---------------------------------------------------------------------------------------------------------
 
-  std::vector<std::string> entries() {
-    std::vector<std::string> names;
+  struct Entry {
+    std::string what, call;
+  };
+  /// In the order of FoldEntry.
+  std::vector<Entry> all_entries() const {
+    if (!fold_)
+      return {{"map", segmented_ && !flat_ ? "map_segments<anabranch::Kernel>"
+                                           : "map_positions<anabranch::Kernel>"}};
+    std::vector<Entry> all{{"by_thread", "fold_rows<anabranch::Kernel, 1>"}};
+    if (commutative()) {
+      all.push_back({"by_eight", "fold_rows<anabranch::Kernel, 8>"});
+      all.push_back({"by_warp", "fold_rows<anabranch::Kernel, 32>"});
+    }
+    all.push_back({"blocks", "fold_blocks<anabranch::Kernel>"});
+    all.push_back({"finish", "fold_finish<anabranch::Kernel>"});
+    return all;
+  }
+
+  std::vector<std::string> entries(int only) {
     // Without a number of blocks the compiler aims at more threads than help, and spills for them.
     const char* const bounds = body_[0].cost > unroll_cost ? "256, 1" : fold_ ? "256, 3" : "256, 2";
-    const auto entry = [&](const std::string& what, const std::string& call) {
-      names.push_back(name_ + "_" + what);
+    std::vector<std::string> names;
+    const std::vector<Entry> all = all_entries();
+    for (std::size_t e = 0; e < all.size(); ++e) {
+      if (only >= 0 && static_cast<std::size_t>(only) != e) continue;
+      names.push_back(name_ + "_" + all[e].what);
       out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(anabranch::Args args) {{",
                             bounds, names.back()));
-      out_.line(fmt::format("  anabranch::{}(args);", call));
+      out_.line(fmt::format("  anabranch::{}(args);", all[e].call));
       out_.line("}");
-    };
-    if (!fold_) {
-      entry("map",
-            segmented_ && !flat_ ? "map_segments<anabranch::Kernel>" : "map_positions<anabranch::Kernel>");
-      return names;
     }
-    entry("by_thread", "fold_rows<anabranch::Kernel, 1>");
-    if (commutative()) {
-      entry("by_eight", "fold_rows<anabranch::Kernel, 8>");
-      entry("by_warp", "fold_rows<anabranch::Kernel, 32>");
-    }
-    entry("blocks", "fold_blocks<anabranch::Kernel>");
-    entry("finish", "fold_finish<anabranch::Kernel>");
     return names;
   }
 
@@ -495,6 +504,7 @@ class Generator {
 
 }  // namespace
 
-Unit generate(const plan::Kernel& kernel) { return Generator(kernel).make(); }
+Unit generate(const plan::Kernel& kernel) { return Generator(kernel).make(-1); }
+Unit generate(const plan::Kernel& kernel, int entry) { return Generator(kernel).make(entry); }
 
 }  // namespace anabranch::cuda

@@ -40,6 +40,10 @@ int entry_number(const plan::Kernel& kernel, FoldEntry entry) {
   return is_commutative(kernel) || number == 0 ? number : number - 2;
 }
 
+int entry_count(const plan::Kernel& kernel) {
+  return kernel.skeleton == plan::Skeleton::map ? 1 : entry_number(kernel, FoldEntry::finish) + 1;
+}
+
 FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
   FoldPlan plan;
   plan.numbers.items = bindings.items;
@@ -56,7 +60,7 @@ FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
       plan.numbers.row_blocks = order::blocks(plan.length);
       plan.results = plan.numbers.row_blocks * bindings.positions;
     }
-  } else if (plan.elements > order::block) {
+  } else if (plan.elements > order::block && (bindings.longest < 0 || bindings.longest > order::block)) {
     plan.numbers.long_rows = plan.elements / (order::block + 1);
     plan.results = plan.elements / order::block + plan.numbers.long_rows;
   }
@@ -121,6 +125,15 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
     out.why += fmt::format("; those of more than {} by blocks", order::block);
     by_blocks(plan.results, plan.numbers.long_rows);
   }
+  return out;
+}
+
+std::vector<int> certain_entries(const plan::Kernel& kernel) {
+  std::vector<int> out;
+  if (kernel.skeleton != plan::Skeleton::map && kernel.length.kind != Kind::constant) return out;
+  Bindings one_row;
+  one_row.positions = 1;
+  for (const Launch& launch : schedule(kernel, one_row, 1).launches) out.push_back(launch.entry);
   return out;
 }
 

@@ -27,7 +27,12 @@ struct Header {
 /// The skeletons and the block layer (kernels/cuda), built into the library.
 std::span<const Header> headers();
 
+int entry_count(const plan::Kernel& kernel);
+/// All entries in one text.
 Unit generate(const plan::Kernel& kernel);
+/// One entry by itself. A run compiles only those that its schedules ask for: each takes as long as the next,
+/// a fold has up to five, and a chunk needs one to three.
+Unit generate(const plan::Kernel& kernel, int entry);
 
 /// What the slots of a kernel stand for in one launch, and what the host knows about the chunk.
 struct Bindings {
@@ -37,6 +42,8 @@ struct Bindings {
   std::int64_t positions = 0;             ///< size of the domain: output positions of all items together
   /// Fold: elements of all rows together, or a number not less; -1: not known.
   std::int64_t elements = -1;
+  /// Fold: elements of the longest row, or a number not less; -1: not known.
+  std::int64_t longest = -1;
 };
 
 /// What a failed check leaves behind: of all that failed in a launch, the one at the lowest output position
@@ -76,10 +83,13 @@ struct Schedule {
 ///    rows' blocks by one launch, a warp a block; then a launch that joins each row's partial results.
 ///  * Other folds by the average length of a row: up to 8 elements a thread a row, up to 128 eight threads,
 ///    beyond a warp; also a warp where the number of elements is not known. Where rows of more than 4096
-///    elements are possible (more elements than that all together), the first launch enters those in a list
-///    in the workspace, and two more compute their blocks and join them.
+///    elements are possible (by the longest, or by all elements together), the first launch enters those in
+///    a list in the workspace, and two more compute their blocks and join them.
 ///  * Ordered operators have a thread a row, and a thread a block of a long row.
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
+
+/// The entries that every schedule of the kernel has, whatever the chunk.
+std::vector<int> certain_entries(const plan::Kernel& kernel);
 
 /// The entries' parameter, as 8-byte words: buffers, scalars, items, positions, blocks of a row, rows in the
 /// list, error record, workspace.

@@ -8,6 +8,18 @@ namespace anabranch {
 
 using plan::Dim;
 
+namespace {
+
+template <class T>
+std::int64_t largest_step(const T* offsets, std::int64_t begin, std::int64_t end) {
+  T largest = 0;
+  for (std::int64_t i = begin; i < end; ++i)
+    largest = std::max(largest, static_cast<T>(offsets[i + 1] - offsets[i]));
+  return static_cast<std::int64_t>(largest);
+}
+
+}  // namespace
+
 void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
                           const std::vector<std::vector<ArrayInfo>>& infos) {
   shape_.items = chunks[0].items;
@@ -28,6 +40,7 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
     Offsets& o = offsets_[d];
     o.data = item_chunks_[i]->offsets.get();
     o.type = item_infos_[i]->offsets;
+    o.longest = -1;
     o.first = offset_at(*item_chunks_[i], o.type, 0);
     shape_.descriptor_totals[d] = offset_at(*item_chunks_[i], o.type, shape_.items) - o.first;
   }
@@ -82,6 +95,7 @@ void ChunkGeometry::scan(const plan::ScanStep& step) {
   out.data = out.own.data();
   out.type = OffsetType::int64;
   out.first = 0;
+  out.longest = -1;
   shape_.descriptor_totals[d] = total;
 }
 
@@ -98,6 +112,22 @@ void ChunkGeometry::require(const plan::RequireStep& step) const {
     numbers = fmt::format("{} instead of {}", uniform(step.wanted), uniform(step.given));
   }
   throw RunError(fmt::format("{}: {} ({})", step.what, numbers, to_string(step.place)));
+}
+
+std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executor) {
+  Offsets& o = offsets_[static_cast<std::size_t>(descriptor)];
+  if (o.longest >= 0) return o.longest;
+  constexpr std::int64_t piece = std::int64_t{1} << 16;
+  std::vector<std::int64_t> of_piece(static_cast<std::size_t>((shape_.items + piece - 1) / piece));
+  executor.parallel_for(static_cast<std::int64_t>(of_piece.size()), [&](std::int64_t p) {
+    const std::int64_t begin = p * piece, end = std::min(begin + piece, shape_.items);
+    of_piece[static_cast<std::size_t>(p)] =
+        o.type == OffsetType::int32 ? largest_step(static_cast<const std::int32_t*>(o.data), begin, end)
+                                    : largest_step(static_cast<const std::int64_t*>(o.data), begin, end);
+  });
+  o.longest = 0;
+  for (const std::int64_t l : of_piece) o.longest = std::max(o.longest, l);
+  return o.longest;
 }
 
 std::int64_t ChunkGeometry::elements(int array) const {

@@ -4,6 +4,7 @@
 
 #include "plan/plan.h"
 #include "run/bases.h"
+#include "scheduler/executor.h"
 
 /// What the host knows of the chunk at hand, whichever back end computes it: its exact shape.
 namespace anabranch {
@@ -30,6 +31,7 @@ class ChunkGeometry {
     OffsetType type = OffsetType::int64;
     std::vector<std::int64_t> own;  ///< computed ones
     std::int64_t first = 0;         ///< under a source's offsets positions are counted from here
+    std::int64_t longest = -1;      ///< item's elements; -1: nobody has asked yet
   };
 
   /// Another chunk. The chunk's memory must live until the next one.
@@ -37,6 +39,8 @@ class ChunkGeometry {
   /// Offsets from the sizes of the items.
   void scan(const plan::ScanStep& step);
   void require(const plan::RequireStep& step) const;
+  /// Elements of the largest item under a descriptor's offsets. Reads them all once a chunk.
+  std::int64_t longest(int descriptor, scheduler::Executor& executor);
   /// Values of a computed int64 array with one value an item, on the host.
   virtual const std::int64_t* values(int array) const = 0;
 

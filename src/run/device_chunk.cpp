@@ -228,6 +228,9 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
     else if (kernel.work_offsets >= 0)
       bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(
           step.buffers[static_cast<std::size_t>(kernel.work_offsets)].index)];
+    if (kernel.length.kind == Kind::ragged)
+      bindings.longest =
+          longest(step.buffers[static_cast<std::size_t>(kernel.length.slot)].index, context_.executor);
   }
   run_.launch(stream_, kernel, bindings, device_records_ + record * sizeof(cuda::ErrorRecord), held_);
 }

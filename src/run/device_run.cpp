@@ -73,8 +73,9 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
 void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
                        cuda::Address error, std::vector<DeviceMemory>& held) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
-  const cuda::LoadedUnit& unit = *kernels_.get().at(&kernel);
+  cuda::KernelCode& code = *kernels_.get().at(&kernel);
   const cuda::Schedule schedule = cuda::schedule(kernel, bindings, device_->facts().multiprocessors);
+  code.prepare(schedule);
   cuda::Address workspace = 0;
   if (schedule.workspace > 0) {
     held.push_back(allocate("workspace", schedule.workspace));
@@ -83,7 +84,7 @@ void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const c
   }
   const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);
   for (const cuda::Launch& l : schedule.launches)
-    stream.launch(unit.entries[static_cast<std::size_t>(l.entry)], l.grid, l.block, words);
+    stream.launch(code.function(l.entry), l.grid, l.block, words);
 }
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/device.h"
+#include "cuda/kernel_code.h"
 #include "plan/plan.h"
 #include "run/execute.h"
 #include "scheduler/budget.h"
@@ -17,8 +17,8 @@
 /// A run on a GPU: what its steps and chunks share.
 namespace anabranch {
 
-/// The loaded kernels of a plan, by address of the plan's kernel.
-using DeviceKernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cuda::LoadedUnit>>;
+/// The code of a plan's kernels, by address of the plan's kernel.
+using DeviceKernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<cuda::KernelCode>>;
 
 /// Device memory together with its part of the run's account.
 struct DeviceMemory {
@@ -29,12 +29,12 @@ struct DeviceMemory {
 
 class DeviceRun {
  public:
-  /// `kernels` may still be on their way. `bound`: bytes of device memory that this run may hold; 0: nine
-  /// tenths of what was free when the GPU was opened.
+  /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
+  /// hold; 0: nine tenths of what was free when the GPU was opened.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
             std::int64_t bound);
 
-  /// Whether the kernels are there; `launch` waits for them.
+  /// Whether nobody is compiling the kernels any more; `launch` waits for that.
   bool ready() const { return kernels_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   std::int64_t bound() const { return budget_.limit(); }

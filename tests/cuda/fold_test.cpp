@@ -321,10 +321,11 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
   auto k = rows_of<double>({1}, Primitive::add, true);
   k.find_checks();
   const std::vector<cuda::Address> buffers(static_cast<std::size_t>(k.kernel().buffer_slots));
-  const auto of = [&](std::int64_t positions, std::int64_t elements) {
+  const auto of = [&](std::int64_t positions, std::int64_t elements, std::int64_t longest = -1) {
     cuda::Bindings bindings{buffers, {}, positions};
     bindings.positions = positions;
     bindings.elements = elements;
+    bindings.longest = longest;
     return cuda::schedule(k.kernel(), bindings, 10);
   };
   CHECK(of(0, 0).launches.empty());
@@ -339,4 +340,7 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
   CHECK(of(100, 12'801).why ==
         "100 rows of about 129 elements: a warp each; those of more than 4096 by blocks");
   CHECK(of(1'000'000'000, 2'000'000'000).launches.at(0).grid == 640);
+  CHECK(of(100, 12'801, 4096).launches.size() == 1);
+  CHECK(of(100, 12'801, 4096).workspace == 0);
+  CHECK(of(100, 12'801, 4097).launches.size() == 3);
 }

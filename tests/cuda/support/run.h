@@ -24,8 +24,12 @@ inline std::vector<gpu_host::HeaderText> cuda_headers() {
   return out;
 }
 
-/// Elements of all rows of a fold together.
-inline std::int64_t elements_of(KernelBuilder& builder) {
+struct RowSizes {
+  std::int64_t all = 0;      ///< elements of all rows together
+  std::int64_t longest = 0;  ///< elements of one row
+};
+/// Of a fold.
+inline RowSizes row_sizes(KernelBuilder& builder) {
   const auto& kernel = builder.kernel();
   const auto value = [&](const plan::Extent& e, std::int64_t item) -> std::int64_t {
     using Kind = plan::Extent::Kind;
@@ -39,13 +43,15 @@ inline std::int64_t elements_of(KernelBuilder& builder) {
     };
     return (offset(item + 1) - offset(item)) / std::max<std::int64_t>(e.divisor, 1);
   };
-  std::int64_t all = 0;
+  RowSizes out;
   for (std::int64_t item = 0; item < builder.items(); ++item) {
-    std::int64_t rows = value(kernel.length, item);
+    const std::int64_t length = value(kernel.length, item);
+    std::int64_t rows = 1;
     for (const auto& e : kernel.output.extents) rows *= value(e, item);
-    all += rows;
+    out.all += rows * length;
+    out.longest = std::max(out.longest, length);
   }
-  return all;
+  return out;
 }
 
 struct CudaResult {
@@ -60,10 +66,12 @@ struct CudaWay {
   bool elements_known = true;
   int rows_entry = -1;  ///< fold: instead of the entry that the schedule chose for rows
   int group = 1;        ///< threads a row, with `rows_entry`
+  bool longest_known = false;
   std::string text() const {
     return "seed " + std::to_string(seed) + ", multiprocessors " + std::to_string(multiprocessors) +
            (elements_known ? "" : ", elements not known") +
-           (rows_entry < 0 ? "" : ", entry " + std::to_string(rows_entry));
+           (rows_entry < 0 ? "" : ", entry " + std::to_string(rows_entry)) +
+           (longest_known ? ", longest known" : "");
   }
 };
 
@@ -76,7 +84,11 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   for (void* buffer : builder.buffers()) buffers.push_back(reinterpret_cast<cuda::Address>(buffer));
   cuda::Bindings bindings{buffers, builder.scalars(), builder.items()};
   bindings.positions = cpu::domain_size(kernel, builder.bindings());
-  if (kernel.skeleton == plan::Skeleton::fold && way.elements_known) bindings.elements = elements_of(builder);
+  if (kernel.skeleton == plan::Skeleton::fold) {
+    const RowSizes sizes = row_sizes(builder);
+    if (way.elements_known) bindings.elements = sizes.all;
+    if (way.longest_known) bindings.longest = sizes.longest;
+  }
   cuda::Schedule schedule = cuda::schedule(kernel, bindings, way.multiprocessors);
   if (way.rows_entry >= 0 && !schedule.launches.empty() && schedule.launches[0].entry < 3 &&
       kernel.order == ir::fold_order::OperatorClass::commutative) {
@@ -118,6 +130,7 @@ inline std::vector<CudaWay> all_ways(const plan::Kernel& kernel) {
     ways.push_back({3, 2, true, 0, 1});
     ways.push_back({4, 1, true, 1, 8});
     ways.push_back({5, 2, true, 2, 32});
+    ways.push_back({6, 2, true, -1, 1, true});
   }
   return ways;
 }

@@ -1,0 +1,52 @@
+#include "cuda/kernel_code.h"
+
+#include <future>
+#include <numeric>
+
+namespace anabranch::cuda {
+
+KernelCode::KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel)
+    : device_(std::move(device)), kernel_(kernel), loaded_(static_cast<std::size_t>(entry_count(kernel))) {}
+
+bool KernelCode::is_loaded(int entry) {
+  const std::lock_guard lock(mutex_);
+  return loaded_[static_cast<std::size_t>(entry)] != nullptr;
+}
+
+Function KernelCode::function(int entry) {
+  const auto e = static_cast<std::size_t>(entry);
+  {
+    const std::lock_guard lock(mutex_);
+    if (loaded_[e]) return loaded_[e]->entries[0];
+  }
+  // The device sees to it that a text is compiled once.
+  auto made = device_->load(generate(kernel_, entry), kernel_.name);
+  const std::lock_guard lock(mutex_);
+  loaded_[e] = std::move(made);
+  return loaded_[e]->entries[0];
+}
+
+void KernelCode::prepare(const std::vector<int>& entries) {
+  std::vector<int> missing;
+  for (const int entry : entries)
+    if (!is_loaded(entry)) missing.push_back(entry);
+  std::vector<std::future<Function>> others;
+  for (std::size_t i = 1; i < missing.size(); ++i)
+    others.push_back(std::async(std::launch::async, [this, entry = missing[i]] { return function(entry); }));
+  if (!missing.empty()) function(missing[0]);
+  for (auto& other : others) other.get();
+}
+
+void KernelCode::prepare(const Schedule& schedule) {
+  std::vector<int> entries;
+  for (const Launch& launch : schedule.launches) entries.push_back(launch.entry);
+  prepare(entries);
+}
+
+void KernelCode::prepare_all() {
+  std::vector<int> all(loaded_.size());
+  std::iota(all.begin(), all.end(), 0);
+  prepare(all);
+}
+
+}  // namespace anabranch::cuda

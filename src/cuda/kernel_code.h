@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/device.h"
+
+namespace anabranch::cuda {
+
+/// The code of one kernel on one device: each entry is compiled and loaded by itself, when it is first asked
+/// for. Thread-safe. The kernel must outlive it.
+class KernelCode {
+ public:
+  KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel);
+
+  /// Throws what Device::load does; the next call tries again.
+  Function function(int entry);
+  /// What is not there yet is compiled side by side.
+  void prepare(const std::vector<int>& entries);
+  void prepare(const Schedule& schedule);
+  void prepare_all();
+
+ private:
+  bool is_loaded(int entry);
+
+  std::shared_ptr<Device> device_;
+  const plan::Kernel& kernel_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const LoadedUnit>> loaded_;  ///< per entry; null: not yet
+};
+
+}  // namespace anabranch::cuda

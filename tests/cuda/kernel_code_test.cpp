@@ -1,0 +1,107 @@
+#include "cuda/kernel_code.h"
+
+#include <future>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/gpu_host/fake_driver.h"
+#include "tests/cpu/support/kernels.h"
+
+using namespace anabranch;
+using namespace anabranch::cuda;
+using anabranch::ir::Primitive;
+using anabranch::test::KernelBuilder;
+using gpu_host::WithFakeGpu;
+using OperatorClass = ir::fold_order::OperatorClass;
+
+namespace {
+
+/// The sum of one array of so many elements; with `ordered`, x / 3 + y instead.
+KernelBuilder fold_of(const plan::Extent& length, KernelBuilder k, bool ordered = false) {
+  const ir::Ref v =
+      k.array(plan::Form::avoided, {ScalarType::float64}, {length}, k.buffer(std::vector<double>(1, 1.0)));
+  k.output(plan::Form::avoided, {ScalarType::float64}, {}, 1);
+  auto& kernel = k.kernel();
+  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
+  kernel.length = length;
+  kernel.order = ordered ? OperatorClass::ordered : OperatorClass::commutative;
+  const ir::Ref left =
+      ordered ? ir::primitive(Primitive::divide, {kernel.left[0], ir::literal(3.0)}) : kernel.left[0];
+  kernel.combine = {ir::primitive(Primitive::add, {left, kernel.right[0]})};
+  kernel.seed = {ir::literal(0.0)};
+  return k;
+}
+KernelBuilder fold_of_constant(std::int64_t n, bool ordered = false) {
+  return fold_of(anabranch::test::constant_extent(n), KernelBuilder(plan::Skeleton::fold), ordered);
+}
+KernelBuilder fold_of_unknown() {
+  KernelBuilder k(plan::Skeleton::fold);
+  const plan::Extent length = k.uniform_extent(1);
+  return fold_of(length, std::move(k));
+}
+
+}  // namespace
+
+TEST_CASE("of a kernel's code only what is asked for is compiled, and that once") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  auto k = fold_of_unknown();
+  const plan::Kernel& kernel = k.kernel();
+  KernelCode code(device, kernel);
+  CHECK(device->load_statistics().compiled == 0);
+  const Function one = code.function(1);
+  CHECK(device->load_statistics().compiled == 1);
+  CHECK(code.function(1) == one);
+  code.prepare({1, 3, 4});
+  CHECK(device->load_statistics().compiled == 3);
+  CHECK(code.function(3) != code.function(4));
+  code.prepare_all();
+  CHECK(device->load_statistics().compiled == entry_count(kernel));
+  CHECK(entry_count(kernel) == 5);
+  CHECK(code.function(1) == one);
+
+  // Another program's equal kernel finds it.
+  KernelCode again(device, kernel);
+  CHECK(again.function(1) == one);
+  CHECK(device->load_statistics().compiled == 5);
+}
+
+TEST_CASE("several threads ask for a kernel's code") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  auto k = fold_of_unknown();
+  KernelCode code(device, k.kernel());
+  std::vector<std::future<Function>> asked;
+  for (int t = 0; t < 6; ++t)
+    asked.push_back(std::async(std::launch::async, [&code, t] {
+      code.prepare({t % 2, 2});
+      return code.function(2);
+    }));
+  for (auto& a : asked) CHECK(a.get() == code.function(2));
+  CHECK(device->load_statistics().compiled == 3);
+}
+
+TEST_CASE("code that cannot be loaded is an error, and tried again") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  auto k = fold_of_constant(3);
+  KernelCode code(device, k.kernel());
+  gpu->fail("module_load_data", 1, 200);
+  CHECK_THROWS_AS(code.prepare({0, 1, 2}), RunError);
+  CHECK_NOTHROW(code.prepare({0, 1, 2}));
+  CHECK(code.function(0) != code.function(1));
+}
+
+TEST_CASE("some entries are certain before there is a chunk") {
+  auto map = KernelBuilder(plan::Skeleton::map);
+  CHECK(certain_entries(map.kernel()) == std::vector{0});
+  CHECK(entry_count(map.kernel()) == 1);
+  CHECK(certain_entries(fold_of_unknown().kernel()).empty());
+  CHECK(certain_entries(fold_of_constant(8).kernel()) == std::vector{0});
+  CHECK(certain_entries(fold_of_constant(9).kernel()) == std::vector{1});
+  CHECK(certain_entries(fold_of_constant(4096).kernel()) == std::vector{2});
+  CHECK(certain_entries(fold_of_constant(4097).kernel()) == std::vector{3, 4});
+  CHECK(certain_entries(fold_of_constant(9, true).kernel()) == std::vector{0});
+  CHECK(certain_entries(fold_of_constant(4097, true).kernel()) == std::vector{1, 2});
+  CHECK(entry_count(fold_of_constant(9, true).kernel()) == 3);
+}
