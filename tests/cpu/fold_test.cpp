@@ -159,6 +159,15 @@ TEST_CASE("sparse matrix times vector, with 32 and 64 bit indices") {
   }
 }
 
+TEST_CASE("folds prefetch rows whose elements point here and there") {
+  auto k = spmv<double, std::int32_t>({0, 3}, {0, 1, 0}, {1.0, 2.0, 3.0}, {1.0, 2.0});
+  std::string assembly;
+  cpu::CompileOptions options;
+  options.assembly = &assembly;
+  cpu::compile(k.kernel(), options);
+  CHECK_THAT(assembly, Catch::Contains("prefetcht0"));
+}
+
 TEST_CASE("several components are reduced together") {
   auto k = rows_of<double>(lengths, Primitive::add, true);
   KernelBuilder both(plan::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
