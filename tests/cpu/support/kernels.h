@@ -32,6 +32,11 @@ inline plan::Extent constant_extent(std::int64_t n) {
   return e;
 }
 
+/// Lengths of rows and arrays: around the borders of lanes, of vectors and of the canonical order's blocks.
+inline const std::vector<std::int64_t> lengths{0,   1,   7,   8,   9,   15,   16,   17,   24,
+                                               25,  31,  32,  33,  63,  64,   65,   127,  128,
+                                               129, 255, 256, 257, 280, 4095, 4096, 4097, 20000};
+
 /// Memory whose last byte lies before pages that must not be touched: generated code, which no sanitizer
 /// sees, that reads or writes beyond a buffer ends the test at once. Two pages, because folds that prefetch
 /// compute addresses more than one page ahead.
