@@ -36,11 +36,12 @@ stage lift 'lift|ir'
 stage fuse 'fuse|ir'
 stage plan 'plan|ir'
 stage interp 'interp|ir'
-stage cpu 'cpu|plan|ir'
+stage system 'system'
+stage cpu 'cpu|plan|ir|system'
 stage cuda 'cuda|plan|ir|device'
 stage io 'io'
 stage run 'run|cpu|cuda|plan|interp|ir|scheduler'
-allow "kernels/device" "$standard|$ours|\"device/|<(cub|cuda)/|<cuda_runtime_api\.h>" \
+allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|plan|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp

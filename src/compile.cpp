@@ -43,7 +43,7 @@ void check_lists() {
                      fmt::join(known, ", "));
     };
     check("ANABRANCH_DUMP", {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm"});
-    check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion"});
+    check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion", "caches"});
     return true;
   }();
   (void)once;
@@ -141,6 +141,7 @@ CompileOptions options_from_environment() {
   options.contract = !listed("ANABRANCH_OFF", "contract");
   options.shape_analysis = !listed("ANABRANCH_OFF", "shapes");
   options.fusion = !listed("ANABRANCH_OFF", "fusion");
+  options.caches = !listed("ANABRANCH_OFF", "caches");
   return options;
 }
 

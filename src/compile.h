@@ -16,9 +16,10 @@ struct CompileOptions {
   bool contract = true;  ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
   bool shape_analysis = true;  ///< sources' shared descriptors
   bool fusion = true;          ///< array fusion
+  bool caches = true;          ///< off: all input counts as larger than the caches, and folds prefetch it
 };
 
-/// Reads ANABRANCH_OFF=share,contract,shapes,fusion.
+/// Reads ANABRANCH_OFF=share,contract,shapes,fusion,caches.
 CompileOptions options_from_environment();
 
 struct PassTime {

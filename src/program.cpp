@@ -15,6 +15,7 @@
 #include "front/handle.h"
 #include "interp/interpret.h"
 #include "ir/walk.h"
+#include "run/chunk_run.h"
 #include "run/device_run.h"
 #include "run/execute.h"
 #include "scheduler/concurrency.h"
@@ -111,13 +112,15 @@ std::vector<HostArray> as_arrays(const std::vector<std::shared_ptr<ArrayData>>& 
 /// Threads are kept from run to run: an arena for each number of threads that was asked for.
 class ProgramImpl {
  public:
-  explicit ProgramImpl(Compiled compiled) : compiled_(std::move(compiled)) {
+  ProgramImpl(Compiled compiled, const CompileOptions& options)
+      : compiled_(std::move(compiled)), cache_bytes_(options.caches ? bytes_in_caches() : 0) {
     for (const PassTime& t : compiled_.times) front_seconds_ += t.seconds;
   }
 
   const Compiled& compiled() const { return compiled_; }
   double front_seconds() const { return front_seconds_; }
   PagePool& pages() { return *pages_; }
+  std::int64_t cache_bytes() const { return cache_bytes_; }
 
   const Kernels& kernels(RunReport* report) {
     std::call_once(once_, [&] {
@@ -178,6 +181,7 @@ class ProgramImpl {
 
  private:
   Compiled compiled_;
+  std::int64_t cache_bytes_;
   double front_seconds_ = 0;
   std::once_flag once_;
   Kernels kernels_;
@@ -189,8 +193,9 @@ class ProgramImpl {
 };
 
 std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters) {
+  const CompileOptions options = options_from_environment();
   return std::make_shared<ProgramImpl>(
-      compile_program(front::nodes_of(results), front::nodes_of(parameters), options_from_environment()));
+      compile_program(front::nodes_of(results), front::nodes_of(parameters), options), options);
 }
 
 std::string explain(const ProgramImpl& program) { return anabranch::explain(program.compiled()); }
@@ -253,6 +258,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       BlockPool blocks(budget);
       RunContext context{
           program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
+      context.cache_bytes = program.cache_bytes();
       if (!choice.device) return execute(context, as_arrays(arguments));
       const cuda::LoadStatistics before = choice.device->load_statistics();
       const auto device_kernels = program.device_kernels(choice.device, choice.cpu);
@@ -314,8 +320,9 @@ struct ItemReader::Impl {
 ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
   check(options);
   impl_->options = options;
-  impl_->program =
-      std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), options_from_environment()));
+  const CompileOptions compile_options = options_from_environment();
+  impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), compile_options),
+                                                 compile_options);
   if (options.backend == Backend::interpreter) {
     const auto& roots = impl_->program->compiled().program;
     impl_->passes = begin_passes(roots);
@@ -333,6 +340,7 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
     impl_->context.reset(new RunContext{program.compiled().plan, kernels, impl_->options, program.pages(),
                                         program.executor(options.threads), *impl_->budget, *impl_->blocks,
                                         nullptr});
+    impl_->context->cache_bytes = program.cache_bytes();
     if (choice.device) {
       impl_->device = std::make_unique<DeviceRun>(choice.device, program.device_kernels(choice.device, false),
                                                   options.gpu_memory);

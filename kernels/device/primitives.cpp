@@ -1,64 +1,22 @@
 #include "device/primitives.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <climits>
-#include <cstdlib>
 #include <mutex>
-#include <vector>
 
 #include <anabranch/error.h>
 
 #include "device/table_version.h"
+#include "system/sibling_library.h"
 
 namespace anabranch::device {
 namespace {
 
-/// The folder of the object (library or program) that this code is part of, and of its sibling `lib`.
-std::vector<std::string> places_to_look() {
-  Dl_info here{};
-  char resolved[PATH_MAX];
-  std::string path;
-  if (::dladdr(reinterpret_cast<const void*>(&places_to_look), &here) && here.dli_fname &&
-      ::realpath(here.dli_fname, resolved))
-    path = resolved;
-  // The program's own name need not be a path; the system knows better.
-  if (path.empty()) {
-    const ssize_t n = ::readlink("/proc/self/exe", resolved, sizeof resolved - 1);
-    if (n > 0) path.assign(resolved, static_cast<std::size_t>(n));
-  }
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) throw BackendUnavailable("cuda: cannot find out where the library is");
-  const std::string folder = path.substr(0, slash);
-  return {folder + "/" + library_name, folder + "/../lib/" + library_name};
-}
-
-/// Never closed: the CUDA runtime inside has registered its kernels with the driver.
 struct Library {
+  system::SiblingLibrary library{"cuda", "the device primitives", library_name};
   const Table* table = nullptr;
-  std::string path;
 
   Library() {
-    std::string tried;
-    void* library = nullptr;
-    for (const auto& candidate : places_to_look()) {
-      library = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (library) {
-        path = candidate;
-        break;
-      }
-      tried += std::string(tried.empty() ? "" : "; ") + ::dlerror();
-    }
-    if (!library) throw BackendUnavailable("cuda: cannot open the device primitives: " + tried);
-    const auto find = [&](const char* symbol) {
-      void* address = ::dlsym(library, symbol);
-      if (!address) throw BackendUnavailable("cuda: " + path + " lacks " + symbol + "; reinstall Anabranch");
-      return address;
-    };
-    if (reinterpret_cast<VersionFunction>(find(version_symbol))() != table_version())
-      throw BackendUnavailable("cuda: " + path + " belongs to another version of Anabranch; reinstall it");
-    table = reinterpret_cast<TableFunction>(find(table_symbol))();
+    library.require_version(version_symbol, table_version());
+    table = library.function<TableFunction>(table_symbol)();
   }
 };
 
@@ -68,10 +26,10 @@ std::string opened_path;
 }  // namespace
 
 const Table& open_library() {
-  static const Library library;  // a failed constructor is tried again by the next caller
+  static const Library opened;  // a failed constructor is tried again by the next caller
   const std::lock_guard lock(path_mutex);
-  opened_path = library.path;
-  return *library.table;
+  opened_path = opened.library.path();
+  return *opened.table;
 }
 
 std::string library_path() {

@@ -133,7 +133,6 @@ struct Table {
   Status (*segmented_reduce)(const SegmentedReduce*, Temporary*, Stream);
 };
 
-using VersionFunction = std::uint64_t (*)();
 using TableFunction = const Table* (*)();
 inline constexpr const char* library_name = "libanabranch-device.so";
 inline constexpr const char* version_symbol = "anabranch_device_version";

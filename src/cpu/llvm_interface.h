@@ -31,7 +31,6 @@ struct AnabranchLlvmSink {
                      std::uint64_t instructions);
 };
 
-using AnabranchLlvmVersion = std::uint64_t (*)();
 /// `kernel` is a plan::Kernel. 0 on success; else `error` has been called. Any number of threads may call.
 using AnabranchLlvmCompile = int (*)(const void* kernel, const AnabranchLlvmOptions*,
                                      const AnabranchLlvmSink*);

@@ -9,12 +9,9 @@ namespace anabranch {
 using plan::BufferRef;
 using plan::PlanArray;
 
-bool outgrows_caches(std::int64_t bytes) {
-  static const std::int64_t last_level = [] {
-    const std::int64_t told = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return told > 0 ? told : std::int64_t{32} << 20;
-  }();
-  return bytes > last_level / 2;
+std::int64_t bytes_in_caches() {
+  const std::int64_t last_level = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return (last_level > 0 ? last_level : std::int64_t{32} << 20) / 2;
 }
 
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,

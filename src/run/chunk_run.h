@@ -9,8 +9,8 @@
 /// Chunks on the CPU.
 namespace anabranch {
 
-/// Is this more than the processor's caches keep from one pass to the next?
-bool outgrows_caches(std::int64_t bytes);
+/// How many bytes the processor's caches keep from one pass over them to the next.
+std::int64_t bytes_in_caches();
 
 /// Launches one kernel with these buffers and scalars on the run's executor. `from_memory`: what it reads is
 /// in no cache.
@@ -20,7 +20,7 @@ void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::v
 /// The arrays of one chunk while its group is executed.
 class ChunkRun final : public ChunkGeometry {
  public:
-  /// `from_memory`: chunks are views of more memory than the caches hold.
+  /// `from_memory`: what chunks hold is in no cache.
   ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
            const std::vector<std::int64_t>& uniforms, bool from_memory);
   ~ChunkRun() override;

@@ -149,7 +149,7 @@ class PlanRun {
     }
     std::vector<std::int64_t> scalars;
     for (int u : step.scalars) scalars.push_back(values_.uniform(u));
-    launch_kernel(context_, step.kernel, buffers, scalars, 1, outgrows_caches(touched));
+    launch_kernel(context_, step.kernel, buffers, scalars, 1, touched >= context_.cache_bytes);
   }
 
   RunContext& context_;

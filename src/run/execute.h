@@ -37,8 +37,9 @@ struct RunContext {
   scheduler::Budget& budget;
   BlockPool& blocks;
   RunReport* report;
-  DeviceRun* device = nullptr;  ///< of a run on a GPU
-  bool cpu_too = true;          ///< chunks may be computed on the CPU
+  DeviceRun* device = nullptr;   ///< of a run on a GPU
+  bool cpu_too = true;           ///< chunks may be computed on the CPU
+  std::int64_t cache_bytes = 0;  ///< what is read again only after as many bytes comes from memory
 };
 
 /// Values of the global group: evaluated as the run goes on.

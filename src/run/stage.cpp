@@ -41,8 +41,9 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
   for (const auto& arrays : infos_)
     for (const ArrayInfo& array : arrays)
       for (ScalarType s : array.scalars) element += static_cast<std::int64_t>(size_of(s));
-  const bool from_memory = zipped_->in_memory() &&
-                           outgrows_caches(std::min(zipped_->work().value_or(0), INT64_MAX / 1024) * element);
+  // What a source has just put there is still in a cache.
+  const std::int64_t work = zipped_->in_memory() ? zipped_->work().value_or(0) : 0;
+  const bool from_memory = std::min(work, INT64_MAX / 1024) * element >= context_.cache_bytes;
   chunk_ = std::make_unique<ChunkRun>(context_, stage_, global_, uniforms_, from_memory);
 }
 

@@ -1,7 +1,7 @@
-#include <cmath>
 #include <random>
 
 #include "support/catch.h"
+#include "tests/cpu/support/fold_kernels.h"
 #include "tests/cpu/support/oracle.h"
 
 using namespace anabranch;
@@ -9,47 +9,6 @@ using namespace anabranch::test;
 using ir::Primitive;
 
 namespace {
-
-const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  31,   32,   33,   63,
-                                        64, 65, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097, 20000};
-
-template <class T>
-std::vector<T> random_values(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<T> out(n);
-  for (auto& v : out) {
-    // Of very different size, so that each order of addition rounds differently.
-    if constexpr (std::is_floating_point_v<T>)
-      v = std::ldexp(static_cast<T>(random() % 20001) - T(10000), static_cast<int>(random() % 24) - 12) /
-          T(7);
-    else
-      v = static_cast<T>(random());
-  }
-  return out;
-}
-
-/// One row per length, reduced by `op`; the elements are the array's own.
-template <class T>
-KernelBuilder rows_of(const std::vector<std::int64_t>& row_lengths, Primitive op, bool seeded) {
-  std::vector<std::int64_t> offsets{0};
-  for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
-  const auto rows = static_cast<std::int64_t>(row_lengths.size());
-  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
-  KernelBuilder k(plan::Skeleton::fold, true, rows);
-  const int off = k.buffer(offsets);
-  const int val = k.buffer(random_values<T>(static_cast<std::size_t>(offsets.back()), 3));
-  const auto length = KernelBuilder::ragged_extent(off);
-  const ir::Ref v = k.array(plan::Form::segmented, {type}, {length}, val, off);
-  k.output(plan::Form::regular, {type}, {}, rows);
-  auto& kernel = k.kernel();
-  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
-  kernel.length = length;
-  kernel.order = ir::fold_order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(op, {kernel.left[0], kernel.right[0]})};
-  if (seeded) kernel.seed = {ir::literal(T(3))};
-  kernel.work_offsets = off;
-  return k;
-}
 
 /// Each short length several times: two orders of summation give the same bits by chance often enough.
 std::vector<std::int64_t> repeated() {
@@ -62,7 +21,7 @@ std::vector<std::int64_t> repeated() {
 /// Factors whose product stays finite.
 template <class T>
 void near_one(KernelBuilder& k, std::int64_t n) {
-  auto* data = static_cast<T*>(k.data(1));
+  T* data = elements_of_rows<T>(k);
   std::mt19937 random(8);
   for (std::int64_t i = 0; i < n; ++i)
     data[i] = T(1) + (static_cast<T>(random() % 2001) - T(1000)) / T(30000);
@@ -106,7 +65,7 @@ TEST_CASE("signed zeros, infinities and NaN keep their place in a fold") {
   for (const Primitive op : {Primitive::add, Primitive::multiply, Primitive::minimum, Primitive::maximum})
     for (const double seed : {0.0, -0.0, 1.0, -1.5}) {
       auto k = rows_of<double>({0, 1, 1, 1, 2, 5, 20, 40}, op, true);
-      auto* data = static_cast<double*>(k.data(1));
+      double* data = elements_of_rows<double>(k);
       const double special[] = {0.0, -0.0, 1.0 / 0.0, -0.0, 0.0, -0.0, -0.0, -0.0};
       for (int i = 0; i < 8; ++i) data[i] = special[i];
       for (int i = 40; i < 70; ++i) data[i] = i % 2 ? -0.0 : 0.0;
@@ -118,13 +77,9 @@ TEST_CASE("signed zeros, infinities and NaN keep their place in a fold") {
 
 TEST_CASE("ordered folds go from left to right in blocks") {
   auto k = rows_of<double>(lengths, Primitive::add, true);
-  auto& kernel = k.kernel();
-  kernel.order = ir::fold_order::OperatorClass::ordered;
-  // x o y = x / 3 + y: neither associative nor commutative.
-  const ir::Ref third = ir::primitive(Primitive::divide, {kernel.left[0], ir::literal(3.0)});
-  kernel.combine = {ir::primitive(Primitive::add, {third, kernel.right[0]})};
+  make_ordered(k.kernel());
   CHECK(disagreement(k) == "");
-  kernel.seed.clear();
+  k.kernel().seed.clear();
   k.find_checks();
   REQUIRE_THROWS_AS(k.run(), RunError);
 }
@@ -159,6 +114,15 @@ TEST_CASE("sparse matrix times vector, with 32 and 64 bit indices") {
   }
 }
 
+TEST_CASE("folds prefetch rows whose elements point here and there") {
+  auto k = spmv<double, std::int32_t>({0, 3}, {0, 1, 0}, {1.0, 2.0, 3.0}, {1.0, 2.0});
+  std::string assembly;
+  cpu::CompileOptions options;
+  options.assembly = &assembly;
+  cpu::compile(k.kernel(), options);
+  CHECK_THAT(assembly, Catch::Contains("prefetcht0"));
+}
+
 TEST_CASE("several components are reduced together") {
   auto k = rows_of<double>(lengths, Primitive::add, true);
   KernelBuilder both(plan::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
@@ -185,32 +149,10 @@ TEST_CASE("several components are reduced together") {
 }
 
 TEST_CASE("dense folds of every shape") {
-  std::mt19937 random(9);
   for (const bool over_items : {false, true})
     for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {5}, {3, 4}, {2, 1, 3}, {0}, {4, 0}})
-      for (const std::int64_t n : {0, 1, 5, 16, 17, 100, 300, 5000}) {
-        const std::int64_t items = over_items ? 3 : 1;
-        KernelBuilder k(plan::Skeleton::fold, over_items, items);
-        std::int64_t rows = items;
-        for (const auto e : shape) rows *= e;
-        const int val = k.buffer(random_values<float>(static_cast<std::size_t>(rows * n), 4));
-        std::vector<plan::Extent> outer;
-        for (const auto e : shape) outer.push_back(k.uniform_extent(e));
-        auto all = outer;
-        all.push_back(k.uniform_extent(n));
-        const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
-        const ir::Ref v = k.array(form, {ScalarType::float32}, all, val);
-        k.output(form, {ScalarType::float32}, outer, rows);
-        auto& kernel = k.kernel();
-        std::vector<ir::Ref> ix = kernel.index;
-        ix.push_back(kernel.reduction);
-        const ir::Ref at = ix.size() == 1 ? ix[0] : ir::tuple(ix);
-        kernel.body = {
-            ir::primitive(Primitive::multiply, {ir::index(v, at, {}, random() % 2 == 0), ir::literal(1.1f)})};
-        kernel.length = all.back();
-        kernel.order = ir::fold_order::OperatorClass::commutative;
-        kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
-        kernel.seed = {ir::literal(0.0f)};
+      for (const std::int64_t n : {0, 1, 5, 16, 17, 100, 300, 5000, 5001}) {
+        auto k = dense_rows(over_items, shape, n);
         INFO("rank " << shape.size() << ", row " << n << ", items " << over_items);
         CHECK(disagreement(k) == "");
       }

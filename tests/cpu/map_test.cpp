@@ -1,56 +1,11 @@
-#include <random>
-
 #include "support/catch.h"
+#include "tests/cpu/support/map_kernels.h"
 #include "tests/cpu/support/oracle.h"
 
 using namespace anabranch;
 using namespace anabranch::test;
 using ir::Primitive;
 using ir::Ref;
-
-namespace {
-
-Ref plus(const Ref& x, const Ref& y) { return ir::primitive(Primitive::add, {x, y}); }
-Ref times(const Ref& x, const Ref& y) { return ir::primitive(Primitive::multiply, {x, y}); }
-Ref less(const Ref& x, const Ref& y) { return ir::primitive(Primitive::less, {x, y}); }
-Ref all_of(const std::vector<Ref>& ix) { return ix.size() == 1 ? ix[0] : ir::tuple(ix); }
-
-std::vector<double> doubles(std::int64_t n) {
-  std::vector<double> out;
-  for (std::int64_t i = 0; i < n; ++i) out.push_back(static_cast<double>((i * 37) % 101) / 7 - 5);
-  return out;
-}
-
-const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  31,   32,   33,   63,
-                                        64, 65, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097, 20000};
-
-/// Items of these lengths: segmented values, an int64 per item, and an avoided vector of 100.
-struct Ragged {
-  explicit Ragged(const std::vector<std::int64_t>& rows)
-      : k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size())) {
-    offsets.push_back(11);  // offsets need not begin at 0: buffers are biased
-    for (const auto n : rows) offsets.push_back(offsets.back() + n);
-    off = k.buffer(offsets);
-    extent = KernelBuilder::ragged_extent(off);
-    const auto n = offsets.back();
-    values = k.array(plan::Form::segmented, {ScalarType::float64}, {extent}, k.buffer(doubles(n)), off);
-    std::vector<std::int64_t> each;
-    for (std::size_t i = 0; i < rows.size(); ++i) each.push_back(static_cast<std::int64_t>(i * 7 % 13));
-    item = k.array(plan::Form::regular, {ScalarType::int64}, {}, k.buffer(each));
-    x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(100)}, k.buffer(doubles(100)));
-  }
-  void segmented_output(ScalarType type) {
-    k.output(plan::Form::segmented, {type}, {extent}, offsets.back(), off);
-  }
-
-  KernelBuilder k;
-  std::vector<std::int64_t> offsets;
-  int off = 0;
-  plan::Extent extent;
-  Ref values, item, x;
-};
-
-}  // namespace
 
 TEST_CASE("elementwise maps run over flat positions") {
   for (const auto n : lengths) {
@@ -91,11 +46,8 @@ TEST_CASE("segmented maps: flat, with the index, with item values and gathers") 
       r.segmented_output(ScalarType::float64);
       const Ref i = r.k.kernel().index[0];
       const Ref n = r.k.scalar_parameter(r.extent);
-      const Ref back =
-          ir::primitive(Primitive::subtract, {ir::primitive(Primitive::subtract, {n, ir::int64(1)}), i});
-      const Ref third =
-          ir::primitive(Primitive::minimum,
-                        {times(i, ir::int64(3)), ir::primitive(Primitive::subtract, {n, ir::int64(1)})});
+      const Ref back = minus(minus(n, ir::int64(1)), i);
+      const Ref third = ir::primitive(Primitive::minimum, {times(i, ir::int64(3)), minus(n, ir::int64(1))});
       r.k.kernel().body = {plus(ir::index(r.values, back), ir::linear_index(r.values, third))};
       CHECK(disagreement(r.k, {0, 7, 1000}) == "");
     }
@@ -153,7 +105,7 @@ TEST_CASE("arrays of rank 0 to 4, in and outside streams, shifted and transposed
       kernel.body = {ir::index(a, all_of(shifted)), ir::int64(7)};
       CHECK(disagreement(k, {0, 3}) == "");
       // A stencil whose border is guarded.
-      const Ref left = ir::primitive(Primitive::subtract, {kernel.index.back(), ir::int64(1)});
+      const Ref left = minus(kernel.index.back(), ir::int64(1));
       shifted.back() = left;
       const Ref inside = ir::primitive(Primitive::less_equal, {ir::int64(0), left});
       kernel.body = {ir::cond(inside, ir::index(a, all_of(shifted)), ir::literal(9.0)), ir::int64(7)};

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/fold_order.cuh"
 #include "support/catch.h"
+#include "tests/cpu/support/fold_kernels.h"
 #include "tests/cuda/support/run.h"
 
 using namespace anabranch;
@@ -18,53 +19,6 @@ static_assert(fold_order::block == order::block);
 
 namespace {
 
-const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  24,  25,   31,   32,   33,   63,
-                                        64, 65, 127, 128, 129, 255, 256, 257, 280, 4095, 4096, 4097, 10000};
-
-template <class T>
-std::vector<T> values(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<T> out(n);
-  for (auto& v : out) {
-    if constexpr (std::is_floating_point_v<T>)
-      v = std::ldexp(static_cast<T>(random() % 20001) - T(10000), static_cast<int>(random() % 24) - 12) /
-          T(7);
-    else
-      v = static_cast<T>(random());
-  }
-  return out;
-}
-
-/// One row an item.
-template <class T>
-KernelBuilder rows_of(const std::vector<std::int64_t>& row_lengths, Primitive op, bool seeded) {
-  std::vector<std::int64_t> offsets{5};  // buffers are biased
-  for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
-  const auto rows = static_cast<std::int64_t>(row_lengths.size());
-  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
-  KernelBuilder k(plan::Skeleton::fold, true, rows);
-  const int off = k.buffer(offsets);
-  const int val = k.buffer(values<T>(static_cast<std::size_t>(offsets.back()), 3));
-  const auto length = KernelBuilder::ragged_extent(off);
-  const ir::Ref v = k.array(plan::Form::segmented, {type}, {length}, val, off);
-  k.output(plan::Form::regular, {type}, {}, rows);
-  auto& kernel = k.kernel();
-  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
-  kernel.length = length;
-  kernel.order = order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(op, {kernel.left[0], kernel.right[0]})};
-  if (seeded) kernel.seed = {ir::literal(T(3))};
-  kernel.work_offsets = off;
-  return k;
-}
-
-/// x / 3 + y: neither associative nor commutative.
-void make_ordered(plan::Kernel& kernel) {
-  kernel.order = order::OperatorClass::ordered;
-  const ir::Ref third = ir::primitive(Primitive::divide, {kernel.left[0], ir::literal(3.0)});
-  kernel.combine = {ir::primitive(Primitive::add, {third, kernel.right[0]})};
-}
-
 std::vector<std::int64_t> filled() { return {lengths.begin() + 1, lengths.end()}; }
 
 template <class T>
@@ -76,32 +30,6 @@ void all_operators() {
     auto seeded = rows_of<T>(lengths, op, true);
     CHECK(cuda_disagreement(seeded) == "");
   }
-}
-
-/// Rows of one length: of a dense array of this outer shape.
-KernelBuilder dense(bool over_items, const std::vector<std::int64_t>& shape, std::int64_t n) {
-  const std::int64_t items = over_items ? 3 : 1;
-  KernelBuilder k(plan::Skeleton::fold, over_items, items);
-  std::int64_t rows = items;
-  for (const auto e : shape) rows *= e;
-  const int val = k.buffer(values<float>(static_cast<std::size_t>(rows * n), 4));
-  std::vector<plan::Extent> outer;
-  for (const auto e : shape) outer.push_back(k.uniform_extent(e));
-  auto all = outer;
-  all.push_back(k.uniform_extent(n));
-  const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
-  const ir::Ref v = k.array(form, {ScalarType::float32}, all, val);
-  k.output(form, {ScalarType::float32}, outer, rows);
-  auto& kernel = k.kernel();
-  std::vector<ir::Ref> ix = kernel.index;
-  ix.push_back(kernel.reduction);
-  const ir::Ref at = ix.size() == 1 ? ix[0] : ir::tuple(ix);
-  kernel.body = {ir::primitive(Primitive::multiply, {ir::index(v, at, {}, n % 2 == 0), ir::literal(1.1f)})};
-  kernel.length = all.back();
-  kernel.order = order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
-  kernel.seed = {ir::literal(0.0f)};
-  return k;
 }
 
 }  // namespace
@@ -155,7 +83,7 @@ TEST_CASE("cuda: signed zeros, infinities and NaN keep their place in a fold") {
   for (const Primitive op : {Primitive::add, Primitive::multiply, Primitive::minimum, Primitive::maximum})
     for (const double seed : {0.0, -0.0, -1.5}) {
       auto k = rows_of<double>({0, 1, 1, 1, 2, 5, 20, 40}, op, true);
-      auto* data = static_cast<double*>(k.data(1)) + 5;
+      double* data = elements_of_rows<double>(k);
       const double special[] = {0.0, -0.0, 1.0 / 0.0, -0.0, 0.0, -0.0, -0.0, std::nan("")};
       for (int i = 0; i < 8; ++i) data[i] = special[i];
       for (int i = 40; i < 70; ++i) data[i] = i % 2 ? -0.0 : 0.0;
@@ -173,7 +101,7 @@ TEST_CASE("cuda: ordered folds go from left to right in blocks") {
   make_ordered(plain.kernel());
   CHECK(cuda_disagreement(plain) == "");
   // Rows of one length, several blocks.
-  auto same = dense(true, {2}, 9000);
+  auto same = dense_rows(true, {2}, 9000);
   same.kernel().order = order::OperatorClass::ordered;
   CHECK(cuda_disagreement(same) == "");
 }
@@ -187,19 +115,21 @@ TEST_CASE("cuda: sparse matrix times vector, with 32 and 64 bit indices") {
       for (std::int64_t i = 0; i < n; ++i) columns.push_back(static_cast<std::int32_t>(random() % 500));
       offsets.push_back(static_cast<std::int32_t>(columns.size()));
     }
-    auto narrow = spmv(offsets, columns, values<float>(columns.size(), 1), values<float>(500, 2));
+    auto narrow =
+        spmv(offsets, columns, random_values<float>(columns.size(), 1), random_values<float>(500, 2));
     CHECK(cuda_disagreement(narrow) == "");
     auto wide = spmv(std::vector<std::int64_t>(offsets.begin(), offsets.end()),
                      std::vector<std::int64_t>(columns.begin(), columns.end()),
-                     values<double>(columns.size(), 1), values<double>(500, 2));
+                     random_values<double>(columns.size(), 1), random_values<double>(500, 2));
     CHECK(cuda_disagreement(wide) == "");
     // Bad columns somewhere, or no vector at all.
     for (const int bad : {-1, 500, INT32_MAX, INT32_MIN}) {
       columns[random() % columns.size()] = bad;
-      auto broken = spmv(offsets, columns, values<float>(columns.size(), 1), values<float>(500, 2));
+      auto broken =
+          spmv(offsets, columns, random_values<float>(columns.size(), 1), random_values<float>(500, 2));
       CHECK(cuda_disagreement(broken) == "");
     }
-    auto nothing = spmv(offsets, columns, values<float>(columns.size(), 1), std::vector<float>{});
+    auto nothing = spmv(offsets, columns, random_values<float>(columns.size(), 1), std::vector<float>{});
     CHECK(cuda_disagreement(nothing) == "");
   }
 }
@@ -232,8 +162,8 @@ TEST_CASE("cuda: several components are reduced together") {
   for (const auto n : lengths) offsets.push_back(offsets.back() + n);
   const int off = both.buffer(offsets);
   const auto n = static_cast<std::size_t>(offsets.back());
-  const int first = both.buffer(values<double>(n, 1));
-  both.buffer(values<std::int32_t>(n, 2));
+  const int first = both.buffer(random_values<double>(n, 1));
+  both.buffer(random_values<std::int32_t>(n, 2));
   std::vector<std::uint8_t> flags(n);
   for (std::size_t i = 0; i < n; ++i) flags[i] = i % 301 != 300;
   both.buffer(flags);
@@ -259,7 +189,7 @@ TEST_CASE("cuda: dense folds of every shape") {
     for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {5}, {3, 4}, {2, 1, 3}, {0}, {4, 0}})
       for (const std::int64_t n : {0, 1, 5, 16, 17, 100, 300, 5000, 70'000}) {
         if (n > 5000 && shape.size() > 1) continue;
-        auto k = dense(over_items, shape, n);
+        auto k = dense_rows(over_items, shape, n);
         INFO("rank " << shape.size() << ", row " << n << ", items " << over_items);
         CHECK(cuda_disagreement(k) == "");
       }
@@ -277,8 +207,9 @@ TEST_CASE("cuda: rows inside items that differ in size") {
     KernelBuilder k(plan::Skeleton::fold, true, static_cast<std::int64_t>(rows.size()));
     const int off = k.buffer(offsets), row_off = k.buffer(row_offsets);
     const auto height = k.per_item_extent(rows), width = k.per_item_extent(columns);
-    const ir::Ref a = k.array(plan::Form::segmented, {ScalarType::float64}, {height, width},
-                              k.buffer(values<double>(static_cast<std::size_t>(offsets.back()), 6)), off);
+    const ir::Ref a =
+        k.array(plan::Form::segmented, {ScalarType::float64}, {height, width},
+                k.buffer(random_values<double>(static_cast<std::size_t>(offsets.back()), 6)), off);
     k.output(plan::Form::segmented, {ScalarType::float64}, {height}, row_offsets.back(), row_off);
     auto& kernel = k.kernel();
     const ir::Ref scale = ir::cast(ScalarType::float64, kernel.index[0]);

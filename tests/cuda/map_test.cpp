@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "support/catch.h"
+#include "tests/cpu/support/map_kernels.h"
 #include "tests/cpu/support/primitive_table.h"
 #include "tests/cpu/support/random_kernel.h"
 #include "tests/cuda/support/run.h"
@@ -11,47 +12,6 @@ using ir::Primitive;
 using ir::Ref;
 
 namespace {
-
-Ref plus(const Ref& x, const Ref& y) { return ir::primitive(Primitive::add, {x, y}); }
-Ref times(const Ref& x, const Ref& y) { return ir::primitive(Primitive::multiply, {x, y}); }
-Ref minus(const Ref& x, const Ref& y) { return ir::primitive(Primitive::subtract, {x, y}); }
-Ref less(const Ref& x, const Ref& y) { return ir::primitive(Primitive::less, {x, y}); }
-Ref all_of(const std::vector<Ref>& ix) { return ix.size() == 1 ? ix[0] : ir::tuple(ix); }
-
-std::vector<double> doubles(std::int64_t n) {
-  std::vector<double> out;
-  for (std::int64_t i = 0; i < n; ++i) out.push_back(static_cast<double>((i * 37) % 101) / 7 - 5);
-  return out;
-}
-
-const std::vector<std::int64_t> lengths{0,  1,  7,   8,   9,   15,  16,  17,  31,   32,   33,   63,
-                                        64, 65, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097, 10000};
-
-/// Items of these lengths: segmented values, an int64 per item, and an avoided vector of 100.
-struct Ragged {
-  explicit Ragged(const std::vector<std::int64_t>& rows)
-      : k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size())) {
-    offsets.push_back(11);  // buffers are biased
-    for (const auto n : rows) offsets.push_back(offsets.back() + n);
-    off = k.buffer(offsets);
-    extent = KernelBuilder::ragged_extent(off);
-    const auto n = offsets.back();
-    values = k.array(plan::Form::segmented, {ScalarType::float64}, {extent}, k.buffer(doubles(n)), off);
-    std::vector<std::int64_t> each;
-    for (std::size_t i = 0; i < rows.size(); ++i) each.push_back(static_cast<std::int64_t>(i * 7 % 13));
-    item = k.array(plan::Form::regular, {ScalarType::int64}, {}, k.buffer(each));
-    x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(100)}, k.buffer(doubles(100)));
-  }
-  void segmented_output(ScalarType type) {
-    k.output(plan::Form::segmented, {type}, {extent}, offsets.back(), off);
-  }
-
-  KernelBuilder k;
-  std::vector<std::int64_t> offsets;
-  int off = 0;
-  plan::Extent extent;
-  Ref values, item, x;
-};
 
 /// How many floats lie between two.
 template <class T, class I>

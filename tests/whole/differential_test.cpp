@@ -19,7 +19,7 @@ namespace {
 struct Configuration {
   const char* scheduler;
   int threads;
-  const char* off;  ///< passes switched off
+  const char* off;  ///< what is switched off
 };
 
 /// Runs one program under all configurations; every one must give the interpreter's bits.
@@ -47,7 +47,7 @@ void compare(const RandomProgram& program, std::initializer_list<Configuration> 
 void compare_arrays(std::uint64_t from, std::uint64_t to) {
   for (std::uint64_t seed = from; seed < to; ++seed)
     compare(random_array_program(seed, 1 + static_cast<int>(seed % 20)),
-            {{"adaptive", 2, ""}, {"adaptive", 1, "fusion,share"}});
+            {{"adaptive", 2, ""}, {"adaptive", 1, "fusion,share,caches"}});
 }
 
 void compare_sequences(std::uint64_t from, std::uint64_t to) {
@@ -55,7 +55,7 @@ void compare_sequences(std::uint64_t from, std::uint64_t to) {
     compare(random_sequence_program(seed, 1 + static_cast<int>(seed % 12)), {{"adaptive", 2, ""},
                                                                              {"fixed:1", 1, ""},
                                                                              {"fixed:7", 2, "fusion"},
-                                                                             {"fixed:64", 4, "shapes"},
+                                                                             {"fixed:64", 4, "shapes,caches"},
                                                                              {"paper", 1, "share"}});
 }
 

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,18 +32,24 @@ inline plan::Extent constant_extent(std::int64_t n) {
   return e;
 }
 
-/// Memory whose last byte lies before a page that must not be touched: generated code, which no sanitizer
-/// sees, that reads or writes beyond a buffer ends the test at once.
+/// Lengths of rows and arrays: around the borders of lanes, of vectors and of the canonical order's blocks.
+inline const std::vector<std::int64_t> lengths{0,   1,   7,   8,   9,   15,   16,   17,   24,
+                                               25,  31,  32,  33,  63,  64,   65,   127,  128,
+                                               129, 255, 256, 257, 280, 4095, 4096, 4097, 20000};
+
+/// Memory whose last byte lies before pages that must not be touched: generated code, which no sanitizer
+/// sees, that reads or writes beyond a buffer ends the test at once. Two pages, because folds that prefetch
+/// compute addresses more than one page ahead.
 class GuardedMemory {
  public:
   GuardedMemory(const void* data, std::size_t size) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t usable = (size + page - 1) / page * page;
-    bytes_ = usable + page;
+    bytes_ = usable + 2 * page;
     void* pages = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
     pages_ = static_cast<std::byte*>(pages);
-    ::mprotect(pages_ + usable, page, PROT_NONE);
+    ::mprotect(pages_ + usable, 2 * page, PROT_NONE);
     data_ = pages_ + usable - size;
     if (size) std::memcpy(data_, data, size);
   }
@@ -163,15 +172,26 @@ class KernelBuilder {
   std::int64_t items() const { return items_; }
   std::int64_t elements() const { return elements_; }
   void* data(int slot) { return buffers_[static_cast<std::size_t>(slot)]; }
-  cpu::Bindings bindings() const { return {buffers_, scalars_, items_}; }
+  cpu::Bindings bindings(bool from_memory = false) const { return {buffers_, scalars_, items_, from_memory}; }
   const std::vector<void*>& buffers() const { return buffers_; }
   const std::vector<std::int64_t>& scalars() const { return scalars_; }
 
-  /// The bytes of all output components after a launch into fresh memory.
+  /// The bytes of all output components after a launch into fresh memory. It runs once as if its input were
+  /// in a cache and once as if it came from memory, so that folds prefetch it: throws std::logic_error where
+  /// that changes a bit or the error.
   std::vector<std::byte> run(const cpu::CompileOptions& options = {}, std::int64_t piece = 0,
                              const cpu::ParallelFor& parallel_for = cpu::one_by_one);
 
  private:
+  struct Outcome {
+    std::string error;  ///< of a RunError; empty: none
+    std::vector<std::byte> output;
+    bool operator==(const Outcome&) const = default;
+  };
+  Outcome launch(const cpu::CompiledKernel& compiled, const cpu::Bindings& bindings,
+                 const cpu::ParallelFor& parallel_for, std::int64_t piece);
+  std::span<std::byte> output_component(std::size_t c);
+
   plan::Kernel kernel_;
   std::int64_t items_;
   std::int64_t elements_ = 0;
@@ -218,25 +238,40 @@ inline void KernelBuilder::find_checks() {
   }
 }
 
-inline std::vector<std::byte> KernelBuilder::run(const cpu::CompileOptions& options, std::int64_t piece,
-                                                 const cpu::ParallelFor& parallel_for) {
-  std::size_t size = 0;
-  for (const ScalarType s : kernel_.output.type.scalars)
-    size += static_cast<std::size_t>(elements_) * size_of(s);
-  for (std::size_t c = 0; c < kernel_.output.type.scalars.size(); ++c)
-    std::memset(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c], 0xcd,
-                static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
-  const auto compiled = cpu::compile(kernel_, options);
-  cpu::launch(kernel_, *compiled, bindings(), parallel_for, piece);
-  std::vector<std::byte> out;
-  out.reserve(size);
-  for (std::size_t c = 0; c < kernel_.output.type.scalars.size(); ++c) {
-    const auto* from =
-        static_cast<const std::byte*>(buffers_[static_cast<std::size_t>(kernel_.output.first_buffer) + c]);
-    out.insert(out.end(), from,
-               from + static_cast<std::size_t>(elements_) * size_of(kernel_.output.type.scalars[c]));
+inline std::span<std::byte> KernelBuilder::output_component(std::size_t c) {
+  const auto& output = kernel_.output;
+  return {static_cast<std::byte*>(data(output.first_buffer + static_cast<int>(c))),
+          static_cast<std::size_t>(elements_) * size_of(output.type.scalars[c])};
+}
+
+inline KernelBuilder::Outcome KernelBuilder::launch(const cpu::CompiledKernel& compiled,
+                                                    const cpu::Bindings& bindings,
+                                                    const cpu::ParallelFor& parallel_for,
+                                                    std::int64_t piece) {
+  const std::size_t components = kernel_.output.type.scalars.size();
+  for (std::size_t c = 0; c < components; ++c) std::ranges::fill(output_component(c), std::byte{0xcd});
+  Outcome out;
+  try {
+    cpu::launch(kernel_, compiled, bindings, parallel_for, piece);
+  } catch (const RunError& e) {
+    out.error = e.what();  // and what was written means nothing
+    return out;
+  }
+  for (std::size_t c = 0; c < components; ++c) {
+    const auto bytes = output_component(c);
+    out.output.insert(out.output.end(), bytes.begin(), bytes.end());
   }
   return out;
+}
+
+inline std::vector<std::byte> KernelBuilder::run(const cpu::CompileOptions& options, std::int64_t piece,
+                                                 const cpu::ParallelFor& parallel_for) {
+  const auto compiled = cpu::compile(kernel_, options);
+  Outcome plain = launch(*compiled, bindings(), parallel_for, piece);
+  const Outcome prefetched = launch(*compiled, bindings(/*from_memory=*/true), parallel_for, piece);
+  if (prefetched != plain) throw std::logic_error("prefetching changes what the kernel computes");
+  if (!plain.error.empty()) throw RunError(plain.error);
+  return std::move(plain.output);
 }
 
 /// y[item] = 0 + sum over the row of values[k] * x[columns[k]]: the kernel that matters most.
