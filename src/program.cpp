@@ -249,6 +249,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
     }
   } else {
     const Choice choice = choose(options.backend);
+    const cuda::KeepContext keep(choice.device ? choice.device->shared_api() : nullptr);
     static const Kernels none;
     const Kernels& kernels = choice.cpu ? program.kernels(report) : none;
     scheduler::Executor& executor =
@@ -263,7 +264,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       const cuda::LoadStatistics before = choice.device->load_statistics();
       const auto device_kernels = program.device_kernels(choice.device, choice.cpu);
       if (!choice.cpu) device_kernels.wait();
-      DeviceRun device(choice.device, device_kernels, options.gpu_memory);
+      DeviceRun device(choice.device, device_kernels, options.gpu_memory, executor);
       context.device = &device;
       context.cpu_too = choice.cpu;
       auto out = execute(context, as_arrays(arguments));
@@ -297,6 +298,7 @@ struct ItemReader::Impl {
   std::unique_ptr<interp::ItemStream> interpreter;
   std::unique_ptr<ProgramImpl> program;
   RunOptions options;
+  std::shared_ptr<const cuda::DriverApi> driver;  ///< null: no GPU
   std::unique_ptr<scheduler::Budget> budget;
   std::unique_ptr<BlockPool> blocks;
   std::unique_ptr<DeviceRun> device;
@@ -306,12 +308,15 @@ struct ItemReader::Impl {
   std::size_t at = 0;
   std::exception_ptr failed;
 
+  ~Impl() { end(); }
   bool next(std::vector<HostArray>& item);
-  /// The sources are free for others.
+  /// The sources are free for others, and so is the GPU.
   void end() {
+    const cuda::KeepContext keep(driver);
     items.clear();
     at = 0;
     chunks.reset();
+    device.reset();
     interpreter.reset();
     passes.clear();
   }
@@ -331,6 +336,8 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
   }
   ProgramImpl& program = *impl_->program;
   const Choice choice = choose(options.backend);
+  if (choice.device) impl_->driver = choice.device->shared_api();
+  const cuda::KeepContext keep(impl_->driver);
   static const Kernels none;
   const Kernels& kernels = choice.device ? none : program.kernels(nullptr);
   impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
@@ -343,7 +350,7 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
     impl_->context->cache_bytes = program.cache_bytes();
     if (choice.device) {
       impl_->device = std::make_unique<DeviceRun>(choice.device, program.device_kernels(choice.device, false),
-                                                  options.gpu_memory);
+                                                  options.gpu_memory, impl_->context->executor);
       impl_->context->device = impl_->device.get();
       impl_->context->cpu_too = false;
     }
@@ -357,6 +364,7 @@ ItemReader& ItemReader::operator=(ItemReader&&) noexcept = default;
 bool ItemReader::Impl::next(std::vector<HostArray>& item) {
   if (interpreter) return interpreter->next(item);
   if (!chunks) return false;
+  const cuda::KeepContext keep(driver);
   while (at == items.size()) {
     if (options.stop.stop_requested()) throw Cancelled("the run was cancelled");
     at = 0;

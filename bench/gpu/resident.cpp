@@ -49,20 +49,19 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const detail::
   record_ = device_->allocate(sizeof(cuda::ErrorRecord));
   if (schedule_.workspace > 0) workspace_ = device_->allocate(schedule_.workspace);
   words_ = cuda::pack(step.kernel, bindings, record_.address(), workspace_.address());
-  cuda::ErrorRecord clean{};
-  clean.position = cuda::no_failure;
+  const cuda::ErrorRecord clean;
   stream_.upload(record_.address(), &clean, sizeof clean);
   stream_.synchronize();
 }
 
 void ResidentKernel::operator()() {
-  if (schedule_.workspace > 0) stream_.fill_zero(workspace_.address(), schedule_.workspace);
+  if (schedule_.workspace > 0) stream_.fill_zero(workspace_.address(), schedule_.zeroed);
   for (const cuda::Launch& launch : schedule_.launches)
     stream_.launch(code_->function(launch.entry), launch.grid, launch.block, words_);
 }
 
 void ResidentKernel::wait() {
-  cuda::ErrorRecord record{};
+  cuda::ErrorRecord record;
   stream_.download(&record, record_.address(), sizeof record);
   stream_.synchronize();
   if (record.position != cuda::no_failure) throw std::runtime_error("a check failed on the GPU");

@@ -17,6 +17,9 @@
 /// A run on a GPU: what its steps and chunks share.
 namespace anabranch {
 
+/// One thread alone copies more slowly than the link to the GPU.
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
+
 /// The code of a plan's kernels, by address of the plan's kernel.
 using DeviceKernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<cuda::KernelCode>>;
 
@@ -27,12 +30,17 @@ struct DeviceMemory {
   cuda::Address address() const { return block.address(); }
 };
 
+class StreamMemory;
+
 class DeviceRun {
  public:
   /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
-  /// hold; 0: nine tenths of what was free when the GPU was opened.
+  /// hold; 0: nine tenths of what is free.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-            std::int64_t bound);
+            std::int64_t bound, scheduler::Executor& executor);
+  ~DeviceRun();
+  DeviceRun(const DeviceRun&) = delete;
+  DeviceRun& operator=(const DeviceRun&) = delete;
 
   /// Whether nobody is compiling the kernels any more; `launch` waits for that.
   bool ready() const { return kernels_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
@@ -49,14 +57,17 @@ class DeviceRun {
   /// Computes a global array; it stays on the device, and its host copy is filled, too.
   void launch_global(const plan::KernelStep& step, GlobalValues& values, const detail::ArrayData& output);
 
-  /// Enqueues one kernel. What it needs besides its buffers is added to `held`, to be kept until the stream
-  /// is done.
+  /// Enqueues one kernel; `memory` is that of the stream.
   void launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
-              cuda::Address error, std::vector<DeviceMemory>& held);
+              cuda::Address error, StreamMemory& memory);
 
  private:
+  void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
+  void download_whole(void* to, cuda::Address from, std::int64_t bytes);
+
   std::shared_ptr<cuda::Device> device_;
   std::shared_future<DeviceKernels> kernels_;
+  scheduler::Executor& executor_;
   bool bounded_;
   scheduler::Budget budget_;
   std::mutex mutex_;
@@ -64,11 +75,29 @@ class DeviceRun {
   std::map<std::pair<int, int>, DeviceMemory> globals_;
 };
 
+/// Memory for work that one stream does in order: what has been given back may be written by whatever comes
+/// later on the stream, without waiting. Everybody else gets it only after `release`.
+class StreamMemory {
+ public:
+  StreamMemory(DeviceRun& run, cuda::Stream& stream) : run_(run), stream_(stream) {}
+
+  /// Throws DeviceMemoryFull, after it has waited for the stream and dropped what was given back.
+  DeviceMemory take(const char* what, std::int64_t bytes);
+  void give_back(DeviceMemory memory) {
+    if (memory.address() != 0) spare_.push_back(std::move(memory));
+  }
+  /// The stream is done.
+  void release() { spare_.clear(); }
+
+ private:
+  DeviceRun& run_;
+  cuda::Stream& stream_;
+  std::vector<DeviceMemory> spare_;
+};
+
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.
 inline constexpr std::int64_t device_slack = 64;
 
-/// The records of some kernels, as they are before the first check.
-std::vector<cuda::ErrorRecord> fresh_records(std::size_t kernels);
 /// Throws the RunError of a record, if it holds one.
 void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record);
 

@@ -127,6 +127,7 @@ std::optional<std::string> DeviceStage::refused(Slot& slot, const std::vector<So
 }
 
 void DeviceStage::compute(int number, const std::vector<SourceChunk>& chunks) {
+  const cuda::KeepContext keep(context_.device->device()->shared_api());
   Slot& slot = slots_[static_cast<std::size_t>(number)];
   if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_here(slot, chunks);
   ++device_chunks_;

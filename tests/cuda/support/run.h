@@ -56,7 +56,7 @@ inline RowSizes row_sizes(KernelBuilder& builder) {
 
 struct CudaResult {
   std::vector<std::byte> bytes;
-  cuda::ErrorRecord error{};
+  cuda::ErrorRecord error;
 };
 
 /// One way to run a kernel.
@@ -110,9 +110,9 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
     size += bytes_of(c);
   }
   CudaResult out;
-  out.error.position = cuda::no_failure;
-  const std::vector<std::byte> zero(static_cast<std::size_t>(schedule.workspace));
-  const GuardedMemory workspace(zero.data(), zero.size());
+  std::vector<std::byte> fill(static_cast<std::size_t>(schedule.workspace), std::byte{0xcd});
+  std::fill_n(fill.begin(), schedule.zeroed, std::byte{0});
+  const GuardedMemory workspace(fill.data(), fill.size());
   const auto words = cuda::pack(kernel, bindings, reinterpret_cast<cuda::Address>(&out.error),
                                 reinterpret_cast<cuda::Address>(workspace.data()));
   for (const auto& launch : schedule.launches)

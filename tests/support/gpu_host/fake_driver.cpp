@@ -190,6 +190,9 @@ struct State {
   std::map<void*, std::shared_ptr<FakeModule>> modules;
   std::map<void*, std::shared_ptr<FakeFunction>> functions;
 
+  bool is_there(cuda::Context context) const {
+    return (context == this && contexts > 0) || context == foreign_context();
+  }
   void violate(const std::string& what) { violations.push_back(what); }
 
   bool fails(const std::string& what, Result& result) {
@@ -430,9 +433,14 @@ cuda::DriverApi make_table() {
       return cuda::success;
     });
   };
+  t.ctx_get_current = [](cuda::Context* context) {
+    return enter("ctx_get_current", Needs::start, Kind::ordinary,
+                 [&](State& s) { return *context = s.is_there(current) ? current : nullptr, cuda::success; });
+  };
   t.ctx_set_current = [](cuda::Context context) {
     return enter("ctx_set_current", Needs::start, Kind::ordinary, [&](State& s) {
-      if (context != &s || s.contexts == 0) return s.violate("a context that is not there"), invalid_context;
+      if (context != nullptr && !s.is_there(context))
+        return s.violate("a context that is not there"), invalid_context;
       return current = context, cuda::success;
     });
   };
@@ -464,6 +472,12 @@ cuda::DriverApi make_table() {
     return enter("mem_free_host", Needs::context, Kind::frees, [&](State& s) {
       if (s.pinned.free(address)) return cuda::success;
       return s.violate("page-locked memory freed twice, or never allocated"), invalid_value;
+    });
+  };
+  t.pointer_get_attribute = [](void* value, int attribute, cuda::DevicePointer at) {
+    return enter("pointer_get_attribute", Needs::context, Kind::ordinary, [&](State& s) {
+      if (attribute != cuda::pointer_memory_type || !s.pinned.holds(pointer(at), 1)) return invalid_value;
+      return *static_cast<unsigned*>(value) = cuda::memory_type_host, cuda::success;
     });
   };
   t.memcpy_htod_async = [](cuda::DevicePointer to, const void* from, std::size_t bytes,
@@ -710,12 +724,14 @@ std::vector<std::string> FakeGpu::entries() {
           "device_total_mem",
           "primary_ctx_retain",
           "primary_ctx_release",
+          "ctx_get_current",
           "ctx_set_current",
           "mem_get_info",
           "mem_alloc",
           "mem_free",
           "mem_host_alloc",
           "mem_free_host",
+          "pointer_get_attribute",
           "memcpy_htod_async",
           "memcpy_dtoh_async",
           "memset_d8_async",
@@ -777,6 +793,11 @@ cuda::Platform fake_platform(const FakeOptions& options) {
   state() = std::make_shared<State>(options);
   static const auto table = std::make_shared<const cuda::DriverApi>(make_table());
   return {table, std::make_shared<HostCompiler>(options.sanitize), options.exact_memory};
+}
+
+cuda::Context foreign_context() {
+  static char context;
+  return &context;
 }
 
 FakeGpu& fake_gpu() {

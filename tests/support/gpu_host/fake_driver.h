@@ -63,6 +63,9 @@ cuda::Platform fake_platform(const FakeOptions& options = {});
 /// The GPU of the latest fake_platform.
 FakeGpu& fake_gpu();
 
+/// A context of the user's own, which ctx_set_current takes as well.
+cuda::Context foreign_context();
+
 /// The library runs on a simulated GPU while this lives.
 class WithFakeGpu {
  public:
