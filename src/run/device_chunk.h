@@ -27,12 +27,12 @@ struct ChunkResults {
 /// One thread alone copies more slowly than the link to the GPU.
 void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
 
-/// One slot of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies and
-/// kernels of different slots overlap.
+/// Slot `slot` of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies
+/// and kernels of different slots overlap.
 class DeviceChunk final : public ChunkGeometry {
  public:
   DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-              const std::vector<std::int64_t>& uniforms);
+              const std::vector<std::int64_t>& uniforms, int slot);
   ~DeviceChunk() override;
 
   /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
@@ -92,7 +92,7 @@ class DeviceChunk final : public ChunkGeometry {
   DeviceRun& run_;
   RunContext& context_;
   GlobalValues& global_;
-  cuda::Stream stream_;
+  DeviceStream stream_;
   Staging in_, out_;
   std::vector<Copy> copies_;
   std::vector<DeviceMemory> held_;

@@ -24,12 +24,13 @@ void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
 }
 
 DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-                     std::int64_t bound)
+                     std::int64_t bound, RunTrace* trace)
     : device_(std::move(device)),
       kernels_(std::move(kernels)),
       bounded_(bound > 0),
       budget_(usable(device_->facts(), bound)),
-      stream_(std::make_unique<cuda::Stream>(device_)) {}
+      trace_(trace ? std::make_optional<DeviceTrace>(*trace, device_) : std::nullopt),
+      stream_(device_, this->trace(), 0) {}
 
 DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
   try {
@@ -59,10 +60,10 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
     const std::int64_t bytes = data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
     DeviceMemory memory = allocate("inputs held whole", bytes);
     try {
-      if (bytes > 0) stream_->upload(memory.address(), data.buffers[c].get(), bytes);
-      stream_->synchronize();
+      if (bytes > 0) stream_.upload(memory.address(), data.buffers[c].get(), bytes);
+      stream_.synchronize();
     } catch (...) {
-      stream_->drain();
+      stream_.drain();
       throw;
     }
     found = globals_.emplace(key, std::move(memory)).first;
@@ -70,7 +71,7 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
   return found->second.address();
 }
 
-void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
                        cuda::Address error, std::vector<DeviceMemory>& held) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   const cuda::LoadedUnit& unit = *kernels_.get().at(&kernel);
@@ -79,11 +80,13 @@ void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const c
   if (schedule.workspace > 0) {
     held.push_back(allocate("workspace", schedule.workspace));
     workspace = held.back().address();
-    stream.fill_zero(workspace, schedule.workspace);
   }
   const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);
-  for (const cuda::Launch& l : schedule.launches)
-    stream.launch(unit.entries[static_cast<std::size_t>(l.entry)], l.grid, l.block, words);
+  stream.kernel(kernel.name, schedule.why, [&](cuda::Stream& s) {
+    s.fill_zero(workspace, schedule.workspace);
+    for (const cuda::Launch& l : schedule.launches)
+      s.launch(unit.entries[static_cast<std::size_t>(l.entry)], l.grid, l.block, words);
+  });
 }
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,
@@ -117,18 +120,18 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   held.push_back(allocate("error records", sizeof(cuda::ErrorRecord)));
   const cuda::Address error = held.back().address();
   try {
-    stream_->upload(error, record.data(), sizeof(cuda::ErrorRecord));
-    launch(*stream_, step.kernel, bindings, error, held);
-    stream_->download(record.data(), error, sizeof(cuda::ErrorRecord));
+    stream_.upload(error, record.data(), sizeof(cuda::ErrorRecord));
+    launch(stream_, step.kernel, bindings, error, held);
+    stream_.download(record.data(), error, sizeof(cuda::ErrorRecord));
     for (std::size_t c = 0; c < output.scalars.size(); ++c) {
       const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
       const auto at = globals_.find({step.output, static_cast<int>(c)});
       if (bytes > 0 && at != globals_.end())
-        stream_->download(output.buffers[c].get(), at->second.address(), bytes);
+        stream_.download(output.buffers[c].get(), at->second.address(), bytes);
     }
-    stream_->synchronize();
+    stream_.synchronize();
   } catch (...) {
-    stream_->drain();
+    stream_.drain();
     throw;
   }
   raise_failed(step.kernel, record[0]);

@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cuda/device.h"
 #include "plan/plan.h"
+#include "run/device_trace.h"
 #include "run/execute.h"
 #include "scheduler/budget.h"
 
@@ -30,15 +32,18 @@ struct DeviceMemory {
 class DeviceRun {
  public:
   /// `kernels` may still be on their way. `bound`: bytes of device memory that this run may hold; 0: nine
-  /// tenths of what was free when the GPU was opened.
+  /// tenths of what was free when the GPU was opened. `trace`: null: not traced.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-            std::int64_t bound);
+            std::int64_t bound, RunTrace* trace);
 
   /// Whether the kernels are there; `launch` waits for them.
   bool ready() const { return kernels_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   std::int64_t bound() const { return budget_.limit(); }
   std::int64_t peak() const { return budget_.peak(); }
+  const scheduler::Budget& budget() const { return budget_; }
+  /// Null: not traced.
+  DeviceTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
@@ -51,7 +56,7 @@ class DeviceRun {
 
   /// Enqueues one kernel. What it needs besides its buffers is added to `held`, to be kept until the stream
   /// is done.
-  void launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+  void launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
               cuda::Address error, std::vector<DeviceMemory>& held);
 
  private:
@@ -59,8 +64,9 @@ class DeviceRun {
   std::shared_future<DeviceKernels> kernels_;
   bool bounded_;
   scheduler::Budget budget_;
+  std::optional<DeviceTrace> trace_;
   std::mutex mutex_;
-  std::unique_ptr<cuda::Stream> stream_;  ///< of the global group
+  DeviceStream stream_;  ///< of the global group
   std::map<std::pair<int, int>, DeviceMemory> globals_;
 };
 

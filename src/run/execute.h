@@ -26,6 +26,7 @@ using HostArray = std::shared_ptr<detail::ArrayData>;
 using Kernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cpu::CompiledKernel>>;
 
 class DeviceRun;
+class RunTrace;
 
 /// What all parts of a run share.
 struct RunContext {
@@ -39,6 +40,7 @@ struct RunContext {
   RunReport* report;
   DeviceRun* device = nullptr;  ///< of a run on a GPU
   bool cpu_too = true;          ///< chunks may be computed on the CPU
+  RunTrace* trace = nullptr;    ///< of a traced run
 };
 
 /// Values of the global group: evaluated as the run goes on.
