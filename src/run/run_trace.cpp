@@ -43,8 +43,9 @@ void RunTrace::span(Row row, std::string_view name, std::int64_t begin_ns, std::
 
 bool RunTrace::is_drawn(std::int64_t chunk) {
   if (chunk < drawn_of_each_octave) return true;
-  const auto octaves = static_cast<std::uint64_t>(chunk / drawn_of_each_octave);
-  return chunk % static_cast<std::int64_t>(std::bit_floor(octaves)) == 0;
+  // Every stride-th, a power of two.
+  const std::uint64_t stride = std::bit_floor(static_cast<std::uint64_t>(chunk / drawn_of_each_octave));
+  return (static_cast<std::uint64_t>(chunk) & (stride - 1)) == 0;
 }
 
 void RunTrace::chunk(const scheduler::ChunkRecord& record) {
