@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -26,7 +27,9 @@
 
 /// The CUDA back end beside NVIDIA's libraries and the device's own bandwidth. Contenders take turns; the
 /// figures are medians; whoever is not there, or wrong, has a line that says so.
-///   bench_gpu [--rounds=N] [--scale=S] [--json=FILE] [--only=TEXT]
+///   bench_gpu [--rounds=N] [--scale=S] [--json=FILE] [--only=TEXT] [--traces=FOLDER]
+/// Of whole runs on the GPU it tells how much copies and kernels overlap, from one more run, which is traced;
+/// its timeline stays in FOLDER.
 namespace {
 
 using namespace anabranch;
@@ -36,7 +39,7 @@ using Clock = std::chrono::steady_clock;
 struct Settings {
   int rounds = 15;
   double scale = 1;  ///< of the sizes: 0.1 for a quick look
-  std::string json, only;
+  std::string json, only, traces;
 } settings;
 
 double seconds_since(Clock::time_point start) {
@@ -51,6 +54,7 @@ struct Contender {
   int calls = 10;               ///< in one measurement, with one wait at its end
   double prepare_ms = 0;        ///< once, before the first run: analysis, compilation
   std::string note = {};
+  nlohmann::json facts = nlohmann::json::object();  ///< more for its line of the JSON
 };
 
 class Contest {
@@ -118,6 +122,7 @@ class Contest {
                        {"prepare_ms", c.prepare_ms},
                        {"note", c.note},
                        {"rounds", s.size()}});
+      lines.back().update(c.facts);
     }
     for (const auto& [name, why] : absent_) {
       fmt::print("| {} | - | | | | {} |\n", name, why);
@@ -220,6 +225,33 @@ void spmv(nlohmann::json& all, const std::string& law, const Csr& a) {
   report(all, std::move(contest));
 }
 
+/// One run more, which is traced, for how much copies and kernels overlap.
+template <class R>
+RunReport traced(const Program<R>& program, RunOptions options, const std::string& name) {
+  namespace fs = std::filesystem;
+  const fs::path folder = settings.traces.empty() ? fs::temp_directory_path() : fs::path(settings.traces);
+  options.trace = (folder / (name + ".trace.json")).string();
+  RunReport report;
+  program.run(options, &report);
+  if (settings.traces.empty()) fs::remove(options.trace);
+  return report;
+}
+
+std::string overlap_text(const RunReport& r) {
+  return fmt::format(
+      "overlap {:.0f} %: copies {:.2f} ms, kernels {:.2f} ms, both at once {:.2f} ms, {} chunks",
+      100 * r.gpu_overlap, r.gpu_copy_seconds * 1e3, r.gpu_kernel_seconds * 1e3, r.gpu_both_seconds * 1e3,
+      r.chunks);
+}
+
+nlohmann::json overlap_facts(const RunReport& r) {
+  return {{"overlap", r.gpu_overlap},
+          {"copy_seconds", r.gpu_copy_seconds},
+          {"kernel_seconds", r.gpu_kernel_seconds},
+          {"both_seconds", r.gpu_both_seconds},
+          {"chunks", r.chunks}};
+}
+
 /// The matrix in host memory, a whole run: everything goes over the link.
 void streamed(nlohmann::json& all, const std::string& law, const Csr& a) {
   Contest contest("streamed/" + law, note_of(a) + ", in host memory; GB/s over the link");
@@ -244,13 +276,20 @@ void streamed(nlohmann::json& all, const std::string& law, const Csr& a) {
     auto y = std::make_shared<Vector<double>>();
     const auto first = Clock::now();
     *y = program->run({.backend = backend});
-    return Contender{.name = {},
-                     .run = [=] { *y = program->run({.backend = backend}); },
-                     .right = [y, &expected] { return close({y->data(), y->data() + y->size()}, expected); },
-                     .bytes = a.bytes(),
-                     .calls = 1,
-                     .prepare_ms = seconds_since(first) * 1e3,
-                     .note = "prepared: the first run"};
+    Contender out{.name = {},
+                  .run = [=] { *y = program->run({.backend = backend}); },
+                  .right = [y, &expected] { return close({y->data(), y->data() + y->size()}, expected); },
+                  .bytes = a.bytes(),
+                  .calls = 1,
+                  .prepare_ms = seconds_since(first) * 1e3,
+                  .note = "prepared: the first run"};
+    if (backend == Backend::cuda) {
+      const RunReport report = traced(*program, {.backend = backend},
+                                      fmt::format("streamed-{}-{}", law, pinned ? "pinned" : "pageable"));
+      out.note += "; " + overlap_text(report);
+      out.facts = overlap_facts(report);
+    }
+    return out;
   };
   contest.enter("anabranch cuda, pinned", [&] { return whole_run(true, Backend::cuda); });
   contest.enter("anabranch cuda, pageable", [&] { return whole_run(false, Backend::cuda); });
@@ -334,8 +373,10 @@ int main(int argc, char** argv) {
       settings.rounds = std::max(1, std::stoi(number));
     } else if (take(argv[i], "scale", number)) {
       settings.scale = std::stod(number);
-    } else if (!take(argv[i], "json", settings.json) && !take(argv[i], "only", settings.only)) {
-      fmt::print(stderr, "usage: bench_gpu [--rounds=N] [--scale=S] [--json=FILE] [--only=TEXT]\n");
+    } else if (!take(argv[i], "json", settings.json) && !take(argv[i], "only", settings.only) &&
+               !take(argv[i], "traces", settings.traces)) {
+      fmt::print(stderr,
+                 "usage: bench_gpu [--rounds=N] [--scale=S] [--json=FILE] [--only=TEXT] [--traces=FOLDER]\n");
       return 2;
     }
   }

@@ -44,7 +44,7 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const detail::
   schedule_ = cuda::schedule(step.kernel, bindings, device_->facts().multiprocessors);
   code_ = std::make_unique<cuda::KernelCode>(device_, step.kernel);
   const auto start = std::chrono::steady_clock::now();
-  code_->prepare(schedule_);
+  code_->prepare(cuda::entries_of(schedule_));
   compile_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   record_ = device_->allocate(sizeof(cuda::ErrorRecord));
   if (schedule_.workspace > 0) workspace_ = device_->allocate(schedule_.workspace);

@@ -108,7 +108,8 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
-/// The calling thread's context may be somebody else's: at the end it is what it was. With null, does nothing.
+/// The calling thread's context may be somebody else's: at the end it is what it was. With null, does
+/// nothing.
 class KeepContext {
  public:
   explicit KeepContext(std::shared_ptr<const DriverApi> api) noexcept;

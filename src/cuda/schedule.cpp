@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -134,13 +135,23 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
   return out;
 }
 
-std::vector<int> certain_entries(const plan::Kernel& kernel) {
+std::vector<int> entries_of(const Schedule& schedule) {
   std::vector<int> out;
-  if (kernel.skeleton != plan::Skeleton::map && kernel.length.kind != Kind::constant) return out;
+  for (const Launch& launch : schedule.launches) out.push_back(launch.entry);
+  return out;
+}
+
+std::vector<int> all_entries(const plan::Kernel& kernel) {
+  std::vector<int> out(static_cast<std::size_t>(entry_count(kernel)));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+std::vector<int> certain_entries(const plan::Kernel& kernel) {
+  if (kernel.skeleton != plan::Skeleton::map && kernel.length.kind != Kind::constant) return {};
   Bindings one_row;
   one_row.positions = 1;
-  for (const Launch& launch : schedule(kernel, one_row, 1).launches) out.push_back(launch.entry);
-  return out;
+  return entries_of(schedule(kernel, one_row, 1));
 }
 
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,

@@ -93,6 +93,8 @@ struct Schedule {
 ///  * Ordered operators have a thread a row, and a thread a block of a long row.
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 
+std::vector<int> entries_of(const Schedule& schedule);
+std::vector<int> all_entries(const plan::Kernel& kernel);
 /// The entries that every schedule of the kernel has, whatever the chunk.
 std::vector<int> certain_entries(const plan::Kernel& kernel);
 

@@ -78,12 +78,12 @@ std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
 }  // namespace
 
 DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage,
-                         GlobalValues& global, const std::vector<std::int64_t>& uniforms)
+                         GlobalValues& global, const std::vector<std::int64_t>& uniforms, int slot)
     : ChunkGeometry(stage, uniforms),
       run_(run),
       context_(context),
       global_(global),
-      stream_(run.device()),
+      stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
       in_(context),
       out_(context),
       memory_(run, stream_),

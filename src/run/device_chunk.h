@@ -24,12 +24,12 @@ struct ChunkResults {
   scheduler::Reservation reservation;        ///< of `owned`
 };
 
-/// One slot of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies and
-/// kernels of different slots overlap.
+/// Slot `slot` of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies
+/// and kernels of different slots overlap.
 class DeviceChunk final : public ChunkGeometry {
  public:
   DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-              const std::vector<std::int64_t>& uniforms);
+              const std::vector<std::int64_t>& uniforms, int slot);
   ~DeviceChunk() override;
 
   /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
@@ -93,7 +93,7 @@ class DeviceChunk final : public ChunkGeometry {
   DeviceRun& run_;
   RunContext& context_;
   GlobalValues& global_;
-  cuda::Stream stream_;
+  DeviceStream stream_;
   Staging in_, out_;
   std::vector<Copy> copies_;
   StreamMemory memory_;

@@ -35,17 +35,24 @@ void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
     plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound);
 }
 
+void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
+             const std::vector<int>& entries) {
+  if (code.lacks(entries))
+    timed(trace, RunTrace::Row::compiling_for_gpu, kernel.name, [&] { code.prepare(entries); });
+}
+
 DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-                     std::int64_t bound, scheduler::Executor& executor)
+                     std::int64_t bound, scheduler::Executor& executor, RunTrace* trace)
     : device_(std::move(device)),
       kernels_(std::move(kernels)),
       executor_(executor),
       bounded_(bound > 0),
       budget_(usable(*device_, bound)),
-      stream_(std::make_unique<cuda::Stream>(device_)) {}
+      trace_(trace ? std::make_optional<DeviceTrace>(*trace, device_) : std::nullopt),
+      stream_(device_, this->trace(), 0) {}
 
 DeviceRun::~DeviceRun() {
-  stream_.reset();
+  stream_.drain();
   globals_.clear();
   device_->trim(kept_between_runs);
 }
@@ -79,9 +86,9 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
     DeviceMemory memory = allocate("inputs held whole", bytes);
     try {
       upload_whole(memory.address(), data.buffers[c].get(), bytes);
-      stream_->synchronize();
+      stream_.synchronize();
     } catch (...) {
-      stream_->drain();
+      stream_.drain();
       throw;
     }
     found = globals_.emplace(key, std::move(memory)).first;
@@ -97,10 +104,8 @@ class StagedCopy {
  public:
   static constexpr std::int64_t piece = std::int64_t{8} << 20;
 
-  explicit StagedCopy(cuda::Stream& stream)
-      : stream_(stream),
-        device_(stream.device().shared_from_this()),
-        pieces_{Piece(device_), Piece(device_)} {}
+  StagedCopy(const std::shared_ptr<cuda::Device>& device, DeviceStream& stream)
+      : stream_(stream), pieces_{Piece(device), Piece(device)} {}
   /// Nobody else gets the pieces before the stream is done with them.
   ~StagedCopy() { stream_.drain(); }
   StagedCopy(const StagedCopy&) = delete;
@@ -138,8 +143,7 @@ class StagedCopy {
   static std::int64_t count(std::int64_t bytes) { return (bytes + piece - 1) / piece; }
   static std::int64_t size(std::int64_t i, std::int64_t bytes) { return std::min(piece, bytes - i * piece); }
 
-  cuda::Stream& stream_;
-  std::shared_ptr<cuda::Device> device_;
+  DeviceStream& stream_;
   Piece pieces_[2];
 };
 
@@ -148,34 +152,35 @@ class StagedCopy {
 /// Until the stream is done, `from` stays as it is.
 void DeviceRun::upload_whole(cuda::Address to, const void* from, std::int64_t bytes) {
   if (bytes < StagedCopy::piece || device_->is_page_locked(from, bytes))
-    stream_->upload(to, from, bytes);
+    stream_.upload(to, from, bytes);
   else
-    StagedCopy(*stream_).up(executor_, to, static_cast<const std::byte*>(from), bytes);
+    StagedCopy(device_, stream_).up(executor_, to, static_cast<const std::byte*>(from), bytes);
 }
 
 void DeviceRun::download_whole(void* to, cuda::Address from, std::int64_t bytes) {
   if (bytes < StagedCopy::piece || device_->is_page_locked(to, bytes))
-    stream_->download(to, from, bytes);
+    stream_.download(to, from, bytes);
   else
-    StagedCopy(*stream_).down(executor_, static_cast<std::byte*>(to), from, bytes);
+    StagedCopy(device_, stream_).down(executor_, static_cast<std::byte*>(to), from, bytes);
 }
 
-void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
                        cuda::Address error, StreamMemory& memory) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   cuda::KernelCode& code = *kernels_.get().at(&kernel);
   const cuda::Schedule schedule = cuda::schedule(kernel, bindings, device_->facts().multiprocessors);
-  code.prepare(schedule);
+  prepare(trace_ ? &trace_->run() : nullptr, kernel, code, cuda::entries_of(schedule));
   cuda::Address workspace = 0;
   if (schedule.workspace > 0) {
     DeviceMemory block = memory.take("workspace", schedule.workspace);
     workspace = block.address();
     memory.give_back(std::move(block));  // to what comes after the launches
-    stream.fill_zero(workspace, schedule.zeroed);
   }
   const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);
-  for (const cuda::Launch& l : schedule.launches)
-    stream.launch(code.function(l.entry), l.grid, l.block, words);
+  stream.kernel(kernel.name, schedule.why, [&](cuda::Stream& s) {
+    s.fill_zero(workspace, schedule.zeroed);
+    for (const cuda::Launch& l : schedule.launches) s.launch(code.function(l.entry), l.grid, l.block, words);
+  });
 }
 
 DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
@@ -203,7 +208,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
                               const detail::ArrayData& output) {
   using Kind = plan::Extent::Kind;
   std::vector<cuda::Address> buffers;
-  StreamMemory memory(*this, *stream_);
+  StreamMemory memory(*this, stream_);
   for (const plan::BufferRef& ref : step.buffers) {
     if (ref.index != step.output) {
       buffers.push_back(global(values, ref.index, ref.component));
@@ -230,18 +235,18 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
   const cuda::Address error = on_device.address();
   try {
-    stream_->upload(error, &record, sizeof record);
-    launch(*stream_, step.kernel, bindings, error, memory);
-    stream_->download(&record, error, sizeof record);
+    stream_.upload(error, &record, sizeof record);
+    launch(stream_, step.kernel, bindings, error, memory);
+    stream_.download(&record, error, sizeof record);
     for (std::size_t c = 0; c < output.scalars.size(); ++c) {
       const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
       const auto at = globals_.find({step.output, static_cast<int>(c)});
       if (bytes > 0 && at != globals_.end())
         download_whole(output.buffers[c].get(), at->second.address(), bytes);
     }
-    stream_->synchronize();
+    stream_.synchronize();
   } catch (...) {
-    stream_->drain();
+    stream_.drain();
     throw;
   }
   raise_failed(step.kernel, record);

@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cuda/kernel_code.h"
 #include "plan/plan.h"
+#include "run/device_trace.h"
 #include "run/execute.h"
 #include "scheduler/budget.h"
 
@@ -30,14 +32,18 @@ struct DeviceMemory {
   cuda::Address address() const { return block.address(); }
 };
 
+/// Compiles what is not there yet of a kernel's code, which a traced run shows.
+void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
+             const std::vector<int>& entries);
+
 class StreamMemory;
 
 class DeviceRun {
  public:
   /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
-  /// hold; 0: nine tenths of what is free.
+  /// hold; 0: nine tenths of what is free. `trace`: null: not traced.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-            std::int64_t bound, scheduler::Executor& executor);
+            std::int64_t bound, scheduler::Executor& executor, RunTrace* trace);
   ~DeviceRun();
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
@@ -47,6 +53,9 @@ class DeviceRun {
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   std::int64_t bound() const { return budget_.limit(); }
   std::int64_t peak() const { return budget_.peak(); }
+  const scheduler::Budget& budget() const { return budget_; }
+  /// Null: not traced.
+  DeviceTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
@@ -58,7 +67,7 @@ class DeviceRun {
   void launch_global(const plan::KernelStep& step, GlobalValues& values, const detail::ArrayData& output);
 
   /// Enqueues one kernel; `memory` is that of the stream.
-  void launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+  void launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
               cuda::Address error, StreamMemory& memory);
 
  private:
@@ -70,8 +79,9 @@ class DeviceRun {
   scheduler::Executor& executor_;
   bool bounded_;
   scheduler::Budget budget_;
+  std::optional<DeviceTrace> trace_;
   std::mutex mutex_;
-  std::unique_ptr<cuda::Stream> stream_;  ///< of the global group
+  DeviceStream stream_;  ///< of the global group
   std::map<std::pair<int, int>, DeviceMemory> globals_;
 };
 
@@ -79,7 +89,7 @@ class DeviceRun {
 /// later on the stream, without waiting. Everybody else gets it only after `release`.
 class StreamMemory {
  public:
-  StreamMemory(DeviceRun& run, cuda::Stream& stream) : run_(run), stream_(stream) {}
+  StreamMemory(DeviceRun& run, DeviceStream& stream) : run_(run), stream_(stream) {}
 
   /// Throws DeviceMemoryFull, after it has waited for the stream and dropped what was given back.
   DeviceMemory take(const char* what, std::int64_t bytes);
@@ -91,7 +101,7 @@ class StreamMemory {
 
  private:
   DeviceRun& run_;
-  cuda::Stream& stream_;
+  DeviceStream& stream_;
   std::vector<DeviceMemory> spare_;
 };
 

@@ -144,7 +144,7 @@ struct FakeStream;
 struct FakeEvent {
   std::int64_t recorded = 0, done = 0;  ///< times; waiting is for the latest record
   FakeStream* stream = nullptr;         ///< of the latest record
-  std::chrono::steady_clock::time_point time;
+  std::int64_t time_ns = 0;
 };
 
 struct Work {
@@ -156,6 +156,7 @@ struct Work {
 struct FakeStream {
   int number = 0;
   std::deque<Work> queue;
+  std::int64_t time_ns = 0;  ///< when its last work was done, or when it was asked for something to do
 };
 
 struct FakeModule {
@@ -189,6 +190,28 @@ struct State {
   std::map<void*, std::shared_ptr<FakeEvent>> events;
   std::map<void*, std::shared_ptr<FakeModule>> modules;
   std::map<void*, std::shared_ptr<FakeFunction>> functions;
+  std::int64_t host_ns = 0;  ///< on the GPU's clock: what the host has waited for was done by now
+  std::map<LogEntry::What, std::int64_t> engine_free_ns;
+
+  /// When work is done: after what its stream and its engine did before.
+  void take_time(FakeStream& s, LogEntry& entry) {
+    using enum LogEntry::What;
+    const bool copy = entry.what == upload || entry.what == download;
+    const FakeTimes& times = options.times;
+    std::int64_t& engine = engine_free_ns[copy ? entry.what : kernel];
+    entry.ready_ns = s.time_ns;
+    entry.begin_ns = std::max(entry.ready_ns, engine);
+    entry.end_ns =
+        entry.begin_ns + (copy ? times.copy_ns + static_cast<std::int64_t>(times.copy_ns_per_byte *
+                                                                           static_cast<double>(entry.bytes))
+                               : times.kernel_ns);
+    s.time_ns = engine = entry.end_ns;
+  }
+  void host_waited(const FakeStream& s) { host_ns = std::max(host_ns, s.time_ns); }
+  void push(FakeStream& s, Work work) {
+    if (s.queue.empty()) s.time_ns = std::max(s.time_ns, host_ns);
+    s.queue.push_back(std::move(work));
+  }
 
   bool is_there(cuda::Context context) const {
     return (context == this && contexts > 0) || context == foreign_context();
@@ -229,6 +252,7 @@ struct State {
     }
     Work work = std::move(s.queue.front());
     s.queue.pop_front();
+    if (work.wait) s.time_ns = std::max(s.time_ns, work.wait->time_ns);
     if (!work.run || broken != cuda::success) return;
     const Result r = work.run();
     if (r != cuda::success) die(r, "");
@@ -250,6 +274,7 @@ struct State {
       run_some();
       if (!s.queue.empty()) run_one(s);
     }
+    host_waited(s);
     return broken;
   }
 
@@ -260,12 +285,14 @@ struct State {
     entry.stream = at->second->number;
     log.push_back(entry);
     entry.done = true;
-    at->second->queue.push_back({[this, entry, run = std::move(run)] {
-                                   const Result r = run();
-                                   log.push_back(entry);
-                                   return r;
-                                 },
-                                 nullptr, 0});
+    FakeStream& s = *at->second;
+    push(s, {[this, &s, entry, run = std::move(run)]() mutable {
+               const Result r = run();
+               take_time(s, entry);
+               log.push_back(entry);
+               return r;
+             },
+             nullptr, 0});
     run_some();
     return cuda::success;
   }
@@ -545,6 +572,7 @@ cuda::DriverApi make_table() {
         s.run_one(*at->second);
         return s.broken != cuda::success ? s.broken : cuda::not_ready;
       }
+      s.host_waited(*at->second);
       return cuda::success;
     });
   };
@@ -554,7 +582,7 @@ cuda::DriverApi make_table() {
       const auto e = s.events.find(event);
       if (at == s.streams.end() || e == s.events.end())
         return s.violate("a stream or an event that is not there"), invalid_handle;
-      at->second->queue.push_back({nullptr, e->second, e->second->recorded});
+      s.push(*at->second, {nullptr, e->second, e->second->recorded});
       s.run_some();
       return cuda::success;
     });
@@ -576,12 +604,13 @@ cuda::DriverApi make_table() {
         return s.violate("a stream or an event that is not there"), invalid_handle;
       const auto number = ++e->second->recorded;
       e->second->stream = at->second.get();
-      at->second->queue.push_back({[record = e->second, number] {
-                                     record->done = std::max(record->done, number);
-                                     record->time = std::chrono::steady_clock::now();
-                                     return cuda::success;
-                                   },
-                                   nullptr, 0});
+      FakeStream& on = *at->second;
+      s.push(on, {[record = e->second, number, &on] {
+                    record->done = std::max(record->done, number);
+                    record->time_ns = on.time_ns;
+                    return cuda::success;
+                  },
+                  nullptr, 0});
       s.run_some();
       return cuda::success;
     });
@@ -596,6 +625,7 @@ cuda::DriverApi make_table() {
           s.run_some();
           if (!stream->queue.empty()) s.run_one(*stream);
         }
+      s.host_ns = std::max(s.host_ns, e->second->time_ns);
       return s.broken;
     });
   };
@@ -606,7 +636,7 @@ cuda::DriverApi make_table() {
       if (!b->second->recorded || !e->second->recorded) return invalid_handle;
       if (b->second->done < b->second->recorded || e->second->done < e->second->recorded)
         return cuda::not_ready;
-      *milliseconds = std::chrono::duration<float, std::milli>(e->second->time - b->second->time).count();
+      *milliseconds = static_cast<float>(static_cast<double>(e->second->time_ns - b->second->time_ns) * 1e-6);
       return cuda::success;
     });
   };

@@ -13,6 +13,14 @@
 /// allocated, calls without a context. There is one at a time, for the whole process.
 namespace anabranch::gpu_host {
 
+/// How long things take on the simulated GPU's own clock, which events tell. One upload runs at a time, one
+/// download and one kernel or fill.
+struct FakeTimes {
+  std::int64_t copy_ns = 1'000;  ///< and for each byte
+  double copy_ns_per_byte = 0.1;
+  std::int64_t kernel_ns = 5'000;
+};
+
 struct FakeOptions {
   std::int64_t memory = std::int64_t{1} << 30;
   /// 0: streams run when they are waited for, kernels in order. Else: work is done at random moments, in a
@@ -25,6 +33,7 @@ struct FakeOptions {
   int major = 9, minor = 0;
   int multiprocessors = 4;
   int driver_version = 13000;
+  FakeTimes times;
 };
 
 struct LogEntry {
@@ -35,6 +44,9 @@ struct LogEntry {
   std::int64_t bytes = 0;
   std::string entry = {};  ///< kernel
   unsigned grid = 0, block = 0;
+  /// Where it is done, on the GPU's clock. From `ready_ns` on its stream had nothing else to do; it may have
+  /// waited for what does such work.
+  std::int64_t ready_ns = 0, begin_ns = 0, end_ns = 0;
 };
 
 class FakeGpu {
