@@ -38,7 +38,7 @@ stage plan 'plan|ir'
 stage interp 'interp|ir'
 stage system 'system'
 stage cpu 'cpu|plan|ir|system'
-stage cuda 'cuda|plan|ir|device'
+stage cuda 'cuda|plan|ir|device|system'
 stage io 'io'
 stage run 'run|cpu|cuda|plan|interp|ir|scheduler'
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda)/|<cuda_runtime_api\.h>" \
