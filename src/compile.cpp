@@ -18,17 +18,13 @@
 #include "ir/verify.h"
 #include "lift/lift.h"
 #include "plan/build.h"
+#include "system/environment.h"
 
 namespace anabranch {
 
 namespace {
 
-bool listed(const char* variable, const char* word) {
-  const char* list = std::getenv(variable);
-  if (!list) return false;
-  const std::string text = fmt::format(",{},", list);
-  return text.find(fmt::format(",{},", word)) != std::string::npos;
-}
+using system::listed;
 
 /// Names in these lists that nobody knows: said once, on standard error.
 void check_lists() {
@@ -42,7 +38,8 @@ void check_lists() {
           fmt::print(stderr, "anabranch: {} names '{}'; it knows {}\n", variable, name,
                      fmt::join(known, ", "));
     };
-    check("ANABRANCH_DUMP", {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm"});
+    check("ANABRANCH_DUMP",
+          {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
     check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion", "caches"});
     return true;
   }();

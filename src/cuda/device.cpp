@@ -4,7 +4,6 @@
 #include <bit>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <future>
 #include <map>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "cuda/nvrtc.h"
+#include "system/environment.h"
 
 namespace anabranch::cuda {
 namespace {
@@ -66,11 +66,6 @@ Platform open_platform(Opened& all) {
     all.real = std::move(real);
   }
   return all.real;
-}
-
-bool dump_asked() {
-  const char* list = std::getenv("ANABRANCH_DUMP");
-  return list && ("," + std::string(list) + ",").find(",cuda,") != std::string::npos;
 }
 
 }  // namespace
@@ -557,7 +552,7 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
       });
   try {
     out->compiled = platform_.compiler->compile(unit, name, architecture());
-    if (dump_asked()) {
+    if (system::listed("ANABRANCH_DUMP", "cuda")) {
       const std::string text =
           "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
       std::fputs(text.c_str(), stderr);  // at once: several threads compile

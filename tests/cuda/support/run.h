@@ -78,7 +78,7 @@ struct CudaWay {
 inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   const auto& kernel = builder.kernel();
   const cuda::Unit unit = cuda::generate(kernel);
-  const gpu_host::HostModule module(unit.source, cuda_headers(), {false, unit.entries});
+  const gpu_host::HostModule module(unit.source, cuda_headers(), {.entries = unit.entries});
 
   std::vector<cuda::Address> buffers;
   for (void* buffer : builder.buffers()) buffers.push_back(reinterpret_cast<cuda::Address>(buffer));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "support/sanitized.h"
 
 /// A simulated GPU behind the driver's table. Its memory is host memory with guards; its streams do nothing
 /// until somebody waits for them, so that a missing wait shows; its kernels run on executor.h. What a real
@@ -26,9 +27,9 @@ struct FakeOptions {
   /// 0: streams run when they are waited for, kernels in order. Else: work is done at random moments, in a
   /// random order of streams, threads and blocks, as far as the program leaves it open.
   std::uint64_t seed = 0;
-  bool exact_memory = true;  ///< Platform::exact_memory
-  bool sanitize = false;     ///< HostOptions::sanitize
-  int workers = 1;           ///< OS threads that run a kernel's blocks
+  bool exact_memory = true;            ///< Platform::exact_memory
+  bool sanitize = testing::sanitized;  ///< HostOptions::sanitize
+  int workers = 1;                     ///< OS threads that run a kernel's blocks
   int gpus = 1;
   int major = 9, minor = 0;
   int multiprocessors = 4;
