@@ -19,7 +19,7 @@ allow() {
 }
 
 shopt -s nullglob
-standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid)\.h>'
+standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid|dirent)\.h>'
 tools='<fmt/[a-z]+\.h>|<tsl/robin_(map|set)\.h>|<xxhash\.h>|<zlib\.h>'
 ours='["<]anabranch/'
 
@@ -36,8 +36,9 @@ stage lift 'lift|ir'
 stage fuse 'fuse|ir'
 stage plan 'plan|ir'
 stage interp 'interp|ir'
-stage cpu 'cpu|plan|ir'
-stage cuda 'cuda|plan|ir|device'
+stage cache 'cache'
+stage cpu 'cpu|plan|ir|cache'
+stage cuda 'cuda|plan|ir|device|cache'
 stage io 'io'
 stage run 'run|cpu|cuda|plan|interp|ir|scheduler'
 allow "kernels/device" "$standard|$ours|\"device/|<(cub|cuda)/|<cuda_runtime_api\.h>" \
