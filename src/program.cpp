@@ -129,6 +129,7 @@ class ProgramImpl {
       if (report) {
         report->compile_seconds = seconds_since(begin);
         report->kernels_compiled = static_cast<int>(after.compiled - before.compiled);
+        report->kernels_from_disk = static_cast<int>(after.from_disk - before.from_disk);
         report->kernels_cached = static_cast<int>(after.hits - before.hits);
       }
     });
@@ -261,6 +262,7 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
       if (report) {
         const cuda::LoadStatistics after = choice.device->load_statistics();
         report->kernels_compiled += after.compiled - before.compiled;
+        report->kernels_from_disk += after.from_disk - before.from_disk;
         report->kernels_cached += after.found - before.found;
         report->gpu_peak_bytes = device.peak();
       }

@@ -58,11 +58,13 @@ struct RunReport {
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
   std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
   double seconds = 0;           ///< all of the run, compilation included
-  double compile_seconds = 0;   ///< making kernels (0 where they were cached)
+  double compile_seconds = 0;   ///< making kernels, or finding them on disk (0 where this program had them)
   double front_seconds = 0;     ///< passes from program to plan
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
-  int kernels_compiled = 0, kernels_cached = 0;
+  /// The kernels that this run was the first to ask the program for: made now; made by an earlier process and
+  /// found on disk; made before by this process, for another program.
+  int kernels_compiled = 0, kernels_from_disk = 0, kernels_cached = 0;
   std::int64_t gpu_peak_bytes = 0;   ///< of what the bound on GPU memory counts
   std::int64_t gpu_chunks = 0;       ///< chunks computed on the GPU
   std::vector<ChunkRecord> records;  ///< bounded: the first and the latest few thousand
