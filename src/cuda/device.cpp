@@ -575,7 +575,7 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
     {
       const std::lock_guard lock(impl_->loading);
       ++(out->compiled.from_disk ? impl_->statistics.from_disk : impl_->statistics.compiled);
-      if (!out->compiled.from_disk) impl_->statistics.milliseconds += out->compiled.milliseconds;
+      impl_->statistics.milliseconds += out->compiled.milliseconds;
     }
   } catch (...) {
     {

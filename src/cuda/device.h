@@ -174,7 +174,7 @@ struct LoadStatistics {
   int compiled = 0;
   int from_disk = 0;        ///< compiled by an earlier process
   int found = 0;            ///< loaded already
-  double milliseconds = 0;  ///< in the compiler
+  double milliseconds = 0;  ///< in the compiler, or to find on disk what it made
 };
 
 /// One GPU, opened. Thread-safe; blocks, streams and loaded units keep it alive.
