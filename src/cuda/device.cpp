@@ -31,6 +31,12 @@ std::string megabytes(std::int64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
+/// The driver takes no such image: not valid, not for this GPU, of a newer PTX.
+bool is_about_image(Result result) {
+  constexpr Result answers[] = {200, 209, 218, 222};
+  return std::find(std::begin(answers), std::end(answers), result) != std::end(answers);
+}
+
 void* marker(std::uintptr_t number) { return reinterpret_cast<void*>(number); }  // NOLINT: cuda.h's way
 
 constexpr std::int64_t granule = 512;
@@ -553,13 +559,17 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
       });
   try {
     out->compiled = find_or_compile(*platform_.compiler, unit, name, architecture());
+    make_current();
+    Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
+    if (out->compiled.from_disk && is_about_image(loaded)) {  // made when there was another driver
+      out->compiled = platform_.compiler->compile(unit, name, architecture());
+      loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
+    }
     if (system::listed("ANABRANCH_DUMP", "cuda")) {
       const std::string text =
           "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
       std::fputs(text.c_str(), stderr);  // at once: several threads compile
     }
-    make_current();
-    const Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
     check(api(), loaded,
           ("loading " + name + " (" + architecture() + ", NVRTC " + facts_.compiler + ", driver " +
            std::to_string(facts_.driver_version / 1000) + "." +

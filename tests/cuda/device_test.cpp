@@ -77,6 +77,7 @@ void everything() {
   DeviceBlock a = device->allocate(bytes), b = device->allocate(bytes), c = device->allocate(bytes);
   DeviceEvent begin(device, true), uploaded(device), end(device, true);
   Stream copies(device), kernels(device);
+  static_cast<void>(device->is_page_locked(in, bytes));
   copies.record(begin);
   copies.upload(a.address(), from.data(), bytes);
   copies.record(uploaded);
@@ -577,9 +578,11 @@ TEST_CASE("every driver function that fails is an error, leaks nothing, and the 
                                       "primary_ctx_retain",
                                       "mem_get_info"};
   // What frees cannot fail for us; an error's name is asked for only when there is an error.
-  const std::set<std::string> silent{"primary_ctx_release", "mem_free",        "mem_free_host",
-                                     "stream_destroy",      "event_destroy",   "module_unload",
-                                     "get_error_name",      "get_error_string"};
+  // Of two questions the answer may be no, and nobody waits for the caller's context to be his again.
+  const std::set<std::string> silent{"primary_ctx_release",  "mem_free",         "mem_free_host",
+                                     "stream_destroy",       "event_destroy",    "module_unload",
+                                     "get_error_name",       "get_error_string", "ctx_get_current",
+                                     "pointer_get_attribute"};
   const auto all = gpu_host::FakeGpu::entries();
   CHECK(all.size() * sizeof(void*) == sizeof(DriverApi));
   for (const auto& entry : all)
@@ -611,7 +614,8 @@ TEST_CASE("every driver function that fails is an error, leaks nothing, and the 
           }
           // A device is opened once, a module loaded once; a stream's end, which waits too, is silent.
           const bool once = (opening.contains(entry) && entry != "device_get_attribute") ||
-                            entry == "module_load_data" || entry == "stream_synchronize";
+                            entry == "module_load_data" || entry == "stream_synchronize" ||
+                            entry == "ctx_set_current";
           // The class does not fit, the size itself does.
           const bool second_try = entry == "mem_alloc" && result == out_of_memory && !exact;
           CHECK(failed == (silent.contains(entry) || (k == 2 && once) || second_try ? 0 : 1));

@@ -41,9 +41,11 @@ Unit doubling(const std::string& name = "doubling") {
 /// What the unit makes of 1, 2, ... on a new platform, which a process of its own would have.
 class Run {
  public:
-  explicit Run(const Unit& unit, const gpu_host::FakeOptions& options = {},
-               const std::string& settings = {}) {
+  /// `refused`: what the driver answers to the first image; 0: nothing.
+  explicit Run(const Unit& unit, const gpu_host::FakeOptions& options = {}, const std::string& settings = {},
+               int refused = 0) {
     Platform platform = gpu_host::fake_platform(options);
+    if (refused != 0) gpu_host::fake_gpu().fail("module_load_data", 1, refused);
     const auto compiler = std::make_shared<CountingCompiler>(platform.compiler);
     compiler->options = settings;
     platform.compiler = compiler;
@@ -113,6 +115,18 @@ TEST_CASE("a damaged image on disk is compiled anew and replaced") {
   write_file(path, whole.substr(0, whole.size() - 1));
   CHECK(Run(doubling()).compiled == 1);
   CHECK(Run(doubling()).compiled == 0);
+}
+
+TEST_CASE("an image on disk that the driver does not take is compiled anew") {
+  const OwnKernelCache cache;
+  CHECK(Run(doubling()).compiled == 1);
+  constexpr int no_binary_for_gpu = 209;
+  const Run refused(doubling(), {}, {}, no_binary_for_gpu);
+  CHECK(refused.compiled == 1);
+  CHECK(refused.from_disk == 0);
+  constexpr int launch_failed = 719;
+  CHECK_THROWS_AS(Run(doubling(), {}, {}, launch_failed), RunError);
+  set_platform({});
 }
 
 TEST_CASE("without a cache on disk every process compiles") {
