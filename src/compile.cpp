@@ -42,7 +42,8 @@ void check_lists() {
           fmt::print(stderr, "anabranch: {} names '{}'; it knows {}\n", variable, name,
                      fmt::join(known, ", "));
     };
-    check("ANABRANCH_DUMP", {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm"});
+    check("ANABRANCH_DUMP",
+          {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
     check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion", "caches"});
     return true;
   }();

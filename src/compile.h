@@ -35,8 +35,7 @@ struct Compiled {
 };
 
 /// From array computations (closed but for `parameters`) to a plan. With
-/// ANABRANCH_DUMP=share,contract,sequences,lift,fuse,plan,llvm,asm each named pass prints its result to
-/// stderr.
+/// ANABRANCH_DUMP=share,contract,sequences,lift,fuse,plan each named pass prints its result to stderr.
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options);
 /// The same for a sequence whose items are streamed out.

@@ -116,9 +116,9 @@ TEST_CASE("names in ANABRANCH_DUMP and ANABRANCH_OFF that nobody knows are said 
   const Outcome o =
       command({"explain", "smvm"}, {.environment = {"ANABRANCH_DUMP=lft", "ANABRANCH_OFF=fuse"}});
   CHECK(o.status == 0);
-  CHECK(
-      has(o.err,
-          "ANABRANCH_DUMP names 'lft'; it knows share, contract, sequences, lift, fuse, plan, llvm, asm\n"));
+  CHECK(has(o.err,
+            "ANABRANCH_DUMP names 'lft'; it knows share, contract, sequences, lift, fuse, plan, llvm, asm, "
+            "cuda\n"));
   CHECK(has(o.err, "ANABRANCH_OFF names 'fuse'; it knows share, contract, shapes, fusion, caches\n"));
   CHECK(command({"explain", "smvm"}, {.environment = {"ANABRANCH_OFF=shapes"}}).err.empty());
 }
