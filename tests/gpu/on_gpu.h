@@ -5,7 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
+#include <string>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/host_arrays.h"
@@ -45,6 +46,17 @@ void agree_on_gpu(const Program& program, const Args&... args) {
     CHECK(same(got.erased(), expected.erased()));
     CHECK(report.backend.find("cuda") != std::string::npos);
   }
+}
+
+/// What a run throws.
+template <class Program>
+std::string message_of(const Program& program, Backend backend) {
+  try {
+    program.run({.backend = backend});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
 }
 
 }  // namespace anabranch::testing
