@@ -85,6 +85,13 @@ nlohmann::json facts() {
           {"contests", nlohmann::json::array()}};
 }
 
+/// A peer may be missing or wrong; we may not.
+bool we_failed(const nlohmann::json& contest) {
+  return std::ranges::any_of(contest["lines"], [](const nlohmann::json& line) {
+    return line.contains("error") && line["contender"].get<std::string>().starts_with("anabranch");
+  });
+}
+
 /// Exit status.
 int hold(const Arguments& arguments, const Bench& bench) {
   nlohmann::json out = facts();
@@ -97,6 +104,7 @@ int hold(const Arguments& arguments, const Bench& bench) {
     }
     try {
       out["contests"].push_back(contest.hold());
+      if (we_failed(out["contests"].back())) status = 1;
     } catch (const std::exception& e) {
       fmt::print("\n### {}: {}\n", contest.name, e.what());
       out["contests"].push_back({{"name", contest.name}, {"error", e.what()}});

@@ -16,13 +16,13 @@ namespace anabranch::testing {
 
 /// Is there a GPU? Says so once where not. With ANABRANCH_REQUIRE_GPU set that is a failure.
 inline bool have_gpu() {
-  static const bool have = [] {
-    const GpuFacts facts = gpu_facts();
-    if (!facts.available) std::printf("skipped: no GPU: %s\n", facts.why_not.c_str());
-    return facts.available;
+  static const GpuFacts facts = [] {
+    GpuFacts found = gpu_facts();
+    if (!found.available) std::printf("skipped: no GPU: %s\n", found.why_not.c_str());
+    return found;
   }();
-  if (!have && std::getenv("ANABRANCH_REQUIRE_GPU")) FAIL("there is no GPU");
-  return have;
+  if (!facts.available && std::getenv("ANABRANCH_REQUIRE_GPU")) FAIL("there is no GPU: " << facts.why_not);
+  return facts.available;
 }
 
 inline std::vector<RunOptions> gpu_configurations() {
