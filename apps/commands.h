@@ -21,6 +21,7 @@ struct SmvmOptions {
   std::int64_t memory = 0;      ///< 0: half of the memory that this process may use
   std::int64_t gpu_memory = 0;  ///< 0: nine tenths of what is free there
   std::string scheduler = "adaptive";
+  std::string trace;  ///< of the last run; empty: none is written
   int repeat = 1;
   bool json = false;
 };

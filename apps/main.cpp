@@ -88,6 +88,9 @@ void add_smvm(CLI::App& app, Action& chosen) {
                   "adaptive, paper or fixed:N (N items per chunk); default: adaptive")
       ->check(CLI::Validator(check_scheduler, ""))
       ->option_text("POLICY");
+  sub->add_option("--trace", given->trace,
+                  "Where to write the last run's timeline, for ui.perfetto.dev; default: nowhere")
+      ->option_text("FILE");
   sub->add_option("--repeat", given->repeat, "Run so often, for timing; default: once")
       ->check(CLI::Range(1, 1'000'000))
       ->option_text("N");

@@ -102,7 +102,8 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   const auto begin = Clock::now();
   const std::int64_t for_source = memory_for_source(report.header, sizeof(T), report.memory);
   // A place that cannot be written to is better known before the work than after it.
-  if (!options.out.empty()) io::NpyWriter(options.out, detail::scalar_type<T>);
+  for (const std::string& file : {options.out, options.trace})
+    if (!file.empty()) io::NpyWriter(file, detail::scalar_type<T>);
 
   const auto source = beside_x_and_y(for_source, report.memory, [&] {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
@@ -129,6 +130,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   for (int i = 0; i < options.repeat; ++i) {
     if (options.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.repeat));
     y = Vector<T>();  // the result before makes room
+    if (i + 1 == options.repeat) run.trace = options.trace;
     const auto start = Clock::now();
     y = beside_x_and_y(for_source, report.memory, [&] { return program.run(run, &report.run); });
     report.repeats.push_back(seconds_since(start));
@@ -141,18 +143,28 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   progress.wipe();
   if (!options.out.empty()) io::write_npy(options.out, y);
   report.result = options.out;
+  report.trace = options.trace;
   report.total_seconds = seconds_since(begin);
   report.peak_resident_bytes = peak_resident_bytes();
   return report;
 }
 
-void check_output(const SmvmOptions& options) {
-  if (options.out.empty()) return;
+bool same_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
-  if (std::filesystem::equivalent(options.out, options.matrix, ignored))
-    throw UsageError(fmt::format("--out {}: this is the matrix itself", options.out));
-  if (!options.vector.empty() && std::filesystem::equivalent(options.out, options.vector, ignored))
-    throw UsageError(fmt::format("--out {}: this is the vector x itself", options.out));
+  return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, ignored));
+}
+
+void check_output(const SmvmOptions& options) {
+  const auto check = [&](const char* option, const std::string& file) {
+    if (same_file(file, options.matrix))
+      throw UsageError(fmt::format("{} {}: this is the matrix itself", option, file));
+    if (same_file(file, options.vector))
+      throw UsageError(fmt::format("{} {}: this is the vector x itself", option, file));
+  };
+  check("--out", options.out);
+  check("--trace", options.trace);
+  if (same_file(options.trace, options.out))
+    throw UsageError(fmt::format("--trace {}: this is where y goes", options.trace));
 }
 
 }  // namespace

@@ -82,12 +82,19 @@ std::string to_json(const SmvmReport& r) {
     out["seconds"]["compute"] = r.run.compute_seconds;
   }
   if (on_gpu(r.run)) out["gpu"] = {{"chunks", r.run.gpu_chunks}, {"peak_bytes", r.run.gpu_peak_bytes}};
+  if (on_gpu(r.run) && !r.trace.empty()) {
+    out["gpu"]["copy_seconds"] = r.run.gpu_copy_seconds;
+    out["gpu"]["kernel_seconds"] = r.run.gpu_kernel_seconds;
+    out["gpu"]["both_seconds"] = r.run.gpu_both_seconds;
+    out["gpu"]["overlap"] = r.run.gpu_overlap;
+  }
   out["gb_per_second"] = gb_per_second(r);
   out["repeats"] = r.repeats;
   if (r.result.empty())
     out["result"] = nullptr;
   else
     out["result"] = r.result;
+  if (!r.trace.empty()) out["trace"] = r.trace;
   // File names are bytes; JSON is UTF-8.
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -107,6 +114,10 @@ std::string to_text(const SmvmReport& r) {
   if (on_gpu(r.run))
     line("GPU", fmt::format("{} of {} chunks, held at most {}", r.run.gpu_chunks, r.run.chunks,
                             binary_bytes(r.run.gpu_peak_bytes)));
+  if (on_gpu(r.run) && !r.trace.empty())
+    line("", fmt::format("copies {:.4f} s, kernels {:.4f} s, both at once {:.4f} s: overlap {:.0f} %",
+                         r.run.gpu_copy_seconds, r.run.gpu_kernel_seconds, r.run.gpu_both_seconds,
+                         100 * r.run.gpu_overlap));
   if (items)
     line("Stream",
          fmt::format("{} rows in {} chunks of {} to {} rows (median {}), utilisation {:.0f} %", r.run.items,
@@ -127,6 +138,7 @@ std::string to_text(const SmvmReport& r) {
                              items ? "held at most " + binary_bytes(r.peak_bytes) + ", " : "",
                              binary_bytes(r.peak_resident_bytes)));
   line("Result", r.result.empty() ? "not written (--out y.npy)" : r.result);
+  if (!r.trace.empty()) line("Trace", r.trace + " (for ui.perfetto.dev)");
   return out;
 }
 

@@ -25,6 +25,7 @@ struct SmvmReport {
   double compile_seconds = 0, front_seconds = 0;  ///< of the first run, the only one that compiles
   RunReport run;                                  ///< of the last run
   std::string result;                             ///< file; empty: not written
+  std::string trace;                              ///< of the last run; empty: not written
 
   /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
   /// more; else the fastest.

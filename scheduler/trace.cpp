@@ -15,18 +15,6 @@ double rate(int64_t amount, int64_t ns) {
 
 }  // namespace
 
-const char* to_string(Stage stage) noexcept {
-  switch (stage) {
-    case Stage::read:
-      return "read";
-    case Stage::compute:
-      return "compute";
-    case Stage::write:
-      return "write";
-  }
-  return "";
-}
-
 double Summary::items_per_second() const noexcept { return rate(total.items, wall_ns); }
 double Summary::work_per_second() const noexcept { return rate(total.work, wall_ns); }
 double Summary::bytes_per_second() const noexcept { return rate(total.bytes, wall_ns); }
@@ -95,17 +83,6 @@ Summary Trace::summary() const {
     const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
     std::nth_element(sizes.begin(), middle, sizes.end());
     result.median_items = *middle;
-  }
-  return result;
-}
-
-std::vector<Event> Trace::events() const {
-  std::vector<Event> result;
-  result.reserve(records_.size() * 3);
-  for (const ChunkRecord& r : records_) {
-    result.push_back({r.chunk, r.slot, Stage::read, r.read, r.extent, r.decision.reason});
-    result.push_back({r.chunk, r.slot, Stage::compute, r.compute, r.extent, r.decision.reason});
-    result.push_back({r.chunk, r.slot, Stage::write, r.write, r.extent, r.decision.reason});
   }
   return result;
 }

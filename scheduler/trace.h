@@ -17,7 +17,6 @@
 namespace anabranch::scheduler {
 
 enum class Stage { read, compute, write };
-const char* to_string(Stage stage) noexcept;
 
 struct Span {
   int64_t begin_ns = 0;  // on the run's clock
@@ -36,16 +35,6 @@ struct ChunkRecord {
   Span read{}, compute{}, write{};
   int64_t wait_ns = 0;
   double utilisation = 0;
-};
-
-// One stage of one chunk, for timelines.
-struct Event {
-  int64_t chunk;
-  int slot;
-  Stage stage;
-  Span span;
-  Extent extent;
-  Reason reason;
 };
 
 struct Summary {
@@ -84,9 +73,6 @@ class Trace {
   // Valid during the run (wall_ns and utilisation after its end).
   Summary summary() const;
   const std::vector<ChunkRecord>& records() const noexcept { return records_; }
-  // The records' stages, chunk by chunk.
-  std::vector<Event> events() const;
-  int64_t begin_ns() const noexcept { return begin_ns_; }
 
  private:
   bool is_kept(int64_t chunk) const noexcept;

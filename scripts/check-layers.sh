@@ -38,9 +38,10 @@ stage plan 'plan|ir'
 stage interp 'interp|ir'
 stage system 'system'
 stage cpu 'cpu|plan|ir|system'
-stage cuda 'cuda|plan|ir|device'
+stage cuda 'cuda|plan|ir|device|system'
 stage io 'io'
-stage run 'run|cpu|cuda|plan|interp|ir|scheduler'
+stage timeline 'timeline|io'
+stage run 'run|cpu|cuda|plan|interp|ir|scheduler|timeline'
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|plan|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp

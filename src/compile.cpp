@@ -18,17 +18,13 @@
 #include "ir/verify.h"
 #include "lift/lift.h"
 #include "plan/build.h"
+#include "system/environment.h"
 
 namespace anabranch {
 
 namespace {
 
-bool listed(const char* variable, const char* word) {
-  const char* list = std::getenv(variable);
-  if (!list) return false;
-  const std::string text = fmt::format(",{},", list);
-  return text.find(fmt::format(",{},", word)) != std::string::npos;
-}
+using system::listed;
 
 /// Names in these lists that nobody knows: said once, on standard error.
 void check_lists() {

@@ -35,7 +35,8 @@ struct Compiled {
 };
 
 /// From array computations (closed but for `parameters`) to a plan. With
-/// ANABRANCH_DUMP=share,contract,sequences,lift,fuse,plan each named pass prints its result to stderr.
+/// ANABRANCH_DUMP=share,contract,sequences,lift,fuse,plan each named pass prints its result to stderr; back
+/// ends look there for llvm, asm and cuda.
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options);
 /// The same for a sequence whose items are streamed out.

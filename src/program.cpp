@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <future>
 #include <map>
@@ -18,6 +19,7 @@
 #include "run/chunk_run.h"
 #include "run/device_run.h"
 #include "run/execute.h"
+#include "run/run_trace.h"
 #include "scheduler/concurrency.h"
 
 // What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
@@ -103,10 +105,6 @@ void check(const RunOptions& options) {
   }
 }
 
-std::vector<HostArray> as_arrays(const std::vector<std::shared_ptr<ArrayData>>& arguments) {
-  return arguments;
-}
-
 }  // namespace
 
 /// Threads are kept from run to run: an arena for each number of threads that was asked for.
@@ -122,12 +120,14 @@ class ProgramImpl {
   PagePool& pages() { return *pages_; }
   std::int64_t cache_bytes() const { return cache_bytes_; }
 
-  const Kernels& kernels(RunReport* report) {
+  const Kernels& kernels(RunReport* report, RunTrace* trace) {
     std::call_once(once_, [&] {
       const auto begin = std::chrono::steady_clock::now();
       const cpu::CacheStatistics before = cpu::cache_statistics();
-      for_each_kernel(compiled_.plan,
-                      [&](const plan::Kernel& kernel) { kernels_[&kernel] = cpu::compile(kernel); });
+      for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+        timed(trace, RunTrace::Row::compiling, kernel.name,
+              [&] { kernels_[&kernel] = cpu::compile(kernel); });
+      });
       const cpu::CacheStatistics after = cpu::cache_statistics();
       if (report) {
         report->compile_seconds = seconds_since(begin);
@@ -149,9 +149,10 @@ class ProgramImpl {
     }
   }
 
-  /// The kernels on the GPU. With `beside`, another thread compiles all that a chunk may need; else what
-  /// every chunk needs is compiled now, and the rest when a chunk asks for it.
-  std::shared_future<DeviceKernels> device_kernels(const std::shared_ptr<cuda::Device>& device, bool beside) {
+  /// The kernels on the GPU. With `beside`, another thread compiles all that a chunk may need, perhaps beyond
+  /// the end of the run; else what every chunk needs is compiled now, and the rest when a chunk asks for it.
+  std::shared_future<DeviceKernels> device_kernels(const std::shared_ptr<cuda::Device>& device, bool beside,
+                                                   const std::shared_ptr<RunTrace>& trace) {
     const std::lock_guard lock(device_mutex_);
     auto& kernels = device_kernels_[device.get()];
     if (!kernels.valid() || failed(kernels)) {
@@ -159,13 +160,10 @@ class ProgramImpl {
       for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
         codes[&kernel] = std::make_shared<cuda::KernelCode>(device, kernel);
       });
-      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [codes, beside] {
-                  for (const auto& [kernel, code] : codes) {
-                    if (beside)
-                      code->prepare_all();
-                    else
-                      code->prepare(cuda::certain_entries(*kernel));
-                  }
+      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [codes, beside, trace] {
+                  for (const auto& [kernel, code] : codes)
+                    prepare(trace.get(), *kernel, *code,
+                            beside ? cuda::all_entries(*kernel) : cuda::certain_entries(*kernel));
                   return codes;
                 }).share();
     }
@@ -234,54 +232,107 @@ std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<H
 
 }  // namespace
 
+namespace {
+
+/// Null where no timeline is asked for. It begins with the passes, drawn as though the run had followed at
+/// once.
+std::shared_ptr<RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options) {
+  if (options.trace.empty()) return nullptr;
+  const auto ns = [](double seconds) { return std::llround(seconds * 1e9); };
+  std::int64_t before = 0;
+  for (const PassTime& pass : program.compiled().times) before += ns(pass.seconds);
+  auto trace = std::make_shared<RunTrace>(options.trace, before);
+  std::int64_t at = trace->begin_ns() - before;
+  for (const PassTime& pass : program.compiled().times) {
+    trace->span(RunTrace::Row::passes, pass.pass, at, at + ns(pass.seconds));
+    at += ns(pass.seconds);
+  }
+  return trace;
+}
+
+/// What a traced run on a GPU knows at its end.
+void conclude(DeviceRun& device, RunTrace& trace, RunReport* report) {
+  const timeline::OverlapTimes times = device.trace()->overlap();
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  trace.facts()
+      .add("copy_seconds", seconds(times.copy_ns))
+      .add("kernel_seconds", seconds(times.kernel_ns))
+      .add("both_seconds", seconds(times.both_ns))
+      .add("overlap", times.share());
+  if (!report) return;
+  report->gpu_copy_seconds = seconds(times.copy_ns);
+  report->gpu_kernel_seconds = seconds(times.kernel_ns);
+  report->gpu_both_seconds = seconds(times.both_ns);
+  report->gpu_overlap = times.share();
+}
+
+std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<HostArray>& arguments,
+                                    const RunOptions& options, const std::shared_ptr<RunTrace>& trace,
+                                    RunReport* report) {
+  const Choice choice = choose(options.backend);
+  const cuda::KeepContext keep(choice.device ? choice.device->shared_api() : nullptr);
+  static const Kernels none;
+  const Kernels& kernels = choice.cpu ? program.kernels(report, trace.get()) : none;
+  scheduler::Executor& executor =
+      program.executor(choice.device ? threads_beside_a_device(options.threads) : options.threads);
+  scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
+  auto results = with_public_errors([&] {
+    BlockPool blocks(budget);
+    RunContext context{
+        program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
+    context.cache_bytes = program.cache_bytes();
+    context.trace = trace.get();
+    if (!choice.device) return execute(context, arguments);
+    const cuda::LoadStatistics before = choice.device->load_statistics();
+    const auto device_kernels = program.device_kernels(choice.device, choice.cpu, trace);
+    if (!choice.cpu) device_kernels.wait();
+    DeviceRun device(choice.device, device_kernels, options.gpu_memory, executor, trace.get());
+    context.device = &device;
+    context.cpu_too = choice.cpu;
+    auto out = execute(context, arguments);
+    if (report) {
+      const cuda::LoadStatistics after = choice.device->load_statistics();
+      report->kernels_compiled += after.compiled - before.compiled;
+      report->kernels_cached += after.found - before.found;
+      report->compile_seconds += (after.milliseconds - before.milliseconds) * 1e-3;
+      report->gpu_peak_bytes = device.peak();
+    }
+    if (trace) conclude(device, *trace, report);
+    return out;
+  });
+  if (report) {
+    report->backend = !choice.device ? "cpu" : choice.cpu ? "cpu+cuda" : "cuda";
+    report->backend_reason = choice.reason;
+    report->threads = executor.concurrency();
+    report->peak_bytes = budget.peak();
+  }
+  return results;
+}
+
+}  // namespace
+
 std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
                                             const std::vector<std::shared_ptr<ArrayData>>& arguments,
                                             const RunOptions& options, RunReport* report) {
   const auto begin = std::chrono::steady_clock::now();
   check(options);
   if (report) *report = RunReport{};
+  const std::shared_ptr<RunTrace> trace = begin_trace(program, options);
   std::vector<std::shared_ptr<ArrayData>> results;
-  if (options.backend == Backend::interpreter) {
-    results = run_interpreter(program, as_arrays(arguments), options);
-    if (report) {
-      report->backend = "interpreter";
-      report->threads = 1;
-    }
-  } else {
-    const Choice choice = choose(options.backend);
-    static const Kernels none;
-    const Kernels& kernels = choice.cpu ? program.kernels(report) : none;
-    scheduler::Executor& executor =
-        program.executor(choice.device ? threads_beside_a_device(options.threads) : options.threads);
-    scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
-    results = with_public_errors([&] {
-      BlockPool blocks(budget);
-      RunContext context{
-          program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
-      context.cache_bytes = program.cache_bytes();
-      if (!choice.device) return execute(context, as_arrays(arguments));
-      const cuda::LoadStatistics before = choice.device->load_statistics();
-      const auto device_kernels = program.device_kernels(choice.device, choice.cpu);
-      if (!choice.cpu) device_kernels.wait();
-      DeviceRun device(choice.device, device_kernels, options.gpu_memory);
-      context.device = &device;
-      context.cpu_too = choice.cpu;
-      auto out = execute(context, as_arrays(arguments));
+  try {
+    if (options.backend == Backend::interpreter) {
+      results = run_interpreter(program, arguments, options);
       if (report) {
-        const cuda::LoadStatistics after = choice.device->load_statistics();
-        report->kernels_compiled += after.compiled - before.compiled;
-        report->kernels_cached += after.found - before.found;
-        report->compile_seconds += (after.milliseconds - before.milliseconds) * 1e-3;
-        report->gpu_peak_bytes = device.peak();
+        report->backend = "interpreter";
+        report->threads = 1;
       }
-      return out;
-    });
-    if (report) {
-      report->backend = !choice.device ? "cpu" : choice.cpu ? "cpu+cuda" : "cuda";
-      report->backend_reason = choice.reason;
-      report->threads = executor.concurrency();
-      report->peak_bytes = budget.peak();
+    } else {
+      results = run_compiled(program, arguments, options, trace, report);
     }
+    if (trace) trace->finish();
+  } catch (...) {
+    if (trace) trace->fail(std::current_exception());
+    throw;
   }
   if (report) {
     report->front_seconds = program.front_seconds();
@@ -297,6 +348,8 @@ struct ItemReader::Impl {
   std::unique_ptr<interp::ItemStream> interpreter;
   std::unique_ptr<ProgramImpl> program;
   RunOptions options;
+  std::shared_ptr<const cuda::DriverApi> driver;  ///< null: no GPU
+  std::shared_ptr<RunTrace> trace;
   std::unique_ptr<scheduler::Budget> budget;
   std::unique_ptr<BlockPool> blocks;
   std::unique_ptr<DeviceRun> device;
@@ -307,14 +360,19 @@ struct ItemReader::Impl {
   std::exception_ptr failed;
 
   bool next(std::vector<HostArray>& item);
-  /// The sources are free for others.
+  /// Nothing more will be asked for: the sources are free for others, and so is the GPU.
   void end() {
+    const cuda::KeepContext keep(driver);
     items.clear();
     at = 0;
     chunks.reset();
     interpreter.reset();
     passes.clear();
+    if (trace && device) conclude(*device, *trace, nullptr);
+    device.reset();
   }
+  void begin();
+  ~Impl();
 };
 
 ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl_(std::make_unique<Impl>()) {
@@ -323,40 +381,63 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
   const CompileOptions compile_options = options_from_environment();
   impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), compile_options),
                                                  compile_options);
-  if (options.backend == Backend::interpreter) {
-    const auto& roots = impl_->program->compiled().program;
-    impl_->passes = begin_passes(roots);
-    impl_->interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop);
-    return;
+  impl_->trace = begin_trace(*impl_->program, options);
+  try {
+    impl_->begin();
+  } catch (...) {
+    if (impl_->trace) impl_->trace->fail(std::current_exception());
+    throw;
   }
-  ProgramImpl& program = *impl_->program;
-  const Choice choice = choose(options.backend);
-  static const Kernels none;
-  const Kernels& kernels = choice.device ? none : program.kernels(nullptr);
-  impl_->budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
-                                                                         : scheduler::Budget::kUnlimited);
-  with_public_errors([&] {
-    impl_->blocks = std::make_unique<BlockPool>(*impl_->budget);
-    impl_->context.reset(new RunContext{program.compiled().plan, kernels, impl_->options, program.pages(),
-                                        program.executor(options.threads), *impl_->budget, *impl_->blocks,
-                                        nullptr});
-    impl_->context->cache_bytes = program.cache_bytes();
-    if (choice.device) {
-      impl_->device = std::make_unique<DeviceRun>(choice.device, program.device_kernels(choice.device, false),
-                                                  options.gpu_memory);
-      impl_->context->device = impl_->device.get();
-      impl_->context->cpu_too = false;
-    }
-    impl_->chunks = std::make_unique<ChunkReader>(*impl_->context, std::vector<HostArray>{});
-  });
 }
 ItemReader::~ItemReader() = default;
 ItemReader::ItemReader(ItemReader&&) noexcept = default;
 ItemReader& ItemReader::operator=(ItemReader&&) noexcept = default;
 
+/// Of a stream that was not read to its end there is a trace, too.
+ItemReader::Impl::~Impl() {
+  const bool unfinished = chunks || interpreter;
+  try {
+    end();
+    if (trace && unfinished) trace->finish();
+  } catch (...) {  // NOLINT: nobody is there to be told
+  }
+}
+
+void ItemReader::Impl::begin() {
+  if (options.backend == Backend::interpreter) {
+    const auto& roots = program->compiled().program;
+    passes = begin_passes(roots);
+    interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop);
+    return;
+  }
+  const Choice choice = choose(options.backend);
+  if (choice.device) driver = choice.device->shared_api();
+  const cuda::KeepContext keep(driver);
+  static const Kernels none;
+  const Kernels& kernels = choice.device ? none : program->kernels(nullptr, trace.get());
+  budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
+                                                                  : scheduler::Budget::kUnlimited);
+  with_public_errors([&] {
+    blocks = std::make_unique<BlockPool>(*budget);
+    context.reset(new RunContext{program->compiled().plan, kernels, options, program->pages(),
+                                 program->executor(options.threads), *budget, *blocks, nullptr});
+    context->cache_bytes = program->cache_bytes();
+    context->trace = trace.get();
+    if (choice.device) {
+      device =
+          std::make_unique<DeviceRun>(choice.device, program->device_kernels(choice.device, false, trace),
+                                      options.gpu_memory, context->executor, trace.get());
+      context->device = device.get();
+      context->cpu_too = false;
+    }
+    chunks = std::make_unique<ChunkReader>(*context, std::vector<HostArray>{});
+  });
+}
+
 bool ItemReader::Impl::next(std::vector<HostArray>& item) {
   if (interpreter) return interpreter->next(item);
   if (!chunks) return false;
+  const cuda::KeepContext keep(driver);
   while (at == items.size()) {
     if (options.stop.stop_requested()) throw Cancelled("the run was cancelled");
     at = 0;
@@ -373,9 +454,11 @@ bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
   } catch (...) {
     impl_->failed = std::current_exception();
     impl_->end();
+    if (impl_->trace) impl_->trace->fail(impl_->failed);
     throw;
   }
   impl_->end();
+  if (impl_->trace) impl_->trace->finish();
   return false;
 }
 

@@ -123,16 +123,18 @@ nlohmann::json Contest::line_of(Entry& entry) {
   const Contender& c = entry.contender;
   std::vector<double>& samples = entry.graph ? entry.replayed : entry.launched;
   const double median = quantile(samples, 0.5);
-  return {{"contender", entry.name},
-          {"seconds", median},
-          {"launched_seconds", quantile(entry.launched, 0.5)},
-          {"graph", entry.graph.has_value()},
-          {"gb_per_s", c.bytes / median / 1e9},
-          {"spread", quantile(samples, 0.9) / quantile(samples, 0.1) - 1},
-          {"prepare_ms", c.prepare_ms},
-          {"note", c.note},
-          {"rounds", samples.size()},
-          {"runs_a_round", entry.calls}};
+  nlohmann::json line{{"contender", entry.name},
+                      {"seconds", median},
+                      {"launched_seconds", quantile(entry.launched, 0.5)},
+                      {"graph", entry.graph.has_value()},
+                      {"gb_per_s", c.bytes / median / 1e9},
+                      {"spread", quantile(samples, 0.9) / quantile(samples, 0.1) - 1},
+                      {"prepare_ms", c.prepare_ms},
+                      {"note", c.note},
+                      {"rounds", samples.size()},
+                      {"runs_a_round", entry.calls}};
+  line.update(c.facts);
+  return line;
 }
 
 void Contest::print(const nlohmann::json& lines) const {

@@ -18,6 +18,7 @@ struct Settings {
   double scale = 1;       ///< of the sizes: 0.1 for a quick look
   double seconds = 1e9;   ///< no round begins later, but for the first three of a contest
   std::string contender;  ///< only this one enters; empty: all
+  std::string traces;     ///< the folder where timelines of whole runs stay; empty: nowhere
 };
 
 /// Of the program: settings, and the time that is left.
@@ -42,6 +43,7 @@ struct Contender {
   bool on_stream = true;
   double prepare_ms = 0;  ///< once, before the first run; 0: what making the contender took
   std::string note = {};
+  nlohmann::json facts = nlohmann::json::object();  ///< more for its line of the JSON
 };
 
 class Contest {

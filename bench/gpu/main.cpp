@@ -22,12 +22,13 @@ using namespace anabranch::bench;
 
 constexpr const char* usage =
     "usage: bench_gpu [--list] [--only=CONTEST] [--contender=NAME] [--rounds=N] [--scale=S] [--seconds=S]\n"
-    "                 [--json=FILE]\n"
+    "                 [--json=FILE] [--traces=FOLDER]\n"
     "  --only=CONTEST     this one, or with a slash at the end those whose names begin so\n"
     "  --contender=NAME   only this contender enters\n"
     "  --scale=S          of the sizes: 0.1 for a quick look\n"
     "  --seconds=S        no contest and, but for the first three, no round begins later\n"
-    "  --json=FILE        written after every contest\n";
+    "  --json=FILE        written after every contest\n"
+    "  --traces=FOLDER    keeps the timelines of whole runs on the GPU\n";
 
 struct Arguments {
   Settings settings;
@@ -53,6 +54,8 @@ Arguments parse(int argc, char** argv) {
       out.settings.seconds = std::stod(*seconds);
     else if (const auto contender = take("--contender"))
       out.settings.contender = *contender;
+    else if (const auto traces = take("--traces"))
+      out.settings.traces = *traces;
     else if (const auto json = take("--json"))
       out.json = *json;
     else if (const auto only = take("--only"))

@@ -90,15 +90,15 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const Resident
 
   code_ = std::make_unique<cuda::KernelCode>(device_, *kernel_);
   const auto start = std::chrono::steady_clock::now();
-  code_->prepare(schedule_);
+  code_->prepare(cuda::entries_of(schedule_));
   compile_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   for (const cuda::Launch& launch : schedule_.launches) functions_.push_back(code_->function(launch.entry));
 
   record_ = device_->allocate(sizeof(cuda::ErrorRecord));
   if (schedule_.workspace > 0) workspace_ = device_->allocate(schedule_.workspace);
   words_ = cuda::pack(*kernel_, bindings, record_.address(), workspace_.address());
-  const std::vector<cuda::ErrorRecord> clean = fresh_records(1);
-  own_stream_.upload(record_.address(), clean.data(), sizeof(cuda::ErrorRecord));
+  const cuda::ErrorRecord clean;
+  own_stream_.upload(record_.address(), &clean, sizeof clean);
   own_stream_.synchronize();
 }
 
@@ -106,10 +106,9 @@ void ResidentKernel::operator()(cuda::StreamHandle stream) const {
   // On a stream that is not the library's: the peers' own, and recorded into graphs with what they do.
   device_->make_current();
   const cuda::DriverApi& api = device_->api();
-  if (schedule_.workspace > 0)
+  if (schedule_.zeroed > 0)
     cuda::check(
-        api,
-        api.memset_d8_async(workspace_.address(), 0, static_cast<std::size_t>(schedule_.workspace), stream),
+        api, api.memset_d8_async(workspace_.address(), 0, static_cast<std::size_t>(schedule_.zeroed), stream),
         "filling with zeros");
   std::size_t bytes = words_.size() * sizeof(std::uint64_t);
   const auto marker = [](std::uintptr_t number) { return reinterpret_cast<void*>(number); };
@@ -125,7 +124,7 @@ void ResidentKernel::operator()(cuda::StreamHandle stream) const {
 }
 
 void ResidentKernel::check() {
-  cuda::ErrorRecord record{};
+  cuda::ErrorRecord record;
   own_stream_.download(&record, record_.address(), sizeof record);
   own_stream_.synchronize();
   raise_failed(*kernel_, record);

@@ -39,6 +39,10 @@ struct RunOptions {
   std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
   std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
+  /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
+  /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
+  /// when the run fails or is cancelled; IoError where it cannot be written.
+  std::string trace{};
 };
 
 /// One chunk as it was run.
@@ -64,8 +68,15 @@ struct RunReport {
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
   int kernels_compiled = 0, kernels_cached = 0;
-  std::int64_t gpu_peak_bytes = 0;   ///< of what the bound on GPU memory counts
-  std::int64_t gpu_chunks = 0;       ///< chunks computed on the GPU
+  std::int64_t gpu_peak_bytes = 0;  ///< of what the bound on GPU memory counts
+  std::int64_t gpu_chunks = 0;      ///< chunks computed on the GPU
+  /// Of a traced run on a GPU, by its own clock: for how long at least one copy between host and GPU was
+  /// under way, at least one kernel, and both at once; from the first upload to the last download, what is
+  /// held whole included. A copy or kernel that waits for another one of its kind counts as under way.
+  double gpu_copy_seconds = 0, gpu_kernel_seconds = 0, gpu_both_seconds = 0;
+  /// gpu_both_seconds / min(gpu_copy_seconds, gpu_kernel_seconds): 1 is all that can be; 0 also where there
+  /// was no copy or no kernel.
+  double gpu_overlap = 0;
   std::vector<ChunkRecord> records;  ///< bounded: the first and the latest few thousand
 };
 

@@ -11,11 +11,13 @@ namespace anabranch {
 /// As in src/cuda/unit.h.
 struct ErrorRecord {
   u64 position;
+  u64 lowest;
   i64 failed;
   i64 value;
   i64 bound;
-  u64 lock;
   u64 element;
+  u64 lock;
+  u64 zero;
 };
 
 /// Elements that stand for what is computed after all of a row's elements.
@@ -29,8 +31,9 @@ struct Failure {
   u64 element = 0;
 
   ANABRANCH_DEVICE bool any() const { return check != 0; }
+  /// Elements may come in any order: the lowest counts, and of its checks the first.
   ANABRANCH_DEVICE void unless(bool good, i32 number, u64 where, i64 offending, i64 limit) {
-    if (!good && check == 0) {
+    if (!good && (check == 0 || where < element)) {
       check = number + 1;
       element = where;
       value = offending;
@@ -39,6 +42,8 @@ struct Failure {
   }
 };
 
+/// What is computed after the elements may be computed by several threads, each with values of its own: so
+/// these count, too.
 ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile ErrorRecord* kept) {
   if (position != kept->position) return position < kept->position;
   if (f.element != kept->element) return f.element < kept->element;
@@ -47,25 +52,25 @@ ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile E
   return f.bound < kept->bound;
 }
 
-/// Where very much fails, few take the lock: positions only fall, so a stale one says enough.
+/// Where very much fails, few take the lock: whoever is not the lowest so far has nothing to say. Threads of
+/// a warp may wait for one of them: each goes on by itself (from compute capability 7.0 on).
 inline __device__ void report(ErrorRecord* record, u64 position, Failure failure) {
   volatile ErrorRecord* kept = record;
-  if (position > kept->position) return;
-  // The lock is released in the same round: no thread of a warp waits for another one of it.
-  for (bool done = false; !done;) {
-    if (atomicCAS(&record->lock, 0ull, 1ull) != 0) continue;
-    __threadfence();
-    if (is_before(position, failure, kept)) {
-      kept->position = position;
-      kept->failed = failure.check;
-      kept->value = failure.value;
-      kept->bound = failure.bound;
-      kept->element = failure.element;
-    }
-    __threadfence();
-    atomicExch(&record->lock, 0ull);
-    done = true;
+  if (position > kept->lowest || position > atomicMin(&record->lowest, position)) return;
+  while (atomicCAS(&record->lock, 0ull, 1ull) != 0) {
+    if (position > kept->lowest) return;
+    __nanosleep(200);
   }
+  __threadfence();
+  if (is_before(position, failure, kept)) {
+    kept->position = position;
+    kept->failed = failure.check;
+    kept->value = failure.value;
+    kept->bound = failure.bound;
+    kept->element = failure.element;
+  }
+  __threadfence();
+  atomicExch(&record->lock, 0ull);
 }
 
 }  // namespace anabranch

@@ -278,7 +278,7 @@ ANABRANCH_DEVICE void fold_finish(const A& a) {
     for (i64 begin = 0; begin < row.blocks; begin += chunk) {
       // How many partial results there are from this thread's first one on.
       const i64 mine = row.blocks - begin - static_cast<i64>(thread) * results_per_thread;
-      typename K::Value v[results_per_thread];
+      typename K::Value v[results_per_thread] = {};  // every thread shuffles its first, filled or not
       const u64* from = list.cells + (row.first + row.blocks - mine) * K::components;
 #pragma unroll
       for (int i = 0; i < results_per_thread; ++i)

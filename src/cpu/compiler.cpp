@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <unordered_map>
 
 #include "cpu/llvm_interface_version.h"
+#include "system/environment.h"
 #include "system/sibling_library.h"
 
 namespace anabranch::cpu {
@@ -121,12 +121,6 @@ std::shared_ptr<CompiledKernel> build(const plan::Kernel& kernel, const CompileO
   return out;
 }
 
-/// Is the word in the list, with commas, that the variable holds?
-bool listed(const char* variable, const std::string& word) {
-  const char* list = std::getenv(variable);
-  return list && ("," + std::string(list) + ",").find("," + word + ",") != std::string::npos;
-}
-
 std::shared_ptr<const CompiledKernel> build_with_texts(const plan::Kernel& kernel, CompileOptions options,
                                                        bool ir, bool assembly) {
   std::string texts[2];
@@ -188,7 +182,8 @@ std::string compile_image(const plan::Kernel& kernel, const CompileOptions& opti
 std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options) {
   if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
   const std::string key = std::to_string(options.lanes) + "\n" + plan::key_of(kernel);
-  const bool ir = listed("ANABRANCH_DUMP", "llvm"), assembly = listed("ANABRANCH_DUMP", "asm");
+  const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
+             assembly = system::listed("ANABRANCH_DUMP", "asm");
   if (!ir && !assembly) return Cache::get().find_or_make(key, [&] { return build(kernel, options); });
   const auto compiled =
       Cache::get().find_or_make(std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key,

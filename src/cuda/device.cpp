@@ -4,7 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <deque>
 #include <future>
 #include <map>
 #include <mutex>
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cuda/nvrtc.h"
+#include "system/environment.h"
 
 namespace anabranch::cuda {
 namespace {
@@ -65,11 +66,6 @@ Platform open_platform(Opened& all) {
     all.real = std::move(real);
   }
   return all.real;
-}
-
-bool dump_asked() {
-  const char* list = std::getenv("ANABRANCH_DUMP");
-  return list && ("," + std::string(list) + ",").find(",cuda,") != std::string::npos;
 }
 
 }  // namespace
@@ -188,6 +184,12 @@ bool Stream::idle() {
   return true;
 }
 
+KeepContext::KeepContext(std::shared_ptr<const DriverApi> api) noexcept
+    : api_(std::move(api)), known_(api_ && api_->ctx_get_current(&before_) == success) {}
+KeepContext::~KeepContext() {
+  if (known_) static_cast<void>(api_->ctx_set_current(before_));
+}
+
 // Blocks ---------------------------------------------------------------------------------------------------
 
 DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept { *this = std::move(other); }
@@ -246,7 +248,8 @@ struct Device::Impl {
 
   mutable std::mutex loading;
   using Loaded = std::shared_ptr<const LoadedUnit>;
-  std::unordered_map<std::string, std::shared_future<Loaded>> units;
+  std::unordered_map<std::string, std::shared_future<Loaded>> units;  ///< by text
+  std::deque<std::string> oldest_units;
   LoadStatistics statistics;
 
   /// Gives the kept blocks back, the largest first, until they are no more than `most` bytes.
@@ -259,6 +262,20 @@ struct Device::Impl {
       sizes.erase(address);
       if (last->second.empty()) free.erase(last);
       static_cast<void>(api.mem_free(address));
+    }
+  }
+
+  void add_unit(const std::string& newest, std::size_t most) {
+    oldest_units.push_back(newest);
+    for (std::size_t looked_at = 0; units.size() > most && looked_at < units.size(); ++looked_at) {
+      const auto at = units.find(oldest_units.front());
+      const bool busy =
+          at != units.end() && at->second.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+      if (busy)
+        oldest_units.push_back(oldest_units.front());
+      else if (at != units.end())
+        units.erase(at);
+      oldest_units.pop_front();
     }
   }
 
@@ -328,6 +345,7 @@ Device::Device(Platform platform) : platform_(std::move(platform)), impl_(std::m
   need(driver.device_total_mem(&total, impl_->number), "the GPU's memory");
   facts_.memory = static_cast<std::int64_t>(total);
   facts_.compiler = platform_.compiler->version();
+  const KeepContext keep(platform_.driver);
   need(driver.primary_ctx_retain(&impl_->context, impl_->number), "opening the GPU");
   try {
     need(driver.ctx_set_current(impl_->context), "opening the GPU");
@@ -342,7 +360,7 @@ Device::Device(Platform platform) : platform_(std::move(platform)), impl_(std::m
 Device::~Device() {
   const DriverApi& driver = api();
   static_cast<void>(driver.ctx_set_current(impl_->context));
-  for (const auto& [text, unit] : impl_->units) static_cast<void>(driver.module_unload(unit.get()->module));
+  impl_->units.clear();
   impl_->trim(driver, 0);
   impl_->trim_pinned(driver, 0);
   static_cast<void>(driver.primary_ctx_release(impl_->number));
@@ -470,10 +488,27 @@ void Device::reset_peak() {
   const std::lock_guard lock(impl_->memory);
   impl_->peak = impl_->in_use;
 }
-void Device::trim(std::int64_t most) {
-  make_current();
+void Device::trim(std::int64_t most) noexcept {
+  static_cast<void>(api().ctx_set_current(impl_->context));
   const std::lock_guard lock(impl_->memory);
   impl_->trim(api(), std::max<std::int64_t>(most, 0));
+}
+
+std::int64_t Device::available() const {
+  make_current();
+  std::size_t free = 0, total = 0;
+  check(api(), api().mem_get_info(&free, &total), "the GPU's free memory");
+  return static_cast<std::int64_t>(free) + kept();
+}
+
+bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
+  make_current();
+  const auto first = reinterpret_cast<DevicePointer>(memory);
+  const auto locked = [&](DevicePointer at) {
+    unsigned type = 0;
+    return api().pointer_get_attribute(&type, pointer_memory_type, at) == success && type == memory_type_host;
+  };
+  return bytes > 0 && locked(first) && locked(first + static_cast<DevicePointer>(bytes) - 1);
 }
 
 LoadStatistics Device::load_statistics() const {
@@ -502,16 +537,22 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
     const auto [at, inserted] = impl_->units.try_emplace(key);
     if (inserted) {
       at->second = promise.get_future().share();
+      impl_->add_unit(key, platform_.units_kept);
     } else {
       known = at->second;
       ++impl_->statistics.found;
     }
   }
   if (known.valid()) return with_device(known.get());
-  auto out = std::make_shared<LoadedUnit>();
+  const std::shared_ptr<LoadedUnit> out(
+      new LoadedUnit, [driver = platform_.driver, context = impl_->context](LoadedUnit* unloaded) {
+        static_cast<void>(driver->ctx_set_current(context));
+        if (unloaded->module) static_cast<void>(driver->module_unload(unloaded->module));
+        delete unloaded;
+      });
   try {
     out->compiled = platform_.compiler->compile(unit, name, architecture());
-    if (dump_asked()) {
+    if (system::listed("ANABRANCH_DUMP", "cuda")) {
       const std::string text =
           "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
       std::fputs(text.c_str(), stderr);  // at once: several threads compile
@@ -525,15 +566,10 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
               .c_str());
     out->compiled.image.clear();
     out->compiled.image.shrink_to_fit();
-    try {
-      for (const auto& entry : unit.entries) {
-        Function function = nullptr;
-        check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
-        out->entries.push_back(function);
-      }
-    } catch (...) {
-      static_cast<void>(api().module_unload(out->module));
-      throw;
+    for (const auto& entry : unit.entries) {
+      Function function = nullptr;
+      check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
+      out->entries.push_back(function);
     }
     {
       const std::lock_guard lock(impl_->loading);

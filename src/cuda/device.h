@@ -45,6 +45,7 @@ struct Platform {
   /// Device memory is asked for in the very size, and given back at once: for tests that look for accesses
   /// out of bounds or after the end.
   bool exact_memory = false;
+  std::size_t units_kept = 256;  ///< loaded ones, for programs to come; those in use live on anyway
 };
 /// Opens libcuda and NVRTC. Throws BackendUnavailable saying what is missing and where it was looked for.
 Platform open_platform();
@@ -105,6 +106,21 @@ class Stream {
  private:
   std::shared_ptr<Device> device_;
   StreamHandle handle_ = nullptr;
+};
+
+/// The calling thread's context may be somebody else's: at the end it is what it was. With null, does
+/// nothing.
+class KeepContext {
+ public:
+  explicit KeepContext(std::shared_ptr<const DriverApi> api) noexcept;
+  ~KeepContext();
+  KeepContext(const KeepContext&) = delete;
+  KeepContext& operator=(const KeepContext&) = delete;
+
+ private:
+  std::shared_ptr<const DriverApi> api_;
+  Context before_ = nullptr;
+  bool known_ = false;
 };
 
 /// Device memory of one owner. Dropped only after the work that uses it is done: another stream may get it.
@@ -180,7 +196,12 @@ class Device : public std::enable_shared_from_this<Device> {
   std::int64_t peak() const;
   void reset_peak();
   /// Gives kept blocks back to the driver, but for `most` bytes.
-  void trim(std::int64_t most = 0);
+  void trim(std::int64_t most = 0) noexcept;
+  /// Bytes that could be given out now: what the driver says is free, and what is kept.
+  std::int64_t available() const;
+
+  /// Whether copies from there need no staging.
+  bool is_page_locked(const void* memory, std::int64_t bytes) const;
 
   /// Compiled and loaded once per process; keyed by the text. Thread-safe: several threads wait for one.
   /// ANABRANCH_DUMP=cuda prints texts that are compiled, and the log, on standard error.
@@ -188,7 +209,9 @@ class Device : public std::enable_shared_from_this<Device> {
   LoadStatistics load_statistics() const;
 
   const DriverApi& api() const { return *platform_.driver; }
-  /// Makes the device's context the calling thread's.
+  const std::shared_ptr<const DriverApi>& shared_api() const { return platform_.driver; }
+  /// Makes the device's context the calling thread's. Whoever is called by a user has a
+  /// KeepContext.
   void make_current() const;
   Context context() const;
 

@@ -33,6 +33,7 @@ std::shared_ptr<const DriverApi> open_driver(const char* library) {
   find(api->device_total_mem, "cuDeviceTotalMem_v2");
   find(api->primary_ctx_retain, "cuDevicePrimaryCtxRetain");
   find(api->primary_ctx_release, "cuDevicePrimaryCtxRelease_v2");
+  find(api->ctx_get_current, "cuCtxGetCurrent");
   find(api->ctx_set_current, "cuCtxSetCurrent");
   find(api->mem_get_info, "cuMemGetInfo_v2");
   find(api->mem_alloc, "cuMemAlloc_v2");
@@ -52,6 +53,7 @@ std::shared_ptr<const DriverApi> open_driver(const char* library) {
   find(api->event_record, "cuEventRecord");
   find(api->event_synchronize, "cuEventSynchronize");
   find(api->event_elapsed_time, "cuEventElapsedTime");
+  find(api->pointer_get_attribute, "cuPointerGetAttribute");
   find(api->module_load_data, "cuModuleLoadData");
   find(api->module_unload, "cuModuleUnload");
   find(api->module_get_function, "cuModuleGetFunction");

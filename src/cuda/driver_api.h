@@ -35,6 +35,7 @@ struct DriverApi {
   Result (*device_total_mem)(std::size_t* bytes, DeviceNumber device) = nullptr;  // cuDeviceTotalMem_v2
   Result (*primary_ctx_retain)(Context* context, DeviceNumber device) = nullptr;  // cuDevicePrimaryCtxRetain
   Result (*primary_ctx_release)(DeviceNumber device) = nullptr;              // cuDevicePrimaryCtxRelease_v2
+  Result (*ctx_get_current)(Context* context) = nullptr;                     // cuCtxGetCurrent
   Result (*ctx_set_current)(Context context) = nullptr;                      // cuCtxSetCurrent
   Result (*mem_get_info)(std::size_t* free, std::size_t* total) = nullptr;   // cuMemGetInfo_v2
   Result (*mem_alloc)(DevicePointer* address, std::size_t bytes) = nullptr;  // cuMemAlloc_v2
@@ -58,8 +59,10 @@ struct DriverApi {
   Result (*event_record)(Event event, StreamHandle stream) = nullptr;                   // cuEventRecord
   Result (*event_synchronize)(Event event) = nullptr;                                   // cuEventSynchronize
   Result (*event_elapsed_time)(float* milliseconds, Event begin, Event end) = nullptr;  // cuEventElapsedTime
-  Result (*module_load_data)(Module* module, const void* image) = nullptr;              // cuModuleLoadData
-  Result (*module_unload)(Module module) = nullptr;                                     // cuModuleUnload
+  Result (*pointer_get_attribute)(void* value, int attribute,
+                                  DevicePointer pointer) = nullptr;         // cuPointerGetAttribute
+  Result (*module_load_data)(Module* module, const void* image) = nullptr;  // cuModuleLoadData
+  Result (*module_unload)(Module module) = nullptr;                         // cuModuleUnload
   Result (*module_get_function)(Function* function, Module module,
                                 const char* name) = nullptr;  // cuModuleGetFunction
   Result (*launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -69,6 +72,8 @@ struct DriverApi {
 
 /// Attributes, flags and markers of launch_kernel's `extra`, as cuda.h numbers them.
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76;
+inline constexpr int pointer_memory_type = 2;
+inline constexpr unsigned memory_type_host = 1;  ///< page-locked
 inline constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2, host_alloc_portable = 1;
 inline constexpr std::uintptr_t launch_end = 0, launch_buffer = 1, launch_buffer_size = 2;
 

@@ -177,6 +177,15 @@ class Generator {
     out_.line("");
     out_.line("namespace anabranch {");
     out_.line("");
+    // What src/cuda/schedule.cpp counts with.
+    if (fold_)
+      out_.line(
+          fmt::format("static_assert(fold_threads == {} && LongRows::header == {} && sizeof(LongRow) == {});",
+                      block_threads, workspace_header, long_row_bytes));
+    else
+      out_.line(fmt::format("static_assert(map_threads == {} && map_tile == {});", block_threads, map_tile));
+    out_.line(fmt::format("static_assert(sizeof(ErrorRecord) == {});", sizeof(ErrorRecord)));
+    out_.line("");
   }
 
   void arguments() {
@@ -200,6 +209,8 @@ class Generator {
   void kernel_text() {
     out_.open("struct Kernel {");
     out_.line(fmt::format("static constexpr bool segmented = {};", segmented_));
+    out_.line(fmt::format("static constexpr int unroll = {};", body_[0].cost > unroll_cost ? 1 : 4));
+    value_type();
     if (fold_) constants();
     out_.line("");
     out_.line("const Args& a;");
@@ -298,14 +309,30 @@ class Generator {
     out_.line(fmt::format("{}[out_at] = {};", output_buffer(c), boolean ? "u8(" + value + ")" : value));
   }
 
+  void value_type() {
+    out_.open("struct Value {");
+    for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("{} c{};", type_text(type(c)), c));
+    out_.close("};");
+  }
+
+  void give(const Words& values) {
+    end_of_user_lines();
+    out_.line(fmt::format("return {{{}}};", fmt::join(values, ", ")));
+  }
+
+  void store_parts() {
+    out_.open("ANABRANCH_DEVICE void store(Value v) {");
+    for (std::size_t c = 0; c < components(); ++c) store(c, fmt::format("v.c{}", c));
+    out_.close();
+  }
+
   void map_parts() {
     out_.line("");
-    out_.open("ANABRANCH_DEVICE void store_element() {");
+    out_.open("ANABRANCH_DEVICE Value element() {");
     scalar_.emit_region(body_, 0);
-    end_of_user_lines();
-    const Words values = scalar_.results(kernel_.body);
-    for (std::size_t c = 0; c < values.size(); ++c) store(c, values[c]);
+    give(scalar_.results(kernel_.body));
     out_.close();
+    store_parts();
   }
 
   // Folds
@@ -319,15 +346,10 @@ class Generator {
     out_.line(fmt::format("static constexpr bool commutative = {};", commutative()));
     out_.line(fmt::format("static constexpr bool seeded = {};", !kernel_.seed.empty()));
     out_.line(fmt::format("static constexpr int components = {};", components()));
-    out_.line(fmt::format("static constexpr int unroll = {};", body_[0].cost > unroll_cost ? 1 : 4));
     std::int64_t empty = 0;
     for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
       if (kernel_.checks[i].kind == plan::Check::Kind::empty_fold) empty = static_cast<std::int64_t>(i);
     out_.line(fmt::format("static constexpr i32 empty_check = {};", empty));
-    out_.line("");
-    out_.open("struct Value {");
-    for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("{} c{};", type_text(type(c)), c));
-    out_.close("};");
   }
 
   bool depends_on_element(const ir::Node& node) const {
@@ -341,11 +363,6 @@ class Generator {
     std::string out;
     for (std::size_t c = 0; c < components(); ++c) out += (c ? ", " : "") + part(c);
     return "{" + out + "}";
-  }
-
-  void give(const Words& values) {
-    end_of_user_lines();
-    out_.line(fmt::format("return {{{}}};", fmt::join(values, ", ")));
   }
 
   void fold_parts() {
@@ -419,9 +436,7 @@ class Generator {
     out_.close();
     out_.line(fmt::format("ANABRANCH_DEVICE Value finish(Value total) {{ return {}; }}",
                           kernel_.seed.empty() ? "total" : "join(seed(), total)"));
-    out_.open("ANABRANCH_DEVICE void store(Value v) {");
-    for (std::size_t c = 0; c < components(); ++c) store(c, fmt::format("v.c{}", c));
-    out_.close();
+    store_parts();
 
     out_.line("");
     if (commutative())

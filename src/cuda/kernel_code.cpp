@@ -1,7 +1,7 @@
 #include "cuda/kernel_code.h"
 
+#include <algorithm>
 #include <future>
-#include <numeric>
 
 namespace anabranch::cuda {
 
@@ -26,6 +26,10 @@ Function KernelCode::function(int entry) {
   return loaded_[e]->entries[0];
 }
 
+bool KernelCode::lacks(const std::vector<int>& entries) {
+  return !std::all_of(entries.begin(), entries.end(), [this](int entry) { return is_loaded(entry); });
+}
+
 void KernelCode::prepare(const std::vector<int>& entries) {
   std::vector<int> missing;
   for (const int entry : entries)
@@ -35,18 +39,6 @@ void KernelCode::prepare(const std::vector<int>& entries) {
     others.push_back(std::async(std::launch::async, [this, entry = missing[i]] { return function(entry); }));
   if (!missing.empty()) function(missing[0]);
   for (auto& other : others) other.get();
-}
-
-void KernelCode::prepare(const Schedule& schedule) {
-  std::vector<int> entries;
-  for (const Launch& launch : schedule.launches) entries.push_back(launch.entry);
-  prepare(entries);
-}
-
-void KernelCode::prepare_all() {
-  std::vector<int> all(loaded_.size());
-  std::iota(all.begin(), all.end(), 0);
-  prepare(all);
 }
 
 }  // namespace anabranch::cuda

@@ -16,10 +16,10 @@ class KernelCode {
 
   /// Throws what Device::load does; the next call tries again.
   Function function(int entry);
+  /// Is any of them not there yet?
+  bool lacks(const std::vector<int>& entries);
   /// What is not there yet is compiled side by side.
   void prepare(const std::vector<int>& entries);
-  void prepare(const Schedule& schedule);
-  void prepare_all();
 
  private:
   bool is_loaded(int entry);

@@ -73,7 +73,8 @@ class Nvrtc final : public Compiler {
     if (bytes > 0 && get(program, out.data()) != 0) out.clear();
     return out;
   }
-  /// A GPU newer than the compiler gets PTX, which its driver translates.
+  /// `target`: what code is made for. Code for a lower minor number runs as it is; a GPU of a newer
+  /// generation than the compiler's gets PTX, which its driver translates.
   bool needs_ptx(const std::string& architecture, std::string& target) const;
 
   NvrtcApi api_;
@@ -86,16 +87,15 @@ bool Nvrtc::needs_ptx(const std::string& architecture, std::string& target) cons
   int number = 0;
   if (architecture.starts_with("sm_"))
     std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
-  if (architectures_.empty() || std::binary_search(architectures_.begin(), architectures_.end(), number))
-    return false;
-  if (number > architectures_.back()) {
-    target = "compute_" + std::to_string(architectures_.back());
-    return true;
-  }
-  std::string known;
-  for (const int a : architectures_) known += (known.empty() ? "sm_" : ", sm_") + std::to_string(a);
-  throw BackendUnavailable("cuda: NVRTC " + version() + " does not compile for " + architecture +
-                           ", only for " + known);
+  const auto above = std::upper_bound(architectures_.begin(), architectures_.end(), number);
+  if (architectures_.empty()) return false;
+  if (above == architectures_.begin())
+    throw BackendUnavailable("cuda: NVRTC " + version() + " does not compile for " + architecture +
+                             ": the oldest GPUs that it knows are sm_" + std::to_string(architectures_[0]));
+  const int known = *std::prev(above);
+  const bool ptx = known / 10 != number / 10;
+  target = (ptx ? "compute_" : "sm_") + std::to_string(known);
+  return ptx;
 }
 
 Compiler::Result Nvrtc::compile(const Unit& unit, const std::string& name, const std::string& architecture) {

@@ -379,12 +379,17 @@ Words ScalarText::read(const ir::Node& node) {
   Words out;
   for (std::size_t c = 0; c < scalars.size(); ++c) {
     const std::string part = scalars.size() == 1 ? result : fmt::format("{}_{}", result, c);
+    out.push_back(part);
+    if (!use_.of_node(node, c)) {
+      out_.line(fmt::format("const {} {} = {};  // not read: nobody uses it", type_text(scalars[c]), part,
+                            literal_text(scalars[c], 0)));
+      continue;
+    }
     const char* function = scalars[c] == ScalarType::boolean ? "load_bool" : "load";
     const std::string place = fmt::format("{}, {}", array.buffers[c], at);
-    out_.line(
-        fmt::format("const {} {} = {}{};", type_text(scalars[c]), part, function,
-                    checked ? fmt::format("_if({}_ok, {}, a.error)", result, place) : "(" + place + ")"));
-    out.push_back(part);
+    out_.line(fmt::format(
+        "const {} {} = {}{};", type_text(scalars[c]), part, function,
+        checked ? fmt::format("_if({}_ok, {}, &a.error->zero)", result, place) : "(" + place + ")"));
   }
   return out;
 }

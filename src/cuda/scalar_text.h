@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/component_use.h"
 #include "plan/kernel.h"
 #include "plan/regions.h"
 
@@ -55,7 +56,7 @@ struct ArrayText {
 
 class ScalarText {
  public:
-  ScalarText(Text& out, const plan::Kernel& kernel) : out_(out), kernel_(kernel) {
+  ScalarText(Text& out, const plan::Kernel& kernel) : out_(out), kernel_(kernel), use_(kernel) {
     for (std::size_t i = 0; i < kernel.checks.size(); ++i)
       if (kernel.checks[i].node) checks_[kernel.checks[i].node] = static_cast<int>(i);
   }
@@ -91,6 +92,7 @@ class ScalarText {
 
   Text& out_;
   const plan::Kernel& kernel_;
+  plan::ComponentUse use_;
   std::unordered_map<const ir::Node*, Words> environment_;
   std::vector<std::pair<const ir::Node*, Words>> log_;
   std::unordered_map<const ir::Node*, ArrayText> arrays_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -11,16 +12,19 @@ namespace {
 namespace order = ir::fold_order;
 using Kind = plan::Extent::Kind;
 
-constexpr unsigned threads = 256;
-/// Where items differ in size, a block of threads takes this many positions at a time (kernels/cuda/map.cuh).
-constexpr std::int64_t map_tile = 1024;
+constexpr unsigned threads = block_threads;
 /// Blocks of threads per multiprocessor at most; the rest is done by the same ones, one tile after the other.
 /// Rows differ in length, so folds leave more to the hardware to balance.
 constexpr std::int64_t map_blocks = 32;
 constexpr std::int64_t fold_blocks = 64;
-/// Average rows up to these lengths are computed by one thread, or by 8.
-constexpr std::int64_t thread_rows = 8;
+/// The same for listed rows, of which there may be none.
+constexpr std::int64_t listed_blocks = 8;
+/// Average rows up to these lengths are computed by one thread, or by 8. The first are strictly serial in the
+/// canonical order: more threads would only wait for each other.
+constexpr std::int64_t thread_rows = order::sequential;
 constexpr std::int64_t eight_rows = 128;
+/// Threads per multiprocessor; with fewer, blocks have 32 threads.
+constexpr std::int64_t few_workers = 1024;
 /// Rows of more blocks than this are joined by many threads.
 constexpr std::int64_t many_results = 256;
 
@@ -75,31 +79,34 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
     return out;
   }
   if (kernel.skeleton == plan::Skeleton::map) {
-    const bool tiles = kernel.output.form == plan::Form::segmented;
-    const std::int64_t blocks = quotient_up(positions, tiles ? map_tile : threads);
-    out.launches.push_back({0, grid_of(blocks, map_blocks, multiprocessors), threads});
+    out.launches.push_back(
+        {0, grid_of(quotient_up(positions, map_tile), map_blocks, multiprocessors), threads});
     out.why = fmt::format("map of {} positions", positions);
     return out;
   }
 
   const FoldPlan plan = fold_plan(kernel, bindings);
   const std::int64_t components = static_cast<std::int64_t>(kernel.combine.size());
-  if (plan.results > 0)
+  if (plan.results > 0) {
     out.workspace =
         workspace_header + plan.numbers.long_rows * long_row_bytes + plan.results * components * 8;
+    out.zeroed = plan.numbers.long_rows > 0 ? workspace_header : 0;
+  }
   const bool commutative = is_commutative(kernel);
-  const auto launch = [&](FoldEntry entry, std::int64_t blocks, unsigned block) {
-    out.launches.push_back(
-        {entry_number(kernel, entry), grid_of(blocks, fold_blocks, multiprocessors), block});
+  const auto launch = [&](FoldEntry entry, std::int64_t blocks, std::int64_t most, unsigned block) {
+    out.launches.push_back({entry_number(kernel, entry), grid_of(blocks, most, multiprocessors), block});
   };
-  const auto by_blocks = [&](std::int64_t results, std::int64_t rows) {
-    launch(FoldEntry::blocks, quotient_up(results * (commutative ? 32 : 1), threads), threads);
-    launch(FoldEntry::finish, rows, results > many_results * rows ? threads : 32);
+  const auto by_blocks = [&](std::int64_t results, std::int64_t rows, std::int64_t most) {
+    const std::int64_t workers = results * (commutative ? 32 : 1);
+    // Few are spread over the GPU, a warp on each multiprocessor.
+    const unsigned block = workers < few_workers * multiprocessors ? 32 : threads;
+    launch(FoldEntry::blocks, quotient_up(workers, block), most, block);
+    launch(FoldEntry::finish, rows, most, results > many_results * rows ? threads : 32);
   };
   if (plan.numbers.row_blocks > 0) {
     out.why = fmt::format("{} rows of {} elements: {} blocks each, then joined", positions, plan.length,
                           plan.numbers.row_blocks);
-    by_blocks(plan.results, positions);
+    by_blocks(plan.results, positions, fold_blocks);
     return out;
   }
 
@@ -120,21 +127,31 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
                         group == 1   ? "a thread each"
                         : group == 8 ? "8 threads each"
                                      : "a warp each");
-  launch(entry, quotient_up(positions * group, threads), threads);
+  launch(entry, quotient_up(positions * group, threads), fold_blocks, threads);
   if (plan.numbers.long_rows > 0) {
     out.why += fmt::format("; those of more than {} by blocks", order::block);
-    by_blocks(plan.results, plan.numbers.long_rows);
+    by_blocks(plan.results, plan.numbers.long_rows, listed_blocks);
   }
   return out;
 }
 
-std::vector<int> certain_entries(const plan::Kernel& kernel) {
+std::vector<int> entries_of(const Schedule& schedule) {
   std::vector<int> out;
-  if (kernel.skeleton != plan::Skeleton::map && kernel.length.kind != Kind::constant) return out;
+  for (const Launch& launch : schedule.launches) out.push_back(launch.entry);
+  return out;
+}
+
+std::vector<int> all_entries(const plan::Kernel& kernel) {
+  std::vector<int> out(static_cast<std::size_t>(entry_count(kernel)));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+std::vector<int> certain_entries(const plan::Kernel& kernel) {
+  if (kernel.skeleton != plan::Skeleton::map && kernel.length.kind != Kind::constant) return {};
   Bindings one_row;
   one_row.positions = 1;
-  for (const Launch& launch : schedule(kernel, one_row, 1).launches) out.push_back(launch.entry);
-  return out;
+  return entries_of(schedule(kernel, one_row, 1));
 }
 
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,

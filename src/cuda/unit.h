@@ -46,18 +46,21 @@ struct Bindings {
   std::int64_t longest = -1;
 };
 
+inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};
+
 /// What a failed check leaves behind: of all that failed in a launch, the one at the lowest output position
 /// (then the lowest element of the row, then the lowest check): the same in every run. In device memory,
-/// zero-initialised but for `position`, which starts at `no_failure`.
+/// initialised as here.
 struct ErrorRecord {
-  std::uint64_t position;  ///< no_failure: no check failed
-  std::int64_t failed;     ///< the number of the check, plus one
-  std::int64_t value;      ///< index: the offending index
-  std::int64_t bound;      ///< index: the extent it was compared with
-  std::int64_t lock;       ///< of the device's
-  std::uint64_t element;   ///< of the row; of the device's
+  std::uint64_t position = no_failure;  ///< no_failure: no check failed
+  std::uint64_t lowest = no_failure;    ///< of the device's
+  std::int64_t failed = 0;              ///< the number of the check, plus one
+  std::int64_t value = 0;               ///< index: the offending index
+  std::int64_t bound = 0;               ///< index: the extent it was compared with
+  std::uint64_t element = 0;            ///< of the row; of the device's
+  std::uint64_t lock = 0;               ///< of the device's
+  std::uint64_t zero = 0;               ///< is read in place of what is out of range
 };
-inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};
 
 /// One launch of an entry. All entries of a unit take the same parameter: `words`, by value, as one
 /// structure.
@@ -70,7 +73,8 @@ struct Launch {
 /// How one kernel is run over one chunk: launches, one after the other on a stream.
 struct Schedule {
   std::vector<Launch> launches;
-  std::int64_t workspace = 0;  ///< bytes of device memory that the launches share; zeroed before the first
+  std::int64_t workspace = 0;  ///< bytes of device memory that the launches share
+  std::int64_t zeroed = 0;     ///< of these, so many at the start are 0 before the first launch
   std::string why;             ///< the rule that applied, for `explain` and the trace
 };
 
@@ -81,13 +85,16 @@ struct Schedule {
 ///  * A map is one launch.
 ///  * A fold whose rows all have one length of more than 4096 elements (a block of the canonical order): the
 ///    rows' blocks by one launch, a warp a block; then a launch that joins each row's partial results.
-///  * Other folds by the average length of a row: up to 8 elements a thread a row, up to 128 eight threads,
+///  * Other folds by the average length of a row: up to 16 elements (the canonical order's strictly serial
+///    rows) a thread a row, up to 128 eight threads,
 ///    beyond a warp; also a warp where the number of elements is not known. Where rows of more than 4096
 ///    elements are possible (by the longest, or by all elements together), the first launch enters those in
 ///    a list in the workspace, and two more compute their blocks and join them.
 ///  * Ordered operators have a thread a row, and a thread a block of a long row.
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 
+std::vector<int> entries_of(const Schedule& schedule);
+std::vector<int> all_entries(const plan::Kernel& kernel);
 /// The entries that every schedule of the kernel has, whatever the chunk.
 std::vector<int> certain_entries(const plan::Kernel& kernel);
 

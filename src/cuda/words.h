@@ -29,6 +29,11 @@ struct FoldPlan {
 };
 FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings);
 
+/// Threads of a block, but for those of few rows.
+inline constexpr unsigned block_threads = 256;
+/// Positions that a block of threads computes at a time in a map.
+inline constexpr std::int64_t map_tile = 1024;
+
 /// Bytes of the workspace before the list of long rows, and of one row in it (kernels/cuda/fold.cuh).
 inline constexpr std::int64_t workspace_header = 64;
 inline constexpr std::int64_t long_row_bytes = 32;

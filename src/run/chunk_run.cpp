@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cpu/launch.h"
+#include "run/run_trace.h"
 
 namespace anabranch {
 
@@ -21,13 +22,17 @@ void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::v
     if (context.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
   };
   check_stop();
-  cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
-              [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
-                context.executor.parallel_for(pieces, [&](std::int64_t i) {
-                  check_stop();
-                  piece(i);
+  RunTrace* const trace =
+      context.trace && RunTrace::is_drawn(context.trace->place().chunk) ? context.trace : nullptr;
+  timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
+    cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
+                [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
+                  context.executor.parallel_for(pieces, [&](std::int64_t i) {
+                    check_stop();
+                    piece(i);
+                  });
                 });
-              });
+  });
 }
 
 ChunkRun::ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,

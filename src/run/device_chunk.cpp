@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plan/component_use.h"
+
 namespace anabranch {
 
 using plan::BufferRef;
@@ -18,20 +20,6 @@ std::int64_t padded(std::int64_t bytes) {
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
 }  // namespace
-
-void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
-  constexpr std::int64_t piece = std::int64_t{1} << 20;
-  const std::int64_t pieces = (bytes + piece - 1) / piece;
-  const auto one = [&](std::int64_t i) {
-    const std::int64_t begin = i * piece;
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<std::size_t>(std::min(piece, bytes - begin)));
-  };
-  if (pieces == 1)
-    one(0);
-  else
-    executor.parallel_for(pieces, one);
-}
 
 // ---- Staging
 
@@ -61,53 +49,106 @@ std::byte* DeviceChunk::Staging::take(std::int64_t bytes) {
 
 // ---- DeviceChunk
 
+namespace {
+
+/// Per group array and component: does a kernel read it, or is it a result?
+std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
+  std::vector<std::vector<bool>> out;
+  for (const PlanArray& array : stage.group.arrays) out.emplace_back(array.type.scalars.size());
+  for (const int result : stage.results) {
+    std::vector<bool>& all = out[static_cast<std::size_t>(result)];
+    all.assign(all.size(), true);
+  }
+  for (const plan::Step& step : stage.group.steps) {
+    const auto* kernel = std::get_if<plan::KernelStep>(&step);
+    if (!kernel) continue;
+    const plan::ComponentUse use(kernel->kernel);
+    for (std::size_t a = 0; a < kernel->kernel.arrays.size(); ++a) {
+      const plan::KernelArray& array = kernel->kernel.arrays[a];
+      for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
+        const BufferRef& ref = kernel->buffers[static_cast<std::size_t>(array.first_buffer) + c];
+        if (!ref.global && use.of_array(a, c))
+          out[static_cast<std::size_t>(ref.index)][static_cast<std::size_t>(ref.component)] = true;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage,
-                         GlobalValues& global, const std::vector<std::int64_t>& uniforms)
+                         GlobalValues& global, const std::vector<std::int64_t>& uniforms, int slot)
     : ChunkGeometry(stage, uniforms),
       run_(run),
       context_(context),
       global_(global),
-      stream_(run.device()),
+      stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
       in_(context),
-      out_(context) {}
+      out_(context),
+      memory_(run, stream_),
+      read_(read_components(stage)) {}
 
 DeviceChunk::~DeviceChunk() { drop(); }
 
 void DeviceChunk::drop() noexcept {
-  if (busy_ || !held_.empty()) stream_.drain();
+  if (busy_) stream_.drain();
+  forget();
+}
+
+/// After the stream is done.
+void DeviceChunk::forget() noexcept {
   busy_ = false;
   held_.clear();
+  blocks_of_.clear();
+  memory_.release();
 }
 
 cuda::Address DeviceChunk::hold(const char* what, std::int64_t bytes) {
-  held_.push_back(run_.allocate(what, bytes));
+  held_.push_back(memory_.take(what, bytes));
   return held_.back().address();
 }
 
-cuda::Address DeviceChunk::upload_later(const void* from, std::int64_t bytes) {
-  const cuda::Address to = hold("chunks", bytes);
+/// Under a source's offsets positions are counted from here.
+std::int64_t DeviceChunk::first_of(const PlanArray& array) const {
+  return array.form == ir::Form::segmented ? offsets_[static_cast<std::size_t>(array.descriptor)].first : 0;
+}
+
+/// Room for the next component of a group array.
+cuda::Address DeviceChunk::add_component(std::size_t number, const char* what) {
+  const PlanArray& array = stage_.group.arrays[number];
+  const std::int64_t width = bytes_per(array.type.scalars[arrays_[number].size()]);
+  blocks_of_[number].push_back(memory_.take(what, elements(static_cast<int>(number)) * width));
+  const cuda::Address at = blocks_of_[number].back().address();
+  arrays_[number].push_back(at - static_cast<cuda::Address>(first_of(array) * width));
+  return at;
+}
+
+void DeviceChunk::upload_later(cuda::Address to, const void* from, std::int64_t bytes) {
   if (bytes > 0) copies_.push_back({to, from, bytes});
-  return to;
 }
 
 /// Device places for the items' data, offsets and extents.
 void DeviceChunk::bind_source() {
   const plan::Group& group = stage_.group;
+  blocks_of_.resize(group.arrays.size());
   arrays_.assign(group.arrays.size(), {});
   item_extents_.assign(item_chunks_.size(), {});
   device_offsets_.clear();
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     const PlanArray& array = group.arrays[a];
     if (array.origin != PlanArray::Origin::item) continue;
-    const std::int64_t first =
-        array.form == ir::Form::segmented ? offsets_[static_cast<std::size_t>(array.descriptor)].first : 0;
     const ArrayChunk& chunk = *item_chunks_[static_cast<std::size_t>(array.index)];
     for (std::size_t c = 0; c < chunk.data.size(); ++c) {
+      if (!read_[a][c]) {
+        blocks_of_[a].emplace_back();
+        arrays_[a].push_back(0);
+        continue;
+      }
       const std::int64_t width = bytes_per(array.type.scalars[c]);
+      const std::int64_t bytes = elements(static_cast<int>(a)) * width;
       const auto* data = static_cast<const std::byte*>(chunk.data[c].get());
-      const cuda::Address at =
-          upload_later(data ? data + first * width : nullptr, elements(static_cast<int>(a)) * width);
-      arrays_[a].push_back(at - static_cast<cuda::Address>(first * width));
+      upload_later(add_component(a, "chunks"), data ? data + first_of(array) * width : nullptr, bytes);
     }
   }
   for (const plan::Step& step : group.steps) {
@@ -118,27 +159,39 @@ void DeviceChunk::bind_source() {
       if (ref.kind == BufferRef::Kind::offsets && group.descriptors[i].item >= 0) {
         if (device_offsets_.contains(ref.index)) continue;
         const Offsets& o = offsets_[i];
-        device_offsets_[ref.index] =
-            upload_later(o.data, (shape_.items + 1) * (o.type == OffsetType::int32 ? 4 : 8));
+        const std::int64_t bytes = (shape_.items + 1) * (o.type == OffsetType::int32 ? 4 : 8);
+        const cuda::Address at = device_offsets_[ref.index] = hold("chunks", bytes);
+        upload_later(at, o.data, bytes);
       } else if (ref.kind == BufferRef::Kind::item_extents) {
         auto& extents = item_extents_[i];
         extents.resize(std::max(extents.size(), static_cast<std::size_t>(ref.component) + 1));
         auto& at = extents[static_cast<std::size_t>(ref.component)];
         const std::int64_t* from = item_chunks_[i]->extents[static_cast<std::size_t>(ref.component)].get();
-        if (at == 0) at = upload_later(from, shape_.items * 8);
+        if (at != 0) continue;
+        at = hold("chunks", shape_.items * 8);
+        upload_later(at, from, shape_.items * 8);
       }
     }
   }
 }
 
+/// Straight from page-locked memory, else by way of our own.
 void DeviceChunk::upload() {
   std::int64_t bytes = 0;
-  for (const Copy& c : copies_) bytes += padded(c.bytes);
-  in_.begin(run_.device(), bytes);
+  std::vector<const Copy*> staged;
   for (const Copy& c : copies_) {
-    std::byte* staged = in_.take(c.bytes);
-    copy_on_all_threads(context_.executor, staged, c.from, c.bytes);
-    stream_.upload(c.to, staged, c.bytes);
+    if (run_.device()->is_page_locked(c.from, c.bytes)) {
+      stream_.upload(c.to, c.from, c.bytes);
+    } else {
+      staged.push_back(&c);
+      bytes += padded(c.bytes);
+    }
+  }
+  in_.begin(run_.device(), bytes);
+  for (const Copy* c : staged) {
+    std::byte* to = in_.take(c->bytes);
+    copy_on_all_threads(context_.executor, to, c->from, c->bytes);
+    stream_.upload(c->to, to, c->bytes);
   }
   copies_.clear();
 }
@@ -150,14 +203,14 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
   begin(chunks, infos);
   host_.clear();
   copies_.clear();
+  busy_ = true;
   try {
     bind_source();
-    upload();
-    records_ = fresh_records(group.steps.size());
+    records_.assign(group.steps.size(), cuda::ErrorRecord());
     const auto record_bytes = static_cast<std::int64_t>(records_.size() * sizeof(cuda::ErrorRecord));
     device_records_ = hold("error records", record_bytes);
-    busy_ = true;
-    if (record_bytes > 0) stream_.upload(device_records_, records_.data(), record_bytes);
+    upload_later(device_records_, records_.data(), record_bytes);
+    upload();
     for (std::size_t s = 0; s < group.steps.size(); ++s) {
       const plan::Step& step = group.steps[s];
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) {
@@ -169,6 +222,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
         if (condition->array >= 0) fetch(condition->array, s);
         require(*condition);
       }
+      give_back_after(static_cast<int>(s));
     }
     download();
   } catch (...) {
@@ -191,14 +245,8 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
   const auto n = static_cast<std::size_t>(step.output);
   const PlanArray& array = stage_.group.arrays[n];
   const std::int64_t positions = elements(step.output);
-  const std::int64_t first =
-      array.form == ir::Form::segmented ? offsets_[static_cast<std::size_t>(array.descriptor)].first : 0;
-  arrays_[n].clear();
-  for (ScalarType s : array.type.scalars) {
-    const cuda::Address at =
-        hold(array.result >= 0 ? "results" : "intermediate arrays", positions * bytes_per(s));
-    arrays_[n].push_back(at - static_cast<cuda::Address>(first * bytes_per(s)));
-  }
+  for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+    add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
   std::vector<cuda::Address> buffers;
   for (const BufferRef& ref : step.buffers) {
     const auto i = static_cast<std::size_t>(ref.index);
@@ -232,7 +280,18 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
       bindings.longest =
           longest(step.buffers[static_cast<std::size_t>(kernel.length.slot)].index, context_.executor);
   }
-  run_.launch(stream_, kernel, bindings, device_records_ + record * sizeof(cuda::ErrorRecord), held_);
+  run_.launch(stream_, kernel, bindings, device_records_ + record * sizeof(cuda::ErrorRecord), memory_);
+}
+
+/// What no later step reads: later steps may write there.
+void DeviceChunk::give_back_after(int step) {
+  for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
+    const bool is_result =
+        std::find(stage_.results.begin(), stage_.results.end(), static_cast<int>(a)) != stage_.results.end();
+    if (is_result || stage_.group.arrays[a].last_step != step) continue;
+    for (DeviceMemory& block : blocks_of_[a]) memory_.give_back(std::move(block));
+    blocks_of_[a].clear();
+  }
 }
 
 /// Item sizes that kernels computed, to the host: waits for them.
@@ -276,13 +335,11 @@ void DeviceChunk::download() {
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const auto n = static_cast<std::size_t>(stage_.results[r]);
     const PlanArray& array = stage_.group.arrays[n];
-    const std::int64_t first =
-        array.form == ir::Form::segmented ? offsets_[static_cast<std::size_t>(array.descriptor)].first : 0;
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
       const std::int64_t width = bytes_per(array.type.scalars[c]);
       const std::int64_t size = elements(stage_.results[r]) * width;
       std::byte* to = out_.take(size);
-      if (size > 0) stream_.download(to, arrays_[n][c] + static_cast<cuda::Address>(first * width), size);
+      if (size > 0) stream_.download(to, blocks_of_[n][c].address(), size);
       staged_[r].push_back(to);
     }
   }
@@ -296,8 +353,7 @@ void DeviceChunk::complete() {
     drop();
     throw;
   }
-  busy_ = false;
-  held_.clear();
+  forget();
   if (!records_.empty())
     std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
   raise_first(records_.size());

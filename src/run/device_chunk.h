@@ -24,15 +24,12 @@ struct ChunkResults {
   scheduler::Reservation reservation;        ///< of `owned`
 };
 
-/// One thread alone copies more slowly than the link to the GPU.
-void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
-
-/// One slot of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies and
-/// kernels of different slots overlap.
+/// Slot `slot` of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies
+/// and kernels of different slots overlap.
 class DeviceChunk final : public ChunkGeometry {
  public:
   DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-              const std::vector<std::int64_t>& uniforms);
+              const std::vector<std::int64_t>& uniforms, int slot);
   ~DeviceChunk() override;
 
   /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
@@ -78,10 +75,14 @@ class DeviceChunk final : public ChunkGeometry {
   };
 
   cuda::Address hold(const char* what, std::int64_t bytes);
+  std::int64_t first_of(const plan::PlanArray& array) const;
+  cuda::Address add_component(std::size_t number, const char* what);
   void bind_source();
-  cuda::Address upload_later(const void* from, std::int64_t bytes);
+  void upload_later(cuda::Address to, const void* from, std::int64_t bytes);
   void upload();
   void run_kernel(const plan::KernelStep& step, std::size_t record);
+  void give_back_after(int step);
+  void forget() noexcept;
   cuda::Address offsets_of(int descriptor);
   void bring_sizes(const plan::Descriptor& descriptor, std::size_t steps);
   void fetch(int array, std::size_t steps);
@@ -92,11 +93,15 @@ class DeviceChunk final : public ChunkGeometry {
   DeviceRun& run_;
   RunContext& context_;
   GlobalValues& global_;
-  cuda::Stream stream_;
+  DeviceStream stream_;
   Staging in_, out_;
   std::vector<Copy> copies_;
-  std::vector<DeviceMemory> held_;
-  std::vector<std::vector<cuda::Address>> arrays_;  ///< per group array and component, biased
+  StreamMemory memory_;
+  std::vector<std::vector<bool>> read_;  ///< per group array and component; else it need not be uploaded
+  std::vector<DeviceMemory> held_;       ///< until the chunk is done
+  /// Per group array and component, while it lives; nothing where nobody reads the component.
+  std::vector<std::vector<DeviceMemory>> blocks_of_;
+  std::vector<std::vector<cuda::Address>> arrays_;  ///< the same, biased
   std::vector<std::vector<cuda::Address>> item_extents_;
   std::map<int, cuda::Address> device_offsets_;    ///< per descriptor
   std::map<int, std::vector<std::int64_t>> host_;  ///< per array: values that sizes depend on

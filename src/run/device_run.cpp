@@ -1,21 +1,33 @@
 #include "run/device_run.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "plan/check_error.h"
 
 namespace anabranch {
 
 namespace {
-std::int64_t usable(const cuda::DeviceFacts& facts, std::int64_t bound) {
-  return bound > 0 ? bound : facts.memory_free / 10 * 9;
+/// Bytes of freed device memory that are kept for the next run; other programs may want the rest.
+constexpr std::int64_t kept_between_runs = std::int64_t{256} << 20;
+
+std::int64_t usable(const cuda::Device& device, std::int64_t bound) {
+  return bound > 0 ? bound : device.available() / 10 * 9;
 }
 }  // namespace
 
-std::vector<cuda::ErrorRecord> fresh_records(std::size_t kernels) {
-  cuda::ErrorRecord fresh{};
-  fresh.position = cuda::no_failure;
-  return std::vector<cuda::ErrorRecord>(kernels, fresh);
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
+  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  const std::int64_t pieces = (bytes + piece - 1) / piece;
+  const auto one = [&](std::int64_t i) {
+    const std::int64_t begin = i * piece;
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<std::size_t>(std::min(piece, bytes - begin)));
+  };
+  if (pieces == 1)
+    one(0);
+  else
+    executor.parallel_for(pieces, one);
 }
 
 void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
@@ -23,13 +35,27 @@ void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
     plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound);
 }
 
+void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
+             const std::vector<int>& entries) {
+  if (code.lacks(entries))
+    timed(trace, RunTrace::Row::compiling_for_gpu, kernel.name, [&] { code.prepare(entries); });
+}
+
 DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-                     std::int64_t bound)
+                     std::int64_t bound, scheduler::Executor& executor, RunTrace* trace)
     : device_(std::move(device)),
       kernels_(std::move(kernels)),
+      executor_(executor),
       bounded_(bound > 0),
-      budget_(usable(device_->facts(), bound)),
-      stream_(std::make_unique<cuda::Stream>(device_)) {}
+      budget_(usable(*device_, bound)),
+      trace_(trace ? std::make_optional<DeviceTrace>(*trace, device_) : std::nullopt),
+      stream_(device_, this->trace(), 0) {}
+
+DeviceRun::~DeviceRun() {
+  stream_.drain();
+  globals_.clear();
+  device_->trim(kept_between_runs);
+}
 
 DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
   try {
@@ -59,10 +85,10 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
     const std::int64_t bytes = data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
     DeviceMemory memory = allocate("inputs held whole", bytes);
     try {
-      if (bytes > 0) stream_->upload(memory.address(), data.buffers[c].get(), bytes);
-      stream_->synchronize();
+      upload_whole(memory.address(), data.buffers[c].get(), bytes);
+      stream_.synchronize();
     } catch (...) {
-      stream_->drain();
+      stream_.drain();
       throw;
     }
     found = globals_.emplace(key, std::move(memory)).first;
@@ -70,39 +96,130 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
   return found->second.address();
 }
 
-void DeviceRun::launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
-                       cuda::Address error, std::vector<DeviceMemory>& held) {
+namespace {
+
+/// A large copy from or to memory that is not page-locked goes through two pieces that are: the host fills or
+/// empties one while the other is on its way.
+class StagedCopy {
+ public:
+  static constexpr std::int64_t piece = std::int64_t{8} << 20;
+
+  StagedCopy(const std::shared_ptr<cuda::Device>& device, DeviceStream& stream)
+      : stream_(stream), pieces_{Piece(device), Piece(device)} {}
+  /// Nobody else gets the pieces before the stream is done with them.
+  ~StagedCopy() { stream_.drain(); }
+  StagedCopy(const StagedCopy&) = delete;
+
+  void up(scheduler::Executor& executor, cuda::Address to, const std::byte* from, std::int64_t bytes) {
+    for (std::int64_t i = 0; i < count(bytes); ++i) {
+      Piece& p = pieces_[i % 2];
+      if (i >= 2) p.copied.synchronize();
+      copy_on_all_threads(executor, p.memory.data(), from + i * piece, size(i, bytes));
+      stream_.upload(to + static_cast<cuda::Address>(i * piece), p.memory.data(), size(i, bytes));
+      stream_.record(p.copied);
+    }
+  }
+
+  void down(scheduler::Executor& executor, std::byte* to, cuda::Address from, std::int64_t bytes) {
+    const auto start = [&](std::int64_t i) {
+      Piece& p = pieces_[i % 2];
+      stream_.download(p.memory.data(), from + static_cast<cuda::Address>(i * piece), size(i, bytes));
+      stream_.record(p.copied);
+    };
+    start(0);
+    for (std::int64_t i = 0; i < count(bytes); ++i) {
+      if (i + 1 < count(bytes)) start(i + 1);
+      pieces_[i % 2].copied.synchronize();
+      copy_on_all_threads(executor, to + i * piece, pieces_[i % 2].memory.data(), size(i, bytes));
+    }
+  }
+
+ private:
+  struct Piece {
+    explicit Piece(const std::shared_ptr<cuda::Device>& device) : memory(device, piece), copied(device) {}
+    cuda::PinnedBlock memory;
+    cuda::DeviceEvent copied;
+  };
+  static std::int64_t count(std::int64_t bytes) { return (bytes + piece - 1) / piece; }
+  static std::int64_t size(std::int64_t i, std::int64_t bytes) { return std::min(piece, bytes - i * piece); }
+
+  DeviceStream& stream_;
+  Piece pieces_[2];
+};
+
+}  // namespace
+
+/// Until the stream is done, `from` stays as it is.
+void DeviceRun::upload_whole(cuda::Address to, const void* from, std::int64_t bytes) {
+  if (bytes < StagedCopy::piece || device_->is_page_locked(from, bytes))
+    stream_.upload(to, from, bytes);
+  else
+    StagedCopy(device_, stream_).up(executor_, to, static_cast<const std::byte*>(from), bytes);
+}
+
+void DeviceRun::download_whole(void* to, cuda::Address from, std::int64_t bytes) {
+  if (bytes < StagedCopy::piece || device_->is_page_locked(to, bytes))
+    stream_.download(to, from, bytes);
+  else
+    StagedCopy(device_, stream_).down(executor_, static_cast<std::byte*>(to), from, bytes);
+}
+
+void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+                       cuda::Address error, StreamMemory& memory) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   cuda::KernelCode& code = *kernels_.get().at(&kernel);
   const cuda::Schedule schedule = cuda::schedule(kernel, bindings, device_->facts().multiprocessors);
-  code.prepare(schedule);
+  prepare(trace_ ? &trace_->run() : nullptr, kernel, code, cuda::entries_of(schedule));
   cuda::Address workspace = 0;
   if (schedule.workspace > 0) {
-    held.push_back(allocate("workspace", schedule.workspace));
-    workspace = held.back().address();
-    stream.fill_zero(workspace, schedule.workspace);
+    DeviceMemory block = memory.take("workspace", schedule.workspace);
+    workspace = block.address();
+    memory.give_back(std::move(block));  // to what comes after the launches
   }
   const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);
-  for (const cuda::Launch& l : schedule.launches)
-    stream.launch(code.function(l.entry), l.grid, l.block, words);
+  stream.kernel(kernel.name, schedule.why, [&](cuda::Stream& s) {
+    s.fill_zero(workspace, schedule.zeroed);
+    for (const cuda::Launch& l : schedule.launches) s.launch(code.function(l.entry), l.grid, l.block, words);
+  });
+}
+
+DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
+  const cuda::Device& device = *run_.device();
+  const std::int64_t usual = device.usual(bytes + device_slack);
+  const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const DeviceMemory& spare) {
+    return device.usual(spare.block.bytes()) == usual;
+  });
+  if (fits != spare_.end()) {
+    DeviceMemory out = std::move(*fits);
+    spare_.erase(fits);
+    return out;
+  }
+  try {
+    return run_.allocate(what, bytes);
+  } catch (const cuda::DeviceMemoryFull&) {
+    if (spare_.empty()) throw;
+  }
+  stream_.synchronize();
+  spare_.clear();
+  return run_.allocate(what, bytes);
 }
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,
                               const detail::ArrayData& output) {
   using Kind = plan::Extent::Kind;
   std::vector<cuda::Address> buffers;
-  std::vector<DeviceMemory> held;
+  StreamMemory memory(*this, stream_);
   for (const plan::BufferRef& ref : step.buffers) {
     if (ref.index != step.output) {
       buffers.push_back(global(values, ref.index, ref.component));
       continue;
     }
     const auto c = static_cast<std::size_t>(ref.component);
-    DeviceMemory memory = allocate("arrays computed once",
+    DeviceMemory result = allocate("arrays computed once",
                                    output.size() * static_cast<std::int64_t>(size_of(output.scalars[c])));
-    buffers.push_back(memory.address());
+    buffers.push_back(result.address());
     const std::lock_guard lock(mutex_);
-    globals_[{ref.index, ref.component}] = std::move(memory);
+    globals_[{ref.index, ref.component}] = std::move(result);
   }
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
@@ -114,25 +231,25 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
                                                             : -1;
     if (row >= 0) bindings.elements = row * bindings.positions;
   }
-  std::vector<cuda::ErrorRecord> record = fresh_records(1);
-  held.push_back(allocate("error records", sizeof(cuda::ErrorRecord)));
-  const cuda::Address error = held.back().address();
+  cuda::ErrorRecord record;
+  const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
+  const cuda::Address error = on_device.address();
   try {
-    stream_->upload(error, record.data(), sizeof(cuda::ErrorRecord));
-    launch(*stream_, step.kernel, bindings, error, held);
-    stream_->download(record.data(), error, sizeof(cuda::ErrorRecord));
+    stream_.upload(error, &record, sizeof record);
+    launch(stream_, step.kernel, bindings, error, memory);
+    stream_.download(&record, error, sizeof record);
     for (std::size_t c = 0; c < output.scalars.size(); ++c) {
       const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
       const auto at = globals_.find({step.output, static_cast<int>(c)});
       if (bytes > 0 && at != globals_.end())
-        stream_->download(output.buffers[c].get(), at->second.address(), bytes);
+        download_whole(output.buffers[c].get(), at->second.address(), bytes);
     }
-    stream_->synchronize();
+    stream_.synchronize();
   } catch (...) {
-    stream_->drain();
+    stream_.drain();
     throw;
   }
-  raise_failed(step.kernel, record[0]);
+  raise_failed(step.kernel, record);
 }
 
 }  // namespace anabranch

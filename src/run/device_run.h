@@ -5,17 +5,22 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cuda/kernel_code.h"
 #include "plan/plan.h"
+#include "run/device_trace.h"
 #include "run/execute.h"
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.
 namespace anabranch {
+
+/// One thread alone copies more slowly than the link to the GPU.
+void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
 
 /// The code of a plan's kernels, by address of the plan's kernel.
 using DeviceKernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<cuda::KernelCode>>;
@@ -27,18 +32,30 @@ struct DeviceMemory {
   cuda::Address address() const { return block.address(); }
 };
 
+/// Compiles what is not there yet of a kernel's code, which a traced run shows.
+void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
+             const std::vector<int>& entries);
+
+class StreamMemory;
+
 class DeviceRun {
  public:
   /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
-  /// hold; 0: nine tenths of what was free when the GPU was opened.
+  /// hold; 0: nine tenths of what is free. `trace`: null: not traced.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-            std::int64_t bound);
+            std::int64_t bound, scheduler::Executor& executor, RunTrace* trace);
+  ~DeviceRun();
+  DeviceRun(const DeviceRun&) = delete;
+  DeviceRun& operator=(const DeviceRun&) = delete;
 
   /// Whether nobody is compiling the kernels any more; `launch` waits for that.
   bool ready() const { return kernels_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   std::int64_t bound() const { return budget_.limit(); }
   std::int64_t peak() const { return budget_.peak(); }
+  const scheduler::Budget& budget() const { return budget_; }
+  /// Null: not traced.
+  DeviceTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
@@ -49,26 +66,48 @@ class DeviceRun {
   /// Computes a global array; it stays on the device, and its host copy is filled, too.
   void launch_global(const plan::KernelStep& step, GlobalValues& values, const detail::ArrayData& output);
 
-  /// Enqueues one kernel. What it needs besides its buffers is added to `held`, to be kept until the stream
-  /// is done.
-  void launch(cuda::Stream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
-              cuda::Address error, std::vector<DeviceMemory>& held);
+  /// Enqueues one kernel; `memory` is that of the stream.
+  void launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+              cuda::Address error, StreamMemory& memory);
 
  private:
+  void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
+  void download_whole(void* to, cuda::Address from, std::int64_t bytes);
+
   std::shared_ptr<cuda::Device> device_;
   std::shared_future<DeviceKernels> kernels_;
+  scheduler::Executor& executor_;
   bool bounded_;
   scheduler::Budget budget_;
+  std::optional<DeviceTrace> trace_;
   std::mutex mutex_;
-  std::unique_ptr<cuda::Stream> stream_;  ///< of the global group
+  DeviceStream stream_;  ///< of the global group
   std::map<std::pair<int, int>, DeviceMemory> globals_;
+};
+
+/// Memory for work that one stream does in order: what has been given back may be written by whatever comes
+/// later on the stream, without waiting. Everybody else gets it only after `release`.
+class StreamMemory {
+ public:
+  StreamMemory(DeviceRun& run, DeviceStream& stream) : run_(run), stream_(stream) {}
+
+  /// Throws DeviceMemoryFull, after it has waited for the stream and dropped what was given back.
+  DeviceMemory take(const char* what, std::int64_t bytes);
+  void give_back(DeviceMemory memory) {
+    if (memory.address() != 0) spare_.push_back(std::move(memory));
+  }
+  /// The stream is done.
+  void release() { spare_.clear(); }
+
+ private:
+  DeviceRun& run_;
+  DeviceStream& stream_;
+  std::vector<DeviceMemory> spare_;
 };
 
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.
 inline constexpr std::int64_t device_slack = 64;
 
-/// The records of some kernels, as they are before the first check.
-std::vector<cuda::ErrorRecord> fresh_records(std::size_t kernels);
 /// Throws the RunError of a record, if it holds one.
 void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record);
 

@@ -8,8 +8,9 @@ DeviceStage::DeviceStage(RunContext& context, const plan::StagePlan& stage, Glob
                          const std::vector<std::int64_t>& uniforms,
                          const std::vector<std::vector<ArrayInfo>>& infos, ChunkRun* cpu, int slots)
     : context_(context), stage_(stage), infos_(infos), cpu_(cpu), slots_(static_cast<std::size_t>(slots)) {
-  for (Slot& slot : slots_)
-    slot.device = std::make_unique<DeviceChunk>(*context.device, context, stage, global, uniforms);
+  for (int s = 0; s < slots; ++s)
+    slots_[static_cast<std::size_t>(s)].device =
+        std::make_unique<DeviceChunk>(*context.device, context, stage, global, uniforms, s);
 }
 
 /// Idempotent, and may be called by the thread that needs the memory while another waits for the results.
@@ -127,6 +128,7 @@ std::optional<std::string> DeviceStage::refused(Slot& slot, const std::vector<So
 }
 
 void DeviceStage::compute(int number, const std::vector<SourceChunk>& chunks) {
+  const cuda::KeepContext keep(context_.device->device()->shared_api());
   Slot& slot = slots_[static_cast<std::size_t>(number)];
   if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_here(slot, chunks);
   ++device_chunks_;

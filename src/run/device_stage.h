@@ -30,6 +30,7 @@ class DeviceStage {
   /// Hands out the results of the slot's items, in order.
   template <class Take>
   void finish(int slot, Take&& take) {
+    const cuda::KeepContext keep(context_.device->device()->shared_api());
     Slot& s = slots_[static_cast<std::size_t>(slot)];
     complete(s);
     for (ChunkResults& part : s.parts) take(std::move(part));

@@ -5,6 +5,7 @@
 #include "interp/evaluate.h"
 #include "ir/walk.h"
 #include "run/device_run.h"
+#include "run/run_trace.h"
 #include "run/stage.h"
 
 namespace anabranch {
@@ -178,6 +179,7 @@ ChunkReader::ChunkReader(RunContext& context, const std::vector<HostArray>& argu
   const auto& actions = context.plan.actions;
   impl_->run.run(actions.size() - 1);
   impl_->stage = std::make_unique<StageRun>(context, actions.back().index, impl_->run.values());
+  if (context.trace) context.trace->begin_stage(actions.back().index);
 }
 ChunkReader::~ChunkReader() = default;
 bool ChunkReader::next(std::vector<std::vector<HostArray>>& items) { return impl_->stage->next_chunk(items); }

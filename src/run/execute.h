@@ -26,6 +26,7 @@ using HostArray = std::shared_ptr<detail::ArrayData>;
 using Kernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cpu::CompiledKernel>>;
 
 class DeviceRun;
+class RunTrace;
 
 /// What all parts of a run share.
 struct RunContext {
@@ -40,6 +41,7 @@ struct RunContext {
   DeviceRun* device = nullptr;   ///< of a run on a GPU
   bool cpu_too = true;           ///< chunks may be computed on the CPU
   std::int64_t cache_bytes = 0;  ///< what is read again only after as many bytes comes from memory
+  RunTrace* trace = nullptr;     ///< of a traced run
 };
 
 /// Values of the global group: evaluated as the run goes on.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "run/run_trace.h"
+
 namespace anabranch {
 
 using plan::PlanArray;
@@ -13,10 +15,23 @@ using plan::PlanArray;
 namespace {
 /// Page-locked memory is dear, and a copy of this size hides all that a chunk costs besides.
 constexpr std::int64_t largest_staged_chunk = std::int64_t{128} << 20;
+
+/// Of one chunk's parts, one per base of the stage.
+scheduler::Extent extent_of(const std::vector<SourceChunk>& chunks) {
+  scheduler::Extent extent{chunks[0].items, 0, 0};
+  for (const SourceChunk& c : chunks) {
+    extent.work += c.work;
+    extent.bytes += c.bytes;
+  }
+  return extent;
+}
 }  // namespace
 
 StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
-    : context_(context), stage_(context.plan.stages[static_cast<std::size_t>(stage)]), global_(global) {
+    : context_(context),
+      number_(stage),
+      stage_(context.plan.stages[static_cast<std::size_t>(stage)]),
+      global_(global) {
   for (std::size_t b = 0; b < stage_.bases.size(); ++b) {
     const ir::Node& node = *stage_.bases[b].node;
     if (node.op() == ir::Op::stream_in) {
@@ -94,6 +109,10 @@ void StageRun::collect(const ChunkResults& part) {
     collectors_[r]->commit(array.elements);
     collectors_[r]->add_items(part.items, array.extents);
   }
+}
+
+void StageRun::draw_memory(std::int64_t chunk) {
+  context_.trace->memory(chunk, context_.budget, context_.device ? &context_.device->budget() : nullptr);
 }
 
 std::vector<HostArray> StageRun::run() {
@@ -174,11 +193,7 @@ std::vector<HostArray> StageRun::run() {
         throw scheduler::ChunkTooBig("an item waits for memory", scheduler::Extent{1, 0, e.bytes()});
       }
     }
-    scheduler::Extent extent{slot.chunks[0].items, 0, 0};
-    for (const SourceChunk& c : slot.chunks) {
-      extent.work += c.work;
-      extent.bytes += c.bytes;
-    }
+    const scheduler::Extent extent = extent_of(slot.chunks);
     auto reservation = context_.budget.try_reserve("chunks", extent.bytes);
     if (!reservation && in_flight > 0) {
       // It is read, but other chunks hold the memory: it waits until they are gone and then travels alone.
@@ -193,10 +208,12 @@ std::vector<HostArray> StageRun::run() {
   };
   stages.compute = [&](int s) {
     const auto& chunks = slots[static_cast<std::size_t>(s)].chunks;
+    if (context_.trace) context_.trace->next_chunk();
     if (device_)
       device_->compute(s, chunks);
     else
       compute(chunks);
+    if (context_.trace) draw_memory(context_.trace->place().chunk);
   };
   stages.write = [&](int s) {
     if (device_) device_->finish(s, [this](const ChunkResults& part) { collect(part); });
@@ -218,13 +235,19 @@ std::vector<HostArray> StageRun::run() {
   Progress progress;
   progress.total_items = total_items;
   trace.on_chunk([&](const scheduler::ChunkRecord& record) {
+    if (context_.trace) {
+      context_.trace->chunk(record);
+      draw_memory(record.chunk);
+    }
     progress.items += record.extent.items;
     ++progress.chunks;
     if (context_.options.progress) context_.options.progress(progress);
   });
   options.trace = &trace;
+  if (context_.trace) context_.trace->begin_stage(number_);
   const scheduler::RunResult result = scheduler::run_pipeline(context_.executor, stages, options);
   if (result.cancelled) throw Cancelled("the run was cancelled");
+  if (context_.trace) context_.trace->end_stage();
   chunk_->release();
 
   if (RunReport* report = context_.report) {
@@ -302,6 +325,11 @@ void StageRun::device_chunk(const std::vector<SourceChunk>& chunks, const ChunkR
 }
 
 bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
+  RunTrace* const trace = context_.trace;
+  const auto now = [&] { return trace ? RunTrace::now_ns() : 0; };
+  scheduler::ChunkRecord record;  // for the trace
+  record.decision.reason = scheduler::Reason::fixed;
+  record.read.begin_ns = now();
   items.clear();
   std::vector<SourceChunk> chunks;
   // Small enough that a reader who stops early has paid for little, large enough to use the machine.
@@ -309,9 +337,14 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
   given_.clear();
   const std::int64_t bytes =
       context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
-  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk, context_.budget.available()}, chunks))
+  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk, context_.budget.available()}, chunks)) {
+    if (trace) trace->end_stage();
     return false;
+  }
   for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
+  record.read.end_ns = record.compute.begin_ns = now();
+  record.extent = extent_of(chunks);
+  if (trace) trace->next_chunk();
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);
   const auto room = [&](int r, std::int64_t elements) {
@@ -351,6 +384,12 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
       position += item->size();
       items[i][r] = std::move(item);
     }
+  }
+  if (trace) {
+    record.chunk = trace->place().chunk;
+    record.compute.end_ns = now();
+    trace->chunk(record);
+    draw_memory(record.chunk);
   }
   chunk_->release();
   return true;

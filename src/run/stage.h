@@ -24,10 +24,13 @@ class StageRun {
   void compute_part(const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
 
   void collect(const ChunkResults& part);
+  /// What is held now, for the trace, if there is one.
+  void draw_memory(std::int64_t chunk);
   void device_chunk(const std::vector<SourceChunk>& chunks, const ChunkRun::ResultRoom& room,
                     std::vector<std::vector<std::vector<std::int64_t>>>& extents);
 
   RunContext& context_;
+  int number_;  ///< of the plan's stages
   const plan::StagePlan& stage_;
   GlobalValues& global_;
   std::vector<std::shared_ptr<SourceBase>> sources_;

@@ -11,17 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include "../io/matrix_files.h"
+#include "support/sanitized.h"
 
 /// The command as its users meet it: a process, its exit status, what it writes.
 namespace cli_test {
 
 using io_test::TemporaryDirectory;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;  ///< memory is not what it is, and libraries are not where they are
-#else
-inline constexpr bool sanitized = false;
-#endif
+/// Then memory is not what it is, and libraries are not where they are.
+using anabranch::testing::sanitized;
 
 struct Outcome {
   int status = -1;  ///< exit status; -n if signal n ended the process

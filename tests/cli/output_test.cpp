@@ -36,6 +36,8 @@ TEST_CASE("output: files that cannot be read or written give exit code 4 and a r
   fails({"smvm", m.path, "--out", m.dir / "no/such/y.npy"}, std::strerror(ENOENT));
   fails({"smvm", m.path, "--out", m.dir.path()}, "not a regular file");
   fails({"smvm", m.path, "--out", "/dev/full"}, "not a regular file");
+  fails({"smvm", m.path, "--trace", m.dir / "no/such/t.json"}, m.dir / "no/such/t.json: cannot create");
+  fails({"smvm", m.path, "--repeat", "3", "--trace", m.dir.path()}, "not a regular file");
   fails({"generate", "banded", "--size", "10", "--out", m.dir / "no/such/g.npz"},
         m.dir / "no/such/g.npz: cannot create: " + std::strerror(ENOENT));
   if (::geteuid() != 0) {

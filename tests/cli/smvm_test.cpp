@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "command.h"
+#include "support/trace_file.h"
 
 using namespace cli_test;
 using io_test::Csr;
@@ -260,4 +261,34 @@ TEST_CASE("smvm: what it says to people") {
                            "GB/s", "Memory", "Result", "y.npy"})
     CHECK(o.out.find(part) != std::string::npos);
   CHECK(std::count(o.out.begin(), o.out.end(), '\n') <= 10);
+}
+
+TEST_CASE("smvm --trace: the last run, also one that fails") {
+  using anabranch::testing::TraceFile;
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(sample(400))));
+  const std::string trace = dir / "t.json";
+  const Outcome o = command(
+      {"smvm", dir / "a.npz", "--scheduler", "fixed:10", "--repeat", "3", "--trace", trace, "--json"});
+  REQUIRE(o.status == 0);
+  const auto report = o.json();
+  CHECK(report["trace"] == trace);
+  CHECK(!report.contains("gpu"));
+  const TraceFile file(trace);
+  CHECK(file.row("compute").size() == 40);
+  CHECK(file.row("compiling kernels").empty());  // the first run made them
+  CHECK(static_cast<double>(file.sum_ns("compute")) * 1e-9 ==
+        Approx(report["seconds"]["compute"].get<double>()));
+  CHECK(static_cast<double>(file.row("run")[0].length()) * 1e-9 <= report["repeats"].back().get<double>());
+  CHECK(command({"smvm", dir / "a.npz", "--trace", trace}).out.find("Trace     " + trace) !=
+        std::string::npos);
+  CHECK(dir.files() == 2);
+
+  auto broken = sample(400);
+  broken.indices.back() = 50;
+  io_test::write_file(dir / "broken.npz", io_test::npz(io_test::members(broken)));
+  const Outcome bad = command({"smvm", dir / "broken.npz", "--scheduler", "fixed:10", "--trace", trace});
+  CHECK(bad.status == 3);
+  const std::string error = TraceFile(trace).row("run")[0].arguments["error"];
+  CHECK(bad.err.find(error) != std::string::npos);
 }

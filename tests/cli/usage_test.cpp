@@ -17,7 +17,7 @@ TEST_CASE("help: the subcommands, their options, the exit codes") {
   const Outcome smvm = command({"smvm", "--help"});
   CHECK(smvm.status == 0);
   for (const char* part : {"MATRIX", "--vector", "--out", "--backend", "--threads", "--memory", "--scheduler",
-                           "--repeat", "--json", "256M", "fixed:N"})
+                           "--repeat", "--trace", "--json", "256M", "fixed:N"})
     CHECK(has(smvm.out, part));
   const Outcome generate = command({"generate", "--help"});
   CHECK(generate.status == 0);
@@ -55,6 +55,9 @@ TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
       {"smvm", m, "--vector", m, "--out", m},
       {"smvm", m, "--vector", ""},
       {"smvm", m, "--out", ""},
+      {"smvm", m, "--trace", ""},
+      {"smvm", m, "--trace", m},
+      {"smvm", m, "--out", dir / "y", "--trace", dir / "y"},
       {"smvm", m, "--memory", ""},
       {"smvm", m, "--scheduler", ""},
       {"smvm", m, "--backend", ""},
@@ -120,7 +123,8 @@ TEST_CASE("names in ANABRANCH_DUMP and ANABRANCH_OFF that nobody knows are said 
             "ANABRANCH_DUMP names 'lft'; it knows share, contract, sequences, lift, fuse, plan, llvm, asm, "
             "cuda\n"));
   CHECK(has(o.err, "ANABRANCH_OFF names 'fuse'; it knows share, contract, shapes, fusion, caches\n"));
-  CHECK(command({"explain", "smvm"}, {.environment = {"ANABRANCH_OFF=shapes"}}).err.empty());
+  CHECK(command({"explain", "smvm"}, {.environment = {"ANABRANCH_OFF=shapes", "ANABRANCH_DUMP=cuda"}})
+            .err.empty());
 }
 
 TEST_CASE("explain prints every operation once") {

@@ -443,6 +443,28 @@ TEST_CASE("a unit is compiled and loaded once, whichever thread comes first") {
   CHECK(device->load_statistics().milliseconds > 0);
 }
 
+TEST_CASE("code that nobody uses does not pile up") {
+  Platform platform = gpu_host::fake_platform({});
+  platform.units_kept = 2;
+  set_platform(platform);
+  auto& gpu = fake_gpu();
+  {
+    const auto device = Device::get();
+    const auto used = device->load(scale_unit("in use"), "scale");
+    for (const char* other : {"1", "2", "3", "4"}) device->load(scale_unit(other), "scale");
+    CHECK(gpu.calls("module_load_data") == 5);
+    CHECK(gpu.calls("module_unload") == 2);
+    device->load(scale_unit("4"), "scale");
+    CHECK(device->load_statistics().compiled == 5);
+    device->load(scale_unit("in use"), "scale");
+    CHECK(device->load_statistics().compiled == 6);  // it was forgotten, and lives on
+    CHECK(gpu.calls("module_unload") == 3);
+  }
+  set_platform({});
+  CHECK(gpu.leaks() == "");
+  CHECK(gpu.violations().empty());
+}
+
 TEST_CASE("a unit that cannot be loaded is tried again, and all who wait are told") {
   const WithFakeGpu gpu;
   const auto device = Device::get();

@@ -86,6 +86,7 @@ static_assert(same(&DriverApi::device_get_attribute, &cuDeviceGetAttribute));
 static_assert(same(&DriverApi::device_total_mem, &cuDeviceTotalMem));
 static_assert(same(&DriverApi::primary_ctx_retain, &cuDevicePrimaryCtxRetain));
 static_assert(same(&DriverApi::primary_ctx_release, &cuDevicePrimaryCtxRelease));
+static_assert(same(&DriverApi::ctx_get_current, &cuCtxGetCurrent));
 static_assert(same(&DriverApi::ctx_set_current, &cuCtxSetCurrent));
 static_assert(same(&DriverApi::mem_get_info, &cuMemGetInfo));
 static_assert(same(&DriverApi::mem_alloc, &cuMemAlloc));

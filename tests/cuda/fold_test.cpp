@@ -260,8 +260,8 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
     return cuda::schedule(k.kernel(), bindings, 10);
   };
   CHECK(of(0, 0).launches.empty());
-  CHECK(of(100, 800).launches.at(0).entry == 0);
-  CHECK(of(100, 801).launches.at(0).entry == 1);
+  CHECK(of(100, 1600).launches.at(0).entry == 0);
+  CHECK(of(100, 1601).launches.at(0).entry == 1);
   CHECK(of(100, 12'800).launches.at(0).entry == 1);
   CHECK(of(100, 12'801).launches.at(0).entry == 2);
   CHECK(of(100, -1).launches.at(0).entry == 2);
@@ -273,5 +273,10 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
   CHECK(of(1'000'000'000, 2'000'000'000).launches.at(0).grid == 640);
   CHECK(of(100, 12'801, 4096).launches.size() == 1);
   CHECK(of(100, 12'801, 4096).workspace == 0);
-  CHECK(of(100, 12'801, 4097).launches.size() == 3);
+  const cuda::Schedule listed = of(100, 12'801, 4097);
+  CHECK(listed.launches.size() == 3);
+  CHECK(listed.zeroed == 64);
+  CHECK(listed.workspace > 64);
+  // The list is mostly empty: its launches are small.
+  CHECK(of(1'000'000, 1'000'000'000).launches.at(1).grid == 80);
 }

@@ -239,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(64, 2) numbers(long long* out, int 
   out[14] = __double2int_rz(0.0 / 0.0); out[15] = __umul64hi(1ull << 63, 4);
 }
 )",
-                          {}, {.sanitize = false});
+                          {}, {.sanitize = true});
   std::vector<std::int64_t> out(116, -1);
   const std::vector<std::uint64_t> words{word(out.data()), 11};
   module.launch("numbers", {2, 3, 2}, {2, 2, 3}, words, 3);

@@ -52,10 +52,13 @@ TEST_CASE("of a kernel's code only what is asked for is compiled, and that once"
   const Function one = code.function(1);
   CHECK(device->load_statistics().compiled == 1);
   CHECK(code.function(1) == one);
+  CHECK(code.lacks({1, 3}));
   code.prepare({1, 3, 4});
+  CHECK(!code.lacks({1, 3}));
   CHECK(device->load_statistics().compiled == 3);
   CHECK(code.function(3) != code.function(4));
-  code.prepare_all();
+  code.prepare(all_entries(kernel));
+  CHECK(!code.lacks({0, 1, 2, 3, 4}));
   CHECK(device->load_statistics().compiled == entry_count(kernel));
   CHECK(entry_count(kernel) == 5);
   CHECK(code.function(1) == one);
@@ -97,8 +100,8 @@ TEST_CASE("some entries are certain before there is a chunk") {
   CHECK(certain_entries(map.kernel()) == std::vector{0});
   CHECK(entry_count(map.kernel()) == 1);
   CHECK(certain_entries(fold_of_unknown().kernel()).empty());
-  CHECK(certain_entries(fold_of_constant(8).kernel()) == std::vector{0});
-  CHECK(certain_entries(fold_of_constant(9).kernel()) == std::vector{1});
+  CHECK(certain_entries(fold_of_constant(16).kernel()) == std::vector{0});
+  CHECK(certain_entries(fold_of_constant(17).kernel()) == std::vector{1});
   CHECK(certain_entries(fold_of_constant(4096).kernel()) == std::vector{2});
   CHECK(certain_entries(fold_of_constant(4097).kernel()) == std::vector{3, 4});
   CHECK(certain_entries(fold_of_constant(9, true).kernel()) == std::vector{0});

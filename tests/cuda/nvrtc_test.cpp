@@ -59,6 +59,8 @@ TEST_CASE("NVRTC makes images for several generations of GPUs, and says what the
     for (const int n : made.registers) CHECK((n > 0 && n < 100));
     CHECK(made.spill_bytes == std::vector{0, 0});
   }
+  // Between two that the compiler knows: code for the lower one runs on it.
+  CHECK(compiler->compile(unit_of(text, {"scale", "sum"}), "sums", "sm_91").image.substr(1, 3) == "ELF");
   // Newer than the compiler: text that the driver translates.
   CHECK_THAT(compiler->compile(unit_of(text, {"scale", "sum"}), "sums", "sm_999").image,
              Contains(".visible .entry scale"));

@@ -316,6 +316,30 @@ TEST_CASE("run: far more input than the GPU holds, in and out") {
   }
 }
 
+TEST_CASE("run: arrays that no later kernel of a chunk reads make room for the next ones") {
+  const Csr a(200, 1000, 44, 60);
+  const auto computation = consume(elements(map_seq(
+      [](auto row) {
+        Acc<Vector<double>> values = get<1>(unzip(row));
+        for (int i = 0; i < 8; ++i) {
+          const Exp<double> sum = the(fold(plus, 1.0, values));
+          values = map([=](auto v) { return v / sum; }, values);
+        }
+        return values;
+      },
+      stream_in(a.source()))));
+  const auto run = running(computation);
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  const WithFakeGpu gpu;
+  RunReport report;
+  CHECK(equal(run({.backend = Backend::cuda, .scheduler = "fixed:100000"}, &report), expected));
+  // At most three arrays of a row's values are alive at a time, not nine; the columns are never uploaded.
+  const std::int64_t values = a.bytes() / 12 * 8;
+  CHECK(report.gpu_peak_bytes > 2 * values);
+  CHECK(report.gpu_peak_bytes < 3 * values);
+  check_clean();
+}
+
 TEST_CASE("run: freed blocks that are kept count, too, where there is a bound") {
   FakeOptions pooled;
   pooled.exact_memory = false;
@@ -408,6 +432,84 @@ TEST_CASE("run: what is used is uploaded once") {
   }
 }
 
+TEST_CASE("run: page-locked memory is uploaded as it lies, other memory by way of the run's own") {
+  const Csr a(300, 500, 45);
+  const WithFakeGpu gpu;
+  {
+    const auto device = cuda::Device::get();
+    const cuda::PinnedBlock locked(device, static_cast<std::int64_t>(a.values.size() * sizeof(double)));
+    std::memcpy(locked.data(), a.values.data(), a.values.size() * sizeof(double));
+    const std::span<const double> values(reinterpret_cast<const double*>(locked.data()), a.values.size());
+    const auto x = numbers(500, 46);
+    const auto staged = [&](const auto& source) {
+      RunReport report;
+      const auto out =
+          running(multiply(source, x))({.backend = Backend::cuda, .scheduler = "fixed:1000"}, &report);
+      CHECK(equal(out, running(multiply(source, x))({.backend = Backend::interpreter}, nullptr)));
+      return report.peak_bytes;
+    };
+    const std::int64_t all = staged(a.source());
+    const std::int64_t rest =
+        staged(io::csr_view(a.rows(), a.cols, std::span(a.offsets), std::span(a.columns), values));
+    CHECK(all - rest >= static_cast<std::int64_t>(values.size_bytes()));
+  }
+  check_clean();
+}
+
+TEST_CASE("run: large arrays outside streams go to the GPU and back in pieces") {
+  const std::int64_t n = 3 * (1 << 20) + 5;  // 24 MiB and some
+  const Vector<double> x = numbers(n, 47);
+  const auto doubled = map([](Exp<double> e) { return e * 2.0; }, use(x));
+  const WithFakeGpu gpu;
+  const auto y = run(doubled, {.backend = Backend::cuda});
+  bool right = y.size() == n;
+  for (std::int64_t i = 0; right && i < n; ++i) right = y.data()[i] == 2 * x.data()[i];
+  CHECK(right);
+  CHECK(uploads_of(8 << 20) == 3);
+  CHECK(uploads_of(40) == 1);
+  check_clean();
+}
+
+TEST_CASE("run: the caller's context is what it was") {
+  const Csr a(200, 100, 48);
+  const WithFakeGpu gpu;
+  const cuda::DriverApi& driver = *cuda::open_platform().driver;
+  const auto current = [&] {
+    cuda::Context now = nullptr;
+    static_cast<void>(driver.ctx_get_current(&now));
+    return now;
+  };
+  static_cast<void>(cuda::Device::get());  // starts the driver
+  for (const cuda::Context mine : {gpu_host::foreign_context(), cuda::Context()}) {
+    REQUIRE(driver.ctx_set_current(mine) == cuda::success);
+    for (const Backend backend : {Backend::cuda, Backend::cpu_and_cuda}) {
+      running(multiply(a.source(), numbers(100, 49)))({.backend = backend, .scheduler = "fixed:20"}, nullptr);
+      CHECK(current() == mine);
+    }
+    {
+      auto items = stream_out(map_seq([](auto row) { return get<1>(unzip(row)); }, stream_in(a.source())),
+                              {.backend = Backend::cuda, .scheduler = "fixed:20"});
+      auto item = items.begin();
+      for (int k = 0; k < 50; ++k) ++item;
+      CHECK(current() == mine);
+    }
+    CHECK(current() == mine);
+  }
+  check_clean();
+}
+
+TEST_CASE("run: after a run the GPU's memory is free for others, but for some that is kept") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  pooled.memory = std::int64_t{2} << 30;
+  const WithFakeGpu gpu(pooled);
+  const std::int64_t n = std::int64_t{40} << 20;  // 320 MiB
+  const auto sum =
+      compile(fold(plus, 0.0, map([](Exp<double> e) { return e + 1.0; }, use(Vector<double>(Index{n})))));
+  CHECK(*sum.run({.backend = Backend::cuda}).data() == static_cast<double>(n));
+  CHECK(gpu->memory_in_use() <= 256 << 20);
+}
+
 TEST_CASE("run: the next chunk is on its way before the last one is waited for") {
   const Csr a(1000, 100, 24);
   const WithFakeGpu gpu;
@@ -493,10 +595,12 @@ void all_failures(const RunWith& run, const RunOptions& options, const std::vect
         const bool memory = entry == "mem_alloc" || entry == "mem_host_alloc";
         if (memory && result == out_of_memory && options.scheduler != "adaptive") CHECK(what == "done");
         if (what == "unavailable") CHECK(k <= 3);  // while it is opened
-        // The driver said no to one of these: nothing to be done but to say so.
+        // The driver said no to one of these: nothing to be done but to say so. (How often a chunk is tried
+        // again for lack of memory, and whether CPU or GPU computes it, depends on the moment.)
+        const bool happened = gpu->calls(entry) >= k;
         for (const char* fatal :
              {"launch_kernel", "memcpy_htod_async", "memcpy_dtoh_async", "stream_create", "kernel"})
-          if (entry == fatal && result != out_of_memory) CHECK(what == "run");
+          if (entry == fatal && result != out_of_memory && happened) CHECK(what == "run");
         gpu->heal();
         CHECK(equal(run(options, nullptr), expected));
         check_clean();

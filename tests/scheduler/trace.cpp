@@ -48,7 +48,6 @@ TEST_CASE("an empty run has an empty summary") {
   trace.end(0, 0);
   REQUIRE(trace.summary().chunks == 0);
   REQUIRE(trace.summary().items_per_second() == 0);
-  REQUIRE(trace.events().empty());
 }
 
 TEST_CASE("records stay bounded, cover the stream and keep its beginning") {
@@ -71,21 +70,4 @@ TEST_CASE("records stay bounded, cover the stream and keep its beginning") {
   REQUIRE(summary.chunks == chunks);
   REQUIRE(summary.median_items == Approx(chunks / 2).epsilon(0.01));
   REQUIRE(summary.max_items == chunks);
-}
-
-TEST_CASE("events tell stage by stage what a timeline needs") {
-  Trace trace;
-  trace.begin(0, 1);
-  trace.add(record_of(5));
-  trace.add(record_of(6));
-  const std::vector<Event> events = trace.events();
-  REQUIRE(events.size() == 6);
-  REQUIRE(events[3].chunk == 1);
-  REQUIRE(events[3].stage == Stage::read);
-  REQUIRE(events[3].span.thread == 1);
-  REQUIRE(events[4].stage == Stage::compute);
-  REQUIRE(events[4].span.length() == 30);
-  REQUIRE(events[5].stage == Stage::write);
-  REQUIRE(events[5].extent.items == 6);
-  REQUIRE(events[5].reason == Reason::fixed_cost);
 }

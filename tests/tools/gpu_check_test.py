@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 GPU_CHECK, STUB_FOLDER = sys.argv[1:3]
 
@@ -39,10 +40,12 @@ for argument; do
     --list) printf 'spmv/27\\nspmv/crashes\\nstreamed/27\\n'; exit ;;
     --only=*) name=${argument#*=} ;;
     --json=*) json=${argument#*=} ;;
+    --traces=*) traces=${argument#*=} ;;
   esac
 done
 [ "$name" = spmv/crashes ] && kill -ABRT $$
 echo "| anabranch | 1.0 us |"
+[ "$name" != streamed/27 ] || echo '[]' >"$traces/streamed-27.trace.json"
 printf '{"device": "Stub", "contests": [{"name": "%s", "lines": []}]}' "$name" >"$json"
 """
 
@@ -112,6 +115,8 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual([c["name"] for c in self.report["benchmarks"]["contests"]], ["spmv/27", "streamed/27"])
         self.assertEqual(self.results("bench")["spmv/crashes"], "failed: crashed, SIGABRT")
         self.assertIn("| anabranch | 1.0 us |", self.text)
+        with zipfile.ZipFile(self.scratch / "out" / "traces.zip") as archive:
+            self.assertEqual(archive.namelist(), ["streamed-27.trace.json"])
 
     def test_parts_in_one_folder_make_one_report(self):
         self.assertEqual(self.run_check("--part=bench"), 1)

@@ -94,11 +94,11 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   }
 
   CudaResult out;
-  out.error.position = cuda::no_failure;
-  const std::vector<std::byte> zero(static_cast<std::size_t>(schedule.workspace));
-  const GuardedMemory workspace(zero.data(), zero.size());
+  std::vector<std::byte> fill(static_cast<std::size_t>(schedule.workspace), std::byte{0xcd});
+  std::fill_n(fill.begin(), schedule.zeroed, std::byte{0});
+  const GuardedMemory workspace(fill.data(), fill.size());
   const auto words = cuda::pack(kernel, bindings, target->put(&out.error, sizeof out.error),
-                                target->put(workspace.data(), zero.size()));
+                                target->put(workspace.data(), fill.size()));
   for (const auto& launch : schedule.launches) target->launch(launch, words, way.seed);
   target->finish();
   for (std::size_t c = 0; c < kernel.output.type.scalars.size(); ++c) {

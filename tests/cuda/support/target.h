@@ -26,7 +26,7 @@ class Target {
 class HostTarget final : public Target {
  public:
   explicit HostTarget(const cuda::Unit& unit)
-      : entries_(unit.entries), module_(unit.source, texts(), {false, unit.entries}) {}
+      : entries_(unit.entries), module_(unit.source, texts(), {.entries = unit.entries}) {}
   cuda::Address put(void* data, std::size_t) override { return reinterpret_cast<cuda::Address>(data); }
   void launch(const cuda::Launch& launch, std::span<const std::uint64_t> words, std::uint64_t seed) override {
     module_.launch(entries_[static_cast<std::size_t>(launch.entry)], launch.grid, launch.block, words, seed);

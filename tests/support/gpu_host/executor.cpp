@@ -459,13 +459,16 @@ struct Folder {
 };
 
 std::string compiler_flags(bool sanitize) {
-  std::string flags =
-      quoted(ANABRANCH_GPU_HOST_CXX) +
-      " -std=c++20 -O0 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes";
+  // Variables without a value get a strange one, so that reading it shows.
+  std::string flags = quoted(ANABRANCH_GPU_HOST_CXX) +
+                      " -std=c++20 -O0 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique"
+                      " -Wno-attributes -ftrivial-auto-var-init=pattern";
   if (sanitize) {
     flags += " -g1 -fsanitize=undefined -fno-sanitize-recover=all";
 #if defined(__SANITIZE_ADDRESS__)
     flags += " -fsanitize=address";
+#elif defined(__SANITIZE_THREAD__)
+    flags += " -fsanitize=thread";
 #endif
   }
   return flags;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/sanitized.h"
+
 /// Runs CUDA texts on the host: compiles them with g++ (shim.h before them) and executes every thread of a
 /// block as a fiber. The order in which threads and blocks go on is drawn from a seed, so what a text gets
 /// wrong about barriers, and what it leaves to chance, shows here.
@@ -22,8 +24,8 @@ class HostError : public std::runtime_error {
 };
 
 struct HostOptions {
-  /// Compile the text with UndefinedBehaviorSanitizer, and with AddressSanitizer where this program is.
-  bool sanitize = false;
+  /// Compile the text with UndefinedBehaviorSanitizer, and with the one that this program is built with.
+  bool sanitize = testing::sanitized;
   /// Entries; empty: the functions that the text (not its headers) declares `__global__`.
   std::vector<std::string> entries = {};
 };

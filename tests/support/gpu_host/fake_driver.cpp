@@ -144,7 +144,7 @@ struct FakeStream;
 struct FakeEvent {
   std::int64_t recorded = 0, done = 0;  ///< times; waiting is for the latest record
   FakeStream* stream = nullptr;         ///< of the latest record
-  std::chrono::steady_clock::time_point time;
+  std::int64_t time_ns = 0;
 };
 
 struct Work {
@@ -156,6 +156,7 @@ struct Work {
 struct FakeStream {
   int number = 0;
   std::deque<Work> queue;
+  std::int64_t time_ns = 0;  ///< when its last work was done, or when it was asked for something to do
 };
 
 struct FakeModule {
@@ -189,7 +190,32 @@ struct State {
   std::map<void*, std::shared_ptr<FakeEvent>> events;
   std::map<void*, std::shared_ptr<FakeModule>> modules;
   std::map<void*, std::shared_ptr<FakeFunction>> functions;
+  std::int64_t host_ns = 0;  ///< on the GPU's clock: what the host has waited for was done by now
+  std::map<LogEntry::What, std::int64_t> engine_free_ns;
 
+  /// When work is done: after what its stream and its engine did before.
+  void take_time(FakeStream& s, LogEntry& entry) {
+    using enum LogEntry::What;
+    const bool copy = entry.what == upload || entry.what == download;
+    const FakeTimes& times = options.times;
+    std::int64_t& engine = engine_free_ns[copy ? entry.what : kernel];
+    entry.ready_ns = s.time_ns;
+    entry.begin_ns = std::max(entry.ready_ns, engine);
+    entry.end_ns =
+        entry.begin_ns + (copy ? times.copy_ns + static_cast<std::int64_t>(times.copy_ns_per_byte *
+                                                                           static_cast<double>(entry.bytes))
+                               : times.kernel_ns);
+    s.time_ns = engine = entry.end_ns;
+  }
+  void host_waited(const FakeStream& s) { host_ns = std::max(host_ns, s.time_ns); }
+  void push(FakeStream& s, Work work) {
+    if (s.queue.empty()) s.time_ns = std::max(s.time_ns, host_ns);
+    s.queue.push_back(std::move(work));
+  }
+
+  bool is_there(cuda::Context context) const {
+    return (context == this && contexts > 0) || context == foreign_context();
+  }
   void violate(const std::string& what) { violations.push_back(what); }
 
   bool fails(const std::string& what, Result& result) {
@@ -226,6 +252,7 @@ struct State {
     }
     Work work = std::move(s.queue.front());
     s.queue.pop_front();
+    if (work.wait) s.time_ns = std::max(s.time_ns, work.wait->time_ns);
     if (!work.run || broken != cuda::success) return;
     const Result r = work.run();
     if (r != cuda::success) die(r, "");
@@ -247,6 +274,7 @@ struct State {
       run_some();
       if (!s.queue.empty()) run_one(s);
     }
+    host_waited(s);
     return broken;
   }
 
@@ -257,12 +285,14 @@ struct State {
     entry.stream = at->second->number;
     log.push_back(entry);
     entry.done = true;
-    at->second->queue.push_back({[this, entry, run = std::move(run)] {
-                                   const Result r = run();
-                                   log.push_back(entry);
-                                   return r;
-                                 },
-                                 nullptr, 0});
+    FakeStream& s = *at->second;
+    push(s, {[this, &s, entry, run = std::move(run)]() mutable {
+               const Result r = run();
+               take_time(s, entry);
+               log.push_back(entry);
+               return r;
+             },
+             nullptr, 0});
     run_some();
     return cuda::success;
   }
@@ -430,9 +460,14 @@ cuda::DriverApi make_table() {
       return cuda::success;
     });
   };
+  t.ctx_get_current = [](cuda::Context* context) {
+    return enter("ctx_get_current", Needs::start, Kind::ordinary,
+                 [&](State& s) { return *context = s.is_there(current) ? current : nullptr, cuda::success; });
+  };
   t.ctx_set_current = [](cuda::Context context) {
     return enter("ctx_set_current", Needs::start, Kind::ordinary, [&](State& s) {
-      if (context != &s || s.contexts == 0) return s.violate("a context that is not there"), invalid_context;
+      if (context != nullptr && !s.is_there(context))
+        return s.violate("a context that is not there"), invalid_context;
       return current = context, cuda::success;
     });
   };
@@ -464,6 +499,12 @@ cuda::DriverApi make_table() {
     return enter("mem_free_host", Needs::context, Kind::frees, [&](State& s) {
       if (s.pinned.free(address)) return cuda::success;
       return s.violate("page-locked memory freed twice, or never allocated"), invalid_value;
+    });
+  };
+  t.pointer_get_attribute = [](void* value, int attribute, cuda::DevicePointer at) {
+    return enter("pointer_get_attribute", Needs::context, Kind::ordinary, [&](State& s) {
+      if (attribute != cuda::pointer_memory_type || !s.pinned.holds(pointer(at), 1)) return invalid_value;
+      return *static_cast<unsigned*>(value) = cuda::memory_type_host, cuda::success;
     });
   };
   t.memcpy_htod_async = [](cuda::DevicePointer to, const void* from, std::size_t bytes,
@@ -531,6 +572,7 @@ cuda::DriverApi make_table() {
         s.run_one(*at->second);
         return s.broken != cuda::success ? s.broken : cuda::not_ready;
       }
+      s.host_waited(*at->second);
       return cuda::success;
     });
   };
@@ -540,7 +582,7 @@ cuda::DriverApi make_table() {
       const auto e = s.events.find(event);
       if (at == s.streams.end() || e == s.events.end())
         return s.violate("a stream or an event that is not there"), invalid_handle;
-      at->second->queue.push_back({nullptr, e->second, e->second->recorded});
+      s.push(*at->second, {nullptr, e->second, e->second->recorded});
       s.run_some();
       return cuda::success;
     });
@@ -562,12 +604,13 @@ cuda::DriverApi make_table() {
         return s.violate("a stream or an event that is not there"), invalid_handle;
       const auto number = ++e->second->recorded;
       e->second->stream = at->second.get();
-      at->second->queue.push_back({[record = e->second, number] {
-                                     record->done = std::max(record->done, number);
-                                     record->time = std::chrono::steady_clock::now();
-                                     return cuda::success;
-                                   },
-                                   nullptr, 0});
+      FakeStream& on = *at->second;
+      s.push(on, {[record = e->second, number, &on] {
+                    record->done = std::max(record->done, number);
+                    record->time_ns = on.time_ns;
+                    return cuda::success;
+                  },
+                  nullptr, 0});
       s.run_some();
       return cuda::success;
     });
@@ -582,6 +625,7 @@ cuda::DriverApi make_table() {
           s.run_some();
           if (!stream->queue.empty()) s.run_one(*stream);
         }
+      s.host_ns = std::max(s.host_ns, e->second->time_ns);
       return s.broken;
     });
   };
@@ -592,7 +636,7 @@ cuda::DriverApi make_table() {
       if (!b->second->recorded || !e->second->recorded) return invalid_handle;
       if (b->second->done < b->second->recorded || e->second->done < e->second->recorded)
         return cuda::not_ready;
-      *milliseconds = std::chrono::duration<float, std::milli>(e->second->time - b->second->time).count();
+      *milliseconds = static_cast<float>(static_cast<double>(e->second->time_ns - b->second->time_ns) * 1e-6);
       return cuda::success;
     });
   };
@@ -710,12 +754,14 @@ std::vector<std::string> FakeGpu::entries() {
           "device_total_mem",
           "primary_ctx_retain",
           "primary_ctx_release",
+          "ctx_get_current",
           "ctx_set_current",
           "mem_get_info",
           "mem_alloc",
           "mem_free",
           "mem_host_alloc",
           "mem_free_host",
+          "pointer_get_attribute",
           "memcpy_htod_async",
           "memcpy_dtoh_async",
           "memset_d8_async",
@@ -777,6 +823,11 @@ cuda::Platform fake_platform(const FakeOptions& options) {
   state() = std::make_shared<State>(options);
   static const auto table = std::make_shared<const cuda::DriverApi>(make_table());
   return {table, std::make_shared<HostCompiler>(options.sanitize), options.exact_memory};
+}
+
+cuda::Context foreign_context() {
+  static char context;
+  return &context;
 }
 
 FakeGpu& fake_gpu() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "support/sanitized.h"
 
 /// A simulated GPU behind the driver's table. Its memory is host memory with guards; its streams do nothing
 /// until somebody waits for them, so that a missing wait shows; its kernels run on executor.h. What a real
@@ -13,18 +14,27 @@
 /// allocated, calls without a context. There is one at a time, for the whole process.
 namespace anabranch::gpu_host {
 
+/// How long things take on the simulated GPU's own clock, which events tell. One upload runs at a time, one
+/// download and one kernel or fill.
+struct FakeTimes {
+  std::int64_t copy_ns = 1'000;  ///< and for each byte
+  double copy_ns_per_byte = 0.1;
+  std::int64_t kernel_ns = 5'000;
+};
+
 struct FakeOptions {
   std::int64_t memory = std::int64_t{1} << 30;
   /// 0: streams run when they are waited for, kernels in order. Else: work is done at random moments, in a
   /// random order of streams, threads and blocks, as far as the program leaves it open.
   std::uint64_t seed = 0;
-  bool exact_memory = true;  ///< Platform::exact_memory
-  bool sanitize = false;     ///< HostOptions::sanitize
-  int workers = 1;           ///< OS threads that run a kernel's blocks
+  bool exact_memory = true;            ///< Platform::exact_memory
+  bool sanitize = testing::sanitized;  ///< HostOptions::sanitize
+  int workers = 1;                     ///< OS threads that run a kernel's blocks
   int gpus = 1;
   int major = 9, minor = 0;
   int multiprocessors = 4;
   int driver_version = 13000;
+  FakeTimes times;
 };
 
 struct LogEntry {
@@ -35,6 +45,9 @@ struct LogEntry {
   std::int64_t bytes = 0;
   std::string entry = {};  ///< kernel
   unsigned grid = 0, block = 0;
+  /// Where it is done, on the GPU's clock. From `ready_ns` on its stream had nothing else to do; it may have
+  /// waited for what does such work.
+  std::int64_t ready_ns = 0, begin_ns = 0, end_ns = 0;
 };
 
 class FakeGpu {
@@ -62,6 +75,9 @@ class FakeGpu {
 cuda::Platform fake_platform(const FakeOptions& options = {});
 /// The GPU of the latest fake_platform.
 FakeGpu& fake_gpu();
+
+/// A context of the user's own, which ctx_set_current takes as well.
+cuda::Context foreign_context();
 
 /// The library runs on a simulated GPU while this lives.
 class WithFakeGpu {

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "plan/kernel.h"
+
+/// Which components of what a kernel reads anybody uses: `values` of (column, value) entries alone, say.
+namespace anabranch::plan {
+
+class ComponentUse {
+ public:
+  explicit ComponentUse(const Kernel& kernel);
+
+  /// Does a body use this component of the node, one that it computes or reads?
+  bool of_node(const ir::Node& node, std::size_t component) const;
+  /// Does a body read this component of kernel.arrays[array]?
+  bool of_array(std::size_t array, std::size_t component) const { return arrays_[array][component]; }
+
+ private:
+  std::unordered_map<const ir::Node*, std::vector<bool>> used_;
+  std::vector<std::vector<bool>> arrays_;
+};
+
+}  // namespace anabranch::plan

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "scheduler/budget.h"
+#include "scheduler/trace.h"
+#include "timeline/writer.h"
+
+/// The timeline of one run: which rows it has and what is drawn in them.
+namespace anabranch {
+
+/// A chunk of a stage; outside of the stages chunk is -1.
+struct ChunkPlace {
+  int stage = -1;
+  std::int64_t chunk = -1;
+};
+
+/// Of a long stream the first 8192 chunks are drawn, and of the next 8192, 16384, 32768 ... 4096 each, evenly
+/// spaced, so that 10^8 chunks make a file of some 150 MB. What is not drawn is counted nevertheless.
+///
+/// Thread-safe but for what says otherwise. Where the file cannot be written, `chunk` and `finish` throw.
+class RunTrace {
+ public:
+  /// Creates the file, or throws IoError. Time begins `before_ns` before now, with what had been done before
+  /// the run.
+  RunTrace(const std::string& path, std::int64_t before_ns);
+
+  /// On the clock of the scheduler's records.
+  static std::int64_t now_ns();
+  std::int64_t begin_ns() const { return begin_ns_; }
+  timeline::Writer& writer() { return writer_; }
+
+  /// Rows of the host, top down. No two things of one row happen at the same time.
+  enum class Row : std::uint8_t {
+    run,  ///< as a whole, and its stages
+    passes,
+    compiling,
+    compiling_for_gpu,
+    read,
+    compute,
+    kernels,
+    write
+  };
+  static constexpr int host_group = 1, gpu_group = 2;
+  void span(Row row, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
+            const timeline::Arguments& arguments = {});
+
+  static bool is_drawn(std::int64_t chunk);
+  /// A finished chunk of the present stage: what read, compute and write took.
+  void chunk(const scheduler::ChunkRecord& record);
+  /// What is held of the bounds now, when something has just happened to this chunk.
+  void memory(std::int64_t chunk, const scheduler::Budget& host, const scheduler::Budget* gpu);
+
+  /// Which stage runs, and which of its chunks is computed. Called by the thread that computes, like `place`.
+  void begin_stage(int number);
+  void next_chunk() { ++place_.chunk; }
+  void end_stage();
+  ChunkPlace place() const { return place_; }
+
+  /// Facts that are shown with the run as a whole. For the thread that runs it.
+  timeline::Arguments& facts() { return facts_; }
+  /// The file is complete. Only the first call of these two does something.
+  void finish();
+  /// The same for a run that threw, whose error is what the user has to see.
+  void fail(const std::exception_ptr& error) noexcept;
+
+ private:
+  const std::int64_t begin_ns_;
+  timeline::Writer writer_;
+  timeline::Arguments facts_;
+  ChunkPlace place_;
+  std::int64_t stage_begin_ns_ = 0;
+  bool finished_ = false;
+};
+
+/// Calls f. Where there is a trace, what it took becomes a span, unless it throws.
+template <class F>
+void timed(RunTrace* trace, RunTrace::Row row, std::string_view name, F&& f) {
+  if (!trace) return f();
+  const std::int64_t begin = RunTrace::now_ns();
+  f();
+  trace->span(row, name, begin, RunTrace::now_ns());
+}
+
+}  // namespace anabranch

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// Writes what happened when as Chrome trace events: a JSON file that Perfetto (ui.perfetto.dev) and
+/// chrome://tracing show. It knows rows, spans and numbers over time, and nothing of what they mean.
+namespace anabranch::io::detail {
+class AtomicFile;
+class BufferedWriter;
+}  // namespace anabranch::io::detail
+
+namespace anabranch::timeline {
+
+/// Text as a JSON string, quotes included. What is not UTF-8 in it becomes U+FFFD: names of files are bytes.
+std::string json_string(std::string_view text);
+
+/// Values that an event carries, by name.
+class Arguments {
+ public:
+  Arguments& add(std::string_view name, std::int64_t value);
+  Arguments& add(std::string_view name, double value);
+  Arguments& add(std::string_view name, std::string_view value);
+  const std::string& text() const { return text_; }
+
+ private:
+  Arguments& add_json(std::string_view name, const std::string& value);
+  std::string text_;  ///< the members of a JSON object, without its braces
+};
+
+/// Where spans are drawn: one below the other in the order of their numbers, in groups (which the viewers
+/// call processes) in the order of theirs.
+struct Row {
+  int group = 0, number = 0;
+};
+
+/// Events go to the file as they come, through a buffer of fixed size. The file appears under its name when
+/// it is finished, whole, as all output files do.
+///
+/// Thread-safe. Where the file cannot be written, `check` and `finish` say so with an IoError that names it;
+/// events after that, or after `finish`, go nowhere.
+class Writer {
+ public:
+  /// Times are in ns of one clock, of which the file shows the distance from `origin_ns`.
+  /// Throws IoError where the file cannot be created.
+  Writer(const std::string& path, std::int64_t origin_ns);
+  ~Writer();
+
+  void name_group(int group, std::string_view name);
+  /// Again with the same row: nothing.
+  void name_row(Row row, std::string_view name);
+  /// Spans of one row do not overlap, or lie one in the other.
+  void span(Row row, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
+            const Arguments& arguments = {});
+  /// A number over time, with a row of its own.
+  void counter(int group, std::string_view name, std::int64_t at_ns, std::int64_t value);
+  void check();
+  void finish();
+
+ private:
+  void event(const std::string& text);
+  void metadata(Row row, const char* what, const Arguments& arguments);
+  std::string since_origin(std::int64_t ns) const;
+
+  const std::int64_t origin_ns_;
+  std::mutex mutex_;
+  std::set<std::pair<int, int>> named_;
+  std::unique_ptr<io::detail::AtomicFile> file_;  ///< null: finished, or failed
+  std::unique_ptr<io::detail::BufferedWriter> out_;
+  bool first_ = true;
+  std::exception_ptr failure_;
+};
+
+}  // namespace anabranch::timeline
