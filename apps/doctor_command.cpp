@@ -12,6 +12,18 @@
 
 namespace anabranch::apps {
 
+namespace {
+
+std::string kernel_cache(const CacheFacts& cache) {
+  if (!cache.available)
+    return fmt::format("in memory only: {}{}", cache.folder.empty() ? "" : cache.folder + " ", cache.why_not);
+  return fmt::format("{}: {} kernel{}, {} of at most {}{}", cache.folder, cache.kernels,
+                     cache.kernels == 1 ? "" : "s", binary_bytes(cache.bytes), binary_bytes(cache.bound),
+                     cache.why_not_stored.empty() ? "" : "; none can be added: " + cache.why_not_stored);
+}
+
+}  // namespace
+
 void doctor_command() {
   const MachineFacts machine = machine_facts();
   const CpuFacts cpu = cpu_facts();
@@ -33,8 +45,10 @@ void doctor_command() {
   line("memory bound",
        fmt::format("{} unless --memory says otherwise", binary_bytes(machine.usable_memory() / 2)));
   line("back end cpu", cpu.available ? "available" : "not available: " + cpu.why_not);
-  line("code generator", cpu.available ? cpu.code_generator : "not found");
-  line("kernel cache", "in memory, as long as the process lives");
+  line("code generator", !cpu.available         ? "not found"
+                         : cpu.build_id.empty() ? cpu.code_generator + " (no build id: no kernels on disk)"
+                                                : cpu.code_generator);
+  line("kernel cache", kernel_cache(cache_facts()));
   const GpuFacts gpu = gpu_facts();
   constexpr std::string_view prefix = "cuda: ";
   if (gpu.available) {

@@ -138,6 +138,8 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
     if (i == 0) {
       report.compile_seconds = report.run.compile_seconds;
       report.front_seconds = report.run.front_seconds;
+      report.kernels_compiled = report.run.kernels_compiled;
+      report.kernels_from_disk = report.run.kernels_from_disk;
     }
   }
   progress.wipe();

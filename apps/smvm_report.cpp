@@ -88,6 +88,7 @@ std::string to_json(const SmvmReport& r) {
     out["gpu"]["both_seconds"] = r.run.gpu_both_seconds;
     out["gpu"]["overlap"] = r.run.gpu_overlap;
   }
+  out["kernels"] = {{"compiled", r.kernels_compiled}, {"from_disk", r.kernels_from_disk}};
   out["gb_per_second"] = gb_per_second(r);
   out["repeats"] = r.repeats;
   if (r.result.empty())
@@ -122,8 +123,9 @@ std::string to_text(const SmvmReport& r) {
     line("Stream",
          fmt::format("{} rows in {} chunks of {} to {} rows (median {}), utilisation {:.0f} %", r.run.items,
                      r.run.chunks, items->least, items->most, items->median, 100 * r.run.utilisation));
-  line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s, {}", r.total_seconds,
+  line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s{}, {}", r.total_seconds,
                            r.open_seconds, r.front_seconds + r.compile_seconds,
+                           r.kernels_from_disk > 0 ? " (kernels from the cache)" : "",
                            items ? fmt::format("reading {:.3f} s beside computing {:.3f} s",
                                                r.run.read_seconds, r.run.compute_seconds)
                                  : fmt::format("running {:.3f} s", r.steady_seconds())));

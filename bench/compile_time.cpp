@@ -1,7 +1,5 @@
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -12,6 +10,7 @@
 
 #include "support/contest.h"
 #include "support/matrices.h"
+#include "support/new_process.h"
 #include "support/programs.h"
 
 /// Costs that do not depend on the data: compiling, calling, starting a chunk.
@@ -19,33 +18,6 @@ namespace {
 
 using namespace anabranch;
 using namespace anabranch::bench;
-
-/// What `measure` gives in a process of its own: no kernel is known there, and the code generator is not
-/// open.
-double in_new_process(const std::function<double()>& measure) {
-  int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("fork");
-  if (child == 0) {
-    double seconds = -1;
-    try {
-      seconds = measure();
-    } catch (const std::exception& e) {
-      fmt::print(stderr, "{}\n", e.what());
-    }
-    const bool written = ::write(ends[1], &seconds, sizeof seconds) == sizeof seconds;
-    ::_exit(written ? 0 : 1);
-  }
-  ::close(ends[1]);
-  double seconds = -1;
-  const bool got = ::read(ends[0], &seconds, sizeof seconds) == sizeof seconds;
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (!got || seconds < 0) throw std::runtime_error("the measuring process failed");
-  return seconds;
-}
 
 /// A new constant makes a new kernel.
 double next_constant() {
@@ -187,6 +159,7 @@ void add_fixed_costs() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::setenv("ANABRANCH_CACHE", "off", 1);  // bench_warm_start has the other times
   // Processes are split off before there are threads.
   add_compilation();
   add_fixed_costs();

@@ -19,7 +19,7 @@ allow() {
 }
 
 shopt -s nullglob
-standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid)\.h>'
+standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid|dirent)\.h>'
 tools='<fmt/[a-z]+\.h>|<tsl/robin_(map|set)\.h>|<xxhash\.h>|<zlib\.h>'
 ours='["<]anabranch/'
 
@@ -37,8 +37,9 @@ stage fuse 'fuse|ir'
 stage plan 'plan|ir'
 stage interp 'interp|ir'
 stage system 'system'
-stage cpu 'cpu|plan|ir|system'
-stage cuda 'cuda|plan|ir|device|system'
+stage cache 'cache'
+stage cpu 'cpu|plan|ir|cache|system'
+stage cuda 'cuda|plan|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
 stage run 'run|cpu|cuda|plan|interp|ir|scheduler|timeline'

@@ -10,6 +10,8 @@
 
 #include <anabranch/error.h>
 
+#include "cache/kernel_cache.h"
+#include "cpu/code_generator.h"
 #include "cpu/compiler.h"
 #include "cuda/device.h"
 #include "scheduler/concurrency.h"
@@ -93,6 +95,7 @@ CpuFacts cpu_facts() {
   try {
     const std::string description = cpu::machine_description() + ",";
     out.code_generator = cpu::code_generator_path();
+    out.build_id = cpu::code_generator_build_id();
     out.target = description.substr(0, description.find(' '));
     const auto has = [&](const char* feature) { return description.find(feature) != std::string::npos; };
     if (!has("+avx2,") || !has("+fma,")) throw BackendUnavailable("cpu: this processor has no AVX2 and FMA");
@@ -103,6 +106,17 @@ CpuFacts cpu_facts() {
     out.why_not = e.what();
   }
   return out;
+}
+
+CacheFacts cache_facts() {
+  const cache::Inventory found = cache::kernel_cache()->inventory();
+  return {.available = found.why_not.empty(),
+          .why_not = found.why_not,
+          .why_not_stored = found.why_not_stored,
+          .folder = found.folder,
+          .kernels = found.entries,
+          .bytes = found.bytes,
+          .bound = found.bound};
 }
 
 GpuFacts gpu_facts() {

@@ -132,6 +132,7 @@ class ProgramImpl {
       if (report) {
         report->compile_seconds = seconds_since(begin);
         report->kernels_compiled = static_cast<int>(after.compiled - before.compiled);
+        report->kernels_from_disk = static_cast<int>(after.from_disk - before.from_disk);
         report->kernels_cached = static_cast<int>(after.hits - before.hits);
       }
     });
@@ -293,6 +294,7 @@ std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<Host
     if (report) {
       const cuda::LoadStatistics after = choice.device->load_statistics();
       report->kernels_compiled += after.compiled - before.compiled;
+      report->kernels_from_disk += after.from_disk - before.from_disk;
       report->kernels_cached += after.found - before.found;
       report->compile_seconds += (after.milliseconds - before.milliseconds) * 1e-3;
       report->gpu_peak_bytes = device.peak();

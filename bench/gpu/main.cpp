@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +122,7 @@ int hold(const Arguments& arguments, const Bench& bench) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::setenv("ANABRANCH_CACHE", "off", 1);  // what compiling takes is measured, too
   Arguments arguments;
   try {
     arguments = parse(argc, argv);

@@ -30,6 +30,7 @@ struct CpuFacts {
   bool available = false;
   std::string why_not;         ///< where it is not available
   std::string code_generator;  ///< path of the library with LLVM in it
+  std::string build_id;        ///< its linker's fingerprint; without one its kernels are not kept on disk
   std::string target;          ///< LLVM's name of the processor
   int vector_bits = 0;         ///< of the registers that kernels use
 };
@@ -49,5 +50,20 @@ struct GpuFacts {
   std::string compiler;          ///< NVRTC's version
 };
 ANABRANCH_API GpuFacts gpu_facts();
+
+/// The cache of compiled kernels on disk, which the processes of one user share. ANABRANCH_CACHE=off switches
+/// it off; ANABRANCH_CACHE_DIR is its folder, else $XDG_CACHE_HOME/anabranch, else ~/.cache/anabranch;
+/// ANABRANCH_CACHE_SIZE (such as 64M) its bound. Looks into the folder, which is made where it is missing,
+/// and tries to write there.
+struct CacheFacts {
+  bool available = false;
+  std::string why_not;         ///< where it is not used: kernels are then kept by the process only
+  std::string why_not_stored;  ///< where kernels are found, but none can be added
+  std::string folder;
+  std::int64_t kernels = 0;
+  std::int64_t bytes = 0;
+  std::int64_t bound = 0;  ///< bytes; beyond it, the kernels go that were not used for the longest time
+};
+ANABRANCH_API CacheFacts cache_facts();
 
 }  // namespace anabranch

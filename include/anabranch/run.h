@@ -62,12 +62,15 @@ struct RunReport {
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
   std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
   double seconds = 0;           ///< all of the run, compilation included
-  /// Making kernels; 0 where they were cached. A GPU's are made when a chunk needs them, several at a time.
+  /// Making kernels, or finding them on disk; 0 where this program had them. A GPU's are made when a chunk
+  /// needs them, several at a time.
   double compile_seconds = 0;
   double front_seconds = 0;  ///< passes from program to plan
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
-  int kernels_compiled = 0, kernels_cached = 0;
+  /// The kernels that this run was the first to ask the program for: made now; made by an earlier process and
+  /// found on disk; made before by this process, for another program. On a GPU each entry of a kernel counts.
+  int kernels_compiled = 0, kernels_from_disk = 0, kernels_cached = 0;
   std::int64_t gpu_peak_bytes = 0;  ///< of what the bound on GPU memory counts
   std::int64_t gpu_chunks = 0;      ///< chunks computed on the GPU
   /// Of a traced run on a GPU, by its own clock: for how long at least one copy between host and GPU was

@@ -6,9 +6,12 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "cache/kernel_cache.h"
+#include "cpu/code_generator.h"
 #include "cpu/llvm_interface_version.h"
+#include "cpu/processor.h"
+#include "ir/transcendental.h"
 #include "system/environment.h"
-#include "system/sibling_library.h"
 
 namespace anabranch::cpu {
 namespace {
@@ -16,31 +19,6 @@ namespace {
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
-
-/// The opened library.
-class Generator {
- public:
-  static const Generator& get() {
-    static const Generator generator;  // a failed constructor is tried again by the next caller
-    return generator;
-  }
-
-  AnabranchLlvmCompile compile = nullptr;
-  AnabranchLlvmMachine machine = nullptr;
-  std::string path;
-  double open_ms = 0;
-
- private:
-  Generator() {
-    const auto start = std::chrono::steady_clock::now();
-    const system::SiblingLibrary library("cpu", "the code generator", llvm_library_name);
-    library.require_version(llvm_version_symbol, llvm_interface_version());
-    compile = library.function<AnabranchLlvmCompile>(llvm_compile_symbol);
-    machine = library.function<AnabranchLlvmMachine>(llvm_machine_symbol);
-    path = library.path();
-    open_ms = milliseconds_since(start);
-  }
-};
 
 struct Received {
   std::string image, ir, assembly, error;
@@ -50,6 +28,7 @@ struct Received {
 
 using Compiled = std::shared_ptr<const CompiledKernel>;
 
+/// The kernels of this process.
 class Cache {
  public:
   static Cache& get() {
@@ -76,8 +55,13 @@ class Cache {
       Compiled made = make();
       {
         const std::lock_guard lock(mutex_);
-        ++statistics_.compiled;
-        statistics_.compile_ms += made->statistics.total_ms;
+        if (made->from_disk) {
+          ++statistics_.from_disk;
+          statistics_.load_ms += made->statistics.total_ms;
+        } else {
+          ++statistics_.compiled;
+          statistics_.compile_ms += made->statistics.total_ms;
+        }
       }
       promise.set_value(made);
       return made;
@@ -112,12 +96,54 @@ class Cache {
   CacheStatistics statistics_;
 };
 
-std::shared_ptr<CompiledKernel> build(const plan::Kernel& kernel, const CompileOptions& options) {
+/// `image`: receives the image's bytes, where not null.
+std::shared_ptr<CompiledKernel> build(const plan::Kernel& kernel, const CompileOptions& options,
+                                      std::string* image = nullptr) {
   const auto start = std::chrono::steady_clock::now();
   auto out = std::make_shared<CompiledKernel>();
-  const std::string image = compile_image(kernel, options, &out->statistics);
-  out->image = LoadedImage(std::as_bytes(std::span(image)));
+  std::string bytes = compile_image(kernel, options, &out->statistics);
+  out->image = LoadedImage(std::as_bytes(std::span(bytes)));
   out->statistics.total_ms = milliseconds_since(start);
+  if (image) *image = std::move(bytes);
+  return out;
+}
+
+/// On disk: `key` and all else that an image depends on.
+std::string key_on_disk(const std::string& build_id, const std::string& key) {
+  std::string out = "cpu\ninterface " + std::to_string(llvm_interface_version()) + "\ncode generator " +
+                    build_id + "\nprocessor " + processor_identity() + "\nroutines";
+  for (int number = 0; number < ir::routine_count; ++number)
+    if (const ir::Routine& routine = ir::routine(number); routine.address)
+      out += std::string(" ") + routine.symbol;
+  return out + "\n" + key;
+}
+
+/// Null: it is not on disk, or not what it should be.
+Compiled find_on_disk(const std::string& key) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto cache = cache::kernel_cache();
+  const std::string build_id = cache->off() ? "" : code_generator_build_id();
+  if (build_id.empty()) return nullptr;
+  const auto bytes = cache->find(key_on_disk(build_id, key));
+  if (!bytes) return nullptr;
+  auto out = std::make_shared<CompiledKernel>();
+  try {
+    out->image = LoadedImage(std::as_bytes(std::span(*bytes)));
+  } catch (const InternalError&) {
+    return nullptr;
+  }
+  out->from_disk = true;
+  out->statistics.total_ms = milliseconds_since(start);
+  return out;
+}
+
+Compiled find_or_build(const plan::Kernel& kernel, const CompileOptions& options, const std::string& key) {
+  if (Compiled found = find_on_disk(key)) return found;
+  std::string image;
+  Compiled out = build(kernel, options, &image);
+  // Under the id of the library that made it: the one on disk may be a newer one by now.
+  if (const std::string& build_id = CodeGenerator::get().build_id; !build_id.empty())
+    cache::kernel_cache()->store(key_on_disk(build_id, key), image);
   return out;
 }
 
@@ -146,7 +172,7 @@ void print_texts(const plan::Kernel& kernel, const CompiledKernel& compiled) {
 
 std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options,
                           CompileStatistics* statistics) {
-  const Generator& generator = Generator::get();
+  const CodeGenerator& generator = CodeGenerator::get();
   Cache::get().opened(generator.open_ms);
   AnabranchLlvmOptions asked{};
   asked.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
@@ -184,7 +210,8 @@ std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const 
   const std::string key = std::to_string(options.lanes) + "\n" + plan::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
-  if (!ir && !assembly) return Cache::get().find_or_make(key, [&] { return build(kernel, options); });
+  if (!ir && !assembly)
+    return Cache::get().find_or_make(key, [&] { return find_or_build(kernel, options, key); });
   const auto compiled =
       Cache::get().find_or_make(std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key,
                                 [&] { return build_with_texts(kernel, options, ir, assembly); });
@@ -194,7 +221,7 @@ std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const 
 
 CacheStatistics cache_statistics() { return Cache::get().statistics(); }
 void clear_cache() { Cache::get().clear(); }
-std::string machine_description() { return Generator::get().machine(); }
-std::string code_generator_path() { return Generator::get().path; }
+std::string machine_description() { return CodeGenerator::get().machine(); }
+std::string code_generator_path() { return CodeGenerator::get().path; }
 
 }  // namespace anabranch::cpu

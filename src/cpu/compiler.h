@@ -7,7 +7,8 @@
 #include "cpu/loader.h"
 #include "plan/kernel.h"
 
-/// From kernels to machine code, once per kernel and process.
+/// From kernels to machine code, once per kernel: what was compiled is kept by the process, and on disk for
+/// the next one.
 namespace anabranch::cpu {
 
 struct CompileStatistics {
@@ -21,7 +22,8 @@ struct CompileStatistics {
 /// Machine code of one kernel. Immutable; lives as long as somebody holds it.
 struct CompiledKernel {
   LoadedImage image;
-  CompileStatistics statistics;
+  CompileStatistics statistics;  ///< where it was compiled; else its total only
+  bool from_disk = false;
   std::string ir, assembly;  ///< as far as ANABRANCH_DUMP asks for them
 };
 
@@ -34,27 +36,32 @@ struct CompileOptions {
 };
 
 struct CacheStatistics {
-  std::int64_t hits = 0;
+  std::int64_t hits = 0;       ///< this process knew the kernel
+  std::int64_t from_disk = 0;  ///< an earlier one had compiled it
   std::int64_t compiled = 0;
-  double compile_ms = 0;
-  double open_ms = 0;  ///< to open the code generator, once
+  double load_ms = 0;     ///< of those from disk
+  double compile_ms = 0;  ///< of those compiled
+  double open_ms = 0;     ///< to open the code generator, once
 };
 
 /// The kernels of this process, by their canonical text (plan::key_of). Thread-safe; a kernel that several
 /// threads ask for at once is compiled by one of them while the others wait.
 ///
-/// The code generator is a library of its own, opened when the first kernel must be compiled. Throws
+/// A kernel that this process does not know is looked for on disk (cache/kernel_cache.h), by its text and
+/// what else its code depends on: the code generator's build id, the processor, the library routines. The
+/// code generator is a library of its own, opened when the first kernel is in neither place. Throws
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
 ///
 /// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
-/// assembly on standard error, whether it was compiled now or before.
+/// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on
+/// disk.
 std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();
-/// Forgets all kernels that nobody holds elsewhere.
+/// Forgets all kernels that nobody holds elsewhere. Those on disk stay.
 void clear_cache();
 
-/// Compiles without looking into the cache: the image, for tests and for caches on disk.
+/// Compiles without looking into any cache: the image.
 std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options,
                           CompileStatistics* statistics = nullptr);
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cuda/image_cache.h"
 #include "cuda/nvrtc.h"
 #include "system/environment.h"
 
@@ -551,7 +552,7 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
         delete unloaded;
       });
   try {
-    out->compiled = platform_.compiler->compile(unit, name, architecture());
+    out->compiled = find_or_compile(*platform_.compiler, unit, name, architecture());
     if (system::listed("ANABRANCH_DUMP", "cuda")) {
       const std::string text =
           "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
@@ -573,7 +574,7 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
     }
     {
       const std::lock_guard lock(impl_->loading);
-      ++impl_->statistics.compiled;
+      ++(out->compiled.from_disk ? impl_->statistics.from_disk : impl_->statistics.compiled);
       impl_->statistics.milliseconds += out->compiled.milliseconds;
     }
   } catch (...) {

@@ -29,6 +29,7 @@ class Compiler {
     std::string image;  ///< what DriverApi::module_load_data takes
     std::string log;    ///< of the compiler and of ptxas: registers, spills
     double milliseconds = 0;
+    bool from_disk = false;  ///< compiled by an earlier process: image_cache.h
     /// Per entry of the unit, of one thread; -1 where the log does not say.
     std::vector<int> registers, spill_bytes;
   };
@@ -36,6 +37,9 @@ class Compiler {
   /// BackendUnavailable where the compiler is too old or too new for the architecture.
   virtual Result compile(const Unit& unit, const std::string& name, const std::string& architecture) = 0;
   virtual std::string version() const = 0;
+  /// All that decides an image beside the unit and `headers()`: the compiler's version, target, options.
+  /// Throws as `compile` does where there is no target for the architecture.
+  virtual std::string settings(const std::string& architecture) const = 0;
 };
 
 /// Driver and compiler: the real ones, or a test's.
@@ -167,8 +171,10 @@ struct LoadedUnit {
 
 /// Of all units of a device.
 struct LoadStatistics {
-  int compiled = 0, found = 0;
-  double milliseconds = 0;  ///< in the compiler
+  int compiled = 0;
+  int from_disk = 0;        ///< compiled by an earlier process
+  int found = 0;            ///< loaded already
+  double milliseconds = 0;  ///< in the compiler, or to find on disk what it made
 };
 
 /// One GPU, opened. Thread-safe; blocks, streams and loaded units keep it alive.
@@ -203,8 +209,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether copies from there need no staging.
   bool is_page_locked(const void* memory, std::int64_t bytes) const;
 
-  /// Compiled and loaded once per process; keyed by the text. Thread-safe: several threads wait for one.
-  /// ANABRANCH_DUMP=cuda prints texts that are compiled, and the log, on standard error.
+  /// Found on disk or compiled, and loaded, once per process; keyed by the text. Thread-safe: several threads
+  /// wait for one. ANABRANCH_DUMP=cuda prints the texts, and the compiler's log, on standard error.
   std::shared_ptr<const LoadedUnit> load(const Unit& unit, const std::string& name);
   LoadStatistics load_statistics() const;
 

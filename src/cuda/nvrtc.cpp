@@ -63,6 +63,7 @@ class Nvrtc final : public Compiler {
 
   Result compile(const Unit& unit, const std::string& name, const std::string& architecture) override;
   std::string version() const override { return std::to_string(major_) + "." + std::to_string(minor_); }
+  std::string settings(const std::string& architecture) const override;
 
  private:
   std::string fetch(Program program, int (*size)(Program, std::size_t*), int (*get)(Program, char*)) const {
@@ -73,6 +74,11 @@ class Nvrtc final : public Compiler {
     if (bytes > 0 && get(program, out.data()) != 0) out.clear();
     return out;
   }
+  struct Target {
+    std::vector<std::string> options;
+    bool ptx = false;
+  };
+  Target target_of(const std::string& architecture) const;
   /// `target`: what code is made for. Code for a lower minor number runs as it is; a GPU of a newer
   /// generation than the compiler's gets PTX, which its driver translates.
   bool needs_ptx(const std::string& architecture, std::string& target) const;
@@ -98,11 +104,30 @@ bool Nvrtc::needs_ptx(const std::string& architecture, std::string& target) cons
   return ptx;
 }
 
+Nvrtc::Target Nvrtc::target_of(const std::string& architecture) const {
+  Target out;
+  std::string name;
+  out.ptx = needs_ptx(architecture, name);
+  out.options = {"--gpu-architecture=" + name,
+                 "-fmad=false",
+                 "-ftz=false",
+                 "-prec-div=true",
+                 "-prec-sqrt=true",
+                 major_ >= 12 ? "-std=c++20" : "-std=c++17"};
+  if (!out.ptx) out.options.emplace_back("--ptxas-options=-v");
+  return out;
+}
+
+std::string Nvrtc::settings(const std::string& architecture) const {
+  std::string out = "NVRTC " + version();
+  for (const std::string& option : target_of(architecture).options) out += " " + option;
+  return out;
+}
+
 Compiler::Result Nvrtc::compile(const Unit& unit, const std::string& name, const std::string& architecture) {
   const auto start = std::chrono::steady_clock::now();
-  std::string target;
-  const bool ptx = needs_ptx(architecture, target);
-  std::vector<const char*> names, texts;
+  const Target target = target_of(architecture);
+  std::vector<const char*> names, texts, options;
   for (const Header& h : headers()) {
     names.push_back(h.name.c_str());
     texts.push_back(h.text.c_str());
@@ -121,11 +146,7 @@ Compiler::Result Nvrtc::compile(const Unit& unit, const std::string& name, const
                                    static_cast<int>(names.size()), texts.data(), names.data());
   if (result != 0) throw failed("nvrtcCreateProgram", result);
 
-  const std::string gpu = "--gpu-architecture=" + target;
-  std::vector<const char*> options{gpu.c_str(),       "-fmad=false",
-                                   "-ftz=false",      "-prec-div=true",
-                                   "-prec-sqrt=true", major_ >= 12 ? "-std=c++20" : "-std=c++17"};
-  if (!ptx) options.push_back("--ptxas-options=-v");
+  for (const std::string& option : target.options) options.push_back(option.c_str());
   result = api_.compile_program(holder.program, static_cast<int>(options.size()), options.data());
   Result out;
   out.log = fetch(holder.program, api_.get_program_log_size, api_.get_program_log);
@@ -134,8 +155,8 @@ Compiler::Result Nvrtc::compile(const Unit& unit, const std::string& name, const
     auto error = failed("the text does not compile", result);
     throw InternalError(std::string(error.what()) + "\n" + out.log);
   }
-  out.image = ptx ? fetch(holder.program, api_.get_ptx_size, api_.get_ptx)
-                  : fetch(holder.program, api_.get_cubin_size, api_.get_cubin);
+  out.image = target.ptx ? fetch(holder.program, api_.get_ptx_size, api_.get_ptx)
+                         : fetch(holder.program, api_.get_cubin_size, api_.get_cubin);
   if (out.image.empty()) throw InternalError("cuda: " + name + ": NVRTC gave no code\n" + out.log);
   read_log(out.log, unit.entries, out);
   out.milliseconds =

@@ -27,18 +27,23 @@ std::string path_of_this_object() {
 
 SiblingLibrary::SiblingLibrary(const char* backend, const char* what, const char* file)
     : backend_(std::string(backend) + ": ") {
-  const std::string here = path_of_this_object();
-  const auto slash = here.rfind('/');
-  if (slash == std::string::npos) throw BackendUnavailable(backend_ + "cannot find out where the library is");
-  const std::string folder = here.substr(0, slash + 1);
   std::string tried;
-  for (const char* beside : {"", "../lib/"}) {
-    path_ = folder + beside + file;
+  for (const std::string& candidate : candidates(file)) {
+    path_ = candidate;
     handle_ = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_) return;
     tried += std::string(tried.empty() ? "" : "; ") + ::dlerror();
   }
+  if (tried.empty()) throw BackendUnavailable(backend_ + "cannot find out where the library is");
   throw BackendUnavailable(backend_ + "cannot open " + what + ": " + tried);
+}
+
+std::vector<std::string> SiblingLibrary::candidates(const char* file) {
+  const std::string here = path_of_this_object();
+  const auto slash = here.rfind('/');
+  if (slash == std::string::npos) return {};
+  const std::string folder = here.substr(0, slash + 1);
+  return {folder + file, folder + "../lib/" + file};
 }
 
 void SiblingLibrary::require_version(const char* symbol, std::uint64_t ours) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace anabranch::system {
 
@@ -27,6 +28,9 @@ class SiblingLibrary {
   }
 
   const std::string& path() const { return path_; }
+
+  /// The paths that are tried, in this order; none where it cannot be found out where this code is.
+  static std::vector<std::string> candidates(const char* file);
 
  private:
   void* address(const char* symbol) const;

@@ -206,7 +206,7 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   std::vector<std::string> keys;
   for (const auto& [key, value] : r.items()) keys.push_back(key);
   CHECK(keys == std::vector<std::string>{"backend", "bytes", "chunk_items", "chunks", "gb_per_second",
-                                         "items", "matrix", "memory", "nnz", "peak_bytes",
+                                         "items", "kernels", "matrix", "memory", "nnz", "peak_bytes",
                                          "peak_resident_bytes", "repeats", "result", "scheduler", "seconds",
                                          "threads", "utilisation"});
   const auto nnz = static_cast<std::int64_t>(a.values.size());
@@ -235,6 +235,7 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
     CHECK(r["seconds"][key].get<double>() >= 0);
   }
   CHECK(r["seconds"].size() == 7);
+  CHECK(r["kernels"] == nlohmann::json{{"compiled", 1}, {"from_disk", 0}});
   CHECK(r["gb_per_second"].get<double>() > 0);
   REQUIRE(r["repeats"].size() == 5);
   std::vector<double> steady{r["repeats"][2], r["repeats"][3], r["repeats"][4]};

@@ -713,6 +713,9 @@ class HostCompiler final : public cuda::Compiler {
     return out;
   }
   std::string version() const override { return "of the host"; }
+  std::string settings(const std::string& architecture) const override {
+    return version() + " " + architecture;
+  }
 
  private:
   bool sanitize_;

@@ -1,0 +1,210 @@
+#include <sched.h>
+
+#include <atomic>
+#include <thread>
+
+#include "cache/entry.h"
+#include "cpu/build_id.h"
+#include "cpu/code_generator.h"
+#include "cpu/processor.h"
+#include "ir/transcendental.h"
+#include "support/catch.h"
+#include "support/own_kernel_cache.h"
+#include "tests/cpu/support/oracle.h"
+#include "tests/cpu/support/random_kernel.h"
+
+using namespace anabranch;
+using namespace anabranch::test;
+using anabranch::testing::OwnKernelCache;
+using anabranch::testing::read_file;
+using anabranch::testing::TemporaryDirectory;
+using anabranch::testing::write_file;
+
+namespace {
+
+/// On disk and in memory nothing is known.
+class NoKernels : public OwnKernelCache {
+ public:
+  NoKernels() { cpu::clear_cache(); }
+};
+
+struct Counts {
+  std::int64_t known, from_disk, compiled;
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+
+/// Where the kernels that `f` asks for came from.
+template <class F>
+Counts counts(F&& f) {
+  const auto before = cpu::cache_statistics();
+  f();
+  const auto after = cpu::cache_statistics();
+  return {after.hits - before.hits, after.from_disk - before.from_disk, after.compiled - before.compiled};
+}
+
+KernelBuilder sum_of_products() {
+  const std::vector<std::int64_t> offsets{0, 3, 3, 40, 41, 9000};
+  std::vector<double> values, x;
+  for (int i = 0; i < 9000; ++i) values.push_back(1.0 / (i + 1));
+  for (int i = 0; i < 100; ++i) x.push_back(i * 0.37);
+  std::vector<std::int64_t> columns;
+  for (int i = 0; i < 9000; ++i) columns.push_back(i * 31 % 100);
+  return spmv(offsets, columns, values, x);
+}
+
+}  // namespace
+
+TEST_CASE("a kernel that a process does not know comes from disk, and gives the same bits") {
+  const NoKernels cache;
+  auto k = sum_of_products();
+  std::vector<std::byte> compiled, loaded;
+  CHECK(counts([&] { compiled = k.run(); }) == Counts{0, 0, 1});
+  CHECK(counts([&] { CHECK(k.run() == compiled); }) == Counts{1, 0, 0});
+  CHECK(cache.entries() == 1);
+  cpu::clear_cache();
+  CHECK(counts([&] { loaded = k.run(); }) == Counts{0, 1, 0});
+  CHECK(loaded == compiled);
+  CHECK(counts([&] { CHECK(k.run() == compiled); }) == Counts{1, 0, 0});
+  // Scalar code is another kernel.
+  cpu::CompileOptions scalar;
+  scalar.lanes = 1;
+  CHECK(counts([&] { CHECK(k.run(scalar) == compiled); }) == Counts{0, 0, 1});
+  CHECK(cache.entries() == 2);
+}
+
+TEST_CASE("random kernels from disk are the compiled ones") {
+  const NoKernels cache;
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    INFO("seed " << seed);
+    auto k = random_kernel(seed);
+    cpu::clear_cache();
+    REQUIRE(disagreement(k, {0, 13}) == "");
+    cpu::clear_cache();
+    CHECK(counts([&] { REQUIRE(disagreement(k, {0, 13}) == ""); }).compiled == 0);
+  }
+}
+
+TEST_CASE("an entry on disk that is damaged or no image is compiled anew and replaced") {
+  const NoKernels cache;
+  auto k = sum_of_products();
+  const auto expected = k.run();
+  const std::string path = cache.path(), whole = read_file(path);
+  const auto compiled_anew = [&](const std::string& bytes) {
+    write_file(path, bytes);
+    cpu::clear_cache();
+    CHECK(counts([&] { CHECK(k.run() == expected); }) == Counts{0, 0, 1});
+    CHECK(read_file(path) == whole);
+    cpu::clear_cache();
+    CHECK(counts([&] { CHECK(k.run() == expected); }) == Counts{0, 1, 0});
+  };
+  std::string bytes = whole;
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  compiled_anew(bytes);
+  compiled_anew(whole.substr(0, whole.size() / 2));
+  compiled_anew("");
+  // Whole, and by somebody who knows the key, but of another ABI.
+  std::uint64_t key_bytes = 0;
+  std::memcpy(&key_bytes, whole.data() + 8, sizeof key_bytes);
+  const std::string key = whole.substr(40, key_bytes);
+  REQUIRE(anabranch::cache::decode_entry(whole, key));
+  compiled_anew(anabranch::cache::encode_entry(key, "no image"));
+}
+
+TEST_CASE(
+    "a key on disk names the code generator, the processor and the routines, and no name of the user's") {
+  const NoKernels cache;
+  auto k = sum_of_products();
+  k.kernel().name = "very_own_name";
+  cpu::compile(k.kernel());
+  const std::string entry = read_file(cache.path());
+  for (const std::string& part : {cpu::CodeGenerator::get().build_id, cpu::processor_identity(),
+                                  std::string(ir::routine(0).symbol), plan::key_of(k.kernel())}) {
+    CHECK_FALSE(part.empty());
+    CHECK(entry.find(part) != std::string::npos);
+  }
+  CHECK(entry.find("very_own_name") == std::string::npos);
+}
+
+TEST_CASE("kernels whose texts are asked for, or for other processors, are not kept on disk") {
+  const NoKernels cache;
+  auto k = sum_of_products();
+  cpu::CompileOptions texts;
+  std::string ir;
+  texts.ir = &ir;
+  cpu::compile(k.kernel(), texts);
+  cpu::CompileOptions other;
+  other.cpu = "haswell";
+  cpu::compile(k.kernel(), other);
+  CHECK(cache.entries() == 0);
+}
+
+TEST_CASE("threads that ask for one kernel take one from disk") {
+  const NoKernels cache;
+  auto k = sum_of_products();
+  cpu::compile(k.kernel());
+  cpu::clear_cache();
+  std::atomic<int> ready{0};
+  const auto all = [&] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        auto mine = sum_of_products();
+        for (++ready; ready < 4;) std::this_thread::yield();
+        cpu::compile(mine.kernel());
+      });
+    for (auto& thread : threads) thread.join();
+  };
+  CHECK(counts(all) == Counts{3, 1, 0});
+}
+
+TEST_CASE("the code generator's build id is read from its file without loading it") {
+  const cpu::CodeGenerator& generator = cpu::CodeGenerator::get();
+  CHECK(generator.build_id.size() == 40);
+  CHECK(cpu::code_generator_build_id() == generator.build_id);
+  CHECK(cpu::build_id_of_file(generator.path) == generator.build_id);
+  static const int here = 0;
+  CHECK(cpu::build_id_of_object_at(&here) != generator.build_id);
+  CHECK(cpu::build_id_of_object_at(nullptr).empty());
+}
+
+TEST_CASE("files that are no libraries have no build id") {
+  const TemporaryDirectory dir;
+  CHECK(cpu::build_id_of_file(dir / "none").empty());
+  CHECK(cpu::build_id_of_file(dir.path()).empty());
+  write_file(dir / "text", std::string(1000, 'x'));
+  CHECK(cpu::build_id_of_file(dir / "text").empty());
+  const std::string& path = cpu::CodeGenerator::get().path;
+  std::string bytes(4096, '\0');
+  std::ifstream(path, std::ios::binary).read(bytes.data(), 4096);
+  write_file(dir / "library", bytes);
+  const std::string id = cpu::CodeGenerator::get().build_id;
+  CHECK(cpu::build_id_of_file(dir / "library") == id);
+  // Cut off or damaged anywhere: another id at worst, no access out of bounds.
+  for (std::size_t size = 0; size < bytes.size(); size += 8) {
+    write_file(dir / "short", bytes.substr(0, size));
+    const std::string found = cpu::build_id_of_file(dir / "short");
+    CHECK((found.empty() || found == id));
+  }
+  for (std::size_t at = 0; at < 1024; ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(~damaged[at]);
+    write_file(dir / "damaged", damaged);
+    CHECK_NOTHROW(cpu::build_id_of_file(dir / "damaged"));
+  }
+}
+
+TEST_CASE("the processor is the same on every core") {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  CHECK(cpu::processor_identity().size() > 20);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &all)) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(cpu::read_processor_identity() == cpu::processor_identity());
+  }
+  ::sched_setaffinity(0, sizeof all, &all);
+}
