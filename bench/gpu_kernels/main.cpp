@@ -1,5 +1,8 @@
 // What NVRTC makes of a few programs' kernels, where it is installed: compile time, registers, spills, and
 // the bytes that an element moves beside the least that it could. Needs no GPU.
+//   bench_gpu_kernels                                        a table
+//   bench_gpu_kernels --architecture=sm_90 --save=DIR        machine code of each kernel:
+//   DIR/<kernel>.<entry>.cubin
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
 
@@ -7,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -89,41 +93,83 @@ std::string measure(cuda::Compiler& compiler, const cuda::Unit& unit, const char
                      times[2]);
 }
 
+std::string short_name(const std::string& entry) { return entry.substr(entry.rfind('_') + 1); }
+
+const std::vector<Case>& cases() {
+  static const std::string row = ", + per row offset and result";
+  static const std::vector<Case> all = [] {
+    std::vector<Case> out;
+    out.push_back({"smvm int32, float", smvm<std::int32_t, float>(), "8 of 8, and x" + row});
+    out.push_back({"smvm int32, double", smvm<std::int32_t, double>(), "12 of 12, and x" + row});
+    out.push_back({"smvm int64, double", smvm<std::int64_t, double>(), "16 of 16, and x" + row});
+    out.push_back({"dot, float", dot<float>(), "8 of 8"});
+    out.push_back({"dot, double", dot<double>(), "16 of 16"});
+    out.push_back({"map of 10", map_of(10), "16 of 16"});
+    out.push_back({"map of 100", map_of(100), "16 of 16"});
+    return out;
+  }();
+  return all;
+}
+
+template <class Visit>
+void for_each_entry(const Visit& visit) {
+  for (const Case& program : cases()) {
+    const plan::Kernel& kernel = first_kernel(program.compiled.plan);
+    for (int e = 0; e < cuda::entry_count(kernel); ++e) visit(program, cuda::generate(kernel, e));
+  }
+}
+
+void print_table(cuda::Compiler& compiler) {
+  fmt::print(
+      "NVRTC {}\n\n| kernel | bytes an element | entry | sm_75 | sm_80 | sm_90 "
+      "|\n|---|---|---|---|---|---|\n",
+      compiler.version());
+  for_each_entry([&](const Case& program, const cuda::Unit& unit) {
+    std::string line;
+    for (const char* architecture : {"sm_75", "sm_80", "sm_90"})
+      line += measure(compiler, unit, architecture);
+    fmt::print("| {} | {} | {} |{}\n", program.name, program.bytes, short_name(unit.entries[0]), line);
+  });
+}
+
+void save_code(cuda::Compiler& compiler, const std::string& architecture, const std::string& folder) {
+  for_each_entry([&](const Case& program, const cuda::Unit& unit) {
+    std::string name = program.name + "." + short_name(unit.entries[0]) + ".cubin";
+    std::erase(name, ',');
+    std::replace(name.begin(), name.end(), ' ', '_');
+    std::ofstream(folder + "/" + name, std::ios::binary)
+        << compiler.compile(unit, unit.entries[0], architecture).image;
+  });
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  std::string architecture, folder;
+  bool known = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.starts_with("--architecture="))
+      architecture = argument.substr(argument.find('=') + 1);
+    else if (argument.starts_with("--save="))
+      folder = argument.substr(argument.find('=') + 1);
+    else
+      known = false;
+  }
+  if (!known || architecture.empty() != folder.empty()) {
+    fmt::print(stderr, "usage: bench_gpu_kernels [--architecture=sm_90 --save=DIR]\n");
+    return 2;
+  }
   std::shared_ptr<cuda::Compiler> compiler;
   try {
     compiler = cuda::open_nvrtc();
   } catch (const BackendUnavailable& e) {
-    std::fprintf(stderr, "%s\n", e.what());
+    fmt::print(stderr, "{}\n", e.what());
     return 77;
   }
-  const std::string row = ", + per row offset and result";
-  const Case programs[] = {
-      {"smvm int32, float", smvm<std::int32_t, float>(), "8 of 8, and x" + row},
-      {"smvm int32, double", smvm<std::int32_t, double>(), "12 of 12, and x" + row},
-      {"smvm int64, double", smvm<std::int64_t, double>(), "16 of 16, and x" + row},
-      {"dot, float", dot<float>(), "8 of 8"},
-      {"dot, double", dot<double>(), "16 of 16"},
-      {"map of 10", map_of(10), "16 of 16"},
-      {"map of 100", map_of(100), "16 of 16"},
-  };
-  fmt::print(
-      "NVRTC {}\n\n| kernel | bytes an element | entry | sm_75 | sm_80 | sm_90 "
-      "|\n|---|---|---|---|---|---|\n",
-      compiler->version());
-  for (const Case& program : programs) {
-    const plan::Kernel& kernel = first_kernel(program.compiled.plan);
-    for (int e = 0; e < cuda::entry_count(kernel); ++e) {
-      const cuda::Unit unit = cuda::generate(kernel, e);
-      std::string line;
-      for (const char* architecture : {"sm_75", "sm_80", "sm_90"})
-        line += measure(*compiler, unit, architecture);
-      const std::string& entry = unit.entries[0];
-      fmt::print("| {} | {} | {} |{}\n", program.name, program.bytes, entry.substr(entry.rfind('_') + 1),
-                 line);
-    }
-  }
+  if (folder.empty())
+    print_table(*compiler);
+  else
+    save_code(*compiler, architecture, folder);
   return 0;
 }

@@ -8,7 +8,9 @@
 /// The programs that several benchmarks run, as a user writes them.
 namespace anabranch::bench {
 
-using SparseRow = Vector<std::tuple<std::int32_t, double>>;
+template <class T>
+using SparseRowOf = Vector<std::tuple<std::int32_t, T>>;
+using SparseRow = SparseRowOf<double>;
 
 template <class T>
 Acc<Scalar<T>> dot_product(Acc<Vector<T>> xs, Acc<Vector<T>> ys) {
@@ -16,8 +18,9 @@ Acc<Scalar<T>> dot_product(Acc<Vector<T>> xs, Acc<Vector<T>> ys) {
 }
 
 /// Sparse matrix times vector.
-inline Acc<Vector<double>> smvm(Seq<SparseRow> rows, Acc<Vector<double>> x) {
-  const auto dot_row = [=](Acc<SparseRow> row) {
+template <class T>
+Acc<Vector<T>> smvm(Seq<SparseRowOf<T>> rows, Acc<Vector<T>> x) {
+  const auto dot_row = [=](Acc<SparseRowOf<T>> row) {
     auto [columns, values] = unzip(row);
     return dot_product(values, gather(columns, x));
   };
@@ -25,17 +28,25 @@ inline Acc<Vector<double>> smvm(Seq<SparseRow> rows, Acc<Vector<double>> x) {
 }
 
 /// The sum of each item's values.
-inline Acc<Vector<double>> row_sums(Seq<SparseRow> rows) {
-  const auto sum_row = [](Acc<SparseRow> row) {
+template <class T>
+Acc<Vector<T>> row_sums(Seq<SparseRowOf<T>> rows) {
+  const auto sum_row = [](Acc<SparseRowOf<T>> row) {
     auto [columns, values] = unzip(row);
-    return fold(plus, 0.0, values);
+    return fold(plus, T(0), values);
   };
   return consume(elements(map_seq(sum_row, rows)));
 }
 
+/// x * x + 1 / 2 of each element: a map that is bound by memory.
+template <class T>
+Acc<Vector<T>> squares(Acc<Vector<T>> xs) {
+  return map([](Exp<T> x) { return x * x + T(0.5); }, xs);
+}
+
 /// Memory of somebody else as a vector.
-inline Vector<double> vector_over(const double* at, std::int64_t n) {
-  return Vector<double>::view(Index<1>{{n}}, at);
+template <class T>
+Vector<T> vector_over(const T* at, std::int64_t n) {
+  return Vector<T>::view(Index<1>{{n}}, at);
 }
 
 }  // namespace anabranch::bench

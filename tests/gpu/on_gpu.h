@@ -5,7 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
+#include <string>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/host_arrays.h"
@@ -15,13 +16,13 @@ namespace anabranch::testing {
 
 /// Is there a GPU? Says so once where not. With ANABRANCH_REQUIRE_GPU set that is a failure.
 inline bool have_gpu() {
-  static const bool have = [] {
-    const GpuFacts facts = gpu_facts();
-    if (!facts.available) std::printf("skipped: no GPU: %s\n", facts.why_not.c_str());
-    return facts.available;
+  static const GpuFacts facts = [] {
+    GpuFacts found = gpu_facts();
+    if (!found.available) std::printf("skipped: no GPU: %s\n", found.why_not.c_str());
+    return found;
   }();
-  if (!have && std::getenv("ANABRANCH_REQUIRE_GPU")) FAIL("there is no GPU");
-  return have;
+  if (!facts.available && std::getenv("ANABRANCH_REQUIRE_GPU")) FAIL("there is no GPU: " << facts.why_not);
+  return facts.available;
 }
 
 inline std::vector<RunOptions> gpu_configurations() {
@@ -45,6 +46,17 @@ void agree_on_gpu(const Program& program, const Args&... args) {
     CHECK(same(got.erased(), expected.erased()));
     CHECK(report.backend.find("cuda") != std::string::npos);
   }
+}
+
+/// What a run throws.
+template <class Program>
+std::string message_of(const Program& program, Backend backend) {
+  try {
+    program.run({.backend = backend});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
 }
 
 }  // namespace anabranch::testing

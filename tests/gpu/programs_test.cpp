@@ -1,25 +1,8 @@
-#include <cmath>
-#include <numeric>
-#include <random>
-
-#include <anabranch/io.h>
-
+#include "gpu/data.h"
 #include "gpu/on_gpu.h"
 
 namespace anabranch::testing {
 namespace {
-
-std::mt19937_64 engine;
-
-template <class T>
-Vector<T> random_numbers(std::int64_t n) {
-  Vector<T> v(Index{n});
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double x = std::ldexp(static_cast<double>(engine() >> 11), -53) - 0.5;
-    v.set(i, std::is_floating_point_v<T> ? static_cast<T>(x) : static_cast<T>(x * 2000));
-  }
-  return v;
-}
 
 /// Around every border of the schedules: 1 thread, 8, a warp, blocks across the grid.
 std::vector<std::int64_t> border_lengths() {
@@ -34,36 +17,9 @@ std::vector<Vector<double>> rows_of(const std::vector<std::int64_t>& lengths) {
   return rows;
 }
 
-struct Matrix {
-  std::int64_t cols;
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
-
-  template <class Length>
-  Matrix(std::int64_t rows, std::int64_t width, Length&& length) : cols(width) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t n = length(i);
-      for (std::int64_t k = 0; k < n; ++k) {
-        columns.push_back(static_cast<std::int32_t>(engine() % static_cast<std::uint64_t>(cols)));
-        values.push_back(std::ldexp(static_cast<double>(engine() >> 11), -53) - 0.5);
-      }
-      offsets.push_back(offsets.back() + n);
-    }
-  }
-  auto source() const {
-    return io::csr_view(static_cast<std::int64_t>(offsets.size()) - 1, cols, std::span(offsets),
-                        std::span(columns), std::span(values));
-  }
-};
-
 void multiply(const Matrix& a) {
   const Vector<double> x = random_numbers<double>(a.cols);
-  const auto dot_row = [x = use(x)](auto row) {
-    auto [columns, values] = unzip(row);
-    return fold(plus, 0.0, zip_with(times, values, gather(columns, x)));
-  };
-  agree_on_gpu(compile(consume(elements(map_seq(dot_row, stream_in(a.source()))))));
+  agree_on_gpu(compile(consume(elements(map_seq(times_row(x), stream_in(a.source()))))));
 }
 
 }  // namespace
@@ -71,9 +27,7 @@ void multiply(const Matrix& a) {
 TEST_CASE("sparse matrix times vector, by row-length law") {
   for (const std::int64_t n : {3, 9, 27, 80}) multiply(Matrix(2000, 5000, [n](auto) { return n; }));
   multiply(Matrix(3000, 5000, [](auto) { return static_cast<std::int64_t>(engine() % 65); }));
-  multiply(Matrix(3000, 100'000, [](auto) {
-    return std::min<std::int64_t>(50'000, (1 << 20) / static_cast<std::int64_t>(engine() % (1 << 20) + 1));
-  }));
+  multiply(Matrix(3000, 100'000, power_law));
   multiply(Matrix(100, 100, [](auto) { return 0; }));
 }
 
@@ -134,21 +88,9 @@ TEST_CASE("an index out of range is the same error as on the CPU") {
   a.cols = 500;
   a.columns[777] = a.columns[7777] = 499;
   const Vector<double> x = random_numbers<double>(499);
-  const auto body = [x = use(x)](auto row) {
-    auto [columns, values] = unzip(row);
-    return fold(plus, 0.0, zip_with(times, values, gather(columns, x)));
-  };
-  const auto program = compile(consume(elements(map_seq(body, stream_in(a.source())))));
-  const auto message = [&](Backend backend) -> std::string {
-    try {
-      program.run({.backend = backend});
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  };
-  CHECK(message(Backend::cuda) == message(Backend::cpu));
-  CHECK(message(Backend::interpreter) != "no error");
+  const auto program = compile(consume(elements(map_seq(times_row(x), stream_in(a.source())))));
+  CHECK(message_of(program, Backend::cuda) == message_of(program, Backend::cpu));
+  CHECK(message_of(program, Backend::interpreter) != "no error");
 }
 
 }  // namespace anabranch::testing

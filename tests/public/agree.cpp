@@ -14,9 +14,12 @@ const std::vector<RunOptions>& configurations() {
     std::vector<RunOptions> out;
     const char* backend = std::getenv("ANABRANCH_TEST_BACKEND");
     if (backend && backend == std::string_view("cuda")) {
-      for (const char* scheduler : {"fixed:2", "fixed:64"})
-        out.push_back({.backend = Backend::cuda, .scheduler = scheduler});
-      out.push_back({.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = "fixed:7"});
+      const char* repeat = std::getenv("ANABRANCH_TEST_REPEAT");
+      for (int times = repeat ? std::atoi(repeat) : 1; times > 0; --times) {
+        for (const char* scheduler : {"fixed:2", "fixed:64"})
+          out.push_back({.backend = Backend::cuda, .scheduler = scheduler});
+        out.push_back({.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = "fixed:7"});
+      }
       return out;
     }
     for (const char* scheduler :

@@ -21,7 +21,8 @@ using RunWith = std::function<HostArrays(const RunOptions&)>;
 using Loc = std::source_location;
 
 /// What is compared with the interpreter: every chunk policy with every number of threads on the CPU. With
-/// ANABRANCH_TEST_BACKEND=cuda in the environment, a few policies on the GPU instead.
+/// ANABRANCH_TEST_BACKEND=cuda in the environment, a few policies on the GPU instead, and each as often as
+/// ANABRANCH_TEST_REPEAT says: what is left to chance shows in one run out of some.
 const std::vector<RunOptions>& configurations();
 std::string to_string(const RunOptions& options);
 

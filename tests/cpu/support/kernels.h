@@ -84,11 +84,13 @@ class KernelBuilder {
   int bytes(const void* data, std::size_t size) {
     memory_.emplace_back(data, size);
     buffers_.push_back(memory_.back().data());
+    sizes_.push_back(size);
     kernel_.buffer_slots = static_cast<int>(buffers_.size());
     return kernel_.buffer_slots - 1;
   }
   int view(const void* data) {
     buffers_.push_back(const_cast<void*>(data));
+    sizes_.push_back(0);
     kernel_.buffer_slots = static_cast<int>(buffers_.size());
     return kernel_.buffer_slots - 1;
   }
@@ -172,9 +174,14 @@ class KernelBuilder {
   std::int64_t items() const { return items_; }
   std::int64_t elements() const { return elements_; }
   void* data(int slot) { return buffers_[static_cast<std::size_t>(slot)]; }
+  /// Bytes of each slot's buffer; of a view 0.
+  const std::vector<std::size_t>& sizes() const { return sizes_; }
   cpu::Bindings bindings(bool from_memory = false) const { return {buffers_, scalars_, items_, from_memory}; }
   const std::vector<void*>& buffers() const { return buffers_; }
   const std::vector<std::int64_t>& scalars() const { return scalars_; }
+
+  /// The memory of an output component.
+  std::span<std::byte> output_component(std::size_t c);
 
   /// The bytes of all output components after a launch into fresh memory. It runs once as if its input were
   /// in a cache and once as if it came from memory, so that folds prefetch it: throws std::logic_error where
@@ -190,13 +197,13 @@ class KernelBuilder {
   };
   Outcome launch(const cpu::CompiledKernel& compiled, const cpu::Bindings& bindings,
                  const cpu::ParallelFor& parallel_for, std::int64_t piece);
-  std::span<std::byte> output_component(std::size_t c);
 
   plan::Kernel kernel_;
   std::int64_t items_;
   std::int64_t elements_ = 0;
   std::vector<GuardedMemory> memory_;
   std::vector<void*> buffers_;
+  std::vector<std::size_t> sizes_;
   std::vector<std::int64_t> scalars_;
 };
 

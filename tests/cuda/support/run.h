@@ -12,17 +12,10 @@
 #include "cuda/unit.h"
 #include "tests/cpu/support/oracle.h"
 #include "tests/cuda/support/nvrtc.h"
-#include "tests/support/gpu_host/executor.h"
+#include "tests/cuda/support/target.h"
 
-/// Runs a kernel's CUDA text on the host, in every way it could be scheduled, and holds the results against
-/// the oracle.
+/// Runs a kernel's CUDA text in every way it could be scheduled, and holds the results against the oracle.
 namespace anabranch::test {
-
-inline std::vector<gpu_host::HeaderText> cuda_headers() {
-  std::vector<gpu_host::HeaderText> out;
-  for (const auto& header : cuda::headers()) out.emplace_back(header.name, header.text);
-  return out;
-}
 
 struct RowSizes {
   std::int64_t all = 0;      ///< elements of all rows together
@@ -56,7 +49,7 @@ inline RowSizes row_sizes(KernelBuilder& builder) {
 
 struct CudaResult {
   std::vector<std::byte> bytes;
-  cuda::ErrorRecord error;
+  cuda::ErrorRecord error{};
 };
 
 /// One way to run a kernel.
@@ -77,11 +70,14 @@ struct CudaWay {
 
 inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   const auto& kernel = builder.kernel();
-  const cuda::Unit unit = cuda::generate(kernel);
-  const gpu_host::HostModule module(unit.source, cuda_headers(), {.entries = unit.entries});
-
+  for (std::size_t c = 0; c < kernel.output.type.scalars.size(); ++c) {
+    const std::span<std::byte> bytes = builder.output_component(c);
+    std::memset(bytes.data(), 0xcd, bytes.size());
+  }
+  const auto target = make_target(kernel);
   std::vector<cuda::Address> buffers;
-  for (void* buffer : builder.buffers()) buffers.push_back(reinterpret_cast<cuda::Address>(buffer));
+  for (std::size_t slot = 0; slot < builder.buffers().size(); ++slot)
+    buffers.push_back(target->put(builder.buffers()[slot], builder.sizes()[slot]));
   cuda::Bindings bindings{buffers, builder.scalars(), builder.items()};
   bindings.positions = cpu::domain_size(kernel, builder.bindings());
   if (kernel.skeleton == plan::Skeleton::fold) {
@@ -97,29 +93,18 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
         std::clamp<std::int64_t>((bindings.positions * way.group + 255) / 256, 1, way.multiprocessors * 2));
   }
 
-  std::size_t size = 0;
-  const auto& scalars = kernel.output.type.scalars;
-  const auto component = [&](std::size_t c) {
-    return static_cast<std::byte*>(builder.data(kernel.output.first_buffer + static_cast<int>(c)));
-  };
-  const auto bytes_of = [&](std::size_t c) {
-    return static_cast<std::size_t>(builder.elements()) * size_of(scalars[c]);
-  };
-  for (std::size_t c = 0; c < scalars.size(); ++c) {
-    std::memset(component(c), 0xcd, bytes_of(c));
-    size += bytes_of(c);
-  }
   CudaResult out;
   std::vector<std::byte> fill(static_cast<std::size_t>(schedule.workspace), std::byte{0xcd});
   std::fill_n(fill.begin(), schedule.zeroed, std::byte{0});
   const GuardedMemory workspace(fill.data(), fill.size());
-  const auto words = cuda::pack(kernel, bindings, reinterpret_cast<cuda::Address>(&out.error),
-                                reinterpret_cast<cuda::Address>(workspace.data()));
-  for (const auto& launch : schedule.launches)
-    module.launch(unit.entries[static_cast<std::size_t>(launch.entry)], launch.grid, launch.block, words,
-                  way.seed);
-  for (std::size_t c = 0; c < scalars.size(); ++c)
-    out.bytes.insert(out.bytes.end(), component(c), component(c) + bytes_of(c));
+  const auto words = cuda::pack(kernel, bindings, target->put(&out.error, sizeof out.error),
+                                target->put(workspace.data(), fill.size()));
+  for (const auto& launch : schedule.launches) target->launch(launch, words, way.seed);
+  target->finish();
+  for (std::size_t c = 0; c < kernel.output.type.scalars.size(); ++c) {
+    const std::span<std::byte> bytes = builder.output_component(c);
+    out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
+  }
   return out;
 }
 

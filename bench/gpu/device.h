@@ -2,15 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
-/// The GPU through the CUDA runtime, for the peers. It shares the device's primary context with the library.
+/// The GPU through the CUDA runtime: memory, clocks and the stream that all contenders work on. It shares the
+/// device's primary context with the library. Everything throws std::runtime_error saying what failed.
 namespace anabranch::bench {
 
 std::string device_name();  ///< throws where there is none
 void device_wait();         ///< for everything that was enqueued on the device
+
+/// A stream of the driver, as the runtime knows it too (CUstream, cudaStream_t).
+using StreamHandle = void*;
+/// What is timed on the GPU goes here: one stream, so that events around it see all of it.
+StreamHandle bench_stream();
 
 class DeviceBuffer {
  public:
@@ -25,7 +32,7 @@ class DeviceBuffer {
     return static_cast<T*>(at_.get());
   }
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(at_.get()); }
-  void upload(const void* from, std::size_t bytes) const;
+  void upload(const void* from, std::size_t bytes, std::size_t at = 0) const;
   void download(void* to, std::size_t bytes) const;
 
  private:
@@ -44,23 +51,22 @@ class PinnedBuffer {
   std::shared_ptr<void> at_;
 };
 
+/// Enqueue on the bench's stream.
 void copy_on_device(void* to, const void* from, std::size_t bytes);
 void copy_to_device(void* to, const void* from, std::size_t bytes);
 
-/// CUB's DeviceSegmentedReduce over products values[k] * x[columns[k]]: a block of threads a row.
-class CubSpmv {
+/// Seconds on the GPU's clock from before to after what `enqueue` puts on the bench's stream.
+double device_seconds(const std::function<void()>& enqueue);
+
+/// What `enqueue` puts on the bench's stream, recorded once and started as a whole: what it takes without the
+/// host's part of each launch.
+class Graph {
  public:
-  CubSpmv(std::int64_t rows, const std::int32_t* offsets, const std::int32_t* columns, const double* values,
-          const double* x, double* y);
-  void operator()();
+  explicit Graph(const std::function<void()>& enqueue);
+  void operator()() const;
 
  private:
-  std::int64_t rows_;
-  const std::int32_t *offsets_, *columns_;
-  const double *values_, *x_;
-  double* y_;
-  std::size_t bytes_ = 0;
-  DeviceBuffer storage_;
+  std::shared_ptr<void> executable_;
 };
 
 }  // namespace anabranch::bench

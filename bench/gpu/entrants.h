@@ -1,0 +1,59 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "gpu/contest.h"
+#include "gpu/cub_peers.h"
+#include "gpu/resident.h"
+#include "support/matrices.h"
+
+/// Who enters several contests: our kernel, and what the GPU's memory allows.
+namespace anabranch::bench {
+
+/// `right`: is the result what it should be?
+inline Contender contender_of(std::shared_ptr<ResidentKernel> kernel, const std::function<bool()>& right,
+                              double bytes) {
+  return Contender{.run = [kernel] { (*kernel)(bench_stream()); },
+                   .right = [kernel, right] { return kernel->check(), right(); },
+                   .bytes = bytes,
+                   .prepare_ms = kernel->compile_ms(),
+                   .note = kernel->schedule() + "; prepared: compiled"};
+}
+
+/// Memory full of numbers that do not repeat nearby: zeros may be faster than what a program reads.
+inline DeviceBuffer noise(std::size_t bytes) {
+  const Buffer<double> numbers = random_vector(1 << 20, 7);
+  const DeviceBuffer out(bytes);
+  for (std::size_t at = 0; at < bytes; at += numbers.span().size_bytes())
+    out.upload(numbers.data(), std::min(numbers.span().size_bytes(), bytes - at), at);
+  return out;
+}
+
+/// Reads as much as the contest moves, and writes nothing.
+inline void enter_read(Contest& contest, double bytes) {
+  contest.enter("device read", [bytes] {
+    const auto n = static_cast<std::int64_t>(bytes / sizeof(double));
+    const DeviceBuffer in = noise(static_cast<std::size_t>(n) * sizeof(double)), out(sizeof(double));
+    auto sum = std::make_shared<CubSum<double>>(n, in.data<double>(), nullptr, out.data<double>());
+    return Contender{.run = [sum, in, out] { (*sum)(); },
+                     .right = {},
+                     .bytes = static_cast<double>(n) * sizeof(double),
+                     .note = "CUB's sum of as many bytes"};
+  });
+}
+
+/// Moves as much, half of it read and half written.
+inline void enter_copy(Contest& contest, double bytes) {
+  contest.enter("device copy", [bytes] {
+    const auto half = static_cast<std::size_t>(bytes / 2);
+    const DeviceBuffer from = noise(half), to(half);
+    return Contender{.run = [=] { copy_on_device(to.data(), from.data(), half); },
+                     .right = {},
+                     .bytes = 2.0 * static_cast<double>(half),
+                     .note = "as many bytes read and written together"};
+  });
+}
+
+}  // namespace anabranch::bench
