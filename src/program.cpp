@@ -75,6 +75,14 @@ int threads_beside_a_device(int asked) {
   return std::max(asked > 0 ? asked : available, device_threads);
 }
 
+std::unique_ptr<scheduler::Executor> make_executor(int threads) {
+#if defined(__SANITIZE_THREAD__)
+  return scheduler::make_plain_executor(threads);  // in oneTBB, which is not built with it, it sees races
+#else
+  return scheduler::make_tbb_executor(threads);
+#endif
+}
+
 /// A budget refusal in the words of the public interface.
 template <class F>
 auto with_public_errors(F&& f) {
@@ -174,7 +182,7 @@ class ProgramImpl {
   scheduler::Executor& executor(int threads) {
     const std::lock_guard lock(mutex_);
     auto& executor = executors_[threads];
-    if (!executor) executor = scheduler::make_tbb_executor(threads);
+    if (!executor) executor = make_executor(threads);
     return *executor;
   }
 

@@ -9,3 +9,13 @@ namespace {
 /// own.
 [[maybe_unused]] const int no_kernels_on_disk = ::setenv("ANABRANCH_CACHE", "off", 1);
 }  // namespace
+
+// Some tests ask for more memory than there can be. Sanitizers shall answer as malloc does, with null.
+extern "C" {
+__attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+__attribute__((visibility("default"))) const char* __tsan_default_options() {
+  return "allocator_may_return_null=1";
+}
+}
