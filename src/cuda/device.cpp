@@ -37,8 +37,6 @@ bool is_about_image(Result result) {
   return std::find(std::begin(answers), std::end(answers), result) != std::end(answers);
 }
 
-void* marker(std::uintptr_t number) { return reinterpret_cast<void*>(number); }  // NOLINT: cuda.h's way
-
 constexpr std::int64_t granule = 512;
 
 std::int64_t round_up(std::int64_t bytes, std::int64_t step) { return (bytes + step - 1) / step * step; }
@@ -99,104 +97,6 @@ void set_platform(Platform platform) {
   all.chosen = std::move(platform);
 }
 
-// Events and streams ---------------------------------------------------------------------------------------
-
-DeviceEvent::DeviceEvent(std::shared_ptr<Device> device, bool timing) : device_(std::move(device)) {
-  device_->make_current();
-  check(device_->api(), device_->api().event_create(&handle_, timing ? 0 : event_disable_timing),
-        "making an event");
-}
-DeviceEvent::DeviceEvent(DeviceEvent&& other) noexcept
-    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
-DeviceEvent::~DeviceEvent() {
-  if (!handle_) return;
-  static_cast<void>(device_->api().ctx_set_current(device_->context()));
-  static_cast<void>(device_->api().event_destroy(handle_));
-}
-void DeviceEvent::synchronize() {
-  device_->make_current();
-  check(device_->api(), device_->api().event_synchronize(handle_), "waiting for an event");
-}
-double DeviceEvent::milliseconds_since(const DeviceEvent& begin) const {
-  float out = 0;
-  device_->make_current();
-  check(device_->api(), device_->api().event_elapsed_time(&out, begin.handle_, handle_), "timing");
-  return static_cast<double>(out);
-}
-
-Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
-  device_->make_current();
-  check(device_->api(), device_->api().stream_create(&handle_, stream_non_blocking), "making a stream");
-}
-Stream::Stream(Stream&& other) noexcept
-    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
-Stream::~Stream() {
-  if (!handle_) return;
-  drain();
-  static_cast<void>(device_->api().stream_destroy(handle_));
-}
-
-void Stream::upload(Address to, const void* from, std::int64_t bytes) {
-  if (bytes == 0) return;
-  device_->make_current();
-  check(device_->api(), device_->api().memcpy_htod_async(to, from, static_cast<std::size_t>(bytes), handle_),
-        "upload");
-}
-void Stream::download(void* to, Address from, std::int64_t bytes) {
-  if (bytes == 0) return;
-  device_->make_current();
-  check(device_->api(), device_->api().memcpy_dtoh_async(to, from, static_cast<std::size_t>(bytes), handle_),
-        "download");
-}
-void Stream::fill_zero(Address to, std::int64_t bytes) {
-  if (bytes == 0) return;
-  device_->make_current();
-  check(device_->api(), device_->api().memset_d8_async(to, 0, static_cast<std::size_t>(bytes), handle_),
-        "filling with zeros");
-}
-void Stream::launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words) {
-  device_->make_current();
-  // As one buffer with its size, so that the driver can compare it with what the entry takes.
-  std::size_t bytes = words.size_bytes();
-  void* extra[] = {marker(launch_buffer), const_cast<std::uint64_t*>(words.data()),
-                   marker(launch_buffer_size), &bytes, marker(launch_end)};
-  check(device_->api(),
-        device_->api().launch_kernel(function, grid, 1, 1, block, 1, 1, 0, handle_, nullptr, extra),
-        "launch");
-}
-void Stream::record(Event event) {
-  device_->make_current();
-  check(device_->api(), device_->api().event_record(event, handle_), "recording an event");
-}
-void Stream::wait(Event event) {
-  device_->make_current();
-  check(device_->api(), device_->api().stream_wait_event(handle_, event, 0), "waiting for an event");
-}
-void Stream::synchronize() {
-  device_->make_current();
-  check(device_->api(), device_->api().stream_synchronize(handle_), "running on the GPU");
-}
-void Stream::drain() noexcept {
-  // Twice: the first answer may be about something else, such as a context that could not be chosen.
-  for (int k = 0; k < 2; ++k) {
-    static_cast<void>(device_->api().ctx_set_current(device_->context()));
-    if (device_->api().stream_synchronize(handle_) == success) return;
-  }
-}
-bool Stream::idle() {
-  device_->make_current();
-  const int result = device_->api().stream_query(handle_);
-  if (result == not_ready) return false;
-  check(device_->api(), result, "running on the GPU");
-  return true;
-}
-
-KeepContext::KeepContext(std::shared_ptr<const DriverApi> api) noexcept
-    : api_(std::move(api)), known_(api_ && api_->ctx_get_current(&before_) == success) {}
-KeepContext::~KeepContext() {
-  if (known_) static_cast<void>(api_->ctx_set_current(before_));
-}
-
 // Blocks ---------------------------------------------------------------------------------------------------
 
 DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept { *this = std::move(other); }
@@ -235,7 +135,7 @@ struct Device::Impl {
   mutable std::mutex memory;
   std::map<std::int64_t, std::vector<Address>> free;  ///< kept, by size
   std::unordered_map<Address, std::int64_t> sizes;    ///< of what is given out or kept
-  std::int64_t bound = 0, in_use = 0, kept = 0, peak = 0;
+  std::int64_t in_use = 0, kept = 0;
 
   /// Page-locked memory that is kept, by size.
   static constexpr std::int64_t pinned_at_most = std::int64_t{1} << 30;
@@ -286,10 +186,9 @@ struct Device::Impl {
     }
   }
 
-  /// Kept or from the driver; 0: does not fit, and `result` says why (success: the bound).
+  /// Kept or from the driver; 0: `result` says why.
   Address find(const DriverApi& api, std::int64_t bytes, Result& result) {
     result = success;
-    if (bound > 0 && in_use + bytes > bound) return 0;
     Address address = 0;
     if (const auto at = free.find(bytes); at != free.end()) {
       address = at->second.back();
@@ -297,7 +196,6 @@ struct Device::Impl {
       if (at->second.empty()) free.erase(at);
       kept -= bytes;
     } else {
-      if (bound > 0) trim(api, bound - in_use - bytes);
       result = api.mem_alloc(&address, static_cast<std::size_t>(bytes));
       if (result == out_of_memory && kept > 0) {
         trim(api, 0);
@@ -312,7 +210,6 @@ struct Device::Impl {
       }
     }
     in_use += bytes;
-    peak = std::max(peak, in_use);
     return address;
   }
 };
@@ -399,11 +296,9 @@ DeviceBlock Device::allocate(std::int64_t bytes, std::int64_t most) {
   if (!platform_.exact_memory && rounded <= most) address = impl_->find(api(), rounded, result);
   if (!address && (result == success || result == out_of_memory)) address = impl_->find(api(), exact, result);
   if (address) return DeviceBlock(shared_from_this(), address, bytes);
-  if (result != success && result != out_of_memory) check(api(), result, "device memory");
-  throw DeviceMemoryFull("cuda: device memory: " + megabytes(bytes) + " do not fit" +
-                         (result == success ? " into the bound of " + megabytes(impl_->bound)
-                                            : " into the GPU's " + megabytes(facts_.memory)) +
-                         ", of which " + megabytes(impl_->in_use) + " are in use");
+  if (result != out_of_memory) check(api(), result, "device memory");
+  throw DeviceMemoryFull("cuda: device memory: " + megabytes(bytes) + " do not fit into the GPU's " +
+                         megabytes(facts_.memory) + ", of which " + megabytes(impl_->in_use) + " are in use");
 }
 
 std::byte* Device::take_pinned(std::int64_t& bytes) {
@@ -457,8 +352,7 @@ void Device::free(Address address) noexcept {
   if (at == impl_->sizes.end()) return;
   const std::int64_t bytes = at->second;
   impl_->in_use -= bytes;
-  bool keep =
-      !platform_.exact_memory && (impl_->bound == 0 || impl_->in_use + impl_->kept + bytes <= impl_->bound);
+  bool keep = !platform_.exact_memory;
   if (keep) {
     try {
       impl_->free[bytes].push_back(address);
@@ -473,12 +367,6 @@ void Device::free(Address address) noexcept {
   static_cast<void>(api().mem_free(address));
 }
 
-void Device::set_bound(std::int64_t bytes) {
-  make_current();
-  const std::lock_guard lock(impl_->memory);
-  impl_->bound = bytes;
-  if (bytes > 0) impl_->trim(api(), std::max<std::int64_t>(bytes - impl_->in_use, 0));
-}
 std::int64_t Device::in_use() const {
   const std::lock_guard lock(impl_->memory);
   return impl_->in_use;
@@ -486,14 +374,6 @@ std::int64_t Device::in_use() const {
 std::int64_t Device::kept() const {
   const std::lock_guard lock(impl_->memory);
   return impl_->kept;
-}
-std::int64_t Device::peak() const {
-  const std::lock_guard lock(impl_->memory);
-  return impl_->peak;
-}
-void Device::reset_peak() {
-  const std::lock_guard lock(impl_->memory);
-  impl_->peak = impl_->in_use;
 }
 void Device::trim(std::int64_t most) noexcept {
   static_cast<void>(api().ctx_set_current(impl_->context));

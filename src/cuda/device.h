@@ -187,20 +187,16 @@ class Device : public std::enable_shared_from_this<Device> {
   const DeviceFacts& facts() const { return facts_; }
   std::string architecture() const;  ///< "sm_90"
 
-  /// Bytes that `allocate` gives out at most, all together; 0: what the GPU has. Throws DeviceMemoryFull
-  /// naming request, bound and what is in use. Freed blocks are kept and given out again, whole or none
-  /// (sizes are rounded up to a few size classes), and given back to the driver before it refuses. In use
-  /// and kept together never exceed the bound.
-  /// Nor is a block larger than `most`, which is at least `least(bytes)`.
+  /// Of `most` bytes at most, which is at least `least(bytes)`. Freed blocks are kept and given out again,
+  /// whole or none (sizes are rounded up to a few size classes), and given back to the driver before this
+  /// refuses: with DeviceMemoryFull, naming request and what is in use. What a run may have it accounts for
+  /// itself.
   DeviceBlock allocate(std::int64_t bytes, std::int64_t most = INT64_MAX);
   /// What a block of so many bytes takes: rounded up, and the least it could be rounded to.
   std::int64_t usual(std::int64_t bytes) const;
   std::int64_t least(std::int64_t bytes) const;
-  void set_bound(std::int64_t bytes);
   std::int64_t in_use() const;  ///< bytes given out, rounded up as they are
   std::int64_t kept() const;    ///< bytes of freed blocks that were not given back
-  std::int64_t peak() const;
-  void reset_peak();
   /// Gives kept blocks back to the driver, but for `most` bytes.
   void trim(std::int64_t most = 0) noexcept;
   /// Bytes that could be given out now: what the driver says is free, and what is kept.

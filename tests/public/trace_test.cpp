@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <filesystem>
 #include <numeric>
 #include <ranges>
@@ -112,7 +113,9 @@ TEST_CASE("trace: passes, kernels and stages by name; kernels of a second run ar
   std::vector<std::string> passes, run;
   for (const TraceSpan& p : file.row("passes")) passes.push_back(p.name);
   for (const TraceSpan& r : file.row("run")) run.push_back(r.name);
-  CHECK(passes == std::vector<std::string>{"share", "contract", "sequences", "lift", "fuse", "plan"});
+  std::vector<std::string> expected{"share", "contract", "sequences", "lift", "fuse", "plan"};
+  if (const char* off = std::getenv("ANABRANCH_OFF")) std::erase(expected, off);
+  CHECK(passes == expected);
   CHECK(run == std::vector<std::string>{"run", "stage 0", "stage 1"});
   CHECK(file.row("compiling kernels").size() >= 2);
   CHECK(file.row("kernels").size() > 20);  // those that run once, too
