@@ -37,7 +37,7 @@ class Nvrtc final : public Compiler {
     const auto find = [&]<class F>(F*& member, const char* symbol) {
       member = reinterpret_cast<F*>(::dlsym(library, symbol));
       if (!member)
-        throw BackendUnavailable("cuda: " + path + " lacks " + symbol + ": an older NVRTC than 11.2");
+        throw BackendUnavailable("cuda: " + path + " lacks " + symbol + ": NVRTC 12.0 or newer is needed");
     };
     find(api_.get_error_string, "nvrtcGetErrorString");
     find(api_.version, "nvrtcVersion");
@@ -53,6 +53,8 @@ class Nvrtc final : public Compiler {
     find(api_.get_program_log_size, "nvrtcGetProgramLogSize");
     find(api_.get_program_log, "nvrtcGetProgramLog");
     if (api_.version(&major_, &minor_) != 0) throw BackendUnavailable("cuda: " + path + " does not answer");
+    if (major_ < 12)
+      throw BackendUnavailable("cuda: " + path + " is NVRTC " + version() + ": 12.0 or newer is needed");
     int count = 0;
     if (api_.get_num_supported_archs(&count) == 0) {
       architectures_.resize(static_cast<std::size_t>(count));
@@ -113,7 +115,7 @@ Nvrtc::Target Nvrtc::target_of(const std::string& architecture) const {
                  "-ftz=false",
                  "-prec-div=true",
                  "-prec-sqrt=true",
-                 major_ >= 12 ? "-std=c++20" : "-std=c++17"};
+                 "-std=c++20"};
   if (!out.ptx) out.options.emplace_back("--ptxas-options=-v");
   return out;
 }
