@@ -493,10 +493,12 @@ void all_failures(const RunWith& run, const RunOptions& options, const std::vect
         const bool memory = entry == "mem_alloc" || entry == "mem_host_alloc";
         if (memory && result == out_of_memory && options.scheduler != "adaptive") CHECK(what == "done");
         if (what == "unavailable") CHECK(k <= 3);  // while it is opened
-        // The driver said no to one of these: nothing to be done but to say so.
+        // The driver said no to one of these: nothing to be done but to say so. How often each is called may
+        // depend on which thread was quicker, where memory is short.
+        const bool said = gpu->calls(entry) >= k;
         for (const char* fatal :
              {"launch_kernel", "memcpy_htod_async", "memcpy_dtoh_async", "stream_create", "kernel"})
-          if (entry == fatal && result != out_of_memory) CHECK(what == "run");
+          if (said && entry == fatal && result != out_of_memory) CHECK(what == "run");
         gpu->heal();
         CHECK(equal(run(options, nullptr), expected));
         check_clean();
