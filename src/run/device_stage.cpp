@@ -13,14 +13,21 @@ DeviceStage::DeviceStage(RunContext& context, const plan::StagePlan& stage, Glob
         std::make_unique<DeviceChunk>(*context.device, context, stage, global, uniforms, s);
 }
 
-/// Idempotent, and may be called by the thread that needs the memory while another waits for the results.
-void DeviceStage::complete(Slot& slot) {
-  const std::lock_guard lock(slot.mutex);
-  if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
+void DeviceStage::bring_home(Slot& slot) {
   if (!slot.enqueued) return;
   slot.enqueued = false;
-  slot.device->complete();
-  slot.parts.push_back(slot.device->results());
+  try {
+    slot.device->complete();
+    slot.parts.push_back(slot.device->results());
+  } catch (...) {
+    slot.failure = std::current_exception();
+  }
+}
+
+void DeviceStage::complete(Slot& slot) {
+  const std::lock_guard lock(slot.mutex);
+  bring_home(slot);
+  if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
 }
 
 bool DeviceStage::device_is_busy() {
@@ -99,14 +106,8 @@ void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunk
 void DeviceStage::make_room(Slot& slot) {
   for (Slot& other : slots_) {
     if (&other == &slot) continue;
-    try {
-      complete(other);
-    } catch (...) {
-      // It fails for that chunk, and not for ours.
-      const std::lock_guard lock(other.mutex);
-      other.failure = std::current_exception();
-    }
     const std::lock_guard lock(other.mutex);
+    bring_home(other);
     other.device->release_staging(other.parts.empty());
   }
   if (cpu_) {

@@ -44,9 +44,14 @@ class DeviceStage {
     std::unique_ptr<DeviceChunk> device;
     std::mutex mutex;                 ///< of all this, while it is being completed
     bool enqueued = false;            ///< its results are still to come
-    std::exception_ptr failure;       ///< found by somebody else than the slot's own writer
+    std::exception_ptr failure;       ///< of the chunk, until its writer has been told
     std::vector<ChunkResults> parts;  ///< what has arrived
   };
+  /// Waits for a chunk on its way, under the slot's mutex. Idempotent, and not only for the slot's writer:
+  /// who needs the memory calls it, too. What fails is the writer's to hear, so it is kept before the mutex
+  /// opens.
+  static void bring_home(Slot& slot);
+  /// For the writer.
   void complete(Slot& slot);
   bool device_is_busy();
   /// Brings the chunks before the slot's home, with the memory they hold on GPU and host.
