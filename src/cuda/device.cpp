@@ -249,6 +249,7 @@ Device::Device(Platform platform) : platform_(std::move(platform)), impl_(std::m
   need(driver.device_total_mem(&total, impl_->number), "the GPU's memory");
   facts_.memory = static_cast<std::int64_t>(total);
   facts_.compiler = platform_.compiler->version();
+  static_cast<void>(platform_.compiler->settings(architecture()));  // or it does not know GPUs as old as this
   const KeepContext keep(platform_.driver);
   need(driver.primary_ctx_retain(&impl_->context, impl_->number), "opening the GPU");
   try {

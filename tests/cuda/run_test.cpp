@@ -893,4 +893,26 @@ TEST_CASE("run: automatic takes the GPU where there is one, and says why") {
   check_clean();
 }
 
+TEST_CASE("run: a GPU that the compiler does not know is none") {
+  class TooNew final : public cuda::Compiler {
+   public:
+    Result compile(const cuda::Unit&, const std::string&, const std::string&) override { return {}; }
+    std::string version() const override { return "99.0"; }
+    std::string settings(const std::string& architecture) const override {
+      throw BackendUnavailable("cuda: NVRTC 99.0 does not compile for " + architecture);
+    }
+  };
+  cuda::Platform platform = gpu_host::fake_platform();
+  platform.compiler = std::make_shared<TooNew>();
+  cuda::set_platform(platform);
+  const auto run = running(fold(plus, 0.0, use(numbers(10, 1))));
+  RunReport report;
+  CHECK(
+      equal(run({.backend = Backend::automatic}, &report), run({.backend = Backend::interpreter}, nullptr)));
+  CHECK(report.backend == "cpu");
+  CHECK_THAT(report.backend_reason, Catch::Contains("does not compile for sm_90"));
+  CHECK_THROWS_AS(run({.backend = Backend::cuda}, nullptr), BackendUnavailable);
+  check_clean();
+}
+
 }  // namespace anabranch::testing
