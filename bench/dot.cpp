@@ -18,14 +18,6 @@ using namespace anabranch;
 using namespace anabranch::bench;
 
 template <class T>
-Buffer<T> random_numbers(std::int64_t n, std::uint64_t seed) {
-  if constexpr (std::is_same_v<T, double>)
-    return random_vector(n, seed);
-  else
-    return random_floats(n, seed);
-}
-
-template <class T>
 void add_dot(const std::string& name, std::int64_t n, int calls) {
   add_contest("dot/" + name, [=] {
     const Buffer<T> x = random_numbers<T>(n, 1), y = random_numbers<T>(n, 2);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,15 +13,6 @@
 
 /// What contests compute on, and whether results on the GPU are what they should be.
 namespace anabranch::bench {
-
-/// In [-1, 1). T: float or double.
-template <class T>
-Buffer<T> random_numbers(std::int64_t n, std::uint64_t seed) {
-  if constexpr (std::is_same_v<T, float>)
-    return random_floats(n, seed);
-  else
-    return random_vector(n, seed);
-}
 
 /// Of a sum of up to `n` numbers below 1, whatever the order: contenders differ by a few of these errors,
 /// what is wrong by far more.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 
 #include "memory.h"
 
@@ -43,5 +44,13 @@ Csr power_law(std::int64_t rows);
 /// Numbers in [-1, 1), other ones for every seed.
 Buffer<double> random_vector(std::int64_t size, std::uint64_t seed);
 Buffer<float> random_floats(std::int64_t size, std::uint64_t seed);
+/// T: float or double.
+template <class T>
+Buffer<T> random_numbers(std::int64_t size, std::uint64_t seed) {
+  if constexpr (std::is_same_v<T, float>)
+    return random_floats(size, seed);
+  else
+    return random_vector(size, seed);
+}
 
 }  // namespace anabranch::bench
