@@ -92,6 +92,21 @@ struct CounterTree {
 // Rows
 // -----------------------------------------------------------------------------------------------------------
 
+/// Elements only say that one of them failed. Whoever sees that computes his part of the row again, one after
+/// the other, to say what is wrong with the first.
+template <class K>
+ANABRANCH_DEVICE void examine(K& k, i64 begin, i64 end) {
+  if constexpr (K::checked) {
+    if (k.good) return;
+    k.good = true;
+#pragma unroll 1
+    for (i64 r = begin; r < end; ++r) {
+      if (k.failure.any() && k.failure.element <= static_cast<u64>(r)) return;
+      k.examine(r);
+    }
+  }
+}
+
 /// A row's total, or that it has none, by the thread that has it.
 template <class K>
 ANABRANCH_DEVICE void finish_row(K& k, bool filled, const typename K::Value& total) {
@@ -119,15 +134,20 @@ ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
       value = reduce_block(k, begin, count, t);
     else
       value = left_to_right(k, begin, count);
+    examine(k, begin, begin + count);
     if (length <= fold_order::block) return value;
     tree.push(k, value);
     if (length - begin <= fold_order::block) return tree.total(k);
   }
 }
 
-/// The longest row that a group of threads takes by itself.
-template <int group>
-constexpr i64 longest = group == 1 ? fold_order::sequential : fold_order::wide_from - 1;
+/// The longest row that a thread takes by itself.
+template <class K>
+constexpr i64 longest_of_thread = fold_order::sequential;
+template <class K>
+ANABRANCH_DEVICE typename K::Value row_by_thread(K& k, i64 count) {
+  return strided<1>(k, 0, count);
+}
 
 /// A row by each group of a warp's threads. Longer ones are for the whole warp, one after the other: so their
 /// neighbours do not wait long. `some`: the group has a row that is not a listed one; else `length` is 0.
@@ -143,14 +163,15 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
     if (t == 0) finish_row(k, length > 0, total);
     report_row(k, position);
   } else {
-    const bool is_long = length > longest<group>;
+    const bool is_long = length > (group == 1 ? longest_of_thread<K> : fold_order::wide_from - 1);
     const i64 own = is_long ? 0 : length;
     if (own > 0) k.begin_row();
     typename K::Value total;
     if constexpr (group == 1)
-      total = strided<1>(k, 0, own);
+      total = row_by_thread(k, own);
     else
       total = reduce_by_eight(k, own, t);
+    examine(k, 0, own);
     if (some && !is_long) {
       if (t == 0) finish_row(k, length > 0, total);
       report_row(k, position);
@@ -165,7 +186,9 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
       k.failure = Failure();
       k.enter(shuffle(item, lane, warp_size), row);
       k.begin_row();
-      total = reduce_block(k, 0, shuffle(length, lane, warp_size), lane_in_warp());
+      const i64 count = shuffle(length, lane, warp_size);
+      total = reduce_block(k, 0, count, lane_in_warp());
+      examine(k, 0, count);
       if (lane_in_warp() == 0) finish_row(k, true, total);
       report_row(k, row);
     }
@@ -236,6 +259,7 @@ ANABRANCH_DEVICE void fold_blocks(const A& a) {
       value = reduce_block(k, begin, count, t);
     else
       value = left_to_right(k, begin, count);
+    examine(k, begin, begin + count);
     if (t == 0) K::put(list.cells + cell * K::components, value);
     report_row(k, row.position);
   }

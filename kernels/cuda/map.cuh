@@ -1,6 +1,7 @@
 #pragma once
 
 #include "failure.cuh"
+#include "in_order.cuh"
 #include "items.cuh"
 
 /// The map skeleton: every output position is computed on its own, neighbouring threads at neighbouring
@@ -8,12 +9,30 @@
 ///
 /// A kernel K has: the constants `segmented` and `unroll`, positions that a thread computes before it stores
 /// the first of them; Value, one scalar per component; start(item), the item's first position;
-/// item_of(position); enter(item, position), what the item and the index in it decide; element(); store(value)
-/// at `out_at`; `failure`.
+/// item_of(position); enter(item, position), what the item and the index in it decide; element();
+/// store(value) at `out_at`; `failure`.
 namespace anabranch {
 
 constexpr int map_threads = 256;
 constexpr i32 map_tile = 1024;
+
+/// A thread that has computed positions remembers only whether all went well. When not, it computes each
+/// again to say what is wrong with the first: `enter(n)` makes the kernel enter the n-th, and returns the
+/// position or -1 for none.
+template <class K, class Enter>
+ANABRANCH_DEVICE void examine(K& k, int count, Enter enter) {
+  k.good = true;
+#pragma unroll 1
+  for (int n = 0; n < count; ++n) {
+    k.failure = Failure();
+    const i64 position = enter(n);
+    if (position < 0) continue;
+    k.examine();
+    if (!k.failure.any()) continue;
+    report(k.a.error, static_cast<u64>(position), k.failure);
+    return;
+  }
+}
 
 /// Some of a tile's positions: `first`, which is one before `count`, and others `map_threads` apart. Several
 /// are computed before any is stored, so that their reads are in flight together; threads without a position
@@ -22,23 +41,24 @@ template <class K, class ItemAt>
 ANABRANCH_DEVICE void map_some(K& k, i64 begin, i32 first, i32 count, ItemAt item_at) {
   typename K::Value values[K::unroll];
   i64 places[K::unroll];
-  i64 failed = -1;
-  k.failure = Failure();
+  const auto enter = [&](int n) {
+    const i32 at = static_cast<i32>(lesser(first + n * map_threads, count - 1));
+    k.enter(item_at(at), begin + at);
+    return begin + at;
+  };
 #pragma unroll
   for (int u = 0; u < K::unroll; ++u) {
-    const i32 at = lesser(first + u * map_threads, count - 1);
-    k.enter(item_at(at), begin + at);
+    enter(u);
     values[u] = k.element();
     places[u] = k.out_at;
-    // Positions rise: the first failure is the lowest.
-    if (failed < 0 && k.failure.any()) failed = begin + at;
   }
 #pragma unroll
   for (int u = 0; u < K::unroll; ++u) {
     k.out_at = places[u];
     if (first + u * map_threads < count) k.store(values[u]);
   }
-  if (failed >= 0) report(k.a.error, static_cast<u64>(failed), k.failure);
+  if constexpr (K::checked)
+    if (!k.good) examine(k, K::unroll, enter);
 }
 
 template <class K, class ItemAt>
@@ -70,6 +90,43 @@ ANABRANCH_DEVICE void map_segments(const A& a) {
     find_items(tile, k, a.items, begin, count);
     map_a_tile(k, begin, count, [&](i32 at) { return tile.first + tile.number[at]; });
     __syncthreads();
+  }
+}
+
+/// Kernels that read nothing but what lies at the position they write, and what all positions share. K has
+/// besides: `ahead`, positions that a thread takes at a time; read_four(n, at, range, even) and
+/// element_of_four(n) as in fold_tiles.cuh; store_four(values, at, range, even).
+template <class K, class A>
+ANABRANCH_DEVICE void map_in_order(const A& a) {
+  K k(a);
+  k.enter(0, 0);
+  const Fours fours(k);
+  const Range range{k.out_at, k.out_at + a.positions};
+  constexpr i64 step = static_cast<i64>(map_threads) * four;
+  for (i64 tile = fours.of(range.begin) + static_cast<i64>(blockIdx.x) * (K::ahead * map_threads);
+       tile < range.end; tile += static_cast<i64>(gridDim.x) * (K::ahead * map_threads)) {
+    const i64 first = tile + static_cast<i64>(threadIdx.x) * four;
+    // All of it is on its way before any of it is used.
+#pragma unroll
+    for (int n = 0; n < K::ahead; n += four)
+      if (first + n / four * step < range.end) k.read_four(n, first + n / four * step, range, fours.even);
+#pragma unroll
+    for (int n = 0; n < K::ahead; n += four) {
+      const i64 at = first + n / four * step;
+      if (at >= range.end) break;
+      typename K::Value values[four];
+#pragma unroll
+      for (int i = 0; i < four; ++i) values[i] = k.element_of_four(n + i);
+      k.store_four(values, at, range, fours.even);
+    }
+    if constexpr (K::checked)
+      if (!k.good)
+        examine(k, K::ahead, [&](int n) {
+          const i64 at = first + n / four * step + n % four;
+          if (!range.has(at)) return -1ll;
+          k.enter(0, at - range.begin);
+          return at - range.begin;
+        });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cuda/in_order.h"
 #include "cuda/scalar_text.h"
 #include "cuda/words.h"
 #include "plan/fold_operator.h"
@@ -14,9 +15,6 @@ namespace {
 
 using Kind = plan::Extent::Kind;
 
-/// Bodies dearer than this are there once in every loop: several copies would crowd out registers and code.
-constexpr std::int64_t unroll_cost = 64;
-
 class Generator {
  public:
   explicit Generator(const plan::Kernel& kernel)
@@ -25,6 +23,7 @@ class Generator {
         fold_(kernel.skeleton == plan::Skeleton::fold),
         segmented_(kernel.output.form == plan::Form::segmented),
         flat_(!fold_ && plan::is_flat(kernel)),
+        in_order_(cuda::in_order(kernel, plan::ComponentUse(kernel))),
         own_(fold_ ? std::function<bool(const ir::Node&)>()
                    : [this](const ir::Node& node) { return plan::at_own_position(kernel_, node); }),
         body_(kernel.body, own_),
@@ -173,7 +172,9 @@ class Generator {
       out_.line(line);
       at = end + 1;
     }
-    out_.line(fold_ ? "#include \"fold.cuh\"" : "#include \"map.cuh\"");
+    out_.line(!fold_      ? "#include \"map.cuh\""
+              : in_order_ ? "#include \"fold_tiles.cuh\""
+                          : "#include \"fold.cuh\"");
     out_.line("");
     out_.line("namespace anabranch {");
     out_.line("");
@@ -184,6 +185,9 @@ class Generator {
                       block_threads, workspace_header, long_row_bytes));
     else
       out_.line(fmt::format("static_assert(map_threads == {} && map_tile == {});", block_threads, map_tile));
+    if (fold_ && in_order_)
+      out_.line(fmt::format("static_assert(tile_elements == {} && most_tile_rows == {});", tile_elements,
+                            most_tile_rows));
     out_.line(fmt::format("static_assert(sizeof(ErrorRecord) == {});", sizeof(ErrorRecord)));
     out_.line("");
   }
@@ -198,7 +202,7 @@ class Generator {
         out_.line(fmt::format("{}{}* {};", s.written ? "" : "const ", s.type, s.name));
     }
     for (int slot = 0; slot < kernel_.scalar_slots; ++slot) out_.line(fmt::format("i64 s{};", slot));
-    for (const char* number : {"items", "positions", "row_blocks", "long_rows"})
+    for (const char* number : {"items", "positions", "row_blocks", "long_rows", "tile_rows"})
       out_.line(fmt::format("i64 {};", number));
     out_.line("ErrorRecord* error;");
     out_.line("u8* workspace;");
@@ -209,11 +213,15 @@ class Generator {
   void kernel_text() {
     out_.open("struct Kernel {");
     out_.line(fmt::format("static constexpr bool segmented = {};", segmented_));
-    out_.line(fmt::format("static constexpr int unroll = {};", body_[0].cost > unroll_cost ? 1 : 4));
+    if (fold_ || !in_order_)
+      out_.line(fmt::format("static constexpr int unroll = {};", body_[0].cost > unroll_cost ? 1 : 4));
+    out_.line(fmt::format("static constexpr bool checked = {};", checked()));
+    if (in_order_) out_.line(fmt::format("static constexpr int ahead = {};", in_order_.ahead));
     value_type();
     if (fold_) constants();
     out_.line("");
     out_.line("const Args& a;");
+    out_.line("bool good = true;  // no element failed");
     out_.line("Failure failure;");
     out_.line("i64 item = 0;");
     for (std::size_t i = 0; i < item_extents_.size(); ++i) out_.line(fmt::format("i64 n{} = 0;", i));
@@ -228,6 +236,7 @@ class Generator {
       fold_parts();
     else
       map_parts();
+    if (in_order_) in_order_parts();
     out_.close("};");
     out_.line("");
     out_.line("}  // namespace anabranch");
@@ -304,9 +313,8 @@ class Generator {
     return buffer(kernel_.output.first_buffer + static_cast<int>(c),
                   memory_type_text(kernel_.output.type.scalars[c]));
   }
-  void store(std::size_t c, const std::string& value) {
-    const bool boolean = kernel_.output.type.scalars[c] == ScalarType::boolean;
-    out_.line(fmt::format("{}[out_at] = {};", output_buffer(c), boolean ? "u8(" + value + ")" : value));
+  std::string in_memory(std::size_t c, const std::string& value) const {
+    return type(c) == ScalarType::boolean ? "u8(" + value + ")" : value;
   }
 
   void value_type() {
@@ -322,17 +330,139 @@ class Generator {
 
   void store_parts() {
     out_.open("ANABRANCH_DEVICE void store(Value v) {");
-    for (std::size_t c = 0; c < components(); ++c) store(c, fmt::format("v.c{}", c));
+    for (std::size_t c = 0; c < components(); ++c)
+      out_.line(fmt::format("{}[out_at] = {};", output_buffer(c), in_memory(c, fmt::format("v.c{}", c))));
     out_.close();
   }
 
-  void map_parts() {
-    out_.line("");
-    out_.open("ANABRANCH_DEVICE Value element() {");
-    scalar_.emit_region(body_, 0);
+  /// Can an element fail?
+  bool checked() const {
+    return std::any_of(kernel_.checks.begin(), kernel_.checks.end(),
+                       [](const plan::Check& check) { return check.kind != plan::Check::Kind::empty_fold; });
+  }
+
+  /// A function that computes an element: all of them say in `good` whether it failed, but for the one that
+  /// says in `failure` why, and is called then.
+  void element(const char* name, const std::string& parameter, const plan::Regions& body) {
+    const auto before = scalar_.mark();
+    out_.open(fmt::format("ANABRANCH_DEVICE Value {}({}) {{", name, parameter));
+    scalar_.emit_region(body, 0);
     give(scalar_.results(kernel_.body));
     out_.close();
+    scalar_.undo(before);
+  }
+  void elements(const std::string& parameter) {
+    scalar_.brief = true;
+    if (fold_ || !in_order_) element("element", parameter, body_);
+    if (in_order_) element_of_four();
+    scalar_.brief = false;
+    if (checked()) element("examine", parameter, body_);
+  }
+
+  void map_parts() {
     store_parts();
+    out_.line("");
+    elements("");
+  }
+
+  // Positions in order
+  // ---------------------------------------------------------------------------------------------------------
+
+  const plan::KernelArray& array_of(const InOrder::Read& read) const { return kernel_.arrays[read.array]; }
+  std::string buffer_of(const InOrder::Read& read) {
+    const plan::KernelArray& array = array_of(read);
+    return buffer(array.first_buffer + static_cast<int>(read.component),
+                  memory_type_text(array.type.scalars[read.component]));
+  }
+
+  void in_order_parts() {
+    out_.line("");
+    for (std::size_t i = 0; i < in_order_.reads.size(); ++i) {
+      const InOrder::Read& read = in_order_.reads[i];
+      out_.line(fmt::format("{} fetched{}[ahead];",
+                            memory_type_text(array_of(read).type.scalars[read.component]), i));
+    }
+    out_.open("ANABRANCH_DEVICE bool lies_even([[maybe_unused]] i64 at) const {");
+    std::string all;
+    const auto also = [&](const std::string& array) {
+      all += fmt::format("{}anabranch::lies_even({}, at)", all.empty() ? "" : " && ", array);
+    };
+    for (const InOrder::Read& read : in_order_.reads) also(buffer_of(read));
+    for (std::size_t c = 0; !fold_ && c < components(); ++c) also(output_buffer(c));
+    out_.line(fmt::format("return {};", all));
+    out_.close();
+    read_four();
+    if (fold_)
+      row_start();
+    else
+      store_four();
+  }
+
+  void read_four() {
+    out_.open(
+        "ANABRANCH_DEVICE void read_four([[maybe_unused]] int n, [[maybe_unused]] i64 at, "
+        "[[maybe_unused]] Range range, [[maybe_unused]] bool even) {");
+    if (!in_order_.reads.empty()) {
+      out_.open("if (even && range.has_four(at)) {");
+      for (std::size_t i = 0; i < in_order_.reads.size(); ++i)
+        out_.line(fmt::format("load_four({}, at, fetched{} + n);", buffer_of(in_order_.reads[i]), i));
+      out_.reopen("} else {");
+      out_.line("#pragma unroll");
+      out_.open("for (int i = 0; i < four; ++i) {");
+      for (std::size_t i = 0; i < in_order_.reads.size(); ++i)
+        out_.line(fmt::format("fetched{}[n + i] = load({}, range.nearest(at + i));", i,
+                              buffer_of(in_order_.reads[i])));
+      out_.close();
+      out_.close();
+    }
+    out_.close();
+  }
+
+  void element_of_four() {
+    for (const plan::KernelArray& array : kernel_.arrays)
+      scalar_.array(*array.parameter).fetched.resize(array.type.scalars.size());
+    for (std::size_t i = 0; i < in_order_.reads.size(); ++i) {
+      const InOrder::Read& read = in_order_.reads[i];
+      scalar_.array(*array_of(read).parameter).fetched[read.component] = fmt::format("fetched{}[n]", i);
+    }
+    const std::string of_four = "[[maybe_unused]] int n";
+    if (fold_) {
+      scalar_.at_own_position = [this](const ir::Node& node) { return plan::at_own_element(kernel_, node); };
+      // Not `body_`: its regions hold the operands of these reads.
+      element("element_of_four", of_four, plan::Regions(kernel_.body, scalar_.at_own_position));
+      scalar_.at_own_position = own_;
+    } else {
+      element("element_of_four", of_four, body_);
+    }
+    for (const plan::KernelArray& array : kernel_.arrays) scalar_.array(*array.parameter).fetched.clear();
+  }
+
+  void row_start() {
+    out_.open("ANABRANCH_DEVICE i64 row_start(i64 position) const {");
+    if (kernel_.length.kind == Kind::ragged)
+      out_.line(
+          fmt::format("return {};", offset_at(kernel_.length.slot, kernel_.length.offsets, "position")));
+    else
+      out_.line(fmt::format("return multiply(position, {});", length_));
+    out_.close();
+  }
+
+  void store_four() {
+    out_.open("ANABRANCH_DEVICE void store_four(const Value* v, i64 at, Range range, bool even) {");
+    out_.open("if (even && range.has_four(at)) {");
+    for (std::size_t c = 0; c < components(); ++c) {
+      std::string values;
+      for (int i = 0; i < 4; ++i) values += ", " + in_memory(c, fmt::format("v[{}].c{}", i, c));
+      out_.line(fmt::format("anabranch::store_four({}, at{});", output_buffer(c), values));
+    }
+    out_.line("return;");
+    out_.close();
+    out_.line("#pragma unroll");
+    out_.open("for (int i = 0; i < four; ++i) {");
+    out_.line("out_at = at + i;");
+    out_.line("if (range.has(out_at)) store(v[i]);");
+    out_.close();
+    out_.close();
   }
 
   // Folds
@@ -407,11 +537,8 @@ class Generator {
     }
 
     out_.line("");
-    out_.open("ANABRANCH_DEVICE Value element([[maybe_unused]] i64 r) {");
     scalar_.element = "u64(r)";
-    scalar_.emit_region(body_, 0);
-    give(scalar_.results(kernel_.body));
-    out_.close();
+    elements("[[maybe_unused]] i64 r");
     scalar_.undo(before);
 
     out_.line("");
@@ -476,11 +603,13 @@ class Generator {
   /// In the order of FoldEntry.
   std::vector<Entry> all_entries() const {
     if (!fold_)
-      return {{"map", segmented_ && !flat_ ? "map_segments<anabranch::Kernel>"
-                                           : "map_positions<anabranch::Kernel>"}};
-    std::vector<Entry> all{{"by_thread", "fold_rows<anabranch::Kernel, 1>"}};
+      return {{"map", in_order_              ? "map_in_order<anabranch::Kernel>"
+                      : segmented_ && !flat_ ? "map_segments<anabranch::Kernel>"
+                                             : "map_positions<anabranch::Kernel>"}};
+    const std::string rows = in_order_ ? "fold_tiles" : "fold_rows";
+    std::vector<Entry> all{{"by_thread", rows + "<anabranch::Kernel, 1>"}};
     if (commutative()) {
-      all.push_back({"by_eight", "fold_rows<anabranch::Kernel, 8>"});
+      all.push_back({"by_eight", rows + "<anabranch::Kernel, 8>"});
       all.push_back({"by_warp", "fold_rows<anabranch::Kernel, 32>"});
     }
     all.push_back({"blocks", "fold_blocks<anabranch::Kernel>"});
@@ -496,8 +625,9 @@ class Generator {
     for (std::size_t e = 0; e < all.size(); ++e) {
       if (only >= 0 && static_cast<std::size_t>(only) != e) continue;
       names.push_back(name_ + "_" + all[e].what);
+      const bool tiles = all[e].call.starts_with("fold_tiles") && body_[0].cost <= unroll_cost / 4;
       out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(anabranch::Args args) {{",
-                            bounds, names.back()));
+                            tiles ? "256, 4" : bounds, names.back()));
       out_.line(fmt::format("  anabranch::{}(args);", all[e].call));
       out_.line("}");
     }
@@ -507,6 +637,7 @@ class Generator {
   const plan::Kernel& kernel_;
   std::string name_;
   bool fold_, segmented_, flat_;
+  InOrder in_order_;
   std::function<bool(const ir::Node&)> own_;
   plan::Regions body_, combine_, seed_;
   Text out_;

@@ -252,9 +252,8 @@ class ScalarText::PrimitiveBuilder {
   Scalar checked_divisor(const Scalar& x, const Scalar& y) const {
     Text& out = scalars_.out_;
     out.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result_, x.text, y.text));
-    out.line(fmt::format("failure.unless({}_ok, {}, {}, i64({}), {} == 0 ? {} : {});", result_,
-                         scalars_.check_of(node_), scalars_.element, x.text, y.text, plan::division_by_zero,
-                         plan::division_overflow));
+    scalars_.check(node_, result_ + "_ok", fmt::format("i64({})", x.text),
+                   fmt::format("{} == 0 ? {} : {}", y.text, plan::division_by_zero, plan::division_overflow));
     out.line(fmt::format("const {} {}_by = {}_ok ? {} : {};", type_text(y.type), result_, result_, operand(y),
                          literal_text(y.type, 1)));
     return {result_ + "_by", y.type};
@@ -335,6 +334,15 @@ Words ScalarText::primitive(const ir::Node& node) {
   return {result};
 }
 
+void ScalarText::check(const ir::Node& node, const std::string& good, const std::string& value,
+                       const std::string& bound) {
+  if (brief)
+    out_.line(fmt::format("good = good && {};", good));
+  else
+    out_.line(
+        fmt::format("failure.unless({}, {}, {}, {}, {});", good, check_of(node), element, value, bound));
+}
+
 Words ScalarText::read(const ir::Node& node) {
   const ir::Node& parameter = *node.child(0);
   const ArrayText& array = arrays_.at(&parameter);
@@ -367,9 +375,8 @@ Words ScalarText::read(const ir::Node& node) {
         good += fmt::format("{}in_range({}, {})", good.empty() ? "" : " && ", i, extent);
       out_.line(fmt::format("const bool {}_ok = {};", result, good));
       for (const auto& [i, extent] : tests)
-        out_.line(fmt::format("failure.unless({}, {}, {}, {}, {});",
-                              tests.size() == 1 ? result + "_ok" : fmt::format("in_range({}, {})", i, extent),
-                              check_of(node), element, i, extent));
+        check(node, tests.size() == 1 ? result + "_ok" : fmt::format("in_range({}, {})", i, extent), i,
+              extent);
     }
     if (array.base.empty())
       at = linear.empty() ? "0" : linear;
@@ -383,6 +390,11 @@ Words ScalarText::read(const ir::Node& node) {
     if (!use_.of_node(node, c)) {
       out_.line(fmt::format("const {} {} = {};  // not read: nobody uses it", type_text(scalars[c]), part,
                             literal_text(scalars[c], 0)));
+      continue;
+    }
+    if (own && !array.fetched.empty()) {
+      out_.line(fmt::format("const {} {} = {}{};", type_text(scalars[c]), part, array.fetched[c],
+                            scalars[c] == ScalarType::boolean ? " != 0" : ""));
       continue;
     }
     const char* function = scalars[c] == ScalarType::boolean ? "load_bool" : "load";
@@ -445,7 +457,7 @@ Words ScalarText::loop(const plan::Regions& regions, int region, const ir::Node&
     out_.line(fmt::format("{} {} = {};", type_text(scalars[c]), state[c], initial[c]));
   }
   out_.place(node.place());
-  out_.open("while (!failure.any()) {");
+  out_.open(brief ? "while (good) {" : "while (!failure.any()) {");
   const auto here = mark();
   bind(*predicate.parameters()[0], state);
   emit_region(regions, inner);

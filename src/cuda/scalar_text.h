@@ -52,6 +52,7 @@ struct ArrayText {
   std::string base;                  ///< position of the item's first element; empty: 0
   std::vector<std::string> extents;  ///< of the item
   std::vector<std::string> buffers;  ///< per component
+  std::vector<std::string> fetched;  ///< per component, what is read at the own position; else empty
 };
 
 class ScalarText {
@@ -62,11 +63,14 @@ class ScalarText {
   }
 
   void set_array(const ir::Node& parameter, ArrayText text) { arrays_[&parameter] = std::move(text); }
+  ArrayText& array(const ir::Node& parameter) { return arrays_.at(&parameter); }
   /// Where reads for which it holds are: at this position, whatever their index.
   std::function<bool(const ir::Node&)> at_own_position;
   std::string own_position;
   /// What a failure says of the element of the row.
   std::string element = "0";
+  /// Only whether all checks hold is remembered, in `good`.
+  bool brief = false;
 
   bool knows(const ir::Node& node) const { return environment_.contains(&node); }
   const Words& words(const ir::Node& node) const;
@@ -89,6 +93,8 @@ class ScalarText {
   Words loop(const plan::Regions& regions, int region, const ir::Node& node);
   void side(const plan::Regions& regions, int region, const ir::Node& result, const Words& into);
   int check_of(const ir::Node& node) const;
+  void check(const ir::Node& node, const std::string& good, const std::string& value,
+             const std::string& bound);
 
   Text& out_;
   const plan::Kernel& kernel_;

@@ -28,11 +28,21 @@ constexpr std::int64_t few_workers = 1024;
 /// Rows of more blocks than this are joined by many threads.
 constexpr std::int64_t many_results = 256;
 
+/// Rows that fill most of a tile: rows of random lengths add up to somewhat more or less, and what does not
+/// fit costs another turn.
+constexpr std::int64_t tile_fill = tile_elements * 7 / 8;
+
 std::int64_t quotient_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
 unsigned grid_of(std::int64_t blocks, std::int64_t per_multiprocessor, int multiprocessors) {
   const std::int64_t most = per_multiprocessor * std::max(multiprocessors, 1);
   return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
+}
+
+/// Of the rows together; -1: not known.
+std::int64_t average_length(const FoldPlan& plan, std::int64_t positions) {
+  if (plan.length >= 0) return plan.length;
+  return plan.elements >= 0 ? quotient_up(plan.elements, std::max<std::int64_t>(positions, 1)) : -1;
 }
 
 bool is_commutative(const plan::Kernel& kernel) { return kernel.order == order::OperatorClass::commutative; }
@@ -68,6 +78,8 @@ FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
     plan.numbers.long_rows = plan.elements / (order::block + 1);
     plan.results = plan.elements / order::block + plan.numbers.long_rows;
   }
+  plan.numbers.tile_rows = std::clamp<std::int64_t>(
+      tile_fill / std::max<std::int64_t>(average_length(plan, bindings.positions), 1), 1, most_tile_rows);
   return plan;
 }
 
@@ -113,8 +125,8 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
   FoldEntry entry = FoldEntry::by_thread;
   std::int64_t group = 1;
   std::string lengths = "unknown";
-  if (plan.length >= 0 || plan.elements >= 0) {
-    const std::int64_t average = plan.length >= 0 ? plan.length : quotient_up(plan.elements, positions);
+  const std::int64_t average = average_length(plan, positions);
+  if (average >= 0) {
     lengths = fmt::format("{}{}", plan.length >= 0 ? "" : "about ", average);
     if (average > thread_rows) entry = average > eight_rows ? FoldEntry::by_warp : FoldEntry::by_eight;
   } else {
@@ -127,7 +139,10 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
                         group == 1   ? "a thread each"
                         : group == 8 ? "8 threads each"
                                      : "a warp each");
-  launch(entry, quotient_up(positions * group, threads), fold_blocks, threads);
+  // Rows that a block takes at a time: by fold_rows, or fewer by fold_tiles.
+  std::int64_t rows = threads / group;
+  if (entry != FoldEntry::by_warp) rows = std::min(rows, plan.numbers.tile_rows);
+  launch(entry, quotient_up(positions, rows), fold_blocks, threads);
   if (plan.numbers.long_rows > 0) {
     out.why += fmt::format("; those of more than {} by blocks", order::block);
     by_blocks(plan.results, plan.numbers.long_rows, listed_blocks);
@@ -159,7 +174,7 @@ std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bind
   std::vector<std::uint64_t> words(bindings.buffers.begin(), bindings.buffers.end());
   for (const std::int64_t scalar : bindings.scalars) words.push_back(static_cast<std::uint64_t>(scalar));
   const Numbers n = fold_plan(kernel, bindings).numbers;
-  for (const std::int64_t number : {n.items, n.positions, n.row_blocks, n.long_rows})
+  for (const std::int64_t number : {n.items, n.positions, n.row_blocks, n.long_rows, n.tile_rows})
     words.push_back(static_cast<std::uint64_t>(number));
   words.push_back(error);
   words.push_back(workspace);

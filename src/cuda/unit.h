@@ -86,10 +86,11 @@ struct Schedule {
 ///  * A fold whose rows all have one length of more than 4096 elements (a block of the canonical order): the
 ///    rows' blocks by one launch, a warp a block; then a launch that joins each row's partial results.
 ///  * Other folds by the average length of a row: up to 16 elements (the canonical order's strictly serial
-///    rows) a thread a row, up to 128 eight threads,
-///    beyond a warp; also a warp where the number of elements is not known. Where rows of more than 4096
-///    elements are possible (by the longest, or by all elements together), the first launch enters those in
-///    a list in the workspace, and two more compute their blocks and join them.
+///    rows) a thread a row, up to 128 eight threads, beyond a warp; also a warp where the number of elements
+///    is not known. Where elements are in order (in_order.h), the first two take rows from tiles in shared
+///    memory. Where rows of more than 4096 elements are possible (by the longest, or by all elements
+///    together), the first launch enters those in a list in the workspace, and two more compute their blocks
+///    and join them.
 ///  * Ordered operators have a thread a row, and a thread a block of a long row.
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 
@@ -99,7 +100,7 @@ std::vector<int> all_entries(const plan::Kernel& kernel);
 std::vector<int> certain_entries(const plan::Kernel& kernel);
 
 /// The entries' parameter, as 8-byte words: buffers, scalars, items, positions, blocks of a row, rows in the
-/// list, error record, workspace.
+/// list, rows of a tile, error record, workspace.
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
                                 Address workspace);
 

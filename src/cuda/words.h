@@ -18,6 +18,7 @@ struct Numbers {
   std::int64_t row_blocks =
       0;                       ///< all rows have so many blocks, and are computed by blocks; 0: see long_rows
   std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
+  std::int64_t tile_rows = 1;  ///< short rows that a block of threads takes at a time (fold_tiles.cuh)
 };
 
 /// Of one launch of a fold, beside `Numbers`.
@@ -33,6 +34,10 @@ FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings);
 inline constexpr unsigned block_threads = 256;
 /// Positions that a block of threads computes at a time in a map.
 inline constexpr std::int64_t map_tile = 1024;
+
+/// Elements of short rows that a block of threads keeps in shared memory, and rows that they may belong to.
+inline constexpr std::int64_t tile_elements = 4096;
+inline constexpr std::int64_t most_tile_rows = 1024;
 
 /// Bytes of the workspace before the list of long rows, and of one row in it (kernels/cuda/fold.cuh).
 inline constexpr std::int64_t workspace_header = 64;

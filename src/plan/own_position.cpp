@@ -1,47 +1,102 @@
 #include "plan/own_position.h"
 
+#include <algorithm>
+
 #include "plan/regions.h"
 
 namespace anabranch::plan {
 
-bool at_own_position(const Kernel& kernel, const ir::Node& node) {
-  if (node.op() != ir::Op::index) return false;
-  for (const auto& array : kernel.arrays) {
-    if (array.parameter != node.child(0)) continue;
-    if (array.form != kernel.output.form || array.extents != kernel.output.extents) return false;
-    if (array.form == Form::segmented &&
-        (array.offsets != kernel.output.offsets || array.offset_type != kernel.output.offset_type))
-      return false;
-    // The index must be the domain's own: (i0, i1, ...), or i0 alone.
-    const ir::Node& index = *node.child(1);
-    if (kernel.index.size() == 1 && &index == kernel.index[0].get()) return true;
-    if (index.op() != ir::Op::tuple || index.children().size() != kernel.index.size()) return false;
-    for (std::size_t d = 0; d < kernel.index.size(); ++d)
-      if (index.child(d) != kernel.index[d]) return false;
-    return true;
-  }
-  return false;
+namespace {
+
+using Reads = std::function<bool(const ir::Node&)>;
+
+const KernelArray* array_of(const Kernel& kernel, const ir::Node& read) {
+  for (const auto& array : kernel.arrays)
+    if (array.parameter == read.child(0)) return &array;
+  return nullptr;
 }
 
-bool is_flat(const Kernel& kernel) {
-  if (kernel.output.extents.empty()) return false;
-  const auto nodes =
-      reachable(kernel.body, [&](const ir::Node& node) { return at_own_position(kernel, node); });
-  for (const ir::Node* node : nodes) {
-    if (at_own_position(kernel, *node)) continue;
+/// Is the index of a read just these parameters, in this order?
+bool has_index(const ir::Node& read, const std::vector<ir::Ref>& parameters) {
+  const ir::Ref& index = read.child(1);
+  if (parameters.size() == 1 && index == parameters[0]) return true;
+  return index->op() == ir::Op::tuple &&
+         std::equal(index->children().begin(), index->children().end(), parameters.begin(), parameters.end());
+}
+
+/// Do the bodies, these reads aside, depend on nothing that differs from position to position, or from
+/// element to element?
+bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
+  std::vector<ir::Ref> places = kernel.index;
+  if (kernel.reduction) places.push_back(kernel.reduction);
+  for (const ir::Node* node : reachable(kernel.body, own)) {
+    if (own(*node)) continue;
     if (node->op() == ir::Op::parameter) {
-      for (const auto& index : kernel.index)
-        if (index.get() == node) return false;
+      for (const auto& place : places)
+        if (place.get() == node) return false;
       for (const auto& scalar : kernel.scalars)
         if (scalar.parameter.get() == node && scalar.value.kind != Extent::Kind::constant &&
             scalar.value.kind != Extent::Kind::uniform)
           return false;
     }
     if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
-    for (const auto& array : kernel.arrays)
-      if (array.parameter == node->child(0) && array.form != Form::avoided) return false;
+    const KernelArray* array = array_of(kernel, *node);
+    if (array && array->form != Form::avoided) return false;
   }
   return true;
+}
+
+/// Are the rows of a fold over this array what the items' parts of the array are?
+bool rows_are_items(const Kernel& kernel, const KernelArray& array) {
+  const Extent& length = kernel.length;
+  return kernel.output.form == Form::regular && kernel.output.extents.empty() &&
+         array.form == Form::segmented && array.extents.size() == 1 && array.extents[0] == length &&
+         length.kind == Extent::Kind::ragged && length.divisor_kind == Extent::Kind::constant &&
+         length.divisor == 1 && length.slot == array.offsets && length.offsets == array.offset_type;
+}
+
+/// Are they the innermost rows of a dense array?
+bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
+  if (array.form != kernel.output.form || array.form == Form::segmented) return false;
+  std::vector<Extent> extents = kernel.output.extents;
+  extents.push_back(kernel.length);
+  const auto same_for_all = [](const Extent& e) {
+    return e.kind == Extent::Kind::constant || e.kind == Extent::Kind::uniform;
+  };
+  return array.extents == extents && std::all_of(extents.begin(), extents.end(), same_for_all);
+}
+
+}  // namespace
+
+bool at_own_position(const Kernel& kernel, const ir::Node& node) {
+  if (node.op() != ir::Op::index) return false;
+  const KernelArray* array = array_of(kernel, node);
+  if (!array || array->form != kernel.output.form || array->extents != kernel.output.extents) return false;
+  if (array->form == Form::segmented &&
+      (array->offsets != kernel.output.offsets || array->offset_type != kernel.output.offset_type))
+    return false;
+  return has_index(node, kernel.index);
+}
+
+bool is_flat(const Kernel& kernel) {
+  if (kernel.output.extents.empty()) return false;
+  return all_else_is_shared(kernel, [&](const ir::Node& node) { return at_own_position(kernel, node); });
+}
+
+bool at_own_element(const Kernel& kernel, const ir::Node& node) {
+  if (node.op() != ir::Op::index) return false;
+  const KernelArray* array = array_of(kernel, node);
+  if (!array || (!rows_are_items(kernel, *array) && !rows_are_dense(kernel, *array))) return false;
+  std::vector<ir::Ref> index = kernel.index;
+  index.push_back(kernel.reduction);
+  return has_index(node, index);
+}
+
+bool is_flat_fold(const Kernel& kernel) {
+  const Reads own = [&](const ir::Node& node) { return at_own_element(kernel, node); };
+  const auto nodes = reachable(kernel.body, own);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) { return own(*node); }) &&
+         all_else_is_shared(kernel, own);
 }
 
 }  // namespace anabranch::plan

@@ -12,4 +12,12 @@ bool at_own_position(const Kernel& kernel, const ir::Node& node);
 /// shapes.
 bool is_flat(const Kernel& kernel);
 
+/// Of a fold: is the node a read of the row's element at hand, of an array in which the elements of all rows
+/// lie one row after the other?
+bool at_own_element(const Kernel& kernel, const ir::Node& node);
+
+/// Of a fold: are these the only reads but for what all rows share, and is nothing else of an element its
+/// own? Then elements can be computed without knowing which row they belong to.
+bool is_flat_fold(const Kernel& kernel);
+
 }  // namespace anabranch::plan

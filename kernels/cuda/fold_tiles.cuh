@@ -1,0 +1,206 @@
+#pragma once
+
+#include "fold.cuh"
+#include "in_order.cuh"
+
+/// Short rows whose elements lie one row after the other, and depend on nothing of their row: a block of
+/// threads takes some rows, computes their elements into shared memory, four neighbouring ones a thread, and
+/// reduces the rows from there. So memory is read in its order, whatever the rows' lengths, and as much at a
+/// time as for a map; and no one asks which row an element belongs to. (CSR-stream: Greathouse and Daga,
+/// Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR Storage Format, SC 2014.)
+///
+/// A kernel K has, besides what a fold's has: row_start(position), where the row's elements begin;
+/// read_four(0, at, range, even), which fetches the elements from `at` on that lie in the range;
+/// element_of_four(n), one of these four.
+namespace anabranch {
+
+/// Any row that is not for the list fits.
+constexpr int tile_elements = fold_order::block;
+constexpr int most_tile_rows = 1024;
+
+/// Elements in shared memory. After each 128 bytes one place is left out: so fours side by side, and rows of
+/// as many elements side by side, are in different banks.
+template <class Value>
+struct Tile {
+  static constexpr u32 line = 128 / sizeof(Value);
+  static constexpr u32 most = tile_elements + four;  // fours may begin before the first row
+
+  Value places[most + most / line];
+
+  ANABRANCH_DEVICE Value& operator[](u32 element) { return places[element + element / line]; }
+  ANABRANCH_DEVICE const Value& operator[](u32 element) const { return places[element + element / line]; }
+};
+
+/// K for rows whose elements are in shared memory.
+template <class K>
+struct TiledRow : K {
+  using Value = typename K::Value;
+  static constexpr bool checked = false;  // they have been
+  static constexpr int unroll = 2;        // shared memory answers soon
+
+  const Tile<Value>& tile;
+  const i64* starts;      ///< of rows: at first_row and after it
+  i64 first_element = 0;  ///< of the tile
+  i64 first_row = 0;
+  u32 row = 0;  ///< its first element in the tile
+
+  template <class A>
+  ANABRANCH_DEVICE TiledRow(const A& a, const Tile<Value>& its_tile, const i64* its_starts)
+      : K(a), tile(its_tile), starts(its_starts) {}
+
+  ANABRANCH_DEVICE void enter(i64 item, i64 position) {
+    K::enter(item, position);
+    row = static_cast<u32>(starts[position - first_row] - first_element);
+  }
+  ANABRANCH_DEVICE void begin_row() {}
+  ANABRANCH_DEVICE Value element(i64 r) const { return tile[row + static_cast<u32>(r)]; }
+};
+
+/// A thread keeps all narrow lanes.
+template <class K>
+constexpr i64 longest_of_thread<TiledRow<K>> = 63;
+
+template <class K>
+ANABRANCH_DEVICE typename K::Value row_by_thread(TiledRow<K>& k, i64 count) {
+  const i64 narrow = in_narrow_lanes(count);
+  typename K::Value lane[fold_order::narrow_lanes];
+#pragma unroll
+  for (int j = 0; j < fold_order::narrow_lanes; ++j) lane[j] = K::identity();
+#pragma unroll 1
+  for (i64 begin = 0; begin < narrow; begin += fold_order::narrow_lanes)
+#pragma unroll
+    for (int j = 0; j < fold_order::narrow_lanes; ++j) lane[j] = k.join(lane[j], k.element(begin + j));
+#pragma unroll
+  for (int half = fold_order::narrow_lanes / 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int j = 0; j < half; ++j) lane[j] = k.join(lane[j], lane[j + half]);
+  return k.join(lane[0], strided<1>(k, narrow, count));
+}
+
+/// The last of the rows [low, high) that begins at or before an element.
+ANABRANCH_DEVICE i32 row_of(const i64* starts, i32 low, i32 high, i64 element) {
+  while (high - low > 1) {
+    const i32 middle = (low + high) / 2;
+    if (starts[middle] <= element)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// Which of a thread's elements failed first, and why.
+template <class K>
+ANABRANCH_DEVICE void examine_elements(K& k, const TiledRow<K>& tiled, i64 first, Range range, i32 row,
+                                       i32 next) {
+  k.good = true;
+#pragma unroll 1
+  for (i64 at = first; at < range.end; at += fold_threads * four)
+#pragma unroll 1
+    for (i64 element = at; element < at + four; ++element) {
+      if (!range.has(element)) continue;
+      const i32 number = row_of(tiled.starts, row, next, element);
+      const i64 position = tiled.first_row + number;
+      k.failure = Failure();
+      k.enter(k.item_of(position), position);
+      k.begin_row();
+      k.examine(element - tiled.starts[number]);
+      if (!k.failure.any()) continue;
+      report_row(k, position);
+      return;
+    }
+}
+
+/// Computes the elements of the rows [row, next), which fit, into the tile.
+template <class K>
+ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Value>& tile, const Fours& fours,
+                                       i32 row, i32 next) {
+  K& k = tiled;
+  const Range range{tiled.starts[row], tiled.starts[next]};
+  const i64 first = tiled.first_element + static_cast<i64>(threadIdx.x) * four;
+  if (first >= range.end) return;
+  k.failure = Failure();
+  k.begin_row();
+  if constexpr (K::checked) k.good = !k.failure.any();
+#pragma unroll 1
+  for (i64 at = first; at < range.end; at += fold_threads * four) {
+    k.read_four(0, at, range, fours.even);
+    typename K::Value values[four];
+#pragma unroll
+    for (int i = 0; i < four; ++i) values[i] = k.element_of_four(i);
+#pragma unroll
+    for (int i = 0; i < four; ++i) tile[static_cast<u32>(at - tiled.first_element) + i] = values[i];
+  }
+  if constexpr (K::checked)
+    if (!k.good) examine_elements(k, tiled, first, range, row, next);
+}
+
+/// The rows [row, next) from the elements in the tile.
+template <int group, class K>
+ANABRANCH_DEVICE void reduce_tile(TiledRow<K>& k, i32 row, i32 next) {
+  const int t = static_cast<int>(threadIdx.x) % group;
+#pragma unroll 1
+  for (i32 first = row; first < next; first += fold_threads / group) {
+    const i32 mine = first + static_cast<i32>(threadIdx.x) / group;
+    const bool some = mine < next;
+    k.failure = Failure();
+    i64 length = 0;
+    if (some) {
+      k.enter(k.item_of(k.first_row + mine), k.first_row + mine);
+      length = k.starts[mine + 1] - k.starts[mine];
+    }
+    compute_rows<group>(k, k.first_row + mine, length, some, t);
+  }
+}
+
+/// A row longer than a block of the canonical order: entered in the list; where there is none, which can only
+/// be for ordered operators, computed by one thread.
+template <class K, class A>
+ANABRANCH_DEVICE void long_row(K& k, const A& a, i64 position, i64 length) {
+  if (threadIdx.x != 0) return;
+  const i64 item = k.item_of(position);
+  if (a.long_rows > 0) {
+    LongRows(a).enter(position, item, length);
+  } else if constexpr (!K::commutative) {
+    k.failure = Failure();
+    k.enter(item, position);
+    k.begin_row();
+    finish_row(k, true, reduce_row(k, length, 0));
+    report_row(k, position);
+  }
+}
+
+/// All rows, those excepted that are entered in the list: `tile_rows` at a time, as many of them as fit the
+/// tile in one go.
+template <class K, int group, class A>
+ANABRANCH_DEVICE void fold_tiles(const A& a) {
+  __shared__ Tile<typename K::Value> tile;
+  __shared__ i64 starts[most_tile_rows + 1];
+  TiledRow<K> k(a, tile, starts);
+  const Fours fours(k);
+  for (i64 begin = static_cast<i64>(blockIdx.x) * a.tile_rows; begin < a.positions;
+       begin += static_cast<i64>(gridDim.x) * a.tile_rows) {
+    const i32 rows = static_cast<i32>(lesser(a.tile_rows, a.positions - begin));
+    k.first_row = begin;
+    __syncthreads();  // nobody needs the rows before these any more
+    for (i32 i = static_cast<i32>(threadIdx.x); i <= rows; i += fold_threads)
+      starts[i] = k.row_start(begin + i);
+    __syncthreads();
+    for (i32 row = 0; row < rows;) {
+      k.first_element = fours.of(starts[row]);
+      const i32 next = row_of(starts, row, rows + 1, starts[row] + tile_elements);
+      if (next == row) {
+        long_row(static_cast<K&>(k), a, begin + row, starts[row + 1] - starts[row]);
+        ++row;
+        continue;
+      }
+      compute_elements(k, tile, fours, row, next);
+      __syncthreads();
+      reduce_tile<group>(k, row, next);
+      __syncthreads();
+      row = next;
+    }
+  }
+}
+
+}  // namespace anabranch

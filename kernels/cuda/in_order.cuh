@@ -1,0 +1,79 @@
+#pragma once
+
+#include "scalar.cuh"
+
+/// Arrays that are read, or written, position by position in their order: a thread takes four neighbouring
+/// positions at a time, with reads and writes of up to 16 bytes.
+namespace anabranch {
+
+constexpr int four = 4;
+
+struct Range {
+  i64 begin, end;
+  ANABRANCH_DEVICE bool has_four(i64 at) const { return at >= begin && at + four <= end; }
+  ANABRANCH_DEVICE bool has(i64 at) const { return at >= begin && at < end; }
+  /// For ranges that are not empty.
+  ANABRANCH_DEVICE i64 nearest(i64 at) const { return at < begin ? begin : lesser(at, end - 1); }
+};
+
+/// Whether the four elements from `at` on, and every four after them, lie where one read can fetch them.
+template <class T>
+ANABRANCH_DEVICE bool lies_even(const T* array, i64 at) {
+  constexpr u64 bytes = sizeof(T) == 1 ? 4 : 16;
+  return (reinterpret_cast<u64>(array) + static_cast<u64>(at) * sizeof(T)) % bytes == 0;
+}
+
+/// Where a kernel's fours begin, so that they lie even in all of its arrays.
+struct Fours {
+  i64 first = 0;      ///< a position below `four`
+  bool even = false;  ///< such a place exists; else everything is read one by one
+
+  template <class K>
+  explicit ANABRANCH_DEVICE Fours(const K& k) {
+    for (i64 at = 0; at < four && !even; ++at)
+      if (k.lies_even(at)) {
+        first = at;
+        even = true;
+      }
+  }
+  /// The first of the four positions among which this one is.
+  ANABRANCH_DEVICE i64 of(i64 at) const { return at - ((at - first) & (four - 1)); }
+};
+
+template <class T>
+ANABRANCH_DEVICE void load_four(const T* from, i64 at, T* to) {
+  if constexpr (sizeof(T) == 1) {
+    const u32 all = __ldg(reinterpret_cast<const u32*>(from + at));
+#pragma unroll
+    for (int i = 0; i < four; ++i) to[i] = static_cast<T>(all >> (8 * i));
+  } else if constexpr (sizeof(T) == 4) {
+    const uint4 all = __ldg(reinterpret_cast<const uint4*>(from + at));
+    to[0] = from_bits<T>(all.x);
+    to[1] = from_bits<T>(all.y);
+    to[2] = from_bits<T>(all.z);
+    to[3] = from_bits<T>(all.w);
+  } else {
+    const ulonglong2 low = __ldg(reinterpret_cast<const ulonglong2*>(from + at));
+    const ulonglong2 high = __ldg(reinterpret_cast<const ulonglong2*>(from + at + 2));
+    to[0] = from_bits<T>(low.x);
+    to[1] = from_bits<T>(low.y);
+    to[2] = from_bits<T>(high.x);
+    to[3] = from_bits<T>(high.y);
+  }
+}
+
+template <class T>
+ANABRANCH_DEVICE void store_four(T* to, i64 at, T a, T b, T c, T d) {
+  if constexpr (sizeof(T) == 1) {
+    *reinterpret_cast<u32*>(to + at) = static_cast<u32>(a) | static_cast<u32>(b) << 8 |
+                                       static_cast<u32>(c) << 16 | static_cast<u32>(d) << 24;
+  } else if constexpr (sizeof(T) == 4) {
+    *reinterpret_cast<uint4*>(to + at) = uint4{static_cast<u32>(to_bits(a)), static_cast<u32>(to_bits(b)),
+                                               static_cast<u32>(to_bits(c)), static_cast<u32>(to_bits(d))};
+  } else {
+    *reinterpret_cast<ulonglong2*>(to + at) = ulonglong2{to_bits(a), to_bits(b)};
+    *reinterpret_cast<ulonglong2*>(to + at + 2) = ulonglong2{to_bits(c), to_bits(d)};
+  }
+}
+
+}  // namespace anabranch

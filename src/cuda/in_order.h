@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "plan/component_use.h"
+#include "plan/kernel.h"
+
+/// Kernels that read arrays position by position in their order (kernels/cuda/in_order.cuh).
+namespace anabranch::cuda {
+
+struct InOrder {
+  struct Read {
+    std::size_t array;
+    std::size_t component;
+    friend bool operator==(const Read&, const Read&) = default;
+  };
+  std::vector<Read> reads;  ///< what is read so
+  int ahead = 0;            ///< positions that a thread reads before it uses the first; 0: not such a kernel
+  explicit operator bool() const { return ahead > 0; }
+};
+
+/// Bodies dearer than this (in additions) are there once in every loop: several copies would crowd out
+/// registers and code.
+inline constexpr std::int64_t unroll_cost = 64;
+
+InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use);
+
+}  // namespace anabranch::cuda

@@ -1,0 +1,185 @@
+// Kernels that read arrays in their order, four neighbouring positions at a time (kernels/cuda/in_order.cuh).
+#include "cuda/in_order.h"
+
+#include <random>
+
+#include "support/catch.h"
+#include "tests/cpu/support/fold_kernels.h"
+#include "tests/cpu/support/map_kernels.h"
+#include "tests/cuda/support/run.h"
+
+using namespace anabranch;
+using namespace anabranch::test;
+using ir::Primitive;
+
+namespace {
+
+int ahead(const plan::Kernel& kernel) { return cuda::in_order(kernel, plan::ComponentUse(kernel)).ahead; }
+
+/// Rows of `lengths` whose elements lie in two arrays, of which `more` elements are behind the last row's.
+/// All arrays end where a page does, so these numbers say how the arrays lie to 16 bytes.
+KernelBuilder dot_of_rows(const std::vector<std::int64_t>& rows, std::size_t more_reals,
+                          std::size_t more_bytes) {
+  std::vector<std::int64_t> offsets{first_element};
+  for (const auto n : rows) offsets.push_back(offsets.back() + n);
+  const auto items = static_cast<std::int64_t>(rows.size());
+  const auto all = static_cast<std::size_t>(offsets.back());
+  KernelBuilder k(plan::Skeleton::fold, true, items);
+  const int off = k.buffer(offsets);
+  const int reals = k.buffer(random_values<float>(all + more_reals, 1));
+  const int bytes = k.buffer(random_values<std::uint8_t>(all + more_bytes, 2));
+  const auto length = KernelBuilder::ragged_extent(off);
+  const ir::Ref x = k.array(plan::Form::segmented, {ScalarType::float32}, {length}, reals, off);
+  const ir::Ref w = k.array(plan::Form::segmented, {ScalarType::uint8}, {length}, bytes, off);
+  k.output(plan::Form::regular, {ScalarType::float32}, {}, items);
+  auto& kernel = k.kernel();
+  kernel.body = {ir::primitive(Primitive::multiply,
+                               {ir::index(x, kernel.reduction),
+                                ir::cast(ScalarType::float32, ir::index(w, kernel.reduction, {}, true))})};
+  kernel.length = length;
+  kernel.order = ir::fold_order::OperatorClass::commutative;
+  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
+  kernel.seed = {ir::literal(0.5f)};
+  kernel.work_offsets = off;
+  return k;
+}
+
+/// A map of floats and bytes to a float, a bool and an int64.
+KernelBuilder mixed_map(std::int64_t n, std::size_t more_reals, std::size_t more_bytes) {
+  KernelBuilder k(plan::Skeleton::map);
+  const auto extent = k.uniform_extent(n);
+  const auto size = static_cast<std::size_t>(n);
+  const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float32}, {extent},
+                            k.buffer(random_values<float>(size + more_reals, 3)));
+  const ir::Ref b = k.array(plan::Form::avoided, {ScalarType::uint8}, {extent},
+                            k.buffer(random_values<std::uint8_t>(size + more_bytes, 4)));
+  k.output(plan::Form::avoided, {ScalarType::float32, ScalarType::boolean, ScalarType::int64}, {extent}, n);
+  const ir::Ref v = ir::index(x, k.kernel().index[0], {}, true),
+                w = ir::index(b, k.kernel().index[0], {}, true);
+  k.kernel().body = {times(v, v), less(v, ir::literal(0.0f)), ir::cast(ScalarType::int64, w)};
+  return k;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: which folds read in order") {
+  auto ragged = rows_of<double>({1, 2}, Primitive::add, true);
+  CHECK(ahead(ragged.kernel()) == 4);
+  CHECK(cuda::generate(ragged.kernel()).source.find("fold_tiles<anabranch::Kernel, 8>") != std::string::npos);
+  CHECK(ahead(dense_rows(true, {2}, 9).kernel()) == 4);
+  CHECK(ahead(dense_rows(false, {}, 9).kernel()) == 4);
+  auto sparse = spmv<double, std::int32_t>({0, 1}, {0}, {1.0}, {1.0});
+  CHECK(ahead(sparse.kernel()) == 4);
+
+  // Elements that know where they are.
+  auto numbered = rows_of<double>({1, 2}, Primitive::add, true);
+  auto& kernel = numbered.kernel();
+  kernel.body = {plus(kernel.body[0], ir::cast(ScalarType::float64, kernel.reduction))};
+  CHECK(ahead(kernel) == 0);
+  auto of_row = dense_rows(true, {2}, 9);
+  of_row.kernel().body = {
+      times(of_row.kernel().body[0], ir::cast(ScalarType::float32, of_row.kernel().index[0]))};
+  CHECK(ahead(of_row.kernel()) == 0);
+  auto of_item = rows_of<double>({1, 2}, Primitive::add, true);
+  const ir::Ref n = of_item.scalar_parameter(of_item.kernel().length);
+  of_item.kernel().body = {times(of_item.kernel().body[0], ir::cast(ScalarType::float64, n))};
+  CHECK(ahead(of_item.kernel()) == 0);
+  // Nothing to read, much to compute.
+  auto none = rows_of<double>({1, 2}, Primitive::add, true);
+  none.kernel().body = {ir::literal(1.0)};
+  CHECK(ahead(none.kernel()) == 0);
+  auto dear = rows_of<double>({1, 2}, Primitive::add, true);
+  const ir::Ref x = dear.kernel().body[0];
+  for (int i = 0; i < 80; ++i) dear.kernel().body[0] = plus(times(dear.kernel().body[0], x), x);
+  CHECK(ahead(dear.kernel()) == 0);
+}
+
+TEST_CASE("cuda: cheap maps of narrow types read further ahead") {
+  CHECK(ahead(mixed_map(3, 0, 0).kernel()) == 8);
+  KernelBuilder k(plan::Skeleton::map);
+  const auto extent = k.uniform_extent(3);
+  const ir::Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(3)));
+  k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, 3);
+  const ir::Ref v = ir::index(a, k.kernel().index[0], {}, true);
+  k.kernel().body = {times(v, v)};
+  CHECK(ahead(k.kernel()) == 4);
+  k.kernel().body = {times(v, ir::cast(ScalarType::float64, k.kernel().index[0]))};
+  CHECK(ahead(k.kernel()) == 0);
+}
+
+TEST_CASE("cuda: fours, wherever arrays begin") {
+  std::mt19937 random(3);
+  std::vector<std::int64_t> rows;
+  for (int i = 0; i < 300; ++i) rows.push_back(static_cast<std::int64_t>(random() % 40));
+  for (std::size_t more_reals = 0; more_reals < 4; ++more_reals)
+    for (std::size_t more_bytes = 0; more_bytes < 4; ++more_bytes) {
+      INFO(more_reals << " and " << more_bytes << " elements more");
+      auto fold = dot_of_rows(rows, more_reals, more_bytes);
+      REQUIRE(ahead(fold.kernel()) == 4);
+      CHECK(cuda_disagreement(fold) == "");
+      for (const std::int64_t n : {0, 1, 3, 4, 5, 8, 1023, 1024, 1025, 5000}) {
+        auto map = mixed_map(n, more_reals, more_bytes);
+        INFO("map of " << n);
+        CHECK(cuda_disagreement(map) == "");
+      }
+    }
+}
+
+TEST_CASE("cuda: rows that just fit a tile, and rows that do not") {
+  const auto agrees = [](const std::vector<std::int64_t>& rows) {
+    auto sums = rows_of<double>(rows, Primitive::add, true);
+    CHECK(cuda_disagreement(sums) == "");
+    auto bytes = rows_of<std::uint8_t>(rows, Primitive::bit_xor, true);
+    CHECK(cuda_disagreement(bytes) == "");
+    auto ordered = rows_of<double>(rows, Primitive::add, true);
+    make_ordered(ordered.kernel());
+    CHECK(cuda_disagreement(ordered) == "");
+  };
+  std::vector<std::int64_t> rows(700, 5);
+  for (const std::size_t at : {0, 1, 300, 301, 302, 650, 699}) rows[at] = 4096;
+  rows[2] = 4095;
+  rows[3] = 1;
+  rows[303] = 4097;
+  rows[304] = 0;
+  agrees(rows);
+  // One turn holds all rows, nearly all rows, or the rows of one are the elements of many.
+  agrees(std::vector<std::int64_t>(1024, 4));
+  agrees(std::vector<std::int64_t>(1500, 4));
+  agrees(std::vector<std::int64_t>(3000, 0));
+  std::vector<std::int64_t> mostly_empty(5000);
+  for (const std::size_t at : {1023, 1024, 1025, 4999}) mostly_empty[at] = 2000;
+  agrees(mostly_empty);
+}
+
+TEST_CASE("cuda: rows of every length up to 300, from a tile") {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t n = 0; n <= 300; ++n) rows.push_back(n);
+  for (const std::int64_t shorter : {0, 400, 4000}) {  // so that the average row is 150, 60, 10
+    rows.resize(301 + static_cast<std::size_t>(shorter), 1);
+    auto k = rows_of<double>(rows, Primitive::add, true);
+    CHECK(cuda_disagreement(k) == "");
+  }
+}
+
+TEST_CASE("cuda: the first offence in a tile is reported, whoever meets it") {
+  // Rows of 10, some of none: the first bad element is in row 101, at its element 4.
+  std::vector<std::int32_t> offsets{0}, columns;
+  for (int row = 0; row < 900; ++row) {
+    offsets.push_back(offsets.back() + (row % 10 == 0 ? 0 : 10));
+    columns.resize(static_cast<std::size_t>(offsets.back()), 7);
+  }
+  const auto first = static_cast<std::size_t>(offsets[101]) + 4;
+  for (std::size_t at = first; at < columns.size(); at += 3)
+    columns[at] = 500 + static_cast<std::int32_t>(at % 50);
+  columns[first] = -3;
+  auto k = spmv<double, std::int32_t>(offsets, columns, std::vector<double>(columns.size(), 0.5),
+                                      std::vector<double>(500, 1.0));
+  for (const CudaWay& way : all_ways(k.kernel())) {
+    const auto error = run_cuda(k, way).error;
+    INFO(way.text());
+    CHECK(error.position == 101);
+    CHECK(error.element == 4);
+    CHECK(error.value == -3);
+    CHECK(error.bound == 500);
+  }
+}
