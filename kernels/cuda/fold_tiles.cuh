@@ -9,9 +9,10 @@
 /// time as for a map; and no one asks which row an element belongs to. (CSR-stream: Greathouse and Daga,
 /// Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR Storage Format, SC 2014.)
 ///
-/// A kernel K has, besides what a fold's has: row_start(position), where the row's elements begin;
-/// read_four(0, at, range, even), which fetches the elements from `at` on that lie in the range;
-/// element_of_four(n), one of these four.
+/// A kernel K has, besides what a fold's has: `ahead`, elements that a thread fetches before it uses the
+/// first; row_start(position), where the row's elements begin; read_four(n, at, range, even), which fetches
+/// the elements from `at` on that lie in the range, as number n to n + 3; element_of_four(n), the element of
+/// that number.
 namespace anabranch {
 
 /// Any row that is not for the list fits.
@@ -122,14 +123,23 @@ ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Valu
   k.failure = Failure();
   k.begin_row();
   if constexpr (K::checked) k.good = !k.failure.any();
+  constexpr i64 step = fold_threads * four;
 #pragma unroll 1
-  for (i64 at = first; at < range.end; at += fold_threads * four) {
-    k.read_four(0, at, range, fours.even);
-    typename K::Value values[four];
+  for (i64 turn = first; turn < range.end; turn += step * (K::ahead / four)) {
+    // All of it is on its way before any of it is used.
 #pragma unroll
-    for (int i = 0; i < four; ++i) values[i] = k.element_of_four(i);
+    for (int n = 0; n < K::ahead; n += four)
+      if (turn + n / four * step < range.end) k.read_four(n, turn + n / four * step, range, fours.even);
 #pragma unroll
-    for (int i = 0; i < four; ++i) tile[static_cast<u32>(at - tiled.first_element) + i] = values[i];
+    for (int n = 0; n < K::ahead; n += four) {
+      const i64 at = turn + n / four * step;
+      if (at >= range.end) break;
+      typename K::Value values[four];
+#pragma unroll
+      for (int i = 0; i < four; ++i) values[i] = k.element_of_four(n + i);
+#pragma unroll
+      for (int i = 0; i < four; ++i) tile[static_cast<u32>(at - tiled.first_element) + i] = values[i];
+    }
   }
   if constexpr (K::checked)
     if (!k.good) examine_elements(k, tiled, first, range, row, next);

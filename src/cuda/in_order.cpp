@@ -9,18 +9,18 @@
 namespace anabranch::cuda {
 namespace {
 
-/// What a thread should have on its way: with 2048 threads that is the 64 KB that a multiprocessor of today
-/// needs at full bandwidth.
-constexpr std::int64_t bytes_ahead = 32;
+/// What a thread should have on its way, so that the 2048 threads of a multiprocessor that run a map, and the
+/// 1024 that run a fold, have the 48 KB or more that today's need at full bandwidth.
+constexpr std::int64_t map_bytes = 32, fold_bytes = 48;
 /// Copies of a body in a loop may cost so much together.
 constexpr std::int64_t copies_cost = 4 * unroll_cost;
 constexpr int four = 4;
 /// Of the values that rows are reduced from, in shared memory.
 constexpr std::size_t most_tile_bytes = 8;
 
-int map_ahead(std::int64_t bytes, std::int64_t cost) {
+int positions_ahead(std::int64_t bytes, std::int64_t cost, std::int64_t wanted) {
   int ahead = four;
-  while (ahead < 4 * four && ahead * bytes < bytes_ahead && 2 * ahead * cost <= copies_cost) ahead *= 2;
+  while (ahead < 4 * four && ahead * bytes < wanted && 2 * ahead * cost <= copies_cost) ahead *= 2;
   return ahead;
 }
 
@@ -42,22 +42,22 @@ InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
   value_bytes = (value_bytes + widest - 1) / widest * widest;
   if (cost > unroll_cost || (fold && value_bytes > most_tile_bytes)) return out;
 
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // of a position, with what is gathered for it
   for (const ir::Node* node : plan::reachable(kernel.body, own)) {
-    if (!own(*node)) continue;
+    if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
     for (std::size_t a = 0; a < kernel.arrays.size(); ++a) {
       if (kernel.arrays[a].parameter != node->child(0)) continue;
       const auto& scalars = kernel.arrays[a].type.scalars;
       for (std::size_t c = 0; c < scalars.size(); ++c) {
         const InOrder::Read read{a, c};
-        if (!use.of_node(*node, c) || std::find(out.reads.begin(), out.reads.end(), read) != out.reads.end())
-          continue;
-        out.reads.push_back(read);
+        const bool known = std::find(out.reads.begin(), out.reads.end(), read) != out.reads.end();
+        if (!use.of_node(*node, c) || known) continue;
+        if (own(*node)) out.reads.push_back(read);
         bytes += static_cast<std::int64_t>(size_of(scalars[c]));
       }
     }
   }
-  out.ahead = fold ? four : map_ahead(bytes, cost);
+  out.ahead = positions_ahead(bytes, cost, fold ? fold_bytes : map_bytes);
   return out;
 }
 
