@@ -8,18 +8,21 @@ namespace {
 
 constexpr int out_of_memory = 2, illegal_address = 700, launch_failed = 719, device_lost = 46;
 
-/// Every entry fails at its k-th call, for every k (thinned out where there are many).
-void all_failures(const RunWith& run, const RunOptions& options, const std::vector<int>& results) {
+/// Every entry fails at its k-th call, for every k (thinned out where there are many). Primitives are called
+/// where sizes depend on values.
+void all_failures(const RunWith& run, const RunOptions& options, const std::vector<int>& results,
+                  bool primitives = false) {
   const auto expected = run({.backend = Backend::interpreter}, nullptr);
   std::map<std::string, int> calls;
   {
     const WithFakeGpu gpu;
     REQUIRE(equal(run(options, nullptr), expected));
     for (const std::string& entry : gpu_host::FakeGpu::entries()) calls[entry] = gpu->calls(entry);
-    calls["kernel"] = gpu->calls("kernel");
+    for (const std::string entry : {"item_offsets", "kernel"}) calls[entry] = gpu->calls(entry);
     check_clean();
   }
   REQUIRE(calls["memcpy_htod_async"] >= 4);
+  REQUIRE((calls["item_offsets"] > 2) == primitives);
   std::uint64_t seed = 0;
   for (const auto& [entry, most] : calls)
     for (int k = 1; k <= most; k = k < 12 ? k + 1 : k + 1 + most / 9)
@@ -52,6 +55,8 @@ void all_failures(const RunWith& run, const RunOptions& options, const std::vect
         for (const char* fatal :
              {"launch_kernel", "memcpy_htod_async", "memcpy_dtoh_async", "stream_create", "kernel"})
           if (entry == fatal && result != out_of_memory && happened) CHECK(what == "run");
+        // The first call finds out whether there are primitives for this GPU.
+        if (entry == "item_offsets") CHECK(what == (k == 1 || result == out_of_memory ? "done" : "run"));
         gpu->heal();
         CHECK(equal(run(options, nullptr), expected));
         check_clean();
@@ -72,7 +77,7 @@ TEST_CASE("run: every entry of the driver fails once, with sizes that depend on 
                {.backend = Backend::cuda,
                 .gpu_memory = 100 * 8 + 2 * 60 * 8 + 3 * 64 + 6'000,
                 .scheduler = "fixed:20"},
-               {out_of_memory, launch_failed});
+               {out_of_memory, launch_failed}, true);
 }
 
 TEST_CASE("run: every entry of the driver fails once, without a stream") {
@@ -95,7 +100,7 @@ TEST_CASE("run: every entry of the driver fails once, with CPU and GPU, and whil
     for (const auto& row : stream_out(pieces(60, values, 34), options)) items.push_back(row.erased());
     return items;
   };
-  all_failures(read, {.backend = Backend::cuda}, {out_of_memory, launch_failed});
+  all_failures(read, {.backend = Backend::cuda}, {out_of_memory, launch_failed}, true);
 }
 
 }  // namespace anabranch::testing

@@ -148,7 +148,17 @@ cuda::Platform fake_platform(const FakeOptions& options) {
   if (fake_state()) cuda::set_platform({});
   fake_state() = std::make_shared<FakeState>(options);
   static const auto table = std::make_shared<const cuda::DriverApi>(fake_table());
-  return {table, std::make_shared<HostCompiler>(options.sanitize), options.exact_memory};
+  cuda::Platform out;
+  out.driver = table;
+  out.compiler = std::make_shared<HostCompiler>(options.sanitize);
+  out.exact_memory = options.exact_memory;
+  out.few_items = options.few_items;
+  out.open_primitives = [there = options.primitives] {
+    static const device::Table primitives = fake_primitives();
+    if (!there) throw BackendUnavailable("cuda: the simulated GPU has no device primitives");
+    return device::Primitives(primitives);
+  };
+  return out;
 }
 
 cuda::Context foreign_context() {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/primitives.h"
 #include "support/gpu_host/fake_state.h"
 
 namespace anabranch::gpu_host {
@@ -102,7 +103,42 @@ Result launch(FakeState& s, cuda::Function function, unsigned gx, unsigned gy, u
   });
 }
 
+/// What the primitive touches, when it is asked for and when it runs.
+Result check_memory(FakeState& s, const device::ItemOffsets& what, const device::Temporary& temporary) {
+  const auto is_there = [&](const void* at, std::size_t bytes) {
+    return s.check_range("offsets of items", reinterpret_cast<cuda::DevicePointer>(at), bytes) ==
+           cuda::success;
+  };
+  const auto items = static_cast<std::size_t>(what.count);
+  bool all = is_there(temporary.at, temporary.bytes) && is_there(what.offsets, (items + 1) * 8) &&
+             is_there(what.totals, sizeof *what.totals);
+  for (std::int32_t k = 0; k < what.rank; ++k)
+    all = all && (!what.extents[k].of_item || is_there(what.extents[k].of_item, items * 8));
+  return all ? cuda::success : illegal_address;
+}
+
+device::Status item_offsets(const device::ItemOffsets* what, device::Temporary* temporary,
+                            device::Stream stream) {
+  return enter("item_offsets", Needs::context, Kind::ordinary, [&](FakeState& s) -> Result {
+    if (!temporary->at) return device::host_table().item_offsets(what, temporary, nullptr);
+    if (check_memory(s, *what, *temporary) != cuda::success) return invalid_value;
+    LogEntry entry{LogEntry::What::kernel, false, 0, 0, "item_offsets", 1, 256};
+    return s.enqueue(stream, std::move(entry), [&s, what = *what, temporary = *temporary]() mutable {
+      if (Result injected = cuda::success; s.fails("kernel", injected)) return injected;
+      if (const Result bad = check_memory(s, what, temporary); bad != cuda::success) return bad;
+      return device::host_table().item_offsets(&what, &temporary, nullptr);
+    });
+  });
+}
+
 }  // namespace
+
+device::Table fake_primitives() {
+  device::Table t{};
+  t.text = device::host_table().text;
+  t.item_offsets = item_offsets;
+  return t;
+}
 
 cuda::DriverApi fake_table() {
   using enum LogEntry::What;
