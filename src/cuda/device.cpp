@@ -82,9 +82,9 @@ void check(const DriverApi& api, int result, const char* what) {
   throw RunError(message);
 }
 
-void check(const device::Primitives& primitives, device::Status status, const char* what) {
+void check(const device::Table& primitives, device::Status status, const char* what) {
   if (status == device::done) return;
-  const std::string message = std::string("cuda: ") + what + ": " + primitives.table().text(status);
+  const std::string message = std::string("cuda: ") + what + ": " + primitives.text(status);
   if (status == out_of_memory) throw DeviceMemoryFull(message);  // the runtime's numbers are the driver's
   throw RunError(message);
 }
@@ -167,7 +167,7 @@ struct Device::Impl {
   LoadStatistics statistics;
 
   std::mutex opening_primitives;
-  std::optional<DevicePrimitives> primitives;
+  std::unique_ptr<const DevicePrimitives> primitives;  ///< null: nobody has asked yet
 
   /// Gives the kept blocks back, the largest first, until they are no more than `most` bytes.
   void trim(const DriverApi& api, std::int64_t most) noexcept {
@@ -416,12 +416,12 @@ namespace {
 DevicePrimitives open_primitives(const Platform& platform) {
   DevicePrimitives out;
   try {
-    const device::Primitives calls = platform.open_primitives();
+    const device::Primitives primitives = platform.open_primitives();
     device::ItemOffsets one_item{};
     one_item.count = 1;
     device::Temporary temporary{};
-    calls.run(one_item, temporary);
-    out.calls = calls;
+    primitives.run(one_item, temporary);
+    out.table = &primitives.table();
   } catch (const Error& e) {
     out.why_not = e.what();
   }
@@ -435,16 +435,16 @@ const DevicePrimitives& Device::primitives() {
   if (!impl_->primitives) {
     const KeepContext keep(platform_.driver);
     make_current();
-    impl_->primitives = open_primitives(platform_);
+    impl_->primitives = std::make_unique<const DevicePrimitives>(open_primitives(platform_));
   }
   return *impl_->primitives;
 }
 
 std::int64_t Device::workspace_of(const device::ItemOffsets& what) {
-  const device::Primitives& calls = *primitives().calls;
+  const device::Table& table = *primitives().table;
   make_current();
   device::Temporary temporary{};
-  check(calls, calls.table().item_offsets(&what, &temporary, nullptr), "offsets of items");
+  check(table, table.item_offsets(&what, &temporary, nullptr), "offsets of items");
   return static_cast<std::int64_t>(temporary.bytes);
 }
 

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,8 +74,8 @@ struct DeviceFacts {
 
 /// Primitives that were compiled ahead of time, as far as they are there and have code for this GPU.
 struct DevicePrimitives {
-  std::optional<device::Primitives> calls;
-  std::string why_not;  ///< where there are none
+  const device::Table* table = nullptr;  ///< null: there are none
+  std::string why_not;                   ///< then
 };
 
 class Device;
@@ -255,6 +254,6 @@ class Device : public std::enable_shared_from_this<Device> {
 /// Raises what a driver call answered, unless it is success: DeviceMemoryFull, else RunError "cuda: ...".
 void check(const DriverApi& api, int result, const char* what);
 /// The same for what a device primitive answered.
-void check(const device::Primitives& primitives, device::Status status, const char* what);
+void check(const device::Table& primitives, device::Status status, const char* what);
 
 }  // namespace anabranch::cuda

@@ -74,10 +74,10 @@ void Stream::launch(Function function, unsigned grid, unsigned block, std::span<
         "launch");
 }
 void Stream::make_offsets(const device::ItemOffsets& what, Address workspace, std::int64_t bytes) {
-  const device::Primitives& calls = *device_->primitives().calls;
+  const device::Table& table = *device_->primitives().table;
   device_->make_current();
   device::Temporary temporary{marker(workspace), static_cast<std::size_t>(bytes)};
-  check(calls, calls.table().item_offsets(&what, &temporary, handle_), "offsets of items");
+  check(table, table.item_offsets(&what, &temporary, handle_), "offsets of items");
 }
 void Stream::record(Event event) {
   device_->make_current();

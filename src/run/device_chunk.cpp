@@ -291,9 +291,12 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
     else if (kernel.work_offsets >= 0)
       bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(
           step.buffers[static_cast<std::size_t>(kernel.work_offsets)].index)];
-    if (kernel.length.kind == Kind::ragged)
-      bindings.longest =
-          longest(step.buffers[static_cast<std::size_t>(kernel.length.slot)].index, context_.executor);
+    // Where lengths are values, no row is longer than its item.
+    const int offsets = kernel.length.kind == Kind::ragged     ? kernel.length.slot
+                        : kernel.length.kind == Kind::per_item ? kernel.work_offsets
+                                                               : -1;
+    if (offsets >= 0)
+      bindings.longest = longest(step.buffers[static_cast<std::size_t>(offsets)].index, context_.executor);
   }
   run_.launch(stream_, kernel, bindings, device_records_ + record * sizeof(cuda::ErrorRecord), memory_);
 }

@@ -87,9 +87,8 @@ cuda::Platform without_code() {
 
 std::int64_t copies_of(LogEntry::What what, std::int64_t bytes) {
   const auto log = fake_gpu().log();
-  return std::count_if(log.begin(), log.end(), [&](const LogEntry& e) {
-    return e.what == what && e.done && e.bytes == bytes;
-  });
+  return std::count_if(log.begin(), log.end(),
+                       [&](const LogEntry& e) { return e.what == what && e.done && e.bytes == bytes; });
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ TEST_CASE("offsets: every kind of extent, read in every way, on the GPU and by t
   const auto rows = small_rows(90);
   std::vector<RunWith> runs{running(consume(elements(boxes(rows)))), running(consume(tabulate(boxes(rows)))),
                             running(consume(elements(slabs(rows)))), running(consume(tabulate(slabs(rows)))),
-                            running(consume(elements(turned(70)))), running(consume(tabulate(turned(70))))};
+                            running(consume(elements(turned(70)))),  running(consume(tabulate(turned(70))))};
   for (const RunWith& run : of_both_components(two_shapes(rows))) runs.push_back(run);
   for (const RunWith& run : runs) {
     agree(run);
@@ -184,35 +183,45 @@ TEST_CASE("offsets: without the device primitives the host makes them, and the r
 }
 
 TEST_CASE("offsets: nothing to do, and items without elements") {
-  const std::vector<Vector<std::int64_t>> none, zeros(40, Vector<std::int64_t>{0}),
-      last = [] {
-        std::vector<Vector<std::int64_t>> rows(40, Vector<std::int64_t>{0});
-        rows.back() = Vector<std::int64_t>{3};
-        return rows;
-      }();
+  const std::vector<Vector<std::int64_t>> none, zeros(40, Vector<std::int64_t>{0}), last = [] {
+    std::vector<Vector<std::int64_t>> rows(40, Vector<std::int64_t>{0});
+    rows.back() = Vector<std::int64_t>{3};
+    return rows;
+  }();
   for (const auto& rows : {none, zeros, last}) {
     agree(running(consume(elements(boxes(rows)))));
     agree(running(consume(tabulate(slabs(rows)))));
   }
 }
 
-TEST_CASE("offsets: a long row is seen") {
-  // Longer than a block of the canonical order, which asks for another schedule.
-  std::vector<Vector<std::int64_t>> rows(20, Vector<std::int64_t>{5});
-  rows[13] = Vector<std::int64_t>{10'000};
-  agree(running(consume(elements(map_seq(
-      [](auto row) {
-        const auto long_one = generate(the(sum(row)), [](auto k) { return cast<double>(k) * 0.1; });
-        return map([=](auto x) { return x / the(sum(long_one)); }, long_one);
-      },
-      stream_in(rows))))));
+TEST_CASE("offsets: rows longer than a block of the canonical order get their schedule") {
+  std::vector<Vector<std::int64_t>> rows(1000, Vector<std::int64_t>{5});
+  for (const std::int64_t longest : {4096, 4097}) {
+    rows[130] = Vector<std::int64_t>{longest};
+    const auto run = running(consume(elements(map_seq(
+        [](auto row) { return sum(generate(the(sum(row)), [](auto k) { return cast<double>(k) * 0.1; })); },
+        stream_in(rows)))));
+    agree(run);
+    for (const bool by_gpu : {true, false}) {
+      FakeOptions fake;
+      fake.primitives = by_gpu;
+      const WithFakeGpu gpu(fake);
+      run({.backend = Backend::cuda, .scheduler = "fixed:1000"}, nullptr);
+      const auto log = gpu->log();
+      const auto launches = std::count_if(log.begin(), log.end(), [](const LogEntry& e) {
+        return e.done && e.what == LogEntry::What::kernel && e.entry.ends_with("_blocks");
+      });
+      CHECK(launches == (longest > 4096 ? 1 : 0));
+      check_clean();
+    }
+  }
 }
 
 TEST_CASE("offsets: sizes that cannot be are the host's errors, word by word") {
   using Rows = std::vector<Vector<std::int64_t>>;
   const auto lengths = [](const Rows& rows) {
-    return running(consume(elements(
-        map_seq([](auto row) { return generate(100 / row[0], [](auto k) { return k; }); }, stream_in(rows)))));
+    return running(consume(elements(map_seq(
+        [](auto row) { return generate(100 / row[0], [](auto k) { return k; }); }, stream_in(rows)))));
   };
   const auto volumes = [](const Rows& rows) {
     return running(consume(elements(map_seq(
@@ -298,9 +307,8 @@ TEST_CASE("offsets: the primitive fails while it runs") {
     run(options, nullptr);
     kernels = gpu->calls("kernel");
     const auto log = gpu->log();
-    CHECK(std::count_if(log.begin(), log.end(), [](const LogEntry& e) {
-            return e.done && e.entry == "item_offsets";
-          }) == 3);
+    CHECK(std::count_if(log.begin(), log.end(),
+                        [](const LogEntry& e) { return e.done && e.entry == "item_offsets"; }) == 3);
     check_clean();
   }
   for (int k = 1; k <= kernels; ++k) {
