@@ -22,6 +22,11 @@ std::string kernel_cache(const CacheFacts& cache) {
                      cache.why_not_stored.empty() ? "" : "; none can be added: " + cache.why_not_stored);
 }
 
+std::string without_prefix(std::string_view why_not) {
+  constexpr std::string_view prefix = "cuda: ";
+  return std::string(why_not.starts_with(prefix) ? why_not.substr(prefix.size()) : why_not);
+}
+
 }  // namespace
 
 void doctor_command() {
@@ -50,14 +55,14 @@ void doctor_command() {
                                                 : cpu.code_generator);
   line("kernel cache", kernel_cache(cache_facts()));
   const GpuFacts gpu = gpu_facts();
-  constexpr std::string_view prefix = "cuda: ";
   if (gpu.available) {
     line("GPU", fmt::format("{}, {}, {} multiprocessors; memory: {}, {} free", gpu.name, gpu.architecture,
                             gpu.multiprocessors, binary_bytes(gpu.memory), binary_bytes(gpu.memory_free)));
     line("GPU software", fmt::format("driver for CUDA {}, NVRTC {}", gpu.driver, gpu.compiler));
+    line("GPU primitives",
+         gpu.why_no_primitives.empty() ? "there" : "none: " + without_prefix(gpu.why_no_primitives));
   } else {
-    line("GPU",
-         "none: " + (gpu.why_not.starts_with(prefix) ? gpu.why_not.substr(prefix.size()) : gpu.why_not));
+    line("GPU", "none: " + without_prefix(gpu.why_not));
   }
   print(out);
   if (!cpu.available) throw BackendUnavailable(cpu.why_not);

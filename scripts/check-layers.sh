@@ -42,8 +42,8 @@ stage cpu 'cpu|plan|ir|cache|system'
 stage cuda 'cuda|plan|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
-stage run 'run|cpu|cuda|plan|interp|ir|scheduler|timeline'
-allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda)/|<cuda_runtime_api\.h>" \
+stage run 'run|cpu|cuda|device|plan|interp|ir|scheduler|timeline'
+allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|plan|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp

@@ -268,6 +268,10 @@ void conclude(DeviceRun& device, RunTrace& trace, RunReport* report) {
       .add("kernel_seconds", seconds(times.kernel_ns))
       .add("both_seconds", seconds(times.both_ns))
       .add("overlap", times.share());
+  const OffsetCounts& offsets = device.offset_counts();
+  if (offsets.by_gpu > 0) trace.facts().add("offsets_by_gpu", offsets.by_gpu);
+  if (offsets.by_host > 0)
+    trace.facts().add("offsets_by_host", offsets.by_host).add("offsets_by_host_because", offsets.why_host);
   if (!report) return;
   report->gpu_copy_seconds = seconds(times.copy_ns);
   report->gpu_kernel_seconds = seconds(times.kernel_ns);
@@ -306,6 +310,10 @@ std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<Host
       report->kernels_cached += after.found - before.found;
       report->compile_seconds += (after.milliseconds - before.milliseconds) * 1e-3;
       report->gpu_peak_bytes = device.peak();
+      const OffsetCounts& offsets = device.offset_counts();
+      report->gpu_offsets = offsets.by_gpu;
+      report->gpu_offsets_by_host = offsets.by_host;
+      report->gpu_offsets_reason = offsets.why_host;
     }
     if (trace) conclude(device, *trace, report);
     return out;

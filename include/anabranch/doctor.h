@@ -44,10 +44,11 @@ struct GpuFacts {
   std::string name;          ///< the first GPU's, which is the one that is used
   std::string architecture;  ///< "sm_90"
   int multiprocessors = 0;
-  std::int64_t memory = 0;       ///< bytes of the GPU
-  std::int64_t memory_free = 0;  ///< when it was opened
-  std::string driver;            ///< the CUDA version that the driver is for: "13.0"
-  std::string compiler;          ///< NVRTC's version
+  std::int64_t memory = 0;        ///< bytes of the GPU
+  std::int64_t memory_free = 0;   ///< when it was opened
+  std::string driver;             ///< the CUDA version that the driver is for: "13.0"
+  std::string compiler;           ///< NVRTC's version
+  std::string why_no_primitives;  ///< where the device primitives cannot be used: the host does their part
 };
 ANABRANCH_API GpuFacts gpu_facts();
 

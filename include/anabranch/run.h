@@ -73,6 +73,10 @@ struct RunReport {
   int kernels_compiled = 0, kernels_from_disk = 0, kernels_cached = 0;
   std::int64_t gpu_peak_bytes = 0;  ///< of what the bound on GPU memory counts
   std::int64_t gpu_chunks = 0;      ///< chunks computed on the GPU
+  /// Offsets of items whose sizes only values tell, one for each kind of shape and chunk on the GPU: made
+  /// there, or by the host, to which the sizes then go first, and why.
+  std::int64_t gpu_offsets = 0, gpu_offsets_by_host = 0;
+  std::string gpu_offsets_reason;
   /// Of a traced run on a GPU, by its own clock: for how long at least one copy between host and GPU was
   /// under way, at least one kernel, and both at once; from the first upload to the last download, what is
   /// held whole included. A copy or kernel that waits for another one of its kind counts as under way.

@@ -35,5 +35,6 @@ Status sort_pairs(const SortPairs*, Temporary*, Stream);
 Status segmented_sort_pairs(const SegmentedSortPairs*, Temporary*, Stream);
 Status select(const Select*, Temporary*, Stream);
 Status segmented_reduce(const SegmentedReduce*, Temporary*, Stream);
+Status item_offsets(const ItemOffsets*, Temporary*, Stream);
 
 }  // namespace anabranch::device

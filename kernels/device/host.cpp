@@ -172,6 +172,20 @@ Status segmented_reduce(const SegmentedReduce* what, Temporary* temporary, Strea
   });
 }
 
+Status item_offsets(const ItemOffsets* what, Temporary* temporary, Stream) {
+  if (const Status status = check_rank(*what); status != done) return status;
+  return with_storage(temporary, what->count, [&] {
+    ItemTotals before{};
+    for (std::int64_t i = 0; i < what->count; ++i) {
+      what->offsets[i] = before.elements;
+      const std::int64_t size = item_size(*what, i);
+      before = JoinTotals{}(before, {size, size});
+    }
+    what->offsets[what->count] = before.elements;
+    *what->totals = before;
+  });
+}
+
 Status devices(int* count) {
   *count = 1;
   return done;
@@ -185,9 +199,16 @@ const char* text(Status status) {
 }  // namespace
 
 const Table& host_table() {
-  static constexpr Table table{
-      devices,         text, scan, scan_by_key, reduce_by_key, sort_pairs, segmented_sort_pairs, select,
-      segmented_reduce};
+  static constexpr Table table{devices,
+                               text,
+                               scan,
+                               scan_by_key,
+                               reduce_by_key,
+                               sort_pairs,
+                               segmented_sort_pairs,
+                               select,
+                               segmented_reduce,
+                               item_offsets};
   return table;
 }
 

@@ -15,8 +15,8 @@ const char* text(Status status) {
 }
 
 constexpr Table table{
-    devices,         text, scan, scan_by_key, reduce_by_key, sort_pairs, segmented_sort_pairs, select,
-    segmented_reduce};
+    devices,          text,        scan, scan_by_key, reduce_by_key, sort_pairs, segmented_sort_pairs, select,
+    segmented_reduce, item_offsets};
 
 }  // namespace
 }  // namespace anabranch::device

@@ -124,6 +124,32 @@ Status segmented_reduce_types(const SegmentedReduce& what, F&& f) {
   return with_type<std::uint8_t, std::int32_t, std::int64_t, float, double>(what.element, f);
 }
 
+inline Status check_rank(const ItemOffsets& what) {
+  return what.rank >= 0 && what.rank <= most_extents ? done : not_compiled;
+}
+
+/// Elements of an item, or too_many_elements. The multiplication that overflows is found as it comes: a zero
+/// behind it changes nothing.
+ANABRANCH_BOTH inline std::int64_t item_size(const ItemOffsets& what, std::int64_t item) {
+  std::int64_t size = 1;
+  for (std::int32_t k = 0; k < most_extents; ++k) {  // a fixed number: a GPU keeps the extents in registers
+    if (k >= what.rank) break;
+    const ItemOffsets::Extent& extent = what.extents[k];
+    const std::int64_t x = extent.of_item ? extent.of_item[item] : extent.value;
+    if (x < 0 || (x > 0 && size > INT64_MAX / x)) return too_many_elements;
+    size *= x;
+  }
+  return size < too_many_elements ? size : too_many_elements;
+}
+
+/// Of items side by side. Too many stay too many, so that one number tells of any failure; associative, as no
+/// sum is negative or beyond twice too_many_elements.
+struct JoinTotals {
+  ANABRANCH_BOTH constexpr ItemTotals operator()(ItemTotals a, ItemTotals b) const {
+    return {smaller(a.elements + b.elements, too_many_elements), larger(a.longest, b.longest)};
+  }
+};
+
 inline const char* text_of(Status status) {
   if (status == done) return "done";
   if (status == not_compiled) return "not compiled for these types and this operator";

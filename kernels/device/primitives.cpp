@@ -76,5 +76,8 @@ void Primitives::run(const Select& what, Temporary& temporary, Stream stream) co
 void Primitives::run(const SegmentedReduce& what, Temporary& temporary, Stream stream) const {
   check("segmented reduce", table_->segmented_reduce(&what, &temporary, stream));
 }
+void Primitives::run(const ItemOffsets& what, Temporary& temporary, Stream stream) const {
+  check("offsets of items", table_->item_offsets(&what, &temporary, stream));
+}
 
 }  // namespace anabranch::device

@@ -28,6 +28,7 @@ class Primitives {
   void run(const SegmentedSortPairs& what, Temporary& temporary, Stream stream = nullptr) const;
   void run(const Select& what, Temporary& temporary, Stream stream = nullptr) const;
   void run(const SegmentedReduce& what, Temporary& temporary, Stream stream = nullptr) const;
+  void run(const ItemOffsets& what, Temporary& temporary, Stream stream = nullptr) const;
 
   const Table& table() const { return *table_; }
 

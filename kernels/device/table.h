@@ -120,6 +120,31 @@ struct SegmentedReduce {
   std::int64_t segments;
 };
 
+/// What all items have together.
+struct ItemTotals {
+  std::int64_t elements;  ///< too_many_elements: something is wrong with an item
+  std::int64_t longest;   ///< elements of the largest item; 0 where there is none
+};
+inline constexpr std::int64_t too_many_elements = INT64_MAX / 64 + 1;
+inline constexpr std::int32_t most_extents = 4;
+
+/// Where each item's elements begin, its size being the product of its extents: offsets[i] becomes the sum of
+/// the sizes before item i, offsets[count] that of all. An item without extents has one element.
+///
+/// Where an extent is negative, or the elements of an item or of all are too many, the total is
+/// too_many_elements, and the offsets mean nothing.
+struct ItemOffsets {
+  struct Extent {
+    const std::int64_t* of_item;  ///< one for each item; null: `value` for all
+    std::int64_t value;
+  };
+  Extent extents[most_extents];
+  std::int32_t rank;
+  std::int64_t count;     ///< items
+  std::int64_t* offsets;  ///< count + 1
+  ItemTotals* totals;
+};
+
 /// The identities are 0; the largest value, for floats infinity; the smallest value, -infinity.
 struct Table {
   Status (*devices)(int* count);
@@ -131,6 +156,7 @@ struct Table {
   Status (*segmented_sort_pairs)(const SegmentedSortPairs*, Temporary*, Stream);
   Status (*select)(const Select*, Temporary*, Stream);
   Status (*segmented_reduce)(const SegmentedReduce*, Temporary*, Stream);
+  Status (*item_offsets)(const ItemOffsets*, Temporary*, Stream);
 };
 
 using TableFunction = const Table* (*)();

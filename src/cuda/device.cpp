@@ -82,6 +82,13 @@ void check(const DriverApi& api, int result, const char* what) {
   throw RunError(message);
 }
 
+void check(const device::Table& primitives, device::Status status, const char* what) {
+  if (status == device::done) return;
+  const std::string message = std::string("cuda: ") + what + ": " + primitives.text(status);
+  if (status == out_of_memory) throw DeviceMemoryFull(message);  // the runtime's numbers are the driver's
+  throw RunError(message);
+}
+
 Platform open_platform() {
   Opened& all = opened();
   const std::lock_guard lock(all.mutex);
@@ -158,6 +165,9 @@ struct Device::Impl {
   std::unordered_map<std::string, std::shared_future<Loaded>> units;  ///< by text
   std::deque<std::string> oldest_units;
   LoadStatistics statistics;
+
+  std::mutex opening_primitives;
+  std::unique_ptr<const DevicePrimitives> primitives;  ///< null: nobody has asked yet
 
   /// Gives the kept blocks back, the largest first, until they are no more than `most` bytes.
   void trim(const DriverApi& api, std::int64_t most) noexcept {
@@ -397,6 +407,45 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
     return api().pointer_get_attribute(&type, pointer_memory_type, at) == success && type == memory_type_host;
   };
   return bytes > 0 && locked(first) && locked(first + static_cast<DevicePointer>(bytes) - 1);
+}
+
+namespace {
+
+/// What the library was not compiled for shows when it is asked for something: here, for the size of a
+/// workspace.
+DevicePrimitives open_primitives(const Platform& platform) {
+  DevicePrimitives out;
+  try {
+    const device::Primitives primitives = platform.open_primitives();
+    device::ItemOffsets one_item{};
+    one_item.count = 1;
+    device::Temporary temporary{};
+    primitives.run(one_item, temporary);
+    out.table = &primitives.table();
+  } catch (const Error& e) {
+    out.why_not = e.what();
+  }
+  return out;
+}
+
+}  // namespace
+
+const DevicePrimitives& Device::primitives() {
+  const std::lock_guard lock(impl_->opening_primitives);
+  if (!impl_->primitives) {
+    const KeepContext keep(platform_.driver);
+    make_current();
+    impl_->primitives = std::make_unique<const DevicePrimitives>(open_primitives(platform_));
+  }
+  return *impl_->primitives;
+}
+
+std::int64_t Device::workspace_of(const device::ItemOffsets& what) {
+  const device::Table& table = *primitives().table;
+  make_current();
+  device::Temporary temporary{};
+  check(table, table.item_offsets(&what, &temporary, nullptr), "offsets of items");
+  return static_cast<std::int64_t>(temporary.bytes);
 }
 
 LoadStatistics Device::load_statistics() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/unit.h"
+#include "device/primitives.h"
 
 /// A GPU as the runtime sees it: memory, streams, loaded code. Everything goes through the table of
 /// driver_api.h, so that tests put a simulated device, or one that fails, in its place.
@@ -50,6 +52,10 @@ struct Platform {
   /// out of bounds or after the end.
   bool exact_memory = false;
   std::size_t units_kept = 256;  ///< loaded ones, for programs to come; those in use live on anyway
+  /// Throws BackendUnavailable where there are none.
+  std::function<device::Primitives()> open_primitives = device::Primitives::open;
+  /// With fewer items the host is as quick as a primitive: chunk_geometry.h does their offsets.
+  std::int64_t few_items = 4096;
 };
 /// Opens libcuda and NVRTC. Throws BackendUnavailable saying what is missing and where it was looked for.
 Platform open_platform();
@@ -64,6 +70,12 @@ struct DeviceFacts {
   std::int64_t memory_free = 0;  ///< when it was opened
   int driver_version = 0;        ///< 13000: 13.0
   std::string compiler;          ///< NVRTC's version
+};
+
+/// Primitives that were compiled ahead of time, as far as they are there and have code for this GPU.
+struct DevicePrimitives {
+  const device::Table* table = nullptr;  ///< null: there are none
+  std::string why_not;                   ///< then
 };
 
 class Device;
@@ -98,6 +110,8 @@ class Stream {
   void fill_zero(Address to, std::int64_t bytes);
   /// `words`: the entry's parameter; as many bytes as the entry takes.
   void launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words);
+  /// By the device primitives, which must be there. `workspace`: of Device::workspace_of(what) bytes.
+  void make_offsets(const device::ItemOffsets& what, Address workspace, std::int64_t bytes);
   void record(Event event);
   void wait(Event event);
   /// Until all is done. Throws RunError where a kernel died, naming what the driver said.
@@ -210,6 +224,12 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<const LoadedUnit> load(const Unit& unit, const std::string& name);
   LoadStatistics load_statistics() const;
 
+  /// Opened and tried when first asked for, once. Thread-safe.
+  const DevicePrimitives& primitives();
+  std::int64_t few_items() const { return platform_.few_items; }
+  /// Bytes that Stream::make_offsets needs besides.
+  std::int64_t workspace_of(const device::ItemOffsets& what);
+
   const DriverApi& api() const { return *platform_.driver; }
   const std::shared_ptr<const DriverApi>& shared_api() const { return platform_.driver; }
   /// Makes the device's context the calling thread's. Whoever is called by a user has a
@@ -233,5 +253,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
 /// Raises what a driver call answered, unless it is success: DeviceMemoryFull, else RunError "cuda: ...".
 void check(const DriverApi& api, int result, const char* what);
+/// The same for what a device primitive answered.
+void check(const device::Table& primitives, device::Status status, const char* what);
 
 }  // namespace anabranch::cuda

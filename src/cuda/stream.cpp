@@ -73,6 +73,12 @@ void Stream::launch(Function function, unsigned grid, unsigned block, std::span<
         device_->api().launch_kernel(function, grid, 1, 1, block, 1, 1, 0, handle_, nullptr, extra),
         "launch");
 }
+void Stream::make_offsets(const device::ItemOffsets& what, Address workspace, std::int64_t bytes) {
+  const device::Table& table = *device_->primitives().table;
+  device_->make_current();
+  device::Temporary temporary{marker(workspace), static_cast<std::size_t>(bytes)};
+  check(table, table.item_offsets(&what, &temporary, handle_), "offsets of items");
+}
 void Stream::record(Event event) {
   device_->make_current();
   check(device_->api(), device_->api().event_record(event, handle_), "recording an event");

@@ -99,6 +99,14 @@ void ChunkGeometry::scan(const plan::ScanStep& step) {
   shape_.descriptor_totals[d] = total;
 }
 
+void ChunkGeometry::scanned(const plan::ScanStep& step, std::int64_t elements, std::int64_t longest) {
+  const auto d = static_cast<std::size_t>(step.descriptor);
+  Offsets& out = offsets_[d];
+  out = {};
+  out.longest = longest;
+  shape_.descriptor_totals[d] = elements;
+}
+
 void ChunkGeometry::require(const plan::RequireStep& step) const {
   std::string numbers;
   if (step.array >= 0) {

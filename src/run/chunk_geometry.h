@@ -38,20 +38,21 @@ class ChunkGeometry {
   void begin(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
   /// Offsets from the sizes of the items.
   void scan(const plan::ScanStep& step);
+  /// The same where somebody else has made the offsets, which need not come here.
+  void scanned(const plan::ScanStep& step, std::int64_t elements, std::int64_t longest);
   void require(const plan::RequireStep& step) const;
   /// Elements of the largest item under a descriptor's offsets. Reads them all once a chunk.
   std::int64_t longest(int descriptor, scheduler::Executor& executor);
   /// Values of a computed int64 array with one value an item, on the host.
   virtual const std::int64_t* values(int array) const = 0;
+  /// One extent of an item.
+  std::int64_t dim(const plan::Dim& dim, std::int64_t item) const;
 
   const plan::StagePlan& stage_;
   plan::ChunkShape shape_;
   std::vector<Offsets> offsets_;                ///< per descriptor
   std::vector<const ArrayChunk*> item_chunks_;  ///< per item array
   std::vector<const ArrayInfo*> item_infos_;
-
- private:
-  std::int64_t dim(const plan::Dim& dim, std::int64_t item) const;
 };
 
 }  // namespace anabranch

@@ -19,6 +19,20 @@ std::int64_t padded(std::int64_t bytes) {
 
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
+/// Device addresses are numbers, but the device primitives take pointers.
+template <class T>
+T* there(cuda::Address address) {
+  return reinterpret_cast<T*>(address);  // NOLINT: that is what they are
+}
+
+/// Does anybody ask for the shapes of a result's items? `elements` puts them one behind the other.
+bool shapes_matter(const plan::StagePlan& stage, std::size_t result) {
+  return std::any_of(stage.terminals.begin(), stage.terminals.end(), [&](const ir::Stage::Terminal& t) {
+    const bool streamed_out = !t.consume;
+    return t.result == static_cast<int>(result) && (streamed_out || t.kind == ir::Op::tabulate);
+  });
+}
+
 }  // namespace
 
 // ---- Staging
@@ -202,6 +216,8 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
   const plan::Group& group = stage_.group;
   begin(chunks, infos);
   host_.clear();
+  staged_sizes_.clear();
+  given_extents_.clear();
   copies_.clear();
   busy_ = true;
   try {
@@ -216,8 +232,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) {
         run_kernel(*kernel, s);
       } else if (const auto* scan_step = std::get_if<plan::ScanStep>(&step)) {
-        bring_sizes(group.descriptors[static_cast<std::size_t>(scan_step->descriptor)], s);
-        scan(*scan_step);
+        make_offsets(*scan_step, s);
       } else if (const auto* condition = std::get_if<plan::RequireStep>(&step)) {
         if (condition->array >= 0) fetch(condition->array, s);
         require(*condition);
@@ -276,9 +291,12 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
     else if (kernel.work_offsets >= 0)
       bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(
           step.buffers[static_cast<std::size_t>(kernel.work_offsets)].index)];
-    if (kernel.length.kind == Kind::ragged)
-      bindings.longest =
-          longest(step.buffers[static_cast<std::size_t>(kernel.length.slot)].index, context_.executor);
+    // Where lengths are values, no row is longer than its item.
+    const int offsets = kernel.length.kind == Kind::ragged     ? kernel.length.slot
+                        : kernel.length.kind == Kind::per_item ? kernel.work_offsets
+                                                               : -1;
+    if (offsets >= 0)
+      bindings.longest = longest(step.buffers[static_cast<std::size_t>(offsets)].index, context_.executor);
   }
   run_.launch(stream_, kernel, bindings, device_records_ + record * sizeof(cuda::ErrorRecord), memory_);
 }
@@ -294,6 +312,49 @@ void DeviceChunk::give_back_after(int step) {
   }
 }
 
+/// Offsets from the sizes of the items, by the GPU where that is quicker. Waits: what comes next is allocated
+/// by their sum.
+void DeviceChunk::make_offsets(const plan::ScanStep& step, std::size_t steps) {
+  const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
+  const bool computed = std::any_of(descriptor.extents.begin(), descriptor.extents.end(),
+                                    [](const plan::Dim& d) { return d.kind == plan::Dim::Kind::per_item; });
+  // What the host knows it need not wait for.
+  if (computed && run_.makes_offsets(shape_.items) && make_offsets_there(step, steps)) return;
+  bring_sizes(descriptor, steps);
+  scan(step);
+}
+
+/// False: something is wrong with the sizes. The host will find the item, and say what.
+bool DeviceChunk::make_offsets_there(const plan::ScanStep& step, std::size_t steps) {
+  const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
+  device::ItemOffsets what{};
+  what.count = shape_.items;
+  for (const plan::Dim& d : descriptor.extents) what.extents[what.rank++] = extent_there(d);
+  const std::int64_t bytes = (shape_.items + 1) * 8;
+  const cuda::Address at = hold("offsets", bytes + static_cast<std::int64_t>(sizeof totals_));
+  what.offsets = there<std::int64_t>(at);
+  what.totals = there<device::ItemTotals>(at + static_cast<cuda::Address>(bytes));
+  run_.make_offsets(stream_, what, memory_);
+  stream_.download(&totals_, at + static_cast<cuda::Address>(bytes), sizeof totals_);
+  wait_for_sizes(steps);
+  if (totals_.elements == device::too_many_elements) return false;
+  device_offsets_[step.descriptor] = at;
+  scanned(step, totals_.elements, totals_.longest);
+  return true;
+}
+
+/// One of the items' extents, for work on the GPU.
+device::ItemOffsets::Extent DeviceChunk::extent_there(const plan::Dim& d) {
+  if (d.uniform()) return {nullptr, dim(d, 0)};
+  if (d.kind == plan::Dim::Kind::per_item)
+    return {there<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
+  std::vector<std::int64_t>& given = given_extents_.emplace_back();
+  for (std::int64_t item = 0; item < shape_.items; ++item) given.push_back(dim(d, item));
+  const cuda::Address at = hold("offsets", shape_.items * 8);
+  stream_.upload(at, given.data(), shape_.items * 8);
+  return {there<const std::int64_t>(at), 0};
+}
+
 /// Item sizes that kernels computed, to the host: waits for them.
 void DeviceChunk::bring_sizes(const plan::Descriptor& descriptor, std::size_t steps) {
   for (const plan::Dim& d : descriptor.extents)
@@ -307,7 +368,11 @@ void DeviceChunk::fetch(int array, std::size_t steps) {
   values.resize(static_cast<std::size_t>(shape_.items));
   if (!values.empty())
     stream_.download(values.data(), arrays_[static_cast<std::size_t>(array)][0], shape_.items * 8);
-  // A size whose kernel failed means nothing: the failure comes first.
+  wait_for_sizes(steps);
+}
+
+/// A size whose kernel failed means nothing: the failure comes first.
+void DeviceChunk::wait_for_sizes(std::size_t steps) {
   const auto bytes = static_cast<std::int64_t>(steps * sizeof(cuda::ErrorRecord));
   if (bytes > 0) stream_.download(records_.data(), device_records_, bytes);
   stream_.synchronize();
@@ -320,10 +385,30 @@ void DeviceChunk::raise_first(std::size_t steps) {
       raise_failed(kernel->kernel, records_[s]);
 }
 
-/// Results and error records into page-locked memory.
+/// Arrays of item sizes that tell the shapes of results and are not on the host yet.
+std::vector<int> DeviceChunk::sizes_of_results() const {
+  std::vector<int> out;
+  for (std::size_t r = 0; r < stage_.results.size(); ++r) {
+    if (!shapes_matter(stage_, r)) continue;
+    for (const plan::Dim& d : stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].extents)
+      if (d.kind == plan::Dim::Kind::per_item && !host_.contains(d.index) &&
+          std::find(out.begin(), out.end(), d.index) == out.end())
+        out.push_back(d.index);
+  }
+  return out;
+}
+
+const std::int64_t* DeviceChunk::values(int array) const {
+  const auto known = host_.find(array);
+  return known != host_.end() ? known->second.data() : staged_sizes_.at(array);
+}
+
+/// Results, their items' sizes and error records into page-locked memory.
 void DeviceChunk::download() {
   const auto record_bytes = static_cast<std::int64_t>(records_.size() * sizeof(cuda::ErrorRecord));
-  std::int64_t bytes = padded(record_bytes);
+  const std::vector<int> sizes = sizes_of_results();
+  std::int64_t bytes =
+      padded(record_bytes) + static_cast<std::int64_t>(sizes.size()) * padded(shape_.items * 8);
   for (const int array : stage_.results)
     for (ScalarType s : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars)
       bytes += padded(elements(array) * bytes_per(s));
@@ -332,6 +417,11 @@ void DeviceChunk::download() {
   std::byte* records = out_.take(record_bytes);
   if (record_bytes > 0) stream_.download(records, device_records_, record_bytes);
   staged_.push_back({records});
+  for (const int array : sizes) {
+    std::byte* to = out_.take(shape_.items * 8);
+    stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], shape_.items * 8);
+    staged_sizes_[array] = reinterpret_cast<const std::int64_t*>(to);
+  }
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const auto n = static_cast<std::size_t>(stage_.results[r]);
     const PlanArray& array = stage_.group.arrays[n];
@@ -367,7 +457,8 @@ ChunkResults DeviceChunk::results() const {
     ChunkResults::Array array;
     array.elements = elements(number);
     array.components.assign(staged_[r].begin(), staged_[r].end());
-    for (std::size_t d = 0; d < stage_.group.arrays[static_cast<std::size_t>(number)].extents.size(); ++d)
+    const std::size_t dimensions = stage_.group.arrays[static_cast<std::size_t>(number)].extents.size();
+    for (std::size_t d = 0; d < dimensions && shapes_matter(stage_, r); ++d)
       array.extents.push_back(extents(number, static_cast<int>(d)));
     out.arrays.push_back(std::move(array));
   }

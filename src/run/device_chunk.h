@@ -15,8 +15,8 @@ struct ChunkResults {
   struct Array {
     std::int64_t elements = 0;
     std::vector<const void*> components;
-    std::vector<std::vector<std::int64_t>>
-        extents;  ///< per dimension: one value if uniform, else one per item
+    /// Per dimension: one value if uniform, else one per item. Empty where nobody asks for the items' shapes.
+    std::vector<std::vector<std::int64_t>> extents;
   };
   std::int64_t items = 0;
   std::vector<Array> arrays;                 ///< per stage result
@@ -84,11 +84,16 @@ class DeviceChunk final : public ChunkGeometry {
   void give_back_after(int step);
   void forget() noexcept;
   cuda::Address offsets_of(int descriptor);
+  void make_offsets(const plan::ScanStep& step, std::size_t steps);
+  bool make_offsets_there(const plan::ScanStep& step, std::size_t steps);
+  device::ItemOffsets::Extent extent_there(const plan::Dim& dim);
   void bring_sizes(const plan::Descriptor& descriptor, std::size_t steps);
   void fetch(int array, std::size_t steps);
+  void wait_for_sizes(std::size_t steps);
   void raise_first(std::size_t steps);
+  std::vector<int> sizes_of_results() const;
   void download();
-  const std::int64_t* values(int array) const override { return host_.at(array).data(); }
+  const std::int64_t* values(int array) const override;
 
   DeviceRun& run_;
   RunContext& context_;
@@ -103,9 +108,13 @@ class DeviceChunk final : public ChunkGeometry {
   std::vector<std::vector<DeviceMemory>> blocks_of_;
   std::vector<std::vector<cuda::Address>> arrays_;  ///< the same, biased
   std::vector<std::vector<cuda::Address>> item_extents_;
-  std::map<int, cuda::Address> device_offsets_;    ///< per descriptor
-  std::map<int, std::vector<std::int64_t>> host_;  ///< per array: values that sizes depend on
-  std::vector<cuda::ErrorRecord> records_;         ///< per step
+  std::map<int, cuda::Address> device_offsets_;      ///< per descriptor
+  std::map<int, std::vector<std::int64_t>> host_;    ///< per array: values that sizes depend on
+  std::map<int, const std::int64_t*> staged_sizes_;  ///< the same, which came with the results
+  /// Extents that the host knew and the GPU needs; what its scan found. Copies may be on their way.
+  std::vector<std::vector<std::int64_t>> given_extents_;
+  device::ItemTotals totals_{};
+  std::vector<cuda::ErrorRecord> records_;  ///< per step
   cuda::Address device_records_ = 0;
   std::vector<std::vector<std::byte*>> staged_;  ///< per stage result and component; then the records
   bool busy_ = false;

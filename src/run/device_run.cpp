@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "plan/check_error.h"
 
 namespace anabranch {
@@ -147,6 +149,14 @@ class StagedCopy {
   Piece pieces_[2];
 };
 
+/// Given back at once, to what comes after the launches that use it.
+cuda::Address lend_workspace(StreamMemory& memory, std::int64_t bytes) {
+  DeviceMemory block = memory.take("workspace", bytes);
+  const cuda::Address at = block.address();
+  memory.give_back(std::move(block));
+  return at;
+}
+
 }  // namespace
 
 /// Until the stream is done, `from` stays as it is.
@@ -164,18 +174,32 @@ void DeviceRun::download_whole(void* to, cuda::Address from, std::int64_t bytes)
     StagedCopy(device_, stream_).down(executor_, static_cast<std::byte*>(to), from, bytes);
 }
 
+bool DeviceRun::makes_offsets(std::int64_t items) {
+  std::string why_host;
+  if (items < device_->few_items())
+    why_host = fmt::format("{} items are few", items);
+  else
+    why_host = device_->primitives().why_not;
+  if (why_host.empty()) return ++offset_counts_.by_gpu, true;
+  ++offset_counts_.by_host;
+  offset_counts_.why_host = std::move(why_host);
+  return false;
+}
+
+void DeviceRun::make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory) {
+  const std::int64_t bytes = device_->workspace_of(what);
+  const cuda::Address workspace = lend_workspace(memory, bytes);
+  stream.kernel("offsets", fmt::format("a scan of the sizes of {} items", what.count),
+                [&](cuda::Stream& s) { s.make_offsets(what, workspace, bytes); });
+}
+
 void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
                        cuda::Address error, StreamMemory& memory) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   cuda::KernelCode& code = *kernels_.get().at(&kernel);
   const cuda::Schedule schedule = cuda::schedule(kernel, bindings, device_->facts().multiprocessors);
   prepare(trace_ ? &trace_->run() : nullptr, kernel, code, cuda::entries_of(schedule));
-  cuda::Address workspace = 0;
-  if (schedule.workspace > 0) {
-    DeviceMemory block = memory.take("workspace", schedule.workspace);
-    workspace = block.address();
-    memory.give_back(std::move(block));  // to what comes after the launches
-  }
+  const cuda::Address workspace = schedule.workspace > 0 ? lend_workspace(memory, schedule.workspace) : 0;
   const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);
   stream.kernel(kernel.name, schedule.why, [&](cuda::Stream& s) {
     s.fill_zero(workspace, schedule.zeroed);

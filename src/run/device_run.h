@@ -38,6 +38,12 @@ void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code
 
 class StreamMemory;
 
+/// Who made the offsets of items whose sizes only values tell, chunk by chunk.
+struct OffsetCounts {
+  std::int64_t by_gpu = 0, by_host = 0;
+  std::string why_host;  ///< the latest time
+};
+
 class DeviceRun {
  public:
   /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
@@ -70,6 +76,14 @@ class DeviceRun {
   void launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
               cuda::Address error, StreamMemory& memory);
 
+  /// Whether the GPU makes the offsets of so many items whose sizes are there: it saves copying sizes and
+  /// offsets, and the host a pass over them. The host waits for two numbers either way, and for few items
+  /// that is all the cost. For the thread that computes chunks; each answer is counted.
+  bool makes_offsets(std::int64_t items);
+  const OffsetCounts& offset_counts() const { return offset_counts_; }
+  /// Enqueues them.
+  void make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory);
+
  private:
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
   void download_whole(void* to, cuda::Address from, std::int64_t bytes);
@@ -83,6 +97,7 @@ class DeviceRun {
   std::mutex mutex_;
   DeviceStream stream_;  ///< of the global group
   std::map<std::pair<int, int>, DeviceMemory> globals_;
+  OffsetCounts offset_counts_;
 };
 
 /// Memory for work that one stream does in order: what has been given back may be written by whatever comes

@@ -18,6 +18,13 @@ TEST_CASE("the doctor tells what GPU there is, or why there is none") {
     CHECK(facts.memory_free == options.memory);
     CHECK(facts.driver == "13.0");
     CHECK(facts.compiler == "of the host");
+    CHECK(facts.why_no_primitives == "");
+  }
+  options.primitives = false;
+  {
+    const gpu_host::WithFakeGpu gpu(options);
+    CHECK(gpu_facts().available);
+    CHECK(gpu_facts().why_no_primitives == "cuda: the simulated GPU has no device primitives");
   }
   options.gpus = 0;
   const gpu_host::WithFakeGpu gpu(options);

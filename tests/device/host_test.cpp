@@ -38,6 +38,21 @@ T neutral(Operator op) {
   return sign > 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
 }
 
+/// Offsets and totals of items, each with these extents; rank 1 to 4.
+struct Items {
+  std::vector<std::int64_t> offsets;
+  ItemTotals totals{-1, -1};
+
+  explicit Items(const std::vector<std::vector<std::int64_t>>& extents) : offsets(extents[0].size() + 1, -1) {
+    ItemOffsets what{};
+    for (const auto& of_item : extents) what.extents[what.rank++].of_item = of_item.data();
+    what.count = static_cast<std::int64_t>(extents[0].size());
+    what.offsets = offsets.data();
+    what.totals = &totals;
+    perform(host, what);
+  }
+};
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("scans", "", std::int32_t, std::int64_t, float, double) {
@@ -200,6 +215,60 @@ TEMPLATE_TEST_CASE("segmented reductions", "", std::uint8_t, std::int32_t, std::
   }
 }
 
+TEST_CASE("sizes of items become offsets, their sum, and the largest") {
+  for (const std::int64_t n : lengths) {
+    const auto size = [](std::int64_t i) { return i * i % 5; };
+    std::vector<std::int64_t> extent, expected{0};
+    ItemTotals totals{};
+    for (std::int64_t i = 0; i < n; ++i) {
+      extent.push_back(size(i));
+      totals = {totals.elements + size(i), std::max(totals.longest, size(i))};
+      expected.push_back(totals.elements);
+    }
+    const Items items({extent});
+    CHECK(items.offsets == expected);
+    CHECK(items.totals.elements == totals.elements);
+    CHECK(items.totals.longest == totals.longest);
+  }
+  const Items boxes({{2, 0, 3}, {1, 7, 2}, {4, 5, 1}, {1, 1, 2}});
+  CHECK(boxes.offsets == std::vector<std::int64_t>{0, 8, 8, 20});
+  CHECK(boxes.totals.longest == 12);
+}
+
+TEST_CASE("extents that all items share, and items without extents") {
+  const std::vector<std::int64_t> rows{3, 0, 2};
+  std::vector<std::int64_t> offsets(4);
+  ItemTotals totals{};
+  ItemOffsets what{{{nullptr, 5}, {rows.data(), 0}}, 2, 3, offsets.data(), &totals};
+  perform(host, what);
+  CHECK(offsets == std::vector<std::int64_t>{0, 15, 15, 25});
+  CHECK(totals.longest == 15);
+  what.rank = 0;
+  perform(host, what);
+  CHECK(offsets == std::vector<std::int64_t>{0, 1, 2, 3});
+  CHECK(totals.elements == 3);
+}
+
+TEST_CASE("negative extents, and more elements than there can be, are told by the total") {
+  constexpr std::int64_t most = too_many_elements - 1, largest = std::numeric_limits<std::int64_t>::max();
+  const auto total = [](const std::vector<std::vector<std::int64_t>>& extents) {
+    return Items(extents).totals.elements;
+  };
+  CHECK(total({{most, 0}}) == most);
+  CHECK(total({{most, 1}}) == too_many_elements);
+  CHECK(total({{1, most, most, 1}}) == too_many_elements);
+  CHECK(total({std::vector<std::int64_t>(1000, most)}) == too_many_elements);
+  CHECK(total({{3, -1, 3}}) == too_many_elements);
+  CHECK(total({{3, std::numeric_limits<std::int64_t>::min(), 3}}) == too_many_elements);
+  CHECK(total({{0, 0}, {4, -4}}) == too_many_elements);
+  CHECK(total({{largest}}) == too_many_elements);
+  CHECK(total({{largest}, {0}}) == 0);
+  // The product overflows before the zero comes.
+  CHECK(total({{largest}, {2}, {0}}) == too_many_elements);
+  CHECK(total({{std::int64_t{1} << 32}, {std::int64_t{1} << 32}}) == too_many_elements);
+  CHECK(total({{std::int64_t{1} << 28}, {std::int64_t{1} << 28}}) == std::int64_t{1} << 56);
+}
+
 TEST_CASE("minimum and maximum are the language's") {
   const double nan = std::nan("");
   const std::vector<double> in{2, nan, 1};
@@ -241,4 +310,7 @@ TEST_CASE("what is not compiled, and misuse, is said") {
   CHECK(text_of_error(scan) == "cuda: scan: a negative count, or too little temporary storage");
   const SegmentedReduce wraps{Element::uint8, Operator::plus, a.data(), b.data(), a.data(), 1};
   CHECK(text_of_error(wraps) == "cuda: segmented reduce: not compiled for these types and this operator");
+  ItemOffsets items{};
+  items.rank = most_extents + 1;
+  CHECK(text_of_error(items) == "cuda: offsets of items: not compiled for these types and this operator");
 }

@@ -23,7 +23,8 @@ void is_complete(const Table& table) {
   CHECK(table.segmented_sort_pairs != nullptr);
   CHECK(table.select != nullptr);
   CHECK(table.segmented_reduce != nullptr);
-  static_assert(sizeof(Table) == 9 * sizeof(void (*)()), "a new function: look for it above");
+  CHECK(table.item_offsets != nullptr);
+  static_assert(sizeof(Table) == 10 * sizeof(void (*)()), "a new function: look for it above");
 }
 
 }  // namespace
@@ -51,6 +52,12 @@ TEST_CASE("what is not compiled is refused before any GPU is asked") {
   CHECK(table.scan(&negative, &temporary, nullptr) == bad_argument);
   const SortPairs bytes{Element::uint8, 4, 0, 0, 0, &x, &x, &x, &x, 1};
   CHECK(table.sort_pairs(&bytes, &temporary, nullptr) == not_compiled);
+  ItemOffsets items{};
+  items.rank = most_extents + 1;
+  CHECK(table.item_offsets(&items, &temporary, nullptr) == not_compiled);
+  items.rank = 1;
+  items.count = -1;
+  CHECK(table.item_offsets(&items, &temporary, nullptr) == bad_argument);
 }
 
 TEST_CASE("without a GPU the primitives say so") {

@@ -157,6 +157,28 @@ TEST_CASE("lengths and flags become offsets on the GPU") {
   }
 }
 
+TEST_CASE("offsets of items on the GPU") {
+  if (!have_gpu()) return;
+  for (const std::int64_t n : sizes)
+    for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX}) {
+      INFO(n << " items, one of " << bad);
+      std::vector<std::int64_t> some(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<std::int64_t>(i % 97 * i % 11);
+      Mirrored<std::int64_t> rows(some);
+      if (n > 0) some[some.size() / 3 * 2] = bad;
+      Mirrored<std::int64_t> columns(some), offsets(n + 1, -1);
+      Mirrored<ItemTotals> totals(1, ItemTotals{-1, -1});
+      for (const std::int32_t rank : {0, 1, 3}) {
+        both([&](bool d) {
+          return ItemOffsets{
+              {{columns.at(d), 0}, {nullptr, 3}, {rows.at(d), 0}}, rank, n, offsets.at(d), totals.at(d)};
+        });
+        CHECK(totals.agrees());
+        CHECK(offsets.agrees());
+      }
+    }
+}
+
 TEMPLATE_TEST_CASE("sorts on the GPU", "", std::int32_t, std::int64_t, float, double) {
   if (!have_gpu()) return;
   for (const std::int64_t n : sizes) {

@@ -82,6 +82,34 @@ TEST_CASE("one large array, without a stream") {
   }
 }
 
+TEST_CASE("offsets of items whose sizes only values tell are made on the GPU") {
+  if (!have_gpu()) return;
+  const std::int64_t items = 20'000;
+  Vector<std::int64_t> rows(Index{items}), columns(Index{items});
+  for (std::int64_t i = 0; i < items; ++i) {
+    rows.set(i, static_cast<std::int64_t>(engine() % 9));
+    columns.set(i, i == 777 ? 5000 : static_cast<std::int64_t>(engine() % 5));
+  }
+  const auto boxes = [&](const Vector<std::int64_t>& counts) {
+    return produce(items, [c = use(counts), w = use(columns)](auto i) {
+      return generate(index_of(c[i], w[i]), [=](auto ix) { return ix[0] * 7 + ix[1] * i; });
+    });
+  };
+  const auto sums = compile(consume(elements(map_seq([](auto box) { return sum(box); }, boxes(rows)))));
+  const auto shapes = compile(consume(tabulate(boxes(rows))));
+  for (const char* scheduler : {"adaptive", "fixed:5000", "fixed:1000000"}) {
+    const RunOptions options{.backend = Backend::cuda, .scheduler = scheduler};
+    RunReport report;
+    CHECK(same(sums.run(options, &report).erased(), sums.run({.backend = Backend::interpreter}).erased()));
+    INFO(report.gpu_offsets_reason);
+    CHECK(report.gpu_offsets > 0);
+    CHECK(same(shapes.run(options).erased(), shapes.run({.backend = Backend::interpreter}).erased()));
+  }
+  rows.set(items - 5, -3);
+  const auto bad = compile(consume(elements(boxes(rows))));
+  CHECK(message_of(bad, Backend::cuda) == message_of(bad, Backend::cpu));
+}
+
 TEST_CASE("an index out of range is the same error as on the CPU") {
   if (!have_gpu()) return;
   Matrix a(1000, 499, [](auto i) { return i % 50; });

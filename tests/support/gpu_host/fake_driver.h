@@ -35,6 +35,8 @@ struct FakeOptions {
   int multiprocessors = 4;
   int driver_version = 13000;
   FakeTimes times;
+  bool primitives = true;      ///< the device primitives are there: those of host_table(), on streams
+  std::int64_t few_items = 1;  ///< Platform::few_items
 };
 
 struct LogEntry {
@@ -53,7 +55,8 @@ struct LogEntry {
 class FakeGpu {
  public:
   /// The k-th call (1: the next) of an entry of DriverApi, by its member's name, answers `result`. What frees
-  /// or destroys does so nevertheless. "kernel": the k-th kernel dies while it runs.
+  /// or destroys does so nevertheless. "item_offsets": that device primitive. "kernel": the k-th kernel dies
+  /// while it runs, primitives included.
   void fail(const std::string& entry, int k, int result);
   /// Takes back what `fail` asked for, and what a kernel that died left.
   void heal();

@@ -1,0 +1,88 @@
+#include "tests/cuda/support/whole_runs.h"
+
+#include <cstring>
+#include <map>
+
+// What whole programs copy to a simulated GPU and back, by which way, and when.
+namespace anabranch::testing {
+
+TEST_CASE("run: what is used is uploaded once") {
+  const Csr a(500, 5003, 22);
+  for (const std::string& scheduler : schedulers) {
+    const WithFakeGpu gpu;
+    RunReport report;
+    running(multiply(a.source(), numbers(5003, 23)))({.backend = Backend::cuda, .scheduler = scheduler},
+                                                     &report);
+    CHECK(uploads_of(5003 * 8) == 1);
+    if (scheduler == "fixed:1") CHECK(report.chunks == 500);
+    check_clean();
+  }
+}
+
+TEST_CASE("run: page-locked memory is uploaded as it lies, other memory by way of the run's own") {
+  const Csr a(300, 500, 45);
+  const WithFakeGpu gpu;
+  {
+    const auto device = cuda::Device::get();
+    const cuda::PinnedBlock locked(device, static_cast<std::int64_t>(a.values.size() * sizeof(double)));
+    std::memcpy(locked.data(), a.values.data(), a.values.size() * sizeof(double));
+    const std::span<const double> values(reinterpret_cast<const double*>(locked.data()), a.values.size());
+    const auto x = numbers(500, 46);
+    const auto staged = [&](const auto& source) {
+      RunReport report;
+      const auto out =
+          running(multiply(source, x))({.backend = Backend::cuda, .scheduler = "fixed:1000"}, &report);
+      CHECK(equal(out, running(multiply(source, x))({.backend = Backend::interpreter}, nullptr)));
+      return report.peak_bytes;
+    };
+    const std::int64_t all = staged(a.source());
+    const std::int64_t rest =
+        staged(io::csr_view(a.rows(), a.cols, std::span(a.offsets), std::span(a.columns), values));
+    CHECK(all - rest >= static_cast<std::int64_t>(values.size_bytes()));
+  }
+  check_clean();
+}
+
+TEST_CASE("run: large arrays outside streams go to the GPU and back in pieces") {
+  const std::int64_t n = 3 * (1 << 20) + 5;  // 24 MiB and some
+  const Vector<double> x = numbers(n, 47);
+  const auto doubled = map([](Exp<double> e) { return e * 2.0; }, use(x));
+  const WithFakeGpu gpu;
+  const auto y = run(doubled, {.backend = Backend::cuda});
+  bool right = y.size() == n;
+  for (std::int64_t i = 0; right && i < n; ++i) right = y.data()[i] == 2 * x.data()[i];
+  CHECK(right);
+  CHECK(uploads_of(8 << 20) == 3);
+  CHECK(uploads_of(40) == 1);
+  check_clean();
+}
+
+TEST_CASE("run: the next chunk is on its way before the last one is waited for") {
+  const Csr a(1000, 100, 24);
+  const WithFakeGpu gpu;
+  const auto run = running(multiply(a.source(), numbers(100, 25)));
+  for (const int threads : {1, 2, 0}) {
+    fake_gpu().clear_log();
+    run({.backend = Backend::cuda, .threads = threads, .scheduler = "fixed:50"}, nullptr);
+    // Per wait that had something to wait for: did another stream have work that was not waited for yet?
+    std::map<int, bool> waiting;
+    int waits = 0, overlapping = 0;
+    for (const LogEntry& e : gpu->log()) {
+      if (e.done) continue;
+      if (e.what != LogEntry::What::synchronize) {
+        waiting[e.stream] = true;
+        continue;
+      }
+      if (!waiting[e.stream]) continue;
+      waiting[e.stream] = false;
+      ++waits;
+      overlapping += std::any_of(waiting.begin(), waiting.end(), [](const auto& w) { return w.second; });
+    }
+    INFO(threads << " threads: " << overlapping << " of " << waits << " waits");
+    CHECK(waits >= 20);
+    CHECK(overlapping >= 1);
+  }
+  check_clean();
+}
+
+}  // namespace anabranch::testing

@@ -1,0 +1,173 @@
+#include "tests/cuda/support/whole_runs.h"
+
+// Whole programs on a simulated GPU, out of core and out of memory.
+namespace anabranch::testing {
+namespace {
+
+FakeOptions with_memory(std::int64_t bytes, std::uint64_t seed = 0) {
+  FakeOptions options = seeded(seed);
+  options.memory = bytes;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("run: far more input than the GPU holds, in and out") {
+  const Csr a(6000, 3001, 11, 30);
+  const std::int64_t x = 3001 * 8 + 64, bound = 64 << 10;
+  REQUIRE(a.bytes() > 15 * bound);
+  const auto sum_rows = running(multiply(a.source(), numbers(3001, 12)));
+  const auto keep_all = running(consume(elements(map_seq(
+      [x = use(numbers(3001, 13))](auto row) {
+        return map([=](auto e) { return x[cast<std::int64_t>(get<0>(e))] * get<1>(e); }, row);
+      },
+      stream_in(a.source())))));
+  for (const auto& run : {sum_rows, keep_all}) {
+    const auto expected = run({.backend = Backend::interpreter}, nullptr);
+    for (const bool of_gpu : {false, true}) {
+      std::uint64_t seed = 0;
+      for (const std::string scheduler : {"adaptive", "paper", "fixed:200", "fixed:100000"}) {
+        INFO(scheduler << (of_gpu ? ", a small GPU" : ", a bound"));
+        const WithFakeGpu gpu(of_gpu ? with_memory(bound, seed++) : seeded(seed++));
+        RunReport report;
+        CHECK(equal(run({.backend = Backend::cuda, .gpu_memory = of_gpu ? 0 : bound, .scheduler = scheduler},
+                        &report),
+                    expected));
+        CHECK(report.gpu_peak_bytes <= bound);
+        CHECK(report.gpu_peak_bytes > bound / 8);
+        CHECK(uploads_of(x - 64) == 1);
+        check_clean();
+      }
+    }
+  }
+}
+
+TEST_CASE("run: arrays that no later kernel of a chunk reads make room for the next ones") {
+  const Csr a(200, 1000, 44, 60);
+  const auto computation = consume(elements(map_seq(
+      [](auto row) {
+        Acc<Vector<double>> values = get<1>(unzip(row));
+        for (int i = 0; i < 8; ++i) {
+          const Exp<double> sum = the(fold(plus, 1.0, values));
+          values = map([=](auto v) { return v / sum; }, values);
+        }
+        return values;
+      },
+      stream_in(a.source()))));
+  const auto run = running(computation);
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  const WithFakeGpu gpu;
+  RunReport report;
+  CHECK(equal(run({.backend = Backend::cuda, .scheduler = "fixed:100000"}, &report), expected));
+  // At most three arrays of a row's values are alive at a time, not nine; the columns are never uploaded.
+  const std::int64_t values = a.bytes() / 12 * 8;
+  CHECK(report.gpu_peak_bytes > 2 * values);
+  CHECK(report.gpu_peak_bytes < 3 * values);
+  check_clean();
+}
+
+TEST_CASE("run: freed blocks that are kept count, too, where there is a bound") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  const WithFakeGpu gpu(pooled);
+  {
+    const Csr a(3000, 100, 14, 60);
+    const auto computation = multiply(a.source(), numbers(100, 15));
+    const auto expected = running(computation)({.backend = Backend::interpreter}, nullptr);
+    std::int64_t most = 0;
+    const std::int64_t bound = 128 << 10;
+    const RunOptions options{.backend = Backend::cuda, .gpu_memory = bound, .progress = [&](const Progress&) {
+                               most = std::max(most, gpu->memory_in_use());
+                             }};
+    CHECK(equal(running(computation)(options, nullptr), expected));
+    CHECK(most <= bound + bound / 8);
+  }
+  check_clean();
+}
+
+TEST_CASE("run: a chunk that does not fit is halved, an item that does not fit is refused") {
+  std::vector<Vector<double>> rows(40, numbers(100, 16));
+  const std::int64_t bound = 30'000;
+  {
+    const WithFakeGpu gpu;
+    const auto run = running(consume(elements(map_seq(sums, stream_in(rows)))));
+    RunReport report;
+    CHECK(equal(run({.backend = Backend::cuda, .gpu_memory = bound, .scheduler = "fixed:40"}, &report),
+                run({.backend = Backend::interpreter}, nullptr)));
+    check_clean();
+  }
+  rows[30] = numbers(10'000, 17);
+  for (const std::string scheduler : {"fixed:40", "fixed:1", "adaptive"}) {
+    const WithFakeGpu gpu;
+    std::int64_t items = 0;
+    const RunOptions options{.backend = Backend::cuda,
+                             .gpu_memory = bound,
+                             .scheduler = scheduler,
+                             .progress = [&](const Progress& p) { items = p.items; }};
+    const auto computation = consume(elements(map_seq(sums, stream_in(rows))));
+    CHECK_THROWS_AS(running(computation)(options, nullptr), ResourceError);
+    CHECK_THAT(message_of([&] { running(computation)(options, nullptr); }), Catch::Contains("GPU memory"));
+    if (scheduler == "fixed:1") CHECK(items == 30);
+    check_clean();
+  }
+  // What is used by all chunks does not fit.
+  const WithFakeGpu gpu;
+  CHECK_THROWS_AS(running(multiply(Csr(100, 5000, 18).source(), numbers(5000, 19)))(
+                      {.backend = Backend::cuda, .gpu_memory = bound}, nullptr),
+                  ResourceError);
+  CHECK_THROWS_AS(running(map([](auto e) { return e + 1.0; }, use(numbers(5000, 19))))(
+                      {.backend = Backend::cuda, .gpu_memory = bound}, nullptr),
+                  ResourceError);
+  check_clean();
+}
+
+TEST_CASE("run: little memory on the host") {
+  const io_test::TemporaryDirectory directory;
+  const Csr a(20'000, 300, 20, 40);
+  a.write(directory / "a.npz");
+  const auto source = io::open_csr<std::int32_t, double>(directory / "a.npz", {.memory = 1 << 20});
+  const auto file = running(multiply(source, numbers(300, 21)));
+  const auto memory = running(multiply(a.source(), numbers(300, 21)));
+  for (const auto& run : {file, memory}) {
+    const auto expected = run({.backend = Backend::interpreter}, nullptr);
+    for (const Backend backend : {Backend::cuda, Backend::cpu_and_cuda})
+      for (const std::string scheduler : {"adaptive", "paper", "fixed:100", "fixed:100000"}) {
+        const std::int64_t bound = 3 << 20;
+        INFO(scheduler << ", back end " << int(backend));
+        const WithFakeGpu gpu(seeded(1));
+        RunReport report;
+        CHECK(equal(run({.backend = backend, .memory = bound, .scheduler = scheduler}, &report), expected));
+        CHECK(report.peak_bytes <= bound);
+        check_clean();
+      }
+  }
+}
+
+TEST_CASE("run: after a run the GPU's memory is free for others, but for some that is kept") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  pooled.memory = std::int64_t{2} << 30;
+  const WithFakeGpu gpu(pooled);
+  const std::int64_t n = std::int64_t{40} << 20;  // 320 MiB
+  const auto sum =
+      compile(fold(plus, 0.0, map([](Exp<double> e) { return e + 1.0; }, use(Vector<double>(Index{n})))));
+  CHECK(*sum.run({.backend = Backend::cuda}).data() == static_cast<double>(n));
+  CHECK(gpu->memory_in_use() <= 256 << 20);
+}
+
+TEST_CASE("run: page-locked memory is made a few times, not for every chunk") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  const Csr a(1000, 100, 42);
+  const WithFakeGpu gpu(pooled);
+  {
+    const auto program = compile(multiply(a.source(), numbers(100, 43)));
+    const RunOptions options{.backend = Backend::cuda, .scheduler = "fixed:10"};
+    for (int k = 0; k < 5; ++k) program.run(options);
+    CHECK(gpu->calls("mem_host_alloc") < 40);
+    CHECK(gpu->calls("mem_alloc") < 60);
+  }
+  check_clean();
+}
+
+}  // namespace anabranch::testing
