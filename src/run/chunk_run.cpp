@@ -129,6 +129,7 @@ void ChunkRun::allocate(int number, const ResultRoom& result) {
   const std::int64_t first = offsets_[static_cast<std::size_t>(array.descriptor)].first;
   for (std::size_t c = 0; c < arrays_[n].size(); ++c)
     arrays_[n][c] =
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
         reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(arrays_[n][c]) -
                                 static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
 }
