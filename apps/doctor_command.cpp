@@ -16,7 +16,8 @@ namespace {
 
 std::string kernel_cache(const CacheFacts& cache) {
   if (!cache.available)
-    return fmt::format("in memory only: {}{}", cache.folder.empty() ? "" : cache.folder + " ", cache.why_not);
+    return fmt::format("in memory only: {}{}", cache.folder.empty() ? "" : cache.folder + ": ",
+                       cache.why_not);
   return fmt::format("{}: {} kernel{}, {} of at most {}{}", cache.folder, cache.kernels,
                      cache.kernels == 1 ? "" : "s", binary_bytes(cache.bytes), binary_bytes(cache.bound),
                      cache.why_not_stored.empty() ? "" : "; none can be added: " + cache.why_not_stored);

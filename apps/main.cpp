@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <sstream>
 
 #include <anabranch/error.h>
 #include <anabranch/version.h>
@@ -47,13 +48,18 @@ std::string check_scheduler(const std::string& text) {
   return "'" + text + "' is not adaptive, paper or fixed:N (N items per chunk, from 1 on)";
 }
 
-/// An option that is given has a value: "" is a slip, not the default.
+std::string check_not_negative(const std::string& text) {
+  return text.starts_with("-") ? "'" + text + "' is less than 0" : std::string();
+}
+
+/// An option that is given has a value: "" is a slip, not the default. What is missing is called as in the
+/// help.
 void require_values(CLI::App& app) {
   const CLI::Validator filled(
       [](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, "", "");
   for (CLI::App* sub : app.get_subcommands({}))
     for (CLI::Option* option : sub->get_options())
-      if (option->get_items_expected_max() > 0) option->check(filled);
+      if (option->get_items_expected_max() > 0) option->check(filled)->type_name(option->get_option_text());
 }
 
 void add_smvm(CLI::App& app, Action& chosen) {
@@ -104,6 +110,10 @@ void add_smvm(CLI::App& app, Action& chosen) {
     if (!given->backend_name.empty()) given->backend = backends.at(given->backend_name);
     if (!given->memory_size.empty()) given->memory = parse_byte_size(given->memory_size);
     if (!given->gpu_memory_size.empty()) given->gpu_memory = parse_byte_size(given->gpu_memory_size);
+    if (given->gpu_memory > 0 && (given->backend == Backend::cpu || given->backend == Backend::interpreter))
+      throw UsageError(
+          "--gpu-memory bounds what lies on a GPU, and this back end uses none; there are --backend "
+          "cuda, cpu+cuda and auto");
     chosen = [given](Interrupt& interrupt) { smvm_command(*given, interrupt); };
   });
 }
@@ -122,12 +132,13 @@ void add_generate(CLI::App& app, Action& chosen) {
       ->required()
       ->option_text("N");
   sub->add_option("--points", given->matrix.points,
-                  "Of the stencil: 5 or 9 in 2-D, 7 or 27 in 3-D; banded: entries around the diagonal")
+                  "Of the stencil: 5 or 9 in 2-D, 7 or 27 in 3-D; banded: entries around the diagonal; "
+                  "default: 5, 7, 9")
       ->check(CLI::Range(1, 4096))
       ->option_text("N");
   CLI::Option* seed =
       sub->add_option("--seed", given->matrix.seed, "Of banded, powerlaw and rmat, from 0 on; default: 1")
-          ->check(CLI::NonNegativeNumber)
+          ->check(CLI::Validator(check_not_negative, ""))
           ->option_text("N");
   sub->add_option("--index", given->index_name, "int32 or int64; default: int32 where it suffices")
       ->check(CLI::IsMember({"int32", "int64"}))
@@ -138,7 +149,10 @@ void add_generate(CLI::App& app, Action& chosen) {
   sub->add_option("--out", given->out, "File to write: .npz or .mtx")->required()->option_text("FILE");
   sub->callback([given, seed, &chosen] {
     const auto kind = matrix_kind(given->kind_name);
-    if (!kind) throw UsageError("'" + given->kind_name + "' is no kind of matrix");
+    if (!kind)
+      throw UsageError("'" + given->kind_name +
+                       "' is no kind of matrix; there are laplacian2d, laplacian3d, banded, "
+                       "powerlaw and rmat");
     given->kind = *kind;
     if (!is_random(*kind) && seed->count() > 0)
       throw UsageError(given->kind_name + " has nothing random in it and takes no --seed");
@@ -201,7 +215,9 @@ int run(int argc, char** argv, Interrupt& interrupt, std::string& help) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    app.exit(asked);
+    std::ostringstream text;
+    app.exit(asked, text, text);
+    print(text.str());
     return done;
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());

@@ -151,9 +151,18 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   return report;
 }
 
+/// Also of files that are not there yet.
 bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, ignored));
+  namespace fs = std::filesystem;
+  if (a.empty() || b.empty()) return false;
+  if (std::error_code ignored; fs::equivalent(a, b, ignored)) return true;
+  const auto place = [](const std::string& file) {
+    std::error_code failed;
+    const fs::path whole = fs::absolute(file, failed);
+    const fs::path found = fs::weakly_canonical(whole, failed);
+    return failed ? whole.lexically_normal() : found;
+  };
+  return place(a) == place(b);
 }
 
 void check_output(const SmvmOptions& options) {

@@ -120,9 +120,9 @@ std::string to_text(const SmvmReport& r) {
                          r.run.gpu_copy_seconds, r.run.gpu_kernel_seconds, r.run.gpu_both_seconds,
                          100 * r.run.gpu_overlap));
   if (items)
-    line("Stream",
-         fmt::format("{} rows in {} chunks of {} to {} rows (median {}), utilisation {:.0f} %", r.run.items,
-                     r.run.chunks, items->least, items->most, items->median, 100 * r.run.utilisation));
+    line("Stream", fmt::format("{} rows in {} chunk{} of {} to {} rows (median {}), utilisation {:.0f} %",
+                               r.run.items, r.run.chunks, r.run.chunks == 1 ? "" : "s", items->least,
+                               items->most, items->median, 100 * r.run.utilisation));
   line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s{}, {}", r.total_seconds,
                            r.open_seconds, r.front_seconds + r.compile_seconds,
                            r.kernels_from_disk > 0 ? " (kernels from the cache)" : "",

@@ -10,7 +10,7 @@ memory=32M
 bin=build/release/bin
 
 scripts/setup.sh
-echo "Building ..."
+echo "Building ... (the first time some ten minutes of processor time)"
 log=$(mktemp)
 work=$(mktemp -d)
 trap 'rm -rf "$log" "$work"' EXIT

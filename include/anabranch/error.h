@@ -8,7 +8,7 @@
 #include <anabranch/export.h>
 
 /// Everything Anabranch throws. Each type answers one question: whose turn is it to act?
-/// The command maps them to exit codes (README, "Exit codes").
+/// The command maps them to exit codes (docs/command.md, "Exit codes").
 namespace anabranch {
 
 /// A place in the user's program, or nowhere (`line == 0`).

@@ -20,13 +20,19 @@ class Exp;
 
 namespace detail {
 
+/// Whether T holds an integer, which may be a character: 'a' is 97.
+template <class T, class U>
+constexpr bool in_range(U value) {
+  return std::in_range<T>(+value);
+}
+
 /// A value of U always survives conversion to T (int32 to double, float to double, ...).
 template <class U, class T>
 concept Lossless =
     std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
     (std::same_as<U, T> || (std::same_as<U, bool> && std::is_integral_v<T>) ||
-     (std::is_integral_v<U> && std::is_integral_v<T> && std::in_range<T>(std::numeric_limits<U>::max()) &&
-      std::in_range<T>(std::numeric_limits<U>::min())) ||
+     (std::is_integral_v<U> && std::is_integral_v<T> && in_range<T>(std::numeric_limits<U>::max()) &&
+      in_range<T>(std::numeric_limits<U>::min())) ||
      (std::is_integral_v<U> && std::is_floating_point_v<T> &&
       std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits) ||
      (std::is_floating_point_v<U> && std::is_floating_point_v<T> &&
@@ -83,7 +89,7 @@ class Located {
   consteval Located(U value, std::source_location at = std::source_location::current()) : at_(at) {
     // A throw in a constant expression is an error at compile time that shows its own text.
     if constexpr (std::is_integral_v<U> && std::is_integral_v<T>) {
-      if (!std::in_range<T>(value))
+      if (!detail::in_range<T>(value))
         throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
     } else if constexpr (std::is_floating_point_v<U> && std::is_integral_v<T>) {
       static_assert(
@@ -121,10 +127,6 @@ class Exp {
       : handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
   /// A literal whose value T holds exactly.
   Exp(const Located<T>& value) : handle_(value.value().handle()) {}
-  template <class U>
-    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
-             !std::same_as<U, T> && !detail::Lossless<U, T>)
-  consteval Exp(U) = delete;
 
   /// A tuple from its parts.
   template <class... Us>

@@ -20,7 +20,7 @@ namespace anabranch {
 enum class Backend : std::uint8_t {
   automatic,     ///< the GPU where there is one, else the CPU; the report says which, and why
   cpu,           ///< LLVM, oneTBB
-  interpreter,   ///< the reference: slow, and by definition right
+  interpreter,   ///< the reference: slow, and by definition right; keeps no memory bound
   cuda,          ///< a GPU; BackendUnavailable without one
   cpu_and_cuda,  ///< chunks go to whichever is free
 };

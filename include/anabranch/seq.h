@@ -112,8 +112,7 @@ Seq<A> stream_in(const Source<A>& source, detail::Loc at = detail::Loc::current(
 }
 
 /// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range).
-/// The range is moved or copied into the program; pass std::views::all or std::ref'd views to keep it
-/// outside.
+/// The range is moved or copied into the program; pass std::views::all(range) to keep it outside.
 template <std::ranges::input_range R>
   requires requires { std::ranges::range_value_t<R>::rank; }
 auto stream_in(R&& range, detail::Loc at = detail::Loc::current()) {

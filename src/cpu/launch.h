@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "cpu/compiler.h"
@@ -22,15 +23,23 @@ using ParallelFor = std::function<void(std::int64_t pieces, const std::function<
 /// One after the other, on this thread.
 void one_by_one(std::int64_t pieces, const std::function<void(std::int64_t)>& piece);
 
+/// Memory for what a launch holds while it runs: its owner lets go of it when the launch is done.
+using TakeMemory = std::function<std::shared_ptr<void>(std::int64_t bytes)>;
+/// From the heap, uncounted.
+std::shared_ptr<void> from_heap(std::int64_t bytes);
+
 /// Number of output positions, all items together.
 std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
 
 /// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at
 /// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
-/// `piece_elements` overrides the size of a piece (tests).
+/// `piece_elements` overrides the size of a piece (tests). A long row needs 8 bytes for each block and
+/// component: `take_memory` is asked for them once, before anything is computed.
 ///
-/// Throws RunError for the check that failed first in the lowest piece where one did.
+/// Throws RunError for the check that failed first in the lowest piece where one did; what `take_memory`
+/// throws.
 void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
-            const ParallelFor& parallel_for, std::int64_t piece_elements = 0);
+            const ParallelFor& parallel_for, const TakeMemory& take_memory = from_heap,
+            std::int64_t piece_elements = 0);
 
 }  // namespace anabranch::cpu

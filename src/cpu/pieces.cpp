@@ -1,6 +1,7 @@
 #include "cpu/pieces.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include <anabranch/error.h>
@@ -9,6 +10,12 @@ namespace anabranch::cpu {
 namespace {
 
 namespace order = ir::fold_order;
+
+/// Counts of what is nowhere stored have no bound; what needs memory for that many is refused.
+std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 
 /// A row costs about as much as this many elements besides its elements.
 constexpr std::int64_t row_cost = 4;
@@ -62,7 +69,7 @@ class Cutter {
     const std::int64_t n = domain();
     for (std::int64_t begin = 0; begin < n; begin += piece) {
       const std::int64_t end = n - begin <= piece ? n : begin + piece;
-      out.pieces.push_back({begin, end, item_of(begin), -1});
+      out.add({begin, end, item_of(begin)});
     }
     return out;
   }
@@ -70,6 +77,7 @@ class Cutter {
   Cut fold(std::int64_t piece) const {
     const std::int64_t rows = domain();
     Cut out;
+    out.blocks_of_a_task = std::max<std::int64_t>(1, piece / order::block);
     if (rows == 0) return out;
     using Kind = plan::Extent::Kind;
     const bool same_length = kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform;
@@ -146,13 +154,10 @@ class Cutter {
     return low + last_at_most(high - low, [&](std::int64_t i) { return f(low + i); }, x);
   }
 
-  void add_long_row(Cut& out, std::int64_t row, std::int64_t length, std::int64_t piece) const {
+  void add_long_row(Cut& out, std::int64_t row, std::int64_t length) const {
     LongRow l{row, item_of(row), order::blocks(length), out.partials};
-    const std::int64_t step = std::max<std::int64_t>(1, piece / order::block);
-    for (std::int64_t block = 0; block < l.blocks; block += step)
-      out.pieces.push_back(
-          {block, std::min(l.blocks, block + step), l.item, static_cast<int>(out.long_rows.size())});
-    out.partials += l.blocks;
+    out.add({0, l.blocks, l.item, static_cast<int>(out.long_rows.size())});
+    out.partials = saturated_sum(out.partials, l.blocks);
     out.long_rows.push_back(l);
   }
 
@@ -164,13 +169,12 @@ class Cutter {
   void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
                 std::int64_t piece) const {
     if (is_long(length, piece)) {
-      for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length, piece);
+      for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
     }
     const std::int64_t step =
         std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
-    for (; begin < end; begin += step)
-      out.pieces.push_back({begin, std::min(end, begin + step), item_of(begin), -1});
+    for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
   /// One row an item, lengths from the offsets: pieces end where the running work passes a multiple of the
@@ -182,7 +186,7 @@ class Cutter {
     for (std::int64_t row = 0; row < rows;) {
       const std::int64_t length = work_offset(row + 1) - work_offset(row);
       if (is_long(length, piece)) {
-        add_long_row(out, row++, length, piece);
+        add_long_row(out, row++, length);
         continue;
       }
       // A long row inside a piece is one that passes the limit alone: the search stops before it.
@@ -191,7 +195,7 @@ class Cutter {
           row +
           last_at_most(rows + 1 - row, [&](std::int64_t at) { return work(row + at); }, limit, rows_before);
       rows_before = end - row;
-      out.pieces.push_back({row, end, row, -1});
+      out.add({row, end, row});
       row = end;
     }
   }
@@ -201,7 +205,7 @@ class Cutter {
     std::int64_t open = 0;  // first row that is in no piece yet
     std::int64_t work = 0;  // of the rows since
     const auto close = [&](std::int64_t row) {
-      if (row > open) out.pieces.push_back({open, row, item_of(open), -1});
+      if (row > open) out.add({open, row, item_of(open)});
       open = row;
       work = 0;
     };
@@ -227,6 +231,23 @@ class Cutter {
 };
 
 }  // namespace
+
+void Cut::add(Piece piece) {
+  piece.first_task = tasks;
+  const std::int64_t own = piece.long_row < 0 ? 1 : (piece.end - 1) / blocks_of_a_task + 1;
+  tasks = saturated_sum(tasks, own);
+  pieces.push_back(piece);
+}
+
+Piece Cut::of_task(std::int64_t task) const {
+  if (long_rows.empty()) return pieces[static_cast<std::size_t>(task)];
+  Piece out = *std::prev(std::upper_bound(pieces.begin(), pieces.end(), task,
+                                          [](std::int64_t t, const Piece& p) { return t < p.first_task; }));
+  if (out.long_row < 0) return out;
+  out.begin += (task - out.first_task) * blocks_of_a_task;
+  out.end = std::min(out.end, out.begin + blocks_of_a_task);
+  return out;
+}
 
 std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings) {
   return Cutter(kernel, bindings).domain();

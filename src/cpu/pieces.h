@@ -7,12 +7,13 @@
 
 namespace anabranch::cpu {
 
-/// A part of a kernel's domain, run by one call of an entry.
+/// A part of a kernel's domain. One task runs it by one call of an entry; a long row is the work of several.
 struct Piece {
   std::int64_t begin = 0;  ///< output positions; of a long row: blocks
   std::int64_t end = 0;
-  std::int64_t item = 0;  ///< that holds position `begin`, or the long row
-  int long_row = -1;      ///< index into Cut::long_rows: this piece is blocks of that row
+  std::int64_t item = 0;        ///< that holds position `begin`, or the long row
+  int long_row = -1;            ///< index into Cut::long_rows: this piece is all blocks of that row
+  std::int64_t first_task = 0;  ///< set by Cut::add
 };
 
 /// A row that is reduced by several pieces and joined afterwards.
@@ -23,10 +24,18 @@ struct LongRow {
   std::int64_t first_partial = 0;  ///< where its partial results begin, in blocks
 };
 
+/// Tasks are counted through all pieces, in their order. Those of a long row are numbers only: a row of
+/// elements that are stored nowhere may have any number of them.
 struct Cut {
   std::vector<Piece> pieces;
   std::vector<LongRow> long_rows;
-  std::int64_t partials = 0;  ///< blocks of all long rows
+  std::int64_t partials = 0;          ///< blocks of all long rows
+  std::int64_t tasks = 0;             ///< of all pieces
+  std::int64_t blocks_of_a_task = 1;  ///< of a long row
+
+  void add(Piece piece);
+  /// What a task runs: a piece, or some blocks of a long row.
+  Piece of_task(std::int64_t task) const;
 };
 
 /// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data).

@@ -95,14 +95,14 @@ std::shared_ptr<File> File::create(const std::string& path, const std::string& n
   return std::shared_ptr<File>(new File(fd, name, 0));
 }
 
+std::string File::spool_folder(const std::string& directory) {
+  if (!directory.empty()) return directory;
+  if (const char* tmpdir = std::getenv("TMPDIR"); tmpdir && *tmpdir) return tmpdir;
+  return ::access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
 std::shared_ptr<File> File::spool(const std::string& directory, std::string name) {
-  std::string chosen = directory;
-  if (chosen.empty()) {
-    if (const char* tmpdir = std::getenv("TMPDIR"); tmpdir && *tmpdir)
-      chosen = tmpdir;
-    else
-      chosen = ::access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
-  }
+  const std::string chosen = spool_folder(directory);
   std::string pattern = chosen + "/anabranch-spool-XXXXXX";
   const int fd = ::mkostemp(pattern.data(), O_CLOEXEC);
   if (fd < 0) throw_os(chosen, "cannot create a spool file", errno);

@@ -31,8 +31,9 @@ class File final : public ReadFile {
   static std::shared_ptr<File> open(const std::string& path);
   /// A new file; IoError (EEXIST) if there is one already.
   static std::shared_ptr<File> create(const std::string& path, const std::string& name);
-  /// A nameless file in `directory` (empty: $TMPDIR, else /var/tmp, else /tmp) that disappears when closed,
-  /// also when the process is killed. /var/tmp comes before /tmp because the latter may be kept in memory.
+  /// `directory`, or where it is empty $TMPDIR, else /var/tmp, else /tmp: the latter may be kept in memory.
+  static std::string spool_folder(const std::string& directory);
+  /// A nameless file in that folder, which disappears when closed, also when the process is killed.
   static std::shared_ptr<File> spool(const std::string& directory, std::string name);
 
   ~File() override;

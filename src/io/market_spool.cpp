@@ -103,7 +103,7 @@ class MarketSorter {
         shares_(options.memory),
         store_{File::spool(options.spool_dir, file.name() + " (spool file)")},
         out_(options.spool_dir, file.name()) {
-    check_space();
+    check_space(File::spool_folder(options.spool_dir));
   }
 
   CsrLayout run() {
@@ -126,15 +126,16 @@ class MarketSorter {
   }
 
   /// The rows of a header are not bounded by the file's size; their offsets need disk space.
-  void check_space() const {
+  void check_space(const std::string& folder) const {
     const std::int64_t free = store_.file->free_space();
     const __int128 needed = __int128{header_.rows} * std::int64_t{sizeof(I)} +
                             __int128{most_stream_entries()} * (entry_bytes + std::int64_t{sizeof(I)} + 8);
     if (needed > free)
-      throw ResourceError(
-          fmt::format("{}: sorting {} rows and {} entries needs about {} MB of spool space, {} MB are free",
-                      file_.name(), header_.rows, most_stream_entries(),
-                      static_cast<std::int64_t>(needed / 1'000'000), free / 1'000'000));
+      throw IoError(fmt::format(
+          "{}: sorting {} rows and {} entries needs about {:.1f} MB in the folder {}, where {:.1f} MB "
+          "are free (TMPDIR can name another one)",
+          file_.name(), header_.rows, most_stream_entries(), static_cast<double>(needed) * 1e-6, folder,
+          static_cast<double>(free) * 1e-6));
   }
 
   Buckets distribute() {

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <new>
+
+#include <fmt/format.h>
+
 #include "cpu/launch.h"
 #include "run/run_trace.h"
 
@@ -15,6 +19,23 @@ std::int64_t bytes_in_caches() {
   return (last_level > 0 ? last_level : std::int64_t{32} << 20) / 2;
 }
 
+namespace {
+
+/// Memory that is counted as long as it is held.
+std::shared_ptr<void> take_counted(RunContext& context, const std::string& what, std::int64_t bytes) {
+  auto held = std::make_shared<scheduler::Reservation>(context.budget.reserve(what, bytes));
+  try {
+    auto memory = detail::allocate_aligned(static_cast<std::size_t>(bytes));
+    void* const address = memory.get();
+    return {address, [held, memory](void*) {}};
+  } catch (const std::bad_alloc&) {
+    throw ResourceError(
+        fmt::format("{}: {} are more memory than the system gives", what, scheduler::format_bytes(bytes)));
+  }
+}
+
+}  // namespace
+
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
                    const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory) {
   const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
@@ -25,13 +46,17 @@ void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::v
   RunTrace* const trace =
       context.trace && RunTrace::is_drawn(context.trace->place().chunk) ? context.trace : nullptr;
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
-    cpu::launch(kernel, code, {buffers, scalars, items, from_memory},
-                [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
-                  context.executor.parallel_for(pieces, [&](std::int64_t i) {
-                    check_stop();
-                    piece(i);
-                  });
-                });
+    cpu::launch(
+        kernel, code, {buffers, scalars, items, from_memory},
+        [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
+          context.executor.parallel_for(pieces, [&](std::int64_t i) {
+            check_stop();
+            piece(i);
+          });
+        },
+        [&](std::int64_t bytes) {
+          return take_counted(context, fmt::format("partial results of {}", kernel.name), bytes);
+        });
   });
 }
 
@@ -104,6 +129,7 @@ void ChunkRun::allocate(int number, const ResultRoom& result) {
   const std::int64_t first = offsets_[static_cast<std::size_t>(array.descriptor)].first;
   for (std::size_t c = 0; c < arrays_[n].size(); ++c)
     arrays_[n][c] =
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
         reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(arrays_[n][c]) -
                                 static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
 }

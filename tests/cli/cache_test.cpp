@@ -111,9 +111,9 @@ TEST_CASE("doctor tells where the kernels are, or why they are nowhere") {
   std::filesystem::permissions(folder, std::filesystem::perms::others_write,
                                std::filesystem::perm_options::add);
   CHECK(has(doctor(with_cache(folder)), "kernel cache    in memory only: " + folder +
-                                            " is writable for others (chmod go-w makes it usable)\n"));
+                                            ": is writable for others (chmod go-w makes it usable)\n"));
   CHECK(command({"smvm", dir / "m.npz"}, with_cache(folder)).status == 0);
   CHECK(has(doctor({}), "kernel cache    in memory only: switched off by ANABRANCH_CACHE\n"));
-  CHECK(has(doctor(with_cache(dir / "m.npz")), "in memory only: " + (dir / "m.npz") + " is no folder"));
+  CHECK(has(doctor(with_cache(dir / "m.npz")), "in memory only: " + (dir / "m.npz") + ": is no folder"));
   CHECK(command({"smvm", dir / "m.npz"}, with_cache(dir / "m.npz")).status == 0);
 }

@@ -63,7 +63,7 @@ TEST_CASE("output: an output file is replaced as a whole, and only by a result")
 TEST_CASE("output: standard output that is full or closed is a failed write") {
   const Matrix m;
   for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {"smvm", m.path, "--json"}, {"smvm", m.path}, {"explain", "smvm"}, {"doctor"}}) {
+           {"smvm", m.path, "--json"}, {"smvm", m.path}, {"explain", "smvm"}, {"doctor"}, {"--help"}}) {
     const Outcome full = command(arguments, {.stdout_to = "/dev/full"});
     CHECK(full.status == 4);
     CHECK(full.err.find(std::strerror(ENOSPC)) != std::string::npos);

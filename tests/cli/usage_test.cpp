@@ -58,6 +58,10 @@ TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
       {"smvm", m, "--trace", ""},
       {"smvm", m, "--trace", m},
       {"smvm", m, "--out", dir / "y", "--trace", dir / "y"},
+      {"smvm", m, "--out", dir / "y", "--trace", dir / "./y"},
+      {"smvm", m, "--out"},
+      {"smvm", m, "--gpu-memory", "1G"},
+      {"smvm", m, "--gpu-memory", "1G", "--backend", "interpreter"},
       {"smvm", m, "--memory", ""},
       {"smvm", m, "--scheduler", ""},
       {"smvm", m, "--backend", ""},
@@ -103,6 +107,10 @@ TEST_CASE("usage errors name what is wrong and where to read on") {
   CHECK(has(command({"generate", "banded", "--size", "9", "--out", dir / "g.txt"}).err,
             "(anabranch generate --help)"));
   CHECK(has(command({"smvm", "m.npz", "--vector", ""}).err, "--vector"));
+  CHECK(has(command({"smvm", "m.npz", "--vector"}).err, "--vector: 1 required FILE missing"));
+  CHECK(has(command({"generate", "band", "--size", "9", "--out", dir / "g.npz"}).err, "banded"));
+  CHECK(has(command({"generate", "banded", "--size", "9", "--seed", "-1", "--out", dir / "g.npz"}).err,
+            "--seed: '-1' is less than 0 (anabranch generate --help)"));
 }
 
 TEST_CASE("the result does not replace the vector") {

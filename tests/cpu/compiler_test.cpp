@@ -131,6 +131,17 @@ TEST_CASE("pieces cover the domain once, depend on the data only and keep rows w
           ++blocks[static_cast<std::size_t>(p.long_row)][static_cast<std::size_t>(at)];
       }
     CHECK(seen == std::vector<int>(12, 1));
+    std::int64_t positions = 0, of_tasks = 0;
+    for (const auto& p : cut.pieces) positions += p.end - p.begin;
+    for (std::int64_t task = 0; task < cut.tasks; ++task) {
+      const cpu::Piece p = cut.of_task(task);
+      of_tasks += p.end - p.begin;
+      CHECK(p.begin < p.end);
+      CHECK((p.long_row < 0 || p.end - p.begin <= std::max<std::int64_t>(piece / 4096, 1)));
+      const cpu::Piece before = cut.of_task(std::max<std::int64_t>(task - 1, 0));
+      CHECK((task == 0 || p.long_row != before.long_row || p.begin == before.end || p.long_row < 0));
+    }
+    CHECK(of_tasks == positions);
     for (const auto& b : blocks) CHECK(b == std::vector<int>(b.size(), 1));
     CHECK(disagreement(k, {piece}) == "");
   }

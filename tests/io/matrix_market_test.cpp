@@ -90,12 +90,13 @@ TEST_CASE("Matrix Market: a file cut off at any byte is refused, or ends in a sh
 }
 
 TEST_CASE("Matrix Market: a row count without disk space is refused at once") {
-  CHECK_THROWS_AS((io::open_csr<std::int64_t, double>([] {
-                    static TemporaryDirectory dir;
-                    write_file(dir / "m.mtx", real + "70000000000000000 2 1\n1 1 1\n");
-                    return dir / "m.mtx";
-                  }())),
-                  ResourceError);
+  const TemporaryDirectory dir;
+  write_file(dir / "m.mtx", real + "70000000000000000 2 1\n1 1 1\n");
+  const io::OpenOptions here{.spool_dir = dir.path()};
+  CHECK_THROWS_AS((io::open_csr<std::int64_t, double>(dir / "m.mtx", here)), IoError);
+  CHECK_THROWS_WITH(
+      (io::open_csr<std::int64_t, double>(dir / "m.mtx", here)),
+      Catch::Contains(" MB in the folder " + dir.path() + ", where") && Catch::Contains("TMPDIR"));
 }
 
 TEST_CASE("Matrix Market: any order and any memory give the same matrix") {

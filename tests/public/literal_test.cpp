@@ -58,5 +58,23 @@ TEST_CASE("literals on either side") {
                Vector<std::tuple<int, double>>{{3, 4.0}, {1, 2.0}});
 }
 
+TEST_CASE("literals that become expressions") {
+  auto f = use(Vector<float>{1.0F});
+  require_same(agree(map([](auto x) { return x * Exp<float>(2) + Exp<float>(0.5); }, f)),
+               Vector<float>{2.5F});
+  auto bytes = use(Vector<std::uint8_t>{3, 200});
+  require_same(agree(map([](auto b) { return max(b, Exp<std::uint8_t>(7)); }, bytes)),
+               Vector<std::uint8_t>{7, 200});
+}
+
+TEST_CASE("characters are numbers") {
+  auto text = use(Vector<std::uint8_t>{'a', 'Z', '\n'});
+  require_same(agree(map([](auto c) { return c >= 'a' && 'z' >= c; }, text)),
+               Vector<bool>{true, false, false});
+  require_same(agree(map([](auto c) { return c + ' '; }, text)), Vector<std::uint8_t>{'A' + 64, 'z', 42});
+  require_same(agree(map([](auto c) { return cast<std::int32_t>(c) - 'a'; }, text)),
+               Vector<std::int32_t>{0, -7, -87});
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -259,7 +259,7 @@ inline KernelBuilder::Outcome KernelBuilder::launch(const cpu::CompiledKernel& c
   for (std::size_t c = 0; c < components; ++c) std::ranges::fill(output_component(c), std::byte{0xcd});
   Outcome out;
   try {
-    cpu::launch(kernel_, compiled, bindings, parallel_for, piece);
+    cpu::launch(kernel_, compiled, bindings, parallel_for, cpu::from_heap, piece);
   } catch (const RunError& e) {
     out.error = e.what();  // and what was written means nothing
     return out;
