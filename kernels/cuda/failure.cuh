@@ -42,6 +42,11 @@ struct Failure {
   }
 };
 
+/// The lowest position of which a failure was reported so far; ~0: none was.
+ANABRANCH_DEVICE u64 lowest_failed(const ErrorRecord* record) {
+  return static_cast<const volatile ErrorRecord*>(record)->lowest;
+}
+
 /// What is computed after the elements may be computed by several threads, each with values of its own: so
 /// these count, too.
 ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile ErrorRecord* kept) {

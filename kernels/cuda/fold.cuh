@@ -12,9 +12,9 @@
 /// a list. Atomics give out places in the list, never values: no result depends on who came first.
 ///
 /// A kernel K has, besides what a map's has: Value, one scalar per component; length(); begin_row(), what
-/// all elements of the row share (only if it has any); element(r); join(x, y); finish(total), the seed
-/// joined; seed(); identity() where the operator is commutative; store(value); shuffles, and put / get of a
-/// Value into 8-byte cells.
+/// all elements of the row share (only if it has any); element(r), and where `checked` examine(r); join(x,
+/// y); finish(total), the seed joined; seed(); identity() where the operator is commutative; store(value);
+/// shuffles, and put / get of a Value into 8-byte cells.
 namespace anabranch {
 
 constexpr int fold_threads = 256;
@@ -285,6 +285,7 @@ ANABRANCH_DEVICE void join_own(K& k, typename K::Value (&v)[results_per_thread],
 template <class K, class A>
 ANABRANCH_DEVICE void fold_finish(const A& a) {
   __shared__ u64 of_warp[warp_size][K::components > 0 ? K::components : 1];
+  __shared__ bool meaningless;
   const LongRows list(a);
   const i64 rows = a.row_blocks > 0 ? a.positions : list.listed();
   const int thread = static_cast<int>(threadIdx.x), lane = lane_in_warp(), warp = thread / warp_size;
@@ -296,6 +297,14 @@ ANABRANCH_DEVICE void fold_finish(const A& a) {
       row = LongRow{r, k.item_of(r), r * a.row_blocks, a.row_blocks};
     else
       row = list.rows[r];
+    if constexpr (K::checked) {
+      // Partial results of rows whose elements failed; an operator might never come to an end with them.
+      if (thread == 0) meaningless = static_cast<u64>(row.position) >= lowest_failed(a.error);
+      __syncthreads();
+      const bool skipped = meaningless;
+      __syncthreads();
+      if (skipped) continue;
+    }
     k.failure = Failure();
     k.enter(row.item, row.position);
     CounterTree<K> tree;

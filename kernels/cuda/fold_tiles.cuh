@@ -3,21 +3,28 @@
 #include "fold.cuh"
 #include "in_order.cuh"
 
-/// Short rows whose elements lie one row after the other, and depend on nothing of their row: a block of
-/// threads takes some rows, computes their elements into shared memory, four neighbouring ones a thread, and
-/// reduces the rows from there. So memory is read in its order, whatever the rows' lengths, and as much at a
-/// time as for a map; and no one asks which row an element belongs to. (CSR-stream: Greathouse and Daga,
-/// Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR Storage Format, SC 2014.)
+/// Short rows whose elements lie one row after the other, and depend on nothing of their row. Each block of
+/// threads has rows that cost about as much as the others'. It computes the elements of some of them into
+/// shared memory, four neighbouring ones a thread, and reduces the rows from there. So memory is read in its
+/// order, whatever the rows' lengths, and as much at a time as for a map; and no one asks which row an
+/// element belongs to. (CSR-stream: Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on
+/// GPUs using the CSR Storage Format, SC 2014. Work dealt by rows and elements together: Merrill and Garland,
+/// Merge-based Parallel Sparse Matrix-Vector Multiplication, SC 2016.)
 ///
 /// A kernel K has, besides what a fold's has: `ahead`, elements that a thread fetches before it uses the
-/// first; row_start(position), where the row's elements begin; read_four(n, at, range, even), which fetches
-/// the elements from `at` on that lie in the range, as number n to n + 3; element_of_four(n), the element of
-/// that number.
+/// first; lies_even(at) for all arrays that are read so; row_start(position), where the row's elements begin;
+/// read_four(n, at, range, even), which fetches the elements from `at` on that lie in the range, as number n
+/// to n + 3; element_of_four(n), the element of that number.
 namespace anabranch {
 
 /// Any row that is not for the list fits.
 constexpr int tile_elements = fold_order::block;
-constexpr int most_tile_rows = 1024;
+/// Rows whose places a block of threads knows at a time.
+constexpr int window_rows = 1024;
+/// What a row costs besides its elements, in elements: an offset and a result.
+constexpr i64 row_work = 4;
+/// Ordered operators' rows are one thread's each: on average longer ones would leave most of a block idle.
+constexpr i64 longest_ordered = 128;
 
 /// Elements in shared memory. After each 128 bytes one place is left out: so fours side by side, and rows of
 /// as many elements side by side, are in different banks.
@@ -32,7 +39,7 @@ struct Tile {
   ANABRANCH_DEVICE const Value& operator[](u32 element) const { return places[element + element / line]; }
 };
 
-/// K for rows whose elements are in shared memory.
+/// K as those see it who reduce rows whose elements are in shared memory. Who computes those elements has K.
 template <class K>
 struct TiledRow : K {
   using Value = typename K::Value;
@@ -57,9 +64,11 @@ struct TiledRow : K {
   ANABRANCH_DEVICE Value element(i64 r) const { return tile[row + static_cast<u32>(r)]; }
 };
 
-/// A thread keeps all narrow lanes.
+/// A thread keeps all narrow lanes, and needs neither its neighbours nor to wait for memory. Longer rows
+/// would keep the others of the warp waiting, and are all of the warp's.
 template <class K>
 constexpr i64 longest_of_thread<TiledRow<K>> = 63;
+static_assert(63 < fold_order::wide_from, "row_by_thread knows narrow lanes only");
 
 template <class K>
 ANABRANCH_DEVICE typename K::Value row_by_thread(TiledRow<K>& k, i64 count) {
@@ -90,10 +99,27 @@ ANABRANCH_DEVICE i32 row_of(const i64* starts, i32 low, i32 high, i64 element) {
   return low;
 }
 
-/// Which of a thread's elements failed first, and why.
+/// The first row that so much work comes before, of `rows` rows and their elements. By a warp: 32 places are
+/// looked at together.
 template <class K>
-ANABRANCH_DEVICE void examine_elements(K& k, const TiledRow<K>& tiled, i64 first, Range range, i32 row,
-                                       i32 next) {
+ANABRANCH_DEVICE i64 row_after(const K& k, i64 rows, i64 work) {
+  const i64 origin = k.row_start(0);
+  i64 low = 0, high = rows;
+  while (low < high) {
+    const i64 step = (high - low + warp_size - 1) / warp_size;
+    const i64 row = low + lane_in_warp() * step;
+    const u32 beyond = ballot(row >= high || k.row_start(row) - origin + row * row_work >= work);
+    const i64 first = beyond == 0 ? warp_size : __ffs(static_cast<int>(beyond)) - 1;
+    high = lesser(high, low + first * step);
+    if (first > 0) low += (first - 1) * step + 1;
+  }
+  return low;
+}
+
+/// Which of a thread's elements failed first, and why. Returns the number of its row, or `next`.
+template <class K>
+ANABRANCH_DEVICE i32 examine_elements(K& k, const TiledRow<K>& tiled, i64 first, Range range, i32 row,
+                                      i32 next) {
   k.good = true;
 #pragma unroll 1
   for (i64 at = first; at < range.end; at += fold_threads * four)
@@ -108,18 +134,20 @@ ANABRANCH_DEVICE void examine_elements(K& k, const TiledRow<K>& tiled, i64 first
       k.examine(element - tiled.starts[number]);
       if (!k.failure.any()) continue;
       report_row(k, position);
-      return;
+      return number;
     }
+  return next;
 }
 
-/// Computes the elements of the rows [row, next), which fit, into the tile.
+/// Computes the elements of the rows [row, next), which fit, into the tile. What failed is reported, and
+/// `failed` becomes the number of the first row with such an element if that is less.
 template <class K>
-ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Value>& tile, const Fours& fours,
-                                       i32 row, i32 next) {
+ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Value>& tile, i32& failed,
+                                       const Fours& fours, i32 row, i32 next) {
   K& k = tiled;
   const Range range{tiled.starts[row], tiled.starts[next]};
   const i64 first = tiled.first_element + static_cast<i64>(threadIdx.x) * four;
-  if (first >= range.end) return;
+  if (range.begin == range.end || first >= range.end) return;
   k.failure = Failure();
   k.begin_row();
   if constexpr (K::checked) k.good = !k.failure.any();
@@ -142,7 +170,7 @@ ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Valu
     }
   }
   if constexpr (K::checked)
-    if (!k.good) examine_elements(k, tiled, first, range, row, next);
+    if (!k.good) atomicMin(&failed, examine_elements(k, tiled, first, range, row, next));
 }
 
 /// The rows [row, next) from the elements in the tile.
@@ -180,22 +208,40 @@ ANABRANCH_DEVICE void long_row(K& k, const A& a, i64 position, i64 length) {
   }
 }
 
-/// All rows, those excepted that are entered in the list: `tile_rows` at a time, as many of them as fit the
-/// tile in one go.
+/// All rows, those excepted that are entered in the list.
 template <class K, int group, class A>
 ANABRANCH_DEVICE void fold_tiles(const A& a) {
   __shared__ Tile<typename K::Value> tile;
-  __shared__ i64 starts[most_tile_rows + 1];
+  __shared__ i64 starts[window_rows + 1];
+  __shared__ i64 share[2];
+  __shared__ i32 failed;  // rows from this one on have no elements to be reduced
+  static_assert(sizeof(tile) + sizeof(starts) + 64 <= 48 * 1024, "what a block of threads can share");
+
   TiledRow<K> k(a, tile, starts);
+  const i64 elements = k.row_start(a.positions) - k.row_start(0);
+  if constexpr (!K::commutative)
+    if (elements > a.positions * longest_ordered) return fold_rows<K, 1>(a);
+  const i64 work = elements + a.positions * row_work;
+  const i64 each = (work + gridDim.x - 1) / gridDim.x;
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  if (warp < 2) {
+    const i64 row = row_after(k, a.positions, lesser((blockIdx.x + warp) * each, work));
+    if (lane_in_warp() == 0) share[warp] = row;
+  }
+  __syncthreads();
+
   const Fours fours(k);
-  for (i64 begin = static_cast<i64>(blockIdx.x) * a.tile_rows; begin < a.positions;
-       begin += static_cast<i64>(gridDim.x) * a.tile_rows) {
-    const i32 rows = static_cast<i32>(lesser(a.tile_rows, a.positions - begin));
+  const i64 end = share[1];
+#pragma unroll 1
+  for (i64 begin = share[0]; begin < end; begin += window_rows) {
+    const i32 rows = static_cast<i32>(lesser(window_rows, end - begin));
     k.first_row = begin;
     __syncthreads();  // nobody needs the rows before these any more
+    if (threadIdx.x == 0) failed = rows;
     for (i32 i = static_cast<i32>(threadIdx.x); i <= rows; i += fold_threads)
       starts[i] = k.row_start(begin + i);
     __syncthreads();
+#pragma unroll 1
     for (i32 row = 0; row < rows;) {
       k.first_element = fours.of(starts[row]);
       const i32 next = row_of(starts, row, rows + 1, starts[row] + tile_elements);
@@ -204,9 +250,9 @@ ANABRANCH_DEVICE void fold_tiles(const A& a) {
         ++row;
         continue;
       }
-      compute_elements(k, tile, fours, row, next);
+      compute_elements(k, tile, failed, fours, row, next);
       __syncthreads();
-      reduce_tile<group>(k, row, next);
+      reduce_tile<group>(k, row, K::checked && failed < next ? failed : next);
       __syncthreads();
       row = next;
     }

@@ -186,8 +186,9 @@ class Generator {
     else
       out_.line(fmt::format("static_assert(map_threads == {} && map_tile == {});", block_threads, map_tile));
     if (fold_ && in_order_)
-      out_.line(fmt::format("static_assert(tile_elements == {} && most_tile_rows == {});", tile_elements,
-                            most_tile_rows));
+      out_.line(fmt::format("static_assert(tile_elements == {} && row_work == {} && longest_ordered == {});",
+                            tile_elements, row_work, eight_rows));
+    if (in_order_) out_.line(fmt::format("static_assert(four == {});", four));
     out_.line(fmt::format("static_assert(sizeof(ErrorRecord) == {});", sizeof(ErrorRecord)));
     out_.line("");
   }
@@ -202,7 +203,7 @@ class Generator {
         out_.line(fmt::format("{}{}* {};", s.written ? "" : "const ", s.type, s.name));
     }
     for (int slot = 0; slot < kernel_.scalar_slots; ++slot) out_.line(fmt::format("i64 s{};", slot));
-    for (const char* number : {"items", "positions", "row_blocks", "long_rows", "tile_rows"})
+    for (const char* number : {"items", "positions", "row_blocks", "long_rows"})
       out_.line(fmt::format("i64 {};", number));
     out_.line("ErrorRecord* error;");
     out_.line("u8* workspace;");
@@ -321,6 +322,8 @@ class Generator {
     out_.open("struct Value {");
     for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("{} c{};", type_text(type(c)), c));
     out_.close("};");
+    if (fold_ && in_order_)
+      out_.line(fmt::format("static_assert(sizeof(Value) == {});", value_bytes(kernel_)));
   }
 
   void give(const Words& values) {
@@ -389,7 +392,7 @@ class Generator {
     };
     for (const InOrder::Read& read : in_order_.reads) also(buffer_of(read));
     for (std::size_t c = 0; !fold_ && c < components(); ++c) also(output_buffer(c));
-    out_.line(fmt::format("return {};", all));
+    out_.line(fmt::format("return {};", all.empty() ? "false" : all));
     out_.close();
     read_four();
     if (fold_)
@@ -452,7 +455,7 @@ class Generator {
     out_.open("if (even && range.has_four(at)) {");
     for (std::size_t c = 0; c < components(); ++c) {
       std::string values;
-      for (int i = 0; i < 4; ++i) values += ", " + in_memory(c, fmt::format("v[{}].c{}", i, c));
+      for (int i = 0; i < four; ++i) values += ", " + in_memory(c, fmt::format("v[{}].c{}", i, c));
       out_.line(fmt::format("anabranch::store_four({}, at{});", output_buffer(c), values));
     }
     out_.line("return;");
@@ -625,9 +628,11 @@ class Generator {
     for (std::size_t e = 0; e < all.size(); ++e) {
       if (only >= 0 && static_cast<std::size_t>(only) != e) continue;
       names.push_back(name_ + "_" + all[e].what);
-      const bool tiles = all[e].call.starts_with("fold_tiles") && body_[0].cost <= unroll_cost / 4;
+      // A block more, where that costs no spills: rows are reduced while others' elements are on their way.
+      const bool four_blocks =
+          all[e].call.starts_with("fold_tiles") && components() == 1 && body_[0].cost <= unroll_cost / 4;
       out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(anabranch::Args args) {{",
-                            tiles ? "256, 4" : bounds, names.back()));
+                            four_blocks ? "256, 4" : bounds, names.back()));
       out_.line(fmt::format("  anabranch::{}(args);", all[e].call));
       out_.line("}");
     }

@@ -14,17 +14,31 @@ namespace {
 constexpr std::int64_t map_bytes = 32, fold_bytes = 48;
 /// Copies of a body in a loop may cost so much together.
 constexpr std::int64_t copies_cost = 4 * unroll_cost;
-constexpr int four = 4;
 /// Of the values that rows are reduced from, in shared memory.
 constexpr std::size_t most_tile_bytes = 8;
 
-int positions_ahead(std::int64_t bytes, std::int64_t cost, std::int64_t wanted) {
+/// Registers that hold it until it is used.
+constexpr std::int64_t most_words = 24;
+
+int positions_ahead(std::int64_t bytes, std::int64_t words, std::int64_t cost, std::int64_t wanted) {
   int ahead = four;
-  while (ahead < 4 * four && ahead * bytes < wanted && 2 * ahead * cost <= copies_cost) ahead *= 2;
+  while (ahead < 4 * four && ahead * bytes < wanted && 2 * ahead * words <= most_words &&
+         2 * ahead * cost <= copies_cost)
+    ahead *= 2;
   return ahead;
 }
 
 }  // namespace
+
+std::size_t value_bytes(const plan::Kernel& kernel) {
+  const auto padded = [](std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; };
+  std::size_t bytes = 0, widest = 1;
+  for (const ScalarType s : kernel.output.type.scalars) {
+    bytes = padded(bytes, size_of(s)) + size_of(s);
+    widest = std::max(widest, size_of(s));
+  }
+  return padded(bytes, widest);
+}
 
 InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
   InOrder out;
@@ -34,15 +48,9 @@ InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
     return fold ? plan::at_own_element(kernel, node) : plan::at_own_position(kernel, node);
   };
   const std::int64_t cost = plan::Regions(kernel.body, own)[0].cost;
-  std::size_t value_bytes = 0, widest = 1;
-  for (const ScalarType s : kernel.output.type.scalars) {
-    value_bytes += size_of(s);
-    widest = std::max(widest, size_of(s));
-  }
-  value_bytes = (value_bytes + widest - 1) / widest * widest;
-  if (cost > unroll_cost || (fold && value_bytes > most_tile_bytes)) return out;
+  if (cost > unroll_cost || (fold && value_bytes(kernel) > most_tile_bytes)) return out;
 
-  std::int64_t bytes = 0;  // of a position, with what is gathered for it
+  std::int64_t bytes = 0, words = 0;  // of a position, with what is gathered for it
   for (const ir::Node* node : plan::reachable(kernel.body, own)) {
     if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
     for (std::size_t a = 0; a < kernel.arrays.size(); ++a) {
@@ -53,11 +61,15 @@ InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
         const bool known = std::find(out.reads.begin(), out.reads.end(), read) != out.reads.end();
         if (!use.of_node(*node, c) || known) continue;
         if (own(*node)) out.reads.push_back(read);
-        bytes += static_cast<std::int64_t>(size_of(scalars[c]));
+        const auto size = static_cast<std::int64_t>(size_of(scalars[c]));
+        bytes += size;
+        words += (size + 3) / 4;
       }
     }
   }
-  out.ahead = positions_ahead(bytes, cost, fold ? fold_bytes : map_bytes);
+  // Folds keep lanes of every component beside them.
+  if (fold) words *= static_cast<std::int64_t>(kernel.output.type.scalars.size());
+  out.ahead = positions_ahead(bytes, words, cost, fold ? fold_bytes : map_bytes);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "plan/component_use.h"
@@ -23,6 +24,12 @@ struct InOrder {
 /// Bodies dearer than this (in additions) are there once in every loop: several copies would crowd out
 /// registers and code.
 inline constexpr std::int64_t unroll_cost = 64;
+
+/// Neighbouring positions that are read at once.
+inline constexpr int four = 4;
+
+/// Of the structure of a fold's values, on a GPU.
+std::size_t value_bytes(const plan::Kernel& kernel);
 
 InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use);
 

@@ -6,7 +6,10 @@
 namespace anabranch::cuda {
 
 KernelCode::KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel)
-    : device_(std::move(device)), kernel_(kernel), loaded_(static_cast<std::size_t>(entry_count(kernel))) {}
+    : device_(std::move(device)),
+      kernel_(kernel),
+      in_order_(is_in_order(kernel)),
+      loaded_(static_cast<std::size_t>(entry_count(kernel))) {}
 
 bool KernelCode::is_loaded(int entry) {
   const std::lock_guard lock(mutex_);

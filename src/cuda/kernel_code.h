@@ -14,6 +14,7 @@ class KernelCode {
  public:
   KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel);
 
+  bool in_order() const { return in_order_; }
   /// Throws what Device::load does; the next call tries again.
   Function function(int entry);
   /// Is any of them not there yet?
@@ -26,6 +27,7 @@ class KernelCode {
 
   std::shared_ptr<Device> device_;
   const plan::Kernel& kernel_;
+  bool in_order_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<const LoadedUnit>> loaded_;  ///< per entry; null: not yet
 };

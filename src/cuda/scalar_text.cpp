@@ -457,7 +457,7 @@ Words ScalarText::loop(const plan::Regions& regions, int region, const ir::Node&
     out_.line(fmt::format("{} {} = {};", type_text(scalars[c]), state[c], initial[c]));
   }
   out_.place(node.place());
-  out_.open(brief ? "while (good) {" : "while (!failure.any()) {");
+  out_.open("while (good && !failure.any()) {");  // what follows a failure may never end
   const auto here = mark();
   bind(*predicate.parameters()[0], state);
   emit_region(regions, inner);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cuda/in_order.h"
 #include "cuda/words.h"
 #include "ir/fold_order.h"
 
@@ -19,18 +20,21 @@ constexpr std::int64_t map_blocks = 32;
 constexpr std::int64_t fold_blocks = 64;
 /// The same for listed rows, of which there may be none.
 constexpr std::int64_t listed_blocks = 8;
-/// Average rows up to these lengths are computed by one thread, or by 8. The first are strictly serial in the
-/// canonical order: more threads would only wait for each other.
+/// Average rows up to this length are computed by one thread, up to `eight_rows` by 8. The first are strictly
+/// serial in the canonical order: more threads would only wait for each other.
 constexpr std::int64_t thread_rows = order::sequential;
-constexpr std::int64_t eight_rows = 128;
 /// Threads per multiprocessor; with fewer, blocks have 32 threads.
 constexpr std::int64_t few_workers = 1024;
 /// Rows of more blocks than this are joined by many threads.
 constexpr std::int64_t many_results = 256;
 
-/// Rows that fill most of a tile: rows of random lengths add up to somewhat more or less, and what does not
-/// fit costs another turn.
-constexpr std::int64_t tile_fill = tile_elements * 7 / 8;
+/// The same for rows from tiles: a thread has all lanes of the canonical order, and waits for no memory.
+constexpr std::int64_t thread_rows_in_tiles = 48;
+/// Blocks of tiles that a multiprocessor runs at a time; each finds its rows by a search, which four tiles
+/// are worth. A few times as many blocks, where there is enough for them, balance what the search cannot
+/// know.
+constexpr std::int64_t tile_blocks = 4;
+constexpr std::int64_t tiles_of_block = 4;
 
 std::int64_t quotient_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
@@ -43,6 +47,13 @@ unsigned grid_of(std::int64_t blocks, std::int64_t per_multiprocessor, int multi
 std::int64_t average_length(const FoldPlan& plan, std::int64_t positions) {
   if (plan.length >= 0) return plan.length;
   return plan.elements >= 0 ? quotient_up(plan.elements, std::max<std::int64_t>(positions, 1)) : -1;
+}
+
+std::int64_t blocks_of_tiles(std::int64_t work, int multiprocessors) {
+  const std::int64_t at_a_time = tile_blocks * std::max(multiprocessors, 1);
+  const std::int64_t tiles = quotient_up(work, tile_elements);
+  if (tiles <= at_a_time) return tiles;
+  return at_a_time * std::clamp<std::int64_t>(tiles / (at_a_time * tiles_of_block), 1, 4);
 }
 
 bool is_commutative(const plan::Kernel& kernel) { return kernel.order == order::OperatorClass::commutative; }
@@ -78,12 +89,18 @@ FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
     plan.numbers.long_rows = plan.elements / (order::block + 1);
     plan.results = plan.elements / order::block + plan.numbers.long_rows;
   }
-  plan.numbers.tile_rows = std::clamp<std::int64_t>(
-      tile_fill / std::max<std::int64_t>(average_length(plan, bindings.positions), 1), 1, most_tile_rows);
   return plan;
 }
 
+bool is_in_order(const plan::Kernel& kernel) {
+  return static_cast<bool>(in_order(kernel, plan::ComponentUse(kernel)));
+}
+
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors) {
+  return schedule(kernel, is_in_order(kernel), bindings, multiprocessors);
+}
+
+Schedule schedule(const plan::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors) {
   Schedule out;
   const std::int64_t positions = bindings.positions;
   if (positions <= 0 || bindings.items <= 0) {
@@ -128,7 +145,8 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
   const std::int64_t average = average_length(plan, positions);
   if (average >= 0) {
     lengths = fmt::format("{}{}", plan.length >= 0 ? "" : "about ", average);
-    if (average > thread_rows) entry = average > eight_rows ? FoldEntry::by_warp : FoldEntry::by_eight;
+    if (average > (in_order ? thread_rows_in_tiles : thread_rows))
+      entry = average > eight_rows ? FoldEntry::by_warp : FoldEntry::by_eight;
   } else {
     entry = FoldEntry::by_warp;  // the only way that takes rows of any length without a list
   }
@@ -139,10 +157,15 @@ Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int mult
                         group == 1   ? "a thread each"
                         : group == 8 ? "8 threads each"
                                      : "a warp each");
-  // Rows that a block takes at a time: by fold_rows, or fewer by fold_tiles.
-  std::int64_t rows = threads / group;
-  if (entry != FoldEntry::by_warp) rows = std::min(rows, plan.numbers.tile_rows);
-  launch(entry, quotient_up(positions, rows), fold_blocks, threads);
+  if (in_order && average >= 0 && average <= eight_rows) {
+    out.why += ", from tiles";
+    const std::int64_t elements = plan.length >= 0 ? plan.length * positions : plan.elements;
+    out.launches.push_back(
+        {entry_number(kernel, entry),
+         static_cast<unsigned>(blocks_of_tiles(elements + positions * row_work, multiprocessors)), threads});
+  } else {
+    launch(entry, quotient_up(positions * group, threads), fold_blocks, threads);
+  }
   if (plan.numbers.long_rows > 0) {
     out.why += fmt::format("; those of more than {} by blocks", order::block);
     by_blocks(plan.results, plan.numbers.long_rows, listed_blocks);
@@ -174,7 +197,7 @@ std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bind
   std::vector<std::uint64_t> words(bindings.buffers.begin(), bindings.buffers.end());
   for (const std::int64_t scalar : bindings.scalars) words.push_back(static_cast<std::uint64_t>(scalar));
   const Numbers n = fold_plan(kernel, bindings).numbers;
-  for (const std::int64_t number : {n.items, n.positions, n.row_blocks, n.long_rows, n.tile_rows})
+  for (const std::int64_t number : {n.items, n.positions, n.row_blocks, n.long_rows})
     words.push_back(static_cast<std::uint64_t>(number));
   words.push_back(error);
   words.push_back(workspace);

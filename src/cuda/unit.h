@@ -92,7 +92,11 @@ struct Schedule {
 ///    together), the first launch enters those in a list in the workspace, and two more compute their blocks
 ///    and join them.
 ///  * Ordered operators have a thread a row, and a thread a block of a long row.
+Schedule schedule(const plan::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors);
 Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
+
+/// Does the kernel read arrays in their order (in_order.h)? For those who schedule it often.
+bool is_in_order(const plan::Kernel& kernel);
 
 std::vector<int> entries_of(const Schedule& schedule);
 std::vector<int> all_entries(const plan::Kernel& kernel);
@@ -100,7 +104,7 @@ std::vector<int> all_entries(const plan::Kernel& kernel);
 std::vector<int> certain_entries(const plan::Kernel& kernel);
 
 /// The entries' parameter, as 8-byte words: buffers, scalars, items, positions, blocks of a row, rows in the
-/// list, rows of a tile, error record, workspace.
+/// list, error record, workspace.
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
                                 Address workspace);
 

@@ -18,7 +18,6 @@ struct Numbers {
   std::int64_t row_blocks =
       0;                       ///< all rows have so many blocks, and are computed by blocks; 0: see long_rows
   std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
-  std::int64_t tile_rows = 1;  ///< short rows that a block of threads takes at a time (fold_tiles.cuh)
 };
 
 /// Of one launch of a fold, beside `Numbers`.
@@ -35,9 +34,11 @@ inline constexpr unsigned block_threads = 256;
 /// Positions that a block of threads computes at a time in a map.
 inline constexpr std::int64_t map_tile = 1024;
 
-/// Elements of short rows that a block of threads keeps in shared memory, and rows that they may belong to.
+/// Rows that are longer on average are a warp's.
+inline constexpr std::int64_t eight_rows = 128;
+/// Elements of short rows that a block of threads keeps in shared memory, and what a row costs besides.
 inline constexpr std::int64_t tile_elements = 4096;
-inline constexpr std::int64_t most_tile_rows = 1024;
+inline constexpr std::int64_t row_work = 4;
 
 /// Bytes of the workspace before the list of long rows, and of one row in it (kernels/cuda/fold.cuh).
 inline constexpr std::int64_t workspace_header = 64;

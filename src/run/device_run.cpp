@@ -197,7 +197,8 @@ void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const c
                        cuda::Address error, StreamMemory& memory) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   cuda::KernelCode& code = *kernels_.get().at(&kernel);
-  const cuda::Schedule schedule = cuda::schedule(kernel, bindings, device_->facts().multiprocessors);
+  const cuda::Schedule schedule =
+      cuda::schedule(kernel, code.in_order(), bindings, device_->facts().multiprocessors);
   prepare(trace_ ? &trace_->run() : nullptr, kernel, code, cuda::entries_of(schedule));
   const cuda::Address workspace = schedule.workspace > 0 ? lend_workspace(memory, schedule.workspace) : 0;
   const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);

@@ -248,17 +248,41 @@ TEST_CASE("cuda: rows of elements that cost much") {
   CHECK(cuda_disagreement(k) == "");
 }
 
-TEST_CASE("cuda: schedules follow the average row, and say why") {
-  auto k = rows_of<double>({1}, Primitive::add, true);
-  k.find_checks();
-  const std::vector<cuda::Address> buffers(static_cast<std::size_t>(k.kernel().buffer_slots));
-  const auto of = [&](std::int64_t positions, std::int64_t elements, std::int64_t longest = -1) {
-    cuda::Bindings bindings{buffers, {}, positions};
+namespace {
+
+/// Schedules of one kernel on ten multiprocessors.
+class Scheduled {
+ public:
+  explicit Scheduled(KernelBuilder builder) : builder_(std::move(builder)) {
+    builder_.find_checks();
+    buffers_.resize(static_cast<std::size_t>(builder_.kernel().buffer_slots));
+  }
+  cuda::Schedule operator()(std::int64_t positions, std::int64_t elements, std::int64_t longest = -1) const {
+    cuda::Bindings bindings{buffers_, {}, positions};
     bindings.positions = positions;
     bindings.elements = elements;
     bindings.longest = longest;
-    return cuda::schedule(k.kernel(), bindings, 10);
-  };
+    return cuda::schedule(builder_.kernel(), bindings, 10);
+  }
+
+ private:
+  mutable KernelBuilder builder_;
+  std::vector<cuda::Address> buffers_;
+};
+
+/// Rows whose elements know their number.
+KernelBuilder numbered_rows() {
+  auto k = rows_of<double>({1}, Primitive::add, true);
+  auto& kernel = k.kernel();
+  kernel.body = {
+      ir::primitive(Primitive::add, {kernel.body[0], ir::cast(ScalarType::float64, kernel.reduction)})};
+  return k;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: schedules follow the average row, and say why") {
+  const Scheduled of(numbered_rows());
   CHECK(of(0, 0).launches.empty());
   CHECK(of(100, 1600).launches.at(0).entry == 0);
   CHECK(of(100, 1601).launches.at(0).entry == 1);
@@ -279,4 +303,25 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
   CHECK(listed.workspace > 64);
   // The list is mostly empty: its launches are small.
   CHECK(of(1'000'000, 1'000'000'000).launches.at(1).grid == 80);
+}
+
+TEST_CASE("cuda: schedules of rows from tiles deal rows and elements together") {
+  const Scheduled of(rows_of<double>({1}, Primitive::add, true));
+  CHECK(of(100, 4800).launches.at(0).entry == 0);
+  CHECK(of(100, 4800).why ==
+        "100 rows of about 48 elements: a thread each, from tiles; those of more than 4096 by blocks");
+  CHECK(of(100, 4801).launches.at(0).entry == 1);
+  CHECK(of(100, 12'801).launches.at(0).entry == 2);
+  CHECK(of(100, 12'801).why.find("tiles") == std::string::npos);
+  // A tile each while there are blocks enough; then the multiprocessors' fill, up to four times.
+  CHECK(of(100, 3000, 30).launches.at(0).grid == 1);
+  CHECK(of(10'000, 90'000, 30).launches.at(0).grid == 32);
+  CHECK(of(100'000, 900'000, 30).launches.at(0).grid == 40);
+  CHECK(of(1'000'000, 9'000'000, 30).launches.at(0).grid == 40 * 4);
+  CHECK(of(100'000'000, 900'000'000, 30).launches.at(0).grid == 40 * 4);
+  auto in_order = rows_of<double>({1}, Primitive::add, true);
+  make_ordered(in_order.kernel());
+  const Scheduled ordered(std::move(in_order));
+  CHECK(ordered(1000, 128'000, 200).why == "1000 rows of about 128 elements: a thread each, from tiles");
+  CHECK(ordered(1000, 128'001, 200).why == "1000 rows of about 129 elements: a thread each");
 }

@@ -100,8 +100,8 @@ TEST_CASE("some entries are certain before there is a chunk") {
   CHECK(certain_entries(map.kernel()) == std::vector{0});
   CHECK(entry_count(map.kernel()) == 1);
   CHECK(certain_entries(fold_of_unknown().kernel()).empty());
-  CHECK(certain_entries(fold_of_constant(16).kernel()) == std::vector{0});
-  CHECK(certain_entries(fold_of_constant(17).kernel()) == std::vector{1});
+  CHECK(certain_entries(fold_of_constant(48).kernel()) == std::vector{0});
+  CHECK(certain_entries(fold_of_constant(49).kernel()) == std::vector{1});
   CHECK(certain_entries(fold_of_constant(4096).kernel()) == std::vector{2});
   CHECK(certain_entries(fold_of_constant(4097).kernel()) == std::vector{3, 4});
   CHECK(certain_entries(fold_of_constant(9, true).kernel()) == std::vector{0});
