@@ -17,12 +17,16 @@ constexpr std::int64_t copies_cost = 4 * unroll_cost;
 /// Of the values that rows are reduced from, in shared memory.
 constexpr std::size_t most_tile_bytes = 8;
 
-/// Registers that hold it until it is used.
-constexpr std::int64_t most_words = 24;
+/// Registers that hold it until it is used, and the lanes that a thread of a fold keeps.
+constexpr std::int64_t most_words = 20;
 
-int positions_ahead(std::int64_t bytes, std::int64_t words, std::int64_t cost, std::int64_t wanted) {
+std::int64_t words_of(ScalarType type) { return (static_cast<std::int64_t>(size_of(type)) + 3) / 4; }
+
+/// `words`: of a position.
+int positions_ahead(std::int64_t bytes, std::int64_t wanted, std::int64_t words, std::int64_t kept,
+                    std::int64_t cost) {
   int ahead = four;
-  while (ahead < 4 * four && ahead * bytes < wanted && 2 * ahead * words <= most_words &&
+  while (ahead < 4 * four && ahead * bytes < wanted && 2 * ahead * words + kept <= most_words &&
          2 * ahead * cost <= copies_cost)
     ahead *= 2;
   return ahead;
@@ -61,15 +65,15 @@ InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
         const bool known = std::find(out.reads.begin(), out.reads.end(), read) != out.reads.end();
         if (!use.of_node(*node, c) || known) continue;
         if (own(*node)) out.reads.push_back(read);
-        const auto size = static_cast<std::int64_t>(size_of(scalars[c]));
-        bytes += size;
-        words += (size + 3) / 4;
+        bytes += static_cast<std::int64_t>(size_of(scalars[c]));
+        words += words_of(scalars[c]);
       }
     }
   }
-  // Folds keep lanes of every component beside them.
-  if (fold) words *= static_cast<std::int64_t>(kernel.output.type.scalars.size());
-  out.ahead = positions_ahead(bytes, words, cost, fold ? fold_bytes : map_bytes);
+  std::int64_t kept = 0;
+  for (const ScalarType s : kernel.output.type.scalars)
+    if (fold) kept += ir::fold_order::narrow_lanes * words_of(s);
+  out.ahead = positions_ahead(bytes, fold ? fold_bytes : map_bytes, words, kept, cost);
   return out;
 }
 

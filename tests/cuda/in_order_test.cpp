@@ -64,10 +64,10 @@ KernelBuilder mixed_map(std::int64_t n, std::size_t more_reals, std::size_t more
 
 TEST_CASE("cuda: which folds read in order") {
   auto ragged = rows_of<double>({1, 2}, Primitive::add, true);
-  CHECK(ahead(ragged.kernel()) == 8);
+  CHECK(ahead(ragged.kernel()) == 4);
   CHECK(cuda::generate(ragged.kernel()).source.find("fold_tiles<anabranch::Kernel, 8>") != std::string::npos);
-  CHECK(ahead(dense_rows(true, {2}, 9).kernel()) == 16);
-  CHECK(ahead(dense_rows(false, {}, 9).kernel()) == 16);
+  CHECK(ahead(dense_rows(true, {2}, 9).kernel()) == 8);
+  CHECK(ahead(dense_rows(false, {}, 9).kernel()) == 8);
   auto sparse = spmv<double, std::int32_t>({0, 1}, {0}, {1.0}, {1.0});
   CHECK(ahead(sparse.kernel()) == 4);
 
@@ -115,7 +115,7 @@ TEST_CASE("cuda: fours, wherever arrays begin") {
     for (std::size_t more_bytes = 0; more_bytes < 4; ++more_bytes) {
       INFO(more_reals << " and " << more_bytes << " elements more");
       auto fold = dot_of_rows(rows, more_reals, more_bytes);
-      REQUIRE(ahead(fold.kernel()) == 8);
+      REQUIRE(ahead(fold.kernel()) == 4);
       CHECK(cuda_disagreement(fold) == "");
       for (const std::int64_t n : {0, 1, 3, 4, 5, 8, 1023, 1024, 1025, 5000}) {
         auto map = mixed_map(n, more_reals, more_bytes);
