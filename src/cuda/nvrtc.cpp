@@ -115,7 +115,8 @@ Nvrtc::Target Nvrtc::target_of(const std::string& architecture) const {
                  "-ftz=false",
                  "-prec-div=true",
                  "-prec-sqrt=true",
-                 "-std=c++20"};
+                 "-std=c++20",
+                 "--diag-suppress=186"};  // programs may compare a uint8 with 0
   if (!out.ptx) out.options.emplace_back("--ptxas-options=-v");
   return out;
 }
