@@ -6,9 +6,15 @@ if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 
+# Paths below this folder count as relative ones, and the folder that the compiler runs in does not count, so that
+# every clone finds what another one has compiled.
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+if(CCACHE_PROGRAM)
+  set(ANABRANCH_CCACHE "${CMAKE_COMMAND}" -E env
+    "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true "${CCACHE_PROGRAM}")
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${ANABRANCH_CCACHE}")
+  endif()
 endif()
 
 find_program(MOLD_PROGRAM mold)

@@ -28,7 +28,7 @@ Kernels kernels(const Outcome& outcome) {
 class LibraryWithoutGenerator {
  public:
   LibraryWithoutGenerator() {
-    const auto folder = std::filesystem::path(ANABRANCH_COMMAND).parent_path() / "../lib";
+    const auto folder = std::filesystem::path(command_path()).parent_path() / "../lib";
     std::filesystem::copy_file(folder / "libanabranch.so.0.1", library());
     std::filesystem::copy_file(folder / "libanabranch-llvm.so", generator());
     patch(16, 1);  // ET_REL

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -37,6 +38,10 @@ Pipe make_terminal() {
 
 }  // namespace
 
+std::string command_path() {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("anabranch").string();
+}
+
 Process::Process(const std::vector<std::string>& arguments, const Start& start) {
   Pipe out;
   if (start.stdout_to.empty())
@@ -45,7 +50,8 @@ Process::Process(const std::vector<std::string>& arguments, const Start& start) 
     out.write = ::open(start.stdout_to.c_str(), O_WRONLY | O_CLOEXEC);
   if (start.stdout_closed) ::close(std::exchange(out.read, -1));
   const Pipe err = start.stderr_terminal ? make_terminal() : make_pipe();
-  std::vector<const char*> argv{ANABRANCH_COMMAND};
+  const std::string path = command_path();
+  std::vector<const char*> argv{path.c_str()};
   for (const std::string& a : arguments) argv.push_back(a.c_str());
   argv.push_back(nullptr);
   pid_ = ::fork();
@@ -54,7 +60,7 @@ Process::Process(const std::vector<std::string>& arguments, const Start& start) 
     ::dup2(out.write, STDOUT_FILENO);
     ::dup2(err.write, STDERR_FILENO);
     for (const std::string& e : start.environment) ::putenv(const_cast<char*>(e.c_str()));
-    ::execv(ANABRANCH_COMMAND, const_cast<char**>(argv.data()));
+    ::execv(path.c_str(), const_cast<char**>(argv.data()));
     ::_exit(127);
   }
   ::close(out.write);

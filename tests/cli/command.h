@@ -53,6 +53,9 @@ class Process {
   int out_ = -1, err_ = -1;
 };
 
+/// Where the command is: beside this test program.
+std::string command_path();
+
 inline Outcome command(const std::vector<std::string>& arguments, const Start& start = {}) {
   return Process(arguments, start).finish();
 }

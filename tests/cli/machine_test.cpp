@@ -56,7 +56,7 @@ TEST_CASE(
   if (sanitized) return;  // their runtime insists on being loaded first
   const TemporaryDirectory dir;
   const std::filesystem::path library =
-      std::filesystem::path(ANABRANCH_COMMAND).parent_path() / "../lib/libanabranch.so.0.1";
+      std::filesystem::path(command_path()).parent_path() / "../lib/libanabranch.so.0.1";
   if (!std::filesystem::exists(library)) FAIL("no library beside the command");
   std::filesystem::copy_file(library, dir / "libanabranch.so.0.1");
   const Start alone{.environment = {"LD_PRELOAD=" + dir / "libanabranch.so.0.1"}};
