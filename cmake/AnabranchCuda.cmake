@@ -4,7 +4,20 @@ include_guard(GLOBAL)
 
 option(ANABRANCH_CUDA "Compile device primitives and GPU benchmarks where a CUDA toolkit is found"
   ${PROJECT_IS_TOP_LEVEL})
-set(ANABRANCH_CUDA_ARCHITECTURES "75-real;80-real;90" CACHE STRING "GPUs that code is compiled for ahead of time")
+# By default PTX for Turing and newer, which the driver compiles when it is first used, and code for the GPUs of this
+# machine. Three architectures take three times as long to compile: who distributes the library names them.
+set(architectures 75-virtual)
+execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+  OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE status)
+if(status EQUAL 0)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]+" capabilities "${capabilities}")
+  foreach(capability IN LISTS capabilities)
+    string(REPLACE "." "" capability "${capability}")
+    list(APPEND architectures "${capability}-real")
+  endforeach()
+  list(REMOVE_DUPLICATES architectures)
+endif()
+set(ANABRANCH_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "GPUs that code is compiled for ahead of time")
 
 if(NOT ANABRANCH_CUDA OR ANABRANCH_SANITIZE)
   return()
