@@ -78,8 +78,7 @@ Handle trace_operator(F&& f, Place at) {
 
 }  // namespace detail
 
-// ---- From the host and from scalars
-// -------------------------------------------------------------------------------
+// ---- From the host and from scalars -----------------------------------------------------------------------
 
 /// A host array. No copy on the CPU: do not change it while a run uses it.
 template <int N, class T>
@@ -161,8 +160,7 @@ auto fill(const Located<std::int64_t>& length, const X& value, detail::Loc at = 
   return fill(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), value, at);
 }
 
-// ---- Element-wise
-// --------------------------------------------------------------------------------------------------
+// ---- Element-wise -----------------------------------------------------------------------------------------
 
 /// f of every element.
 template <class F, int N, class T>
@@ -236,8 +234,7 @@ std::tuple<Acc<Array<N, A>>, Acc<Array<N, B>>> unzip(const Acc<Array<N, std::pai
   return detail::unzip_at<A, B>(at, a);
 }
 
-// ---- Reductions
-// -----------------------------------------------------------------------------------------------------
+// ---- Reductions -------------------------------------------------------------------------------------------
 
 /// Reduces one dimension (the innermost, unless `axis` says another): z o x0 o x1 o ... with an associative
 /// f, in the canonical order of the language reference; z is joined once and need not be neutral; an empty
@@ -326,8 +323,7 @@ Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
   return detail::named_fold("maximum", maximum_of, {}, a, axis, at);
 }
 
-// ---- Reordering
-// -----------------------------------------------------------------------------------------------------
+// ---- Reordering -------------------------------------------------------------------------------------------
 
 /// Element at ix is a[f(ix)]; out of range is a RunError. A length instead of a shape gives a vector, and f
 /// then takes a number.

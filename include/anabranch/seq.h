@@ -102,8 +102,7 @@ using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<A>::l
 
 }  // namespace detail
 
-// ---- Where sequences come from
-// -------------------------------------------------------------------------------------
+// ---- Where sequences come from ----------------------------------------------------------------------------
 
 /// The items of a bulk source (a file, CSR arrays, ...); see <anabranch/io.h> and Source.
 template <class A>
@@ -169,8 +168,7 @@ Seq<Array<N - 1, T>> rows(const Acc<Array<N, T>>& a, detail::Loc at = detail::Lo
   return {detail::FromHandle{}, detail::rows(a.handle(), at)};
 }
 
-// ---- On the way
-// ------------------------------------------------------------------------------------------------------
+// ---- On the way -------------------------------------------------------------------------------------------
 
 /// f of every item. f is an ordinary function over Acc: it takes one Acc for each array of an item and
 /// returns an Acc, or a std::tuple of Accs. It is lifted to whole chunks.
@@ -203,8 +201,7 @@ std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at
   }(std::index_sequence_for<As...>{});
 }
 
-// ---- Terminals
-// ---------------------------------------------------------------------------------------------------------
+// ---- Terminals --------------------------------------------------------------------------------------------
 
 /// All elements of all items, in order, as one vector.
 template <int N, class T>

@@ -126,8 +126,7 @@ std::string identifier(std::string_view text) {
   return out.substr(0, 60);
 }
 
-// Names
-// -----------------------------------------------------------------------------------------------------------
+// Names -----------------------------------------------------------------------------------------------------
 
 const Words& ScalarText::words(const ir::Node& node) const {
   const auto found = environment_.find(&node);
@@ -174,8 +173,7 @@ Words ScalarText::results(const std::vector<ir::Ref>& roots) const {
   return out;
 }
 
-// Statements
-// -----------------------------------------------------------------------------------------------------------
+// Statements ------------------------------------------------------------------------------------------------
 
 void ScalarText::emit_region(const plan::Regions& regions, int region,
                              const std::function<bool(const ir::Node&)>& wanted) {
@@ -406,8 +404,7 @@ Words ScalarText::read(const ir::Node& node) {
   return out;
 }
 
-// Conditionals and loops
-// -----------------------------------------------------------------------------------------------------------
+// Conditionals and loops ------------------------------------------------------------------------------------
 
 Words ScalarText::cond(const plan::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);

@@ -22,10 +22,8 @@ struct Dim {
   enum class Kind : std::uint8_t {
     constant,  ///< value
     uniform,   ///< group.uniforms[index]
-    per_item,  ///< element `item` of the group's array `index` (int64, rank 0, regular), computed by a size
-               ///< kernel
-    item_extent,  ///< extent `dimension` of the source's item array `index`: from offsets, or the source's
-                  ///< extents
+    per_item,  ///< element `item` of the group's array `index` (int64, rank 0, regular): from a size kernel
+    item_extent,  ///< extent `dimension` of the source's item array `index`: offsets or the source's extents
   };
   Kind kind = Kind::constant;
   std::int64_t value = 0;

@@ -124,8 +124,7 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-// Conditionals
-// ----------------------------------------------------------------------------------------------------
+// Conditionals ----------------------------------------------------------------------------------------------
 
 /// May the side be computed by all lanes, none of which need be active?
 bool Emitter::flattens(const Regions& regions, int region) const {
@@ -254,8 +253,7 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
   return result;
 }
 
-// Loops
-// -----------------------------------------------------------------------------------------------------------
+// Loops -----------------------------------------------------------------------------------------------------
 
 Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);

@@ -14,8 +14,7 @@ int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& m
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 
-// What both skeletons share
-// -----------------------------------------------------------------------------------------
+// What both skeletons share ---------------------------------------------------------------------------------
 
 /// Levels of the kernel's parameters, and what does not depend on the item.
 void enter_launch(Emitter& e, const plan::Kernel& kernel);
