@@ -180,8 +180,8 @@ auto zip_with_at(Loc at, const char* label, F& f, const Acc<Array<N, Ts>>&... ar
 inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
 }  // namespace detail
 
-/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per
-/// dimension).
+/// f of the elements at equal positions; the result has
+/// the intersection of the shapes (minimum per dimension).
 template <class F, int N, class A, class B>
 auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b,
               detail::Loc at = detail::Loc::current()) {
@@ -296,8 +296,8 @@ Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<A
 }
 }  // namespace detail
 
-/// Sum, product, minimum, maximum along one dimension. Empty sums are 0, products 1; an empty minimum is a
-/// RunError.
+/// Sum, product, minimum, maximum along one dimension.
+/// Empty sums are 0, products 1; an empty minimum is a RunError.
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
 Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
@@ -325,8 +325,8 @@ Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
 
 // ---- Reordering -------------------------------------------------------------------------------------------
 
-/// Element at ix is a[f(ix)]; out of range is a RunError. A length instead of a shape gives a vector, and f
-/// then takes a number.
+/// Element at ix is a[f(ix)]; out of range is a RunError.
+/// A length instead of a shape gives a vector, and f then takes a number.
 template <int M, class F, int N, class T>
 Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N, T>>& a,
                              detail::Loc at = detail::Loc::current()) {

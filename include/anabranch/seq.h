@@ -191,8 +191,8 @@ auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c,
                            {a.handle(), b.handle(), c.handle()});
 }
 
-/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s). Both are fed by one pass when they
-/// meet again.
+/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s).
+/// Both are fed by one pass when they meet again.
 template <class... As>
 std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at = detail::Loc::current()) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -209,8 +209,8 @@ Terminal<Vector<T>> elements(const Seq<Array<N, T>>& s, detail::Loc at = detail:
   return {detail::FromHandle{}, detail::elements(s.handle(), at)};
 }
 
-/// The items stacked along a new outermost dimension, each other dimension trimmed to its minimum over the
-/// whole stream.
+/// The items stacked along a new outermost dimension,
+/// each other dimension trimmed to its minimum over the whole stream.
 template <int N, class T>
   requires(N <= 3)
 Terminal<Array<N + 1, T>> tabulate(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {

@@ -266,8 +266,8 @@ ANABRANCH_DEVICE void fold_blocks(const A& a) {
 /// Partial results that a thread joins before threads join theirs: read together.
 constexpr int results_per_thread = 8;
 
-/// `count` values, the first ones of `v`, joined like the leaves of a binary tree: right subtrees may be
-/// missing.
+/// `count` values, the first ones of `v`, joined like the
+/// leaves of a binary tree: right subtrees may be missing.
 template <class K>
 ANABRANCH_DEVICE void join_own(K& k, typename K::Value (&v)[results_per_thread], i64 count) {
 #pragma unroll

@@ -411,8 +411,8 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
 
 namespace {
 
-/// What the library was not compiled for shows when it is asked for something: here, for the size of a
-/// workspace.
+/// What the library was not compiled for shows when it is
+/// asked for something: here, for the size of a workspace.
 DevicePrimitives open_primitives(const Platform& platform) {
   DevicePrimitives out;
   try {

@@ -8,8 +8,8 @@
 #include "plan/fold_operator.h"
 #include "plan/own_position.h"
 
-/// The text of a unit: a structure of parameters, and one `Kernel` of which the skeletons in kernels/cuda are
-/// instances.
+/// The text of a unit: a structure of parameters, and one
+/// `Kernel` of which the skeletons in kernels/cuda are instances.
 namespace anabranch::cuda {
 namespace {
 

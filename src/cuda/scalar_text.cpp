@@ -228,8 +228,8 @@ void ScalarText::emit(const plan::Regions& regions, int region, const ir::Node& 
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-/// The machine that the recipes of primitives are written for, as expressions; what is checked is a
-/// statement.
+/// The machine that the recipes of primitives are written for,
+/// as expressions; what is checked is a statement.
 class ScalarText::PrimitiveBuilder {
  public:
   struct Scalar {

@@ -44,8 +44,8 @@ enum class OperatorClass : std::uint8_t { ordered, commutative };
 /// Number of blocks of a row.
 constexpr std::int64_t blocks(std::int64_t length) { return (length + block - 1) / block; }
 
-/// One block: elements [begin, begin + count), count >= 1. `at(i)` gives an element, `join(a, b)` reduces
-/// two.
+/// One block: elements [begin, begin + count), count >= 1.
+/// `at(i)` gives an element, `join(a, b)` reduces two.
 template <class At, class Join>
 auto reduce_block(std::int64_t begin, std::int64_t count, OperatorClass order, At&& at, Join&& join) {
   const auto left_to_right = [&](std::int64_t from, std::int64_t n) {
