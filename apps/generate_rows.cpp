@@ -9,9 +9,9 @@ namespace anabranch::apps {
 
 namespace {
 
-/// A graph Laplacian on a D-dimensional grid of side n: -1 for every neighbour, `points` - 1 on the diagonal,
-/// also at the border (Dirichlet). "Star": neighbours along the axes; otherwise all within one step in every
-/// direction.
+/// A graph Laplacian on a D-dimensional grid of side n: -1 for every neighbour,
+/// `points` - 1 on the diagonal, also at the border (Dirichlet). "Star":
+/// neighbours along the axes; otherwise all within one step in every direction.
 template <int D>
 class Laplacian final : public RowGenerator {
  public:

@@ -21,8 +21,8 @@ class Interrupt {
   /// The signal that came, or 0.
   int signal() const { return signal_; }
 
-  /// While one lives, a signal ends the process at once: for work that cannot be stopped and leaves nothing
-  /// behind.
+  /// While one lives, a signal ends the process at once:
+  /// for work that cannot be stopped and leaves nothing behind.
   class AtOnce {
    public:
     explicit AtOnce(Interrupt& interrupt);

@@ -52,8 +52,8 @@ std::string check_not_negative(const std::string& text) {
   return text.starts_with("-") ? "'" + text + "' is less than 0" : std::string();
 }
 
-/// An option that is given has a value: "" is a slip, not the default. What is missing is called as in the
-/// help.
+/// An option that is given has a value: "" is a slip,
+/// not the default. What is missing is called as in the help.
 void require_values(CLI::App& app) {
   const CLI::Validator filled(
       [](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, "", "");

@@ -17,8 +17,8 @@
 #include "support/new_process.h"
 #include "support/programs.h"
 
-/// What a process starts with when an earlier one has left its kernels on disk, beside what it takes without
-/// them.
+/// What a process starts with when an earlier one has left
+/// its kernels on disk, beside what it takes without them.
 namespace {
 
 using namespace anabranch;

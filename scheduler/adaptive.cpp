@@ -153,8 +153,8 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
     return {worse->work, Reason::explore};  // one bad chunk may be bad luck
   }
   if (worse && wish.work > best->work) {
-    // There is a valley, and its bottom is not far from the best size: halve the gaps to what is known on
-    // both sides.
+    // There is a valley, and its bottom is not far from the best size:
+    // halve the gaps to what is known on both sides.
     double most = best->work;
     if (worse->work > 2.1 * best->work) {
       most = std::sqrt(best->work * worse->work);

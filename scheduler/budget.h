@@ -1,5 +1,5 @@
-// A hard limit on memory, shared by everything that a run holds: inputs kept whole, ring slots, results,
-// indices.
+// A hard limit on memory, shared by everything that a run holds:
+// inputs kept whole, ring slots, results, indices.
 //
 // Memory is reserved by name *before* it is allocated, so that what cannot fit is an error that says what was
 // too big and by how much, instead of a process that is killed later. Reservations are numbers only: nothing

@@ -1,10 +1,10 @@
 // Measures how long threads are really busy with a run's work.
 //
-// Utilisation decides whether a chunk was too small to fill the machine. Process CPU time cannot tell: it
-// counts the spinning of idle workers and other runs. So time is taken in the leaves: from the moment a
-// thread begins its first piece of a loop to the end of its last, less the time it only waits for a nested
-// loop. A meter belongs to one run; the executor hands it on from the thread that starts a loop to those that
-// help.
+// Utilisation decides whether a chunk was too small to fill the machine. Process CPU time cannot tell:
+// it counts the spinning of idle workers and other runs. So time is taken in the leaves: from the moment
+// a thread begins its first piece of a loop to the end of its last, less the time it only waits for a
+// nested loop. A meter belongs to one run; the executor hands it on from the thread that starts a loop
+// to those that help.
 #pragma once
 
 #include <atomic>

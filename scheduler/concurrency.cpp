@@ -54,9 +54,9 @@ double quota_v1(const std::string& group) {
   return ratio(quota, period);
 }
 
-// A quota holds for all groups below it, so every ancestor counts. Inside a container the path may be the
-// host's, of which only the top is mounted here: the walk then finds the container's own files at the mount
-// itself.
+// A quota holds for all groups below it, so every ancestor counts.
+// Inside a container the path may be the host's, of which only the top is mounted here:
+// the walk then finds the container's own files at the mount itself.
 template <class Quota>
 double tightest_up_to(const std::string& mount, std::string path, Quota quota) {
   double result = 0;

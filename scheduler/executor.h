@@ -45,9 +45,9 @@ class Executor {
  protected:
   explicit Executor(int concurrency);
 
-  // Calls `member` on this thread and, as far as threads are free, on up to members - 1 others at the same
-  // time; returns when every call that was begun has ended. `member` does not throw and may be called in
-  // vain.
+  // Calls `member` on this thread and, as far as threads are free,
+  // on up to members - 1 others at the same time; returns when every call that
+  // was begun has ended. `member` does not throw and may be called in vain.
   virtual void team(int members, FunctionRef<void()> member) = 0;
 
  private:

@@ -23,8 +23,8 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Limits for the next chunk: a source stops before the first one it would exceed, but takes at least one
-// item.
+// Limits for the next chunk: a source stops before the
+// first one it would exceed, but takes at least one item.
 struct Target {
   int64_t items = kNoLimit;
   int64_t work = kNoLimit;

@@ -99,8 +99,8 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  // The driver's next deed; false when nothing is left to do. He waits only for what another thread has
-  // begun.
+  // The driver's next deed; false when nothing is left to do.
+  // He waits only for what another thread has begun.
   bool step(Lock& lock) {
     drop_dead_chunks();
     if (!ready_.empty()) {

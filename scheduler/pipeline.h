@@ -39,8 +39,8 @@ struct Stages {
   // nothing is left.
   std::function<Extent(int slot)> halve;
   std::function<std::optional<Extent>(int slot, int64_t items)> rest;
-  // Optional: give back the buffers of an idle slot, because a single item needs the memory of the whole
-  // ring.
+  // Optional: give back the buffers of an idle slot,
+  // because a single item needs the memory of the whole ring.
   std::function<void(int slot)> trim;
 
   // The stage is trivially cheap (a view of memory): call it in line, without a switch of threads.

@@ -15,10 +15,10 @@
 namespace anabranch::scheduler {
 namespace {
 
-// oneTBB starts no more workers than it counts processors, and complains about arenas that want more, unless
-// a global_control allows it; of several, the smallest holds. So one control for the process allows what the
-// largest of our executors asks for: a user who wants more threads than processors has a reason, tests for
-// example.
+// oneTBB starts no more workers than it counts processors, and complains about arenas that want more,
+// unless a global_control allows it; of several, the smallest holds. So one control for the process
+// allows what the largest of our executors asks for: a user who wants more threads than processors has a
+// reason, tests for example.
 class MoreWorkers {
  public:
   explicit MoreWorkers(int threads) {
@@ -55,8 +55,8 @@ class MoreWorkers {
     }
   };
   static All& all() {
-    // Never destroyed: programs in static storage give their threads back after any destructor here would
-    // have run.
+    // Never destroyed: programs in static storage give their
+    // threads back after any destructor here would have run.
     static All& instance = *new All;
     return instance;
   }

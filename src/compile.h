@@ -9,8 +9,8 @@
 /// The spine: the passes of the compiler, in order. Who has read compile.cpp knows the house.
 namespace anabranch {
 
-/// What may be switched off, for tests and to see what a pass does. Results stay the same; only speed
-/// changes.
+/// What may be switched off, for tests and to see what a pass does.
+/// Results stay the same; only speed changes.
 struct CompileOptions {
   bool share = true;     ///< hash-consing and constant folding
   bool contract = true;  ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")

@@ -243,8 +243,8 @@ std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<H
 
 namespace {
 
-/// Null where no timeline is asked for. It begins with the passes, drawn as though the run had followed at
-/// once.
+/// Null where no timeline is asked for. It begins with the passes,
+/// drawn as though the run had followed at once.
 std::shared_ptr<RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options) {
   if (options.trace.empty()) return nullptr;
   const auto ns = [](double seconds) { return std::llround(seconds * 1e9); };

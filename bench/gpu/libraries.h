@@ -8,8 +8,8 @@
 /// std::runtime_error says what is missing.
 namespace anabranch::bench {
 
-/// y = A x by cuSPARSE on the bench's stream. Construction is the analysis: descriptors, buffer,
-/// preprocessing.
+/// y = A x by cuSPARSE on the bench's stream.
+/// Construction is the analysis: descriptors, buffer, preprocessing.
 class CusparseSpmv {
  public:
   enum class Algorithm { csr1, csr2 };

@@ -1,8 +1,8 @@
 // What NVRTC makes of a few programs' kernels, where it is installed: compile time, registers, spills, and
 // the bytes that an element moves beside the least that it could. Needs no GPU.
 //   bench_gpu_kernels                                        a table
-//   bench_gpu_kernels --architecture=sm_90 --save=DIR        machine code of each kernel:
-//   DIR/<kernel>.<entry>.cubin
+//   bench_gpu_kernels --architecture=sm_90 --save=DIR        machine code of each kernel,
+//                                                            in DIR/<kernel>.<entry>.cubin
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
 

@@ -68,8 +68,8 @@ void measure(const Contender& c, Samples& samples) {
   // Threads of the contender before spin for some milliseconds (libgomp) before they sleep.
   std::this_thread::sleep_for(std::chrono::milliseconds(25));
   wait_for_quiet(settings.patience);
-  // Threads that slept long wake late, and for some milliseconds two on one processor: that is over when the
-  // watch starts.
+  // Threads that slept long wake late, and for some milliseconds
+  // two on one processor: that is over when the watch starts.
   if (c.threads > 1) c.run();
   const Watch watch;
   const double begin = now(c.threads);

@@ -49,8 +49,7 @@ void add_figure(const std::string& name, std::string note, double target, std::f
 ///   --rounds=N   measured rounds of a contest (20); two more come first and are left out
 ///   --patience=S seconds to wait for the machine to be quiet before a measurement (1)
 ///   --clock=cpu  processor time divided by threads instead of time: for a machine that others use, too. It
-///   leaves out what
-///                others took, but also waiting of one's own
+///                leaves out what others took, but also waiting of one's own
 int run_all(int argc, char** argv);
 
 }  // namespace anabranch::bench

@@ -17,8 +17,8 @@ std::vector<std::int64_t> equal_parts(const Csr& a, int threads);
 /// Eigen's product of a row-major sparse matrix and a vector, over the same arrays.
 void eigen_spmv(const Csr& a, const double* x, double* y, int threads);
 
-/// Reads the bytes of several arrays once, with as little arithmetic as keeps the compiler from leaving them
-/// out.
+/// Reads the bytes of several arrays once, with as little
+/// arithmetic as keeps the compiler from leaving them out.
 class ReadAll {
  public:
   explicit ReadAll(int threads) : threads_(threads) {}

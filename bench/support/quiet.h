@@ -8,8 +8,8 @@ namespace anabranch::bench {
 /// Waits until no other process wants a processor, `patience` seconds at most; says whether that was reached.
 bool wait_for_quiet(double patience);
 
-/// Between construction and `disturbed`: whether the system took a processor away from this process or a
-/// child of it.
+/// Between construction and `disturbed`: whether the system
+/// took a processor away from this process or a child of it.
 class Watch {
  public:
   Watch();

@@ -78,8 +78,7 @@ Handle trace_operator(F&& f, Place at) {
 
 }  // namespace detail
 
-// ---- From the host and from scalars
-// -------------------------------------------------------------------------------
+// ---- From the host and from scalars -----------------------------------------------------------------------
 
 /// A host array. No copy on the CPU: do not change it while a run uses it.
 template <int N, class T>
@@ -161,8 +160,7 @@ auto fill(const Located<std::int64_t>& length, const X& value, detail::Loc at = 
   return fill(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), value, at);
 }
 
-// ---- Element-wise
-// --------------------------------------------------------------------------------------------------
+// ---- Element-wise -----------------------------------------------------------------------------------------
 
 /// f of every element.
 template <class F, int N, class T>
@@ -182,8 +180,8 @@ auto zip_with_at(Loc at, const char* label, F& f, const Acc<Array<N, Ts>>&... ar
 inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
 }  // namespace detail
 
-/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per
-/// dimension).
+/// f of the elements at equal positions; the result has
+/// the intersection of the shapes (minimum per dimension).
 template <class F, int N, class A, class B>
 auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b,
               detail::Loc at = detail::Loc::current()) {
@@ -236,8 +234,7 @@ std::tuple<Acc<Array<N, A>>, Acc<Array<N, B>>> unzip(const Acc<Array<N, std::pai
   return detail::unzip_at<A, B>(at, a);
 }
 
-// ---- Reductions
-// -----------------------------------------------------------------------------------------------------
+// ---- Reductions -------------------------------------------------------------------------------------------
 
 /// Reduces one dimension (the innermost, unless `axis` says another): z o x0 o x1 o ... with an associative
 /// f, in the canonical order of the language reference; z is joined once and need not be neutral; an empty
@@ -299,8 +296,8 @@ Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<A
 }
 }  // namespace detail
 
-/// Sum, product, minimum, maximum along one dimension. Empty sums are 0, products 1; an empty minimum is a
-/// RunError.
+/// Sum, product, minimum, maximum along one dimension.
+/// Empty sums are 0, products 1; an empty minimum is a RunError.
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
 Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
@@ -326,11 +323,10 @@ Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
   return detail::named_fold("maximum", maximum_of, {}, a, axis, at);
 }
 
-// ---- Reordering
-// -----------------------------------------------------------------------------------------------------
+// ---- Reordering -------------------------------------------------------------------------------------------
 
-/// Element at ix is a[f(ix)]; out of range is a RunError. A length instead of a shape gives a vector, and f
-/// then takes a number.
+/// Element at ix is a[f(ix)]; out of range is a RunError.
+/// A length instead of a shape gives a vector, and f then takes a number.
 template <int M, class F, int N, class T>
 Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N, T>>& a,
                              detail::Loc at = detail::Loc::current()) {

@@ -19,8 +19,8 @@ namespace anabranch {
 
 namespace detail {
 
-/// An Array with its types forgotten. `buffers[c]` points at the elements of component c and owns (or shares
-/// the owner of) them.
+/// An Array with its types forgotten. `buffers[c]` points at the
+/// elements of component c and owns (or shares the owner of) them.
 struct ArrayData {
   std::vector<ScalarType> scalars;
   std::vector<std::int64_t> extents;
@@ -32,8 +32,8 @@ struct ArrayData {
 /// Product of extents; throws RunError if one is negative or the product overflows.
 ANABRANCH_API std::int64_t checked_size(std::span<const std::int64_t> extents);
 
-/// New zero-filled storage for these extents. Throws RunError on a bad extent, std::bad_alloc when it does
-/// not fit.
+/// New zero-filled storage for these extents. Throws RunError
+/// on a bad extent, std::bad_alloc when it does not fit.
 ANABRANCH_API std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,
                                                         std::span<const std::int64_t> extents);
 
@@ -65,8 +65,8 @@ class Array {
   explicit Array(const Index<N>& shape)
       : data_(detail::allocate_array(detail::Element<T>::scalars, shape.at)) {}
 
-  /// Filled from values in row-major order. Throws RunError unless there are exactly as many as the shape
-  /// asks for.
+  /// Filled from values in row-major order. Throws RunError
+  /// unless there are exactly as many as the shape asks for.
   Array(const Index<N>& shape, std::span<const T> values) : Array(shape) { assign(values); }
   Array(const Index<N>& shape, std::initializer_list<T> values) : Array(shape) {
     assign({values.begin(), values.size()});

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-/// What an array can hold. An element is a scalar or a product (pair, tuple, Index) of elements; a product of
-/// n scalars is stored as n buffers, one per scalar component (structure of arrays), nested products
-/// flattened.
+/// What an array can hold. An element is a scalar or a product (pair,
+/// tuple, Index) of elements; a product of n scalars is stored as n buffers,
+/// one per scalar component (structure of arrays), nested products flattened.
 namespace anabranch {
 
 /// The scalar types, in the order of C++'s usual arithmetic conversions.

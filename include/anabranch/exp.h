@@ -72,9 +72,9 @@ struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the c
 
 }  // namespace detail
 
-/// An operand as operators take it: an Exp<T>, a value of T, or a literal that T can hold exactly, together
-/// with the source line it stands on. `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no
-/// float.
+/// An operand as operators take it: an Exp<T>, a value of T, or a literal
+/// that T can hold exactly, together with the source line it stands on.
+/// `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no float.
 template <IsElement T>
 class Located {
  public:
@@ -164,8 +164,8 @@ class Exp {
   static constexpr bool integer = number && std::is_integral_v<T>;
 
  public:
-  // Arithmetic: integers wrap, `/` and `%` on integers truncate and refuse 0 at run time (RunError with the
-  // place).
+  // Arithmetic: integers wrap, `/` and `%` on integers truncate
+  // and refuse 0 at run time (RunError with the place).
   friend Exp operator+(const L& a, const L& b)
     requires number
   {
@@ -492,8 +492,8 @@ Exp<Index<static_cast<int>(sizeof...(I))>> index_of(const I&... at) {
   return {detail::FromHandle{}, detail::tuple({Exp<std::int64_t>(at).handle()...}, {})};
 }
 
-/// `then` where the condition holds, else `otherwise`; the other one is not evaluated (no error of it can
-/// appear).
+/// `then` where the condition holds, else `otherwise`;
+/// the other one is not evaluated (no error of it can appear).
 template <IsElement T>
 Exp<T> cond(const Exp<bool>& condition, const Exp<T>& then, const Exp<T>& otherwise,
             std::source_location at = std::source_location::current()) {
@@ -528,8 +528,8 @@ Exp<T> while_loop(P p, F f, const Exp<T>& x, std::source_location at = std::sour
   return {detail::FromHandle{}, detail::while_loop(condition, body, x.handle(), at)};
 }
 
-/// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool:
-/// != 0.
+/// Conversion. Float to integer truncates and saturates,
+/// NaN gives 0; integers keep their low bits; to bool: != 0.
 template <IsScalar U, IsScalar T>
 Exp<U> cast(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{}, detail::cast(detail::scalar_type<U>, x.handle(), at)};

@@ -16,8 +16,8 @@
 
 #include <anabranch/detail/io_erased.h>
 
-/// Streams from and to files: sparse matrices row by row (SciPy's .npz, Matrix Market), dense arrays (NumPy's
-/// .npy).
+/// Streams from and to files: sparse matrices row by row
+/// (SciPy's .npz, Matrix Market), dense arrays (NumPy's .npy).
 ///
 /// A file is not trusted: its headers are checked when it is opened, with little memory and whatever they
 /// claim; its entries are checked as they are read, before anyone uses them. A malformed file gives DataError
@@ -51,8 +51,8 @@ struct OpenOptions {
   /// Accept a file of other types than asked for: indices are widened or narrowed (checked), values converted
   /// to float or double. Without it another type is refused.
   bool convert = false;
-  /// Where a Matrix Market file is sorted; empty: $TMPDIR, else /var/tmp. Needs about 30 bytes an entry while
-  /// opening.
+  /// Where a Matrix Market file is sorted; empty: $TMPDIR,
+  /// else /var/tmp. Needs about 30 bytes an entry while opening.
   std::string spool_dir = {};
   /// Bytes the source may hold while opening, and the largest chunk it gives. A row that needs more is
   /// refused (ResourceError) before it is allocated.
@@ -126,8 +126,8 @@ Source<Vector<std::tuple<I, T>>> csr_view(std::int64_t rows, std::int64_t cols, 
 /// nothing remains.
 class ANABRANCH_API CsrWriter {
  public:
-  /// index: int32 or int64. For .npz the parts that cannot be written in place yet are spooled beside the
-  /// output.
+  /// index: int32 or int64. For .npz the parts that cannot
+  /// be written in place yet are spooled beside the output.
   CsrWriter(const std::string& path, std::int64_t cols, ScalarType index, ScalarType value);
   ~CsrWriter();
   CsrWriter(CsrWriter&&) noexcept;

@@ -143,8 +143,8 @@ class Program {
  public:
   using Result = typename detail::ResultOf<R>::type;
 
-  /// Runs with these arguments. Throws RunError, DataError, IoError, ResourceError, Cancelled, or what a
-  /// source throws.
+  /// Runs with these arguments. Throws RunError, DataError,
+  /// IoError, ResourceError, Cancelled, or what a source throws.
   Result operator()(const Args&... args) const { return run({}, args...); }
   Result run(const RunOptions& options, const Args&... args) const { return run(options, nullptr, args...); }
   Result run(const RunOptions& options, RunReport* report, const Args&... args) const {
@@ -192,8 +192,8 @@ void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
       "stream_out(s)");
 }
 
-/// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is
-/// read.
+/// A C++ input range of the items of a sequence,
+/// as host arrays, computed chunk by chunk as the range is read.
 template <class A>
 class StreamOut {
  public:

@@ -102,8 +102,7 @@ using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<A>::l
 
 }  // namespace detail
 
-// ---- Where sequences come from
-// -------------------------------------------------------------------------------------
+// ---- Where sequences come from ----------------------------------------------------------------------------
 
 /// The items of a bulk source (a file, CSR arrays, ...); see <anabranch/io.h> and Source.
 template <class A>
@@ -169,8 +168,7 @@ Seq<Array<N - 1, T>> rows(const Acc<Array<N, T>>& a, detail::Loc at = detail::Lo
   return {detail::FromHandle{}, detail::rows(a.handle(), at)};
 }
 
-// ---- On the way
-// ------------------------------------------------------------------------------------------------------
+// ---- On the way -------------------------------------------------------------------------------------------
 
 /// f of every item. f is an ordinary function over Acc: it takes one Acc for each array of an item and
 /// returns an Acc, or a std::tuple of Accs. It is lifted to whole chunks.
@@ -193,8 +191,8 @@ auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c,
                            {a.handle(), b.handle(), c.handle()});
 }
 
-/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s). Both are fed by one pass when they
-/// meet again.
+/// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s).
+/// Both are fed by one pass when they meet again.
 template <class... As>
 std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at = detail::Loc::current()) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -203,8 +201,7 @@ std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at
   }(std::index_sequence_for<As...>{});
 }
 
-// ---- Terminals
-// ---------------------------------------------------------------------------------------------------------
+// ---- Terminals --------------------------------------------------------------------------------------------
 
 /// All elements of all items, in order, as one vector.
 template <int N, class T>
@@ -212,8 +209,8 @@ Terminal<Vector<T>> elements(const Seq<Array<N, T>>& s, detail::Loc at = detail:
   return {detail::FromHandle{}, detail::elements(s.handle(), at)};
 }
 
-/// The items stacked along a new outermost dimension, each other dimension trimmed to its minimum over the
-/// whole stream.
+/// The items stacked along a new outermost dimension,
+/// each other dimension trimmed to its minimum over the whole stream.
 template <int N, class T>
   requires(N <= 3)
 Terminal<Array<N + 1, T>> tabulate(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {

@@ -15,12 +15,11 @@
 /// always gives at least one item unless the stream is over.
 ///
 /// The layout of one array component over the items of a chunk:
-///   - an extent is *uniform* (the same for all items of the stream, known when the source is opened) or *per
-///   item*;
+///   - an extent is *uniform* (the same for all items of the stream, known when the source is opened) or
+///     *per item*;
 ///   - all extents uniform: **regular**; the elements of item i begin at i * product(extents);
 ///   - otherwise **segmented**: `offsets[0..items]`, item i holds elements [offsets[i], offsets[i+1]) of the
-///   flat
-///     buffers. `offsets[0]` need not be 0 (a chunk may be a view into the middle of a larger array).
+///     flat buffers. `offsets[0]` need not be 0 (a chunk may be a view into the middle of a larger array).
 /// Components that declare the same `descriptor` have the same extents and share one set of offsets: the
 /// shape analysis then knows them equal. (Design: docs/architecture.md, "Source".)
 namespace anabranch {
@@ -117,8 +116,8 @@ class ANABRANCH_API SourceBase {
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
-  /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
-  /// bound.
+  /// Bytes the source holds as long as it is open (index arrays,
+  /// read buffers): counted against the memory bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 
  private:

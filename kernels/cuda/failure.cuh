@@ -47,8 +47,8 @@ ANABRANCH_DEVICE u64 lowest_failed(const ErrorRecord* record) {
   return static_cast<const volatile ErrorRecord*>(record)->lowest;
 }
 
-/// What is computed after the elements may be computed by several threads, each with values of its own: so
-/// these count, too.
+/// What is computed after the elements may be computed by several
+/// threads, each with values of its own: so these count, too.
 ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile ErrorRecord* kept) {
   if (position != kept->position) return position < kept->position;
   if (f.element != kept->element) return f.element < kept->element;

@@ -12,15 +12,14 @@
 /// a list. Atomics give out places in the list, never values: no result depends on who came first.
 ///
 /// A kernel K has, besides what a map's has: Value, one scalar per component; length(); begin_row(), what
-/// all elements of the row share (only if it has any); element(r), and where `checked` examine(r); join(x,
-/// y); finish(total), the seed joined; seed(); identity() where the operator is commutative; store(value);
-/// shuffles, and put / get of a Value into 8-byte cells.
+/// all elements of the row share (only if it has any); element(r), and where `checked` examine(r);
+/// join(x, y); finish(total), the seed joined; seed(); identity() where the operator is commutative;
+/// store(value); shuffles, and put / get of a Value into 8-byte cells.
 namespace anabranch {
 
 constexpr int fold_threads = 256;
 
-// Long rows
-// -----------------------------------------------------------------------------------------------------------
+// Long rows -------------------------------------------------------------------------------------------------
 
 struct LongRow {
   i64 position, item;
@@ -89,8 +88,7 @@ struct CounterTree {
   }
 };
 
-// Rows
-// -----------------------------------------------------------------------------------------------------------
+// Rows ------------------------------------------------------------------------------------------------------
 
 /// Elements only say that one of them failed. Whoever sees that computes his part of the row again, one after
 /// the other, to say what is wrong with the first.
@@ -268,8 +266,8 @@ ANABRANCH_DEVICE void fold_blocks(const A& a) {
 /// Partial results that a thread joins before threads join theirs: read together.
 constexpr int results_per_thread = 8;
 
-/// `count` values, the first ones of `v`, joined like the leaves of a binary tree: right subtrees may be
-/// missing.
+/// `count` values, the first ones of `v`, joined like the
+/// leaves of a binary tree: right subtrees may be missing.
 template <class K>
 ANABRANCH_DEVICE void join_own(K& k, typename K::Value (&v)[results_per_thread], i64 count) {
 #pragma unroll

@@ -3,8 +3,8 @@
 #include "block.cuh"
 #include "fold_order.cuh"
 
-/// One block of a row, reduced in the canonical order of ir/fold_order.h by a warp, or a short row by 8
-/// threads.
+/// One block of a row, reduced in the canonical order of
+/// ir/fold_order.h by a warp, or a short row by 8 threads.
 ///
 /// Groups of a warp work side by side and shuffle together, so all of a warp's threads come through here
 /// with the same control flow around shuffles. Every lane and every partial total starts from the operator's

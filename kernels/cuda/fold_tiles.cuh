@@ -99,8 +99,8 @@ ANABRANCH_DEVICE i32 row_of(const i64* starts, i32 low, i32 high, i64 element) {
   return low;
 }
 
-/// The first row that so much work comes before, of `rows` rows and their elements. By a warp: 32 places are
-/// looked at together.
+/// The first row that so much work comes before, of `rows` rows
+/// and their elements. By a warp: 32 places are looked at together.
 template <class K>
 ANABRANCH_DEVICE i64 row_after(const K& k, i64 rows, i64 work) {
   const i64 origin = k.row_start(0);

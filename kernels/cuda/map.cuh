@@ -4,8 +4,8 @@
 #include "in_order.cuh"
 #include "items.cuh"
 
-/// The map skeleton: every output position is computed on its own, neighbouring threads at neighbouring
-/// positions.
+/// The map skeleton: every output position is computed on its own,
+/// neighbouring threads at neighbouring positions.
 ///
 /// A kernel K has: the constants `segmented` and `unroll`, positions that a thread computes before it stores
 /// the first of them; Value, one scalar per component; start(item), the item's first position;

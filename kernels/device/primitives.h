@@ -7,8 +7,8 @@
 /// Primitives on device memory, from libanabranch-device, or on host memory.
 namespace anabranch::device {
 
-/// The functions of a table, with errors as exceptions. A call with `temporary.at` null only sets
-/// `temporary.bytes`.
+/// The functions of a table, with errors as exceptions.
+/// A call with `temporary.at` null only sets `temporary.bytes`.
 class Primitives {
  public:
   explicit Primitives(const Table& table) : table_(&table) {}
@@ -17,8 +17,8 @@ class Primitives {
   /// calling thread, which must be the device's primary one. Throws BackendUnavailable where the library is
   /// not there or belongs to another version, or where there is no GPU.
   static Primitives open();
-  /// Plain loops over host memory, for tests and for a simulated GPU. Streams are ignored: a call returns
-  /// when all is done.
+  /// Plain loops over host memory, for tests and for a simulated GPU.
+  /// Streams are ignored: a call returns when all is done.
   static Primitives host();
 
   void run(const Scan& what, Temporary& temporary, Stream stream = nullptr) const;

@@ -9,8 +9,8 @@ namespace anabranch::cpu {
 /// libanabranch-llvm, opened. Never closed: LLVM's static state lives in it.
 class CodeGenerator {
  public:
-  /// Opens it, once. Throws BackendUnavailable if it cannot be opened or does not fit; the next caller tries
-  /// again.
+  /// Opens it, once. Throws BackendUnavailable if it cannot
+  /// be opened or does not fit; the next caller tries again.
   static const CodeGenerator& get();
 
   AnabranchLlvmCompile compile = nullptr;

@@ -7,8 +7,8 @@
 #include "cpu/loader.h"
 #include "plan/kernel.h"
 
-/// From kernels to machine code, once per kernel: what was compiled is kept by the process, and on disk for
-/// the next one.
+/// From kernels to machine code, once per kernel:
+/// what was compiled is kept by the process, and on disk for the next one.
 namespace anabranch::cpu {
 
 struct CompileStatistics {
@@ -52,9 +52,9 @@ struct CacheStatistics {
 /// code generator is a library of its own, opened when the first kernel is in neither place. Throws
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
 ///
-/// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
-/// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on
-/// disk.
+/// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints
+/// the kernel's name with its LLVM IR or assembly on standard error,
+/// whether it was compiled now or before; such kernels are not looked for on disk.
 std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();

@@ -36,8 +36,8 @@ std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
 /// `piece_elements` overrides the size of a piece (tests). A long row needs 8 bytes for each block and
 /// component: `take_memory` is asked for them once, before anything is computed.
 ///
-/// Throws RunError for the check that failed first in the lowest piece where one did; what `take_memory`
-/// throws.
+/// Throws RunError for the check that failed first in the
+/// lowest piece where one did; what `take_memory` throws.
 void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, const TakeMemory& take_memory = from_heap,
             std::int64_t piece_elements = 0);

@@ -6,8 +6,8 @@
 /// The C interface of libanabranch-llvm, the code generator: the only library that contains LLVM. It is
 /// opened when a kernel must be compiled and found in no cache.
 ///
-/// Both sides are built together; the version handshake catches a mixed installation before anything is
-/// passed.
+/// Both sides are built together; the version handshake
+/// catches a mixed installation before anything is passed.
 extern "C" {
 
 struct AnabranchLlvmOptions {

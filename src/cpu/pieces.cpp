@@ -126,8 +126,8 @@ class Cutter {
     return low;
   }
 
-  /// The same, searched from `guess` on outwards: where the guess is good, few places are looked at, and near
-  /// ones.
+  /// The same, searched from `guess` on outwards:
+  /// where the guess is good, few places are looked at, and near ones.
   template <class F>
   static std::int64_t last_at_most(std::int64_t n, F&& f, std::int64_t x, std::int64_t guess) {
     std::int64_t low = 0, high = n;
@@ -177,8 +177,8 @@ class Cutter {
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
-  /// One row an item, lengths from the offsets: pieces end where the running work passes a multiple of the
-  /// piece.
+  /// One row an item, lengths from the offsets:
+  /// pieces end where the running work passes a multiple of the piece.
   void by_offsets(Cut& out, std::int64_t rows, std::int64_t piece) const {
     const auto work = [&](std::int64_t i) { return work_offset(i) + row_cost * i; };
     // Pieces are about as long as the one before: a search over all rows would miss the cache at every step.

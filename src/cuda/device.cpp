@@ -104,7 +104,7 @@ void set_platform(Platform platform) {
   all.chosen = std::move(platform);
 }
 
-// Blocks ---------------------------------------------------------------------------------------------------
+// Blocks ----------------------------------------------------------------------------------------------------
 
 DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept { *this = std::move(other); }
 DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
@@ -133,7 +133,7 @@ PinnedBlock::~PinnedBlock() {
   if (data_) device_->give_pinned(data_, whole_);
 }
 
-// The device -----------------------------------------------------------------------------------------------
+// The device ------------------------------------------------------------------------------------------------
 
 struct Device::Impl {
   DeviceNumber number = 0;
@@ -411,8 +411,8 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
 
 namespace {
 
-/// What the library was not compiled for shows when it is asked for something: here, for the size of a
-/// workspace.
+/// What the library was not compiled for shows when it is
+/// asked for something: here, for the size of a workspace.
 DevicePrimitives open_primitives(const Platform& platform) {
   DevicePrimitives out;
   try {

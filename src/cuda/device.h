@@ -126,8 +126,8 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
-/// The calling thread's context may be somebody else's: at the end it is what it was. With null, does
-/// nothing.
+/// The calling thread's context may be somebody else's:
+/// at the end it is what it was. With null, does nothing.
 class KeepContext {
  public:
   explicit KeepContext(std::shared_ptr<const DriverApi> api) noexcept;
@@ -201,10 +201,10 @@ class Device : public std::enable_shared_from_this<Device> {
   const DeviceFacts& facts() const { return facts_; }
   std::string architecture() const;  ///< "sm_90"
 
-  /// Of `most` bytes at most, which is at least `least(bytes)`. Freed blocks are kept and given out again,
-  /// whole or none (sizes are rounded up to a few size classes), and given back to the driver before this
-  /// refuses: with DeviceMemoryFull, naming request and what is in use. What a run may have it accounts for
-  /// itself.
+  /// Of `most` bytes at most, which is at least `least(bytes)`. Freed blocks are kept and given out
+  /// again, whole or none (sizes are rounded up to a few size classes), and given back to the driver
+  /// before this refuses: with DeviceMemoryFull, naming request and what is in use. What a run may have
+  /// it accounts for itself.
   DeviceBlock allocate(std::int64_t bytes, std::int64_t most = INT64_MAX);
   /// What a block of so many bytes takes: rounded up, and the least it could be rounded to.
   std::int64_t usual(std::int64_t bytes) const;
@@ -232,8 +232,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   const DriverApi& api() const { return *platform_.driver; }
   const std::shared_ptr<const DriverApi>& shared_api() const { return platform_.driver; }
-  /// Makes the device's context the calling thread's. Whoever is called by a user has a
-  /// KeepContext.
+  /// Makes the device's context the calling thread's. Whoever is called by a user has a KeepContext.
   void make_current() const;
   Context context() const;
 

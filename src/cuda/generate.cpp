@@ -8,8 +8,8 @@
 #include "plan/fold_operator.h"
 #include "plan/own_position.h"
 
-/// The text of a unit: a structure of parameters, and one `Kernel` of which the skeletons in kernels/cuda are
-/// instances.
+/// The text of a unit: a structure of parameters, and one
+/// `Kernel` of which the skeletons in kernels/cuda are instances.
 namespace anabranch::cuda {
 namespace {
 
@@ -48,8 +48,7 @@ class Generator {
   }
 
  private:
-  // Slots
-  // ---------------------------------------------------------------------------------------------------------
+  // Slots ---------------------------------------------------------------------------------------------------
 
   struct Slot {
     std::string type;  ///< of what the buffer holds
@@ -131,8 +130,7 @@ class Generator {
     return out;
   }
 
-  // What parameters are called
-  // ---------------------------------------------------------------------------------------------------------
+  // What parameters are called ------------------------------------------------------------------------------
 
   void name_values() {
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i) {
@@ -160,8 +158,7 @@ class Generator {
     if (fold_) length_ = extent(kernel_.length);
   }
 
-  // The text
-  // ---------------------------------------------------------------------------------------------------------
+  // The text ------------------------------------------------------------------------------------------------
 
   void head() {
     const std::string listing = plan::to_string(kernel_);
@@ -368,8 +365,7 @@ class Generator {
     elements("");
   }
 
-  // Positions in order
-  // ---------------------------------------------------------------------------------------------------------
+  // Positions in order --------------------------------------------------------------------------------------
 
   const plan::KernelArray& array_of(const InOrder::Read& read) const { return kernel_.arrays[read.array]; }
   std::string buffer_of(const InOrder::Read& read) {
@@ -468,8 +464,7 @@ class Generator {
     out_.close();
   }
 
-  // Folds
-  // ---------------------------------------------------------------------------------------------------------
+  // Folds ---------------------------------------------------------------------------------------------------
 
   std::size_t components() const { return kernel_.output.type.scalars.size(); }
   ScalarType type(std::size_t c) const { return kernel_.output.type.scalars[c]; }
@@ -597,8 +592,7 @@ class Generator {
     out_.line("}");
   }
 
-  // Entries
-  // ---------------------------------------------------------------------------------------------------------
+  // Entries -------------------------------------------------------------------------------------------------
 
   struct Entry {
     std::string what, call;

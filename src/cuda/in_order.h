@@ -21,8 +21,8 @@ struct InOrder {
   explicit operator bool() const { return ahead > 0; }
 };
 
-/// Bodies dearer than this (in additions) are there once in every loop: several copies would crowd out
-/// registers and code.
+/// Bodies dearer than this (in additions) are there once in every loop:
+/// several copies would crowd out registers and code.
 inline constexpr std::int64_t unroll_cost = 64;
 
 /// Neighbouring positions that are read at once.

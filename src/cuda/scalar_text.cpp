@@ -126,8 +126,7 @@ std::string identifier(std::string_view text) {
   return out.substr(0, 60);
 }
 
-// Names
-// -----------------------------------------------------------------------------------------------------------
+// Names -----------------------------------------------------------------------------------------------------
 
 const Words& ScalarText::words(const ir::Node& node) const {
   const auto found = environment_.find(&node);
@@ -174,8 +173,7 @@ Words ScalarText::results(const std::vector<ir::Ref>& roots) const {
   return out;
 }
 
-// Statements
-// -----------------------------------------------------------------------------------------------------------
+// Statements ------------------------------------------------------------------------------------------------
 
 void ScalarText::emit_region(const plan::Regions& regions, int region,
                              const std::function<bool(const ir::Node&)>& wanted) {
@@ -230,8 +228,8 @@ void ScalarText::emit(const plan::Regions& regions, int region, const ir::Node& 
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-/// The machine that the recipes of primitives are written for, as expressions; what is checked is a
-/// statement.
+/// The machine that the recipes of primitives are written for,
+/// as expressions; what is checked is a statement.
 class ScalarText::PrimitiveBuilder {
  public:
   struct Scalar {
@@ -406,8 +404,7 @@ Words ScalarText::read(const ir::Node& node) {
   return out;
 }
 
-// Conditionals and loops
-// -----------------------------------------------------------------------------------------------------------
+// Conditionals and loops ------------------------------------------------------------------------------------
 
 Words ScalarText::cond(const plan::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);

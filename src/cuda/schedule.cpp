@@ -30,9 +30,9 @@ constexpr std::int64_t many_results = 256;
 
 /// The same for rows from tiles: a thread has all lanes of the canonical order, and waits for no memory.
 constexpr std::int64_t thread_rows_in_tiles = 48;
-/// Blocks of tiles that a multiprocessor runs at a time; each finds its rows by a search, which four tiles
-/// are worth. A few times as many blocks, where there is enough for them, balance what the search cannot
-/// know.
+/// Blocks of tiles that a multiprocessor runs at a time; each finds its
+/// rows by a search, which four tiles are worth. A few times as many blocks,
+/// where there is enough for them, balance what the search cannot know.
 constexpr std::int64_t tile_blocks = 4;
 constexpr std::int64_t tiles_of_block = 4;
 

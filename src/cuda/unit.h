@@ -62,8 +62,8 @@ struct ErrorRecord {
   std::uint64_t zero = 0;               ///< is read in place of what is out of range
 };
 
-/// One launch of an entry. All entries of a unit take the same parameter: `words`, by value, as one
-/// structure.
+/// One launch of an entry. All entries of a unit take the
+/// same parameter: `words`, by value, as one structure.
 struct Launch {
   int entry = 0;
   unsigned grid = 1;

@@ -6,11 +6,11 @@
 /// function inside the kernels that read them (*delayed*). (*Optimising Purely Functional GPU Programs*,
 /// section 5; the choice here is made on the whole graph by a cost model.)
 ///
-/// Manifest are: results; folds; what is read at positions that only run time knows, and so more than once or
-/// out of range (index, a slice at a computed position); what does not depend on the item but is used by a
-/// chunk (once per run, not once per item), and what several readers need, unless recomputing it is as cheap
-/// as reading it back. Everything else is delayed into its reader: map, generate, backpermute, reshape in any
-/// chain.
+/// Manifest are: results; folds; what is read at positions that only run time knows, and so more than once
+/// or out of range (index, a slice at a computed position); what does not depend on the item but is used by
+/// a chunk (once per run, not once per item), and what several readers need, unless recomputing it is as
+/// cheap as reading it back. Everything else is delayed into its reader: map, generate, backpermute,
+/// reshape in any chain.
 namespace anabranch::fuse {
 
 struct Options {

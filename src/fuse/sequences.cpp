@@ -14,8 +14,8 @@ using namespace ir;
 
 namespace {
 
-/// Builds one stage: the bases under a sequence, and the sequence's item arrays as expressions over base
-/// items.
+/// Builds one stage: the bases under a sequence,
+/// and the sequence's item arrays as expressions over base items.
 class Composer {
  public:
   explicit Composer(Stage& stage) : stage_(stage) {}

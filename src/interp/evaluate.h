@@ -16,8 +16,8 @@
 /// stack of our own, never by recursion, so their depth is bounded by memory only.
 namespace anabranch::interp {
 
-/// Throws RunError "<operation>: <message> (<place>)". `nearest` stands in where the node has no place of its
-/// own.
+/// Throws RunError "<operation>: <message> (<place>)".
+/// `nearest` stands in where the node has no place of its own.
 [[noreturn]] void fail(const ir::Node& node, const Place& nearest, const std::string& message);
 
 /// "(3, 4)".

@@ -7,8 +7,8 @@
 #include "interp/evaluate.h"
 #include "interp/source_reader.h"
 
-/// Runs a program: array computations by need, each at most once per activation of the sequence function it
-/// is in.
+/// Runs a program: array computations by need, each at most
+/// once per activation of the sequence function it is in.
 ///
 /// Arrays are strict. Before an array computation is executed, all arrays it needs are computed in full: its
 /// operands, and the arrays that its functions and scalar operands mention, even where only one side of a

@@ -39,8 +39,8 @@ auto with_type(ScalarType type, F&& f) {
   throw InternalError("interpreter: unknown scalar type");
 }
 
-// Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and
-// then cut.
+// Arithmetic that wraps is done on unsigned numbers at least
+// as wide as int, where overflow is defined, and then cut.
 template <class T>
 using Wrapping =
     std::conditional_t<(sizeof(T) < sizeof(std::uint32_t)), std::uint32_t, std::make_unsigned_t<T>>;
@@ -125,8 +125,8 @@ To convert(From x) {
   if constexpr (std::same_as<To, bool>) {
     return x != From{0};
   } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
-    // Both borders are compared as floats that hold them exactly: MIN is a power of two (or 0), and MAX + 1
-    // too.
+    // Both borders are compared as floats that hold them exactly:
+    // MIN is a power of two (or 0), and MAX + 1 too.
     constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
     constexpr From beyond =
         static_cast<From>(static_cast<std::make_unsigned_t<To>>(std::numeric_limits<To>::max()) / 2 + 1) * 2;

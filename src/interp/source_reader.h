@@ -13,8 +13,8 @@ namespace anabranch::interp {
 /// not keep to its own description is a RunError.
 bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item);
 
-/// A source is read from its beginning to its end by one pass at a time. Another pass rewinds it, or is an
-/// error.
+/// A source is read from its beginning to its end by one
+/// pass at a time. Another pass rewinds it, or is an error.
 class Sources {
  public:
   /// Begins a pass for `reader` (a terminal, or the sequence itself).

@@ -94,8 +94,8 @@ CsrStream::Rows CsrStream::next_rows(const Limit& limit) {
   const std::int64_t rows_left = layout_.header.rows - row_;
   const std::int64_t most = std::min({rows_left, std::max<std::int64_t>(limit.items, 1),
                                       std::max<std::int64_t>(limit.bytes / std::int64_t{sizeof(P)}, 1)});
-  // The number of rows is not known yet: take room for as many as last time, and double it when that is too
-  // little.
+  // The number of rows is not known yet: take room for as
+  // many as last time, and double it when that is too little.
   std::int64_t room = std::min(most, std::max<std::int64_t>(expected_rows_ + expected_rows_ / 8, 1024));
   Rows out;
   out.offsets = offset_pool_->take((room + 1) * std::int64_t{sizeof(P)});

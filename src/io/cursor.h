@@ -41,8 +41,8 @@ class StoredCursor final : public Cursor {
   std::int64_t since_prefetch_ = 0;
 };
 
-/// A DEFLATE member of a zip file, decompressed as it is read. Its length and CRC-32 are checked when its end
-/// is read.
+/// A DEFLATE member of a zip file, decompressed as it is read.
+/// Its length and CRC-32 are checked when its end is read.
 class InflateCursor final : public Cursor {
  public:
   InflateCursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-/// Files as src/io sees them: read at a position, written at a position, always exactly as many bytes as
-/// asked. Reading is by pread and never by mapping: a failing read of a mapped file is a SIGBUS, not an
-/// error.
+/// Files as src/io sees them: read at a position, written at a position,
+/// always exactly as many bytes as asked. Reading is by pread and never by mapping:
+/// a failing read of a mapped file is a SIGBUS, not an error.
 namespace anabranch::io::detail {
 
 /// Something that can be read at any position: a file, or bytes in memory (tests, fuzzers).

@@ -40,8 +40,8 @@ bool TextBlocks::next(TextBlock& block) {
 
 namespace {
 
-/// Reads one line after the other. Relies on the block's last character being '\n': no other end test is
-/// needed.
+/// Reads one line after the other. Relies on the block's
+/// last character being '\n': no other end test is needed.
 class LineParser {
  public:
   explicit LineParser(const TextBlock& block) : at_(block.text.data()), end_(at_ + block.text.size()) {}

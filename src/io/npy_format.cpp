@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t longest_header = 64 << 10;
 
-/// Reads the Python dictionary of a header: string keys; values that are strings, booleans or tuples of
-/// integers.
+/// Reads the Python dictionary of a header: string keys;
+/// values that are strings, booleans or tuples of integers.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}

@@ -46,8 +46,8 @@ void run_ordered(int threads, Take take, Work work, Commit commit) {
           failure = std::current_exception();
         }
       }
-      // The end of the pieces and failures take their turn too, so that what came before them is committed
-      // first.
+      // The end of the pieces and failures take their turn too,
+      // so that what came before them is committed first.
       std::unique_lock lock(mutex);
       turn_changed.wait(lock, [&] { return stopped || turn == mine; });
       if (stopped) return;

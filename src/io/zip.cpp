@@ -123,8 +123,8 @@ void find_data(const ReadFile& file, std::int64_t directory, ZipEntry& entry) {
   if (!entry.deflated && entry.size != entry.compressed)
     fail(file, fmt::format("{} is stored, but in {} bytes for a size of {}", entry.name, entry.compressed,
                            entry.size));
-  // DEFLATE cannot expand more than 1032 times: a larger claim is false, and is refused before anything is
-  // allocated.
+  // DEFLATE cannot expand more than 1032 times:
+  // a larger claim is false, and is refused before anything is allocated.
   if (entry.deflated && entry.size / 1032 > entry.compressed)
     fail(file, fmt::format("{} cannot have {} bytes, it is compressed to {}", entry.name, entry.size,
                            entry.compressed));

@@ -24,10 +24,10 @@
 ///  * **commutative** operators (every component one of + * minimum maximum and or xor on its own component):
 ///      m <= 16           from left to right;
 ///      otherwise         L lanes (32 if m >= 256, else 8): lane j holds x[j], x[j+L], x[j+2L] ... joined
-///      from left to right, over
-///                        the floor(m/L) complete groups; lanes are joined by halving: for h = L/2, L/4 .. 1:
-///                        lane j = lane j o lane j+h (j < h); the remaining m mod L elements are reduced by
-///                        this same rule for their own length, and joined on the right.
+///                        from left to right, over the floor(m/L) complete groups; lanes are joined by
+///                        halving: for h = L/2, L/4 .. 1: lane j = lane j o lane j+h (j < h); the remaining
+///                        m mod L elements are reduced by this same rule for their own length, and joined on
+///                        the right.
 ///
 /// The seed is joined last, from the left: z o total; an empty row gives z. Blocks and lanes were chosen by
 /// measurement (docs/benchmarks.md) and are frozen: changing one changes results.
@@ -44,8 +44,8 @@ enum class OperatorClass : std::uint8_t { ordered, commutative };
 /// Number of blocks of a row.
 constexpr std::int64_t blocks(std::int64_t length) { return (length + block - 1) / block; }
 
-/// One block: elements [begin, begin + count), count >= 1. `at(i)` gives an element, `join(a, b)` reduces
-/// two.
+/// One block: elements [begin, begin + count), count >= 1.
+/// `at(i)` gives an element, `join(a, b)` reduces two.
 template <class At, class Join>
 auto reduce_block(std::int64_t begin, std::int64_t count, OperatorClass order, At&& at, Join&& join) {
   const auto left_to_right = [&](std::int64_t from, std::int64_t n) {

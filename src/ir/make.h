@@ -19,8 +19,8 @@ Ref tuple(std::vector<Ref> parts, Place place = {});
 Ref project(Ref value, int first, int count, Place place = {});
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
-/// `proved`: in range by construction (for passes). `label` names the operation of which the read is part
-/// ("gather").
+/// `proved`: in range by construction (for passes).
+/// `label` names the operation of which the read is part ("gather").
 Ref index(Ref array, Ref ix, Place place = {}, bool proved = false, const char* label = nullptr);
 Ref linear_index(Ref array, Ref position, Place place = {}, bool proved = false, const char* label = nullptr);
 Ref shape(Ref array, Place place = {});
@@ -35,8 +35,8 @@ Ref generate(Ref shape, Ref function, Place place = {}, const char* label = null
 Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, const char* label = nullptr);
 Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {},
          const char* label = nullptr);
-/// What the library knows of a backpermute it built: no source element is read twice; every index is in
-/// range.
+/// What the library knows of a backpermute it built:
+/// no source element is read twice; every index is in range.
 struct Permutes {
   bool injective = false;
   bool in_range = false;

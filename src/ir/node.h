@@ -41,10 +41,10 @@
 ///   use                 a host array
 ///   unit e              rank 0
 ///   generate sh f       element at ix is f(ix); negative extents are a RunError
-///   map f a...          elementwise; the shape is the intersection (minimum per dimension) of the arguments'
-///   shapes fold f a [z]        reduces the innermost dimension in the canonical order of ir/fold_order.h; z
-///   is joined once
-///                       from the left and need not be neutral; without z an empty row is a RunError
+///   map f a...          elementwise; the shape is the arguments' intersection: the minimum per dimension
+///   fold f a [z]        reduces the innermost dimension in the canonical order of ir/fold_order.h; z is
+///                       joined once, from the left, and need not be neutral; without z an empty row is a
+///                       RunError
 ///   backpermute sh f a  element at ix is a[f(ix)]; out of range is a RunError
 ///   reshape sh a        same elements in row-major order; sizes must agree (RunError)
 ///   consume t           the result of a sequence terminal
@@ -53,11 +53,11 @@
 ///   stream_in           a Source
 ///   produce n f         items f(unit 0), ..., f(unit (n-1)); f takes an int64 scalar array
 ///   rows a              the sub-arrays along a's outermost dimension
-///   map_seq f s...      f over the items of all streams (their components concatenated); ends with the
-///   shortest project_seq s       components [first, first + count) of every item elements s terminal: all
-///   elements of all items (one component), row-major, one vector tabulate s          terminal: items stacked
-///   on a new outermost dimension, each extent trimmed to the minimum over
-///                       the whole stream (an empty stream: all extents 0)
+///   map_seq f s...      f over the items of all streams, their components concatenated; the shortest ends it
+///   project_seq s       components [first, first + count) of every item
+///   elements s          terminal: all elements of all items (one component), row-major, one vector
+///   tabulate s          terminal: items stacked on a new outermost dimension, each extent trimmed to the
+///                       minimum over the whole stream (an empty stream: all extents 0)
 namespace anabranch::ir {
 
 enum class Op : std::uint8_t {
@@ -110,8 +110,8 @@ class Ref {
   const Node& operator*() const { return *node_; }
   const Node* operator->() const { return node_; }
   explicit operator bool() const { return node_ != nullptr; }
-  /// For owners that keep a reference outside of any Ref (the public handle): retain adds one, release gives
-  /// it back.
+  /// For owners that keep a reference outside of any Ref
+  /// (the public handle): retain adds one, release gives it back.
   static void retain(const Node* node) noexcept;
   static void release(const Node* node) noexcept;
   friend bool operator==(const Ref& a, const Ref& b) { return a.node_ == b.node_; }

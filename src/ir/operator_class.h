@@ -7,10 +7,10 @@
 /// every back end, and every pass before it, comes to the same answer for the same function.
 namespace anabranch::ir {
 
-/// Of a fold's function (left, right) -> element. Commutative if and only if component c of the result is,
-/// for every c, one of add, multiply, minimum, maximum, bit_and, bit_or, bit_xor applied to component c of
-/// `left` and component c of `right`, in this order. Else ordered; so is an operator on elements without
-/// components.
+/// Of a fold's function (left, right) -> element. Commutative if and only if component c of the
+/// result is, for every c, one of add, multiply, minimum, maximum, bit_and, bit_or, bit_xor applied
+/// to component c of `left` and component c of `right`, in this order. Else ordered; so is an
+/// operator on elements without components.
 fold_order::OperatorClass fold_order_class(const Node& lambda);
 
 }  // namespace anabranch::ir

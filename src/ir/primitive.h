@@ -9,20 +9,17 @@
 /// The scalar primitives and their one signature table. What they mean, for every back end:
 ///
 ///  * Integers are two's complement and wrap: add, subtract, multiply, negate, absolute (|MIN| = MIN).
-///  * divide and remainder truncate towards zero as in C++. On integers a divisor of 0, and MIN / -1 or MIN %
-///  -1, is
-///    a RunError that names the place; on floats IEEE division (remainder is std::fmod).
+///  * divide and remainder truncate towards zero as in C++. On integers a divisor of 0, and MIN / -1 or
+///    MIN % -1, is a RunError that names the place; on floats IEEE division (remainder is std::fmod).
 ///  * minimum(x, y) = (x < y or x is NaN) ? x : y, maximum likewise with >: a NaN on either side is the
-///  result; of
-///    two equal values (also -0 and +0) the right one.
+///    result; of two equal values (also -0 and +0) the right one.
 ///  * Comparisons are IEEE: with a NaN all are false but not_equal.
 ///  * fma rounds once. Nothing else is ever contracted or reassociated.
 ///  * exponential, logarithm, sine, cosine: the routine of ir/transcendental.h, one per machine and type, so
-///  that a
-///    vector body, a tail and a scalar variant give the same bits. square_root is exactly rounded.
+///    that a vector body, a tail and a scalar variant give the same bits. square_root is exactly rounded.
 ///  * cast: integer to narrower integer keeps the low bits; to float rounds to nearest even; float to integer
-///    truncates and saturates, NaN gives 0; to bool is "not equal to zero" (NaN is true); from bool gives 0
-///    or 1.
+///    truncates and saturates, NaN gives 0; to bool is "not equal to zero" (NaN is true); from bool gives
+///    0 or 1.
 ///  * logical and, or are not primitives but conditionals (they evaluate the right side only when needed).
 namespace anabranch::ir {
 

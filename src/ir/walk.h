@@ -46,9 +46,9 @@ Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const
 /// A lambda's results applied to arguments.
 std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments);
 
-/// Removes what depends on nothing: constant folding of integer and boolean primitives, x * 1, x + 0, min(x,
-/// x), conditionals on constants, equal subterms made one node (hash-consing) — but only on scalar nodes.
-/// Keeps meanings bit for bit (so no float identities) and keeps every possible error.
+/// Removes what depends on nothing: constant folding of integer and boolean primitives, x * 1, x + 0,
+/// min(x, x), conditionals on constants, equal subterms made one node (hash-consing), but only on scalar
+/// nodes. Keeps meanings bit for bit (so no float identities) and keeps every possible error.
 class Simplifier {
  public:
   Ref operator()(const Ref& root);

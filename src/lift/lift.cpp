@@ -104,8 +104,8 @@ class Lifter {
     }
   }
 
-  /// A uniform extent is known once the source is open. It is read like any other input, so that kernels do
-  /// not depend on it.
+  /// A uniform extent is known once the source is open.
+  /// It is read like any other input, so that kernels do not depend on it.
   static Ref known_extent(std::int64_t value, const Place& place) {
     auto array = anabranch::detail::allocate_array(Scalars{ScalarType::int64}, {});
     *static_cast<std::int64_t*>(array->buffers[0].get()) = value;
@@ -149,8 +149,8 @@ class Lifter {
     return node;
   }
 
-  /// Arrays whose extents are atoms: given from outside, and no item (whose extents may be uniform, or
-  /// another's).
+  /// Arrays whose extents are atoms: given from outside,
+  /// and no item (whose extents may be uniform, or another's).
   bool is_leaf(const Ref& array) const {
     return is_given(*array) && std::find(items_.begin(), items_.end(), array.get()) == items_.end();
   }

@@ -7,8 +7,8 @@ namespace anabranch::plan {
 /// What a failed division leaves as `bound`; 0 where the back end does not say.
 inline constexpr std::int64_t division_by_zero = 1, division_overflow = 2;
 
-/// Throws the RunError of a check that failed on `value` (an index, a dividend) against `bound` (the extent,
-/// or one of the above).
+/// Throws the RunError of a check that failed on `value` (an index,
+/// a dividend) against `bound` (the extent, or one of the above).
 [[noreturn]] void raise(const Check& check, std::int64_t value, std::int64_t bound);
 
 }  // namespace anabranch::plan

@@ -240,8 +240,8 @@ int GroupBuilder::make_array(const Ref& node) {
       computed = true;
       break;
   }
-  // The array is entered before its extents are, because extents of given arrays are read off the arrays
-  // themselves.
+  // The array is entered before its extents are, because
+  // extents of given arrays are read off the arrays themselves.
   const int number = static_cast<int>(group_.arrays.size());
   group_.arrays.push_back(array);
   arrays_[node.get()] = number;

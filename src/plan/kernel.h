@@ -17,10 +17,9 @@
 ///   avoided    one array, the same for all items: element ix is at linear(ix)
 ///   regular    items x extents:                   element ix of item i is at i * size + linear(ix)
 ///   segmented  flat values + offsets[items + 1]:  element ix of item i is at offsets[i] + linear(ix),
-///   row-major in item i's
-///              own extents. offsets[0] may be any number: buffer pointers are biased accordingly by the
-///              launcher.
-/// (linear = row-major position; offsets count elements.)
+///                                                 row-major in item i's own extents
+/// (linear = row-major position; offsets count elements. offsets[0] may be any number: buffer pointers are
+/// biased accordingly by the launcher.)
 namespace anabranch::plan {
 
 using ir::Form;
@@ -32,8 +31,8 @@ struct Extent {
     constant,  ///< `value`
     uniform,   ///< scalars[slot]: known when the kernel is launched
     per_item,  ///< buffers[slot][item], int64
-    ragged,    ///< (offsets[item + 1] - offsets[item]) / (product of the inner extents); offsets in
-               ///< buffers[slot]. The outermost extent of a segmented array whose other extents are uniform;
+    ragged,    ///< (offsets[item + 1] - offsets[item]) / (product of the inner extents): the outermost extent
+               ///< of a segmented array whose other extents are uniform; the offsets are in buffers[slot],
                ///< `divisor` is that product
   };
   Kind kind = Kind::constant;
@@ -103,8 +102,8 @@ struct Kernel {
   std::vector<ir::Ref> combine;      ///< its results, per component
   std::vector<ir::Ref> seed;         ///< per component, over `index`; empty: fold1 (an empty row is an error)
   /// Where the rows' elements lie, so that work can be split by elements: set when rows have per-item lengths
-  /// and the folded array's items have offsets in a buffer. Row lengths of item i then add up to offsets[i +
-  /// 1] - offsets[i].
+  /// and the folded array's items have offsets in a buffer. Row lengths of item i then add up to
+  /// offsets[i + 1] - offsets[i].
   int work_offsets = -1;
   OffsetType work_offset_type = OffsetType::int64;
 

@@ -8,8 +8,8 @@ namespace anabranch::plan {
 /// Is the node a read at the output's own position, of an array laid out like the output?
 bool at_own_position(const Kernel& kernel, const ir::Node& node);
 
-/// Is everything the kernel reads at the position it writes? Then it runs over flat positions, whatever the
-/// shapes.
+/// Is everything the kernel reads at the position it writes?
+/// Then it runs over flat positions, whatever the shapes.
 bool is_flat(const Kernel& kernel);
 
 /// Of a fold: is the node a read of the row's element at hand, of an array in which the elements of all rows

@@ -22,10 +22,8 @@ struct Dim {
   enum class Kind : std::uint8_t {
     constant,  ///< value
     uniform,   ///< group.uniforms[index]
-    per_item,  ///< element `item` of the group's array `index` (int64, rank 0, regular), computed by a size
-               ///< kernel
-    item_extent,  ///< extent `dimension` of the source's item array `index`: from offsets, or the source's
-                  ///< extents
+    per_item,  ///< element `item` of the group's array `index` (int64, rank 0, regular): from a size kernel
+    item_extent,  ///< extent `dimension` of the source's item array `index`: offsets or the source's extents
   };
   Kind kind = Kind::constant;
   std::int64_t value = 0;
@@ -80,8 +78,8 @@ struct KernelStep {
   std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
   int output = -1;                 ///< array of the group
 };
-/// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and
-/// overflow.
+/// Offsets of group.descriptors[descriptor] from the sizes
+/// of the items; refuses negative extents and overflow.
 struct ScanStep {
   int descriptor = 0;
 };
@@ -134,8 +132,8 @@ struct ChunkShape {
   std::vector<std::int64_t> descriptor_totals;  ///< elements under each descriptor
 };
 
-/// Exact number of elements of an array of the group in such a chunk. Throws RunError on negative extents or
-/// overflow.
+/// Exact number of elements of an array of the group in such a chunk.
+/// Throws RunError on negative extents or overflow.
 std::int64_t elements_of(const Group& group, const PlanArray& array, const ChunkShape& shape);
 /// Exact bytes of all its components.
 std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkShape& shape);

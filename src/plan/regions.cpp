@@ -205,8 +205,8 @@ int Regions::common(int a, int b, const ir::Node& node) const {
   return a;
 }
 
-/// Is evaluation in `region` as good as evaluation just outside: always needed there, or free of
-/// consequences?
+/// Is evaluation in `region` as good as evaluation just outside:
+/// always needed there, or free of consequences?
 bool Regions::certain_above(int region, const ir::Node& node) const {
   if (binds(region, node)) return false;
   const Region::Kind kind = (*this)[region].kind;

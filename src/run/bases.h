@@ -22,8 +22,8 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 /// Elements of the widest array over the items of a chunk.
 std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
 
-/// Several sources read in step: every chunk holds the same number of items of each. The stream ends with the
-/// shortest.
+/// Several sources read in step: every chunk holds the same
+/// number of items of each. The stream ends with the shortest.
 class ZippedSources {
  public:
   explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources);

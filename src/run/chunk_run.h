@@ -12,8 +12,8 @@ namespace anabranch {
 /// How many bytes the processor's caches keep from one pass over them to the next.
 std::int64_t bytes_in_caches();
 
-/// Launches one kernel with these buffers and scalars on the run's executor. `from_memory`: what it reads is
-/// in no cache.
+/// Launches one kernel with these buffers and scalars on the
+/// run's executor. `from_memory`: what it reads is in no cache.
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
                    const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory);
 

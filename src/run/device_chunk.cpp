@@ -312,8 +312,8 @@ void DeviceChunk::give_back_after(int step) {
   }
 }
 
-/// Offsets from the sizes of the items, by the GPU where that is quicker. Waits: what comes next is allocated
-/// by their sum.
+/// Offsets from the sizes of the items, by the GPU where that is quicker.
+/// Waits: what comes next is allocated by their sum.
 void DeviceChunk::make_offsets(const plan::ScanStep& step, std::size_t steps) {
   const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
   const bool computed = std::any_of(descriptor.extents.begin(), descriptor.extents.end(),

@@ -17,8 +17,8 @@ namespace anabranch {
 /// `finish` waits for one. A chunk that does not fit is tried again when the others have left the device,
 /// then in halves.
 ///
-/// With `cpu`, a chunk is computed there whenever the device has enough to do: whoever is quicker gets more
-/// of them.
+/// With `cpu`, a chunk is computed there whenever the device
+/// has enough to do: whoever is quicker gets more of them.
 class DeviceStage {
  public:
   DeviceStage(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
@@ -47,9 +47,9 @@ class DeviceStage {
     std::exception_ptr failure;       ///< of the chunk, until its writer has been told
     std::vector<ChunkResults> parts;  ///< what has arrived
   };
-  /// Waits for a chunk on its way, under the slot's mutex. Idempotent, and not only for the slot's writer:
-  /// who needs the memory calls it, too. What fails is the writer's to hear, so it is kept before the mutex
-  /// opens.
+  /// Waits for a chunk on its way, under the slot's mutex. Idempotent,
+  /// and not only for the slot's writer: who needs the memory calls it, too.
+  /// What fails is the writer's to hear, so it is kept before the mutex opens.
   static void bring_home(Slot& slot);
   /// For the writer.
   void complete(Slot& slot);

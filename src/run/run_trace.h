@@ -24,8 +24,8 @@ struct ChunkPlace {
 /// Thread-safe but for what says otherwise. Where the file cannot be written, `chunk` and `finish` throw.
 class RunTrace {
  public:
-  /// Creates the file, or throws IoError. Time begins `before_ns` before now, with what had been done before
-  /// the run.
+  /// Creates the file, or throws IoError. Time begins `before_ns`
+  /// before now, with what had been done before the run.
   RunTrace(const std::string& path, std::int64_t before_ns);
 
   /// On the clock of the scheduler's records.

@@ -154,8 +154,8 @@ std::vector<HostArray> StageRun::run() {
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])]
                 .form == ir::Form::regular;
   if (bounded) {
-    // What is left belongs to the ring, less a part for intermediate arrays and for results whose size nobody
-    // knows yet.
+    // What is left belongs to the ring, less a part for intermediate
+    // arrays and for results whose size nobody knows yet.
     std::int64_t left = context_.budget.available();
     if (intermediates) left /= 2;
     if (!known_results) left /= 2;
@@ -167,8 +167,8 @@ std::vector<HostArray> StageRun::run() {
   if (context_.device) {
     device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_,
                                             context_.cpu_too ? chunk_.get() : nullptr, options.max_ring);
-    // The ring, with what is computed from it, shares the device's memory: a first guess, corrected by
-    // halving.
+    // The ring, with what is computed from it, shares the
+    // device's memory: a first guess, corrected by halving.
     const std::int64_t bytes = std::min({context_.device->bound() / options.max_ring / 3,
                                          options.memory_limit / options.max_ring, largest_staged_chunk});
     device_work = std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(element_bytes_, 1));

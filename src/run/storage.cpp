@@ -95,8 +95,8 @@ void* BlockPool::take(std::int64_t bytes) {
     block = std::move(it->second);
     free_.erase(it);
   } else {
-    // Smaller blocks that lie idle make room first; then the budget is asked, and only then the memory is
-    // taken.
+    // Smaller blocks that lie idle make room first;
+    // then the budget is asked, and only then the memory is taken.
     while (!free_.empty() && free_.begin()->first < wanted) {
       reservation_.resize(reservation_.bytes() - free_.begin()->first);
       free_.erase(free_.begin());

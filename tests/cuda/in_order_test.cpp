@@ -163,8 +163,8 @@ TEST_CASE("cuda: rows of every length up to 300, from a tile") {
 
 TEST_CASE("cuda: loops end after a failure, whoever met it") {
   const auto param = [] { return ir::parameter(ir::Type::element(ScalarType::float64)); };
-  // Adds `step` to `from` while that is less than 1: for ever, if `step` is the 0 that stands for what
-  // failed.
+  // Adds `step` to `from` while that is less than 1:
+  // for ever, if `step` is the 0 that stands for what failed.
   const auto reach_one = [&](const ir::Ref& from, const ir::Ref& step) {
     const ir::Ref p = param(), q = param();
     return ir::while_loop(ir::lambda({p}, {less(p, ir::literal(1.0))}), ir::lambda({q}, {plus(q, step)}),

@@ -13,8 +13,8 @@
 
 #include "support/files.h"
 
-/// Files for the reader tests, made byte by byte and independently of src/io, so that a test can also make
-/// wrong ones.
+/// Files for the reader tests, made byte by byte and independently
+/// of src/io, so that a test can also make wrong ones.
 namespace io_test {
 
 using anabranch::testing::read_file;

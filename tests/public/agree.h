@@ -26,8 +26,8 @@ using Loc = std::source_location;
 const std::vector<RunOptions>& configurations();
 std::string to_string(const RunOptions& options);
 
-/// Runs the interpreter, then the CPU in every configuration; fails where one differs. The interpreter's
-/// results.
+/// Runs the interpreter, then the CPU in every configuration;
+/// fails where one differs. The interpreter's results.
 HostArrays agree_erased(const RunWith& run, Loc at);
 
 /// Runs the interpreter and the CPU in every configuration; each must throw E whose message has all `parts`

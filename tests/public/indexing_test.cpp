@@ -1,7 +1,7 @@
 #include "shapes.h"
 
-// Reading arrays inside scalar code: at a position, at a row-major position, the only element; own items and
-// captured arrays.
+// Reading arrays inside scalar code: at a position, at a row-major
+// position, the only element; own items and captured arrays.
 namespace anabranch::testing {
 namespace {
 

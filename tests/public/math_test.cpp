@@ -3,8 +3,8 @@
 
 #include "agree.h"
 
-// sqrt, exp, log, sin, cos, fma: the same bits in vector bodies, in tails and in the interpreter, and near
-// the truth.
+// sqrt, exp, log, sin, cos, fma: the same bits in vector bodies,
+// in tails and in the interpreter, and near the truth.
 namespace anabranch::testing {
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include "agree.h"
 
-// Programs as values: compiled once, run with arguments, from several threads, with several results; large
-// programs.
+// Programs as values: compiled once, run with arguments,
+// from several threads, with several results; large programs.
 namespace anabranch::testing {
 namespace {
 

@@ -1,7 +1,7 @@
 #include "agree.h"
 
-// map_seq, zip_with_seq, unzip_seq, elements, tabulate, consume: chains, tuples, several terminals, empty
-// streams.
+// map_seq, zip_with_seq, unzip_seq, elements, tabulate, consume:
+// chains, tuples, several terminals, empty streams.
 namespace anabranch::testing {
 namespace {
 

@@ -1,5 +1,5 @@
-// A stream of the numbers 0 .. count - 1 through a pipeline, with every rule of the stages checked on the
-// way.
+// A stream of the numbers 0 .. count - 1 through a pipeline,
+// with every rule of the stages checked on the way.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A machine made of formulas, to try controllers on: its best chunk is known, and it is never busy with
-// anything else.
+// A machine made of formulas, to try controllers on:
+// its best chunk is known, and it is never busy with anything else.
 #pragma once
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 namespace {
-/// Tests compile what they run, and leave nothing in the user's cache. Tests of the cache have one of their
-/// own.
+/// Tests compile what they run, and leave nothing in the user's cache.
+/// Tests of the cache have one of their own.
 [[maybe_unused]] const int no_kernels_on_disk = ::setenv("ANABRANCH_CACHE", "off", 1);
 }  // namespace
 

@@ -18,8 +18,8 @@ class RandomScalars {
  public:
   RandomScalars(Dice& dice, const ProgramOptions& options) : dice_(dice), options_(options) {}
 
-  /// An expression of that type. What it makes on the way is added to the scope, so that terms come to be
-  /// shared.
+  /// An expression of that type. What it makes on the way
+  /// is added to the scope, so that terms come to be shared.
   ir::Ref scalar(Scope& scope, ScalarType type, int depth);
   ir::Ref element(Scope& scope, const ir::Scalars& scalars, int depth);
   /// 0 to extent - 1; 0 where the extent is 0.

@@ -1,5 +1,5 @@
-// The whole compiler against the reference interpreter, on random programs: one corpus under many
-// configurations.
+// The whole compiler against the reference interpreter,
+// on random programs: one corpus under many configurations.
 
 #include <cstdlib>
 

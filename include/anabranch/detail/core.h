@@ -96,8 +96,8 @@ ANABRANCH_API Handle map(const Handle& function, Handles arrays, Place at, const
 /// Reduces dimension `axis`; an empty seed handle means fold1.
 ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
                           const char* label);
-/// What is known of a reordering the library itself builds: no source element is read twice; every index is
-/// in range.
+/// What is known of a reordering the library itself builds:
+/// no source element is read twice; every index is in range.
 struct Permutes {
   bool injective = false;
   bool in_range = false;

@@ -194,8 +194,8 @@ llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) 
   const bool is_signed = ir::is_signed(type);
   if (!x->getType()->isVectorTy() || type == ScalarType::int64)
     return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
-  // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, of 8 bits in
-  // float.
+  // No vector unit divides integers; quotients of 32 bits
+  // are exact in double after truncation, of 8 bits in float.
   llvm::Type* real = llvm::FixedVectorType::get(type == ScalarType::int32 ? b.getDoubleTy() : b.getFloatTy(),
                                                 static_cast<unsigned>(width));
   const auto to_real = [&](llvm::Value* v) {

@@ -50,8 +50,8 @@ bool Emitter::varies(const ir::Node& node) const {
       if (!views_.at(free).base.uniform()) return true;
       continue;
     }
-    // Where the domain is flat its indices have no values; whatever depends on them differs from lane to
-    // lane.
+    // Where the domain is flat its indices have no values;
+    // whatever depends on them differs from lane to lane.
     const auto known = environment_.find(free);
     if (known == environment_.end()) return true;
     for (const Value& value : known->second)
@@ -124,8 +124,7 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-// Conditionals
-// ----------------------------------------------------------------------------------------------------
+// Conditionals ----------------------------------------------------------------------------------------------
 
 /// May the side be computed by all lanes, none of which need be active?
 bool Emitter::flattens(const Regions& regions, int region) const {
@@ -254,8 +253,7 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
   return result;
 }
 
-// Loops
-// -----------------------------------------------------------------------------------------------------------
+// Loops -----------------------------------------------------------------------------------------------------
 
 Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
@@ -305,8 +303,8 @@ Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
     b.CreateCondBr(wanted.v, round, after);
   }
 
-  // What the predicate computed is not for the body: regions are laid out so that nothing there is needed
-  // here.
+  // What the predicate computed is not for the body:
+  // regions are laid out so that nothing there is needed here.
   b.SetInsertPoint(round);
   bind(*body.parameters()[0], current);
   emit_region(regions, inner + 1);

@@ -58,8 +58,8 @@ class Emitter {
   // What the lanes are.
   int width = 1;
   llvm::Value* mask = nullptr;
-  /// Set while a kernel runs over flat positions: reads for which `at_own_position` holds are at this
-  /// position.
+  /// Set while a kernel runs over flat positions:
+  /// reads for which `at_own_position` holds are at this position.
   Value flat_position;
   std::function<bool(const ir::Node&)> at_own_position;
   /// Set while a loop reads along its rows: reads of consecutive elements prefetch this many elements ahead.

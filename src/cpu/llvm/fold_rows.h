@@ -8,10 +8,10 @@
 
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
 ///
-/// For commutative operators every lane and every partial total starts from the operator's exact identity (-0
-/// for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no first element to
-/// treat apart and no branch on an empty rest. Ordered operators have no identity; their first element is
-/// peeled.
+/// For commutative operators every lane and every partial total starts from the operator's exact
+/// identity (-0 for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no
+/// first element to treat apart and no branch on an empty rest. Ordered operators have no identity;
+/// their first element is peeled.
 namespace anabranch::cpu {
 
 namespace order = ir::fold_order;
@@ -126,9 +126,9 @@ class Rows {
     return out;
   }
 
-  /// total o elements [begin, end), from left to right. `base`: a position in memory that element numbers are
-  /// added to by most reads, or 0; the loop counts positions then, which leaves addresses without an
-  /// addition.
+  /// total o elements [begin, end), from left to right. `base`:
+  /// a position in memory that element numbers are added to by most reads, or 0;
+  /// the loop counts positions then, which leaves addresses without an addition.
   Registers sequential(llvm::Value* begin, llvm::Value* end, Registers total, llvm::Value* base) {
     return f.loop(b.CreateAdd(base, begin), b.CreateAdd(base, end), 1, std::move(total), "sequential",
                   [&](llvm::Value* at, const Registers& so_far) {

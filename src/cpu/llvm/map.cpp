@@ -103,8 +103,8 @@ class Map {
         });
   }
 
-  /// Positions of one run: `enter` binds the lane parameter to counters from `lo`; `position` belongs to
-  /// `lo`.
+  /// Positions of one run: `enter` binds the lane parameter
+  /// to counters from `lo`; `position` belongs to `lo`.
   void vector_loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* position,
                    const std::function<void(const Value&)>& enter) {
     auto& b = f_.b;

@@ -14,8 +14,7 @@ int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& m
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 
-// What both skeletons share
-// -----------------------------------------------------------------------------------------
+// What both skeletons share ---------------------------------------------------------------------------------
 
 /// Levels of the kernel's parameters, and what does not depend on the item.
 void enter_launch(Emitter& e, const plan::Kernel& kernel);
@@ -37,8 +36,8 @@ struct Run {
 void each_run(Emitter& e, const plan::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
               llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
               const std::function<void(const Run&)>& body);
-/// Index in the output's first `dimensions` dimensions of position `local` of the current item, counted over
-/// these.
+/// Index in the output's first `dimensions` dimensions of
+/// position `local` of the current item, counted over these.
 std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local);
 
 /// Where output position 0 lies in the buffer.

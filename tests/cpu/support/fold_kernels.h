@@ -63,8 +63,8 @@ inline void make_ordered(plan::Kernel& kernel) {
   kernel.combine = {ir::primitive(ir::Primitive::add, {third, kernel.right[0]})};
 }
 
-/// Rows of n elements: of a dense array of this outer shape, of which there is one for each of three items or
-/// one alone.
+/// Rows of n elements: of a dense array of this outer shape,
+/// of which there is one for each of three items or one alone.
 inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>& shape, std::int64_t n) {
   const std::int64_t items = over_items ? 3 : 1;
   KernelBuilder k(plan::Skeleton::fold, over_items, items);

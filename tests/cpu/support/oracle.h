@@ -20,8 +20,8 @@ class Oracle {
     for (const ir::Node* node : ir::topological(roots_)) reachable_.insert(node);
   }
 
-  /// The output components' bytes, one after the other. Throws RunError as a launch would, if not with the
-  /// same words.
+  /// The output components' bytes, one after the other.
+  /// Throws RunError as a launch would, if not with the same words.
   std::vector<std::byte> run() {
     for (std::int64_t item = 0; item < builder_.items(); ++item) {
       enter(item);

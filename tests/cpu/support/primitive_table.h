@@ -99,8 +99,8 @@ inline std::vector<interp::Bits> values_of(ScalarType type) {
   return {};
 }
 
-/// out[i] = primitive(columns[0][i], ...), the columns holding every combination of the values for which
-/// `keep` holds.
+/// out[i] = primitive(columns[0][i], ...), the columns holding
+/// every combination of the values for which `keep` holds.
 inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType result,
                            const std::function<bool(std::span<const interp::Bits>)>& keep) {
   const auto arity = static_cast<std::size_t>(ir::info(primitive).arity);

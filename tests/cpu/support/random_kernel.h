@@ -144,8 +144,8 @@ std::vector<T> some(std::size_t n, unsigned seed) {
   return out;
 }
 
-/// A map or a fold of random expressions. `exact`: without library routines, whose bits differ between
-/// machines.
+/// A map or a fold of random expressions. `exact`:
+/// without library routines, whose bits differ between machines.
 inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   std::mt19937 random(seed * 7919 + 1);
   const bool fold = random() % 3 == 0;

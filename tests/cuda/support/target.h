@@ -8,8 +8,8 @@
 #include "cuda/kernel_code.h"
 #include "tests/support/gpu_host/executor.h"
 
-/// Where a kernel's launches run: on the host, or with ANABRANCH_TEST_GPU in the environment on this
-/// machine's GPU.
+/// Where a kernel's launches run: on the host, or with
+/// ANABRANCH_TEST_GPU in the environment on this machine's GPU.
 namespace anabranch::test {
 
 class Target {

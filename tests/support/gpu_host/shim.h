@@ -44,8 +44,8 @@ struct Api {
   std::uint64_t (*warp)(Warp operation, unsigned mask, std::uint64_t value, int lane, int width, Site site);
   void (*yield)();
   void (*trap)(const char* what, Site site);
-  /// exp, log, sin, cos (0 .. 3) as the interpreter computes them, so that results can be compared to the
-  /// bit.
+  /// exp, log, sin, cos (0 .. 3) as the interpreter computes them,
+  /// so that results can be compared to the bit.
   float (*routine_float)(int which, float x);
   double (*routine_double)(int which, double x);
 };
