@@ -67,8 +67,14 @@ ANABRANCH_API CsrHeader inspect_matrix(const std::string& path);
 ///
 /// Chunks are buffers of their own, 64-byte aligned, used again when their last owner outside is gone. Column
 /// numbers are known to be in [0, cols) when a chunk is handed out. May be rewound. The offsets have the
-/// width of the file's own `indptr`. A stored .npz is read at page-cache speed; its CRC is not checked (a
-/// compressed one's is).
+/// width of the file's own `indptr`. A stored .npz is read at page-cache speed.
+///
+/// The CRC-32 of each member of an .npz is taken as its bytes stream by, in every pass, and compared where
+/// the member ends: a damaged file, or one that changes while it is read, gives a DataError with the last
+/// chunk at the latest. Chunks handed out before may hold wrong values; what has a result (`run`, a Program)
+/// then gives none, but `stream_out` may have given items. A pass that ends before the stream does compares
+/// nothing of what it has not read to its end. Matrix Market and .npy files carry no checksum; if they
+/// are written to while they are read, the time of their change tells.
 ///
 /// Matrix Market: `coordinate` with real, integer or pattern (value 1) entries, general, symmetric or
 /// skew-symmetric; opening sorts the entries by row and column on disk within `memory`. Entries at the same

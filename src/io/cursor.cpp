@@ -16,37 +16,68 @@ constexpr std::int64_t inflate_state_bytes = 48 << 10;  // zlib's state and its 
 constexpr std::int64_t piece_bytes = 4 << 20;           // read ahead at a time
 constexpr std::int64_t smallest_timed = 64 << 10;  // shorter reads say nothing about where the data come from
 constexpr double cached_bytes_per_second = 4e9;    // between a fast disk and the page cache
+constexpr std::int64_t summed_bytes = 128 << 10;   // read at a time where a checksum has to find it cached
+
+using Clock = std::chrono::steady_clock;
 }  // namespace
+
+void Cursor::rewind(std::int64_t to) {
+  restart();
+  unsigned char skipped[4096];
+  while (to > 0) {
+    const std::int64_t n = std::min<std::int64_t>(to, sizeof skipped);
+    read(skipped, n);
+    to -= n;
+  }
+}
 
 StoredCursor::StoredCursor(std::shared_ptr<const ReadFile> file, std::int64_t offset, std::int64_t size)
     : file_(std::move(file)), begin_(offset), end_(offset + size), at_(offset) {}
+
+StoredCursor::StoredCursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry)
+    : StoredCursor(std::move(file), entry.offset, entry.size) {
+  checksum_.emplace(file_->name(), entry.name, entry.crc);
+}
+
+void StoredCursor::restart() {
+  at_ = begin_;
+  if (checksum_) checksum_->begin();
+}
 
 void StoredCursor::read(void* into, std::int64_t bytes) {
   if (bytes > end_ - at_)
     throw DataError(fmt::format("{}: {} bytes wanted at byte {}, but the array ends at byte {}",
                                 file_->name(), bytes, at_, end_));
-  const auto before = std::chrono::steady_clock::now();
-  file_->read(at_, into, bytes);
+  std::chrono::duration<double> spent{};
+  const std::int64_t step = checksum_ ? summed_bytes : bytes;
+  for (std::int64_t i = 0; i < bytes; i += step) {
+    const std::int64_t n = std::min(step, bytes - i);
+    auto* to = static_cast<unsigned char*>(into) + i;
+    const auto before = Clock::now();
+    file_->read(at_ + i, to, n);
+    spent += Clock::now() - before;
+    if (checksum_) checksum_->add(to, n);
+  }
   // Three arrays are read in turn from one file, which defeats the kernel's own reading ahead. Asking for the
   // next piece of this array helps where the data come from disk, but halves the speed where they are cached:
   // only ask when this read was slower than memory.
   since_prefetch_ += bytes;
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - before;
   if (bytes >= smallest_timed && since_prefetch_ >= piece_bytes / 2 &&
       static_cast<double>(bytes) < cached_bytes_per_second * spent.count()) {
     file_->prefetch(at_ + bytes, std::min(std::max(2 * bytes, piece_bytes), end_ - at_ - bytes));
     since_prefetch_ = 0;
   }
   at_ += bytes;
+  if (checksum_ && at_ == end_ && bytes > 0) checksum_->check();
 }
 
 InflateCursor::InflateCursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry)
     : file_(std::move(file)),
       entry_(entry),
-      input_(static_cast<std::size_t>(std::min(input_bytes, entry.compressed))) {
+      input_(static_cast<std::size_t>(std::min(input_bytes, entry.compressed))),
+      checksum_(file_->name(), entry.name, entry.crc) {
   // Negative window bits: raw DEFLATE, as in zip files.
   if (::inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
-  crc_ = ::crc32(0, nullptr, 0);
 }
 
 InflateCursor::~InflateCursor() { ::inflateEnd(&stream_); }
@@ -85,7 +116,7 @@ void InflateCursor::read(void* into, std::int64_t bytes) {
   while (bytes > 0) {
     std::int64_t got = 0;
     const bool more = inflate_some(at, bytes, got);
-    crc_ = ::crc32_z(crc_, at, static_cast<std::size_t>(got));
+    checksum_.add(at, got);
     at += got;
     bytes -= got;
     produced_ += got;
@@ -108,21 +139,15 @@ void InflateCursor::read(void* into, std::int64_t bytes) {
 void InflateCursor::check_end() {
   if (stream_.avail_in != 0 || consumed_ != entry_.compressed)
     fail("there are bytes after the compressed data");
-  if (crc_ != entry_.crc) fail("the checksum (CRC-32) is wrong");
+  checksum_.check();
 }
 
-void InflateCursor::rewind(std::int64_t to) {
+void InflateCursor::restart() {
   ::inflateReset(&stream_);
   stream_.avail_in = 0;
   consumed_ = 0;
   produced_ = 0;
-  crc_ = ::crc32(0, nullptr, 0);
-  unsigned char skipped[4096];
-  while (to > 0) {
-    const std::int64_t n = std::min<std::int64_t>(to, sizeof skipped);
-    read(skipped, n);
-    to -= n;
-  }
+  checksum_.begin();
 }
 
 std::int64_t InflateCursor::resident_bytes() const {
@@ -131,7 +156,7 @@ std::int64_t InflateCursor::resident_bytes() const {
 
 std::unique_ptr<Cursor> open_cursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry) {
   if (entry.deflated) return std::make_unique<InflateCursor>(std::move(file), entry);
-  return std::make_unique<StoredCursor>(std::move(file), entry.offset, entry.size);
+  return std::make_unique<StoredCursor>(std::move(file), entry);
 }
 
 }  // namespace anabranch::io::detail

@@ -4,45 +4,55 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "checksum.h"
 #include "file.h"
 #include "zip.h"
 
-/// Reading the bytes of one array from first to last, stored or compressed.
+/// Reading the bytes of one array from first to last, stored or compressed. A member of a zip file has a
+/// checksum: each time it is read to its end, from its first byte on, that is checked.
 namespace anabranch::io::detail {
 
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  /// The next `bytes` bytes. DataError if there are fewer or they do not decompress.
+  /// The next `bytes` bytes. DataError if there are fewer, they do not decompress, or, where they are the
+  /// last, the checksum is not the member's.
   virtual void read(void* into, std::int64_t bytes) = 0;
-  /// Back to byte `to`.
-  virtual void rewind(std::int64_t to) = 0;
+  /// Back to byte `to`, close to the beginning: what is before it is read again, for the checksum.
+  void rewind(std::int64_t to);
   /// Where the next byte lies, for messages: in the file if stored, in the decompressed array if not.
   virtual std::int64_t position() const = 0;
   virtual std::int64_t resident_bytes() const { return 0; }
+
+ private:
+  virtual void restart() = 0;
 };
 
 /// Bytes [offset, offset + size) of a file as they are.
 class StoredCursor final : public Cursor {
  public:
+  /// Without a checksum: a whole .npy, a spool file.
   StoredCursor(std::shared_ptr<const ReadFile> file, std::int64_t offset, std::int64_t size);
+  StoredCursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry);
   void read(void* into, std::int64_t bytes) override;
-  void rewind(std::int64_t to) override { at_ = begin_ + to; }
   std::int64_t position() const override { return at_; }
 
  private:
+  void restart() override;
+
   std::shared_ptr<const ReadFile> file_;
+  std::optional<MemberChecksum> checksum_;
   std::int64_t begin_;
   std::int64_t end_;
   std::int64_t at_;
   std::int64_t since_prefetch_ = 0;
 };
 
-/// A DEFLATE member of a zip file, decompressed as it is read.
-/// Its length and CRC-32 are checked when its end is read.
+/// A DEFLATE member of a zip file, decompressed as it is read. Its length is checked when its end is read.
 class InflateCursor final : public Cursor {
  public:
   InflateCursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry);
@@ -50,11 +60,11 @@ class InflateCursor final : public Cursor {
   InflateCursor(const InflateCursor&) = delete;
   InflateCursor& operator=(const InflateCursor&) = delete;
   void read(void* into, std::int64_t bytes) override;
-  void rewind(std::int64_t to) override;
   std::int64_t position() const override { return produced_; }
   std::int64_t resident_bytes() const override;
 
  private:
+  void restart() override;
   bool inflate_some(void* into, std::int64_t bytes, std::int64_t& got);
   void check_end();
   [[noreturn]] void fail(const char* why) const;
@@ -65,7 +75,7 @@ class InflateCursor final : public Cursor {
   std::vector<unsigned char> input_;
   std::int64_t consumed_ = 0;  ///< compressed bytes handed to zlib
   std::int64_t produced_ = 0;
-  unsigned long crc_ = 0;
+  MemberChecksum checksum_;
 };
 
 std::unique_ptr<Cursor> open_cursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry);

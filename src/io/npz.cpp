@@ -45,6 +45,9 @@ class NpzReader {
     return it == entries_.end() ? nullptr : &*it;
   }
   const ZipEntry& entry(const std::string& member) const {
+    // NumPy takes either name, and this one first.
+    if (std::any_of(entries_.begin(), entries_.end(), [&](const ZipEntry& e) { return e.name == member; }))
+      fail(fmt::format("there is a member {} where {}.npy is expected", member, member));
     const ZipEntry* found = find(member);
     if (!found)
       fail(fmt::format("no member {}.npy: not a sparse matrix as scipy.sparse.save_npz writes it", member));
@@ -126,18 +129,17 @@ class NpzReader {
 
   /// The first offset, and where it can be reached without reading all others the last.
   void check_ends(CsrLayout& m) const {
-    const auto element = [&]() {
-      unsigned char bytes[8];
-      m.indptr.cursor->read(bytes, static_cast<std::int64_t>(size_of(m.indptr.type)));
-      return m.indptr.type == ScalarType::int64 ? load<std::int64_t>(bytes)
-                                                : std::int64_t{load<std::int32_t>(bytes)};
+    const auto width = static_cast<std::int64_t>(size_of(m.indptr.type));
+    unsigned char bytes[8];
+    const auto offset = [&] {
+      return width == 8 ? load<std::int64_t>(bytes) : std::int64_t{load<std::int32_t>(bytes)};
     };
-    if (const auto first = element(); first != 0)
+    m.indptr.cursor->read(bytes, width);
+    if (const auto first = offset(); first != 0)
       throw DataError(fmt::format("{}: begins with {}, not 0", m.indptr.name, first));
-    if (!entry("indptr").deflated) {
-      m.indptr.cursor->rewind(m.indptr.begin +
-                              m.header.rows * static_cast<std::int64_t>(size_of(m.indptr.type)));
-      if (const auto last = element(); last != m.indices.count)
+    if (const ZipEntry& e = entry("indptr"); !e.deflated) {
+      file_->read(e.offset + m.indptr.begin + m.header.rows * width, bytes, width);
+      if (const auto last = offset(); last != m.indices.count)
         throw DataError(fmt::format("{}: ends with {}, but indices.npy has {} entries", m.indptr.name, last,
                                     m.indices.count));
     }

@@ -16,11 +16,14 @@ struct ZipEntry {
   std::uint32_t crc = 0;
   std::int64_t compressed = 0;
   std::int64_t size = 0;    ///< after decompression
-  std::int64_t offset = 0;  ///< of the member's first data byte in the file
+  std::int64_t header = 0;  ///< where the member's own header begins in the file
+  std::int64_t offset = 0;  ///< of the member's first data byte
 };
 
-/// All members. DataError unless every member lies inside the file before the directory and could have its
-/// declared size: nothing later has to doubt a size.
+/// All members. DataError unless every member lies inside the file before the directory, apart from the
+/// others, under a name of its own, and could have its declared size: nothing later has to doubt a size.
+/// DataError, too, where the file could be read in two ways: a member's own header that disagrees with the
+/// directory, several end records, entries beyond their declared number.
 std::vector<ZipEntry> read_zip_directory(const ReadFile& file);
 
 }  // namespace anabranch::io::detail

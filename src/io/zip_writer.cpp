@@ -1,7 +1,6 @@
 #include "zip_writer.h"
 
-#include <zlib.h>
-
+#include "checksum.h"
 #include "little_endian.h"
 
 namespace anabranch::io::detail {
@@ -47,20 +46,19 @@ void ZipWriter::begin(const std::string& name, std::int64_t patched) {
   const std::string header = local_header(member) + std::string(static_cast<std::size_t>(patched), '\0');
   out_.append(header.data(), static_cast<std::int64_t>(header.size()));
   patched_ = patched;
-  crc_ = ::crc32(0, nullptr, 0);
+  crc_ = 0;
 }
 
 void ZipWriter::append(const void* from, std::int64_t bytes) {
-  crc_ = ::crc32_z(crc_, static_cast<const unsigned char*>(from), static_cast<std::size_t>(bytes));
+  crc_ = crc32(crc_, from, bytes);
   out_.append(from, bytes);
   members_.back().size += bytes;
 }
 
 void ZipWriter::end(const std::string& start) {
   Member& member = members_.back();
-  unsigned long crc = ::crc32(0, nullptr, 0);
-  crc = ::crc32_z(crc, reinterpret_cast<const unsigned char*>(start.data()), start.size());
-  member.crc = static_cast<std::uint32_t>(::crc32_combine(crc, crc_, member.size));
+  const std::uint32_t first = crc32(0, start.data(), static_cast<std::int64_t>(start.size()));
+  member.crc = crc32_of_both(first, crc_, member.size);
   member.size += patched_;
   const std::string header = local_header(member) + start;
   out_.flush();

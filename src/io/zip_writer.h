@@ -36,7 +36,7 @@ class ZipWriter {
   BufferedWriter out_;
   std::vector<Member> members_;
   std::int64_t patched_ = 0;
-  unsigned long crc_ = 0;  ///< of what follows the patched bytes
+  std::uint32_t crc_ = 0;  ///< of what follows the patched bytes
 };
 
 }  // namespace anabranch::io::detail

@@ -65,6 +65,21 @@ TEST_CASE("bad data: truncated files") {
   refused("cut.mtx", banner + "3 3 2\n1 1 1.5\n2 2", {":4:"});
 }
 
+TEST_CASE("bad data: a flipped bit in any member") {
+  for (const char* member : {"data.npy", "indices.npy", "indptr.npy", "shape.npy", "format.npy"}) {
+    std::string bytes = io_test::npz(good());
+    const std::size_t begin = bytes.find(member) + std::string(member).size();
+    const std::size_t last = begin + good().at(member).size() - 1;
+    bytes[last] = static_cast<char>(bytes[last] ^ 0x40);
+    refused("flipped.npz", bytes, {});
+  }
+  std::string bytes = io_test::npz(good());
+  const std::size_t value = bytes.find("data.npy") + 8 + 200;
+  bytes[value] = static_cast<char>(bytes[value] ^ 0x40);
+  refused("flipped.npz", bytes, {": data.npy: ", "checksum (CRC-32)", "directory says"});
+  refused("flipped.npz", bytes, {": data.npy: ", "checksum (CRC-32)"}, {"--backend", "interpreter"});
+}
+
 TEST_CASE("bad data: wrong counts") {
   Members m = good();
   m["shape.npy"] = npy(std::vector<std::int64_t>{999, 50});

@@ -1,8 +1,12 @@
 #include "support/catch.h"
 
 #include <functional>
+#include <random>
+#include <set>
 
 #include <anabranch/io.h>
+
+#include <fmt/format.h>
 
 #include "io/csr_layout.h"
 #include "matrix_files.h"
@@ -12,41 +16,387 @@ using namespace io_test;
 
 namespace {
 
-/// Opens and reads the bytes to their end; empty, or the message of the DataError.
-std::string fault(const std::string& bytes) {
+/// What became of reading a file to its end: the matrix, or the message of the DataError.
+struct Reading {
+  Csr<> matrix;
+  std::string fault;
+};
+
+Reading read(const std::string& bytes, std::int64_t cols = 50) {
   try {
     auto file = io::detail::memory_file("m.npz", {bytes.begin(), bytes.end()});
     auto source = io::detail::open_csr(file, ScalarType::int32, ScalarType::float64, {});
-    drain(*source);
-    return "";
+    return {drain(*source, cols), ""};
   } catch (const DataError& e) {
-    return e.what();
+    return {{}, e.what()};
   }
 }
+
+std::string fault(const std::string& bytes) { return read(bytes).fault; }
+
+/// The same matrix written by our own writer: with zip64 fields, members in another order.
+std::string npz_of_writer(const Csr<>& m) {
+  const TemporaryDirectory dir;
+  io::CsrWriter writer(dir / "m.npz", m.cols, ScalarType::int32, ScalarType::float64);
+  std::vector<std::int64_t> lengths;
+  for (std::size_t r = 1; r < m.indptr.size(); ++r) lengths.push_back(m.indptr[r] - m.indptr[r - 1]);
+  writer.append<std::int32_t, double>(lengths, m.indices, m.values);
+  writer.commit();
+  return read_file(dir / "m.npz");
+}
+
+// ---- Places in a zip file
+
+std::size_t header_of(const std::string& zip, const std::string& name) { return zip.find(name) - 30; }
+std::size_t entry_of(const std::string& zip, const std::string& name) { return zip.rfind(name) - 46; }
+std::size_t end_record(const std::string& zip) { return zip.rfind("PK\x05\x06"); }
+
+std::uint64_t get(const std::string& zip, std::size_t at, int bytes) {
+  std::uint64_t value = 0;
+  for (int i = bytes; i-- > 0;)
+    value = value << 8 | static_cast<unsigned char>(zip.at(at + static_cast<std::size_t>(i)));
+  return value;
+}
+void set(std::string& zip, std::size_t at, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i, value >>= 8)
+    zip.at(at + static_cast<std::size_t>(i)) = static_cast<char>(value & 255);
+}
+void add(std::string& zip, std::size_t at, std::uint64_t value, int bytes) {
+  set(zip, at, get(zip, at, bytes) + value, bytes);
+}
+std::size_t data_of(const std::string& zip, const std::string& name) {
+  const std::size_t header = header_of(zip, name);
+  return header + 30 + get(zip, header + 26, 2) + get(zip, header + 28, 2);
+}
+
+const char* const names[] = {"data.npy", "format.npy", "indices.npy", "indptr.npy", "shape.npy"};
+
+/// A file whose bytes the test may change while it is read.
+class ChangingFile final : public io::detail::ReadFile {
+ public:
+  explicit ChangingFile(std::string bytes) : bytes_(std::move(bytes)) {}
+  const std::string& name() const override { return name_; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size()); }
+  void read(std::int64_t offset, void* into, std::int64_t bytes) const override {
+    bytes_.copy(static_cast<char*>(into), static_cast<std::size_t>(bytes), static_cast<std::size_t>(offset));
+  }
+  void flip(std::size_t at) { bytes_.at(at) = static_cast<char>(bytes_.at(at) ^ 0x40); }
+
+ private:
+  std::string name_ = "m.npz";
+  std::string bytes_;
+};
 
 }  // namespace
 
 TEST_CASE("npz: a file cut off at any byte is refused") {
   const bool compress = GENERATE(false, true);
   const std::string whole = npz(members(sample(12)), compress);
-  REQUIRE(fault(whole).empty());
+  REQUIRE(read(whole).matrix == sample(12));
   for (std::size_t n = 0; n < whole.size(); ++n) {
     INFO("cut to " << n << " bytes");
     CHECK_FALSE(fault(whole.substr(0, n)).empty());
   }
 }
 
-TEST_CASE("npz: any changed byte is refused or harmless") {
-  const bool compress = GENERATE(false, true);
-  const std::string whole = npz(members(sample(12)), compress);
-  int refused = 0;
+TEST_CASE("npz: a changed byte is refused, unless it says nothing of the matrix") {
+  const std::string whole = npz(members(sample(12)));
+  // Versions, times, attributes, and flags that change nothing for us.
+  std::set<std::size_t> idle;
+  for (const char* name : names) {
+    for (const std::size_t field : {4, 5, 6, 7, 10, 11, 12, 13}) idle.insert(header_of(whole, name) + field);
+    for (const std::size_t field : {4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 36, 37, 38, 39, 40, 41})
+      idle.insert(entry_of(whole, name) + field);
+  }
   for (std::size_t i = 0; i < whole.size(); ++i)
-    for (int flip : {0x01, 0x80, 0xff}) {
+    for (int flip : {0x01, 0x40, 0x80, 0xff}) {
       std::string bytes = whole;
       bytes[i] = static_cast<char>(bytes[i] ^ flip);
-      refused += !fault(bytes).empty();
+      INFO("byte " << i << " flipped by " << flip);
+      const Reading got = read(bytes);
+      if (got.fault.empty()) {
+        CHECK(idle.count(i) == 1);
+        CHECK(got.matrix == sample(12));
+      } else {
+        CHECK_THAT(got.fault, Catch::StartsWith("m.npz: "));
+      }
     }
-  CHECK(refused > 0);
+}
+
+TEST_CASE("npz: random mutations never give another matrix") {
+  const auto good = sample(60, 40);
+  const int kind = GENERATE(0, 1, 2);
+  const std::string whole = kind == 0   ? npz(members(good))
+                            : kind == 1 ? npz(members(good), true)
+                                        : npz_of_writer(good);
+  REQUIRE(read(whole, 40).matrix == good);
+  std::mt19937_64 random(static_cast<std::uint64_t>(kind) + 1);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  int refused = 0;
+  for (int trial = 0; trial < 250; ++trial) {
+    std::string bytes = whole;
+    for (std::size_t times = 1 + below(3); times-- > 0;) {
+      const std::size_t at = below(bytes.size());
+      const std::size_t n = std::min(1 + below(below(2) == 0 ? 4 : 200), bytes.size() - at);
+      switch (below(7)) {
+        case 0:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(random());
+          break;
+        case 2:
+          bytes.erase(at, n);
+          break;
+        case 3:
+          bytes.insert(at, bytes.substr(below(bytes.size()), n));
+          break;
+        case 4:
+          bytes.replace(at, n, std::string(n, '\0'));
+          break;
+        case 5:
+          bytes.replace(at, n, bytes.substr(below(bytes.size() - n + 1), n));
+          break;
+        default:
+          for (std::size_t i = 0; i < n; ++i) bytes[at + i] = static_cast<char>(random());
+      }
+      if (bytes.empty()) bytes = "x";
+    }
+    INFO("kind " << kind << ", trial " << trial);
+    const Reading got = read(bytes, 40);
+    if (got.fault.empty()) {
+      CHECK(got.matrix == good);
+    } else {
+      CHECK_THAT(got.fault, Catch::StartsWith("m.npz: "));
+      ++refused;
+    }
+  }
+  CHECK(refused > 200);
+}
+
+TEST_CASE("npz: a wrong checksum names file, member and both sums") {
+  const bool compress = GENERATE(false, true);
+  const std::string whole = npz(members(sample(3000)), compress);
+  for (const char* name : names) {
+    std::string bytes = whole;
+    const std::uint64_t right = get(bytes, entry_of(bytes, name) + 16, 4);
+    const std::uint64_t wrong = right ^ 0x10;
+    set(bytes, header_of(bytes, name) + 14, wrong, 4);
+    set(bytes, entry_of(bytes, name) + 16, wrong, 4);
+    CHECK_THAT(fault(bytes), Catch::StartsWith(std::string("m.npz: ") + name + ": ") &&
+                                 Catch::Contains("checksum (CRC-32)") &&
+                                 Catch::Contains(fmt::format("{:08x}", right)) &&
+                                 Catch::Contains(fmt::format("{:08x}", wrong)));
+  }
+}
+
+TEST_CASE("npz: the last byte of every stored member is covered, also of empty ones") {
+  Csr<> empty;
+  empty.cols = 50;
+  for (const Csr<>& m : {sample(3000), empty, Csr<>{50, {0, 0, 0}, {}, {}}}) {
+    const std::string whole = npz(members(m));
+    REQUIRE(read(whole).matrix == m);
+    for (const char* name : names) {
+      std::string bytes = whole;
+      const std::size_t last = data_of(bytes, name) + get(bytes, header_of(bytes, name) + 22, 4) - 1;
+      bytes[last] = static_cast<char>(bytes[last] ^ 1);
+      INFO(name);
+      CHECK_FALSE(fault(bytes).empty());
+    }
+  }
+}
+
+TEST_CASE("npz: what changes while it is read is refused, on every pass") {
+  const bool compress = GENERATE(false, true);
+  const auto m = sample(30'000);
+  const std::string whole = npz(members(m), compress);
+  const auto file = std::make_shared<ChangingFile>(whole);
+  const auto source = io::detail::open_csr(file, ScalarType::int32, ScalarType::float64, {});
+  CHECK(drain(*source, 50, {1000}) == m);
+  for (const char* name : {"data.npy", "indices.npy", "indptr.npy"}) {
+    INFO(name);
+    const std::size_t header = header_of(whole, name);
+    // Near the end of the member, and in its NPY header, which was read when the file was opened.
+    for (const std::size_t at :
+         {data_of(whole, name) + get(whole, header + 18, 4) * 9 / 10, data_of(whole, name) + 40}) {
+      source->rewind();
+      SourceChunk chunk;
+      REQUIRE(source->next({1000}, chunk));
+      file->flip(at);
+      // What was changed behind the reader's back is found by the next pass.
+      const bool ahead = !compress && at > data_of(whole, name) + 40;
+      if (ahead) CHECK_THROWS_AS(drain(*source, 50, {1000}), DataError);
+      const auto pass = [&] {
+        source->rewind();
+        drain(*source, 50, {1000});
+      };
+      CHECK_THROWS_AS(pass(), DataError);
+      file->flip(at);
+      source->rewind();
+      CHECK(drain(*source, 50, {1000}) == m);
+    }
+  }
+}
+
+TEST_CASE("npz: a zip file that could be read in two ways is refused") {
+  struct Case {
+    const char* what;
+    std::function<void(std::string&)> change;
+    const char* message;
+  };
+  const auto header = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) { add(z, header_of(z, "data.npy") + field, value, bytes); };
+  };
+  const auto entry = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) { add(z, entry_of(z, "data.npy") + field, value, bytes); };
+  };
+  const auto both = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) {
+      add(z, header_of(z, "data.npy") + field, value, bytes);
+      add(z, entry_of(z, "data.npy") + field + 2, value, bytes);
+    };
+  };
+  const auto end = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) { add(z, end_record(z) + field, value, bytes); };
+  };
+  const Case cases[] = {
+      {"header: encrypted", header(6, 1, 2), "disagree on the encryption: yes and no"},
+      {"header: strongly encrypted", header(6, 0x40, 2), "disagree on the encryption"},
+      {"directory: encrypted", entry(8, 1, 2), "data.npy is encrypted"},
+      {"directory: names hidden", entry(8, 0x2000, 2), "data.npy is encrypted"},
+      {"both: encrypted", both(6, 1, 2), "data.npy is encrypted"},
+      {"header: method", header(8, 1, 2), "disagree on the method"},
+      {"directory: method", entry(10, 1, 2), "compressed by method"},
+      {"both: method", both(8, 4, 2), "compressed by method"},
+      {"header: checksum", header(14, 1, 4), "disagree on the checksum"},
+      {"directory: checksum", entry(16, 1, 4), "disagree on the checksum"},
+      {"header: compressed size", header(18, 1, 4), "disagree on the compressed size"},
+      {"directory: compressed size", entry(20, 1, 4), "disagree on the compressed size"},
+      {"header: size", header(22, 1, 4), "disagree on the size"},
+      {"directory: size", entry(24, 1, 4), "disagree on the size"},
+      {"header: sizes after the data", header(6, 8, 2), "disagree on the place of the sizes"},
+      {"directory: sizes after the data", entry(8, 8, 2), "disagree on the place of the sizes"},
+      {"header: name", header(30, 1, 1), "another name"},
+      {"directory: name", entry(46, 1, 1), "another name"},
+      {"header: extra fields", header(28, 4, 2), "extra fields of data.npy are damaged"},
+      {"directory: disk", entry(34, 1, 2), "lies on another disk"},
+      {"directory: offset", entry(42, 1, 4), "no member header for data.npy"},
+      {"both: into the next member",
+       [](std::string& z) {
+         for (const std::size_t field : {18, 22}) add(z, header_of(z, "data.npy") + field, 1, 4);
+         for (const std::size_t field : {20, 24}) add(z, entry_of(z, "data.npy") + field, 1, 4);
+       },
+       "data.npy and format.npy overlap"},
+      {"both: a name with a zero byte",
+       [](std::string& z) {
+         set(z, header_of(z, "data.npy") + 35, 0, 1);
+         set(z, z.rfind("data.npy") + 5, 0, 1);
+       },
+       "zero byte"},
+      {"end: this disk", end(4, 1, 2), "several disks"},
+      {"end: the directory's disk", end(6, 1, 2), "several disks"},
+      {"end: another, but the same disk", [](std::string& z) { set(z, end_record(z) + 4, 0x00010001, 4); },
+       "several disks"},
+      {"end: entries on this disk", end(8, 1, 2), "several disks"},
+      {"end: one entry less", [](std::string& z) { set(z, end_record(z) + 8, 0x00040004, 4); },
+       "after the last of 4 entries"},
+      {"end: one entry more", [](std::string& z) { set(z, end_record(z) + 8, 0x00060006, 4); },
+       "directory entry 6 of 6 is damaged"},
+      {"end: directory too short", end(12, std::uint64_t(-1), 4), "its directory ends at byte"},
+      {"end: directory too long", end(12, 1, 4), "its directory lies outside the file"},
+      {"end: directory elsewhere", end(16, std::uint64_t(-1), 4), "its directory ends at byte"},
+      {"a byte before the end record", [](std::string& z) { z.insert(end_record(z), 1, '\0'); },
+       "its directory ends at byte"},
+      {"a byte after the end record", [](std::string& z) { z += '\0'; }, "is not the end of the file"},
+      {"an end record in the comment",
+       [](std::string& z) {
+         const std::string inner = z.substr(end_record(z));
+         set(z, end_record(z) + 20, inner.size() + 1, 2);
+         z += inner + "x";
+       },
+       "is not the end of the file"},
+  };
+  for (const bool compress : {false, true})
+    for (const Case& c : cases) {
+      INFO(c.what << (compress ? ", compressed" : ", stored"));
+      std::string bytes = npz(members(sample(100)), compress);
+      c.change(bytes);
+      CHECK_THAT(fault(bytes), Catch::StartsWith("m.npz: ") && Catch::Contains(c.message));
+    }
+}
+
+TEST_CASE("npz: the zip64 records of a file agree with the others") {
+  const auto good = sample(100);
+  struct Case {
+    const char* what;
+    std::function<void(std::string&)> change;
+    const char* message;
+  };
+  const auto record = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) { add(z, z.rfind("PK\x06\x06") + field, value, bytes); };
+  };
+  const auto locator = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) { add(z, z.rfind("PK\x06\x07") + field, value, bytes); };
+  };
+  const auto end = [](std::size_t field, std::uint64_t value, int bytes) {
+    return [=](std::string& z) { add(z, end_record(z) + field, value, bytes); };
+  };
+  const Case cases[] = {
+      {"record: its length", record(4, 1, 8), "does not end where"},
+      {"record: this disk", record(16, 1, 4), "several disks"},
+      {"record: the directory's disk", record(20, 1, 4), "several disks"},
+      {"record: entries on this disk", record(24, 1, 8), "several disks"},
+      {"record: bytes", record(40, 1, 8), "disagree"},
+      {"record: offset", record(48, 1, 8), "its directory lies outside the file"},
+      {"record: offset in front", record(48, std::uint64_t(-1), 8), "its directory ends at byte"},
+      {"locator: disk", locator(4, 1, 4), "several disks"},
+      {"locator: disks", locator(16, 1, 4), "several disks"},
+      {"locator: place", locator(8, std::uint64_t(-1), 8), "end-of-directory record is missing"},
+      {"locator: outside", locator(8, std::uint64_t{1} << 62, 8), "points outside the file"},
+      {"end: entries", [](std::string& z) { set(z, end_record(z) + 8, 0x00040004, 4); }, "disagree"},
+      {"end: bytes", end(12, 1, 4), "disagree"},
+      {"end: offset", [](std::string& z) { set(z, end_record(z) + 16, 7, 4); }, "disagree"},
+      {"header: size", [](std::string& z) { add(z, header_of(z, "data.npy") + 42, 1, 8); },
+       "disagree on the size"},
+      {"header: no zip64 sizes", [](std::string& z) { set(z, header_of(z, "data.npy") + 38, 9, 2); },
+       "disagree on the compressed size"},
+      {"directory: offset", [](std::string& z) { add(z, entry_of(z, "data.npy") + 74, 1, 8); },
+       "no member header for data.npy"},
+  };
+  const std::string whole = npz_of_writer(good);
+  REQUIRE(read(whole).matrix == good);
+  for (const Case& c : cases) {
+    INFO(c.what);
+    std::string bytes = whole;
+    c.change(bytes);
+    CHECK_THAT(fault(bytes), Catch::StartsWith("m.npz: ") && Catch::Contains(c.message));
+  }
+}
+
+TEST_CASE("npz: a file written to a pipe, whose headers have no sizes, is read") {
+  const bool compress = GENERATE(false, true);
+  std::string bytes = npz(members(sample(100)), compress);
+  for (const char* name : names) {
+    for (const std::size_t flags : {header_of(bytes, name) + 6, entry_of(bytes, name) + 8})
+      set(bytes, flags, 8, 2);
+    for (const std::size_t field : {14, 18, 22}) set(bytes, header_of(bytes, name) + field, 0, 4);
+  }
+  CHECK(read(bytes).matrix == sample(100));
+}
+
+TEST_CASE("npz: two members of one name are refused") {
+  const bool compress = GENERATE(false, true);
+  for (const char* twice : names) {
+    Zip zip(compress);
+    for (const auto& [name, data] : members(sample(100))) zip.add(name, data);
+    zip.add(twice, members(sample(100)).at(twice));
+    CHECK_THAT(fault(zip.bytes()), Catch::Contains(std::string("two members are called ") + twice));
+  }
+  // NumPy would read this one.
+  Members both = members(sample(100));
+  both["data"] = npy(std::vector<double>(sample(100).values.size()));
+  CHECK_THAT(fault(npz(both, compress)),
+             Catch::Contains("there is a member data where data.npy is expected"));
 }
 
 TEST_CASE("npz: wrong members are refused with a reason") {
@@ -182,19 +532,6 @@ TEST_CASE("npz: wrong members are refused with a reason") {
       c.change(changed, matrix);
       CHECK_THAT(fault(npz(changed, compress)), Catch::Contains(c.message) && Catch::Contains("m.npz"));
     }
-}
-
-TEST_CASE("npz: damaged compressed data are noticed") {
-  const std::string whole = npz(members(sample(3000)), true);
-  const auto at = whole.find("data.npy") + 8;
-  std::string bytes = whole;
-  bytes[at + 4000] = static_cast<char>(bytes[at + 4000] ^ 1);
-  CHECK_FALSE(fault(bytes).empty());
-  // The stored checksum of the member, in the directory.
-  bytes = whole;
-  const auto directory = whole.find("PK\x01\x02");
-  bytes[directory + 16] = static_cast<char>(bytes[directory + 16] ^ 1);
-  CHECK_THAT(fault(bytes), Catch::Contains("checksum"));
 }
 
 TEST_CASE("npz: neither zip nor matrix") {
