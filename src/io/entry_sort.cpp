@@ -43,10 +43,11 @@ void radix_sort(E*& from, E*& to, std::size_t n, Key key) {
 }  // namespace
 
 template <class I>
-std::int64_t sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scratch) {
+Sorted<I> sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scratch) {
   using E = Entry<I>;
   const std::size_t n = entries.size();
-  if (n == 0) return 0;
+  Sorted<I> out;
+  if (n == 0) return out;
   const auto row = [](const E& e) { return static_cast<std::uint64_t>(e.row); };
   const auto col = [](const E& e) { return static_cast<std::uint64_t>(e.col); };
   E* from = entries.data();
@@ -59,17 +60,17 @@ std::int64_t sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scrat
     radix_sort(from, to, n, col);
     radix_sort(from, to, n, row);
   }
-  std::size_t kept = 0;
-  E* out = entries.data();
+  E* to_keep = entries.data();
   for (std::size_t i = 0; i < n;) {
     E sum = from[i++];
-    for (; i < n && from[i].row == sum.row && from[i].col == sum.col; ++i) sum.value += from[i].value;
-    out[kept++] = sum;
+    for (; i < n && from[i].row == sum.row && from[i].col == sum.col; ++i)
+      if (!add(sum.value, from[i].value) && !out.rounded) out.rounded = sum;
+    to_keep[out.kept++] = sum;
   }
-  return static_cast<std::int64_t>(kept);
+  return out;
 }
 
-template std::int64_t sort_and_sum(std::span<Entry<std::int32_t>>, std::span<Entry<std::int32_t>>);
-template std::int64_t sort_and_sum(std::span<Entry<std::int64_t>>, std::span<Entry<std::int64_t>>);
+template Sorted<std::int32_t> sort_and_sum(std::span<Entry<std::int32_t>>, std::span<Entry<std::int32_t>>);
+template Sorted<std::int64_t> sort_and_sum(std::span<Entry<std::int64_t>>, std::span<Entry<std::int64_t>>);
 
 }  // namespace anabranch::io::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,9 +10,23 @@
 /// Sorting matrix entries in memory.
 namespace anabranch::io::detail {
 
-/// Sorts by row, then column; entries at the same place keep their order and are then summed in it. Returns
-/// the number that remain. `scratch` has the same size as `entries`.
+/// Adds integers held as doubles: false if their sum was rounded. (Of other numbers it says the same.)
+inline bool add(double& sum, double value) {
+  const double before = sum;
+  sum += value;
+  const double added = sum - before;  // the error of an addition is a double (Knuth, TAOCP 2, 4.2.2)
+  return (before - (sum - added)) + (value - added) == 0;
+}
+
 template <class I>
-std::int64_t sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scratch);
+struct Sorted {
+  std::int64_t kept = 0;              ///< entries that remain
+  std::optional<Entry<I>> rounded{};  ///< the first whose sum is not exact
+};
+
+/// Sorts by row, then column; entries at the same place keep their order and are then summed in it. `scratch`
+/// has the same size as `entries`.
+template <class I>
+Sorted<I> sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scratch);
 
 }  // namespace anabranch::io::detail

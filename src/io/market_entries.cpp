@@ -1,8 +1,8 @@
 #include "market_entries.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 
 #include <anabranch/error.h>
@@ -40,6 +40,24 @@ bool TextBlocks::next(TextBlock& block) {
 
 namespace {
 
+/// Of a decimal number that is too large or too small for a double: whether it is too large.
+bool exceeds_one(const char* at, const char* end) {
+  std::int64_t digits = 0;  // before the point; less than 0: zeros behind it
+  bool point = false, leading = true;
+  for (; at != end && *at != 'e' && *at != 'E'; ++at) {
+    point |= *at == '.';
+    if (*at < '0' || *at > '9') continue;
+    leading &= *at == '0';
+    if (leading && point) --digits;
+    if (!leading && !point) ++digits;
+  }
+  std::int64_t exponent = 0;
+  const bool negative = at != end && at[1] == '-';
+  for (; at != end; ++at)
+    if (*at >= '0' && *at <= '9') exponent = std::min(exponent * 10 + (*at - '0'), std::int64_t{1} << 40);
+  return digits + (negative ? -exponent : exponent) > 0;
+}
+
 /// Reads one line after the other. Relies on the block's
 /// last character being '\n': no other end test is needed.
 class LineParser {
@@ -68,16 +86,38 @@ class LineParser {
     }
     return at_ == begin ? -1 : value;
   }
-  bool number(double& value) {
+  /// Null, or why there is no real number: decimal, rounded to the nearest double; inf or infinity; nan.
+  const char* real(double& value) {
     skip_space();
     const char* begin = *at_ == '+' && at_[1] != '-' ? at_ + 1 : at_;
     const auto [end, error] = std::from_chars(begin, end_, value);
-    if (error == std::errc::invalid_argument) return false;
-    // Too large or too small for a double: rounded as IEEE says, to infinity or towards zero.
-    if (error == std::errc::result_out_of_range)
-      value = std::strtod(std::string(begin, end).c_str(), nullptr);
+    // from_chars knows nan(...), too, which names a payload that we would not keep.
+    if (error == std::errc::invalid_argument || end[-1] == ')')
+      return "a number expected as third item of the line";
+    if (error == std::errc::result_out_of_range) {
+      if (exceeds_one(begin, end)) return "the number is beyond the range of a double";
+      value = *begin == '-' ? -0.0 : 0.0;
+    }
     at_ = end;
-    return true;
+    return nullptr;
+  }
+  /// Null, or why there is no integer that a double holds.
+  const char* integer(double& value, bool may_be_negative) {
+    skip_space();
+    const bool negative = *at_ == '-';
+    if (negative && !may_be_negative) return "an integer from 0 on expected as third item of the line";
+    const char* begin = at_ + (*at_ == '-' || *at_ == '+' ? 1 : 0);
+    std::uint64_t digits = 0;
+    const auto [end, error] = std::from_chars(begin, end_, digits);
+    if (error == std::errc::invalid_argument ||
+        !(*end == ' ' || *end == '\t' || *end == '\r' || *end == '\n'))
+      return "an integer expected as third item of the line";
+    if (error == std::errc::result_out_of_range ||
+        (digits != 0 && std::bit_width(digits) - std::countr_zero(digits) > 53))
+      return "a double does not hold this integer exactly";
+    value = negative ? -static_cast<double>(digits) : static_cast<double>(digits);
+    at_ = end;
+    return nullptr;
   }
   bool separated() const { return *at_ == ' ' || *at_ == '\t'; }
 
@@ -108,8 +148,12 @@ void parse_entries(const TextBlock& block, const MatrixMarketHeader& header, Par
     if (col < 1 || col > header.cols)
       return fail(fmt::format("column {} is outside 1..{}", col, header.cols));
     double value = 1.0;
-    if (!pattern && (!in.separated() || !in.number(value)))
-      return fail("a number expected as third item of the line");
+    if (!pattern) {
+      if (!in.separated()) return fail("a number expected as third item of the line");
+      const char* why =
+          header.integers() ? in.integer(value, header.field == MarketField::integer) : in.real(value);
+      if (why) return fail(why);
+    }
     if (!in.end_of_line()) return fail("text after the entry");
     ++out.lines_with_entry;
     const auto r = static_cast<I>(row - 1);

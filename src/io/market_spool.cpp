@@ -179,7 +179,7 @@ class MarketSorter {
     struct State {
       const Bucket* bucket = nullptr;
       std::vector<E> entries, scratch;
-      std::int64_t kept = 0;
+      Sorted<I> sorted;
     };
     auto next = buckets.list.begin();
     run_ordered<State>(
@@ -201,16 +201,25 @@ class MarketSorter {
           E* to = s.entries.data();
           BucketReader<I> reader(store_, *s.bucket, buckets.block_entries);
           while (const std::int64_t got = reader.next(to)) to += got;
-          s.kept = sort_and_sum<I>({s.entries.data(), n}, {s.scratch.data(), n});
+          s.sorted = sort_and_sum<I>({s.entries.data(), n}, {s.scratch.data(), n});
         },
         [&](State& s) {
           if (fits(*s.bucket)) {
-            out_.append(s.entries.data(), s.kept);
+            if (s.sorted.rounded) check_exact(*s.sorted.rounded);
+            out_.append(s.entries.data(), s.sorted.kept);
             return;
           }
           s.entries = s.scratch = std::vector<E>();  // its share of memory goes to the parts
           split(*s.bucket, buckets.block_entries);
         });
+  }
+
+  /// Called for an entry whose sum was rounded: integers are held exactly or refused.
+  void check_exact(const E& entry) const {
+    if (header_.integers())
+      throw DataError(
+          fmt::format("{}: the entries at row {}, column {} have a sum that a double does not hold exactly",
+                      file_.name(), std::int64_t{entry.row} + 1, std::int64_t{entry.col} + 1));
   }
 
   bool fits(const Bucket& bucket) const { return bucket.count <= shares_.sorting / (2 * entry_bytes); }
@@ -225,8 +234,8 @@ class MarketSorter {
         for (const E& e : std::span(block.data(), static_cast<std::size_t>(n)))
           if (std::exchange(first, false))
             sum = e;
-          else
-            sum.value += e.value;
+          else if (!add(sum.value, e.value))
+            check_exact(e);
       out_.append(&sum, 1);
       return;
     }

@@ -90,8 +90,10 @@ void read_banner(const std::string& line, const std::string& name, MatrixMarketH
   if (word[2] != "coordinate") fail(fmt::format("the format {} is not read; coordinate is", shown(word[2])));
   if (word[3] == "real" || word[3] == "double")
     out.field = MarketField::real;
-  else if (word[3] == "integer" || word[3] == "unsigned-integer")
+  else if (word[3] == "integer")
     out.field = MarketField::integer;
+  else if (word[3] == "unsigned-integer")
+    out.field = MarketField::unsigned_integer;
   else if (word[3] == "pattern")
     out.field = MarketField::pattern;
   else
@@ -104,6 +106,9 @@ void read_banner(const std::string& line, const std::string& name, MatrixMarketH
     out.symmetry = MarketSymmetry::skew_symmetric;
   else
     fail(fmt::format("{} matrices are not read; general, symmetric and skew-symmetric are", shown(word[4])));
+  if (out.symmetry == MarketSymmetry::skew_symmetric &&
+      (out.field == MarketField::pattern || out.field == MarketField::unsigned_integer))
+    fail(fmt::format("a skew-symmetric matrix has negative entries, which '{}' does not give", word[3]));
 }
 
 void read_sizes(const std::string& line, const std::string& where, MatrixMarketHeader& out) {

@@ -10,7 +10,7 @@
 /// Matrix Market coordinate files (https://math.nist.gov/MatrixMarket/formats.html).
 namespace anabranch::io::detail {
 
-enum class MarketField : std::uint8_t { real, integer, pattern };
+enum class MarketField : std::uint8_t { real, integer, unsigned_integer, pattern };
 enum class MarketSymmetry : std::uint8_t { general, symmetric, skew_symmetric };
 
 struct MatrixMarketHeader {
@@ -22,6 +22,7 @@ struct MatrixMarketHeader {
   std::int64_t begin = 0;    ///< byte where they begin
   std::int64_t line = 0;     ///< number of their first line, from 1
 
+  bool integers() const { return field == MarketField::integer || field == MarketField::unsigned_integer; }
   CsrHeader csr_header() const;
 };
 

@@ -1,6 +1,9 @@
 #include "support/catch.h"
 
 #include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
 #include <random>
 
 #include <anabranch/io.h>
@@ -79,6 +82,128 @@ TEST_CASE("Matrix Market: faults are named with their line") {
   CHECK_THAT(fault("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 3\n"),
              Catch::Contains("diagonal"));
   CHECK_THAT(fault("%%MatrixMarketing\n"), at("1"));
+}
+
+namespace {
+
+/// What becomes of this text as a value in a file of such entries: the value, or the message.
+struct Value {
+  double value = 0;
+  std::string fault;
+};
+Value value(const std::string& kind, const std::string& text) {
+  try {
+    return {
+        read("%%MatrixMarket matrix coordinate " + kind + " general\n1 1 1\n1 1 " + text + "\n").values.at(0),
+        ""};
+  } catch (const DataError& e) {
+    return {0, e.what()};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Matrix Market: real numbers") {
+  struct Case {
+    const char* text;
+    double value;
+  };
+  const Case read_as[] = {{"1", 1},
+                          {"+2.5", 2.5},
+                          {"-.5", -.5},
+                          {"3.", 3},
+                          {"1e3", 1000},
+                          {"1E+3", 1000},
+                          {"0.1", 0.1},
+                          {"9007199254740993", 9007199254740992.0},
+                          {"1.7976931348623157e308", DBL_MAX},
+                          {"5e-324", 5e-324},
+                          {"2e-324", 0},
+                          {"-1e-400", -0.0},
+                          {"0e9999", 0},
+                          {"1e-99999999999999999999", 0},
+                          {"inf", HUGE_VAL},
+                          {"-Infinity", -HUGE_VAL}};
+  for (const Case& c : read_as) {
+    INFO(c.text);
+    const Value got = value("real", c.text);
+    CHECK(got.fault.empty());
+    CHECK(std::bit_cast<std::uint64_t>(got.value) == std::bit_cast<std::uint64_t>(c.value));
+  }
+  // Digits far away from their point.
+  const std::string zeros(400, '0');
+  CHECK(value("real", "0." + zeros + "1").value == 0);
+  CHECK(value("real", "0." + zeros + "1e401").value == 1);
+  CHECK(value("real", zeros + "7").value == 7);
+  CHECK(value("real", "1" + zeros + "e-400").value == 1);
+  CHECK(std::isnan(value("real", "nan").value));
+  CHECK(std::isnan(value("real", "-NaN").value));
+  for (const std::string text : {"1e309", "-1e400", "1e99999999999999999999", "0.001e400"})
+    CHECK_THAT(value("real", text).fault,
+               Catch::Contains("m.mtx:3: the number is beyond the range of a double"));
+  CHECK_THAT(value("real", "1" + zeros).fault, Catch::Contains("beyond the range of a double"));
+  for (const char* text :
+       {"nan(12)", "nan()", "-nan(snan)", "x", "", "-", "+", "++1", "+-1", ".", "e5", "--1"}) {
+    INFO(text);
+    CHECK_THAT(value("real", text).fault, Catch::Contains("m.mtx:3: a number expected"));
+  }
+  for (const char* text : {"0x1p3", "1e", "1d5", "1,5", "1.5f", "nan(", "inf(1)", "infinit", "1_000"}) {
+    INFO(text);
+    CHECK_THAT(value("real", text).fault, Catch::Contains("m.mtx:3: text after the entry"));
+  }
+}
+
+TEST_CASE("Matrix Market: integers are held exactly, or refused") {
+  struct Case {
+    const char* text;
+    double value;
+  };
+  const Case read_as[] = {{"0", 0},
+                          {"7", 7},
+                          {"+7", 7},
+                          {"-7", -7},
+                          {"007", 7},
+                          {"9007199254740992", 9007199254740992.0},
+                          {"-9007199254740994", -9007199254740994.0},
+                          {"9223372036854775808", 9223372036854775808.0}};
+  for (const Case& c : read_as) {
+    INFO(c.text);
+    const Value got = value("integer", c.text);
+    CHECK(got.fault.empty());
+    CHECK(got.value == c.value);
+  }
+  for (const char* text : {"5.5", "5.0", "5.", "1e3", "inf", "nan", "x", "", "-", "++7", "+-7", "0x10"}) {
+    INFO(text);
+    CHECK_THAT(value("integer", text).fault, Catch::Contains("m.mtx:3: an integer expected"));
+  }
+  for (const char* text : {"9007199254740993", "-9007199254740993", "18446744073709551615",
+                           "18446744073709551616", "1000000000000000000000000000000"}) {
+    INFO(text);
+    CHECK_THAT(value("integer", text).fault, Catch::Contains("m.mtx:3: a double does not hold this integer"));
+  }
+  CHECK(value("unsigned-integer", "18446744073709549568").value == 18446744073709549568.0);
+  CHECK_THAT(value("unsigned-integer", "-1").fault, Catch::Contains("an integer from 0 on"));
+  CHECK_THAT(value("integer", "7 8").fault, Catch::Contains("text after the entry"));
+
+  // Sums at one place, too, in every way of summing them.
+  const std::string integer = "%%MatrixMarket matrix coordinate integer general\n";
+  CHECK((read(integer + "1 2 2\n1 2 9007199254740991\n1 2 1\n") ==
+         Csr<>{2, {0, 1}, {1}, {9007199254740992.0}}));
+  CHECK_THAT(fault(integer + "3 4 3\n2 3 9007199254740992\n1 1 5\n2 3 1\n"),
+             Catch::Contains("m.mtx: the entries at row 2, column 3 have a sum that a double does not hold"));
+  std::string many = integer + "1 1 100000\n";
+  for (int i = 0; i < 100'000; ++i) many += "1 1 9007199254740991\n";
+  TemporaryDirectory dir;
+  write_file(dir / "many.mtx", many);
+  CHECK_THROWS_WITH((io::open_csr<std::int32_t, double>(dir / "many.mtx", {.memory = 1 << 20})),
+                    Catch::Contains("row 1, column 1 have a sum"));
+}
+
+TEST_CASE("Matrix Market: kinds of entries that a symmetry does not have") {
+  for (const char* kind : {"pattern", "unsigned-integer"})
+    CHECK_THAT(
+        fault(std::string("%%MatrixMarket matrix coordinate ") + kind + " skew-symmetric\n2 2 1\n2 1 1\n"),
+        Catch::Contains("m.mtx:1: a skew-symmetric matrix has negative entries") && Catch::Contains(kind));
 }
 
 TEST_CASE("Matrix Market: a file cut off at any byte is refused, or ends in a shorter number") {
