@@ -259,8 +259,9 @@ int explain_failure(const Interrupt& interrupt, const std::string& help) {
 }  // namespace anabranch::apps
 
 int main(int argc, char** argv) {
-  // A reader of ours that goes away is a failed write, not a death.
+  // A reader of ours that goes away is a failed write, not a death; so is a file that may not grow.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   anabranch::apps::Interrupt interrupt;
   std::string help = "anabranch --help";
   try {

@@ -158,7 +158,10 @@ bool same_file(const std::string& a, const std::string& b) {
   if (std::error_code ignored; fs::equivalent(a, b, ignored)) return true;
   const auto place = [](const std::string& file) {
     std::error_code failed;
-    const fs::path whole = fs::absolute(file, failed);
+    fs::path whole = fs::absolute(file, failed);
+    // A link to what is not there yet leads to where it will be.
+    for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(whole, failed)); ++links)
+      whole = whole.parent_path() / fs::read_symlink(whole, failed);
     const fs::path found = fs::weakly_canonical(whole, failed);
     return failed ? whole.lexically_normal() : found;
   };

@@ -22,8 +22,10 @@
 /// A file is not trusted: its headers are checked when it is opened, with little memory and whatever they
 /// claim; its entries are checked as they are read, before anyone uses them. A malformed file gives DataError
 /// naming file, position and reason; a refusal of the operating system gives IoError. Files being written
-/// appear under their name whole or not at all. Nothing here is mapped into memory, nothing is held whole
-/// that a stream could give in pieces.
+/// appear under their name whole or not at all: they are on the disk first (fsync of the file; then the
+/// rename, then fsync of the folder). A file that is replaced leaves its permissions to the new one; of a
+/// symbolic link, the file that it names is replaced or made. Nothing here is mapped into memory, nothing is
+/// held whole that a stream could give in pieces.
 namespace anabranch::io {
 
 enum class MatrixFormat : std::uint8_t {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -45,6 +46,19 @@ class MemoryFile final : public ReadFile {
   std::vector<unsigned char> bytes_;
 };
 
+/// Where a path leads: symbolic links are followed, also when the last one names a file that is not there.
+std::string followed(const std::string& path) {
+  std::filesystem::path at = path;
+  for (int links = 0; links < 40; ++links) {
+    std::error_code failed;
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(at, failed))) return at.string();
+    const auto target = std::filesystem::read_symlink(at, failed);
+    if (failed) throw_os(path, "cannot follow the symbolic link", failed.value());
+    at = at.parent_path() / target;
+  }
+  throw_os(path, "cannot write", ELOOP);
+}
+
 /// A name no other writer of this process or machine uses at the same time.
 std::string unique_beside(const std::string& path) {
   static std::atomic<unsigned> counter{0};
@@ -66,6 +80,7 @@ SystemCalls& system_calls() {
       ::pread,
       ::pwrite,
       ::close,
+      ::fsync,
       [](const char* from, const char* to) { return ::rename(from, to); },
   };
   return calls;
@@ -77,11 +92,11 @@ std::shared_ptr<ReadFile> memory_file(std::string name, std::vector<unsigned cha
 
 std::shared_ptr<File> File::open(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe nobody writes to would wait for ever.
-  const int fd = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
-  if (fd < 0) throw_os(path, "cannot open", errno);
-  auto file = std::shared_ptr<File>(new File(fd, path, 0));
+  auto file = closed(path);
+  file->fd_ = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
+  if (file->fd_ < 0) throw_os(path, "cannot open", errno);
   struct stat status{};
-  if (::fstat(fd, &status) != 0) throw_os(path, "cannot examine", errno);
+  if (::fstat(file->fd_, &status) != 0) throw_os(path, "cannot examine", errno);
   if (S_ISDIR(status.st_mode)) throw_os(path, "cannot read", EISDIR);
   if (!S_ISREG(status.st_mode))
     throw IoError(path + ": not a regular file (it must be readable at any position)");
@@ -89,10 +104,20 @@ std::shared_ptr<File> File::open(const std::string& path) {
   return file;
 }
 
-std::shared_ptr<File> File::create(const std::string& path, const std::string& name) {
-  const int fd = open_retrying(path, O_RDWR | O_CREAT | O_EXCL, 0666);
-  if (fd < 0) throw_os(name, "cannot create", errno);
-  return std::shared_ptr<File>(new File(fd, name, 0));
+std::shared_ptr<File> File::create(const std::string& path, const std::string& name, mode_t mode) {
+  auto file = closed(name);
+  file->fd_ = open_retrying(path, O_RDWR | O_CREAT | O_EXCL, mode);
+  if (file->fd_ < 0) throw_os(name, "cannot create", errno);
+  return file;
+}
+
+std::shared_ptr<File> File::folder_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  auto folder = closed(parent.empty() ? "." : parent);
+  folder->fd_ = open_retrying(folder->name_, O_RDONLY | O_DIRECTORY, 0);
+  if (folder->fd_ >= 0) return folder;
+  if (errno == EACCES) return nullptr;
+  throw_os(path, "cannot create", errno);
 }
 
 std::string File::spool_folder(const std::string& directory) {
@@ -104,10 +129,11 @@ std::string File::spool_folder(const std::string& directory) {
 std::shared_ptr<File> File::spool(const std::string& directory, std::string name) {
   const std::string chosen = spool_folder(directory);
   std::string pattern = chosen + "/anabranch-spool-XXXXXX";
-  const int fd = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (fd < 0) throw_os(chosen, "cannot create a spool file", errno);
+  auto file = closed(std::move(name));
+  file->fd_ = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (file->fd_ < 0) throw_os(chosen, "cannot create a spool file", errno);
   ::unlink(pattern.c_str());
-  return std::shared_ptr<File>(new File(fd, std::move(name), 0));
+  return file;
 }
 
 File::~File() {
@@ -148,6 +174,34 @@ void File::write(std::int64_t offset, const void* from, std::int64_t bytes) {
     bytes -= put;
     if (offset > size_) size_ = offset;
   }
+}
+
+void File::take_permissions(const std::string& path, const struct stat& was) {
+  constexpr const char* list = "system.posix_acl_access";
+  mode_t mode = was.st_mode & 07777;
+  const mode_t everybody = (mode & S_IRWXO) << 3;  // as bits of a group
+  bool group_kept = true;
+  if (::fchown(fd_, was.st_uid, was.st_gid) != 0) {
+    mode &= 0777;
+    group_kept = ::fchown(fd_, static_cast<uid_t>(-1), was.st_gid) == 0;
+  }
+  char entries[4096];
+  const ssize_t bytes = ::getxattr(path.c_str(), list, entries, sizeof entries);
+  const bool none = bytes < 0 && (errno == ENODATA || errno == ENOTSUP);
+  if (none) (void)::fremovexattr(fd_, list);  // one that the folder gives to new files
+  // With a list, the mode's bits of the group are the most that any of its entries grants.
+  const bool list_kept =
+      none || (bytes > 0 && ::fsetxattr(fd_, list, entries, static_cast<std::size_t>(bytes), 0) == 0);
+  if (!group_kept || !list_kept) mode &= ~static_cast<mode_t>(S_IRWXG) | everybody;
+  if (::fchmod(fd_, mode) != 0) throw_os(name_, "cannot keep the permissions", errno);
+}
+
+void File::sync() {
+  int failed;
+  do failed = system_calls().fsync(fd_);
+  while (failed != 0 && errno == EINTR);
+  // EINVAL: a file system that does not know this for folders.
+  if (failed != 0 && errno != EINVAL) throw_os(name_, "cannot bring to disk", errno);
 }
 
 void File::discard(std::int64_t offset, std::int64_t bytes) {
@@ -192,31 +246,37 @@ void BufferedWriter::flush() {
   used_ = 0;
 }
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    throw IoError(path + ": cannot write: it exists and is not a regular file");
-  // Through a symbolic link the file it names is replaced, not the link.
-  if (std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored)))
-    if (auto target = std::filesystem::canonical(path, ignored); !ignored) path_ = target.string();
-  temporary_ = unique_beside(path_);
-  file_ = File::create(temporary_, path);
+AtomicFile::Temporary::~Temporary() {
+  if (!path.empty()) ::unlink(path.c_str());
 }
 
-AtomicFile::~AtomicFile() {
-  if (!committed_) ::unlink(temporary_.c_str());
+AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
+  struct stat was{};
+  const bool replaces = ::stat(path.c_str(), &was) == 0;
+  if (replaces && !S_ISREG(was.st_mode))
+    throw IoError(path + ": cannot write: it exists and is not a regular file");
+  folder_ = File::folder_of(path_);
+  std::string name = unique_beside(path_);
+  // Before it has its permissions, it is ours alone.
+  file_ = File::create(name, path_, replaces ? 0600 : 0666);
+  temporary_.path = std::move(name);
+  if (replaces) file_->take_permissions(path_, was);
 }
+
+AtomicFile::~AtomicFile() = default;
 
 void AtomicFile::check_open() const {
   if (committed_) throw RunError(path_ + ": the file is complete: it was committed before");
 }
 
 void AtomicFile::commit() {
+  file_->sync();
   file_->close();
-  if (system_calls().rename(temporary_.c_str(), path_.c_str()) != 0)
+  if (system_calls().rename(temporary_.path.c_str(), path_.c_str()) != 0)
     throw_os(path_, "cannot put in place", errno);
+  temporary_.path.clear();
   committed_ = true;
+  if (folder_) folder_->sync();
 }
 
 }  // namespace anabranch::io::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +32,9 @@ class File final : public ReadFile {
   /// An existing regular file. IoError if it is missing, unreadable, or a directory, pipe or device.
   static std::shared_ptr<File> open(const std::string& path);
   /// A new file; IoError (EEXIST) if there is one already.
-  static std::shared_ptr<File> create(const std::string& path, const std::string& name);
+  static std::shared_ptr<File> create(const std::string& path, const std::string& name, mode_t mode = 0666);
+  /// The folder that `path` lies in, to `sync` it; null where we may write to it, but not read it.
+  static std::shared_ptr<File> folder_of(const std::string& path);
   /// `directory`, or where it is empty $TMPDIR, else /var/tmp, else /tmp: the latter may be kept in memory.
   static std::string spool_folder(const std::string& directory);
   /// A nameless file in that folder, which disappears when closed, also when the process is killed.
@@ -46,6 +50,11 @@ class File final : public ReadFile {
   void prefetch(std::int64_t offset, std::int64_t bytes) const override;
 
   void write(std::int64_t offset, const void* from, std::int64_t bytes);
+  /// Gives it the permissions of the file at `path`, whose status is `was`: owner, group, mode, access control
+  /// list. Where the system refuses the group or the list, the group may do what everybody may.
+  void take_permissions(const std::string& path, const struct stat& was);
+  /// Waits until all that was written is on the disk.
+  void sync();
   /// Gives the space of this range back, where the file system can; its bytes are undefined afterwards.
   void discard(std::int64_t offset, std::int64_t bytes);
   /// Free bytes on the file system it lies on.
@@ -54,11 +63,15 @@ class File final : public ReadFile {
   void close();
 
  private:
-  File(int fd, std::string name, std::int64_t size) : fd_(fd), name_(std::move(name)), size_(size) {}
+  explicit File(std::string name) : name_(std::move(name)) {}
+  /// One that has no descriptor yet: nothing can fail between opening it and having it in an owner's hands.
+  static std::shared_ptr<File> closed(std::string name) {
+    return std::shared_ptr<File>(new File(std::move(name)));
+  }
 
-  int fd_;
+  int fd_ = -1;
   std::string name_;
-  std::int64_t size_;
+  std::int64_t size_ = 0;
 };
 
 /// Sequential writing through a buffer, from a position on.
@@ -80,7 +93,11 @@ class BufferedWriter {
 };
 
 /// An output file that appears whole or not at all: written beside its place under another name, renamed by
-/// `commit`, removed by the destructor otherwise.
+/// `commit`, removed by the destructor otherwise. It is on the disk before it appears, and when `commit`
+/// returns its name is, too.
+///
+/// A symbolic link stays: the file it names is replaced, or made where it names none. A file that is replaced
+/// leaves its permissions to the new one, and its owner and group where the system lets us.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -95,8 +112,14 @@ class AtomicFile {
   void commit();
 
  private:
+  struct Temporary {
+    std::string path;  ///< empty: there is none
+    ~Temporary();
+  };
+
   std::string path_;
-  std::string temporary_;
+  std::shared_ptr<File> folder_;  ///< null where we may not open it
+  Temporary temporary_;
   std::shared_ptr<File> file_;
   bool committed_ = false;
 };

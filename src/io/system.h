@@ -13,6 +13,7 @@ struct SystemCalls {
   ssize_t (*pread)(int fd, void* into, std::size_t bytes, off_t offset);
   ssize_t (*pwrite)(int fd, const void* from, std::size_t bytes, off_t offset);
   int (*close)(int fd);
+  int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
 };
 

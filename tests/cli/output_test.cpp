@@ -1,9 +1,11 @@
 #include "support/catch.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "command.h"
 
@@ -36,6 +38,7 @@ TEST_CASE("output: files that cannot be read or written give exit code 4 and a r
   fails({"smvm", m.path, "--out", m.dir / "no/such/y.npy"}, std::strerror(ENOENT));
   fails({"smvm", m.path, "--out", m.dir.path()}, "not a regular file");
   fails({"smvm", m.path, "--out", "/dev/full"}, "not a regular file");
+  fails({"smvm", m.path, "--out", "/dev/stdout"}, "not a regular file");
   fails({"smvm", m.path, "--trace", m.dir / "no/such/t.json"}, m.dir / "no/such/t.json: cannot create");
   fails({"smvm", m.path, "--repeat", "3", "--trace", m.dir.path()}, "not a regular file");
   fails({"generate", "banded", "--size", "10", "--out", m.dir / "no/such/g.npz"},
@@ -44,6 +47,53 @@ TEST_CASE("output: files that cannot be read or written give exit code 4 and a r
     ::chmod(m.path.c_str(), 0);
     fails({"smvm", m.path}, std::strerror(EACCES));
   }
+}
+
+TEST_CASE("output: a file that may not grow is a failed write, and nothing remains of it") {
+  const Matrix m;
+  std::string entries = "%%MatrixMarket matrix coordinate real general\n1000 1000 1000\n";
+  for (int i = 1; i <= 1000; ++i) entries += std::to_string(i) + " 1 1\n";
+  io_test::write_file(m.dir / "m.mtx", entries);
+  const std::vector<std::vector<std::string>> writers{
+      {"smvm", m.path, "--out", m.dir / "y.npy"},
+      {"smvm", m.path, "--trace", m.dir / "t.json"},
+      {"smvm", m.dir / "m.mtx"},
+      {"generate", "banded", "--size", "1000", "--out", m.dir / "g.npz"},
+      {"generate", "banded", "--size", "1000", "--out", m.dir / "g.mtx"}};
+  for (const auto& arguments : writers) {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit little{1000, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);  // the command inherits it
+    const Outcome o = command(arguments);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+    INFO(o.err);
+    CHECK(o.status == 4);
+    CHECK(o.err.find(std::strerror(EFBIG)) != std::string::npos);
+    CHECK(m.dir.files() == 2);
+  }
+}
+
+TEST_CASE("output: what is replaced keeps its permissions, and symbolic links stay") {
+  namespace fs = std::filesystem;
+  const Matrix m;
+  fs::create_directory(m.dir / "results");
+  fs::create_symlink("results/y.npy", m.dir / "y.npy");
+  CHECK(command({"smvm", m.path, "--out", m.dir / "y.npy"}).status == 0);
+  CHECK(npy_vector<double>(m.dir / "results/y.npy").size() == 1000);
+  REQUIRE(::chmod((m.dir / "results/y.npy").c_str(), 0600) == 0);
+  CHECK(command({"smvm", m.path, "--out", m.dir / "y.npy", "--trace", m.dir / "t.json"}).status == 0);
+  CHECK(fs::is_symlink(fs::symlink_status(m.dir / "y.npy")));
+  struct stat status{};
+  REQUIRE(::stat((m.dir / "results/y.npy").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0600);
+
+  // Two names of one file that is not there yet.
+  fs::remove(m.dir / "results/y.npy");
+  const Outcome same =
+      command({"smvm", m.path, "--out", m.dir / "results/y.npy", "--trace", m.dir / "y.npy"});
+  CHECK(same.status == 2);
+  CHECK(same.err.find("this is where y goes") != std::string::npos);
 }
 
 TEST_CASE("output: an output file is replaced as a whole, and only by a result") {

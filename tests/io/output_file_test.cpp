@@ -1,0 +1,248 @@
+#include "support/catch.h"
+
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <anabranch/io.h>
+
+#include "io/file.h"
+#include "io/system.h"
+#include "matrix_files.h"
+
+using namespace anabranch;
+using namespace io_test;
+
+namespace {
+
+struct stat status_of(const std::string& path) {
+  struct stat out{};
+  REQUIRE(::stat(path.c_str(), &out) == 0);
+  return out;
+}
+unsigned mode_of(const std::string& path) { return status_of(path).st_mode & 07777; }
+
+void write_text(const std::string& path, const std::string& text) {
+  io::detail::AtomicFile file(path);
+  file.file()->write(0, text.data(), static_cast<std::int64_t>(text.size()));
+  file.commit();
+}
+
+/// Every way to write a file.
+struct Output {
+  const char* ending;
+  std::function<void(const std::string&)> write;
+};
+const Output outputs[] = {
+    {".npy", [](const std::string& path) { io::write_npy(path, Vector<double>({1, 2, 3})); }},
+    {".npz",
+     [](const std::string& path) {
+       io::CsrWriter writer(path, 3, ScalarType::int32, ScalarType::float64);
+       writer.append<std::int32_t, double>(std::vector<std::int64_t>{1}, std::vector<std::int32_t>{2},
+                                           std::vector<double>{5});
+       writer.commit();
+     }},
+    {".mtx",
+     [](const std::string& path) {
+       io::CsrWriter writer(path, 3, ScalarType::int32, ScalarType::float64);
+       writer.append<std::int32_t, double>(std::vector<std::int64_t>{1}, std::vector<std::int32_t>{2},
+                                           std::vector<double>{5});
+       writer.commit();
+     }},
+};
+
+/// What the system was asked for, in order, while it lives: "fsync" of a file or a folder, "rename".
+class Recorder {
+ public:
+  Recorder() {
+    calls().clear();
+    fail_at() = -1;
+    auto& table = io::detail::system_calls();
+    table.fsync = [](int fd) {
+      struct stat s{};
+      ::fstat(fd, &s);
+      calls().push_back(S_ISDIR(s.st_mode) ? "fsync folder" : "fsync file");
+      if (fail_at()-- == 0) {
+        errno = EIO;
+        return -1;
+      }
+      return ::fsync(fd);
+    };
+    table.rename = [](const char* from, const char* to) {
+      calls().push_back("rename");
+      return ::rename(from, to);
+    };
+  }
+  ~Recorder() { io::detail::system_calls() = original_; }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  static std::vector<std::string>& calls() {
+    static std::vector<std::string> list;
+    return list;
+  }
+  static int& fail_at() {
+    static int at = -1;
+    return at;
+  }
+
+ private:
+  io::detail::SystemCalls original_ = io::detail::system_calls();
+};
+
+}  // namespace
+
+TEST_CASE("output file: it is on the disk before it appears, its name before commit returns") {
+  for (const Output& output : outputs) {
+    INFO(output.ending);
+    const TemporaryDirectory dir;
+    const Recorder recorder;
+    output.write(dir / std::string("out") + output.ending);
+    CHECK(Recorder::calls() == std::vector<std::string>{"fsync file", "rename", "fsync folder"});
+  }
+}
+
+TEST_CASE("output file: one that cannot be brought to disk does not appear") {
+  for (const Output& output : outputs) {
+    INFO(output.ending);
+    const TemporaryDirectory dir;
+    const std::string path = dir / std::string("out") + output.ending;
+    write_file(path, "what was there before");
+    {
+      const Recorder recorder;
+      Recorder::fail_at() = 0;
+      CHECK_THROWS_AS(output.write(path), IoError);
+    }
+    CHECK(read_file(path) == "what was there before");
+    CHECK(dir.files() == 1);
+    // When only the folder fails the file is there, whole, but a crash may lose its name.
+    {
+      const Recorder recorder;
+      Recorder::fail_at() = 1;
+      CHECK_THROWS_WITH(output.write(path), Catch::Contains("cannot bring to disk"));
+    }
+    CHECK(read_file(path) != "what was there before");
+    CHECK(dir.files() == 1);
+  }
+}
+
+TEST_CASE("output file: a new one has the permissions of the user's mask") {
+  const TemporaryDirectory dir;
+  const mode_t before = ::umask(027);
+  write_text(dir / "new", "x");
+  ::umask(before);
+  CHECK(mode_of(dir / "new") == 0640);
+}
+
+TEST_CASE("output file: a file that is replaced keeps its permissions") {
+  for (const Output& output : outputs)
+    for (const mode_t mode : {0600u, 0640u, 0666u, 0444u}) {
+      INFO(output.ending << " " << mode);
+      const TemporaryDirectory dir;
+      const std::string path = dir / std::string("out") + output.ending;
+      write_file(path, "old");
+      REQUIRE(::chmod(path.c_str(), mode) == 0);
+      output.write(path);
+      CHECK(read_file(path) != "old");
+      CHECK(mode_of(path) == mode);
+    }
+}
+
+TEST_CASE("output file: a file that is replaced keeps its owner, where the system allows it") {
+  const TemporaryDirectory dir;
+  write_file(dir / "out", "old");
+  if (::geteuid() != 0) {
+    WARN("only root can give files to others");
+    return;
+  }
+  REQUIRE(::chown((dir / "out").c_str(), 12345, 23456) == 0);
+  REQUIRE(::chmod((dir / "out").c_str(), 02640) == 0);
+  write_text(dir / "out", "new");
+  CHECK(status_of(dir / "out").st_uid == 12345);
+  CHECK(status_of(dir / "out").st_gid == 23456);
+  CHECK(mode_of(dir / "out") == 02640);
+}
+
+TEST_CASE("output file: who cannot keep the group lets nobody else in") {
+  if (::geteuid() != 0) {
+    WARN("only root can become another user");
+    return;
+  }
+  const TemporaryDirectory dir;
+  REQUIRE(::chmod(dir.path().c_str(), 0777) == 0);
+  write_file(dir / "out", "old");
+  REQUIRE(::chown((dir / "out").c_str(), 12345, 23456) == 0);
+  REQUIRE(::chmod((dir / "out").c_str(), 04664) == 0);
+  // Of the effective user only: it comes back.
+  REQUIRE(::setegid(34567) == 0);
+  REQUIRE(::seteuid(34567) == 0);
+  write_text(dir / "out", "new");
+  REQUIRE(::seteuid(0) == 0);
+  REQUIRE(::setegid(0) == 0);
+  CHECK(read_file(dir / "out") == "new");
+  CHECK(status_of(dir / "out").st_uid == 34567);
+  CHECK(mode_of(dir / "out") == 0644);
+}
+
+TEST_CASE("output file: an access control list is kept") {
+  const TemporaryDirectory dir;
+  write_file(dir / "out", "old");
+  // Version 2; user::rw-, user:12345:r--, group::---, mask::r--, other::---
+  const std::uint16_t entries[][4] = {{0x01, 6, 0xffff, 0xffff},
+                                      {0x02, 4, 12345, 0},
+                                      {0x04, 0, 0xffff, 0xffff},
+                                      {0x10, 4, 0xffff, 0xffff},
+                                      {0x20, 0, 0xffff, 0xffff}};
+  std::string list("\x02\0\0\0", 4);
+  list.append(reinterpret_cast<const char*>(entries), sizeof entries);
+  constexpr const char* name = "system.posix_acl_access";
+  if (::setxattr((dir / "out").c_str(), name, list.data(), list.size(), 0) != 0) {
+    WARN("this file system has no access control lists");
+    return;
+  }
+  write_text(dir / "out", "new");
+  char got[256];
+  const ssize_t n = ::getxattr((dir / "out").c_str(), name, got, sizeof got);
+  CHECK(std::string(got, static_cast<std::size_t>(std::max<ssize_t>(n, 0))) == list);
+  CHECK(mode_of(dir / "out") == 0640);
+}
+
+TEST_CASE("output file: symbolic links stay, and lead to the file") {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory dir;
+  fs::create_directory(dir / "data");
+  const auto is_link = [&](const char* name) { return fs::is_symlink(fs::symlink_status(dir / name)); };
+
+  fs::create_symlink("data/file", dir / "link");
+  fs::create_symlink("link", dir / "link to link");
+  write_text(dir / "link to link", "first");  // it names a file that is not there yet
+  CHECK(read_file(dir / "data/file") == "first");
+  CHECK(is_link("link"));
+  CHECK(is_link("link to link"));
+
+  REQUIRE(::chmod((dir / "data/file").c_str(), 0600) == 0);
+  write_text(dir / "link", "second");
+  CHECK(read_file(dir / "data/file") == "second");
+  CHECK(mode_of(dir / "data/file") == 0600);
+  CHECK(is_link("link"));
+
+  fs::create_symlink(dir / "missing/file", dir / "nowhere");
+  CHECK_THROWS_WITH(write_text(dir / "nowhere", "x"), Catch::Contains("cannot create"));
+  CHECK(is_link("nowhere"));
+
+  fs::create_symlink("b", dir / "a");
+  fs::create_symlink("a", dir / "b");
+  CHECK_THROWS_AS(write_text(dir / "a", "x"), IoError);
+
+  fs::create_symlink("data", dir / "folder");
+  CHECK_THROWS_WITH(write_text(dir / "folder", "x"), Catch::Contains("not a regular file"));
+  write_text(dir / "folder/other", "third");
+  CHECK(read_file(dir / "data/other") == "third");
+}
