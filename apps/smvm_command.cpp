@@ -144,6 +144,8 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   }
   progress.wipe();
   if (!options.out.empty()) io::write_npy(options.out, y);
+  if (report.header.format == io::MatrixFormat::matrix_market) report.unchecked.push_back(options.matrix);
+  if (!options.vector.empty()) report.unchecked.push_back(options.vector);
   report.result = options.out;
   report.trace = options.trace;
   report.total_seconds = seconds_since(begin);

@@ -91,6 +91,7 @@ std::string to_json(const SmvmReport& r) {
   out["kernels"] = {{"compiled", r.kernels_compiled}, {"from_disk", r.kernels_from_disk}};
   out["gb_per_second"] = gb_per_second(r);
   out["repeats"] = r.repeats;
+  out["unchecked"] = r.unchecked;
   if (r.result.empty())
     out["result"] = nullptr;
   else
@@ -139,6 +140,8 @@ std::string to_text(const SmvmReport& r) {
   line("Memory", fmt::format("bound {}, {}process at its peak {}", binary_bytes(r.memory),
                              items ? "held at most " + binary_bytes(r.peak_bytes) + ", " : "",
                              binary_bytes(r.peak_resident_bytes)));
+  if (!r.unchecked.empty())
+    line("Unchecked", fmt::format("{}: without a checksum to compare", fmt::join(r.unchecked, ", ")));
   line("Result", r.result.empty() ? "not written (--out y.npy)" : r.result);
   if (!r.trace.empty()) line("Trace", r.trace + " (for ui.perfetto.dev)");
   return out;

@@ -25,6 +25,7 @@ struct SmvmReport {
   double compile_seconds = 0, front_seconds = 0;    ///< of the first run, the only one that compiles
   int kernels_compiled = 0, kernels_from_disk = 0;  ///< likewise
   RunReport run;                                    ///< of the last run
+  std::vector<std::string> unchecked;               ///< files that were read and carry no checksum
   std::string result;                               ///< file; empty: not written
   std::string trace;                                ///< of the last run; empty: not written
 

@@ -51,7 +51,8 @@ struct CsrHeader {
 
 struct OpenOptions {
   /// Accept a file of other types than asked for: indices are widened or narrowed (checked), values converted
-  /// to float or double. Without it another type is refused.
+  /// to float or double, rounded to the nearest (beyond the range of a float: infinity). Without it another
+  /// type is refused.
   bool convert = false;
   /// Where a Matrix Market file is sorted; empty: $TMPDIR,
   /// else /var/tmp. Needs about 30 bytes an entry while opening.
@@ -80,7 +81,9 @@ ANABRANCH_API CsrHeader inspect_matrix(const std::string& path);
 ///
 /// Matrix Market: `coordinate` with real, integer or pattern (value 1) entries, general, symmetric or
 /// skew-symmetric; opening sorts the entries by row and column on disk within `memory`. Entries at the same
-/// place are summed in file order, as SciPy does.
+/// place are summed in file order, as SciPy does. Real numbers are decimal, with an exponent if need be,
+/// rounded to the nearest double; inf, infinity and nan in any case; one too large for a double is refused.
+/// Integers, and their sums at one place, are held exactly or refused.
 ///
 /// Throws DataError, IoError, ResourceError.
 template <IsScalar I, IsScalar T>

@@ -101,6 +101,7 @@ std::shared_ptr<File> File::open(const std::string& path) {
   if (!S_ISREG(status.st_mode))
     throw IoError(path + ": not a regular file (it must be readable at any position)");
   file->size_ = status.st_size;
+  file->modified_ = status.st_mtim;
   return file;
 }
 
@@ -158,6 +159,14 @@ void File::read(std::int64_t offset, void* into, std::int64_t bytes) const {
 
 void File::prefetch(std::int64_t offset, std::int64_t bytes) const {
   ::posix_fadvise(fd_, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
+void File::check_unchanged() const {
+  struct stat status{};
+  if (::fstat(fd_, &status) != 0) throw_os(name_, "cannot examine", errno);
+  if (status.st_size != size_ || status.st_mtim.tv_sec != modified_.tv_sec ||
+      status.st_mtim.tv_nsec != modified_.tv_nsec)
+    throw DataError(name_ + ": the file changed while it was read");
 }
 
 void File::write(std::int64_t offset, const void* from, std::int64_t bytes) {

@@ -22,6 +22,9 @@ class ReadFile {
   virtual void read(std::int64_t offset, void* into, std::int64_t bytes) const = 0;
   /// A hint that this range is read next.
   virtual void prefetch(std::int64_t, std::int64_t) const {}
+  /// For files without a checksum, after the last read: DataError if somebody has written to it since it was
+  /// opened, as far as its size and time tell.
+  virtual void check_unchanged() const {}
 };
 
 std::shared_ptr<ReadFile> memory_file(std::string name, std::vector<unsigned char> bytes);
@@ -48,6 +51,7 @@ class File final : public ReadFile {
   std::int64_t size() const override { return size_; }
   void read(std::int64_t offset, void* into, std::int64_t bytes) const override;
   void prefetch(std::int64_t offset, std::int64_t bytes) const override;
+  void check_unchanged() const override;
 
   void write(std::int64_t offset, const void* from, std::int64_t bytes);
   /// Gives it the permissions of the file at `path`, whose status is `was`: owner, group, mode, access control
@@ -72,6 +76,7 @@ class File final : public ReadFile {
   int fd_ = -1;
   std::string name_;
   std::int64_t size_ = 0;
+  timespec modified_{};
 };
 
 /// Sequential writing through a buffer, from a position on.

@@ -167,6 +167,7 @@ class MarketSorter {
                 fmt::format("{}: the header promises {} entries, but there are more before line {}",
                             file_.name(), header_.entries, lines));
         });
+    file_.check_unchanged();
     if (entries != header_.entries)
       throw DataError(fmt::format("{}:{}: the file ends after {} of {} entries", file_.name(), lines, entries,
                                   header_.entries));

@@ -58,6 +58,7 @@ std::shared_ptr<anabranch::detail::ArrayData> read_npy(std::shared_ptr<const Rea
   auto* to = static_cast<unsigned char*>(out->buffers[0].get());
   if (from == type) {
     cursor->read(to, format.data_bytes());
+    file->check_unchanged();
     if (type == ScalarType::boolean)
       for (std::int64_t i = 0; i < format.count; ++i)
         if (to[i] > 1)
@@ -71,6 +72,7 @@ std::shared_ptr<anabranch::detail::ArrayData> read_npy(std::shared_ptr<const Rea
     cursor->read(staging.data(), n * format.item_bytes);
     detail::convert(from, staging.data(), type, to + i * width, n);
   }
+  file->check_unchanged();
   return out;
 }
 

@@ -208,7 +208,7 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   CHECK(keys == std::vector<std::string>{"backend", "bytes", "chunk_items", "chunks", "gb_per_second",
                                          "items", "kernels", "matrix", "memory", "nnz", "peak_bytes",
                                          "peak_resident_bytes", "repeats", "result", "scheduler", "seconds",
-                                         "threads", "utilisation"});
+                                         "threads", "unchecked", "utilisation"});
   const auto nnz = static_cast<std::int64_t>(a.values.size());
   CHECK(r["matrix"] == nlohmann::json{{"file", dir / "a.npz"},
                                       {"format", "npz (stored)"},
@@ -242,6 +242,7 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   std::sort(steady.begin(), steady.end());
   CHECK(r["seconds"]["run"].get<double>() == steady[1]);
   CHECK(r["result"] == dir / "y.npy");
+  CHECK(r["unchecked"] == nlohmann::json::array());
 
   const auto interpreted = command({"smvm", dir / "a.npz", "--json", "--backend", "interpreter"}).json();
   CHECK(interpreted["backend"] == "interpreter");
@@ -262,6 +263,15 @@ TEST_CASE("smvm: what it says to people") {
                            "GB/s", "Memory", "Result", "y.npy"})
     CHECK(o.out.find(part) != std::string::npos);
   CHECK(std::count(o.out.begin(), o.out.end(), '\n') <= 10);
+}
+
+TEST_CASE("smvm: files without a checksum are named") {
+  const TemporaryDirectory dir;
+  const std::string mtx = dir / "a.mtx", x = dir / "x.npy";
+  io_test::write_file(mtx, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n");
+  io_test::write_file(x, io_test::npy(std::vector<double>{1, 2}));
+  CHECK(command({"smvm", mtx, "--vector", x, "--json"}).json()["unchecked"] == nlohmann::json{mtx, x});
+  CHECK(command({"smvm", mtx}).out.find("Unchecked " + mtx + ": without a checksum") != std::string::npos);
 }
 
 TEST_CASE("smvm --trace: the last run, also one that fails") {

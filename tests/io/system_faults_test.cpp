@@ -93,6 +93,38 @@ TEST_CASE("io: interrupted and short calls change nothing") {
   CHECK(got == matrix);
 }
 
+TEST_CASE("io: a file without a checksum that is written to while it is read is refused") {
+  static std::string path;
+  static std::atomic<int> reads;
+  TemporaryDirectory dir;
+  const auto original = io::detail::system_calls();
+  const auto changing = [&](int at) {
+    reads = at;
+    io::detail::system_calls().pread = [](int fd, void* to, std::size_t n, off_t offset) {
+      if (reads-- == 0) write_file(path, read_file(path));
+      return ::pread(fd, to, n, offset);
+    };
+  };
+  for (const char* name : {"m.mtx", "v.npy"}) {
+    path = dir / name;
+    const bool matrix_file = path.ends_with(".mtx");
+    const auto read = [&] {
+      if (matrix_file)
+        read_matrix(path);
+      else
+        io::read_npy<1, double>(path);
+    };
+    if (matrix_file)
+      write_matrix(path);
+    else
+      io::write_npy(path, Vector<double>({1, 2, 3}));
+    changing(1);
+    CHECK_THROWS_WITH(read(), path + ": the file changed while it was read");
+    io::detail::system_calls() = original;
+    CHECK_NOTHROW(read());
+  }
+}
+
 TEST_CASE("io: the k-th call failing is an IoError, and leaves no output") {
   const std::string name = GENERATE(std::string("m.npz"), std::string("m.mtx"));
   bool more = true;
