@@ -23,6 +23,14 @@ struct Uses {
   bool root = false;
 };
 
+/// An array that is read twice at the same position is read once.
+std::vector<Ref> distinct(std::span<const Ref> arrays) {
+  std::vector<Ref> found;
+  for (const Ref& array : arrays)
+    if (std::find(found.begin(), found.end(), array) == found.end()) found.push_back(array);
+  return found;
+}
+
 class Fuser {
  public:
   Fuser(Staged& staged, const Options& options) : staged_(staged), options_(options) {}
@@ -100,7 +108,7 @@ class Fuser {
     };
     switch (array.op()) {
       case Op::map:
-        for (const Ref& source : array.children().subspan(1)) read(source);
+        for (const Ref& source : distinct(array.children().subspan(1))) read(source);
         return;
       case Op::fold:
         read(array.child(1));
@@ -181,7 +189,7 @@ class Fuser {
 
   int element_cost(const Node& array) const {
     std::int64_t cost = 1;
-    for (const Ref& child : array.children()) {
+    for (const Ref& child : distinct(array.children())) {
       if (child->op() == Op::lambda)
         cost += scalar_cost(child->result());
       else if (child->type().is_array())
@@ -238,7 +246,7 @@ bool reads_linearly(const Staged& staged, const Node& array) {
     }
     if (node->op() != Op::map) return false;
     const auto& mine = staged.facts.at(node).extents;
-    for (const Ref& source : node->children().subspan(1)) {
+    for (const Ref& source : distinct(node->children().subspan(1))) {
       if (staged.facts.at(source.get()).extents != mine) return false;
       open.push_back(source.get());
     }

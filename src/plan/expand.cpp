@@ -90,10 +90,14 @@ Ref Expander::element_linear(const Ref& array, const Ref& position) {
   if (array->type().rank == 1) return definition(array, {{position}});
   if (array->op() == Op::reshape) return element_linear(Ref(array->child(1)), position);
   if (array->op() != Op::map) throw InternalError("plan: this array cannot be read by position");
+  const std::vector<const Node*> key{array.get(), position.get()};
+  if (const auto it = known_.find(key); it != known_.end()) return it->second;
+  kept_.push_back(array);
+  kept_.push_back(position);
   std::vector<Ref> arguments;
   for (const Ref& source : array->children().subspan(1))
     arguments.push_back(element_linear(source, position));
-  return ir::apply(array->child(0), arguments)[0];
+  return known_[key] = ir::apply(array->child(0), arguments)[0];
 }
 
 Ref Expander::inline_reads(const Ref& scalar) {
