@@ -138,21 +138,25 @@ int GroupBuilder::item_with(const std::vector<const Node*>& key) {
   if (!stage_) return -1;
   for (std::size_t i = 0; i < stage_->items.size(); ++i) {
     const Facts& facts = context_.staged.facts_of(stage_->items[i]);
-    if (facts.form != Form::segmented || facts.extents.size() != key.size()) continue;
-    bool same = true;
-    for (std::size_t d = 0; d < key.size(); ++d)
-      same = same && context_.simplify(facts.extents[d]).get() == key[d];
-    if (same) return static_cast<int>(i);
+    if (facts.form == Form::segmented && size_key(facts.extents) == key) return static_cast<int>(i);
   }
   return -1;
 }
 
-int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& what) {
+// Items whose extents are the same in another order have the same size:
+// a transposed array needs no offsets of its own.
+std::vector<const Node*> GroupBuilder::size_key(const std::vector<Ref>& extents) {
   std::vector<const Node*> key;
   for (const Ref& e : extents) {
     kept_.push_back(context_.simplify(e));
     key.push_back(kept_.back().get());
   }
+  std::sort(key.begin(), key.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
+  return key;
+}
+
+int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& what) {
+  std::vector<const Node*> key = size_key(extents);
   if (const auto it = descriptors_.find(key); it != descriptors_.end()) return it->second;
   Descriptor descriptor;
   descriptor.item = item_with(key);

@@ -42,7 +42,7 @@ class GroupBuilder {
   int uniform_of(const ir::Ref& e);
   ir::Ref uniform(int number) const { return group_.uniforms[static_cast<std::size_t>(number)]; }
   Dim dim_of(const ir::Ref& extent);
-  /// Descriptor of arrays with these extents, some of which depend on the item.
+  /// Descriptor of arrays with these extents, in any order; some depend on the item.
   int descriptor_of(const std::vector<ir::Ref>& extents, const ir::Node& what);
   OffsetType offset_type(int descriptor) const;
 
@@ -65,6 +65,7 @@ class GroupBuilder {
   bool depends_on_item(const ir::Node& node) const;
   int item_number(const ir::Node* p) const;
   int item_leaf(const ir::Ref& e) const;
+  std::vector<const ir::Node*> size_key(const std::vector<ir::Ref>& extents);
   int item_with(const std::vector<const ir::Node*>& key);
   const ArrayInfo* source_info(int item) const;
   int size_array(const ir::Ref& e);
