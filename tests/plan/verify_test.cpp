@@ -1,0 +1,86 @@
+// The verifier of kernels: every promise of kernel.h, broken one by one.
+
+#include "ir/make.h"
+#include "plan/support/plans.h"
+#include "support/catch.h"
+
+using namespace anabranch;
+using namespace anabranch::testing;
+using plan::Kernel;
+
+namespace {
+
+using V = Acc<Vector<double>>;
+
+/// A good kernel: the sum of a product, over segmented items and a captured vector.
+Kernel good() {
+  const Planned p = planned({[] {
+    const auto body = [](V a) {
+      const auto columns = map([](Exp<double> e) { return cast<std::int64_t>(e); }, a);
+      return sum(zip_with(times, a, gather(columns, v())));
+    };
+    return consume(elements(map_seq(body, vectors())));
+  }});
+  return *kernels_of(p.plan.stages.at(0).group).at(0);
+}
+
+ir::Ref some_array() { return front::node_of(v().handle()); }
+ir::Ref stranger(ScalarType type) { return ir::parameter(ir::Type::element(type)); }
+
+}  // namespace
+
+TEST_CASE("a kernel that keeps its promises passes") { CHECK_NOTHROW(plan::verify(good())); }
+
+TEST_CASE("each broken promise is named") {
+  struct Row {
+    std::string what;
+    std::function<void(Kernel&)> breaks;
+  };
+  const ir::Ref element_of_array = ir::index(some_array(), ir::int64(0));
+  const Row table[] = {
+      {"an array has no parameter of its type", [](Kernel& k) { k.arrays[0].parameter = ir::Ref(); }},
+      {"an array has no parameter of its type",
+       [](Kernel& k) { k.arrays[0].parameter = stranger(ScalarType::int64); }},
+      {"an array has not one extent per dimension", [](Kernel& k) { k.arrays[0].extents.clear(); }},
+      {"exactly the segmented arrays have offsets",
+       [](Kernel& k) {
+         for (auto& a : k.arrays)
+           if (a.form == ir::Form::segmented) a.offsets = -1;
+       }},
+      {"exactly the segmented arrays have offsets",
+       [](Kernel& k) {
+         for (auto& a : k.arrays)
+           if (a.form == ir::Form::avoided) a.offsets = 0;
+       }},
+      {"an array lies outside the buffer slots",
+       [](Kernel& k) { k.arrays[0].first_buffer = k.buffer_slots; }},
+      {"the output has no buffer", [](Kernel& k) { k.output.first_buffer = -1; }},
+      {"index parameters and output extents differ",
+       [](Kernel& k) { k.index.push_back(stranger(ScalarType::int64)); }},
+      {"the body gives another number of components than the output has",
+       [](Kernel& k) { k.body.push_back(k.body[0]); }},
+      {"a fold needs its reduction parameter", [](Kernel& k) { k.reduction = ir::Ref(); }},
+      {"operator and element differ in components", [](Kernel& k) { k.left.clear(); }},
+      {"operator and element differ in components", [](Kernel& k) { k.combine.clear(); }},
+      {"seed and element differ in components", [](Kernel& k) { k.seed.push_back(k.seed[0]); }},
+      {"the body mentions something unbound", [](Kernel& k) { k.body[0] = stranger(ScalarType::float64); }},
+      {"the operator mentions something unbound",
+       [](Kernel& k) { k.combine[0] = stranger(ScalarType::float64); }},
+      {"the seed mentions something unbound", [](Kernel& k) { k.seed[0] = stranger(ScalarType::float64); }},
+      {"the seed mentions something unbound", [](Kernel& k) { k.seed[0] = k.left[0]; }},
+      {"a body holds an array computation", [&](Kernel& k) { k.body[0] = element_of_array; }},
+      {"a body holds a shape",
+       [](Kernel& k) { k.body[0] = ir::cast(ScalarType::float64, ir::extent(k.arrays[0].parameter, 0)); }},
+  };
+  for (const Row& row : table) {
+    Kernel kernel = good();
+    row.breaks(kernel);
+    try {
+      plan::verify(kernel);
+      FAIL_CHECK("accepted: " << row.what);
+    } catch (const InternalError& e) {
+      CHECK(std::string(e.what()).find(row.what) != std::string::npos);
+      INFO(e.what());
+    }
+  }
+}
