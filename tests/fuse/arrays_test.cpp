@@ -318,6 +318,9 @@ TEST_CASE("chains are cut where a kernel would exceed the cap") {
   CHECK(stored(chain(3), cap30) == std::vector<std::size_t>{3});  // the result
   CHECK(stored(chain(10), cap30) == std::vector<std::size_t>{3, 6, 9, 10});
   CHECK(decisions(fused(chain(10), cap30)).at(2) == "map: cut: more than 30 operations");
+  fuse::Options cap31;
+  cap31.kernel_cap = 31;  // what a kernel may have, three maps have
+  CHECK(stored(chain(5), cap31) == std::vector<std::size_t>{4, 5});
   // 2,000 unless told otherwise: the 200th map costs 2,001.
   CHECK(stored(chain(200), {}) == std::vector<std::size_t>{200});
   CHECK(stored(chain(401), {}) == std::vector<std::size_t>{200, 400, 401});

@@ -280,6 +280,42 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("folds over segmented arrays can be cut by elements: they know where their rows' elements lie") {
+  struct Row {
+    std::string name;
+    TestProgram program;
+    bool offsets;
+    plan::Extent::Kind length;
+  };
+  using Kind = plan::Extent::Kind;
+  const Row table[] = {
+      {"segmented items", over([](V a) { return sum(a); }), true, Kind::ragged},
+      {"regular items", over([](V a) { return sum(a); }, [] { return vectors(3); }), false, Kind::uniform},
+      {"outside of streams",
+       {[] { return consume(elements(map_seq([](V) { return sum(v()); }, vectors()))); }},
+       false,
+       Kind::uniform},
+      {"generated, of a length that is a value",
+       over([](V a) { return sum(generate(to_index(a[0]), [](Exp<std::int64_t> i) { return i; })); }), true,
+       Kind::per_item},
+      {"the uniform axis of ragged matrices", over_matrices([](M a) { return sum(a); }, -1, 3), true,
+       Kind::uniform},
+      {"a constant length", over([](V a) { return sum(replicate(unit(a[0]), 7)); }), false, Kind::constant},
+  };
+  for (const Row& row : table) {
+    INFO(row.name);
+    const Planned p = planned(row.program);
+    INFO(text_of(p.plan));
+    std::vector<const Kernel*> folds;
+    for (const Group* group : {&p.plan.global, &chunk_of(p)})
+      for (const Kernel* kernel : kernels_of(*group))
+        if (kernel->skeleton == plan::Skeleton::fold) folds.push_back(kernel);
+    REQUIRE(folds.size() == 1);
+    CHECK((folds[0]->work_offsets >= 0) == row.offsets);
+    CHECK(folds[0]->length.kind == row.length);
+  }
+}
+
 TEST_CASE("a term that doubles with every array stays one term, whatever reads it") {
   // b = b + b, forty times: were each read expanded by itself, that would be 2^40 reads.
   const auto doubled = [](auto a) {
