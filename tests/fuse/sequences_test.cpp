@@ -74,6 +74,16 @@ TEST_CASE("chains of sequence functions become one function of a stage") {
   }
 }
 
+TEST_CASE("a source that is named twice gives each item once, also where terms are not shared") {
+  const TestProgram program = [] {
+    const Source<Vector<double>> source(std::make_shared<MemorySource>(
+        "source", std::vector{declared<double>({-1}, 0)}, std::vector<Item>{}));
+    const auto a = stream_in(source), b = stream_in(source);
+    return consume(elements(zip_with_seq([](V x, V y) { return zip_with(plus, x, y); }, a, b)));
+  };
+  CHECK(stage_texts(program.staged(false)) == Texts{"stream_in -> zip_with | elements 0"});
+}
+
 TEST_CASE("terminals over one sequence, or components of one, share a pass; others make their own") {
   const auto both = [](V a) { return std::tuple{sum(a), map(twice, a)}; };
   const Row table[] = {

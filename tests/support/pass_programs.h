@@ -88,9 +88,9 @@ class TestProgram {
   TestProgram(F build)
       : build_([build] { return results_of(build()); }) {}  // NOLINT(*-explicit-*): rows of tables
 
-  /// After `share` and `sequences`.
-  ir::Staged staged() const {
-    ir::Staged staged = fuse::sequences(front::share(build_()), {});
+  /// After `share`, unless that is switched off, and `sequences`.
+  ir::Staged staged(bool share = true) const {
+    ir::Staged staged = fuse::sequences(share ? front::share(build_()) : build_(), {});
     ir::verify(staged, "sequences", false, false);
     return staged;
   }
