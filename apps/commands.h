@@ -20,8 +20,8 @@ struct SmvmOptions {
   int threads = 0;              ///< 0: all this process may use
   std::int64_t memory = 0;      ///< 0: half of the memory that this process may use
   std::int64_t gpu_memory = 0;  ///< 0: nine tenths of what is free there
-  std::string scheduler = "adaptive";
-  std::string trace;  ///< of the last run; empty: none is written
+  std::string scheduler;        ///< empty: not asked for
+  std::string trace;            ///< of the last run; empty: none is written
   int repeat = 1;
   bool json = false;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -62,6 +63,13 @@ void require_values(CLI::App& app) {
       if (option->get_items_expected_max() > 0) option->check(filled)->type_name(option->get_option_text());
 }
 
+/// Files are written in one format, whatever they are called: a name that promises another is a slip.
+void check_extension(const std::string& file, const char* wanted, const char* why) {
+  const std::string extension = std::filesystem::path(file).extension().string();
+  if (!extension.empty() && extension != wanted)
+    throw UsageError("--out " + file + ": " + why + ", not as " + extension);
+}
+
 void add_smvm(CLI::App& app, Action& chosen) {
   CLI::App* sub =
       app.add_subcommand("smvm", "Multiply a sparse matrix file by a vector, row by row as it streams by");
@@ -100,7 +108,7 @@ void add_smvm(CLI::App& app, Action& chosen) {
   sub->add_option("--repeat", given->repeat, "Run so often, for timing; default: once")
       ->check(CLI::Range(1, 1'000'000))
       ->option_text("N");
-  sub->add_flag("--json", given->json, "Report as one JSON object");
+  sub->add_flag("--json", given->json, "Report as one JSON object")->disable_flag_override();
   sub->callback([given, &chosen] {
     static const std::map<std::string, Backend> backends{{"cpu", Backend::cpu},
                                                          {"cuda", Backend::cuda},
@@ -114,6 +122,14 @@ void add_smvm(CLI::App& app, Action& chosen) {
       throw UsageError(
           "--gpu-memory bounds what lies on a GPU, and this back end uses none; there are --backend "
           "cuda, cpu+cuda and auto");
+    if (given->backend == Backend::interpreter) {
+      if (given->threads > 1) throw UsageError("--threads: the interpreter runs on one thread");
+      if (given->memory > 0) throw UsageError("--memory: the interpreter keeps no memory bound");
+      if (!given->scheduler.empty())
+        throw UsageError("--scheduler: the interpreter takes rows one by one, not in chunks");
+    }
+    if (given->scheduler.empty()) given->scheduler = RunOptions{}.scheduler;
+    check_extension(given->out, ".npy", "y is written as .npy");
     chosen = [given](Interrupt& interrupt) { smvm_command(*given, interrupt); };
   });
 }

@@ -121,9 +121,11 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   RunOptions run;
   run.backend = options.backend;
   run.threads = options.threads;
-  run.memory = report.memory;
   run.gpu_memory = options.gpu_memory;
-  run.scheduler = options.scheduler;
+  if (options.backend != Backend::interpreter) {  // which has neither
+    run.memory = report.memory;
+    run.scheduler = options.scheduler;
+  }
   run.stop = interrupt.token();
   run.progress = [&](const Progress& p) { progress.show(p); };
   Vector<T> y;

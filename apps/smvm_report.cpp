@@ -62,8 +62,8 @@ std::string to_json(const SmvmReport& r) {
   out["backend"] = r.run.backend;
   if (!r.run.backend_reason.empty()) out["backend_reason"] = r.run.backend_reason;
   out["threads"] = r.run.threads;
-  out["scheduler"] = r.scheduler;
-  out["memory"] = r.memory;
+  out["scheduler"] = nullptr;
+  out["memory"] = nullptr;
   out["peak_bytes"] = nullptr;
   out["peak_resident_bytes"] = r.peak_resident_bytes;
   out["chunks"] = nullptr;
@@ -74,6 +74,8 @@ std::string to_json(const SmvmReport& r) {
                     {"run", r.steady_seconds()}, {"read", nullptr},
                     {"compute", nullptr}};
   if (const auto items = chunk_items(r.run)) {
+    out["scheduler"] = r.scheduler;
+    out["memory"] = r.memory;
     out["peak_bytes"] = r.peak_bytes;
     out["chunks"] = r.run.chunks;
     out["chunk_items"] = {{"min", items->least}, {"median", items->median}, {"max", items->most}};
@@ -137,8 +139,10 @@ std::string to_text(const SmvmReport& r) {
   line("Speed",
        fmt::format("{:.2f} GB/s, {:.1f} million entries/s", gb_per_second(r),
                    r.steady_seconds() > 0 ? static_cast<double>(r.nnz) / r.steady_seconds() * 1e-6 : 0));
-  line("Memory", fmt::format("bound {}, {}process at its peak {}", binary_bytes(r.memory),
-                             items ? "held at most " + binary_bytes(r.peak_bytes) + ", " : "",
+  line("Memory", fmt::format("{}process at its peak {}",
+                             items ? fmt::format("bound {}, held at most {}, ", binary_bytes(r.memory),
+                                                 binary_bytes(r.peak_bytes))
+                                   : "no bound, ",
                              binary_bytes(r.peak_resident_bytes)));
   if (!r.unchecked.empty())
     line("Unchecked", fmt::format("{}: without a checksum to compare", fmt::join(r.unchecked, ", ")));

@@ -105,6 +105,8 @@ const char* to_string(Reason reason) noexcept {
   switch (reason) {
     case Reason::fixed:
       return "fixed";
+    case Reason::live:
+      return "live source: one item at a time";
     case Reason::start:
       return "start";
     case Reason::underused:

@@ -97,7 +97,30 @@ auto with_public_errors(F&& f) {
   }
 }
 
-/// Throws where these options make no sense, on every back end alike.
+/// What a back end has no use for is refused, never ignored.
+void check_for_backend(const RunOptions& options) {
+  const bool interpreter = options.backend == Backend::interpreter;
+  if (options.gpu_memory > 0 && (interpreter || options.backend == Backend::cpu))
+    throw ProgramError(
+        fmt::format("RunOptions: gpu_memory bounds what lies on a GPU, and the back end {} uses none",
+                    interpreter ? "interpreter" : "cpu"));
+  if (!interpreter) return;
+  if (options.threads > 1)
+    throw ProgramError(
+        fmt::format("RunOptions: {} threads, and the interpreter runs on one", options.threads));
+  if (options.memory > 0)
+    throw ProgramError(
+        fmt::format("RunOptions: a memory bound of {} bytes, and the interpreter keeps none; leave it 0",
+                    options.memory));
+  const scheduler::Policy policy = scheduler::parse_policy(options.scheduler);
+  if (policy != scheduler::Policy::adaptive() && policy != scheduler::Policy::fixed(1))
+    throw ProgramError(
+        fmt::format("RunOptions: the scheduler {} decides how many items make a chunk, and the interpreter "
+                    "takes items one by one",
+                    options.scheduler));
+}
+
+/// Throws where these options make no sense.
 void check(const RunOptions& options) {
   if (options.memory < 0)
     throw ResourceError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
@@ -111,6 +134,15 @@ void check(const RunOptions& options) {
   } catch (const std::invalid_argument& e) {
     throw ProgramError(fmt::format("RunOptions: {}", e.what()));
   }
+  check_for_backend(options);
+}
+
+/// Of the interpreter, for which an item is a chunk.
+interp::OnItem progress_of(const RunOptions& options) {
+  if (!options.progress) return {};
+  return [&report = options.progress](std::int64_t items, std::optional<std::int64_t> total) {
+    report({items, total, items});
+  };
 }
 
 }  // namespace
@@ -236,7 +268,7 @@ std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<H
   for (std::size_t i = 0; i < parameters.size(); ++i) bind.set(parameters[i], values[i]);
   for (const ir::Ref& root : program.compiled().program) roots.push_back(bind(root));
   const std::vector<SourcePass> passes = begin_passes(roots);
-  return interp::run(roots, options.stop);
+  return interp::run(roots, options.stop, progress_of(options));
 }
 
 }  // namespace
@@ -425,14 +457,14 @@ void ItemReader::Impl::begin() {
   if (options.backend == Backend::interpreter) {
     const auto& roots = program->compiled().program;
     passes = begin_passes(roots);
-    interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop);
+    interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop, progress_of(options));
     return;
   }
   const Choice choice = choose(options.backend);
   if (choice.device) driver = choice.device->shared_api();
   const cuda::KeepContext keep(driver);
   static const Kernels none;
-  const Kernels& kernels = choice.device ? none : program->kernels(nullptr, trace.get());
+  const Kernels& kernels = choice.cpu ? program->kernels(nullptr, trace.get()) : none;
   budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
                                                                   : scheduler::Budget::kUnlimited);
   with_public_errors([&] {
@@ -442,11 +474,11 @@ void ItemReader::Impl::begin() {
     context->cache_bytes = program->cache_bytes();
     context->trace = trace.get();
     if (choice.device) {
-      device =
-          std::make_unique<DeviceRun>(choice.device, program->device_kernels(choice.device, false, trace),
-                                      options.gpu_memory, context->executor, trace.get());
+      device = std::make_unique<DeviceRun>(choice.device,
+                                           program->device_kernels(choice.device, choice.cpu, trace),
+                                           options.gpu_memory, context->executor, trace.get());
       context->device = device.get();
-      context->cpu_too = false;
+      context->cpu_too = choice.cpu;
     }
     chunks = std::make_unique<ChunkReader>(*context, std::vector<HostArray>{});
   });

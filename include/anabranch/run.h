@@ -20,7 +20,7 @@ namespace anabranch {
 enum class Backend : std::uint8_t {
   automatic,     ///< the GPU where there is one, else the CPU; the report says which, and why
   cpu,           ///< LLVM, oneTBB
-  interpreter,   ///< the reference: slow, and by definition right; keeps no memory bound
+  interpreter,   ///< the reference: slow, and by definition right; one thread, no chunks, no memory bound
   cuda,          ///< a GPU; BackendUnavailable without one
   cpu_and_cuda,  ///< chunks go to whichever is free
 };
@@ -31,12 +31,16 @@ struct Progress {
   std::int64_t chunks = 0;
 };
 
+/// The same for `run`, for a compiled program and for `stream_out`. What is given acts, or is refused with a
+/// ProgramError that names it: docs/scheduler.md has the table.
 struct RunOptions {
   Backend backend = Backend::cpu;
-  int threads = 0;                     ///< 0: all this process may use
-  std::int64_t memory = 0;             ///< bytes for chunks, inputs held whole, results; 0: no bound
-  std::int64_t gpu_memory = 0;         ///< the same on the GPU; 0: nine tenths of what is free there
-  std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
+  int threads = 0;          ///< 0: all this process may use. A run on a GPU takes at least 3
+  std::int64_t memory = 0;  ///< bytes for chunks, inputs held whole, results; 0: no bound
+  /// The same on the GPU; 0: nine tenths of what is free there. Refused where the back end uses no GPU.
+  std::int64_t gpu_memory = 0;
+  /// "adaptive", "paper", "fixed:N" (items per chunk; of a live source, waits for N).
+  std::string scheduler = "adaptive";
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
   std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
   /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
@@ -192,8 +196,10 @@ void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
       "stream_out(s)");
 }
 
-/// A C++ input range of the items of a sequence,
-/// as host arrays, computed chunk by chunk as the range is read.
+/// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is
+/// read. A chunk of a live source (SourceInfo::live) is one item, unless the scheduler is "fixed:N": item k is
+/// here before the source is asked for item k + 1. Of other sources the scheduler decides how many items are
+/// computed at a time; what has been read ahead is at most one chunk.
 template <class A>
 class StreamOut {
  public:

@@ -110,21 +110,30 @@ Seq<A> stream_in(const Source<A>& source, detail::Loc at = detail::Loc::current(
   return {detail::FromHandle{}, detail::stream_in(source.erased(), at)};
 }
 
+/// How a range is streamed.
+struct RangeOptions {
+  /// Whether the next item may have to be waited for (SourceInfo::live): a live range is asked for an item
+  /// only when the results of those before it have been read. Unless it is said, containers and contiguous
+  /// ranges, and views of all of one, are not live; every other range is, because nothing tells a generator
+  /// that computes from one that waits. {.live = false} lets `stream_out` take many items at a time.
+  std::optional<bool> live{};
+};
+
 /// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range).
 /// The range is moved or copied into the program; pass std::views::all(range) to keep it outside.
 template <std::ranges::input_range R>
   requires requires { std::ranges::range_value_t<R>::rank; }
-auto stream_in(R&& range, detail::Loc at = detail::Loc::current()) {
+auto stream_in(R&& range, const RangeOptions& options = {}, detail::Loc at = detail::Loc::current()) {
   using A = std::ranges::range_value_t<R>;
   using View = std::remove_cvref_t<R>;
-  auto source =
-      std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt, at);
+  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt,
+                                                               options.live, at);
   return stream_in(Source<A>(std::move(source)), at);
 }
 
 template <std::ranges::input_range R>
   requires(!requires { std::ranges::range_value_t<R>::rank; })
-void stream_in(R&&) {
+void stream_in(R&&, const RangeOptions& = {}) {
   static_assert(detail::always_false<R>,
                 "anabranch: the items of a streamed range are Arrays, as in std::vector<Vector<double>>");
 }
@@ -140,11 +149,13 @@ Regular<N> regular(const Index<N>& shape) {
   return {shape};
 }
 template <int N, std::ranges::input_range R>
-auto stream_in(const Regular<N>& form, R&& range, detail::Loc at = detail::Loc::current()) {
+auto stream_in(const Regular<N>& form, R&& range, const RangeOptions& options = {},
+               detail::Loc at = detail::Loc::current()) {
   using A = std::ranges::range_value_t<R>;
   static_assert(A::rank == N, "anabranch: regular(shape) has another rank than the items of the range");
   using View = std::remove_cvref_t<R>;
-  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape, at);
+  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape,
+                                                               options.live, at);
   return stream_in(Source<A>(std::move(source)), at);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,12 +27,16 @@
 namespace anabranch {
 
 /// How much to give at most. Reaching any one of the first three ends the chunk; the first item is always
-/// given, unless it takes more than `memory`.
+/// given, unless it takes more than `memory`. A live source that gathers several items into a chunk looks at
+/// the last two after each, so that a run can be stopped and says how far it is: then what is there is the
+/// chunk. For other sources they have no meaning.
 struct Limit {
   std::int64_t items = INT64_MAX;
   std::int64_t bytes = INT64_MAX;   ///< of the chunk's buffers and offsets
   std::int64_t work = INT64_MAX;    ///< elements of the largest component
   std::int64_t memory = INT64_MAX;  ///< bytes that are left: a source that copies its items looks first
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop{};
 };
 
 /// The next item takes more than Limit::memory, and nothing has been allocated. It has not been consumed:
@@ -79,6 +85,11 @@ struct SourceInfo {
   std::optional<std::int64_t> work;   ///< total elements where known
   bool rewindable = false;            ///< `rewind` may be called; else a second pass is an error
   bool in_memory = false;             ///< chunks are views of memory: `next` costs microseconds and no budget
+  /// The next item may not be there yet: `next` may wait for a socket, a device, a person. Then `stream_out`
+  /// asks for one item at a time, and for the next one when the results of this one have been read
+  /// (docs/scheduler.md, "Live sources"). Set it to false for files and whatever else never waits long. What
+  /// is in memory is not live, whatever stands here.
+  bool live = true;
 };
 
 /// One array component of a chunk.

@@ -5,17 +5,17 @@
 
 namespace anabranch::interp {
 
-std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop) {
-  Machine machine(arrays, std::move(stop));
+std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop, OnItem on_item) {
+  Machine machine(arrays, std::move(stop), std::move(on_item));
   std::vector<HostArray> values;
   for (const ir::Ref& array : arrays) values.push_back(machine.demand(*array));
   return values;
 }
 
 struct ItemStream::State {
-  State(ir::Ref s, std::stop_token stop)
+  State(ir::Ref s, std::stop_token stop, OnItem on_item)
       : sequence(std::move(s)),
-        machine({&sequence, 1}, std::move(stop)),
+        machine({&sequence, 1}, std::move(stop), std::move(on_item)),
         pass(machine, machine.evaluator().number(*sequence), *sequence) {}
 
   ir::Ref sequence;
@@ -23,8 +23,8 @@ struct ItemStream::State {
   Pass pass;
 };
 
-ItemStream::ItemStream(ir::Ref sequence, std::stop_token stop)
-    : state_(std::make_unique<State>(std::move(sequence), std::move(stop))) {}
+ItemStream::ItemStream(ir::Ref sequence, std::stop_token stop, OnItem on_item)
+    : state_(std::make_unique<State>(std::move(sequence), std::move(stop), std::move(on_item))) {}
 ItemStream::~ItemStream() = default;
 ItemStream::ItemStream(ItemStream&&) noexcept = default;
 ItemStream& ItemStream::operator=(ItemStream&&) noexcept = default;

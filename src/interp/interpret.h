@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -16,16 +19,20 @@
 /// at a time (tabulate holds all of them).
 namespace anabranch::interp {
 
+/// Called after every item of a pass: how many there have been, and how many there will be, where that is
+/// known.
+using OnItem = std::function<void(std::int64_t items, std::optional<std::int64_t> total)>;
+
 /// The values of these array computations. Each terminal makes one pass of its own over its sequence, however
-/// often it is used. Throws RunError where the program has no meaning for its values, whatever a source
-/// throws, Cancelled.
-std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {});
+/// often it is used. Throws RunError where the program has no meaning for its values, whatever a source or
+/// `on_item` throws, Cancelled.
+std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {}, OnItem on_item = {});
 
 /// The items of a sequence, computed as they are asked for.
 class ItemStream {
  public:
   /// Computes what does not depend on an item and opens the sources.
-  explicit ItemStream(ir::Ref sequence, std::stop_token stop = {});
+  explicit ItemStream(ir::Ref sequence, std::stop_token stop = {}, OnItem on_item = {});
   ~ItemStream();
   ItemStream(ItemStream&&) noexcept;
   ItemStream& operator=(ItemStream&&) noexcept;

@@ -12,7 +12,8 @@ using ir::Node;
 using ir::Op;
 using ir::Type;
 
-Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop) : evaluator_(roots, std::move(stop)) {
+Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop, OnItem on_item)
+    : evaluator_(roots, std::move(stop)), on_item_(std::move(on_item)) {
   for (const ir::Ref& root : roots) {
     if (root->closed()) continue;
     const Node& parameter = *root->free()[0];

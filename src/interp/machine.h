@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "interp/evaluate.h"
+#include "interp/interpret.h"
 #include "interp/source_reader.h"
 
 /// Runs a program: array computations by need, each at most
@@ -20,7 +21,7 @@ class Machine {
  public:
   using Number = Evaluator::Number;
 
-  Machine(std::span<const ir::Ref> roots, std::stop_token stop);
+  Machine(std::span<const ir::Ref> roots, std::stop_token stop, OnItem on_item);
 
   /// The value of an array computation or array parameter.
   HostArray demand(Number array);
@@ -33,6 +34,8 @@ class Machine {
   Sources& sources() { return sources_; }
   /// Throws Cancelled if the run was stopped.
   void check_stop() const { evaluator_.check_stop(); }
+  /// Null: nobody wants to know.
+  const OnItem& on_item() const { return on_item_; }
 
  private:
   const std::vector<Number>& needs(Number computation);
@@ -40,6 +43,7 @@ class Machine {
 
   Evaluator evaluator_;
   Sources sources_;
+  OnItem on_item_;
   std::unordered_map<Number, std::vector<Number>> needs_;
 };
 

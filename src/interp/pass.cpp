@@ -149,7 +149,21 @@ bool Pass::next(std::vector<HostArray>& item) {
   for (Stage& stage : stages_) compute(stage);
   ++position_;
   item = stages_.back().item;
+  if (machine_.on_item()) machine_.on_item()(position_, length());
   return true;
+}
+
+/// How many items there are in all: nobody knows where a source does not.
+std::optional<std::int64_t> Pass::length() const {
+  std::optional<std::int64_t> least;
+  const auto at_most = [&](std::int64_t items) { least = std::min(least.value_or(items), items); };
+  for (const Stage& stage : stages_)
+    if (stage.node->op() == Op::produce || stage.node->op() == Op::rows) at_most(stage.length);
+  for (const Reading& reading : readings_) {
+    if (!reading.source->info().items) return std::nullopt;
+    at_most(*reading.source->info().items);
+  }
+  return least;
 }
 
 HostArray run_elements(Machine& machine, Evaluator::Number terminal) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -42,6 +43,7 @@ class Pass {
   void open(Stage& stage);
   void close() noexcept;
   bool pull();
+  std::optional<std::int64_t> length() const;
   void compute(Stage& stage);
   void apply(Stage& stage, Number lambda, std::span<const HostArray> arguments);
 

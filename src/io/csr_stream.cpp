@@ -44,6 +44,7 @@ CsrStream::CsrStream(CsrLayout layout, ScalarType index, ScalarType value, std::
   info_.items = layout_.header.rows;
   info_.work = layout_.header.nnz;
   info_.rewindable = true;
+  info_.live = false;
   rewind();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -145,40 +146,49 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 }
 
 ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources)
-    : sources_(std::move(sources)) {}
+    : sources_(std::move(sources)), read_(sources_.size()) {}
 
 bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   chunks.assign(sources_.size(), {});
   if (over_) return false;
   Limit mine = limit;
-  std::int64_t items = INT64_MAX;
   for (std::size_t s = 0; s < sources_.size(); ++s) {
-    if (!sources_[s]->next(mine, chunks[s])) {
-      over_ = true;
-      return false;
+    SourceChunk& read = read_[s];
+    if (read.items == 0) {
+      const SourceInfo& info = sources_[s]->info();
+      if (!sources_[s]->next(mine, read)) {
+        over_ = true;
+        read_.assign(sources_.size(), {});
+        return false;
+      }
+      check_chunk(info, read);
+      if (read.items <= 0 || read.items > mine.items)
+        throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for", info.name,
+                                   read.items, mine.items));
     }
-    check_chunk(sources_[s]->info(), chunks[s]);
-    if (chunks[s].items <= 0 || chunks[s].items > mine.items)
-      throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for",
-                                 sources_[s]->info().name, chunks[s].items, mine.items));
-    if (s > 0 && chunks[s].items < items) {
-      // Fewer than the others have: only the end of the stream may be the reason.
-      SourceChunk more;
-      if (sources_[s]->next(Limit{1, INT64_MAX, INT64_MAX}, more))
-        throw RunError(fmt::format("source {}: gave {} of {} items asked for, though it was not at its end",
-                                   sources_[s]->info().name, chunks[s].items, items));
-      over_ = true;
-    }
-    items = std::min(items, chunks[s].items);
-    mine = Limit{items, INT64_MAX, INT64_MAX};
+    mine.items = std::min(mine.items, read.items);
+    mine.bytes = std::max<std::int64_t>(1, mine.bytes - read.bytes);
+    mine.memory = std::max<std::int64_t>(0, mine.memory - read.bytes);
   }
-  for (std::size_t s = 0; s < sources_.size(); ++s)
-    if (chunks[s].items > items) chunks[s] = slice(chunks[s], sources_[s]->info().arrays, 0, items);
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    SourceChunk read = std::exchange(read_[s], {});
+    if (read.items > mine.items) {
+      const std::vector<ArrayInfo>& infos = sources_[s]->info().arrays;
+      read_[s] = slice(read, infos, mine.items, read.items);
+      read = slice(read, infos, 0, mine.items);
+    }
+    chunks[s] = std::move(read);
+  }
   return true;
 }
 
 bool ZippedSources::in_memory() const {
   return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->info().in_memory; });
+}
+
+bool ZippedSources::live() const {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [](const auto& s) { return s->info().live && !s->info().in_memory; });
 }
 
 std::optional<std::int64_t> ZippedSources::items() const {
@@ -197,6 +207,18 @@ std::optional<std::int64_t> ZippedSources::work() const {
     work += *s->info().work;
   }
   return work;
+}
+
+std::optional<scheduler::Extent> ZippedSources::extent() const {
+  const auto all = items(), elements = work();
+  if (!all || !elements) return std::nullopt;
+  return scheduler::Extent{*all, *elements, 0};
+}
+
+std::int64_t ZippedSources::kept_bytes() const {
+  std::int64_t bytes = 0;
+  for (const SourceChunk& read : read_) bytes += read.bytes;
+  return bytes;
 }
 
 std::int64_t ZippedSources::resident_bytes() const {

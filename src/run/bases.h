@@ -7,6 +7,8 @@
 #include <anabranch/array.h>
 #include <anabranch/source.h>
 
+#include "scheduler/extent.h"
+
 /// The bases of a stage at run time: sources that read together.
 namespace anabranch {
 
@@ -22,21 +24,29 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 /// Elements of the widest array over the items of a chunk.
 std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
 
-/// Several sources read in step: every chunk holds the same
-/// number of items of each. The stream ends with the shortest.
+/// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
+/// more than the others the rest is kept for the next chunk. The stream ends with the shortest.
 class ZippedSources {
  public:
   explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources);
   /// False at the end. One SourceChunk per source.
   bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
   bool in_memory() const;
+  /// Whether one of them may have to wait for its next item.
+  bool live() const;
   /// Items of the whole stream, where a source knows.
   std::optional<std::int64_t> items() const;
   std::optional<std::int64_t> work() const;
+  /// Of the whole stream, where both are known: items without their work would pass for items of one element,
+  /// and the end of the stream would be cut into slivers.
+  std::optional<scheduler::Extent> extent() const;
   std::int64_t resident_bytes() const;
+  /// Of what was read and is kept for the next chunk.
+  std::int64_t kept_bytes() const;
 
  private:
   std::vector<std::shared_ptr<SourceBase>> sources_;
+  std::vector<SourceChunk> read_;  ///< by source: what has not been handed out
   bool over_ = false;
 };
 

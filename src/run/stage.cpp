@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -31,7 +32,8 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
     : context_(context),
       number_(stage),
       stage_(context.plan.stages[static_cast<std::size_t>(stage)]),
-      global_(global) {
+      global_(global),
+      policy_(scheduler::parse_policy(context.options.scheduler)) {
   for (std::size_t b = 0; b < stage_.bases.size(); ++b) {
     const ir::Node& node = *stage_.bases[b].node;
     if (node.op() == ir::Op::stream_in) {
@@ -115,6 +117,26 @@ void StageRun::draw_memory(std::int64_t chunk) {
   context_.trace->memory(chunk, context_.budget, context_.device ? &context_.device->budget() : nullptr);
 }
 
+/// What is read into buffers is computed on while the cache still holds it: larger chunks would go through
+/// memory twice, and through new pages, and gain nothing, as fixed costs are long negligible. A GPU has more
+/// fixed costs to hide.
+std::int64_t StageRun::largest_chunk() const {
+  if (zipped_->in_memory()) return INT64_MAX;
+  return context_.device ? std::int64_t{64} << 20 : std::int64_t{8} << 20;
+}
+
+/// A live source gives what is there in the time that a chunk may take, unless the user wants N items.
+Limit StageRun::limit_of(std::int64_t items, std::int64_t bytes, std::int64_t work,
+                         std::int64_t memory) const {
+  Limit limit{items, bytes, work, memory};
+  if (!zipped_->live()) return limit;
+  limit.stop = context_.options.stop;
+  if (policy_.kind != scheduler::Policy::Kind::fixed)
+    limit.until =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(scheduler::RunOptions{}.max_chunk_ns);
+  return limit;
+}
+
 std::vector<HostArray> StageRun::run() {
   const auto total_items = zipped_->items();
   collectors_.resize(stage_.results.size());
@@ -140,9 +162,9 @@ std::vector<HostArray> StageRun::run() {
     scheduler::Reservation reservation;
   };
   scheduler::RunOptions options;
-  options.policy = scheduler::parse_policy(context_.options.scheduler);
+  options.policy = policy_;
   options.stop = context_.options.stop;
-  if (total_items) options.total = scheduler::Extent{*total_items, zipped_->work().value_or(0), 0};
+  options.total = zipped_->extent();
   const bool bounded = !context_.budget.unlimited();
   bool intermediates = false;
   for (const PlanArray& a : stage_.group.arrays)
@@ -183,10 +205,11 @@ std::vector<HostArray> StageRun::run() {
       slot.chunks = std::exchange(pending, {});
     } else {
       const bool alone = in_flight == 0;
-      const std::int64_t left = context_.budget.available();
+      const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
       const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, left));
       try {
-        if (!zipped_->next(Limit{target.items, bytes, std::min(target.work, device_work), left}, slot.chunks))
+        if (!zipped_->next(limit_of(target.items, bytes, std::min(target.work, device_work), left),
+                           slot.chunks))
           return std::nullopt;
       } catch (const ItemTooBig& e) {
         if (alone) throw;
@@ -223,13 +246,9 @@ std::vector<HostArray> StageRun::run() {
   };
   stages.inline_read = zipped_->in_memory();
   stages.inline_write = device_ == nullptr;  // else it waits for the device
-  // What is read into buffers is computed on while the cache still holds it: larger chunks would go through
-  // memory twice, and through new pages, and gain nothing, as fixed costs are long negligible.
-  // A GPU has more fixed costs to hide.
-  const std::int64_t chunk_in_cache = context_.device ? std::int64_t{64} << 20 : std::int64_t{8} << 20;
-  if (!zipped_->in_memory())
-    options.memory_limit = std::min(
-        options.memory_limit, chunk_in_cache * scheduler::ring_slots(context_.executor, stages, options));
+  const int slots_used = scheduler::ring_slots(context_.executor, stages, options);
+  if (largest_chunk() < INT64_MAX / slots_used)
+    options.memory_limit = std::min(options.memory_limit, largest_chunk() * slots_used);
 
   scheduler::Trace trace;
   Progress progress;
@@ -290,7 +309,8 @@ std::vector<HostArray> StageRun::run() {
 void StageRun::device_chunk(const std::vector<SourceChunk>& chunks, const ChunkRun::ResultRoom& room,
                             std::vector<std::vector<std::vector<std::int64_t>>>& extents) {
   if (!device_)
-    device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_, nullptr, 1);
+    device_ = std::make_unique<DeviceStage>(context_, stage_, global_, uniforms_, infos_,
+                                            context_.cpu_too ? chunk_.get() : nullptr, 1);
   std::vector<ChunkResults> parts;
   device_->compute(0, chunks);
   device_->finish(0, [&](ChunkResults&& part) { parts.push_back(std::move(part)); });
@@ -324,33 +344,117 @@ void StageRun::device_chunk(const std::vector<SourceChunk>& chunks, const ChunkR
   }
 }
 
-bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
-  RunTrace* const trace = context_.trace;
-  const auto now = [&] { return trace ? RunTrace::now_ns() : 0; };
-  scheduler::ChunkRecord record;  // for the trace
-  record.decision.reason = scheduler::Reason::fixed;
-  record.read.begin_ns = now();
-  items.clear();
-  std::vector<SourceChunk> chunks;
-  // Small enough that a reader who stops early has paid for little, large enough to use the machine.
-  constexpr std::int64_t work_of_a_chunk = 1 << 18;
+/// How much the next chunk of a stream that is read item by item shall hold.
+scheduler::Decision StageRun::next_size() {
+  if (zipped_->live() && policy_.kind != scheduler::Policy::Kind::fixed)
+    return {.target = {.items = 1}, .reason = scheduler::Reason::live};
+  if (!controller_) {
+    scheduler::ControllerConfig config;
+    config.max_ring = 1;
+    config.read_overlaps = config.write_overlaps = false;
+    config.total = zipped_->extent();
+    config.memory_limit = largest_chunk();
+    // The chunk, what is computed from it, and intermediate arrays.
+    if (!context_.budget.unlimited())
+      config.memory_limit = std::min(config.memory_limit, context_.budget.available() / 4);
+    controller_ = scheduler::make_controller(policy_, config);
+  }
+  scheduler::Decision decision = controller_->next(so_far_);
+  if (context_.device)  // views of memory count no bytes
+    decision.target.work =
+        std::min(decision.target.work,
+                 std::max<std::int64_t>(1, std::min(context_.device->bound() / 3, largest_staged_chunk) /
+                                               std::max<std::int64_t>(element_bytes_, 1)));
+  return decision;
+}
+
+/// Reads a chunk into read_; false at the end.
+bool StageRun::read_next(const scheduler::Target& target) {
   given_.clear();
-  const std::int64_t bytes =
-      context_.budget.unlimited() ? INT64_MAX : std::max<std::int64_t>(1, context_.budget.available() / 4);
-  if (!zipped_->next(Limit{INT64_MAX, bytes, work_of_a_chunk, context_.budget.available()}, chunks)) {
-    if (trace) trace->end_stage();
+  read_.clear();
+  read_at_ = 0;
+  const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
+  const std::int64_t bytes = std::max<std::int64_t>(1, std::min(target.bytes, left));
+  if (!zipped_->next(limit_of(target.items, bytes, target.work, left), read_)) {
+    read_.clear();
     return false;
   }
-  for (const SourceChunk& c : chunks) given_.push_back(context_.budget.reserve("chunks", c.bytes));
-  record.read.end_ns = record.compute.begin_ns = now();
-  record.extent = extent_of(chunks);
+  for (const SourceChunk& c : read_) given_.push_back(context_.budget.reserve("chunks", c.bytes));
+  read_to_ = read_[0].items;
+  return true;
+}
+
+bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
+  RunTrace* const trace = context_.trace;
+  const scheduler::Clock& clock = scheduler::steady_clock();
+  items.clear();
+  results_given_.clear();
+  scheduler::ChunkRecord record;
+  record.read.begin_ns = clock.now_ns();
+  if (read_.empty() || read_at_ == read_[0].items) {
+    size_ = next_size();
+    if (!read_next(size_.target)) {
+      if (trace) trace->end_stage();
+      return false;
+    }
+  }
+  record.decision = size_;
+  record.read.end_ns = record.compute.begin_ns = clock.now_ns();
   if (trace) trace->next_chunk();
+  record.extent = make_next_items(items);
+  record.compute.end_ns = clock.now_ns();
+  chunk_->release();
+  so_far_.items += record.extent.items;
+  so_far_.work += record.extent.work;
+  so_far_.bytes += record.extent.bytes;
+  if (controller_)
+    controller_->observe({.extent = record.extent,
+                          .target = size_.target,
+                          .ns = {.read = record.read.length(), .compute = record.compute.length()}});
+  if (trace) {
+    record.chunk = trace->place().chunk;
+    trace->chunk(record);
+    draw_memory(record.chunk);
+  }
+  ++chunks_;
+  if (context_.options.progress) context_.options.progress({so_far_.items, zipped_->items(), chunks_});
+  return true;
+}
+
+/// Of what has been read: as much as fits, in halves if it must be. What has been computed is the chunk.
+scheduler::Extent StageRun::make_next_items(std::vector<std::vector<HostArray>>& items) {
+  const std::int64_t whole = read_[0].items;
+  std::int64_t end = std::min(whole, read_at_ + read_to_);
+  for (;;) {
+    std::vector<SourceChunk> part;
+    for (std::size_t b = 0; b < read_.size(); ++b)
+      part.push_back(end - read_at_ == whole ? read_[b] : slice(read_[b], infos_[b], read_at_, end));
+    try {
+      make_items(part, items);
+    } catch (const scheduler::BudgetExceeded&) {
+      chunk_->release();
+      context_.blocks.trim();
+      results_given_.clear();
+      if (end - read_at_ <= 1) throw;
+      if (controller_) controller_->too_big(extent_of(part));
+      read_to_ = (end - read_at_) / 2;
+      end = read_at_ + read_to_;
+      continue;
+    }
+    read_at_ = end;
+    return extent_of(part);
+  }
+}
+
+/// Computes a chunk and takes its results apart.
+void StageRun::make_items(const std::vector<SourceChunk>& chunks,
+                          std::vector<std::vector<HostArray>>& items) {
   const std::size_t results = stage_.results.size();
   std::vector<HostArray> flat(results);
   const auto room = [&](int r, std::int64_t elements) {
     const auto& type =
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(r)])].type;
-    given_.push_back(context_.budget.reserve("results", elements * width_of(type)));
+    results_given_.push_back(context_.budget.reserve("results", elements * width_of(type)));
     flat[static_cast<std::size_t>(r)] =
         detail::allocate_array(type.scalars, std::vector<std::int64_t>{elements});
     std::vector<void*> addresses;
@@ -385,14 +489,6 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
       items[i][r] = std::move(item);
     }
   }
-  if (trace) {
-    record.chunk = trace->place().chunk;
-    record.compute.end_ns = now();
-    trace->chunk(record);
-    draw_memory(record.chunk);
-  }
-  chunk_->release();
-  return true;
 }
 
 }  // namespace anabranch

@@ -23,6 +23,13 @@ class StageRun {
   void compute(const std::vector<SourceChunk>& chunks);
   void compute_part(const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
 
+  std::int64_t largest_chunk() const;
+  Limit limit_of(std::int64_t items, std::int64_t bytes, std::int64_t work, std::int64_t memory) const;
+  scheduler::Decision next_size();
+  bool read_next(const scheduler::Target& target);
+  scheduler::Extent make_next_items(std::vector<std::vector<HostArray>>& items);
+  void make_items(const std::vector<SourceChunk>& chunks, std::vector<std::vector<HostArray>>& items);
+
   void collect(const ChunkResults& part);
   /// What is held now, for the trace, if there is one.
   void draw_memory(std::int64_t chunk);
@@ -43,7 +50,17 @@ class StageRun {
   std::unique_ptr<DeviceStage> device_;  ///< of a run on a GPU
   std::int64_t element_bytes_ = 0;       ///< of the items, per element of work
   scheduler::Reservation resident_;
-  std::vector<scheduler::Reservation> given_;  ///< streamed out: the chunk that is being read
+  scheduler::Policy policy_;
+
+  // Streamed out: what has been read, from which on it has not been computed, and how many items of it fit.
+  std::vector<SourceChunk> read_;
+  std::int64_t read_at_ = 0, read_to_ = 0;
+  std::vector<scheduler::Reservation> given_;          ///< of it
+  std::vector<scheduler::Reservation> results_given_;  ///< of the items that are being handed out
+  std::unique_ptr<scheduler::Controller> controller_;  ///< of a source that is not live
+  scheduler::Decision size_;
+  scheduler::Extent so_far_;
+  std::int64_t chunks_ = 0;
 };
 
 }  // namespace anabranch

@@ -62,6 +62,14 @@ TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
       {"smvm", m, "--out"},
       {"smvm", m, "--gpu-memory", "1G"},
       {"smvm", m, "--gpu-memory", "1G", "--backend", "interpreter"},
+      {"smvm", m, "--threads", "2", "--backend", "interpreter"},
+      {"smvm", m, "--memory", "1G", "--backend", "interpreter"},
+      {"smvm", m, "--scheduler", "paper", "--backend", "interpreter"},
+      {"smvm", m, "--scheduler", "adaptive", "--backend", "interpreter"},
+      {"smvm", m, "--json=5"},
+      {"smvm", m, "--json=false"},
+      {"smvm", m, "--out", dir / "y.txt"},
+      {"smvm", m, "--out", dir / "y.npz"},
       {"smvm", m, "--memory", ""},
       {"smvm", m, "--scheduler", ""},
       {"smvm", m, "--backend", ""},
@@ -159,4 +167,31 @@ TEST_CASE("sizes: binary and decimal units") {
     REQUIRE(o.status == 0);
     CHECK(o.json()["memory"] == bytes);
   }
+}
+
+TEST_CASE("with the interpreter every option acts or is refused") {
+  const TemporaryDirectory dir;
+  const std::string m = dir / "m.npz";
+  io_test::write_file(m, io_test::npz(io_test::members(io_test::sample(10))));
+  const auto refused = [&](std::vector<std::string> more, const std::string& sentence) {
+    more.insert(more.begin(), {"smvm", m, "--backend", "interpreter"});
+    const Outcome o = command(more);
+    CHECK(o.status == 2);
+    INFO(o.err);
+    CHECK(has(o.err, sentence));
+  };
+  refused({"--threads", "2"}, "--threads: the interpreter runs on one thread");
+  refused({"--memory", "1G"}, "--memory: the interpreter keeps no memory bound");
+  refused({"--scheduler", "fixed:7"}, "--scheduler: the interpreter takes rows one by one");
+  refused({"--gpu-memory", "1G"}, "--gpu-memory bounds what lies on a GPU");
+  const Outcome o = command({"smvm", m, "--backend", "interpreter", "--threads", "1", "--repeat", "2",
+                             "--trace", dir / "t.json", "--out", dir / "y.npy", "--json"});
+  REQUIRE(o.status == 0);
+  CHECK(o.json()["threads"] == 1);
+  CHECK(o.json()["memory"].is_null());
+  CHECK(o.json()["scheduler"].is_null());
+  CHECK(dir.files() == 3);
+  const Outcome shown = command({"smvm", m, "--backend", "interpreter", "--repeat", "10"},
+                                {.environment = {"TERM=xterm"}, .stderr_terminal = true});
+  CHECK(has(shown.err, " items, "));  // progress
 }

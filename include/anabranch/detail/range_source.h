@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <type_traits>
 
 #include <anabranch/array.h>
 #include <anabranch/source.h>
@@ -40,14 +42,27 @@ class ANABRANCH_API ItemPacker {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Whether the items of a range lie in memory, as far as its type tells: those of a container, or of
+/// contiguous memory, also behind views::all. A view may compute or wait.
+template <class Range>
+inline constexpr bool lies_in_memory = std::ranges::contiguous_range<Range> ||
+                                       (std::ranges::forward_range<Range> && !std::ranges::view<Range> &&
+                                        std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>);
+template <class Range>
+inline constexpr bool lies_in_memory<std::ranges::ref_view<Range>> = lies_in_memory<Range>;
+template <class Range>
+inline constexpr bool lies_in_memory<std::ranges::owning_view<Range>> = lies_in_memory<Range>;
+
 template <class Range, class A>
 class RangeSource final : public SourceBase {
  public:
-  RangeSource(Range range, std::optional<Index<A::rank>> shape, Place at)
+  /// `live`: nothing: as the range's type tells.
+  RangeSource(Range range, std::optional<Index<A::rank>> shape, std::optional<bool> live, Place at)
       : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape), at) {
     info_.name = "range";
     info_.arrays = {packer_.info()};
     info_.rewindable = std::ranges::forward_range<Range>;
+    info_.live = live.value_or(!lies_in_memory<Range>);
     if constexpr (std::ranges::sized_range<Range>)
       info_.items = static_cast<std::int64_t>(std::ranges::size(range_));
   }
@@ -67,7 +82,7 @@ class RangeSource final : public SourceBase {
       item_.reset();
       ++number_;
       if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes ||
-          packer_.elements() >= limit.work) {
+          packer_.elements() >= limit.work || (info_.live && is_over(limit))) {
         advance_ = true;  // the increment waits for the next call: it may block or throw
         break;
       }
@@ -90,6 +105,11 @@ class RangeSource final : public SourceBase {
   }
 
  private:
+  static bool is_over(const Limit& limit) {
+    using Clock = std::chrono::steady_clock;
+    return limit.stop.stop_requested() ||
+           (limit.until != Clock::time_point::max() && Clock::now() >= limit.until);
+  }
   static std::vector<ScalarType> scalars() {
     constexpr auto& s = Element<typename A::value_type>::scalars;
     return {s.begin(), s.end()};
