@@ -17,7 +17,7 @@
 namespace anabranch::interp {
 
 /// The values of these array computations. Each terminal makes one pass of its own over its sequence, however
-/// often it is used. Throws RunError where the program has no meaning for its values, whatever a source
+/// often it is used. They own their elements: none shares memory with an input or another value. Throws RunError where the program has no meaning for its values, whatever a source
 /// throws, Cancelled.
 std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {});
 
@@ -30,7 +30,7 @@ class ItemStream {
   ItemStream(ItemStream&&) noexcept;
   ItemStream& operator=(ItemStream&&) noexcept;
 
-  /// The next item, one array per component; false at the end, and ever after.
+  /// The next item, one array per component, which own their elements; false at the end, and ever after.
   bool next(std::vector<HostArray>& item);
 
  private:
