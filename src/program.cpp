@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <map>
@@ -157,7 +158,7 @@ class ProgramImpl {
 
   const Compiled& compiled() const { return compiled_; }
   double front_seconds() const { return front_seconds_; }
-  PagePool& pages() { return *pages_; }
+  ResultSizes& result_sizes() { return result_sizes_; }
   std::int64_t cache_bytes() const { return cache_bytes_; }
 
   const Kernels& kernels(RunReport* report, RunTrace* trace) {
@@ -228,7 +229,7 @@ class ProgramImpl {
   std::map<const cuda::Device*, std::shared_future<DeviceKernels>> device_kernels_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
-  std::shared_ptr<PagePool> pages_ = std::make_shared<PagePool>();
+  ResultSizes result_sizes_;
 };
 
 std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters) {
@@ -258,17 +259,31 @@ std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
   return passes;
 }
 
+/// Moves results into the memory that the caller gives, where it gives any.
+std::vector<HostArray> placed(const plan::Plan& plan, std::vector<HostArray> results,
+                              const std::vector<HostArray>& into) {
+  for (std::size_t r = 0; r < into.size(); ++r) {
+    const int array = plan.results[r];
+    check_capacity(*into[r], results[r]->size(), *plan.global.arrays[static_cast<std::size_t>(array)].node);
+    const HostArray there = in_memory_of(*into[r], results[r]->extents);
+    copy_elements(nullptr, *results[r], *there);
+    results[r] = there;
+  }
+  return results;
+}
+
 std::vector<HostArray> run_interpreter(ProgramImpl& program, const std::vector<HostArray>& arguments,
-                                       const RunOptions& options) {
+                                       const RunOptions& options, const std::vector<HostArray>& into) {
+  const plan::Plan& plan = program.compiled().plan;
+  check_given_memory(into, inputs_of(plan, arguments));
   std::vector<ir::Ref> values;
   for (const HostArray& a : arguments) values.push_back(ir::use(a));
   std::vector<ir::Ref> roots;
   ir::Rewriter bind([](const ir::Ref&, const ir::Ref& rebuilt) { return rebuilt; });
-  const auto& parameters = program.compiled().plan.parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) bind.set(parameters[i], values[i]);
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) bind.set(plan.parameters[i], values[i]);
   for (const ir::Ref& root : program.compiled().program) roots.push_back(bind(root));
   const std::vector<SourcePass> passes = begin_passes(roots);
-  return interp::run(roots, options.stop, progress_of(options));
+  return placed(plan, interp::run(roots, options.stop, progress_of(options)), into);
 }
 
 }  // namespace
@@ -313,7 +328,7 @@ void conclude(DeviceRun& device, RunTrace& trace, RunReport* report) {
 
 std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<HostArray>& arguments,
                                     const RunOptions& options, const std::shared_ptr<RunTrace>& trace,
-                                    RunReport* report) {
+                                    RunReport* report, const std::vector<HostArray>& into) {
   const Choice choice = choose(options.backend);
   const cuda::KeepContext keep(choice.device ? choice.device->shared_api() : nullptr);
   static const Kernels none;
@@ -322,9 +337,13 @@ std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<Host
       program.executor(choice.device ? threads_beside_a_device(options.threads) : options.threads);
   scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
   auto results = with_public_errors([&] {
-    BlockPool blocks(budget);
-    RunContext context{
-        program.compiled().plan, kernels, options, program.pages(), executor, budget, blocks, report};
+    MemoryPool& memory = MemoryPool::of_process();
+    std::optional<MemoryPool::BoundedRun> bounded;
+    if (!budget.unlimited()) bounded.emplace(memory);
+    BlockPool blocks(budget, memory);
+    RunContext context{program.compiled().plan, kernels, options, memory, executor, budget, blocks, report};
+    context.into = into;
+    context.sizes = &program.result_sizes();
     context.cache_bytes = program.cache_bytes();
     context.trace = trace.get();
     if (!choice.device) return execute(context, arguments);
@@ -363,7 +382,8 @@ std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<Host
 
 std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
                                             const std::vector<std::shared_ptr<ArrayData>>& arguments,
-                                            const RunOptions& options, RunReport* report) {
+                                            const RunOptions& options, RunReport* report,
+                                            const std::vector<std::shared_ptr<ArrayData>>& into) {
   const auto begin = std::chrono::steady_clock::now();
   check(options);
   if (report) *report = RunReport{};
@@ -371,13 +391,13 @@ std::vector<std::shared_ptr<ArrayData>> run(ProgramImpl& program,
   std::vector<std::shared_ptr<ArrayData>> results;
   try {
     if (options.backend == Backend::interpreter) {
-      results = run_interpreter(program, arguments, options);
+      results = run_interpreter(program, arguments, options, into);
       if (report) {
         report->backend = "interpreter";
         report->threads = 1;
       }
     } else {
-      results = run_compiled(program, arguments, options, trace, report);
+      results = run_compiled(program, arguments, options, trace, report, into);
     }
     if (trace) trace->finish();
   } catch (...) {
@@ -401,6 +421,7 @@ struct ItemReader::Impl {
   std::shared_ptr<const cuda::DriverApi> driver;  ///< null: no GPU
   std::shared_ptr<RunTrace> trace;
   std::unique_ptr<scheduler::Budget> budget;
+  std::optional<MemoryPool::BoundedRun> bounded;
   std::unique_ptr<BlockPool> blocks;
   std::unique_ptr<DeviceRun> device;
   std::unique_ptr<RunContext> context;
@@ -468,8 +489,10 @@ void ItemReader::Impl::begin() {
   budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
                                                                   : scheduler::Budget::kUnlimited);
   with_public_errors([&] {
-    blocks = std::make_unique<BlockPool>(*budget);
-    context.reset(new RunContext{program->compiled().plan, kernels, options, program->pages(),
+    MemoryPool& memory = MemoryPool::of_process();
+    if (!budget->unlimited()) bounded.emplace(memory);
+    blocks = std::make_unique<BlockPool>(*budget, memory);
+    context.reset(new RunContext{program->compiled().plan, kernels, options, memory,
                                  program->executor(options.threads), *budget, *blocks, nullptr});
     context->cache_bytes = program->cache_bytes();
     context->trace = trace.get();
@@ -484,6 +507,16 @@ void ItemReader::Impl::begin() {
   });
 }
 
+/// Copies the elements of an array that nobody else holds to memory of its own.
+void make_own(ArrayData& array) {
+  for (std::size_t c = 0; c < array.buffers.size(); ++c) {
+    const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.scalars[c]);
+    std::shared_ptr<void> own = allocate_aligned(bytes);
+    if (bytes > 0) std::memcpy(own.get(), array.buffers[c].get(), bytes);
+    array.buffers[c] = std::move(own);
+  }
+}
+
 bool ItemReader::Impl::next(std::vector<HostArray>& item) {
   if (interpreter) return interpreter->next(item);
   if (!chunks) return false;
@@ -494,6 +527,9 @@ bool ItemReader::Impl::next(std::vector<HostArray>& item) {
     if (!with_public_errors([&] { return chunks->next(items); })) return false;
   }
   item = std::move(items[at++]);
+  // Items own their elements, and none that is kept keeps all of its chunk.
+  if (items.size() > 1)
+    for (const HostArray& array : item) make_own(*array);
   return true;
 }
 

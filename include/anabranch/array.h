@@ -12,9 +12,13 @@
 #include <anabranch/error.h>
 #include <anabranch/export.h>
 
-/// Host arrays: what goes into `use` and comes out of `run`. An Array is a value with shared,
-/// immutable-while-used storage: copying one copies a handle, never the elements. One 64-byte aligned buffer
-/// per scalar component.
+/// Host arrays: what goes into `use` and comes out of `run`. An Array is a handle: copying one never copies
+/// elements, and what is written through one handle is seen through all its copies, as with a
+/// std::shared_ptr. `copy()` is an array of its own, and so is every result of a run. One 64-byte aligned
+/// buffer per scalar component.
+///
+/// Handles may be copied and dropped in any thread; elements are plain memory: nobody may write them while
+/// another thread or a run reads them.
 namespace anabranch {
 
 namespace detail {
@@ -25,8 +29,11 @@ struct ArrayData {
   std::vector<ScalarType> scalars;
   std::vector<std::int64_t> extents;
   std::vector<std::shared_ptr<void>> buffers;
+  std::int64_t room = 0;  ///< elements that each buffer holds, where these are more than the extents say
+  bool writable = true;   ///< false: a view of constants
 
   std::int64_t size() const;  ///< product of the extents
+  std::int64_t capacity() const { return room > size() ? room : size(); }
 };
 
 /// Product of extents; throws RunError if one is negative or the product overflows.
@@ -39,6 +46,12 @@ ANABRANCH_API std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarTy
 
 /// 64-byte aligned memory, freed with its last owner. `bytes` may be 0.
 ANABRANCH_API std::shared_ptr<void> allocate_aligned(std::size_t bytes);
+
+/// The same elements in memory of their own.
+ANABRANCH_API std::shared_ptr<ArrayData> copy_of(const ArrayData& array);
+
+/// Throws ProgramError: the array is a view of constants.
+[[noreturn]] ANABRANCH_API void refuse_to_write();
 
 inline std::int64_t ArrayData::size() const {
   std::int64_t n = 1;
@@ -92,19 +105,29 @@ class Array {
     set(0, value);
   }
 
-  /// A view of memory the caller owns; `owner` is kept as long as any handle lives. No copy is made. The
-  /// memory must not change while a run uses it.
-  static Array view(const Index<N>& shape, const T* elements, std::shared_ptr<const void> owner = {})
+  /// A view of memory the caller owns: what is there is read, what is written goes there. `owner` is kept as
+  /// long as any handle lives. No copy is made. The memory must not change while a run uses it.
+  static Array view(const Index<N>& shape, T* elements, std::shared_ptr<const void> owner = {})
     requires IsScalar<T>
   {
     auto data = std::make_shared<detail::ArrayData>();
     data->scalars.assign(detail::Element<T>::scalars.begin(), detail::Element<T>::scalars.end());
     data->extents.assign(shape.at.begin(), shape.at.end());
     detail::checked_size(data->extents);
-    data->buffers.push_back(
-        std::shared_ptr<void>(std::const_pointer_cast<void>(std::move(owner)), const_cast<T*>(elements)));
+    data->buffers.push_back(std::shared_ptr<void>(std::const_pointer_cast<void>(std::move(owner)), elements));
     return Array(std::move(data));
   }
+  /// A view of constants: writing to it is a ProgramError.
+  static Array view(const Index<N>& shape, const T* elements, std::shared_ptr<const void> owner = {})
+    requires IsScalar<T>
+  {
+    Array out = view(shape, const_cast<T*>(elements), std::move(owner));
+    out.data_->writable = false;
+    return out;
+  }
+
+  /// The same elements in memory of their own.
+  Array copy() const { return Array(detail::copy_of(*data_)); }
 
   Index<N> shape() const {
     Index<N> out;
@@ -113,6 +136,8 @@ class Array {
   }
   std::int64_t size() const { return data_->size(); }
   std::int64_t extent(int d) const { return data_->extents[static_cast<std::size_t>(d)]; }
+  /// Elements that its memory holds: size(), or more where `Program::run_into` has put fewer there.
+  std::int64_t capacity() const { return data_->capacity(); }
 
   /// The elements of a one-component array, row-major.
   const T* data() const
@@ -123,7 +148,7 @@ class Array {
   T* mutable_data()
     requires IsScalar<T>
   {
-    return static_cast<T*>(data_->buffers[0].get());
+    return static_cast<T*>(mutable_component(0));
   }
   std::span<const T> values() const
     requires IsScalar<T>
@@ -133,7 +158,10 @@ class Array {
 
   /// The raw elements of scalar component c (bool is stored as one byte).
   const void* component(int c) const { return data_->buffers[static_cast<std::size_t>(c)].get(); }
-  void* mutable_component(int c) { return data_->buffers[static_cast<std::size_t>(c)].get(); }
+  void* mutable_component(int c) {
+    if (!data_->writable) detail::refuse_to_write();
+    return data_->buffers[static_cast<std::size_t>(c)].get();
+  }
 
   /// Element at row-major position i, 0 <= i < size().
   T operator[](std::int64_t i) const {
@@ -147,7 +175,7 @@ class Array {
   }
   T operator[](const Index<N>& ix) const { return (*this)[linear(ix)]; }
 
-  /// Overwrites one element. Only before the array is used in a run.
+  /// Overwrites one element, in all handles of this array. Not while a run uses it.
   void set(std::int64_t i, const T& value) {
     assert(i >= 0 && i < size());
     int c = 0;

@@ -99,7 +99,7 @@ class ProgramImpl;
 ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters);
 ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(
     ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments, const RunOptions& options,
-    RunReport* report);
+    RunReport* report, const std::vector<std::shared_ptr<ArrayData>>& into = {});
 ANABRANCH_API std::string explain(const ProgramImpl& program);
 
 /// Items of a sequence, computed chunk by chunk as they are asked for.
@@ -124,10 +124,17 @@ struct ResultOf<Acc<A>> {
   using type = A;
   static Handles handles(const Acc<A>& a) { return {a.handle()}; }
   static A wrap(const std::vector<std::shared_ptr<ArrayData>>& arrays) { return A(arrays[0]); }
+  using References = A&;
+  static std::vector<std::shared_ptr<ArrayData>> memory(const A& into) { return {into.erased()}; }
 };
 template <class... As>
 struct ResultOf<std::tuple<Acc<As>...>> {
   using type = std::tuple<As...>;
+  using References = std::tuple<As&...>;
+  static std::vector<std::shared_ptr<ArrayData>> memory(const References& into) {
+    return std::apply([](const auto&... a) { return std::vector<std::shared_ptr<ArrayData>>{a.erased()...}; },
+                      into);
+  }
   static Handles handles(const std::tuple<Acc<As>...>& t) {
     return std::apply([](const auto&... a) { return Handles{a.handle()...}; }, t);
   }
@@ -146,6 +153,8 @@ template <class R, class... Args>
 class Program {
  public:
   using Result = typename detail::ResultOf<R>::type;
+  /// An Array&, or a std::tuple of them.
+  using Into = typename detail::ResultOf<R>::References;
 
   /// Runs with these arguments. Throws RunError, DataError,
   /// IoError, ResourceError, Cancelled, or what a source throws.
@@ -154,6 +163,31 @@ class Program {
   Result run(const RunOptions& options, RunReport* report, const Args&... args) const {
     return detail::ResultOf<R>::wrap(detail::run(*impl_, {args.erased()...}, options, report));
   }
+
+  /// Runs into memory the caller owns: the result takes the place of the elements of `results`, which gets the
+  /// result's shape. For several results: `std::tie(y, z)`.
+  ///
+  ///     Vector<double> y = ...;                 // or a view of other memory: Vector<double>::view(shape, p)
+  ///     for (...) program.run_into(y, x);
+  ///
+  /// The memory holds `y.capacity()` elements: a result may be shorter, and the next one longer again. Other
+  /// handles of `y` see the new elements, but keep their shape. Throws as `operator()` does, and ResourceError
+  /// where the result has more elements than the memory holds (before anything is computed, where its size is
+  /// known by then); ProgramError where the memory is a view of constants, or that of an input or of another
+  /// result. After an exception the shape of `y` is what it was; its elements may be overwritten.
+  ///
+  /// Cost: that of `run` without memory for the result, which counts in the memory bound all the same. Results
+  /// are written where they belong, but for these, which are copied: two results that are the same array, an
+  /// input as it is, `tabulate` of items whose shapes may differ, and all results of the interpreter.
+  void run_into(Into results, const Args&... args) const { run_into(results, {}, nullptr, args...); }
+  void run_into(Into results, const RunOptions& options, const Args&... args) const {
+    run_into(results, options, nullptr, args...);
+  }
+  void run_into(Into results, const RunOptions& options, RunReport* report, const Args&... args) const {
+    using Of = detail::ResultOf<R>;
+    results = Of::wrap(detail::run(*impl_, {args.erased()...}, options, report, Of::memory(results)));
+  }
+
   /// Forms, reasons, kernels, bytes: what was made of the program and why.
   std::string explain() const { return detail::explain(*impl_); }
 

@@ -8,7 +8,7 @@ namespace anabranch::interp {
 std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop, OnItem on_item) {
   Machine machine(arrays, std::move(stop), std::move(on_item));
   std::vector<HostArray> values;
-  for (const ir::Ref& array : arrays) values.push_back(machine.demand(*array));
+  for (const ir::Ref& array : arrays) values.push_back(anabranch::detail::copy_of(*machine.demand(*array)));
   return values;
 }
 
@@ -29,6 +29,10 @@ ItemStream::~ItemStream() = default;
 ItemStream::ItemStream(ItemStream&&) noexcept = default;
 ItemStream& ItemStream::operator=(ItemStream&&) noexcept = default;
 
-bool ItemStream::next(std::vector<HostArray>& item) { return state_->pass.next(item); }
+bool ItemStream::next(std::vector<HostArray>& item) {
+  if (!state_->pass.next(item)) return false;
+  for (HostArray& array : item) array = anabranch::detail::copy_of(*array);
+  return true;
+}
 
 }  // namespace anabranch::interp

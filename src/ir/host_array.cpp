@@ -109,6 +109,22 @@ std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,
   return array;
 }
 
+std::shared_ptr<ArrayData> copy_of(const ArrayData& array) {
+  auto copy = std::make_shared<ArrayData>();
+  copy->scalars = array.scalars;
+  copy->extents = array.extents;
+  for (std::size_t c = 0; c < array.buffers.size(); ++c) {
+    const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.scalars[c]);
+    copy->buffers.push_back(allocate_aligned(bytes));
+    if (bytes > 0) std::memcpy(copy->buffers[c].get(), array.buffers[c].get(), bytes);
+  }
+  return copy;
+}
+
+void refuse_to_write() {
+  throw ProgramError("array: a view of constants cannot be written; write to a copy() of it");
+}
+
 void check_source(const SourceInfo& info, const std::vector<std::vector<ScalarType>>& scalars,
                   const std::vector<int>& ranks) {
   if (info.arrays.size() != ranks.size())

@@ -15,16 +15,34 @@ std::int64_t width_of(const ir::ArrayType& type) {
 }
 
 ResultCollector::ResultCollector(RunContext& context, const PlanArray& array, ir::Op terminal,
-                                 std::int64_t expected_elements)
+                                 const ResultSize& size, HostArray into)
     : array_(array),
       terminal_(terminal),
-      reservation_(context.budget.reserve("results", expected_elements * width_of(array.type))) {
-  for (ScalarType s : array.type.scalars)
-    buffers_.emplace_back(context.pages, static_cast<std::size_t>(expected_elements) * size_of(s) + 64);
+      into_(std::move(into)),
+      // The memory given for items that are trimmed at the end need only hold what is left of them.
+      directly_(into_ && (terminal == ir::Op::elements || array.form == ir::Form::regular)),
+      reservation_(context.budget.reserve("results", size.certain * width_of(array.type))) {
   extents_.resize(array.extents.size());
+  if (directly_) {
+    check_capacity(*into_, size.certain, *array.node);
+    for (const auto& memory : into_->buffers) buffers_.emplace_back(memory);
+    return;
+  }
+  const auto bytes = [](std::int64_t elements, ScalarType s) {
+    return static_cast<std::size_t>(elements) * size_of(s) + 64;
+  };
+  for (ScalarType s : array.type.scalars) {
+    try {
+      buffers_.emplace_back(context.memory, bytes(std::max(size.certain, size.likely), s));
+    } catch (const ResourceError&) {
+      if (size.likely <= size.certain) throw;
+      buffers_.emplace_back(context.memory, bytes(size.certain, s));
+    }
+  }
 }
 
 std::vector<void*> ResultCollector::room(std::int64_t elements) {
+  if (directly_) check_capacity(*into_, elements_ + elements, *array_.node, true);
   const std::int64_t bytes = (elements_ + elements) * width_of(array_.type);
   if (bytes > reservation_.bytes()) reservation_.resize(bytes);
   std::vector<void*> addresses;
@@ -63,68 +81,75 @@ void ResultCollector::add_items(std::int64_t items, const std::vector<std::vecto
 }
 
 HostArray ResultCollector::finish() {
-  return terminal_ == ir::Op::tabulate ? finish_tabulate() : finish_elements();
+  return terminal_ == ir::Op::tabulate ? finish_tabulate() : array_of({elements_});
 }
 
-HostArray ResultCollector::finish_elements() {
+HostArray ResultCollector::array_of(std::vector<std::int64_t> extents) {
+  if (into_) return in_memory_of(*into_, std::move(extents));
   auto array = std::make_shared<detail::ArrayData>();
   array->scalars = array_.type.scalars;
-  array->extents = {elements_};
+  array->extents = std::move(extents);
   for (GrowingBuffer& b : buffers_) array->buffers.push_back(b.finish());
   return array;
 }
 
-// Items were stored compactly, each in its own shape. If all shapes agree that is already the answer; else
-// every item's rows are copied into the common, smallest shape, once, at the end.
+// Items were stored compactly, each in its own shape. If all shapes agree that is already the answer.
 HostArray ResultCollector::finish_tabulate() {
-  const std::size_t rank = extents_.size();
-  auto array = std::make_shared<detail::ArrayData>();
-  array->scalars = array_.type.scalars;
-  array->extents = {items_};
+  std::vector<std::int64_t> extents{items_};
   bool same = true;
   for (const auto& e : extents_) {
-    array->extents.push_back(items_ == 0 ? 0 : *std::min_element(e.begin(), e.end()));
+    extents.push_back(items_ == 0 ? 0 : *std::min_element(e.begin(), e.end()));
     same =
         same && (items_ == 0 || std::all_of(e.begin(), e.end(), [&](std::int64_t v) { return v == e[0]; }));
   }
-  if (same) {
-    for (GrowingBuffer& b : buffers_) array->buffers.push_back(b.finish());
-    return array;
-  }
-  const std::vector<std::int64_t> trimmed(array->extents.begin() + 1, array->extents.end());
+  if (same && (!into_ || directly_)) return array_of(std::move(extents));
+  const std::vector<std::int64_t> trimmed(extents.begin() + 1, extents.end());
   const std::int64_t size =
       std::accumulate(trimmed.begin(), trimmed.end(), std::int64_t{1}, std::multiplies<>());
-  reservation_.resize(reservation_.bytes() + items_ * size * width_of(array_.type));
+  if (into_) {
+    check_capacity(*into_, items_ * size, *array_.node);
+    reservation_.resize(reservation_.bytes() + items_ * size * width_of(array_.type));
+  }
+  trim_items(trimmed, size);
+  if (!into_) {
+    for (std::size_t c = 0; c < buffers_.size(); ++c)
+      buffers_[c].cut(static_cast<std::size_t>(items_ * size) * size_of(array_.type.scalars[c]));
+    reservation_.resize(items_ * size * width_of(array_.type));
+  }
+  return array_of(std::move(extents));
+}
+
+// Into the memory given for the result, or in place: no element moves up, and each is read before anything is
+// written where it was.
+void ResultCollector::trim_items(const std::vector<std::int64_t>& trimmed, std::int64_t size) {
+  const std::size_t rank = trimmed.size();
   const auto extent = [&](std::size_t d, std::int64_t item) {
     return extents_[d].size() == 1 ? extents_[d][0] : extents_[d][static_cast<std::size_t>(item)];
   };
+  const std::int64_t row = trimmed.back();
+  const std::int64_t rows = row == 0 ? 0 : size / row;
+  std::vector<std::int64_t> ix(rank, 0);
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const std::size_t width = size_of(array_.type.scalars[c]);
-    auto memory = detail::allocate_aligned(static_cast<std::size_t>(items_ * size) * width);
-    auto* to = static_cast<unsigned char*>(memory.get());
     const auto* from = static_cast<const unsigned char*>(buffers_[c].data());
-    const std::int64_t row = trimmed.back();
-    const std::int64_t rows = row == 0 ? 0 : size / row;
+    auto* to = static_cast<unsigned char*>(into_ ? into_->buffers[c].get() : buffers_[c].data());
     for (std::int64_t item = 0; item < items_; ++item) {
       std::int64_t elements = 1;
       for (std::size_t d = 0; d < rank; ++d) elements *= extent(d, item);
       for (std::int64_t r = 0; r < rows; ++r) {
         std::int64_t position = 0, rest = r;
-        std::vector<std::int64_t> ix(rank, 0);
         for (std::size_t d = rank - 1; d-- > 0;) {
           ix[d] = rest % trimmed[d];
           rest /= trimmed[d];
         }
         for (std::size_t d = 0; d < rank; ++d) position = position * extent(d, item) + ix[d];
-        std::memcpy(to, from + static_cast<std::size_t>(position) * width,
-                    static_cast<std::size_t>(row) * width);
+        std::memmove(to, from + static_cast<std::size_t>(position) * width,
+                     static_cast<std::size_t>(row) * width);
         to += static_cast<std::size_t>(row) * width;
       }
       from += static_cast<std::size_t>(elements) * width;
     }
-    array->buffers.push_back(std::move(memory));
   }
-  return array;
 }
 
 }  // namespace anabranch

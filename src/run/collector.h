@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "run/execute.h"
+#include "run/results.h"
 
 /// Results of a stage, gathered over its chunks.
 namespace anabranch {
@@ -10,11 +11,19 @@ namespace anabranch {
 /// Bytes of one element.
 std::int64_t width_of(const ir::ArrayType& type);
 
+/// What is known of a result's size before the first chunk, in elements.
+struct ResultSize {
+  std::int64_t certain = 0;  ///< reserved at once
+  /// A guess: so much room is made, where it is larger, but only what is written counts.
+  std::int64_t likely = 0;
+};
+
 /// Collects one result over all chunks: flat values and, where items differ in shape, their extents.
 class ResultCollector {
  public:
-  ResultCollector(RunContext& context, const plan::PlanArray& array, ir::Op terminal,
-                  std::int64_t expected_elements);
+  /// `into`: memory of the caller for the result, or null.
+  ResultCollector(RunContext& context, const plan::PlanArray& array, ir::Op terminal, const ResultSize& size,
+                  HostArray into);
   /// Addresses for `elements` more, one per component.
   std::vector<void*> room(std::int64_t elements);
   void commit(std::int64_t elements);
@@ -22,13 +31,19 @@ class ResultCollector {
   void add_items(std::int64_t items, const std::vector<std::vector<std::int64_t>>& extents);
   HostArray finish();
   std::int64_t elements() const { return elements_; }
+  /// What the account holds for the result, as long as the result is held.
+  scheduler::Reservation take_reservation() { return std::move(reservation_); }
 
  private:
-  HostArray finish_elements();
   HostArray finish_tabulate();
+  /// Moves the elements of every item into the common, smallest shape.
+  void trim_items(const std::vector<std::int64_t>& trimmed, std::int64_t size);
+  HostArray array_of(std::vector<std::int64_t> extents);
 
   const plan::PlanArray& array_;
   ir::Op terminal_;
+  HostArray into_;
+  bool directly_ = false;  ///< what arrives is written to `into_` at once
   std::vector<GrowingBuffer> buffers_;
   scheduler::Reservation reservation_;
   std::int64_t elements_ = 0;

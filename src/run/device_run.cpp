@@ -18,20 +18,6 @@ std::int64_t usable(const cuda::Device& device, std::int64_t bound) {
 }
 }  // namespace
 
-void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
-  constexpr std::int64_t piece = std::int64_t{1} << 20;
-  const std::int64_t pieces = (bytes + piece - 1) / piece;
-  const auto one = [&](std::int64_t i) {
-    const std::int64_t begin = i * piece;
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<std::size_t>(std::min(piece, bytes - begin)));
-  };
-  if (pieces == 1)
-    one(0);
-  else
-    executor.parallel_for(pieces, one);
-}
-
 void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
   if (record.failed > 0)
     plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound);

@@ -14,13 +14,11 @@
 #include "plan/plan.h"
 #include "run/device_trace.h"
 #include "run/execute.h"
+#include "run/results.h"
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.
 namespace anabranch {
-
-/// One thread alone copies more slowly than the link to the GPU.
-void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
 
 /// The code of a plan's kernels, by address of the plan's kernel.
 using DeviceKernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<cuda::KernelCode>>;

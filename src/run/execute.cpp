@@ -1,9 +1,12 @@
 #include "run/execute.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "interp/evaluate.h"
 #include "ir/walk.h"
+#include "run/collector.h"
 #include "run/device_run.h"
 #include "run/run_trace.h"
 #include "run/stage.h"
@@ -12,6 +15,17 @@ namespace anabranch {
 
 using plan::BufferRef;
 using plan::PlanArray;
+
+std::int64_t ResultSizes::of(int stage, int result) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = elements_.find({stage, result});
+  return known == elements_.end() ? 0 : known->second;
+}
+
+void ResultSizes::note(int stage, int result, std::int64_t elements) {
+  const std::lock_guard lock(mutex_);
+  elements_[{stage, result}] = elements;
+}
 
 GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments)
     : plan_(plan), arrays_(plan.global.arrays.size()), uniforms_(plan.global.uniforms.size()) {
@@ -37,6 +51,16 @@ std::int64_t GlobalValues::uniform(int number) {
   auto& value = uniforms_[static_cast<std::size_t>(number)];
   if (!value) value = evaluate_uniform(plan_.global.uniforms[static_cast<std::size_t>(number)], *this);
   return *value;
+}
+
+std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments) {
+  std::vector<HostArray> inputs;
+  for (const PlanArray& array : plan.global.arrays) {
+    if (array.origin == PlanArray::Origin::use) inputs.push_back(array.node->payload().array);
+    if (array.origin == PlanArray::Origin::argument)
+      inputs.push_back(arguments[static_cast<std::size_t>(array.index)]);
+  }
+  return inputs;
 }
 
 std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values) {
@@ -70,6 +94,7 @@ class PlanRun {
  public:
   PlanRun(RunContext& context, const std::vector<HostArray>& arguments)
       : context_(context), values_(context.plan, arguments) {
+    if (!context.into.empty()) check_given_memory(context.into, inputs_of(context.plan, arguments));
     std::int64_t inputs = 0;
     for (const PlanArray& array : context.plan.global.arrays) {
       if (array.origin != PlanArray::Origin::use && array.origin != PlanArray::Origin::argument) continue;
@@ -90,11 +115,64 @@ class PlanRun {
   }
   GlobalValues& values() { return values_; }
 
+  /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
+  /// copied.
+  HostArray result(std::size_t r) {
+    const int number = context_.plan.results[r];
+    const HostArray& array = values_.array(number);
+    const HostArray given = context_.into.empty() ? nullptr : context_.into[r];
+    const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
+    const bool own =
+        (planned.origin == PlanArray::Origin::computed || planned.origin == PlanArray::Origin::stream) &&
+        std::none_of(given_out_.begin(), given_out_.end(),
+                     [&](const HostArray& other) { return other->buffers == array->buffers; });
+    if (own) {
+      given_out_.push_back(array);
+      return array;
+    }
+    if (given) check_capacity(*given, array->size(), *planned.node);
+    held_.push_back(context_.budget.reserve("results", array->size() * width_of(planned.type)));
+    HostArray copy = given ? in_memory_of(*given, array->extents)
+                           : new_array(array->scalars, array->extents, array->size());
+    copy_elements(&context_.executor, *array, *copy);
+    given_out_.push_back(copy);
+    return copy;
+  }
+
  private:
+  /// Memory that the caller gives for this array of the global group, if it is to lie there.
+  HostArray given_for(int array) const {
+    const auto& results = context_.plan.results;
+    const auto found = std::find(results.begin(), results.end(), array);
+    if (context_.into.empty() || found == results.end()) return nullptr;
+    return context_.into[static_cast<std::size_t>(found - results.begin())];
+  }
+
+  /// Of these types and extents, not filled.
+  HostArray new_array(const ir::Scalars& scalars, std::vector<std::int64_t> extents, std::int64_t elements) {
+    auto array = std::make_shared<detail::ArrayData>();
+    array->scalars = scalars;
+    array->extents = std::move(extents);
+    array->buffers.reserve(scalars.size());
+    for (ScalarType s : scalars)
+      array->buffers.push_back(
+          context_.memory.share(context_.memory.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+    return array;
+  }
+
   void stage(int number) {
-    StageRun run(context_, number, values_);
-    const std::vector<HostArray> results = run.run();
     const auto& arrays = context_.plan.global.arrays;
+    const plan::StagePlan& plan = context_.plan.stages[static_cast<std::size_t>(number)];
+    std::vector<HostArray> into(plan.results.size());
+    for (std::size_t a = 0; a < arrays.size(); ++a) {
+      if (arrays[a].origin != PlanArray::Origin::stream || arrays[a].index != number) continue;
+      const int result = plan.terminals[static_cast<std::size_t>(arrays[a].terminal)].result;
+      HostArray& memory = into[static_cast<std::size_t>(result)];
+      if (!memory) memory = given_for(static_cast<int>(a));
+    }
+    StageRun run(context_, number, values_);
+    const std::vector<HostArray> results = run.run(into);
+    for (scheduler::Reservation& r : run.take_reservations()) held_.push_back(std::move(r));
     for (std::size_t a = 0; a < arrays.size(); ++a)
       if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == number)
         values_.set(static_cast<int>(a), results[static_cast<std::size_t>(arrays[a].terminal)]);
@@ -124,18 +202,21 @@ class PlanRun {
     const std::int64_t bytes = plan::bytes_of(group, output, shape);
     held_.push_back(context_.budget.reserve(
         fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
-    auto array = std::make_shared<detail::ArrayData>();
-    array->scalars = output.type.scalars;
+    std::vector<std::int64_t> extents;
     for (const plan::Dim& d : output.extents)
-      array->extents.push_back(d.kind == plan::Dim::Kind::constant ? d.value : values_.uniform(d.index));
+      extents.push_back(d.kind == plan::Dim::Kind::constant ? d.value : values_.uniform(d.index));
     const std::int64_t elements = plan::elements_of(group, output, shape);
-    try {
-      for (ScalarType s : output.type.scalars)
-        array->buffers.push_back(
-            context_.pages.share(context_.pages.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
-    } catch (const ResourceError&) {
-      throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
-                                      output.node->label(), bytes, to_string(output.node->place())));
+    HostArray array;
+    if (const HostArray given = given_for(step.output)) {
+      check_capacity(*given, elements, *output.node);
+      array = in_memory_of(*given, std::move(extents));
+    } else {
+      try {
+        array = new_array(output.type.scalars, std::move(extents), elements);
+      } catch (const ResourceError&) {
+        throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
+                                        output.node->label(), bytes, to_string(output.node->place())));
+      }
     }
     values_.set(step.output, array);
     if (context_.device && !context_.cpu_too) return context_.device->launch_global(step, values_, *array);
@@ -157,6 +238,7 @@ class PlanRun {
   GlobalValues values_;
   scheduler::Reservation inputs_;
   std::vector<scheduler::Reservation> held_;
+  std::vector<HostArray> given_out_;
 };
 
 }  // namespace
@@ -165,7 +247,7 @@ std::vector<HostArray> execute(RunContext& context, const std::vector<HostArray>
   PlanRun run(context, arguments);
   run.run(context.plan.actions.size());
   std::vector<HostArray> results;
-  for (int r : context.plan.results) results.push_back(run.values().array(r));
+  for (std::size_t r = 0; r < context.plan.results.size(); ++r) results.push_back(run.result(r));
   return results;
 }
 

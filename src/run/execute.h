@@ -1,8 +1,12 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <anabranch/run.h>
@@ -28,12 +32,24 @@ using Kernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cp
 class DeviceRun;
 class RunTrace;
 
+/// How many elements the streams of a program gave the last time, where nothing else tells. Thread-safe.
+class ResultSizes {
+ public:
+  /// 0: not known.
+  std::int64_t of(int stage, int result) const;
+  void note(int stage, int result, std::int64_t elements);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<int, int>, std::int64_t> elements_;
+};
+
 /// What all parts of a run share.
 struct RunContext {
   const plan::Plan& plan;
   const Kernels& kernels;
   const RunOptions& options;
-  PagePool& pages;
+  MemoryPool& memory;
   scheduler::Executor& executor;
   scheduler::Budget& budget;
   BlockPool& blocks;
@@ -42,6 +58,9 @@ struct RunContext {
   bool cpu_too = true;           ///< chunks may be computed on the CPU
   std::int64_t cache_bytes = 0;  ///< what is read again only after as many bytes comes from memory
   RunTrace* trace = nullptr;     ///< of a traced run
+  /// Memory that the caller gives for the results, one array for each, or none.
+  std::span<const HostArray> into{};
+  ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: nobody keeps them
 };
 
 /// Values of the global group: evaluated as the run goes on.
@@ -62,10 +81,14 @@ class GlobalValues {
   std::vector<std::optional<std::int64_t>> uniforms_;
 };
 
+/// What a plan reads that is there before the run: arrays inside the program, and arguments.
+std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments);
+
 /// An int64 expression over known arrays, on the host.
 std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values);
 
-/// Runs a whole plan; results in the order of plan.results.
+/// Runs a whole plan; results in the order of plan.results. They own their elements: none shares memory with
+/// an input or with another one.
 std::vector<HostArray> execute(RunContext& context, const std::vector<HostArray>& arguments);
 
 /// Runs everything of a plan but its last stage, whose chunks are then asked for one by one.

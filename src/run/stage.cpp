@@ -137,25 +137,50 @@ Limit StageRun::limit_of(std::int64_t items, std::int64_t bytes, std::int64_t wo
   return limit;
 }
 
-std::vector<HostArray> StageRun::run() {
+void StageRun::make_collectors(const std::vector<HostArray>& into) {
   const auto total_items = zipped_->items();
   collectors_.resize(stage_.results.size());
   for (const auto& t : stage_.terminals) {
     auto& collector = collectors_[static_cast<std::size_t>(t.result)];
+    if (collector) continue;
     const PlanArray& array =
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])];
-    std::int64_t expected = 0;
-    if (array.form == ir::Form::regular && total_items) {
-      plan::ChunkShape shape{*total_items, uniforms_, {}};
-      expected = plan::elements_of(stage_.group, array, shape);
+    ResultSize size;
+    if (array.form == ir::Form::regular) {
+      if (total_items)
+        size.certain = plan::elements_of(stage_.group, array, plan::ChunkShape{*total_items, uniforms_, {}});
+    } else {
+      size.likely = likely_elements(t.result, array);
     }
     try {
-      if (!collector) collector = std::make_unique<ResultCollector>(context_, array, t.kind, expected);
+      collector = std::make_unique<ResultCollector>(context_, array, t.kind, size,
+                                                    into[static_cast<std::size_t>(t.result)]);
     } catch (const ResourceError& e) {
       throw ResourceError(fmt::format("results of {}: {} ({})", array.node->label(), e.what(),
                                       to_string(array.node->place())));
     }
   }
+}
+
+/// Of a result whose size only the items tell: as many as the last time, else as many as the source has.
+std::int64_t StageRun::likely_elements(int result, const PlanArray& array) const {
+  std::int64_t likely = context_.sizes ? context_.sizes->of(number_, result) : 0;
+  if (likely == 0 && array.descriptor >= 0 &&
+      stage_.group.descriptors[static_cast<std::size_t>(array.descriptor)].item >= 0)
+    likely = zipped_->work().value_or(0);
+  return std::min(likely, context_.budget.available() / std::max<std::int64_t>(width_of(array.type), 1));
+}
+
+std::vector<scheduler::Reservation> StageRun::take_reservations() {
+  std::vector<scheduler::Reservation> out;
+  for (const auto& collector : collectors_)
+    if (collector) out.push_back(collector->take_reservation());
+  return out;
+}
+
+std::vector<HostArray> StageRun::run(const std::vector<HostArray>& into) {
+  make_collectors(into);
+  const auto total_items = zipped_->items();
 
   struct Slot {
     std::vector<SourceChunk> chunks;
@@ -211,6 +236,7 @@ std::vector<HostArray> StageRun::run() {
         if (!zipped_->next(limit_of(target.items, bytes, std::min(target.work, device_work), left),
                            slot.chunks))
           return std::nullopt;
+        if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, infos_);
       } catch (const ItemTooBig& e) {
         if (alone) throw;
         throw scheduler::ChunkTooBig("an item waits for memory", scheduler::Extent{1, 0, e.bytes()});
@@ -299,7 +325,11 @@ std::vector<HostArray> StageRun::run() {
   std::vector<HostArray> results;
   for (const auto& t : stage_.terminals) {
     auto& array = finished[static_cast<std::size_t>(t.result)];
-    if (!array) array = collectors_[static_cast<std::size_t>(t.result)]->finish();
+    if (!array) {
+      ResultCollector& collector = *collectors_[static_cast<std::size_t>(t.result)];
+      if (context_.sizes) context_.sizes->note(number_, t.result, collector.elements());
+      array = collector.finish();
+    }
     results.push_back(array);
   }
   return results;
@@ -455,8 +485,13 @@ void StageRun::make_items(const std::vector<SourceChunk>& chunks,
     const auto& type =
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(r)])].type;
     results_given_.push_back(context_.budget.reserve("results", elements * width_of(type)));
-    flat[static_cast<std::size_t>(r)] =
-        detail::allocate_array(type.scalars, std::vector<std::int64_t>{elements});
+    auto array = std::make_shared<detail::ArrayData>();
+    array->scalars = type.scalars;
+    array->extents = {elements};
+    for (ScalarType scalar : type.scalars)
+      array->buffers.push_back(context_.memory.share(
+          context_.memory.take(static_cast<std::size_t>(elements) * size_of(scalar) + 64)));
+    flat[static_cast<std::size_t>(r)] = std::move(array);
     std::vector<void*> addresses;
     for (const auto& b : flat[static_cast<std::size_t>(r)]->buffers) addresses.push_back(b.get());
     return addresses;
@@ -475,7 +510,7 @@ void StageRun::make_items(const std::vector<SourceChunk>& chunks,
     if (!context_.device)
       for (std::size_t d = 0; d < array.extents.size(); ++d)
         extents.push_back(chunk_->extents(number, static_cast<int>(d)));
-    std::int64_t position = 0;
+    std::int64_t position = 0, largest = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
       auto item = std::make_shared<detail::ArrayData>();
       item->scalars = array.type.scalars;
@@ -486,8 +521,12 @@ void StageRun::make_items(const std::vector<SourceChunk>& chunks,
         item->buffers.push_back(std::shared_ptr<void>(flat[r], start));
       }
       position += item->size();
+      largest = std::max(largest, item->size());
       items[i][r] = std::move(item);
     }
+    // Of several items, the one that is handed out is copied out of the chunk.
+    if (items.size() > 1)
+      results_given_.push_back(context_.budget.reserve("results", largest * width_of(array.type)));
   }
 }
 

@@ -14,8 +14,11 @@ namespace anabranch {
 class StageRun {
  public:
   StageRun(RunContext& context, int stage, GlobalValues& global);
-  /// Runs the stream to its end and gives the terminals' results.
-  std::vector<HostArray> run();
+  /// Runs the stream to its end and gives the terminals' results. `into`: for each result of the stage memory
+  /// that the caller gives, or null.
+  std::vector<HostArray> run(const std::vector<HostArray>& into);
+  /// What the account holds for the results of `run`.
+  std::vector<scheduler::Reservation> take_reservations();
   /// One chunk at a time, for streaming out: false at the end.
   bool next_chunk(std::vector<std::vector<HostArray>>& items);
 
@@ -29,7 +32,8 @@ class StageRun {
   bool read_next(const scheduler::Target& target);
   scheduler::Extent make_next_items(std::vector<std::vector<HostArray>>& items);
   void make_items(const std::vector<SourceChunk>& chunks, std::vector<std::vector<HostArray>>& items);
-
+  void make_collectors(const std::vector<HostArray>& into);
+  std::int64_t likely_elements(int result, const plan::PlanArray& array) const;
   void collect(const ChunkResults& part);
   /// What is held now, for the trace, if there is one.
   void draw_memory(std::int64_t chunk);

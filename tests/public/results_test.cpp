@@ -1,0 +1,266 @@
+#include <array>
+#include <ranges>
+
+#include <anabranch/io.h>
+
+#include "agree.h"
+
+// Results own their elements; runs into memory that the caller gives.
+namespace anabranch::testing {
+namespace {
+
+/// Whether writing to any of the arrays leaves the others as they are.
+template <class... As>
+bool separate(As... arrays) {
+  std::vector<std::pair<const std::byte*, const std::byte*>> places;
+  const auto add = [&](const auto& array) {
+    const detail::ArrayData& data = *array.erased();
+    for (std::size_t c = 0; c < data.buffers.size(); ++c) {
+      const auto* begin = static_cast<const std::byte*>(data.buffers[c].get());
+      places.emplace_back(begin, begin + static_cast<std::size_t>(data.size()) * size_of(data.scalars[c]));
+    }
+  };
+  (add(arrays), ...);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (places[i].first < places[j].second && places[j].first < places[i].second) return false;
+  return true;
+}
+
+std::vector<RunOptions> backends() {
+  std::vector<RunOptions> out{{.backend = Backend::interpreter}};
+  for (const RunOptions& options : configurations()) out.push_back(options);
+  return out;
+}
+
+const Vector<double> a{1, 2, 3, 4, 5, 6};
+
+TEST_CASE("a result that is an input has elements of its own") {
+  for (const RunOptions& options : backends()) {
+    auto r = run(use(a), options);
+    require_same(r, a);
+    r.set(0, 100);
+    REQUIRE(a[0] == 1);
+    REQUIRE(run(use(a), options)[0] == 1);
+  }
+}
+
+TEST_CASE("an argument that is passed through is copied") {
+  const auto program = compile<Vector<double>>([](auto x) { return std::tuple(x, x); });
+  for (const RunOptions& options : backends()) {
+    const auto [y, z] = program.run(options, a);
+    REQUIRE(separate(a, y, z));
+    require_same(y, a);
+    require_same(z, a);
+  }
+}
+
+TEST_CASE("equal results, and results that could be views of an input, share nothing") {
+  using Pair = std::tuple<double, std::int32_t>;
+  const Vector<Pair> pairs{{1, 2}, {3, 4}};
+  const Matrix<double> m(Index{2, 3}, {1, 2, 3, 4, 5, 6});
+  auto [firsts, seconds] = unzip(use(pairs));
+  auto x = map([](auto e) { return e + 1.0; }, use(a));
+  const auto program = compile(std::tuple(
+      use(a), reshape(Index{2, 3}, use(a)), flatten(use(m)), slice(use(m), 1, all), use(pairs), firsts,
+      seconds, zip(firsts, seconds), x, x, reshape(Index{3, 2}, x), unit(the(slice(use(a), 0)))));
+  for (const RunOptions& options : backends()) {
+    const auto results = program.run(options);
+    REQUIRE(std::apply([&](const auto&... r) { return separate(a, m, pairs, r...); }, results));
+    require_same(std::get<4>(results), pairs);
+    require_same(std::get<3>(results), Vector<double>{4, 5, 6});
+    require_same(std::get<9>(results), Vector<double>{2, 3, 4, 5, 6, 7});
+  }
+}
+
+TEST_CASE("results of streams share nothing with the items, nor with each other") {
+  const std::vector<Vector<double>> items{{1, 2}, {3, 4}};
+  auto s = map_seq([](auto row) { return row; }, stream_in(items));
+  auto all_elements = consume(elements(s));
+  auto rows_of = consume(tabulate(rows(use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6})))));
+  const auto program = compile(std::tuple(all_elements, consume(elements(s)), all_elements, rows_of,
+                                          consume(tabulate(map_seq([](auto) { return use(a); }, s)))));
+  for (const RunOptions& options : backends()) {
+    const auto results = program.run(options);
+    REQUIRE(std::apply([&](const auto&... r) { return separate(items[0], items[1], a, r...); }, results));
+    require_same(std::get<2>(results), Vector<double>{1, 2, 3, 4});
+  }
+}
+
+TEST_CASE("items streamed out own their elements") {
+  const std::vector<Vector<double>> items{{1, 2}, {}, {3, 4, 5}};
+  const Matrix<double> m(Index{2, 3}, {1, 2, 3, 4, 5, 6});
+  for (Backend backend : {Backend::interpreter, Backend::cpu}) {
+    std::vector<Vector<double>> got;
+    for (const auto& item : stream_out(stream_in(items), {.backend = backend})) got.push_back(item);
+    REQUIRE(got.size() == 3);
+    REQUIRE(separate(items[0], items[2], got[0], got[2]));
+    for (auto& item : got)
+      for (std::int64_t i = 0; i < item.size(); ++i) item.set(i, -1);
+    REQUIRE(items[0][0] == 1);
+    for (auto item : stream_out(rows(use(m)), {.backend = backend})) item.set(0, -1);
+    REQUIRE(m[0] == 1);
+    auto twice = map_seq([](auto row) { return std::tuple(row, row); }, stream_in(items));
+    for (auto [x, y] : stream_out(twice, {.backend = backend})) REQUIRE(separate(x, y));
+  }
+}
+
+TEST_CASE("an item that is kept does not keep the others") {
+  auto s = produce(1000, [](auto i) { return fill(100, i); });
+  std::vector<std::shared_ptr<void>> owners;
+  for (const auto& item : stream_out(s)) {
+    const auto& buffer = item.erased()->buffers[0];
+    for (const auto& other : owners) REQUIRE((buffer.owner_before(other) || other.owner_before(buffer)));
+    if (owners.size() < 5) owners.push_back(buffer);
+  }
+}
+
+TEST_CASE("a result that is copied counts in the memory bound") {
+  const auto x = numbers<double>(100000);
+  RunReport report;
+  run(use(x), {.memory = 1'700'000}, &report);
+  REQUIRE(report.peak_bytes >= 1'600'000);
+  REQUIRE_THROWS_AS(run(use(x), {.memory = 1'500'000}), ResourceError);
+}
+
+TEST_CASE("handles share elements, copies do not") {
+  Vector<double> x{1, 2};
+  Vector<double> handle = x;
+  const Vector<double> copy = x.copy();
+  handle.set(0, 7);
+  REQUIRE(x[0] == 7);
+  REQUIRE(copy[0] == 1);
+}
+
+TEST_CASE("a view of constants is not written") {
+  std::array<double, 2> memory{1, 2};
+  auto writable = Vector<double>::view(Index{2}, memory.data());
+  writable.set(0, 5);
+  REQUIRE(memory[0] == 5);
+  auto constant = Vector<double>::view(Index{2}, std::as_const(memory).data());
+  REQUIRE_THROWS_AS(constant.set(0, 6), ProgramError);
+  REQUIRE_THROWS_AS(constant.mutable_data(), ProgramError);
+  auto copy = constant.copy();
+  copy.set(0, 6);
+  REQUIRE(memory[0] == 5);
+}
+
+TEST_CASE("a run into memory of the caller") {
+  const auto program = compile<Vector<double>>([](auto x) { return map([](auto e) { return e * 2.0; }, x); });
+  for (const RunOptions& options : backends()) {
+    std::vector<double> memory(8, -1);
+    auto y = Vector<double>::view(Index{8}, memory.data());
+    const auto old = y;
+    RunReport report;
+    program.run_into(y, options, &report, a);
+    require_same(y, Vector<double>{2, 4, 6, 8, 10, 12});
+    REQUIRE(y.data() == memory.data());
+    REQUIRE(memory == std::vector<double>{2, 4, 6, 8, 10, 12, -1, -1});
+    REQUIRE(old.size() == 8);
+    REQUIRE(y.capacity() == 8);
+    // Shorter and longer again, in the same memory.
+    program.run_into(y, options, Vector<double>{9});
+    require_same(y, Vector<double>{18});
+    program.run_into(y, options, numbers<double>(8));
+    REQUIRE(y.size() == 8);
+    REQUIRE(y.data() == memory.data());
+  }
+}
+
+TEST_CASE("several results into memory of the caller, of every origin") {
+  using Pair = std::tuple<double, std::int32_t>;
+  const std::vector<Vector<double>> items{{1, 2, 3}, {4}, {5, 6}};
+  const auto program = compile<Vector<double>>([&](auto x) {
+    auto doubled = map([](auto e) { return e * 2.0; }, x);
+    auto s = map_seq([](auto row) { return map([](auto e) { return e + 1.0; }, row); }, stream_in(items));
+    auto sums = consume(elements(map_seq([](auto row) { return sum(row); }, s)));
+    return std::tuple(x, doubled, doubled, consume(elements(s)), consume(tabulate(s)), sums,
+                      zip(x, map([](auto e) { return cast<std::int32_t>(e); }, x)), sum(doubled));
+  });
+  for (const RunOptions& options : backends()) {
+    const auto expected = program.run(options, a);
+    Vector<double> passed(Index{6}), once(Index{7}), again(Index{6}), flat(Index{9}), sums(Index{3});
+    Matrix<double> stacked(Index{1, 3});  // 3 items of 1 element each are left: the shape does not matter
+    Vector<Pair> pairs(Index{6});
+    Scalar<double> total;
+    const double* at = flat.data();
+    program.run_into(std::tie(passed, once, again, flat, stacked, sums, pairs, total), options, a);
+    REQUIRE(flat.data() == at);
+    REQUIRE(separate(a, passed, once, again, flat, stacked, sums, pairs, total));
+    REQUIRE(std::tuple(passed, once, again, flat, stacked, sums, pairs, total) == expected);
+  }
+}
+
+TEST_CASE("memory that is too small, or not to be written, is refused") {
+  const auto program = compile<Vector<double>>([](auto x) {
+    return consume(elements(map_seq([](auto i) { return fill(the(i) + 1, 1.0); },
+                                    rows(map([](auto e) { return cast<std::int64_t>(e); }, x)))));
+  });
+  const auto doubled = compile<Vector<double>>([](auto x) { return map([](auto e) { return e * 2.0; }, x); });
+  const auto both = compile<Vector<double>>([](auto x) {
+    auto y = map([](auto e) { return e * 2.0; }, x);
+    return std::tuple(y, map([](auto e) { return e + 1.0; }, y));
+  });
+  const auto passed = compile<Vector<double>>([](auto x) { return x; });
+  for (const RunOptions& options : backends()) {
+    Vector<double> y(Index{5});
+    const auto small = [&](const auto& p) {
+      REQUIRE_THROWS_MATCHES(p.run_into(y, options, a), ResourceError,
+                             Catch::Matchers::Predicate<ResourceError>([](const ResourceError& e) {
+                               const std::string text = e.what();
+                               return text.find("run_into: ") != std::string::npos &&
+                                      text.find("results_test.cpp") != std::string::npos &&
+                                      text.find("holds 5") != std::string::npos;
+                             }));
+      REQUIRE(y.size() == 5);
+    };
+    small(program);
+    small(doubled);
+    small(passed);
+    Vector<double> enough(Index{27});
+    program.run_into(enough, options, a);
+    REQUIRE(enough.size() == 27);
+
+    auto own = a.copy();
+    REQUIRE_THROWS_AS(doubled.run_into(own, options, own), ProgramError);
+    auto part = Vector<double>::view(Index{4}, own.mutable_data() + 2);
+    REQUIRE_THROWS_AS(doubled.run_into(part, options, own), ProgramError);
+    auto constant = Vector<double>::view(Index{6}, std::as_const(own).data());
+    REQUIRE_THROWS_AS(doubled.run_into(constant, options, a), ProgramError);
+    Vector<double> z(Index{6});
+    auto same = z;
+    REQUIRE_THROWS_AS(both.run_into(std::tie(z, same), options, a), ProgramError);
+    REQUIRE_THROWS_AS(both.run_into(std::tie(z, z), options, a), ProgramError);
+  }
+}
+
+TEST_CASE("memory that a source reads from is not written") {
+  std::vector<std::int32_t> indptr{0, 2, 3}, columns{0, 1, 1};
+  std::vector<double> values{1, 2, 3};
+  const auto row_values = [](auto row) {
+    auto [c, v] = unzip(row);
+    return map([](auto e) { return e * 2.0; }, v);
+  };
+  const auto program = compile(
+      consume(elements(map_seq(row_values, stream_in(io::csr_view(2, 2, std::span<const std::int32_t>(indptr),
+                                                                  std::span<const std::int32_t>(columns),
+                                                                  std::span<const double>(values)))))));
+  auto y = Vector<double>::view(Index{3}, values.data());
+  REQUIRE_THROWS_AS(program.run_into(y), ProgramError);
+  Vector<double> z(Index{3});
+  program.run_into(z);
+  require_same(z, Vector<double>{2, 4, 6});
+}
+
+TEST_CASE("memory that the caller gives counts in the memory bound") {
+  const auto x = numbers<double>(100000);
+  const auto program = compile(map([](auto e) { return -e; }, use(x)));
+  Vector<double> y(Index{100000});
+  RunReport report;
+  program.run_into(y, {.memory = 1'700'000}, &report);
+  REQUIRE(report.peak_bytes >= 1'600'000);
+  REQUIRE_THROWS_AS(program.run_into(y, {.memory = 1'500'000}), ResourceError);
+}
+
+}  // namespace
+}  // namespace anabranch::testing
