@@ -140,6 +140,7 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
     part.work = std::max(part.work, elements);
     part.arrays.push_back(std::move(to));
   }
+  part.first = chunk.first + begin;
   part.bytes = chunk.items == 0 ? 0 : chunk.bytes / chunk.items * part.items;
   return part;
 }
@@ -174,6 +175,8 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   }
   for (std::size_t s = 0; s < sources_.size(); ++s)
     if (chunks[s].items > items) chunks[s] = slice(chunks[s], sources_[s]->info().arrays, 0, items);
+  for (SourceChunk& chunk : chunks) chunk.first = items_before_;
+  items_before_ += items;
   return true;
 }
 

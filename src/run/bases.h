@@ -38,6 +38,7 @@ class ZippedSources {
  private:
   std::vector<std::shared_ptr<SourceBase>> sources_;
   bool over_ = false;
+  std::int64_t items_before_ = 0;  ///< the next chunk, in the stream
 };
 
 }  // namespace anabranch

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/run_error.h"
 #include "run/run_trace.h"
 
 namespace anabranch {
@@ -41,7 +42,7 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
       sources_.push_back(node.payload().source);
     } else if (node.op() == ir::Op::produce) {
       const std::int64_t count = global_.uniform(stage_.base_inputs[b]);
-      if (count < 0) throw RunError(fmt::format("produce: {} items ({})", count, to_string(node.place())));
+      if (count < 0) ir::raise("produce", ir::negative_items(count), node.place());
       sources_.push_back(make_counter(count));
     } else {
       sources_.push_back(make_rows(global_.array(stage_.base_inputs[b])));
@@ -123,8 +124,8 @@ std::vector<HostArray> StageRun::run() {
     const PlanArray& array =
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])];
     std::int64_t expected = 0;
-    if (array.form == ir::Form::regular && total_items) {
-      plan::ChunkShape shape{*total_items, uniforms_, {}};
+    if (array.form == ir::Form::regular && total_items && *total_items > 0) {
+      const plan::ChunkShape shape{*total_items, uniforms_, {}, 0};
       expected = plan::elements_of(stage_.group, array, shape);
     }
     try {
