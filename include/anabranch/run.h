@@ -37,7 +37,7 @@ struct RunOptions {
   std::int64_t memory = 0;             ///< bytes for chunks, inputs held whole, results; 0: no bound
   std::int64_t gpu_memory = 0;         ///< the same on the GPU; 0: nine tenths of what is free there
   std::string scheduler = "adaptive";  ///< "adaptive", "paper", "fixed:N" (items per chunk)
-  std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
+  std::stop_token stop{};              ///< request_stop ends the run with Cancelled, endless loops included
   std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
   /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
