@@ -350,7 +350,7 @@ std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<Host
     const cuda::LoadStatistics before = choice.device->load_statistics();
     const auto device_kernels = program.device_kernels(choice.device, choice.cpu, trace);
     if (!choice.cpu) device_kernels.wait();
-    DeviceRun device(choice.device, device_kernels, options.gpu_memory, executor, trace.get());
+    DeviceRun device(choice.device, device_kernels, options.gpu_memory, executor, trace.get(), options.stop);
     context.device = &device;
     context.cpu_too = choice.cpu;
     auto out = execute(context, arguments);
@@ -499,7 +499,7 @@ void ItemReader::Impl::begin() {
     if (choice.device) {
       device = std::make_unique<DeviceRun>(choice.device,
                                            program->device_kernels(choice.device, choice.cpu, trace),
-                                           options.gpu_memory, context->executor, trace.get());
+                                           options.gpu_memory, context->executor, trace.get(), options.stop);
       context->device = device.get();
       context->cpu_too = choice.cpu;
     }

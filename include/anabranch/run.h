@@ -41,7 +41,7 @@ struct RunOptions {
   std::int64_t gpu_memory = 0;
   /// "adaptive", "paper", "fixed:N" (items per chunk; of a live source, waits for N).
   std::string scheduler = "adaptive";
-  std::stop_token stop{};  ///< request_stop ends the run with Cancelled, within one piece of a kernel
+  std::stop_token stop{};  ///< request_stop ends the run with Cancelled, endless loops included
   std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
   /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also

@@ -111,6 +111,7 @@ struct SourceChunk {
   std::int64_t bytes =
       0;  ///< memory this chunk keeps alive beyond what the source holds anyway (0 for views)
   std::vector<ArrayChunk> arrays;
+  std::int64_t first = 0;  ///< number of its first item in the stream: set by the run, not by sources
 };
 
 /// The untyped face of a source. Calls come from one thread at a time (not always the same one).

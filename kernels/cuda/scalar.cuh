@@ -143,4 +143,26 @@ ANABRANCH_DEVICE i64 quotient(i64 x, i64 y) {
 
 ANABRANCH_DEVICE i64 lesser(i64 x, i64 y) { return x < y ? x : y; }
 
+// Loops that may never end.
+
+/// A loop of so many rounds is not worth a look at the host's memory.
+constexpr u32 rounds_between_looks = 4096;
+
+/// Whether the run was told to stop, of a thread. The word is in page-locked memory of the host, who sets it
+/// while kernels run; what they should have computed is meaningless then.
+struct StopWord {
+  const u32* word;  ///< null: nobody will stop it
+  u32 rounds = 0;   ///< since the last look
+  bool raised = false;
+
+  explicit ANABRANCH_DEVICE StopWord(const u32* of_run) : word(of_run) {}
+  /// After so many rounds more of any loop.
+  ANABRANCH_DEVICE void count(u32 more) {
+    rounds += more;
+    if (rounds < rounds_between_looks) return;
+    rounds = 0;
+    raised = word && *static_cast<const volatile u32*>(word) != 0;
+  }
+};
+
 }  // namespace anabranch

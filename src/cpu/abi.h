@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 /// The binary interface of a compiled kernel. A kernel image is one position-independent blob: code and its
@@ -16,7 +17,12 @@
 /// holds position `begin` (else computed inside).
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 3;
+inline constexpr std::uint32_t abi_version = 4;
+
+/// What kernels look at in long loops: once it is not 0 the entry ends, and what it should have written is
+/// meaningless. They read it as the four bytes that it is.
+using StopWord = std::atomic<std::uint32_t>;
+static_assert(sizeof(StopWord) == 4 && StopWord::is_always_lock_free);
 
 /// What a failed check leaves behind: the first that fails ends the entry, and later ones are not recorded.
 /// What the entry should have written is meaningless then. Zero-initialised by the launcher, one per piece.
@@ -33,6 +39,7 @@ struct KernelArgs {
   ErrorRecord* error;            ///< of this piece
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
   std::int64_t ahead;            ///< elements that folds prefetch ahead; 0: what they read is in a cache
+  const StopWord* stop;          ///< of the run
 };
 
 struct Scratch {

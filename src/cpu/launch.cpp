@@ -1,11 +1,14 @@
 #include "cpu/launch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include <anabranch/array.h>
 
 #include "cpu/pieces.h"
+#include "ir/fold_order.h"
 #include "ir/transcendental.h"
 #include "plan/check_error.h"
 
@@ -21,26 +24,87 @@ std::int64_t elements_ahead(const plan::Kernel& kernel) {
   return static_cast<std::int64_t>(bytes_ahead / widest);
 }
 
-/// Of the checks that failed, the one in the lowest task: the same whichever task comes first.
-class FirstError {
+/// The lowest task in which a check failed: the same whichever task comes first.
+class FirstFailure {
  public:
   void note(std::int64_t task, const ErrorRecord& error) {
     if (!error.failed) return;
     const std::lock_guard lock(mutex_);
-    if (error_.failed && task_ < task) return;
-    task_ = task;
-    error_ = error;
+    task_ = task_ < 0 ? task : std::min(task_, task);
   }
-  void raise(const plan::Kernel& kernel) const {
-    if (error_.failed)
-      plan::raise(kernel.checks[static_cast<std::size_t>(error_.failed - 1)], error_.value, error_.bound);
-  }
+  std::int64_t task() const { return task_; }  ///< -1: none
 
  private:
   std::mutex mutex_;
-  std::int64_t task_ = 0;
-  ErrorRecord error_;
+  std::int64_t task_ = -1;
 };
+
+/// What is needed to call entries, of one launch.
+struct Caller {
+  const plan::Kernel& kernel;
+  const CompiledKernel& compiled;
+  const Bindings& bindings;
+  std::int64_t ahead;
+
+  ErrorRecord operator()(int entry, std::int64_t begin, std::int64_t end, Scratch scratch) const {
+    static const StopWord never = 0;
+    ErrorRecord error;
+    KernelArgs args{};
+    args.buffers = bindings.buffers.data();
+    args.scalars = bindings.scalars.data();
+    args.functions = ir::routine_table();
+    args.error = &error;
+    args.items = bindings.items;
+    args.ahead = ahead;
+    args.stop = bindings.stop ? bindings.stop : &never;
+    compiled.image.entry(entry)(&args, begin, end, &scratch);
+    return error;
+  }
+  void check_stop() const {
+    if (bindings.stop && *bindings.stop != 0) throw Cancelled("the run was cancelled");
+  }
+};
+
+/// Raises the failure at the lowest of the output positions [begin, end), where there is one. Computes them
+/// again, half by half: kernels write only what they compute, and nobody wants that any more.
+[[noreturn]] void raise_lowest(const Caller& call, std::int64_t begin, std::int64_t end) {
+  const auto failure = [&](std::int64_t from, std::int64_t to) {
+    Scratch scratch;
+    scratch.first_item = holder_of(call.kernel, call.bindings, from).item;
+    const ErrorRecord error = call(0, from, to, scratch);
+    call.check_stop();
+    return error;
+  };
+  while (end - begin > 1) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    if (failure(begin, middle).failed)
+      end = middle;
+    else
+      begin = middle;
+  }
+  const Holder holder = holder_of(call.kernel, call.bindings, begin);
+  ErrorRecord error;
+  // Of a row of several blocks, what wide lanes leave is computed first.
+  if (holder.row_length >= ir::fold_order::wide_from) {
+    std::vector<std::int64_t> partial(call.kernel.combine.size());
+    Scratch scratch{holder.item, begin, holder.item, nullptr};
+    for (std::int64_t block = 0; block < ir::fold_order::blocks(holder.row_length) && !error.failed;
+         ++block) {
+      // Blocks find their cell by their number.
+      const auto back = static_cast<std::uintptr_t>(block) * partial.size() * sizeof(std::int64_t);
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
+      scratch.partials = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(partial.data()) - back);
+      error = call(1, block, block + 1, scratch);
+      call.check_stop();
+    }
+  }
+  if (!error.failed) error = failure(begin, begin + 1);
+  if (!error.failed)
+    throw InternalError("kernel " + call.kernel.name + ": a failure that does not come again");
+  const bool in_stream = call.kernel.over_items && call.bindings.first_item != ir::no_item;
+  plan::raise(call.kernel.checks[static_cast<std::size_t>(error.failed - 1)], error.value, error.bound,
+              in_stream ? call.bindings.first_item + holder.item : ir::no_item);
+}
 
 }  // namespace
 
@@ -68,15 +132,8 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
     std::memset(partials.get(), 0, static_cast<std::size_t>(bytes));
   }
 
-  FirstError first_error;
-  const std::int64_t ahead = bindings.from_memory ? elements_ahead(kernel) : 0;
-  const auto run = [&](int entry, std::int64_t task, std::int64_t begin, std::int64_t end, Scratch scratch) {
-    ErrorRecord error;
-    const KernelArgs args{
-        bindings.buffers.data(), bindings.scalars.data(), ir::routine_table(), &error, bindings.items, ahead};
-    compiled.image.entry(entry)(&args, begin, end, &scratch);
-    first_error.note(task, error);
-  };
+  const Caller call{kernel, compiled, bindings, bindings.from_memory ? elements_ahead(kernel) : 0};
+  FirstFailure in_pieces, in_joins;
   const auto of_long_row = [&](const LongRow& row) {
     Scratch scratch;
     scratch.row = row.row;
@@ -87,18 +144,19 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
   const std::function<void(std::int64_t)> piece = [&](std::int64_t task) {
     const Piece p = plan.of_task(task);
     if (p.long_row >= 0) {
-      run(1, task, p.begin, p.end, of_long_row(plan.long_rows[static_cast<std::size_t>(p.long_row)]));
+      const LongRow& row = plan.long_rows[static_cast<std::size_t>(p.long_row)];
+      in_pieces.note(task, call(1, p.begin, p.end, of_long_row(row)));
     } else {
       Scratch scratch;
       scratch.first_item = p.item;
-      run(0, task, p.begin, p.end, scratch);
+      in_pieces.note(task, call(0, p.begin, p.end, scratch));
     }
   };
   const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
     Scratch scratch = of_long_row(row);
     scratch.first_item = row.item;
-    run(0, plan.tasks + i, row.row, row.row + 1, scratch);
+    in_joins.note(i, call(0, row.row, row.row + 1, scratch));
   };
   const auto spread = [&](std::int64_t n, const std::function<void(std::int64_t)>& task) {
     if (n == 1)
@@ -107,8 +165,25 @@ void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bi
       parallel_for(n, task);
   };
   spread(plan.tasks, piece);
+  call.check_stop();
   spread(static_cast<std::int64_t>(plan.long_rows.size()), finish);
-  first_error.raise(kernel);
+  call.check_stop();
+
+  std::int64_t begin = INT64_MAX, end = 0;
+  if (in_pieces.task() >= 0) {
+    const Piece p = plan.of_task(in_pieces.task());
+    begin = p.long_row < 0 ? p.begin : plan.long_rows[static_cast<std::size_t>(p.long_row)].row;
+    end = p.long_row < 0 ? p.end : begin + 1;
+  }
+  if (in_joins.task() >= 0) {
+    // The blocks of a long row may go well, and what they leave or their join may not.
+    const std::int64_t row = plan.long_rows[static_cast<std::size_t>(in_joins.task())].row;
+    if (row < begin) {
+      begin = row;
+      end = row + 1;
+    }
+  }
+  if (begin < end) raise_lowest(call, begin, end);
 }
 
 }  // namespace anabranch::cpu

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cpu/compiler.h"
+#include "ir/run_error.h"
 #include "plan/kernel.h"
 
 namespace anabranch::cpu {
@@ -16,6 +17,8 @@ struct Bindings {
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
   std::int64_t items = 1;                 ///< of the chunk
   bool from_memory = false;               ///< what is read is too much for the caches: folds prefetch it
+  std::int64_t first_item = ir::no_item;  ///< of the chunk, in the stream: for messages
+  const StopWord* stop = nullptr;         ///< of the run; null: nobody will stop it
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.
@@ -36,8 +39,8 @@ std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
 /// `piece_elements` overrides the size of a piece (tests). A long row needs 8 bytes for each block and
 /// component: `take_memory` is asked for them once, before anything is computed.
 ///
-/// Throws RunError for the check that failed first in the
-/// lowest piece where one did; what `take_memory` throws.
+/// Throws RunError where checks failed: for the lowest output position at which one did, found by computing that
+/// piece again in smaller and smaller parts. Cancelled where the stop word was raised; what `take_memory` throws.
 void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, const TakeMemory& take_memory = from_heap,
             std::int64_t piece_elements = 0);

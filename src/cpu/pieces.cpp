@@ -91,6 +91,13 @@ class Cutter {
     return out;
   }
 
+  Holder holder_of(std::int64_t position) const {
+    Holder out;
+    out.item = item_of(position);
+    if (kernel_.skeleton == plan::Skeleton::fold) out.row_length = value(kernel_.length, out.item);
+    return out;
+  }
+
  private:
   const void* buffer(int slot) const { return bound_.buffers[static_cast<std::size_t>(slot)]; }
   std::int64_t output_offset(std::int64_t i) const {
@@ -251,6 +258,10 @@ Piece Cut::of_task(std::int64_t task) const {
 
 std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings) {
   return Cutter(kernel, bindings).domain();
+}
+
+Holder holder_of(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t position) {
+  return Cutter(kernel, bindings).holder_of(position);
 }
 
 Cut cut(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {

@@ -204,6 +204,7 @@ class Generator {
       out_.line(fmt::format("i64 {};", number));
     out_.line("ErrorRecord* error;");
     out_.line("u8* workspace;");
+    out_.line("const u32* stop;");
     out_.close("};");
     out_.line("");
   }
@@ -221,6 +222,7 @@ class Generator {
     out_.line("const Args& a;");
     out_.line("bool good = true;  // no element failed");
     out_.line("Failure failure;");
+    if (loops()) out_.line("StopWord stop;");
     out_.line("i64 item = 0;");
     for (std::size_t i = 0; i < item_extents_.size(); ++i) out_.line(fmt::format("i64 n{} = 0;", i));
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
@@ -228,7 +230,8 @@ class Generator {
     for (const auto& i : index_) out_.line(fmt::format("i64 {} = 0;", i));
     out_.line("i64 out_at = 0;  // in the buffers");
     out_.line("");
-    out_.line("explicit ANABRANCH_DEVICE Kernel(const Args& args) : a(args) {}");
+    out_.line(fmt::format("explicit ANABRANCH_DEVICE Kernel(const Args& args) : a(args){} {{}}",
+                          loops() ? ", stop(args.stop)" : ""));
     places();
     if (fold_)
       fold_parts();
@@ -339,6 +342,16 @@ class Generator {
   bool checked() const {
     return std::any_of(kernel_.checks.begin(), kernel_.checks.end(),
                        [](const plan::Check& check) { return check.kind != plan::Check::Kind::empty_fold; });
+  }
+
+  /// Is there a loop that may never end?
+  bool loops() const {
+    const auto loop_in = [](const std::vector<ir::Ref>& roots) {
+      const auto nodes = plan::reachable(roots);
+      return std::any_of(nodes.begin(), nodes.end(),
+                         [](const ir::Node* node) { return node->op() == ir::Op::while_loop; });
+    };
+    return loop_in(kernel_.body) || loop_in(kernel_.combine) || loop_in(kernel_.seed);
   }
 
   /// A function that computes an element: all of them say in `good` whether it failed, but for the one that

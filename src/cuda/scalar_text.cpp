@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cuda/in_order.h"
 #include "plan/check_error.h"
 #include "plan/primitive_recipe.h"
 
@@ -454,11 +455,25 @@ Words ScalarText::loop(const plan::Regions& regions, int region, const ir::Node&
     out_.line(fmt::format("{} {} = {};", type_text(scalars[c]), state[c], initial[c]));
   }
   out_.place(node.place());
-  out_.open("while (good && !failure.any()) {");  // what follows a failure may never end
+  // Rounds are counted in a loop of their own, so that several of them can be one after the other in the code,
+  // with one count.
+  const std::string rounds = result + "_rounds", more = result + "_more";
+  out_.line(fmt::format("u32 {} = 0;", rounds));
+  out_.open(fmt::format("for (bool {0} = !stop.raised; {0};) {{", more));
+  const bool is_large = regions[inner].cost + regions[inner + 1].cost > unroll_cost;
+  out_.line(is_large ? "#pragma unroll 1" : "#pragma unroll 4");
+  out_.open(fmt::format("for ({0} = 0; {0} < rounds_between_looks; ++{0}) {{", rounds));
+  const auto end_if = [&](const std::string& condition) {
+    out_.open(fmt::format("if ({}) {{", condition));
+    out_.line(more + " = false;");
+    out_.line("break;");
+    out_.close();
+  };
+  end_if("!good || failure.any()");  // what follows a failure may never end
   const auto here = mark();
   bind(*predicate.parameters()[0], state);
   emit_region(regions, inner);
-  out_.line(fmt::format("if (!{}) break;", words(*predicate.result())[0]));
+  end_if("!" + words(*predicate.result())[0]);
   bind(*body.parameters()[0], state);
   emit_region(regions, inner + 1);
   const Words& values = words(*body.result());
@@ -466,6 +481,9 @@ Words ScalarText::loop(const plan::Regions& regions, int region, const ir::Node&
     out_.line(fmt::format("const {} {} = {};", type_text(scalars[c]), next[c], values[c]));
   for (std::size_t c = 0; c < state.size(); ++c) out_.line(fmt::format("{} = {};", state[c], next[c]));
   undo(here);
+  out_.close();
+  out_.line(fmt::format("stop.count({});", rounds));
+  out_.line(fmt::format("{0} = {0} && !stop.raised;", more));
   out_.close();
   return state;
 }

@@ -193,7 +193,7 @@ std::vector<int> certain_entries(const plan::Kernel& kernel) {
 }
 
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
-                                Address workspace) {
+                                Address workspace, Address stop) {
   std::vector<std::uint64_t> words(bindings.buffers.begin(), bindings.buffers.end());
   for (const std::int64_t scalar : bindings.scalars) words.push_back(static_cast<std::uint64_t>(scalar));
   const Numbers n = fold_plan(kernel, bindings).numbers;
@@ -201,6 +201,7 @@ std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bind
     words.push_back(static_cast<std::uint64_t>(number));
   words.push_back(error);
   words.push_back(workspace);
+  words.push_back(stop);
   return words;
 }
 

@@ -104,8 +104,8 @@ std::vector<int> all_entries(const plan::Kernel& kernel);
 std::vector<int> certain_entries(const plan::Kernel& kernel);
 
 /// The entries' parameter, as 8-byte words: buffers, scalars, items, positions, blocks of a row, rows in the
-/// list, error record, workspace.
+/// list, error record, workspace, stop word (0: there is none).
 std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
-                                Address workspace);
+                                Address workspace, Address stop = 0);
 
 }  // namespace anabranch::cuda

@@ -7,6 +7,7 @@
 
 #include "ir/fold_order.h"
 #include "ir/operator_class.h"
+#include "ir/run_error.h"
 
 namespace anabranch::interp {
 
@@ -14,24 +15,22 @@ using ir::Node;
 using ir::Op;
 using Number = Evaluator::Number;
 
-HostArray allocate(const Node& node, const Place& nearest, const ir::Scalars& scalars,
+HostArray allocate(const Evaluator& evaluator, const Node& node, const ir::Scalars& scalars,
                    std::span<const std::int64_t> extents) {
   for (std::int64_t extent : extents)
-    if (extent < 0)
-      fail(node, nearest, fmt::format("the shape {} has a negative extent", to_string(extents)));
+    if (extent < 0) evaluator.fail(node, ir::negative_extent(extent));
   try {
     return anabranch::detail::allocate_array(scalars, extents);
   } catch (const RunError&) {
-    fail(node, nearest, fmt::format("an array of shape {} has too many elements", to_string(extents)));
+    evaluator.fail(node, ir::too_many_elements(extents));
   } catch (const std::bad_alloc&) {
     std::int64_t width = 0, bytes = 1;
     for (ScalarType s : scalars) width += static_cast<std::int64_t>(size_of(s));
     for (std::int64_t extent : extents) bytes *= extent;
-    if (__builtin_mul_overflow(bytes, width, &bytes))
-      fail(node, nearest, fmt::format("an array of shape {} has too many elements", to_string(extents)));
+    if (__builtin_mul_overflow(bytes, width, &bytes)) evaluator.fail(node, ir::too_many_elements(extents));
+    const Place& place = node.place().known() ? node.place() : evaluator.nearest_place;
     throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})", node.label(),
-                                    bytes,
-                                    anabranch::to_string(node.place().known() ? node.place() : nearest)));
+                                    bytes, anabranch::to_string(place)));
   }
 }
 
@@ -130,7 +129,7 @@ class Operation {
 
  private:
   HostArray allocate(std::span<const std::int64_t> extents) {
-    return interp::allocate(node_, evaluator_.nearest_place, node_.type().scalars, extents);
+    return interp::allocate(evaluator_, node_, node_.type().scalars, extents);
   }
 
   std::span<const Bits> apply(Number lambda, std::span<const std::int64_t> ix) {
@@ -197,10 +196,7 @@ class Operation {
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       if (length == 0) {
-        if (!seeded)
-          fail(node_, evaluator_.nearest_place,
-               fmt::format("has no value for an empty row: the array has shape {}",
-                           to_string(array->extents)));
+        if (!seeded) evaluator_.fail(node_, ir::empty_fold());
         set_element(out, row, seed);
         continue;
       }
@@ -220,9 +216,7 @@ class Operation {
       for (Bits bits : apply(parts_[1], ix)) from.push_back(from_bits<std::int64_t>(bits));
       for (std::size_t d = 0; d < from.size(); ++d)
         if (from[d] < 0 || from[d] >= array->extents[d])
-          fail(node_, evaluator_.nearest_place,
-               fmt::format("element {} reads index {}, which is out of range: the array has shape {}",
-                           to_string(ix), to_string(from), to_string(array->extents)));
+          evaluator_.fail(node_, ir::out_of_range(from[d], array->extents[d]));
       set_element(out, position, element_at(array, position_of(from, array->extents)));
     });
     return out;
@@ -232,13 +226,16 @@ class Operation {
     const HostArray& array = evaluator_.array(parts_[1]);
     const std::vector<std::int64_t> extents = evaluator_.integers(parts_[0]);
     std::int64_t size = 1;
-    bool fits = true;
+    bool overflows = false;
+    for (std::int64_t extent : extents) overflows = __builtin_mul_overflow(size, extent, &size) || overflows;
+    if (size != array->size()) {
+      std::int64_t more = 0;  // wraps, as sizes do
+      static_cast<void>(__builtin_sub_overflow(size, array->size(), &more));
+      evaluator_.fail(node_, ir::other_size(more));
+    }
     for (std::int64_t extent : extents)
-      fits = fits && extent >= 0 && !__builtin_mul_overflow(size, extent, &size);
-    if (!fits || size != array->size())
-      fail(node_, evaluator_.nearest_place,
-           fmt::format("an array of shape {} has {} elements and cannot take the shape {}",
-                       to_string(array->extents), array->size(), to_string(extents)));
+      if (extent < 0) evaluator_.fail(node_, ir::negative_extent(extent));
+    if (overflows) evaluator_.fail(node_, ir::too_many_elements(extents));
     return view(array, 0, extents);
   }
 

@@ -10,7 +10,7 @@ namespace anabranch::interp {
 HostArray execute(Evaluator& evaluator, Evaluator::Number computation);
 
 /// Zero-filled storage; a bad shape is a RunError of `node`.
-HostArray allocate(const ir::Node& node, const Place& nearest, const ir::Scalars& scalars,
+HostArray allocate(const Evaluator& evaluator, const ir::Node& node, const ir::Scalars& scalars,
                    std::span<const std::int64_t> extents);
 
 /// The consecutive elements of `array` from row-major position

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interp/primitives.h"
+#include "ir/run_error.h"
 #include "ir/walk.h"
 
 namespace anabranch::interp {
@@ -12,11 +13,10 @@ namespace anabranch::interp {
 using ir::Node;
 using ir::Op;
 
-void fail(const Node& node, const Place& nearest, const std::string& message) {
+void fail(const Node& node, const Place& nearest, const std::string& wrong, std::int64_t item) {
   const std::string label = node.op() == Op::primitive ? std::string(ir::info(node.payload().primitive).name)
                                                        : std::string(node.label());
-  const Place& place = node.place().known() ? node.place() : nearest;
-  throw RunError(fmt::format("{}: {} ({})", label, message, anabranch::to_string(place)));
+  ir::raise(label, wrong, node.place().known() ? node.place() : nearest, item);
 }
 
 std::string to_string(std::span<const std::int64_t> numbers) {
@@ -25,28 +25,30 @@ std::string to_string(std::span<const std::int64_t> numbers) {
 
 namespace {
 
-std::string describe(const Bits bits, ScalarType type) {
+std::int64_t integer(Bits bits, ScalarType type) {
   switch (type) {
-    case ScalarType::boolean:
-      return bits ? "true" : "false";
     case ScalarType::uint8:
-      return fmt::to_string(static_cast<int>(from_bits<std::uint8_t>(bits)));
+      return from_bits<std::uint8_t>(bits);
     case ScalarType::int32:
-      return fmt::to_string(from_bits<std::int32_t>(bits));
+      return from_bits<std::int32_t>(bits);
     case ScalarType::int64:
-      return fmt::to_string(from_bits<std::int64_t>(bits));
+      return from_bits<std::int64_t>(bits);
+    case ScalarType::boolean:
     case ScalarType::float32:
-      return fmt::to_string(from_bits<float>(bits));
     case ScalarType::float64:
-      return fmt::to_string(from_bits<double>(bits));
+      break;
   }
-  return "?";
+  throw InternalError(std::string("interpreter: no integer: ") + name_of(type));
 }
 
 }  // namespace
 
+void Evaluator::fail(const Node& node, const std::string& wrong) const {
+  interp::fail(node, nearest_place, wrong, item);
+}
+
 void Evaluator::check_stop() const {
-  if (stop_.stop_requested()) throw Cancelled("the run was stopped");
+  if (stop_.stop_requested()) throw Cancelled("the run was cancelled");
 }
 
 Evaluator::Evaluator(std::span<const ir::Ref> roots, std::stop_token stop) : stop_(std::move(stop)) {
@@ -357,11 +359,8 @@ void Evaluator::compute_primitive(Number number) {
   for (std::size_t i = 0; i < parts.size(); ++i) operands[i] = value(parts[i])[0];
   const auto result = apply(node.payload().primitive, type, node.type().scalars[0], {operands, parts.size()});
   if (!result) {
-    const std::string dividend = describe(operands[0], type);
-    const std::string divisor = describe(operands[1], type);
-    fail(node, nearest_place,
-         operands[1] == 0 ? fmt::format("{} {} divided by zero", name_of(type), dividend)
-                          : fmt::format("{} {} by {} overflows", name_of(type), dividend, divisor));
+    const std::int64_t dividend = integer(operands[0], type);
+    fail(node, operands[1] == 0 ? ir::divided_by_zero(dividend) : ir::division_overflows(dividend));
   }
   *slot(number) = *result;
 }
@@ -373,21 +372,13 @@ void Evaluator::compute_index(Number number) {
   const auto ix = value(parts[1]);
   if (node.op() == Op::linear_index) {
     const auto position = from_bits<std::int64_t>(ix[0]);
-    if (position < 0 || position >= source->size())
-      fail(node, nearest_place,
-           fmt::format("position {} is out of range: the array has {} elements", position, source->size()));
+    if (position < 0 || position >= source->size()) fail(node, ir::out_of_range(position, source->size()));
     return read_element(number, source, position);
   }
   std::int64_t position = 0;
   for (std::size_t d = 0; d < ix.size(); ++d) {
     const auto i = from_bits<std::int64_t>(ix[d]);
-    if (i < 0 || i >= source->extents[d]) {
-      std::vector<std::int64_t> all;
-      for (Bits bits : ix) all.push_back(from_bits<std::int64_t>(bits));
-      fail(node, nearest_place,
-           fmt::format("index {} is out of range: the array has shape {}", to_string(all),
-                       to_string(source->extents)));
-    }
+    if (i < 0 || i >= source->extents[d]) fail(node, ir::out_of_range(i, source->extents[d]));
     position = position * source->extents[d] + i;
   }
   read_element(number, source, position);

@@ -8,6 +8,7 @@
 
 #include "interp/bits.h"
 #include "ir/node.h"
+#include "ir/run_error.h"
 
 /// Evaluates scalar expressions: the meaning of the scalar stratum (ir/node.h), node by node.
 ///
@@ -16,9 +17,9 @@
 /// stack of our own, never by recursion, so their depth is bounded by memory only.
 namespace anabranch::interp {
 
-/// Throws RunError "<operation>: <message> (<place>)".
-/// `nearest` stands in where the node has no place of its own.
-[[noreturn]] void fail(const ir::Node& node, const Place& nearest, const std::string& message);
+/// Throws the RunError of ir/run_error.h. `nearest` stands in where the node has no place of its own.
+[[noreturn]] void fail(const ir::Node& node, const Place& nearest, const std::string& wrong,
+                       std::int64_t item = ir::no_item);
 
 /// "(3, 4)".
 std::string to_string(std::span<const std::int64_t> numbers);
@@ -78,6 +79,10 @@ class Evaluator {
 
   /// The place errors name where a scalar node has none: that of the array operation being executed.
   Place nearest_place;
+  /// The number of the item that is being computed, of the innermost stream.
+  std::int64_t item = ir::no_item;
+  /// With these two.
+  [[noreturn]] void fail(const ir::Node& node, const std::string& wrong) const;
 
  private:
   /// Nodes with the same free parameters share a scope. `binding` grows whenever one of these is bound; the

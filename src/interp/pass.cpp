@@ -4,10 +4,10 @@
 #include <array>
 #include <functional>
 #include <numeric>
-
-#include <fmt/format.h>
+#include <utility>
 
 #include "interp/arrays.h"
+#include "ir/run_error.h"
 
 namespace anabranch::interp {
 
@@ -56,8 +56,7 @@ void Pass::open(Stage& stage) {
     readings_.push_back({source, stage.node->place(), {}});
   } else if (stage.node->op() == Op::produce) {
     stage.length = evaluator.integers(evaluator.children(stage.number)[0])[0];
-    if (stage.length < 0)
-      fail(*stage.node, evaluator.nearest_place, fmt::format("the number of items is {}", stage.length));
+    if (stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(stage.length));
   } else if (stage.node->op() == Op::rows) {
     stage.length = evaluator.array(evaluator.children(stage.number)[0])->extents[0];
   }
@@ -146,7 +145,10 @@ bool Pass::next(std::vector<HostArray>& item) {
   machine_.check_stop();
   over_ = over_ || !pull();
   if (over_) return false;
+  std::int64_t& number = machine_.evaluator().item;
+  const std::int64_t outer = std::exchange(number, position_);  // what fails ends the run
   for (Stage& stage : stages_) compute(stage);
+  number = outer;
   ++position_;
   item = stages_.back().item;
   if (machine_.on_item()) machine_.on_item()(position_, length());
@@ -181,7 +183,7 @@ HostArray run_elements(Machine& machine, Evaluator::Number terminal) {
       collected[c].insert(collected[c].end(), bytes, bytes + size * size_of(scalars[c]));
     }
   }
-  HostArray out = allocate(node, machine.evaluator().nearest_place, scalars, std::array{count});
+  HostArray out = allocate(machine.evaluator(), node, scalars, std::array{count});
   for (std::size_t c = 0; c < scalars.size(); ++c)
     std::copy(collected[c].begin(), collected[c].end(), static_cast<unsigned char*>(out->buffers[c].get()));
   return out;
@@ -227,7 +229,7 @@ HostArray run_tabulate(Machine& machine, Evaluator::Number terminal) {
 
   std::vector<std::int64_t> extents{static_cast<std::int64_t>(items.size())};
   extents.insert(extents.end(), trimmed.begin(), trimmed.end());
-  HostArray out = allocate(node, machine.evaluator().nearest_place, node.type().scalars, extents);
+  HostArray out = allocate(machine.evaluator(), node, node.type().scalars, extents);
   const std::int64_t size = items.empty() ? 0 : out->size() / extents[0];
   for (std::size_t i = 0; i < items.size(); ++i)
     copy_trimmed(items[i], trimmed, out, static_cast<std::int64_t>(i) * size);

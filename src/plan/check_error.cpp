@@ -1,34 +1,26 @@
 #include "plan/check_error.h"
 
-#include <string>
-
-#include <anabranch/error.h>
+#include "ir/run_error.h"
 
 namespace anabranch::plan {
+namespace {
 
-void raise(const Check& check, std::int64_t value, std::int64_t bound) {
-  std::string text = check.what + ": ";
-  switch (check.kind) {
+std::string wrong(Check::Kind kind, std::int64_t value, std::int64_t bound) {
+  switch (kind) {
     case Check::Kind::index:
-      text += "index " + std::to_string(value);
-      if (bound > 0)
-        text += " out of range 0.." + std::to_string(bound - 1);
-      else
-        text += " into an empty array";
-      break;
+      return ir::out_of_range(value, bound);
     case Check::Kind::division:
-      if (bound == division_by_zero)
-        text += "integer division of " + std::to_string(value) + " by zero";
-      else if (bound == division_overflow)
-        text += "integer division of " + std::to_string(value) + " by -1 overflows";
-      else
-        text += "integer division by zero, or overflow";
-      break;
+      return bound == division_by_zero ? ir::divided_by_zero(value) : ir::division_overflows(value);
     case Check::Kind::empty_fold:
-      text += "no elements, and no value for that case";
-      break;
+      return ir::empty_fold();
   }
-  throw RunError(text + " (" + to_string(check.place) + ")");
+  throw InternalError("kernel: a check of no kind failed");
+}
+
+}  // namespace
+
+void raise(const Check& check, std::int64_t value, std::int64_t bound, std::int64_t item) {
+  ir::raise(check.what, wrong(check.kind, value, bound), check.place, item);
 }
 
 }  // namespace anabranch::plan

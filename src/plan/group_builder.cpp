@@ -351,14 +351,12 @@ void GroupBuilder::require_reshape(const Ref& node) {
       context_.simplify(primitive(Primitive::subtract, {product(to), product(from)}, node->place()));
   if (difference->op() == Op::constant && difference->payload().bits == 0) return;
   RequireStep step;
-  step.what = fmt::format("{}: the new shape has another number of elements than the array", node->label());
+  step.what = node->label();
   step.place = node->place();
   if (depends_on_item(*difference)) {
     step.array = size_array(difference);
   } else {
     step.uniform = uniform_of(difference);
-    step.wanted = uniform_of(context_.simplify(product(to)));
-    step.given = uniform_of(context_.simplify(product(from)));
   }
   group_.steps.emplace_back(std::move(step));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/run_error.h"
+
 namespace anabranch::plan {
 
 namespace {
@@ -9,17 +11,15 @@ std::int64_t value(const Dim& d, const ChunkShape& shape) {
   return d.kind == Dim::Kind::constant ? d.value : shape.uniforms[static_cast<std::size_t>(d.index)];
 }
 
-[[noreturn]] void bad_extent(const PlanArray& array, std::int64_t extent) {
-  throw RunError(fmt::format("{}: negative extent {} ({})", array.node->label(), extent,
-                             to_string(array.node->place())));
+[[noreturn]] void bad_extent(const PlanArray& array, const ChunkShape& shape, std::int64_t extent) {
+  ir::raise(array.node->label(), ir::negative_extent(extent), array.node->place(), shape.first_item);
 }
 
 [[noreturn]] void too_large(const PlanArray& array, const ChunkShape& shape) {
   std::vector<std::int64_t> extents;
   if (array.form != ir::Form::segmented)
     for (const Dim& d : array.extents) extents.push_back(value(d, shape));
-  throw RunError(fmt::format("{}: an array of shape ({}) has too many elements ({})", array.node->label(),
-                             fmt::join(extents, ", "), to_string(array.node->place())));
+  ir::raise(array.node->label(), ir::too_many_elements(extents), array.node->place(), shape.first_item);
 }
 
 std::string dim_text(const Dim& d) {
@@ -43,7 +43,7 @@ std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape&
   std::int64_t elements = array.form == ir::Form::regular ? shape.items : 1;
   for (const Dim& d : array.extents) {
     const std::int64_t extent = value(d, shape);
-    if (extent < 0) bad_extent(array, extent);
+    if (extent < 0) bad_extent(array, shape, extent);
     if (__builtin_mul_overflow(elements, extent, &elements)) too_large(array, shape);
   }
   return elements;
@@ -102,7 +102,7 @@ void step_text(const Group& group, const Step& step, char letter, std::string& o
   } else if (const auto* scan = std::get_if<ScanStep>(&step)) {
     out += fmt::format("  d{} <- scan of item sizes\n", scan->descriptor);
   } else if (const auto* require = std::get_if<RequireStep>(&step)) {
-    out += fmt::format("  require: {}\n", require->what);
+    out += fmt::format("  require: {} keeps the number of elements\n", require->what);
   }
 }
 

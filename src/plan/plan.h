@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/run_error.h"
 #include "ir/staged.h"
 #include "plan/kernel.h"
 
@@ -83,12 +84,12 @@ struct KernelStep {
 struct ScanStep {
   int descriptor = 0;
 };
-/// Every element of int64 array `array` (or the uniform) must be 0, else a RunError: `what` (place).
+/// Every element of int64 array `array` (or the uniform) must be 0: the number of elements that a reshape asks
+/// for, less that of the array. Else a RunError.
 struct RequireStep {
   int array = -1;
   int uniform = -1;
-  int wanted = -1, given = -1;  ///< with `uniform`: the two numbers whose difference it is, for the message
-  std::string what;
+  std::string what;  ///< for the message: the operation's label
   Place place;
 };
 using Step = std::variant<KernelStep, ScanStep, RequireStep>;
@@ -130,6 +131,7 @@ struct ChunkShape {
   std::int64_t items = 0;
   std::vector<std::int64_t> uniforms;           ///< per group uniform (0 where not evaluated yet)
   std::vector<std::int64_t> descriptor_totals;  ///< elements under each descriptor
+  std::int64_t first_item = ir::no_item;        ///< its number in the stream, for messages
 };
 
 /// Exact number of elements of an array of the group in such a chunk.

@@ -141,6 +141,7 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
     part.work = std::max(part.work, elements);
     part.arrays.push_back(std::move(to));
   }
+  part.first = chunk.first + begin;
   part.bytes = chunk.items == 0 ? 0 : chunk.bytes / chunk.items * part.items;
   return part;
 }
@@ -179,6 +180,8 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
     }
     chunks[s] = std::move(read);
   }
+  for (SourceChunk& chunk : chunks) chunk.first = items_before_;
+  items_before_ += mine.items;
   return true;
 }
 

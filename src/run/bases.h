@@ -48,6 +48,7 @@ class ZippedSources {
   std::vector<std::shared_ptr<SourceBase>> sources_;
   std::vector<SourceChunk> read_;  ///< by source: what has not been handed out
   bool over_ = false;
+  std::int64_t items_before_ = 0;  ///< the next chunk, in the stream
 };
 
 }  // namespace anabranch

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include "ir/run_error.h"
 
 namespace anabranch {
 
@@ -23,6 +23,7 @@ std::int64_t largest_step(const T* offsets, std::int64_t begin, std::int64_t end
 void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
                           const std::vector<std::vector<ArrayInfo>>& infos) {
   shape_.items = chunks[0].items;
+  shape_.first_item = chunks[0].first;
   shape_.descriptor_totals.assign(stage_.group.descriptors.size(), 0);
   offsets_.resize(stage_.group.descriptors.size());
   item_chunks_.clear();
@@ -69,6 +70,13 @@ std::int64_t ChunkGeometry::dim(const Dim& d, std::int64_t item) const {
   return inner == 0 ? 0 : elements / inner;
 }
 
+std::vector<std::int64_t> ChunkGeometry::shape_of(const plan::Descriptor& descriptor,
+                                                  std::int64_t item) const {
+  std::vector<std::int64_t> out;
+  for (const Dim& e : descriptor.extents) out.push_back(dim(e, item));
+  return out;
+}
+
 void ChunkGeometry::scan(const plan::ScanStep& step) {
   const auto d = static_cast<std::size_t>(step.descriptor);
   const plan::Descriptor& descriptor = stage_.group.descriptors[d];
@@ -81,15 +89,13 @@ void ChunkGeometry::scan(const plan::ScanStep& step) {
     for (const Dim& e : descriptor.extents) {
       const std::int64_t extent = dim(e, item);
       if (extent < 0)
-        throw RunError(
-            fmt::format("{}: negative extent {} ({})", descriptor.what, extent, to_string(descriptor.place)));
+        ir::raise(descriptor.what, ir::negative_extent(extent), descriptor.place, number_of(item));
       if (__builtin_mul_overflow(size, extent, &size))
-        throw RunError(fmt::format("{}: the size of an item overflows ({})", descriptor.what,
-                                   to_string(descriptor.place)));
+        ir::raise(descriptor.what, ir::too_many_elements(shape_of(descriptor, item)), descriptor.place,
+                  number_of(item));
     }
     if (__builtin_add_overflow(total, size, &total) || total > INT64_MAX / 64)
-      throw RunError(fmt::format("{}: the size of a chunk overflows ({})", descriptor.what,
-                                 to_string(descriptor.place)));
+      ir::raise(descriptor.what, "the size of a chunk overflows", descriptor.place, number_of(item));
   }
   out.own.back() = total;
   out.data = out.own.data();
@@ -108,18 +114,18 @@ void ChunkGeometry::scanned(const plan::ScanStep& step, std::int64_t elements, s
 }
 
 void ChunkGeometry::require(const plan::RequireStep& step) const {
-  std::string numbers;
+  std::int64_t more = 0, item = 0;
   if (step.array >= 0) {
     const std::int64_t* all = values(step.array);
     const std::int64_t* bad = std::find_if(all, all + shape_.items, [](std::int64_t v) { return v != 0; });
     if (bad == all + shape_.items) return;
-    numbers = *bad > 0 ? fmt::format("{} more", *bad) : fmt::format("{} fewer", -*bad);
+    more = *bad;
+    item = bad - all;
   } else {
-    const auto uniform = [&](int u) { return shape_.uniforms[static_cast<std::size_t>(u)]; };
-    if (uniform(step.uniform) == 0) return;
-    numbers = fmt::format("{} instead of {}", uniform(step.wanted), uniform(step.given));
+    more = shape_.uniforms[static_cast<std::size_t>(step.uniform)];
+    if (more == 0) return;
   }
-  throw RunError(fmt::format("{}: {} ({})", step.what, numbers, to_string(step.place)));
+  ir::raise(step.what, ir::other_size(more), step.place, number_of(item));
 }
 
 std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executor) {
@@ -136,6 +142,17 @@ std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executo
   o.longest = 0;
   for (const std::int64_t l : of_piece) o.longest = std::max(o.longest, l);
   return o.longest;
+}
+
+std::int64_t ChunkGeometry::item_at(int array, std::int64_t position) const {
+  const plan::PlanArray& of = stage_.group.arrays[static_cast<std::size_t>(array)];
+  if (of.form != ir::Form::segmented) return position / std::max<std::int64_t>(elements(array) / items(), 1);
+  const Offsets& o = offsets_[static_cast<std::size_t>(of.descriptor)];
+  const auto holder = [&](const auto* offsets) {
+    return std::upper_bound(offsets, offsets + items() + 1, position + o.first) - offsets - 1;
+  };
+  return o.type == OffsetType::int32 ? holder(static_cast<const std::int32_t*>(o.data))
+                                     : holder(static_cast<const std::int64_t*>(o.data));
 }
 
 std::int64_t ChunkGeometry::elements(int array) const {

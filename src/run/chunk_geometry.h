@@ -45,6 +45,11 @@ class ChunkGeometry {
   std::int64_t longest(int descriptor, scheduler::Executor& executor);
   /// Values of a computed int64 array with one value an item, on the host.
   virtual const std::int64_t* values(int array) const = 0;
+  /// Of an item of the chunk, in the whole stream.
+  std::int64_t number_of(std::int64_t item) const { return shape_.first_item + item; }
+  std::vector<std::int64_t> shape_of(const plan::Descriptor& descriptor, std::int64_t item) const;
+  /// The item of the chunk that holds an element of an array of the group, whose offsets are here.
+  std::int64_t item_at(int array, std::int64_t position) const;
   /// One extent of an item.
   std::int64_t dim(const plan::Dim& dim, std::int64_t item) const;
 

@@ -37,7 +37,8 @@ std::shared_ptr<void> take_counted(RunContext& context, const std::string& what,
 }  // namespace
 
 void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
-                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory) {
+                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory,
+                   std::int64_t first_item) {
   const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
   const auto check_stop = [&] {
     if (context.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
@@ -47,7 +48,7 @@ void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::v
       context.trace && RunTrace::is_drawn(context.trace->place().chunk) ? context.trace : nullptr;
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
     cpu::launch(
-        kernel, code, {buffers, scalars, items, from_memory},
+        kernel, code, {buffers, scalars, items, from_memory, first_item, &context.stop_word},
         [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
           context.executor.parallel_for(pieces, [&](std::int64_t i) {
             check_stop();
@@ -155,7 +156,7 @@ void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result
   }
   std::vector<std::int64_t> scalars;
   for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
-  launch_kernel(context_, step.kernel, buffers, scalars, shape_.items, from_memory_);
+  launch_kernel(context_, step.kernel, buffers, scalars, shape_.items, from_memory_, shape_.first_item);
 }
 
 }  // namespace anabranch

@@ -376,13 +376,30 @@ void DeviceChunk::wait_for_sizes(std::size_t steps) {
   const auto bytes = static_cast<std::int64_t>(steps * sizeof(cuda::ErrorRecord));
   if (bytes > 0) stream_.download(records_.data(), device_records_, bytes);
   stream_.synchronize();
+  run_.check_stop();
   raise_first(steps);
 }
 
 void DeviceChunk::raise_first(std::size_t steps) {
   for (std::size_t s = 0; s < steps; ++s)
     if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
-      raise_failed(kernel->kernel, records_[s]);
+      if (records_[s].failed > 0) {
+        const auto position = static_cast<std::int64_t>(records_[s].position);
+        bring_offsets(kernel->output);
+        raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->output, position)));
+      }
+}
+
+/// Offsets of an array's items that the GPU has made, to the host.
+void DeviceChunk::bring_offsets(int array) {
+  const PlanArray& of = stage_.group.arrays[static_cast<std::size_t>(array)];
+  if (of.form != ir::Form::segmented) return;
+  Offsets& o = offsets_[static_cast<std::size_t>(of.descriptor)];
+  if (o.data) return;
+  o.own.resize(static_cast<std::size_t>(shape_.items) + 1);
+  stream_.download(o.own.data(), device_offsets_.at(of.descriptor), (shape_.items + 1) * 8);
+  stream_.synchronize();
+  o.data = o.own.data();
 }
 
 /// Arrays of item sizes that tell the shapes of results and are not on the host yet.
@@ -439,14 +456,15 @@ void DeviceChunk::complete() {
   if (!busy_) return;
   try {
     stream_.synchronize();
+    run_.check_stop();
+    if (!records_.empty())
+      std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
+    raise_first(records_.size());
   } catch (...) {
     drop();
     throw;
   }
   forget();
-  if (!records_.empty())
-    std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
-  raise_first(records_.size());
 }
 
 ChunkResults DeviceChunk::results() const {

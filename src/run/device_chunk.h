@@ -91,6 +91,7 @@ class DeviceChunk final : public ChunkGeometry {
   void fetch(int array, std::size_t steps);
   void wait_for_sizes(std::size_t steps);
   void raise_first(std::size_t steps);
+  void bring_offsets(int array);
   std::vector<int> sizes_of_results() const;
   void download();
   const std::int64_t* values(int array) const override;

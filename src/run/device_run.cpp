@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -18,9 +19,9 @@ std::int64_t usable(const cuda::Device& device, std::int64_t bound) {
 }
 }  // namespace
 
-void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record) {
+void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item) {
   if (record.failed > 0)
-    plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound);
+    plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound, item);
 }
 
 void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
@@ -30,14 +31,22 @@ void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code
 }
 
 DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-                     std::int64_t bound, scheduler::Executor& executor, RunTrace* trace)
+                     std::int64_t bound, scheduler::Executor& executor, RunTrace* trace,
+                     const std::stop_token& stop)
     : device_(std::move(device)),
       kernels_(std::move(kernels)),
       executor_(executor),
       bounded_(bound > 0),
       budget_(usable(*device_, bound)),
       trace_(trace ? std::make_optional<DeviceTrace>(*trace, device_) : std::nullopt),
+      stop_memory_(device_, sizeof(cpu::StopWord)),
+      stop_word_(*new(stop_memory_.data()) cpu::StopWord(0)),
+      stop_signal_(stop, stop_word_),
       stream_(device_, this->trace(), 0) {}
+
+void DeviceRun::check_stop() const {
+  if (stop_word_ != 0) throw Cancelled("the run was cancelled");
+}
 
 DeviceRun::~DeviceRun() {
   stream_.drain();
@@ -187,7 +196,8 @@ void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const c
       cuda::schedule(kernel, code.in_order(), bindings, device_->facts().multiprocessors);
   prepare(trace_ ? &trace_->run() : nullptr, kernel, code, cuda::entries_of(schedule));
   const cuda::Address workspace = schedule.workspace > 0 ? lend_workspace(memory, schedule.workspace) : 0;
-  const std::vector<std::uint64_t> words = cuda::pack(kernel, bindings, error, workspace);
+  const std::vector<std::uint64_t> words =
+      cuda::pack(kernel, bindings, error, workspace, reinterpret_cast<cuda::Address>(&stop_word_));
   stream.kernel(kernel.name, schedule.why, [&](cuda::Stream& s) {
     s.fill_zero(workspace, schedule.zeroed);
     for (const cuda::Launch& l : schedule.launches) s.launch(code.function(l.entry), l.grid, l.block, words);
@@ -260,7 +270,8 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     stream_.drain();
     throw;
   }
-  raise_failed(step.kernel, record);
+  check_stop();
+  raise_failed(step.kernel, record, ir::no_item);
 }
 
 }  // namespace anabranch

@@ -15,6 +15,7 @@
 #include "run/device_trace.h"
 #include "run/execute.h"
 #include "run/results.h"
+#include "run/stop_word.h"
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.
@@ -47,7 +48,7 @@ class DeviceRun {
   /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
   /// hold; 0: nine tenths of what is free. `trace`: null: not traced.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
-            std::int64_t bound, scheduler::Executor& executor, RunTrace* trace);
+            std::int64_t bound, scheduler::Executor& executor, RunTrace* trace, const std::stop_token& stop);
   ~DeviceRun();
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
@@ -60,6 +61,10 @@ class DeviceRun {
   const scheduler::Budget& budget() const { return budget_; }
   /// Null: not traced.
   DeviceTrace* trace() { return trace_ ? &*trace_ : nullptr; }
+
+  /// After kernels were waited for: Cancelled where they were told to stop, as what they computed is
+  /// meaningless then.
+  void check_stop() const;
 
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
@@ -92,6 +97,9 @@ class DeviceRun {
   bool bounded_;
   scheduler::Budget budget_;
   std::optional<DeviceTrace> trace_;
+  cuda::PinnedBlock stop_memory_;
+  cpu::StopWord& stop_word_;  ///< there, where kernels see it while they run
+  StopSignal stop_signal_;
   std::mutex mutex_;
   DeviceStream stream_;  ///< of the global group
   std::map<std::pair<int, int>, DeviceMemory> globals_;
@@ -121,7 +129,7 @@ class StreamMemory {
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.
 inline constexpr std::int64_t device_slack = 64;
 
-/// Throws the RunError of a record, if it holds one.
-void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record);
+/// Throws the RunError of a record, if it holds one, in this item of the stream.
+void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item);
 
 }  // namespace anabranch

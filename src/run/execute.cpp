@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interp/evaluate.h"
+#include "ir/run_error.h"
 #include "ir/walk.h"
 #include "run/collector.h"
 #include "run/device_run.h"
@@ -27,8 +28,12 @@ void ResultSizes::note(int stage, int result, std::int64_t elements) {
   elements_[{stage, result}] = elements;
 }
 
-GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments)
-    : plan_(plan), arrays_(plan.global.arrays.size()), uniforms_(plan.global.uniforms.size()) {
+GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments,
+                           std::stop_token stop)
+    : plan_(plan),
+      stop_(std::move(stop)),
+      arrays_(plan.global.arrays.size()),
+      uniforms_(plan.global.uniforms.size()) {
   for (std::size_t a = 0; a < plan.global.arrays.size(); ++a) {
     const PlanArray& array = plan.global.arrays[a];
     if (array.origin == PlanArray::Origin::use) set(static_cast<int>(a), array.node->payload().array);
@@ -73,7 +78,7 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
     if (array)
       return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
   }
-  interp::Evaluator evaluator({&expression, 1});
+  interp::Evaluator evaluator({&expression, 1}, values.stop());
   for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
     const ir::Node& node = evaluator.node(n);
     if (!node.type().is_array()) continue;
@@ -93,7 +98,7 @@ namespace {
 class PlanRun {
  public:
   PlanRun(RunContext& context, const std::vector<HostArray>& arguments)
-      : context_(context), values_(context.plan, arguments) {
+      : context_(context), values_(context.plan, arguments, context.options.stop) {
     if (!context.into.empty()) check_given_memory(context.into, inputs_of(context.plan, arguments));
     std::int64_t inputs = 0;
     for (const PlanArray& array : context.plan.global.arrays) {
@@ -182,9 +187,7 @@ class PlanRun {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return launch(*kernel);
     if (const auto* require = std::get_if<plan::RequireStep>(&step)) {
       if (values_.uniform(require->uniform) != 0)
-        throw RunError(fmt::format("{}: {} instead of {} ({})", require->what,
-                                   values_.uniform(require->wanted), values_.uniform(require->given),
-                                   to_string(require->place)));
+        ir::raise(require->what, ir::other_size(values_.uniform(require->uniform)), require->place);
       return;
     }
     throw InternalError("the global group has no offsets");
@@ -231,7 +234,7 @@ class PlanRun {
     }
     std::vector<std::int64_t> scalars;
     for (int u : step.scalars) scalars.push_back(values_.uniform(u));
-    launch_kernel(context_, step.kernel, buffers, scalars, 1, touched >= context_.cache_bytes);
+    launch_kernel(context_, step.kernel, buffers, scalars, 1, touched >= context_.cache_bytes, ir::no_item);
   }
 
   RunContext& context_;

@@ -15,6 +15,7 @@
 #include "interp/bits.h"
 #include "plan/plan.h"
 #include "run/bases.h"
+#include "run/stop_word.h"
 #include "run/storage.h"
 #include "scheduler/budget.h"
 #include "scheduler/executor.h"
@@ -61,21 +62,26 @@ struct RunContext {
   /// Memory that the caller gives for the results, one array for each, or none.
   std::span<const HostArray> into{};
   ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: nobody keeps them
+  cpu::StopWord stop_word = 0;   ///< of kernels on the CPU
+  StopSignal stop_signal{options.stop, stop_word};
 };
 
 /// Values of the global group: evaluated as the run goes on.
 class GlobalValues {
  public:
-  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments);
+  /// Evaluating ends with Cancelled once `stop` is requested.
+  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop);
   HostArray& array(int number) { return arrays_[static_cast<std::size_t>(number)]; }
   /// Arrays of the program whose values are known, for evaluating uniforms.
   const HostArray* find(const ir::Node* node) const;
   void set(int number, HostArray array);
   std::int64_t uniform(int number);
   const plan::Plan& plan() const { return plan_; }
+  const std::stop_token& stop() const { return stop_; }
 
  private:
   const plan::Plan& plan_;
+  std::stop_token stop_;
   std::vector<HostArray> arrays_;
   std::unordered_map<const ir::Node*, HostArray> by_node_;
   std::vector<std::optional<std::int64_t>> uniforms_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/run_error.h"
 #include "run/run_trace.h"
 
 namespace anabranch {
@@ -43,7 +44,7 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
       sources_.push_back(node.payload().source);
     } else if (node.op() == ir::Op::produce) {
       const std::int64_t count = global_.uniform(stage_.base_inputs[b]);
-      if (count < 0) throw RunError(fmt::format("produce: {} items ({})", count, to_string(node.place())));
+      if (count < 0) ir::raise("produce", ir::negative_items(count), node.place());
       sources_.push_back(make_counter(count));
     } else {
       sources_.push_back(make_rows(global_.array(stage_.base_inputs[b])));
@@ -148,7 +149,8 @@ void StageRun::make_collectors(const std::vector<HostArray>& into) {
     ResultSize size;
     if (array.form == ir::Form::regular) {
       if (total_items)
-        size.certain = plan::elements_of(stage_.group, array, plan::ChunkShape{*total_items, uniforms_, {}});
+        size.certain =
+            plan::elements_of(stage_.group, array, plan::ChunkShape{*total_items, uniforms_, {}, 0});
     } else {
       size.likely = likely_elements(t.result, array);
     }

@@ -39,9 +39,9 @@ TEST_CASE("integer division") {
     return ir::primitive(op, {ir::literal(x), ir::literal(y)}, place);
   };
   check_error(ir::unit(quotient(Primitive::divide, std::int32_t{7}, std::int32_t{0}, at_line(12))),
-              Contains("divide") && Contains("int32 7 divided by zero") && Contains("user.cpp:12"));
+              Contains("divide") && Contains("division of 7 by zero") && Contains("user.cpp:12"));
   check_error(ir::unit(quotient(Primitive::remainder, std::uint8_t{9}, std::uint8_t{0}, at_line(13))),
-              Contains("remainder") && Contains("uint8 9 divided by zero") && Contains("user.cpp:13"));
+              Contains("remainder") && Contains("division of 9 by zero") && Contains("user.cpp:13"));
   check_error(ir::unit(quotient(Primitive::divide, INT64_MIN, std::int64_t{-1}, at_line(14))),
               Contains("-9223372036854775808 by -1 overflows") && Contains("user.cpp:14"));
   check_error(ir::unit(quotient(Primitive::remainder, INT32_MIN, std::int32_t{-1}, at_line(15))),
@@ -55,40 +55,42 @@ TEST_CASE("integer division") {
 TEST_CASE("indices out of range") {
   for (std::int64_t i : {std::int64_t{3}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) {
     check_error(ir::unit(ir::index(three, ir::int64(i), at_line(20))),
-                Contains("index (" + std::to_string(i) + ") is out of range") && Contains("shape (3)") &&
-                    Contains("user.cpp:20"));
-    check_error(
-        ir::unit(ir::linear_index(three, ir::int64(i), at_line(21))),
-        Contains("position " + std::to_string(i)) && Contains("3 elements") && Contains("user.cpp:21"));
+                Contains("index " + std::to_string(i) + " out of range 0..2") && Contains("user.cpp:20"));
+    check_error(ir::unit(ir::linear_index(three, ir::int64(i), at_line(21))),
+                Contains("index " + std::to_string(i) + " out of range 0..2") && Contains("user.cpp:21"));
     check_error(
         ir::backpermute(shape_of({2}), constant_function(1, ir::int64(i)), three, {}, at_line(22), "gather"),
-        Contains("gather") && Contains("element (0) reads index (" + std::to_string(i) + ")") &&
-            Contains("user.cpp:22"));
+        Contains("gather: index " + std::to_string(i) + " out of range 0..2") && Contains("user.cpp:22"));
   }
   const Ref matrix = ir::use(array_of<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
   // In range as a position, but not in its column.
   check_error(ir::unit(ir::index(matrix, shape_of({0, 3}), at_line(23))),
-              Contains("(0, 3)") && Contains("(2, 3)"));
+              Contains("index 3 out of range 0..2"));
 }
 
 TEST_CASE("shapes that are none") {
   check_error(ir::generate(shape_of({2, -1}), constant_function(2, ir::int64(0)), at_line(30)),
-              Contains("generate") && Contains("(2, -1)") && Contains("negative") && Contains("user.cpp:30"));
+              Contains("generate: negative extent -1") && Contains("user.cpp:30"));
   check_error(ir::generate(shape_of({INT64_MAX, 3}), constant_function(2, ir::int64(0)), at_line(31)),
               Contains("too many elements") && Contains("user.cpp:31"));
   check_error(ir::backpermute(shape_of({-5}), constant_function(1, ir::int64(0)), three, {}, at_line(32)),
               Contains("backpermute") && Contains("negative") && Contains("user.cpp:32"));
-  for (const std::vector<std::int64_t>& shape :
-       {std::vector<std::int64_t>{4}, {2, 2}, {-1, -3}, {-3}, {INT64_MAX, INT64_MAX, 3}})
+  for (const auto& [shape, wrong] : std::vector<std::pair<std::vector<std::int64_t>, std::string>>{
+           {{4}, "1 more element than"},
+           {{2, 2}, "1 more element than"},
+           {{1}, "2 fewer elements than"},
+           {{-1, -3}, "negative extent -1"},
+           {{-3}, "6 fewer elements than"},
+           {{INT64_MAX, INT64_MAX, 3}, "too many elements"}})
     check_error(ir::reshape(shape_of(shape), three, at_line(33)),
-                Contains("reshape") && Contains("3 elements") && Contains("user.cpp:33"));
+                Contains("reshape") && Contains(wrong) && Contains("user.cpp:33"));
 }
 
 TEST_CASE("a fold without a seed has no value for an empty row") {
   const Ref plus = operation(Primitive::add, ScalarType::int64);
   const Ref empty = ir::use(array_of<std::int64_t>({2, 0}, {}));
   check_error(ir::fold(plus, empty, Ref(), at_line(40), "minimum"),
-              Contains("minimum") && Contains("empty row") && Contains("(2, 0)") && Contains("user.cpp:40"));
+              Contains("minimum") && Contains("no elements") && Contains("user.cpp:40"));
 }
 
 TEST_CASE("a second pass over a source that can be read once names both readers") {
@@ -126,7 +128,7 @@ TEST_CASE("an error in an item, and what a source throws, end the run") {
     return ir::map(inverse, {a});
   });
   const Ref s = ir::map_seq(body, {ir::stream_in(ragged<std::int64_t>("rows", {{1, 2}, {3, 0}}))});
-  check_error(ir::consume(ir::elements(s)), Contains("divided by zero") && Contains("user.cpp:70"));
+  check_error(ir::consume(ir::elements(s)), Contains("by zero") && Contains("user.cpp:70"));
   interp::ItemStream items(s);
   std::vector<HostArray> item;
   CHECK(items.next(item));

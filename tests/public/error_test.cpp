@@ -17,51 +17,48 @@ const Vector<double> table{1.0, 2.0, 3.0, 4.0, 5.0};
 TEST_CASE("a gather out of range, outside and inside a sequence") {
   for (std::int32_t wrong : {5, 1000000, -1, std::numeric_limits<std::int32_t>::min()}) {
     const Vector<std::int32_t> ix{0, 4, wrong, 1};
-    const std::vector<std::string> parts{"gather", std::to_string(wrong), "0..4|(5)", line(1)};
+    const std::vector<std::string> parts{"gather", std::to_string(wrong), "0..4", line(1)};
     const auto outside = gather(use(ix), use(table));
     fails<RunError>(outside, parts);
     const std::vector rows{Vector<std::int32_t>{0, 1}, Vector<std::int32_t>{}, ix, Vector<std::int32_t>{3}};
-    const std::vector<std::string> inside{"gather", std::to_string(wrong), "0..4|(5)", line(1)};
+    const std::vector<std::string> inside{"gather", std::to_string(wrong), "0..4", line(1)};
     auto body = [&](auto row) { return gather(row, use(table)); };
     fails<RunError>(consume(elements(map_seq(body, stream_in(rows)))), inside);
     fails<RunError>(consume(elements(map_seq([&](auto row) { return sum(body(row)); }, stream_in(rows)))),
                     inside);
     fails<RunError>(consume(elements(map_seq(body, stream_in(regular(Index{4}), std::vector{ix})))), inside);
   }
-  fails<RunError>(gather(use(Vector<std::int64_t>{0}), use(Vector<double>{})),
-                  {"gather", "empty|(0)", line(-1)});
+  fails<RunError>(gather(use(Vector<std::int64_t>{0}), use(Vector<double>{})), {"gather", "empty", line(-1)});
 }
 
 TEST_CASE("an index out of range") {
   auto v = use(table);
   auto m = use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
-  fails<RunError>(unit(v[5]), {"index", "5", "0..4|(5)", line()});
+  fails<RunError>(unit(v[5]), {"index", "5", "0..4", line()});
   fails<RunError>(unit(v[-1]), {"index", "-1", line()});
-  fails<RunError>(unit(v.linear(7)), {"index", "7", "0..4|5 elements", line()});
-  fails<RunError>(unit(m[index_of(1, 3)]), {"index", "3", "0..2|(2, 3)", line()});
-  fails<RunError>(unit(m[index_of(2, 0)]), {"index", "2", "0..1|(2, 3)", line()});
-  fails<RunError>(unit(m.linear(6)), {"index", "6", "0..5|6 elements", line()});
-  fails<RunError>(map([=](auto x) { return v[cast<std::int64_t>(x)]; }, v),
-                  {"index", "5", "0..4|(5)", line(-1)});
+  fails<RunError>(unit(v.linear(7)), {"index", "7", "0..4", line()});
+  fails<RunError>(unit(m[index_of(1, 3)]), {"index", "3", "0..2", line()});
+  fails<RunError>(unit(m[index_of(2, 0)]), {"index", "2", "0..1", line()});
+  fails<RunError>(unit(m.linear(6)), {"index", "6", "0..5", line()});
+  fails<RunError>(map([=](auto x) { return v[cast<std::int64_t>(x)]; }, v), {"index", "5", "0..4", line(-1)});
 }
 
 TEST_CASE("backpermute and slice out of range") {
   auto m = use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
   const auto diagonal = [](auto ix) { return index_of(ix[0], ix[0]); };
-  fails<RunError>(backpermute(index_of(3), diagonal, m), {"backpermute", "2", "0..1|(2, 3)", line()});
-  fails<RunError>(slice(m, 2, all), {"slice", "2", "0..1|(2, 3)", line()});
+  fails<RunError>(backpermute(index_of(3), diagonal, m), {"backpermute", "2", "0..1", line()});
+  fails<RunError>(slice(m, 2, all), {"slice", "2", "0..1", line()});
   fails<RunError>(slice(m, all, -1), {"slice", "-1", line()});
-  fails<RunError>(sum(slice(m, all, 3)), {"slice", "3", "0..2|(2, 3)", line()});
+  fails<RunError>(sum(slice(m, all, 3)), {"slice", "3", "0..2", line()});
   const auto at = std::vector{Scalar<std::int64_t>(0), Scalar<std::int64_t>(1), Scalar<std::int64_t>(2)};
   auto body = [=](auto i) { return slice(m, the(i), all); };
-  fails<RunError>(consume(elements(map_seq(body, stream_in(at)))), {"slice", "2", "0..1|(2, 3)", line(-1)});
+  fails<RunError>(consume(elements(map_seq(body, stream_in(at)))), {"slice", "2", "0..1", line(-1)});
 }
 
 TEST_CASE("integer division") {
   const std::int32_t lowest = std::numeric_limits<std::int32_t>::min();
   const Vector<std::int32_t> zero{4, 0}, minus_one{7, -1};
-  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)),
-                  {"divide", "7", "by zero|divided by zero", line(-1)});
+  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)), {"divide", "7", "by zero", line(-1)});
   fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "7", "zero", line()});
   fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)),
                   {"divide", "-2147483648 by -1 overflows", line(-1)});
@@ -157,14 +154,15 @@ TEST_CASE("dimensions that are not there") {
 }
 
 TEST_CASE("reshape wants as many elements as there are") {
-  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", "6|(2, 3)", "5", line()});
-  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)), {"reshape", "6", "5", line()});
+  fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", "1 more element than", line()});
+  fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)),
+                  {"reshape", "1 more element than", line()});
   const std::vector rows{Vector<double>{1, 2}, Vector<double>{1, 2, 3, 4}, Vector<double>{1, 2, 3}};
   auto pairs = [](auto row) { return reshape(index_of(size(row) / 2, 2), row); };
   fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))),
-                  {"reshape", "1 fewer|3 elements", line(-2)});
+                  {"reshape", "1 fewer element than", line(-2)});
   fails<RunError>(consume(elements(map_seq(pairs, stream_in(regular(Index{3}), std::vector{rows[2]})))),
-                  {"reshape", "2 instead of 3|3 elements", line(-4)});
+                  {"reshape", "1 fewer element than", line(-4)});
   REQUIRE(agree(consume(elements(map_seq(pairs, stream_in(std::vector{rows[0], rows[1]}))))).size() == 6);
 }
 

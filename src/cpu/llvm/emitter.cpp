@@ -274,10 +274,12 @@ Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   for (const Value& v : initial) start.push_back(divergent ? lanes(v) : v.v);
   llvm::Type* mask_type = vector_type(b.getInt1Ty());
   llvm::Value* all = outside ? outside : llvm::Constant::getAllOnesValue(mask_type);
+  Frame::Rounds rounds(frame);
   llvm::BasicBlock* before = b.GetInsertBlock();
   b.CreateBr(header);
 
   b.SetInsertPoint(header);
+  rounds.enter(before);
   std::vector<llvm::PHINode*> state;
   Values current;
   for (llvm::Value* v : start) {
@@ -316,11 +318,13 @@ Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
     if (divergent && live_after[c]) v = b.CreateSelect(still, v, state[c]);
     then.push_back(v);
   }
+  rounds.next();
   for (std::size_t c = 0; c < state.size(); ++c) state[c]->addIncoming(then[c], b.GetInsertBlock());
   if (live) live->addIncoming(still, b.GetInsertBlock());
   b.CreateBr(header);
 
   b.SetInsertPoint(after);
+  rounds.leave();
   mask = outside;
   undo(here);
   return current;

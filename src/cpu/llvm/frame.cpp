@@ -36,7 +36,7 @@ llvm::Value* Frame::fetch(std::size_t field, llvm::Type* type, int index, const 
   if (value) return value;
   const llvm::IRBuilder<>::InsertPointGuard guard(b);
   b.SetInsertPoint(first_);
-  // KernelArgs: four table pointers and two numbers, eight bytes each.
+  // KernelArgs: pointers and numbers, eight bytes each.
   llvm::Value* at = b.CreateConstGEP1_64(b.getInt8Ty(), args(), field);
   if (index < 0) return value = load_constant(type, at, 8);
   llvm::Value*& table = fetched_[{field, -1}];
@@ -97,6 +97,53 @@ void Frame::leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm:
   branch_likely(good, next, failed(check, value, bound));
   b.SetInsertPoint(next);
 }
+
+namespace {
+/// Some microseconds of the shortest rounds: soon enough for people, and so seldom that it costs nothing.
+constexpr std::uint32_t rounds_between_looks = 4096;
+}  // namespace
+
+Frame::Rounds::Rounds(Frame& frame) : f_(frame) {
+  auto& b = f_.b;
+  kept_ = f_.local(b.getInt32Ty());
+  {
+    const llvm::IRBuilder<>::InsertPointGuard guard(b);
+    b.SetInsertPoint(f_.first_);
+    b.CreateStore(b.getInt32(rounds_between_looks), kept_);
+  }
+  first_ = b.CreateLoad(b.getInt32Ty(), kept_);
+}
+
+void Frame::Rounds::enter(llvm::BasicBlock* before) {
+  left_ = f_.b.CreatePHI(f_.b.getInt32Ty(), 2, "rounds");
+  left_->addIncoming(first_, before);
+}
+
+void Frame::Rounds::next() {
+  auto& b = f_.b;
+  llvm::Value* less = b.CreateSub(left_, b.getInt32(1));
+  llvm::BasicBlock *look = f_.block("look"), *again = f_.block("again"), *round_end = f_.block("round_end");
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  f_.branch_likely(b.CreateIsNotNull(less), round_end, look);
+  b.SetInsertPoint(look);
+  llvm::Value* field = b.CreateConstGEP1_64(b.getInt8Ty(), f_.args(), offsetof(KernelArgs, stop));
+  llvm::Value* word = f_.load_constant(b.getPtrTy(), field, 8);
+  llvm::Value* told = b.CreateAlignedLoad(b.getInt32Ty(), word, llvm::Align(4), /*isVolatile=*/true);
+  if (!f_.stopped_) {
+    f_.stopped_ = f_.block("stopped");
+    llvm::IRBuilder<>(f_.stopped_).CreateRetVoid();
+  }
+  f_.branch_likely(b.CreateIsNull(told), again, f_.stopped_);
+  b.SetInsertPoint(again);
+  b.CreateBr(round_end);
+  b.SetInsertPoint(round_end);
+  llvm::PHINode* left = b.CreatePHI(b.getInt32Ty(), 2);
+  left->addIncoming(less, before);
+  left->addIncoming(b.getInt32(rounds_between_looks), again);
+  left_->addIncoming(left, round_end);
+}
+
+void Frame::Rounds::leave() { f_.b.CreateStore(left_, kept_); }
 
 /// One block for all checks of the function, reached from the block at hand with this offence.
 llvm::BasicBlock* Frame::failed(int check, llvm::Value* value, llvm::Value* bound) {

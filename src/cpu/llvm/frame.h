@@ -60,6 +60,26 @@ class Frame {
   /// The same unless `good`; code goes on where it holds.
   void leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound);
 
+  /// Of a loop that may never end: rounds that are left until it looks at the stop word. They are counted
+  /// through all entries into the loop, so that many short ones count as one long one.
+  class Rounds {
+   public:
+    /// Where the loop is entered.
+    explicit Rounds(Frame& frame);
+    /// In its header, which `before` leads to.
+    void enter(llvm::BasicBlock* before);
+    /// At the end of a round: leaves the function if it is time to look and the run was told to stop.
+    void next();
+    /// Where the loop has ended.
+    void leave();
+
+   private:
+    Frame& f_;
+    llvm::Value* kept_;   ///< between entries
+    llvm::Value* first_;  ///< when entered
+    llvm::PHINode* left_ = nullptr;
+  };
+
   /// for (i = begin; i < end; i += step) carried = body(i, carried); gives the carried values.
   template <class Body>
   std::vector<llvm::Value*> loop(llvm::Value* begin, llvm::Value* end, std::int64_t step,
@@ -78,6 +98,7 @@ class Frame {
   llvm::BasicBlock* first_;
   llvm::BasicBlock* start_;
   llvm::BasicBlock* failed_ = nullptr;   ///< where all failed checks of the function go
+  llvm::BasicBlock* stopped_ = nullptr;  ///< where all loops of the function go that were told to stop
   std::vector<llvm::PHINode*> offence_;  ///< there: check, value, bound
   std::map<std::pair<std::size_t, int>, llvm::Value*> fetched_;
 };

@@ -1,0 +1,49 @@
+#include "ir/run_error.h"
+
+#include <fmt/format.h>
+
+namespace anabranch::ir {
+
+std::string grouped(std::int64_t number) {
+  std::string digits = fmt::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
+  return digits;
+}
+
+void raise(std::string_view operation, std::string_view wrong, const Place& place, std::int64_t item) {
+  const std::string in_item = item == no_item ? "" : fmt::format(" in item {}", grouped(item));
+  throw RunError(fmt::format("{}: {}{} ({})", operation, wrong, in_item, anabranch::to_string(place)));
+}
+
+std::string out_of_range(std::int64_t index, std::int64_t extent) {
+  if (extent <= 0) return fmt::format("index {} into an empty array", index);
+  return fmt::format("index {} out of range 0..{}", index, extent - 1);
+}
+
+std::string divided_by_zero(std::int64_t dividend) {
+  return fmt::format("integer division of {} by zero", dividend);
+}
+
+std::string division_overflows(std::int64_t dividend) {
+  return fmt::format("integer division of {} by -1 overflows", dividend);
+}
+
+std::string empty_fold() { return "no elements, and no value for that case"; }
+
+std::string negative_extent(std::int64_t extent) { return fmt::format("negative extent {}", extent); }
+
+std::string too_many_elements(std::span<const std::int64_t> extents) {
+  return fmt::format("an array of shape ({}) has too many elements", fmt::join(extents, ", "));
+}
+
+std::string other_size(std::int64_t more) {
+  const std::uint64_t difference =
+      more > 0 ? static_cast<std::uint64_t>(more) : -static_cast<std::uint64_t>(more);
+  return fmt::format("the new shape has {} {} element{} than the array", difference,
+                     more > 0 ? "more" : "fewer", difference == 1 ? "" : "s");
+}
+
+std::string negative_items(std::int64_t items) { return fmt::format("the number of items is {}", items); }
+
+}  // namespace anabranch::ir

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <stop_token>
+
+#include "cpu/abi.h"
+
+namespace anabranch {
+
+/// While it lives, a request to stop sets the word that kernels look at: in the thread that makes the request,
+/// without waiting for anything. At once where the request was made before.
+class StopSignal {
+ public:
+  StopSignal(const std::stop_token& stop, cpu::StopWord& word) : callback_(stop, Raise{&word}) {}
+
+ private:
+  struct Raise {
+    cpu::StopWord* word;
+    void operator()() const noexcept { word->store(1, std::memory_order_relaxed); }
+  };
+  std::stop_callback<Raise> callback_;
+};
+
+}  // namespace anabranch
