@@ -14,6 +14,7 @@
 #include "front/share.h"
 #include "fuse/arrays.h"
 #include "fuse/sequences.h"
+#include "ir/make.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lift/lift.h"
@@ -129,6 +130,30 @@ std::vector<ir::Ref> front_half(Passes& pass, std::vector<ir::Ref> roots, const 
   return roots;
 }
 
+/// Throws ProgramError where a root depends on the parameter of a function that it is not part of.
+void check_closed(std::span<const ir::Ref> roots, std::span<const ir::Ref> parameters) {
+  for (const ir::Ref& root : roots)
+    for (const ir::Node* p : root->free()) {
+      const auto same = [&](const ir::Ref& q) { return q.get() == p; };
+      if (std::any_of(parameters.begin(), parameters.end(), same)) continue;
+      const std::string what = fmt::format("{} ({})", root->label(), to_string(root->place()));
+      const std::string parameter = to_string(p->place());
+      if (p->bound())
+        throw ProgramError(fmt::format(
+            "{}: an Acc is used outside the function whose parameter it depends on (introduced at {}); it "
+            "stands "
+            "for one item, inside that function only. Let the function return it, and take what the sequence "
+            "gives: consume(elements(s)), consume(tabulate(s))",
+            what, parameter));
+      throw ProgramError(fmt::format(
+          "{}: this is run inside the function whose parameter it depends on (introduced at {}), while the "
+          "program is being built and items have no elements yet. Let the function return the computation, "
+          "and "
+          "run the whole",
+          what, parameter));
+    }
+}
+
 }  // namespace
 
 CompileOptions options_from_environment() {
@@ -144,7 +169,9 @@ CompileOptions options_from_environment() {
 
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options) {
-  ir::verify(results, parameters, "building");
+  check_closed(results, parameters);
+  // The program as a function: what mentions a parameter from now on does so outside of it.
+  if (!parameters.empty()) (void)ir::lambda(parameters, results, results[0]->place(), nullptr);
   Compiled out;
   Passes pass(out.times);
   out.program = front_half(pass, std::move(results), options);
@@ -156,7 +183,7 @@ Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> para
 }
 
 Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options) {
-  ir::verify({&sequence, 1}, {}, "building");
+  check_closed({&sequence, 1}, {});
   Compiled out;
   Passes pass(out.times);
   out.program = front_half(pass, {sequence}, options);

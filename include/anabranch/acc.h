@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
-#include <ranges>
+#include <memory>
+#include <span>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include <anabranch/exp.h>
 
@@ -22,18 +24,29 @@ class Acc {
   static constexpr int rank = A::rank;
   using value_type = typename A::value_type;
 
-  /// Element at a position (RunError when out of range). For a vector also a plain int64.
+  /// Element at a position (RunError when out of range). For a vector also an integer of any type.
   Exp<value_type> operator[](const Located<Index<rank>>& ix) const {
     return {detail::FromHandle{}, detail::index(handle_, ix.value().handle(), ix.place())};
   }
-  Exp<value_type> operator[](const Located<std::int64_t>& i) const
+  Exp<value_type> operator[](const Position& i) const
     requires(rank == 1)
   {
     return {detail::FromHandle{}, detail::index(handle_, i.value().handle(), i.place())};
   }
   /// Element at a row-major position.
-  Exp<value_type> linear(const Located<std::int64_t>& i) const {
+  Exp<value_type> linear(const Position& i) const {
     return {detail::FromHandle{}, detail::linear_index(handle_, i.value().handle(), i.place())};
+  }
+
+  Acc(const Acc&) = default;
+  Acc(Acc&&) noexcept = default;
+  /// A variable may be given another computation; what a function returns, such as slice(...), may not.
+  Acc& operator=(const Acc&) & = default;
+  Acc& operator=(Acc&&) & noexcept = default;
+  template <class U>
+  Acc& operator=(U&&) && {
+    detail::assigned_to_a_temporary<U>();
+    return *this;
   }
 
   Acc(detail::FromHandle, detail::Handle handle) : handle_(std::move(handle)) {}
@@ -86,10 +99,32 @@ Acc<Array<N, T>> use(const Array<N, T>& array, detail::Loc at = detail::Loc::cur
   return detail::acc<N, T>(detail::use(array.erased(), at));
 }
 
-template <std::ranges::range R>
-void use(const R&) {
-  static_assert(detail::always_false<R>,
-                "anabranch: use takes an Array; make one of a C++ range, as in use(Vector<double>(values))");
+/// A vector that is given away (a temporary, or std::move): its elements are not copied, if T is a scalar.
+template <IsElement T>
+  requires(!std::same_as<T, bool>)
+Acc<Vector<T>> use(std::vector<T>&& values, detail::Loc at = detail::Loc::current()) {
+  if constexpr (IsScalar<T>) {
+    const auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+    return use(Vector<T>::view(Index{static_cast<std::int64_t>(owner->size())}, owner->data(), owner), at);
+  } else {
+    return use(Vector<T>(values), at);
+  }
+}
+/// A vector that stays yours: its elements are copied now, and you may change it afterwards. To use its
+/// memory without a copy, give a std::span of it.
+template <IsElement T>
+  requires(!std::same_as<T, bool>)
+Acc<Vector<T>> use(const std::vector<T>& values, detail::Loc at = detail::Loc::current()) {
+  return use(Vector<T>(values), at);
+}
+/// Memory of yours, which is not copied: it has to outlive every run of the program, and not to change while
+/// one uses it.
+template <class T, std::size_t Extent>
+  requires IsScalar<std::remove_const_t<T>>
+Acc<Vector<std::remove_const_t<T>>> use(std::span<T, Extent> values,
+                                        detail::Loc at = detail::Loc::current()) {
+  using V = Vector<std::remove_const_t<T>>;
+  return use(V::view(Index{static_cast<std::int64_t>(values.size())}, values.data()), at);
 }
 
 /// A scalar array holding one value.
@@ -139,7 +174,7 @@ auto generate(const Index<N>& shape, F f, detail::Loc at = detail::Loc::current(
   return generate(Exp<Index<N>>(shape, at), std::move(f), at);
 }
 template <class F>
-auto generate(const Located<std::int64_t>& length, F f, detail::Loc at = detail::Loc::current()) {
+auto generate(const Position& length, F f, detail::Loc at = detail::Loc::current()) {
   return generate(
       Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
       [f](const Exp<Index<1>>& ix) { return f(ix[0]); }, at);
@@ -156,7 +191,7 @@ auto fill(const Index<N>& shape, const X& value, detail::Loc at = detail::Loc::c
   return fill(Exp<Index<N>>(shape, at), value, at);
 }
 template <class X>
-auto fill(const Located<std::int64_t>& length, const X& value, detail::Loc at = detail::Loc::current()) {
+auto fill(const Position& length, const X& value, detail::Loc at = detail::Loc::current()) {
   return fill(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), value, at);
 }
 
@@ -267,7 +302,7 @@ Acc<Array<M, T>> reshape(const Index<M>& shape, const Acc<Array<N, T>>& a,
   return reshape(Exp<Index<M>>(shape, at), a, at);
 }
 template <int N, class T>
-Acc<Vector<T>> reshape(const Located<std::int64_t>& length, const Acc<Array<N, T>>& a,
+Acc<Vector<T>> reshape(const Position& length, const Acc<Array<N, T>>& a,
                        detail::Loc at = detail::Loc::current()) {
   return reshape(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), a, at);
 }
@@ -294,15 +329,46 @@ Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<A
                                 Loc at) {
   return acc<N - 1, T>(fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
 }
+template <int N>
+Acc<Array<N - 1, std::int64_t>> count_true(const char* label, const Acc<Array<N, bool>>& a, int axis,
+                                           Loc at) {
+  auto [function, one] = trace_function<bool>([&](Exp<bool> x) { return cast<std::int64_t>(x, at); }, at);
+  return named_fold(label, plus, constant_of<std::int64_t>(0, at),
+                    acc<N, std::int64_t>(map(function, {a.handle()}, at, label)), axis, at);
+}
 }  // namespace detail
 
 /// Sum, product, minimum, maximum along one dimension.
 /// Empty sums are 0, products 1; an empty minimum is a RunError.
+/// The sum of bool is an int64: how many are true.
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
 Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
                          detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("sum", plus, detail::constant_of<T>(T(0), at), a, axis, at);
+}
+template <int N>
+  requires(N >= 1)
+Acc<Array<N - 1, std::int64_t>> sum(const Acc<Array<N, bool>>& a, int axis = N - 1,
+                                    detail::Loc at = detail::Loc::current()) {
+  return detail::count_true("sum", a, axis, at);
+}
+/// How many elements are true; of how many elements p holds.
+template <int N>
+  requires(N >= 1)
+Acc<Array<N - 1, std::int64_t>> count(const Acc<Array<N, bool>>& a, int axis = N - 1,
+                                      detail::Loc at = detail::Loc::current()) {
+  return detail::count_true("count", a, axis, at);
+}
+template <class P, int N, class T>
+  requires(N >= 1)
+Acc<Array<N - 1, std::int64_t>> count(P p, const Acc<Array<N, T>>& a, int axis = N - 1,
+                                      detail::Loc at = detail::Loc::current()) {
+  auto [function, truth] = detail::trace_function<T>(p, at);
+  static_assert(std::same_as<decltype(truth), Exp<bool>>,
+                "anabranch: the function of count says whether an element counts (an Exp<bool>)");
+  return detail::count_true("count", detail::acc<N, bool>(detail::map(function, {a.handle()}, at, "count")),
+                            axis, at);
 }
 template <int N, class T>
   requires(N >= 1 && detail::number<T>)
@@ -341,7 +407,7 @@ Acc<Array<M, T>> backpermute(const Index<M>& shape, F f, const Acc<Array<N, T>>&
   return backpermute(Exp<Index<M>>(shape, at), std::move(f), a, at);
 }
 template <class F, int N, class T>
-Acc<Vector<T>> backpermute(const Located<std::int64_t>& length, F f, const Acc<Array<N, T>>& a,
+Acc<Vector<T>> backpermute(const Position& length, F f, const Acc<Array<N, T>>& a,
                            detail::Loc at = detail::Loc::current()) {
   return backpermute(
       Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
@@ -402,7 +468,7 @@ Handle slot(const X& x) {
   if constexpr (is_all<X>)
     return {};
   else
-    return Located<std::int64_t>(x).value().handle();
+    return Position(x).value().handle();
 }
 }  // namespace detail
 
@@ -448,13 +514,13 @@ auto slice_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
 
 /// One argument of replicate or slice.
 template <class X>
-concept Slot = is_all<X> || std::convertible_to<X, Located<std::int64_t>>;
+concept Slot = is_all<X> || std::convertible_to<X, Position>;
 
 }  // namespace detail
 
 /// New dimensions along which the array repeats. One argument per dimension of the *result*: `all` takes the
-/// next dimension of `a`, a number n (or Exp<int64>) is a new dimension of extent n. replicate(v, 3, all): a
-/// matrix of 3 rows v.
+/// next dimension of `a`, a number n (or an integer Exp) is a new dimension of extent n. replicate(v, 3,
+/// all): a matrix of 3 rows v.
 template <int N, class T, detail::Slot A>
 auto replicate(const Acc<Array<N, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
   return detail::replicate_at(at, a, s0);
@@ -474,7 +540,7 @@ auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, const C& s2,
   return detail::replicate_at(at, a, s0, s1, s2, s3);
 }
 
-/// Fixes dimensions. One argument per dimension of `a`: `all` keeps it, a number (or Exp<int64>) picks a
+/// Fixes dimensions. One argument per dimension of `a`: `all` keeps it, a number (or an integer Exp) picks a
 /// position. slice(m, 2, all): row 2. A position out of range is a RunError.
 template <class T, detail::Slot A>
 auto slice(const Acc<Array<1, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
@@ -496,3 +562,5 @@ auto slice(const Acc<Array<4, T>>& a, const A& s0, const B& s1, const C& s2, con
 }
 
 }  // namespace anabranch
+
+#include <anabranch/detail/array_misuse.h>

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cassert>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,14 +65,21 @@ inline std::int64_t ArrayData::size() const {
 }  // namespace detail
 
 /// An array of rank N (0..4) with elements T, row-major, outermost dimension first.
-template <int N, IsElement T>
+template <int N, class T>
 class Array {
   static_assert(N >= 0 && N <= 4, "anabranch: an array has a rank from 0 to 4");
+  static_assert(
+      IsElement<T>,
+      "anabranch: the elements of an array are bool, uint8_t, int32_t, int64_t, float or double, or a "
+      "std::pair, std::tuple or Index of elements; widen other integers, write a struct as a tuple");
 
  public:
   static constexpr int rank = N;
   using value_type = T;
-  static constexpr int components = detail::components<T>;
+  static constexpr int components = [] {
+    if constexpr (IsElement<T>) return detail::components<T>;
+    return 0;
+  }();
 
   /// All extents zero (rank 0: one element, zero).
   Array() : Array(Index<N>{}) {}
@@ -77,6 +87,11 @@ class Array {
   /// Zero-filled, of the given shape.
   explicit Array(const Index<N>& shape)
       : data_(detail::allocate_array(detail::Element<T>::scalars, shape.at)) {}
+
+  /// A zero-filled vector of n elements. (Vector<double>{3} has one element, 3.)
+  template <std::integral I>
+    requires(N == 1 && !std::is_same_v<I, bool>)
+  explicit Array(I n) : Array(Index<1>{{static_cast<std::int64_t>(n)}}) {}
 
   /// Filled from values in row-major order. Throws RunError
   /// unless there are exactly as many as the shape asks for.
@@ -156,6 +171,26 @@ class Array {
     return {data(), static_cast<std::size_t>(size())};
   }
 
+  /// The elements of a vector: for (double x : v), std::span(v), std::ranges algorithms.
+  const T* begin() const
+    requires(N == 1 && IsScalar<T>)
+  {
+    return data();
+  }
+  const T* end() const
+    requires(N == 1 && IsScalar<T>)
+  {
+    return data() + size();
+  }
+
+  /// The elements of scalar component C, row-major: of a Vector<std::tuple<int32_t, double>>, component<0>()
+  /// is a span of int32_t. Components of nested products are counted flat.
+  template <int C>
+    requires(C >= 0 && C < components)
+  auto component() const {
+    using S = detail::ScalarOf<detail::Element<T>::scalars[static_cast<std::size_t>(C)]>;
+    return std::span<const S>(static_cast<const S*>(component(C)), static_cast<std::size_t>(size()));
+  }
   /// The raw elements of scalar component c (bool is stored as one byte).
   const void* component(int c) const { return data_->buffers[static_cast<std::size_t>(c)].get(); }
   void* mutable_component(int c) {
@@ -222,11 +257,37 @@ class Array {
   std::shared_ptr<detail::ArrayData> data_;
 };
 
-template <IsElement T>
+template <class T>
 using Scalar = Array<0, T>;
-template <IsElement T>
+template <class T>
 using Vector = Array<1, T>;
-template <IsElement T>
+template <class T>
 using Matrix = Array<2, T>;
+
+namespace detail {
+/// Components [first, first + count) of an array as an array of their own that shares them.
+ANABRANCH_API std::shared_ptr<ArrayData> components_of(const ArrayData& array, int first, int count);
+
+template <class... Ts, int N, class T>
+std::tuple<Array<N, Ts>...> unzip_host(const Array<N, T>& a) {
+  int next = 0;
+  const auto part = [&]<class U>(std::type_identity<U>) {
+    const int first = std::exchange(next, next + components<U>);
+    return Array<N, U>(components_of(*a.erased(), first, components<U>));
+  };
+  return std::tuple<Array<N, Ts>...>{part(std::type_identity<Ts>{})...};
+}
+}  // namespace detail
+
+/// An array of tuples or pairs as one array for each part, which share its elements; costs nothing.
+/// auto [columns, values] = unzip(entries).
+template <int N, class... Ts>
+std::tuple<Array<N, Ts>...> unzip(const Array<N, std::tuple<Ts...>>& a) {
+  return detail::unzip_host<Ts...>(a);
+}
+template <int N, class A, class B>
+std::tuple<Array<N, A>, Array<N, B>> unzip(const Array<N, std::pair<A, B>>& a) {
+  return detail::unzip_host<A, B>(a);
+}
 
 }  // namespace anabranch

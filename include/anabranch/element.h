@@ -164,6 +164,11 @@ template <class T>
 concept IsScalar = IsElement<T> && detail::Element<T>::is_scalar;
 
 namespace detail {
+/// The C++ type of a scalar.
+template <ScalarType S>
+using ScalarOf =
+    std::tuple_element_t<static_cast<std::size_t>(S),
+                         std::tuple<bool, std::uint8_t, std::int32_t, std::int64_t, float, double>>;
 /// Number of scalar components of T.
 template <IsElement T>
 inline constexpr int components = static_cast<int>(Element<T>::scalars.size());

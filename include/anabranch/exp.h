@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <anabranch/detail/callable.h>
 #include <anabranch/detail/core.h>
 #include <anabranch/element.h>
 
@@ -68,6 +69,14 @@ struct Dimension {
   Place place;
 };
 
+template <class U>
+void assigned_to_a_temporary() {
+  static_assert(
+      always_false<U>,
+      "anabranch: this assigns to a temporary and would change nothing: the arrays of a program are "
+      "values. Make a new one with map or generate, or change the host array before `use`");
+}
+
 struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the caller vouches for
 
 }  // namespace detail
@@ -86,8 +95,10 @@ class Located {
   template <class U>
     requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
              !std::same_as<U, T> && !detail::Lossless<U, T>)
-  consteval Located(U value, std::source_location at = std::source_location::current()) : at_(at) {
+  consteval Located(const U& value, std::source_location at = std::source_location::current()) : at_(at) {
     // A throw in a constant expression is an error at compile time that shows its own text.
+    if (!__builtin_constant_p(value))
+      throw "anabranch: a value that only the run knows, of a type that may lose something: cast the value, as in float(a)";
     if constexpr (std::is_integral_v<U> && std::is_integral_v<T>) {
       if (!detail::in_range<T>(value))
         throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
@@ -128,18 +139,35 @@ class Exp {
   /// A literal whose value T holds exactly.
   Exp(const Located<T>& value) : handle_(value.value().handle()) {}
 
+  Exp(const Exp&) = default;
+  Exp(Exp&&) noexcept = default;
+  /// A variable may be given another expression; what a function returns, such as v[0], may not.
+  Exp& operator=(const Exp&) & = default;
+  Exp& operator=(Exp&&) & noexcept = default;
+  template <class U>
+  Exp& operator=(U&&) && {
+    detail::assigned_to_a_temporary<U>();
+    return *this;
+  }
+
   /// A tuple from its parts.
   template <class... Us>
     requires(sizeof...(Us) >= 2 && std::same_as<std::tuple<Us...>, T>)
   Exp(const Exp<Us>&... parts) : handle_(detail::tuple({parts.handle()...}, {})) {}
 
-  template <std::same_as<bool> B>
+  /// Refused, with a sentence: while the program is being built there is no value to test or to convert.
+  template <class B>
+    requires std::is_arithmetic_v<B>
   explicit operator B() const {
     static_assert(
-        detail::always_false<B>,
+        !std::same_as<B, bool>,
         "anabranch: an Exp has no value while the program is being built, so `if`, `while`, `?:` cannot test "
         "it; use cond(condition, then, otherwise) or while_loop");
-    return false;
+    static_assert(
+        std::same_as<B, bool>,
+        "anabranch: an Exp has no value while the program is being built; cast<float>(x) converts it "
+        "where it is computed");
+    return {};
   }
 
   /// Component d of an index or shape; ProgramError where there is none.
@@ -327,94 +355,6 @@ template <class X>
 concept Collective = !IsExp<X> && requires(const X& x) {
   { x.handle() } -> std::same_as<const Handle&>;
 };
-template <class A, class B>
-concept Misfits = (IsExp<A> && IsExp<B> && !std::same_as<A, B>) || Collective<A> || Collective<B>;
-template <class A, class B>
-std::conditional_t<IsExp<A>, A, Exp<bool>> misfit() {
-  static_assert(Collective<A> || Collective<B>,
-                "anabranch: the operands have different element types; convert one with cast<T>(...)");
-  static_assert(!Collective<A> && !Collective<B>,
-                "anabranch: an operator works on single values; take a[i] or the(a) of an array, or use map "
-                "and zip_with "
-                "on whole arrays (a sequence has to be consumed first)");
-  return false;
-}
-
-}  // namespace detail
-
-// Operands that do not fit: a sentence instead of a page of candidates.
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator+(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator-(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator*(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator/(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator%(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator&(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator|(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator^(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator==(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator!=(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator<(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator<=(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator>(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-template <class A, class B>
-  requires detail::Misfits<A, B>
-auto operator>=(const A&, const B&) {
-  return detail::misfit<A, B>();
-}
-
-namespace detail {
 
 /// What a user's function returned, as an Exp: an Exp itself, a plain value, or a tuple or pair of such.
 template <class X>
@@ -441,18 +381,40 @@ Exp<T> fresh_parameter(Place at) {
   return {FromHandle{}, element_parameter(Element<T>::scalars, at)};
 }
 
+/// Where a user's function is refused: what its caller goes on with, so that it says nothing more.
+template <class P, class... Ps>
+std::pair<Handle, P> untraced(const P& first, const Ps&...) {
+  return {Handle{}, first};
+}
+
+template <class F, class... Ps>
+auto traced(F& f, Place at, const char* label, Ps&... parameters) {
+  if constexpr (!takes<F, Ps&...>()) {
+    static_assert(always_false<F>,
+                  "anabranch: this function cannot be called with the elements of these arrays; check its "
+                  "parameter types and their number");
+    return untraced(parameters...);
+  } else if constexpr (!requires { f(parameters...); }) {
+    f(parameters...);  // does not compile: what is wrong inside is said there
+    return untraced(parameters...);
+  } else if constexpr (std::is_void_v<decltype(f(parameters...))>) {
+    static_assert(always_false<F>,
+                  "anabranch: this function returns nothing; it has to return the value of an element");
+    return untraced(parameters...);
+  } else {
+    auto result = as_exp(f(parameters...), at);
+    Handle function = lambda({parameters.handle()...}, {result.handle()}, at, label);
+    return std::pair<Handle, decltype(result)>(std::move(function), std::move(result));
+  }
+}
+
 /// Traces a user's scalar function: calls it once with fresh parameters of types Ts.
 template <class... Ts, class F>
 auto trace_function(F&& f, Place at, const char* label = nullptr) {
-  static_assert(std::is_invocable_v<F&, Exp<Ts>...>,
-                "anabranch: this function cannot be called with the elements of these arrays; check its "
-                "parameter types "
-                "and their number");
   std::tuple<Exp<Ts>...> parameters{fresh_parameter<Ts>(at)...};
-  auto result = as_exp(std::apply([&](auto&... p) { return f(p...); }, parameters), at);
-  Handle traced = std::apply(
-      [&](auto&... p) { return lambda({p.handle()...}, {result.handle()}, at, label); }, parameters);
-  return std::pair<Handle, decltype(result)>(std::move(traced), std::move(result));
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return traced(f, at, label, std::get<I>(parameters)...);
+  }(std::index_sequence_for<Ts...>{});
 }
 
 template <class T, std::size_t I>
@@ -486,10 +448,42 @@ template <class... Xs>
 auto pack(const Xs&... parts) {
   return detail::as_exp(std::tuple<Xs...>(parts...));
 }
-/// A position: index_of(i, j) : Exp<Index<2>>.
-template <std::convertible_to<Exp<std::int64_t>>... I>
+
+/// A position or a length: a number or an Exp of any integer type, with the source line it stands on.
+class Position {
+ public:
+  template <class U>
+    requires std::is_arithmetic_v<U>
+  Position(const U& value, std::source_location at = std::source_location::current())
+      : at_(at), handle_(detail::constant_of(static_cast<std::int64_t>(value), at)) {
+    check<U>();
+  }
+  template <IsScalar T>
+  Position(const Exp<T>& value, std::source_location at = std::source_location::current())
+      : at_(at),
+        handle_(detail::scalar_type<T> == ScalarType::int64
+                    ? value.handle()
+                    : detail::cast(ScalarType::int64, value.handle(), at)) {
+    check<T>();
+  }
+
+  Exp<std::int64_t> value() const { return {detail::FromHandle{}, handle_}; }
+  std::source_location place() const { return at_; }
+
+ private:
+  template <class U>
+  static constexpr void check() {
+    static_assert(std::is_integral_v<U> && !std::same_as<U, bool>,
+                  "anabranch: a position or length is an integer; convert with cast<int64_t>(x)");
+  }
+  std::source_location at_;
+  detail::Handle handle_;
+};
+
+/// A position: index_of(i, j) : Exp<Index<2>>. Numbers or Exps of any integer type.
+template <std::convertible_to<Position>... I>
 Exp<Index<static_cast<int>(sizeof...(I))>> index_of(const I&... at) {
-  return {detail::FromHandle{}, detail::tuple({Exp<std::int64_t>(at).handle()...}, {})};
+  return {detail::FromHandle{}, detail::tuple({Position(at).value().handle()...}, {})};
 }
 
 /// `then` where the condition holds, else `otherwise`;
@@ -527,6 +521,11 @@ Exp<T> while_loop(P p, F f, const Exp<T>& x, std::source_location at = std::sour
                 "anabranch: while_loop's function returns what it takes");
   return {detail::FromHandle{}, detail::while_loop(condition, body, x.handle(), at)};
 }
+/// From a plain value.
+template <class P, class F, IsElement T>
+Exp<T> while_loop(P p, F f, const T& x, std::source_location at = std::source_location::current()) {
+  return while_loop(std::move(p), std::move(f), Exp<T>(x, at), at);
+}
 
 /// Conversion. Float to integer truncates and saturates,
 /// NaN gives 0; integers keep their low bits; to bool: != 0.
@@ -542,12 +541,6 @@ Exp<T> unary(Prim op, const Exp<T>& x, Place at) {
 }
 template <class T>
 inline constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
-template <class T>
-double no_float() {
-  static_assert(always_false<T>,
-                "anabranch: sqrt, exp, log, sin and cos take float or double; convert with cast<double>(x)");
-  return 0;
-}
 }  // namespace detail
 
 /// NaN on either side gives NaN.
@@ -597,32 +590,6 @@ template <std::floating_point T>
 Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return detail::unary(detail::Prim::square_root, x, at);
 }
-/// Of integers and bool: a sentence instead of a list of candidates.
-template <IsScalar T>
-  requires(!std::floating_point<T>)
-Exp<double> sqrt(const Exp<T>&) {
-  return detail::no_float<T>();
-}
-template <IsScalar T>
-  requires(!std::floating_point<T>)
-Exp<double> exp(const Exp<T>&) {
-  return detail::no_float<T>();
-}
-template <IsScalar T>
-  requires(!std::floating_point<T>)
-Exp<double> log(const Exp<T>&) {
-  return detail::no_float<T>();
-}
-template <IsScalar T>
-  requires(!std::floating_point<T>)
-Exp<double> sin(const Exp<T>&) {
-  return detail::no_float<T>();
-}
-template <IsScalar T>
-  requires(!std::floating_point<T>)
-Exp<double> cos(const Exp<T>&) {
-  return detail::no_float<T>();
-}
 template <std::floating_point T>
 Exp<T> exp(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return detail::unary(detail::Prim::exponential, x, at);
@@ -666,3 +633,5 @@ template <std::size_t I, int N>
 struct std::tuple_element<I, anabranch::Exp<anabranch::Index<N>>> {
   using type = anabranch::Exp<std::int64_t>;
 };
+
+#include <anabranch/detail/misuse.h>

@@ -93,10 +93,16 @@ Source<Vector<std::tuple<I, T>>> open_csr(const std::string& path, const OpenOpt
       detail::open_csr(path, anabranch::detail::scalar_type<I>, anabranch::detail::scalar_type<T>, options));
 }
 
+namespace detail {
+/// A contiguous range of scalars which is no Array.
+template <class R>
+concept PlainArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     IsScalar<std::ranges::range_value_t<R>> && !requires { std::remove_cvref_t<R>::rank; };
+}  // namespace detail
+
 /// A contiguous range over memory that outlives the call (an lvalue, or a span).
 template <class R>
-concept BorrowedArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                        std::ranges::borrowed_range<R> && IsScalar<std::ranges::range_value_t<R>>;
+concept BorrowedArray = detail::PlainArray<R> && std::ranges::borrowed_range<R>;
 
 /// The same stream over CSR arrays in memory: `indptr` (rows + 1 integers), `indices` and `values`. Chunks
 /// are views, `next` costs microseconds. The arrays must outlive the source and all its chunks (or be kept by
@@ -122,6 +128,16 @@ auto csr_view(std::int64_t rows, std::int64_t cols, P&& indptr, I&& indices, V&&
                                   static_cast<std::int64_t>(std::ranges::size(values))},
                                  std::move(owner)};
   return Source<Vector<std::tuple<Column, Value>>>(detail::csr_view(arrays));
+}
+
+/// Of temporaries: a sentence.
+template <detail::PlainArray P, detail::PlainArray I, detail::PlainArray V>
+  requires(!BorrowedArray<P> || !BorrowedArray<I> || !BorrowedArray<V>)
+auto csr_view(std::int64_t, std::int64_t, P&&, I&&, V&&, std::shared_ptr<const void> = {}) {
+  static_assert(anabranch::detail::always_false<P>,
+                "anabranch: csr_view keeps no copy of its arrays, and a temporary ends with the call; give "
+                "variables that outlive the source, or Vectors, which are kept");
+  return Source<Vector<std::tuple<std::ranges::range_value_t<I>, std::ranges::range_value_t<V>>>>(nullptr);
 }
 
 /// As above over arrays, which are kept alive.

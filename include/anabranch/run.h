@@ -205,8 +205,10 @@ Program<R> compile(const R& computation) {
 }
 /// A reusable program from a function over Accs: compile<Vector<double>, Vector<double>>(dotp)(x, y).
 template <class... Args, class F>
-  requires(sizeof...(Args) >= 1 && std::is_invocable_v<F&, Acc<Args>...>)
+  requires(sizeof...(Args) >= 1)
 auto compile(F f, detail::Loc at = detail::Loc::current()) {
+  static_assert(detail::takes<F, Acc<Args>&...>(),
+                "anabranch: the function given to compile takes one Acc for each of compile's types");
   std::tuple<Acc<Args>...> parameters{detail::fresh_array<Args>(at)...};
   auto result = std::apply([&](auto&... p) { return f(p...); }, parameters);
   using R = decltype(result);

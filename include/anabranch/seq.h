@@ -80,20 +80,41 @@ struct ItemOf<std::tuple<Acc<As>...>> {
   }
 };
 
+/// Traces a user's function over arrays: calls it once with these arguments, made of the parameters. Gives
+/// the function and the type of what it returns.
+template <class F, class... Arguments>
+auto traced_items(F& f, Place at, Handles parameters, Arguments&... arguments) {
+  if constexpr (!takes<F, Arguments&...>()) {
+    static_assert(always_false<F>,
+                  "anabranch: this function cannot be called with the items of these sequences; it takes one "
+                  "Acc for each array of an item");
+    return std::pair<Handle, std::type_identity<Scalar<double>>>();
+  } else if constexpr (!requires { f(arguments...); }) {
+    f(arguments...);  // does not compile: what is wrong inside is said there
+    return std::pair<Handle, std::type_identity<Scalar<double>>>();
+  } else if constexpr (!ItemOf<decltype(f(arguments...))>::valid) {
+    static_assert(
+        always_false<F>,
+        "anabranch: the function of map_seq returns an Acc, or a std::tuple of Accs; so do those of "
+        "zip_with_seq and produce");
+    return std::pair<Handle, std::type_identity<Scalar<double>>>();
+  } else {
+    auto result = f(arguments...);
+    using R = ItemOf<decltype(result)>;
+    return std::pair<Handle, std::type_identity<typename R::type>>(
+        lambda(std::move(parameters), R::handles(result), at, nullptr), {});
+  }
+}
+
 template <class F, class... Arrays>
 auto map_items(Loc at, const char* label, F& f, std::type_identity<std::tuple<Arrays...>>,
                Handles sequences) {
-  static_assert(std::is_invocable_v<F&, Arrays...>,
-                "anabranch: this function cannot be called with the items of these sequences; it takes one "
-                "Acc for each "
-                "array of an item");
   auto items = fresh_arrays(std::type_identity<std::tuple<Arrays...>>{}, at);
-  auto result = std::apply([&](auto&... a) { return f(a...); }, items);
-  using R = ItemOf<decltype(result)>;
-  static_assert(R::valid, "anabranch: the function of map_seq returns an Acc, or a std::tuple of Accs");
-  Handles parameters = std::apply([](auto&... a) { return Handles{a.handle()...}; }, items);
-  Handle function = lambda(std::move(parameters), R::handles(result), at, nullptr);
-  return Seq<typename R::type>(FromHandle{}, map_seq(function, std::move(sequences), at, label));
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    auto [function, item] = traced_items(f, at, {std::get<I>(items).handle()...}, std::get<I>(items)...);
+    return Seq<typename decltype(item)::type>(FromHandle{},
+                                              map_seq(function, std::move(sequences), at, label));
+  }(std::index_sequence_for<Arrays...>{});
 }
 
 template <class A, class... Rest>
@@ -161,15 +182,14 @@ auto stream_in(const Regular<N>& form, R&& range, const RangeOptions& options = 
 
 /// The items f(0), f(1), ..., f(n - 1); f takes an Exp<int64> and returns an Acc (or a tuple of Accs).
 template <class F>
-auto produce(const Located<std::int64_t>& n, F f, detail::Loc at = detail::Loc::current()) {
-  Acc<Scalar<std::int64_t>> number = detail::fresh_array<Scalar<std::int64_t>>(at);
-  static_assert(std::is_invocable_v<F&, Exp<std::int64_t>>,
+auto produce(const Position& n, F f, detail::Loc at = detail::Loc::current()) {
+  const Acc<Scalar<std::int64_t>> number = detail::fresh_array<Scalar<std::int64_t>>(at);
+  Exp<std::int64_t> i = the(number, at);
+  static_assert(detail::takes<F, Exp<std::int64_t>&>(),
                 "anabranch: the function of produce takes an Exp<int64_t>");
-  auto result = f(the(number, at));
-  using R = detail::ItemOf<decltype(result)>;
-  static_assert(R::valid, "anabranch: the function of produce returns an Acc, or a std::tuple of Accs");
-  detail::Handle function = detail::lambda({number.handle()}, R::handles(result), at, nullptr);
-  return Seq<typename R::type>(detail::FromHandle{}, detail::produce(n.value().handle(), function, at));
+  auto [function, item] = detail::traced_items(f, at, {number.handle()}, i);
+  return Seq<typename decltype(item)::type>(detail::FromHandle{},
+                                            detail::produce(n.value().handle(), function, at));
 }
 
 /// The sub-arrays along the outermost dimension: rows of a matrix. Regular.

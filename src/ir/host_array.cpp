@@ -74,6 +74,17 @@ SourcePass::~SourcePass() {
 
 namespace detail {
 
+std::shared_ptr<ArrayData> components_of(const ArrayData& array, int first, int count) {
+  auto out = std::make_shared<ArrayData>(array);
+  const auto keep = [&](auto& of) {
+    of.erase(of.begin() + first + count, of.end());
+    of.erase(of.begin(), of.begin() + first);
+  };
+  keep(out->scalars);
+  keep(out->buffers);
+  return out;
+}
+
 std::int64_t checked_size(std::span<const std::int64_t> extents) {
   std::int64_t size = 1;
   for (std::int64_t e : extents) {

@@ -20,6 +20,7 @@ class Maker {
     (*free)[0] = node.get();
     return node;
   }
+  static void bind(const Node& parameter) { parameter.bound_.store(true, std::memory_order_relaxed); }
 };
 
 namespace {
@@ -70,14 +71,22 @@ Ref scalar_node(Op op, Type type, std::vector<Ref> children, Payload payload, co
 /// for every element (nested parallelism in scalar code).
 Ref collective(Op op, Type type, std::vector<Ref> children, Payload payload, const Place& place) {
   FreeParameters free = free_of(children);
+  const char* name = payload.label ? payload.label : name_of(op);
   for (const Node* parameter : *free) {
     if (!parameter->type().is_element()) continue;
+    if (parameter->bound())
+      refuse(
+          place,
+          fmt::format("{}: an Exp is used outside the function whose parameter it depends on (introduced at "
+                      "{}); it stands for one element, inside that function only. Let the function return "
+                      "the value: map gives an array of them",
+                      name, to_string(parameter->place())));
     refuse(place,
            fmt::format(
                "{}: an array computation depends on a scalar parameter (introduced at {}): this would be "
                "nested parallelism inside scalar code. Map a sequence over arrays (map_seq, produce) "
                "instead, or compute the array outside the function",
-               payload.label ? payload.label : name_of(op), to_string(parameter->place())));
+               name, to_string(parameter->place())));
   }
   return Maker::make(op, std::move(type), std::move(children), std::move(payload), place, std::move(free));
 }
@@ -294,7 +303,10 @@ Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place, c
     if (!mine) free->push_back(p);
   }
   std::vector<Ref> children = std::move(parameters);
-  for (const Ref& p : children) require(p->op() == Op::parameter, place, "function", "takes parameters only");
+  for (const Ref& p : children) {
+    require(p->op() == Op::parameter, place, "function", "takes parameters only");
+    Maker::bind(*p);
+  }
   for (Ref& r : results) children.push_back(std::move(r));
   return Maker::make(Op::lambda, Type::function(), std::move(children), std::move(payload), place,
                      free->empty() ? nothing_free() : FreeParameters(std::move(free)));

@@ -153,6 +153,8 @@ class Node {
   const std::vector<const Node*>& free() const { return *free_; }
   const FreeParameters& shared_free() const { return free_; }
   bool closed() const { return free_->empty(); }
+  /// parameter: a lambda has been made with it; what mentions it outside of that lambda has leaked.
+  bool bound() const { return bound_.load(std::memory_order_relaxed); }
   /// The name to show a person.
   const char* label() const { return payload_.label ? payload_.label : name_of(op_); }
 
@@ -173,6 +175,7 @@ class Node {
   static void destroy(const Node* node) noexcept;
 
   mutable std::atomic<std::uint32_t> references_{0};
+  mutable std::atomic<bool> bound_{false};
   Op op_;
   std::uint64_t id_;
   Type type_;

@@ -1,19 +1,22 @@
-# Compiles one file in one mode and judges the outcome; see CMakeLists.txt beside it.
-# Variables: compiler, include, source, mode (good or bad).
-file(STRINGS "${source}" first_line LIMIT_COUNT 1)
-if(NOT first_line MATCHES "^// expect: (.+)$")
-  message(FATAL_ERROR "${source}: the first line must read `// expect: <regular expression>`")
+# Compiles one file, as it stands or with one of its mistakes, and judges the outcome; see CMakeLists.txt beside it.
+# Variables: compiler, include, source, mistake (0: none).
+file(STRINGS "${source}" expectations REGEX "^// expect: ")
+list(LENGTH expectations mistakes)
+if(mistakes EQUAL 0)
+  message(FATAL_ERROR "${source}: no line reads `// expect: <regular expression>`")
 endif()
-set(expected "${CMAKE_MATCH_1}")
 
 set(command "${compiler}" -std=c++20 -fsyntax-only "-I${include}")
-if(mode STREQUAL "bad")
-  list(APPEND command -DMUST_FAIL)
+if(mistake GREATER 0)
+  list(APPEND command -DMUST_FAIL=${mistake})
+  math(EXPR position "${mistake} - 1")
+  list(GET expectations ${position} expected)
+  string(REPLACE "// expect: " "" expected "${expected}")
 endif()
 execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${command} "${source}"
   RESULT_VARIABLE result ERROR_VARIABLE errors)
 
-if(mode STREQUAL "good")
+if(mistake EQUAL 0)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "must compile without MUST_FAIL, but:\n${errors}")
   endif()
@@ -47,4 +50,9 @@ foreach(line IN LISTS lines)
 endforeach()
 if(NOT first_error MATCHES "${expected}")
   message(FATAL_ERROR "the first error does not say\n  ${expected}\nbut\n${first_error}\nall of it:\n${errors}")
+endif()
+# The sentence must not drown.
+list(LENGTH lines length)
+if(length GREATER 60)
+  message(FATAL_ERROR "the compiler says ${length} lines:\n${errors}")
 endif()

@@ -80,6 +80,13 @@ TEST_CASE("while_loop") {
   require_same(values[0], Vector<std::int32_t>{0, 8, 2, 0, 3, 25, 0});
 }
 
+TEST_CASE("while_loop from a plain value") {
+  auto last = [](auto x) {
+    return while_loop([=](auto y) { return y < x; }, [](auto y) { return y * 2; }, 100.0);
+  };
+  require_same(agree(map(last, use(Vector<double>{1, 101, 1000}))), Vector<double>{100, 200, 1600});
+}
+
 TEST_CASE("while_loop on doubles, with captured values, and one inside another") {
   const auto xs = vector_of(70, [](std::int64_t i) { return 0.25 + static_cast<double>(i); });
   const auto values = everywhere(

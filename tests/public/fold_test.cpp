@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -108,6 +109,29 @@ TEST_CASE("nothing but empty rows, and no rows") {
   require_same(over_stream([](auto row) { return map([](auto x) { return -x; }, row); },
                            std::vector<Vector<double>>(100)),
                Vector<double>{});
+}
+
+TEST_CASE("sum and count of bool are numbers of elements, int64") {
+  // More than a uint8 holds, in all forms; also empty rows.
+  std::vector<Vector<bool>> rows;
+  for (std::int64_t n : {0, 1, 300, 5000}) {
+    Vector<bool> row(n);
+    for (std::int64_t i = 0; i < n; ++i) row.set(i, i % 3 != 0);
+    rows.push_back(row);
+  }
+  const auto summed = everywhere([](auto row) { return sum(row); }, rows);
+  const auto counted = everywhere([](auto row) { return count(row); }, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::int64_t expected = std::ranges::count(rows[r], true);
+    require_same(summed[r], Scalar<std::int64_t>(expected));
+    require_same(counted[r], Scalar<std::int64_t>(expected));
+  }
+  const auto matrix = use(Matrix<std::int32_t>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
+  const auto even = [](auto x) { return x % 2 == 0; };
+  require_same(agree(count(even, matrix)), Vector<std::int64_t>{1, 2});
+  require_same(agree(count(even, matrix, 0)), Vector<std::int64_t>{1, 1, 1});
+  require_same(agree(sum(map(even, matrix), 0)), Vector<std::int64_t>{1, 1, 1});
+  REQUIRE_THROWS_WITH(count(even, matrix, 2), Catch::Contains("count: there is no dimension 2"));
 }
 
 }  // namespace

@@ -71,5 +71,31 @@ TEST_CASE("an item reads itself at computed places, through a map and through a 
       rows);
 }
 
+TEST_CASE("an integer of any type is a position") {
+  const auto table = use(Vector<double>{0.5, 1.5, 2.5});
+  const auto matrix = use(Matrix<double>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
+  const auto narrow = use(Vector<std::int32_t>{2, 0, 1});
+  const auto bytes = use(Vector<std::uint8_t>{2, 0, 1});
+  const Vector<double> expected{2.5, 0.5, 1.5};
+  require_same(agree(map([=](auto i) { return table[i]; }, narrow)), expected);
+  require_same(agree(map([=](auto i) { return table[i]; }, bytes)), expected);
+  require_same(agree(map([=](auto i) { return table.linear(i); }, narrow)), expected);
+  require_same(agree(zip_with([=](auto i, auto j) { return matrix[index_of(cast<std::int64_t>(i) / 2, j)]; },
+                              narrow, bytes)),
+               Vector<double>{6, 1, 2});
+  require_same(agree(slice(matrix, the(slice(narrow, 2)), all)), Vector<double>{4, 5, 6});
+  require_same(agree(generate(the(slice(bytes, 0)), [](auto i) { return i; })), Vector<std::int64_t>{0, 1});
+  require_same(agree(replicate(table, the(slice(narrow, 2)), all)),
+               Matrix<double>(Index{1, 3}, {0.5, 1.5, 2.5}));
+  require_same(agree(consume(elements(produce(the(slice(narrow, 0)), [](auto i) { return unit(i); })))),
+               Vector<std::int64_t>{0, 1});
+  // Numbers known only when the program is built.
+  for (std::size_t k = 0; k < 3; ++k) REQUIRE(agree(unit(table[k]))[0] == 0.5 + static_cast<double>(k));
+  REQUIRE(agree(unit(matrix[index_of(1U, std::size_t{2})]))[0] == 6);
+  // Out of range is out of range, negative too.
+  fails<RunError>(map([=](auto i) { return table[i - 1]; }, narrow), {"index", "-1", "indexing_test.cpp"});
+  fails<RunError>(map([=](auto i) { return table[i + 1]; }, bytes), {"index", "3", "indexing_test.cpp"});
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <anabranch/acc.h>
+
+/// As in misuse.h, for array computations: arguments in another order, of another rank or kind, and
+/// operations that are not in the language yet.
+namespace anabranch::detail {
+
+template <class X>
+concept VectorComputation = IsAcc<X> && std::remove_cvref_t<X>::rank == 1;
+
+template <class X>
+constexpr int rank_of() {
+  if constexpr (IsAcc<X>)
+    return X::rank;
+  else
+    return -1;
+}
+template <class X>
+constexpr bool holds_integers() {
+  if constexpr (IsAcc<X>)
+    return std::is_integral_v<typename X::value_type> && !std::same_as<typename X::value_type, bool>;
+  else
+    return false;
+}
+
+template <class... Xs>
+void check_arrays() {
+  static_assert(!(IsHostArray<Xs> || ...), "anabranch: a host array becomes part of a program by use(array)");
+}
+
+template <class First, class... Rest>
+void check_mapping() {
+  check_arrays<First, Rest...>();
+  static_assert((IsHostArray<First> || ... || IsHostArray<Rest>) || !IsAcc<First>,
+                "anabranch: the function comes first, as in map(f, a)");
+}
+
+inline Acc<Scalar<double>> refused_array() { return {FromHandle{}, Handle{}}; }
+
+}  // namespace anabranch::detail
+
+namespace anabranch {
+
+template <class F, class... Xs>
+  requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::IsHostArray<Xs>))
+auto map(const F&, const Xs&...) {
+  detail::check_mapping<F, Xs...>();
+  static_assert(detail::IsAcc<F> || (detail::IsHostArray<Xs> || ...),
+                "anabranch: map takes a function and one array; zip_with takes several");
+  return detail::refused_array();
+}
+
+template <class F, class... Xs>
+  requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::IsHostArray<Xs>))
+auto zip_with(const F&, const Xs&...) {
+  detail::check_mapping<F, Xs...>();
+  constexpr bool arrays = (detail::IsAcc<Xs> && ...);
+  constexpr int ranks[] = {detail::rank_of<Xs>()..., 0};
+  constexpr bool one_rank = ((detail::rank_of<Xs>() == ranks[0]) && ...);
+  static_assert(
+      !arrays || one_rank,
+      "anabranch: the arrays of zip_with are of one rank; give the smaller one more dimensions, as in "
+      "replicate(v, n, all)");
+  static_assert(!arrays || !one_rank || detail::IsAcc<F>,
+                "anabranch: zip_with takes a function and 2 to 4 arrays");
+  static_assert(arrays || detail::IsAcc<F> || (detail::IsHostArray<Xs> || ...),
+                "anabranch: zip_with takes a function, then arrays");
+  return detail::refused_array();
+}
+
+template <class... Xs>
+  requires(detail::IsAcc<Xs> || ...)
+auto zip(const Xs&...) {
+  detail::check_arrays<Xs...>();
+  static_assert((detail::IsHostArray<Xs> || ...),
+                "anabranch: zip takes 2 or 3 arrays of one rank; give the smaller one more dimensions, as in "
+                "replicate(v, n, all)");
+  return detail::refused_array();
+}
+
+template <class I, class A>
+  requires(detail::IsAcc<I> || detail::IsAcc<A> || detail::IsHostArray<A>)
+auto gather(const I&, const A&) {
+  detail::check_arrays<I, A>();
+  static_assert(detail::IsHostArray<I> || detail::IsHostArray<A> || detail::holds_integers<I>(),
+                "anabranch: gather(indices, a) takes an array of integers first; convert others by mapping "
+                "cast<int64_t> over them");
+  static_assert(
+      detail::IsHostArray<I> || detail::IsHostArray<A> || !detail::holds_integers<I>() ||
+          detail::VectorComputation<A>,
+      "anabranch: gather(indices, a) reads a vector; of another rank take flatten(a), or backpermute");
+  return detail::refused_array();
+}
+
+#define ANABRANCH_REFUSE_REDUCTION(name, sentence)                                                          \
+  template <class A, class... Xs>                                                                           \
+    requires(detail::IsAcc<A> || detail::IsHostArray<A>)                                                    \
+  auto name(const A&, const Xs&...) {                                                                       \
+    detail::check_arrays<A>();                                                                              \
+    static_assert(detail::rank_of<A>() != 0, "anabranch: a Scalar has one element, and nothing to reduce"); \
+    static_assert(detail::rank_of<A>() <= 0, sentence);                                                     \
+    return detail::refused_array();                                                                         \
+  }
+#define ANABRANCH_NUMBERS_ONLY                                                                         \
+  "anabranch: sum, product, minimum and maximum take an array of numbers, and a dimension; for other " \
+  "elements "                                                                                          \
+  "use fold with an operator of yours, or unzip(a) first"
+ANABRANCH_REFUSE_REDUCTION(sum, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_REDUCTION(product, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_REDUCTION(minimum, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_REDUCTION(maximum, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_REDUCTION(count, "anabranch: count takes an array of bool; count(p, a) counts where p holds")
+#undef ANABRANCH_NUMBERS_ONLY
+#undef ANABRANCH_REFUSE_REDUCTION
+
+template <class F, class... Xs>
+  requires(detail::IsAcc<F> || (detail::IsHostArray<Xs> || ...))
+auto fold(const F&, const Xs&...) {
+  detail::check_arrays<Xs...>();
+  static_assert(!detail::IsAcc<F>, "anabranch: the operator comes first, as in fold(plus, 0.0, a)");
+  return detail::refused_array();
+}
+template <class F, detail::IsAcc A>
+auto fold(const F&, const A&) {
+  static_assert(detail::always_false<F>,
+                "anabranch: fold takes an operator, a start value and an array; fold1 has no start value");
+  return detail::refused_array();
+}
+
+template <class X>
+  requires(!detail::IsHostArray<X>)
+auto use(const X&) {
+  static_assert(!std::same_as<X, std::vector<bool>>,
+                "anabranch: a std::vector<bool> keeps bits, not elements; use a Vector<bool>");
+  static_assert(std::same_as<X, std::vector<bool>>,
+                "anabranch: use takes an Array, a std::vector or a std::span of elements; fill an Array with "
+                "the values of another range");
+  return detail::refused_array();
+}
+
+#define ANABRANCH_NOT_THERE(name)                                                                \
+  template <class... Xs>                                                                         \
+    requires detail::AnyComputation<Xs...>                                                       \
+  auto name(const Xs&...) {                                                                      \
+    static_assert(sizeof...(Xs) == 0,                                                            \
+                  "anabranch: " #name " is not in the language yet; what is: docs/language.md"); \
+    return detail::refused_array();                                                              \
+  }
+ANABRANCH_NOT_THERE(acond)
+ANABRANCH_NOT_THERE(argmax)
+ANABRANCH_NOT_THERE(argmin)
+ANABRANCH_NOT_THERE(awhile)
+ANABRANCH_NOT_THERE(compact)
+ANABRANCH_NOT_THERE(concat)
+ANABRANCH_NOT_THERE(drop)
+ANABRANCH_NOT_THERE(filter)
+ANABRANCH_NOT_THERE(histogram)
+ANABRANCH_NOT_THERE(imap)
+ANABRANCH_NOT_THERE(inner_product)
+ANABRANCH_NOT_THERE(matmul)
+ANABRANCH_NOT_THERE(mean)
+ANABRANCH_NOT_THERE(outer_product)
+ANABRANCH_NOT_THERE(pad)
+ANABRANCH_NOT_THERE(permute)
+ANABRANCH_NOT_THERE(reverse)
+ANABRANCH_NOT_THERE(rotate)
+ANABRANCH_NOT_THERE(scanl)
+ANABRANCH_NOT_THERE(scanl1)
+ANABRANCH_NOT_THERE(scanr)
+ANABRANCH_NOT_THERE(scanr1)
+ANABRANCH_NOT_THERE(scatter)
+ANABRANCH_NOT_THERE(shift)
+ANABRANCH_NOT_THERE(sort)
+ANABRANCH_NOT_THERE(sort_by)
+ANABRANCH_NOT_THERE(stencil)
+ANABRANCH_NOT_THERE(take)
+ANABRANCH_NOT_THERE(unique)
+ANABRANCH_NOT_THERE(append_seq)
+ANABRANCH_NOT_THERE(drop_seq)
+ANABRANCH_NOT_THERE(filter_seq)
+ANABRANCH_NOT_THERE(fold_seq)
+ANABRANCH_NOT_THERE(scan_seq)
+ANABRANCH_NOT_THERE(take_seq)
+ANABRANCH_NOT_THERE(tiles)
+ANABRANCH_NOT_THERE(windows)
+#undef ANABRANCH_NOT_THERE
+
+}  // namespace anabranch

@@ -1,0 +1,307 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <anabranch/exp.h>
+
+/// What a program cannot say, answered with a sentence instead of a page of candidates. Every function here
+/// is a last resort of overload resolution, and none can be called: a static_assert is its body. Nothing here
+/// is part of the language.
+namespace anabranch::detail {
+
+/// A computation: an Exp, Acc, Seq or Terminal.
+template <class X>
+concept Computation = IsExp<X> || Collective<std::remove_cvref_t<X>>;
+template <class... Xs>
+concept AnyComputation = (Computation<Xs> || ...);
+
+template <class X>
+concept IsHostArray = requires(const X& x) {
+  { x.erased() } -> std::same_as<const std::shared_ptr<ArrayData>&>;
+};
+
+/// Operands of one operator that cannot meet.
+template <class A, class B>
+concept Misfits = (IsExp<A> && IsExp<B> && !std::same_as<A, B>) || Collective<A> || Collective<B> ||
+                  (IsExp<A> && IsHostArray<B>) || (IsHostArray<A> && IsExp<B>);
+
+/// What a refused operation gives, so that the code around it is not refused too.
+template <class First, class... Rest>
+struct RefusedAs : RefusedAs<Rest...> {};
+template <IsExp E, class... Rest>
+struct RefusedAs<E, Rest...> {
+  using type = std::remove_cvref_t<E>;
+};
+template <class Last>
+struct RefusedAs<Last> {
+  using type = Exp<double>;
+};
+template <IsExp Last>
+struct RefusedAs<Last> {
+  using type = std::remove_cvref_t<Last>;
+};
+template <class... Xs>
+using Refused = typename RefusedAs<Xs...>::type;
+template <class R>
+R refused() {
+  return R(FromHandle{}, Handle{});
+}
+
+template <class A, class B>
+void check_operands() {
+  static_assert(!(IsExp<A> && IsExp<B>),
+                "anabranch: the operands have different element types; convert one with cast<T>(...)");
+  static_assert(!IsHostArray<A> && !IsHostArray<B>,
+                "anabranch: a host array becomes part of a program by use(array); then take elements of it, "
+                "or use map and zip_with");
+  static_assert((IsExp<A> && IsExp<B>) || IsHostArray<A> || IsHostArray<B>,
+                "anabranch: an operator works on single values; take a[i] or the(a) of an array, or use map "
+                "and zip_with on whole arrays (a sequence has to be consumed first)");
+}
+
+template <class X>
+concept Truth = std::same_as<X, Exp<bool>> || std::same_as<X, bool>;
+
+template <class... Xs>
+void check_single_values() {
+  static_assert(!(Collective<Xs> || ...),
+                "anabranch: this function works on single values; take a[i] or the(a) of an array, or map it "
+                "over the array");
+}
+
+}  // namespace anabranch::detail
+
+namespace anabranch {
+
+#define ANABRANCH_REFUSE_OPERATOR(op)                     \
+  template <class A, class B>                             \
+    requires detail::Misfits<A, B>                        \
+  detail::Refused<A, B> operator op(const A&, const B&) { \
+    detail::check_operands<A, B>();                       \
+    return detail::refused<detail::Refused<A, B>>();      \
+  }
+ANABRANCH_REFUSE_OPERATOR(+)
+ANABRANCH_REFUSE_OPERATOR(-)
+ANABRANCH_REFUSE_OPERATOR(*)
+ANABRANCH_REFUSE_OPERATOR(/)
+ANABRANCH_REFUSE_OPERATOR(%)
+ANABRANCH_REFUSE_OPERATOR(&)
+ANABRANCH_REFUSE_OPERATOR(|)
+ANABRANCH_REFUSE_OPERATOR(^)
+#undef ANABRANCH_REFUSE_OPERATOR
+#define ANABRANCH_REFUSE_OPERATOR(op)         \
+  template <class A, class B>                 \
+    requires detail::Misfits<A, B>            \
+  Exp<bool> operator op(const A&, const B&) { \
+    detail::check_operands<A, B>();           \
+    return detail::refused<Exp<bool>>();      \
+  }
+ANABRANCH_REFUSE_OPERATOR(==)
+ANABRANCH_REFUSE_OPERATOR(!=)
+ANABRANCH_REFUSE_OPERATOR(<)
+ANABRANCH_REFUSE_OPERATOR(<=)
+ANABRANCH_REFUSE_OPERATOR(>)
+ANABRANCH_REFUSE_OPERATOR(>=)
+#undef ANABRANCH_REFUSE_OPERATOR
+#define ANABRANCH_REFUSE_OPERATOR(op)                                                                      \
+  template <class A, class B>                                                                              \
+    requires(detail::AnyComputation<A, B> && !(detail::Truth<A> && detail::Truth<B>))                      \
+  Exp<bool> operator op(const A&, const B&) {                                                              \
+    static_assert(detail::always_false<A>, "anabranch: && and || take bool; compare first, as in x != 0"); \
+    return detail::refused<Exp<bool>>();                                                                   \
+  }
+ANABRANCH_REFUSE_OPERATOR(&&)
+ANABRANCH_REFUSE_OPERATOR(||)
+#undef ANABRANCH_REFUSE_OPERATOR
+
+#define ANABRANCH_REFUSE_OPERATOR(op)                                                                \
+  template <class A, class B>                                                                        \
+    requires detail::Computation<A>                                                                  \
+  A&& operator op(A && a, const B&) {                                                                \
+    static_assert(                                                                                   \
+        detail::always_false<A>,                                                                     \
+        "anabranch: a computation is a value and cannot be changed; write x = x + y for a variable " \
+        "of yours, and map or generate for the elements of an array");                               \
+    return std::forward<A>(a);                                                                       \
+  }
+ANABRANCH_REFUSE_OPERATOR(+=)
+ANABRANCH_REFUSE_OPERATOR(-=)
+ANABRANCH_REFUSE_OPERATOR(*=)
+ANABRANCH_REFUSE_OPERATOR(/=)
+ANABRANCH_REFUSE_OPERATOR(%=)
+ANABRANCH_REFUSE_OPERATOR(&=)
+ANABRANCH_REFUSE_OPERATOR(|=)
+ANABRANCH_REFUSE_OPERATOR(^=)
+ANABRANCH_REFUSE_OPERATOR(<<=)
+ANABRANCH_REFUSE_OPERATOR(>>=)
+#undef ANABRANCH_REFUSE_OPERATOR
+#define ANABRANCH_REFUSE_OPERATOR(op)                                                               \
+  template <class A>                                                                                \
+    requires detail::Computation<A>                                                                 \
+  A&& operator op(A && a) {                                                                         \
+    static_assert(                                                                                  \
+        detail::always_false<A>,                                                                    \
+        "anabranch: a computation is a value and cannot be changed; write x = x + 1 or x = x - 1"); \
+    return std::forward<A>(a);                                                                      \
+  }                                                                                                 \
+  template <class A>                                                                                \
+    requires detail::Computation<A>                                                                 \
+  A&& operator op(A && a, int) {                                                                    \
+    return op std::forward<A>(a);                                                                   \
+  }
+ANABRANCH_REFUSE_OPERATOR(++)
+ANABRANCH_REFUSE_OPERATOR(--)
+#undef ANABRANCH_REFUSE_OPERATOR
+
+#define ANABRANCH_REFUSE_OPERATOR(op)                                                                     \
+  template <class A, class B>                                                                             \
+    requires detail::AnyComputation<A, B>                                                                 \
+  A&& operator op(A && a, const B&) {                                                                     \
+    static_assert(!detail::Computation<A>,                                                                \
+                  "anabranch: shifts are not in the language yet; multiply or divide by a power of two"); \
+    static_assert(                                                                                        \
+        detail::Computation<A>,                                                                           \
+        "anabranch: a computation has no value while the program is being built; print what `run` "       \
+        "gives");                                                                                         \
+    return std::forward<A>(a);                                                                            \
+  }
+ANABRANCH_REFUSE_OPERATOR(<<)
+ANABRANCH_REFUSE_OPERATOR(>>)
+#undef ANABRANCH_REFUSE_OPERATOR
+
+template <detail::Computation A>
+detail::Refused<A> operator~(const A&) {
+  static_assert(detail::always_false<A>,
+                "anabranch: ~ is not in the language yet; of an integer, write x ^ -1");
+  return detail::refused<detail::Refused<A>>();
+}
+
+/// Sides of different types, or a condition that is none.
+template <class C, class A, class B>
+  requires((detail::Computation<C> && !std::same_as<C, Exp<bool>>) || detail::Collective<A> ||
+           detail::Collective<B> || (detail::IsExp<A> && detail::IsExp<B> && !std::same_as<A, B>))
+detail::Refused<A, B> cond(const C&, const A&, const B&) {
+  static_assert(std::same_as<C, Exp<bool>> || std::same_as<C, bool>,
+                "anabranch: the condition of cond is an Exp<bool>; compare first, as in x != 0");
+  static_assert(!detail::Collective<A> && !detail::Collective<B>,
+                "anabranch: cond chooses between single values; take a[i] or the(a) of an array");
+  static_assert(
+      detail::Collective<A> || detail::Collective<B> || std::same_as<A, B>,
+      "anabranch: the two sides of cond have different element types; convert one with cast<T>(...)");
+  return detail::refused<detail::Refused<A, B>>();
+}
+
+#define ANABRANCH_REFUSE_FUNCTION(name)              \
+  template <class A, class B>                        \
+    requires detail::Misfits<A, B>                   \
+  detail::Refused<A, B> name(const A&, const B&) {   \
+    detail::check_single_values<A, B>();             \
+    detail::check_operands<A, B>();                  \
+    return detail::refused<detail::Refused<A, B>>(); \
+  }
+ANABRANCH_REFUSE_FUNCTION(min)
+ANABRANCH_REFUSE_FUNCTION(max)
+#undef ANABRANCH_REFUSE_FUNCTION
+
+// The functions there are, of what they do not take.
+#define ANABRANCH_REFUSE_FUNCTION(name, sentence)   \
+  template <class X>                                \
+    requires detail::Computation<X>                 \
+  detail::Refused<X> name(const X&) {               \
+    detail::check_single_values<X>();               \
+    static_assert(detail::Collective<X>, sentence); \
+    return detail::refused<detail::Refused<X>>();   \
+  }
+#define ANABRANCH_FLOATS_ONLY \
+  "anabranch: sqrt, exp, log, sin and cos take float or double; convert with cast<double>(x)"
+ANABRANCH_REFUSE_FUNCTION(sqrt, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(exp, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(log, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(sin, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(cos, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(abs, "anabranch: abs takes a number; convert a bool with cast<int32_t>(x)")
+#undef ANABRANCH_FLOATS_ONLY
+#undef ANABRANCH_REFUSE_FUNCTION
+
+}  // namespace anabranch
+
+// Functions of <cmath>: those that the language does not have yet, and std:: before those it has. A program
+// that is right never finds the declarations in std, and they stand behind those of anabranch where both are
+// visible; without them the answer to std::exp(x) is a page of candidates that speak of double.
+#define ANABRANCH_NOT_THERE(name)                                                                           \
+  namespace anabranch {                                                                                     \
+  template <class X, class... Xs>                                                                           \
+    requires detail::AnyComputation<X, Xs...>                                                               \
+  detail::Refused<X, Xs...> name(const X&, const Xs&...) {                                                  \
+    static_assert(detail::always_false<X>,                                                                  \
+                  "anabranch: " #name                                                                       \
+                  " is not in the language yet; there are + - * / % min max abs fma sqrt exp log sin cos"); \
+    return detail::refused<detail::Refused<X, Xs...>>();                                                    \
+  }                                                                                                         \
+  }                                                                                                         \
+  namespace std {                                                                                           \
+  template <class... Xs>                                                                                    \
+    requires anabranch::detail::AnyComputation<Xs...>                                                       \
+  auto name(const Xs&... xs) {                                                                              \
+    return anabranch::name(xs...);                                                                          \
+  }                                                                                                         \
+  }
+ANABRANCH_NOT_THERE(pow)
+ANABRANCH_NOT_THERE(exp2)
+ANABRANCH_NOT_THERE(expm1)
+ANABRANCH_NOT_THERE(log2)
+ANABRANCH_NOT_THERE(log10)
+ANABRANCH_NOT_THERE(log1p)
+ANABRANCH_NOT_THERE(cbrt)
+ANABRANCH_NOT_THERE(hypot)
+ANABRANCH_NOT_THERE(tan)
+ANABRANCH_NOT_THERE(asin)
+ANABRANCH_NOT_THERE(acos)
+ANABRANCH_NOT_THERE(atan)
+ANABRANCH_NOT_THERE(atan2)
+ANABRANCH_NOT_THERE(sinh)
+ANABRANCH_NOT_THERE(cosh)
+ANABRANCH_NOT_THERE(tanh)
+ANABRANCH_NOT_THERE(asinh)
+ANABRANCH_NOT_THERE(acosh)
+ANABRANCH_NOT_THERE(atanh)
+ANABRANCH_NOT_THERE(erf)
+ANABRANCH_NOT_THERE(erfc)
+ANABRANCH_NOT_THERE(floor)
+ANABRANCH_NOT_THERE(ceil)
+ANABRANCH_NOT_THERE(round)
+ANABRANCH_NOT_THERE(trunc)
+ANABRANCH_NOT_THERE(copysign)
+ANABRANCH_NOT_THERE(signbit)
+ANABRANCH_NOT_THERE(isnan)
+ANABRANCH_NOT_THERE(isinf)
+ANABRANCH_NOT_THERE(isfinite)
+ANABRANCH_NOT_THERE(fmod)
+ANABRANCH_NOT_THERE(fabs)
+ANABRANCH_NOT_THERE(clamp)
+#undef ANABRANCH_NOT_THERE
+
+#define ANABRANCH_WITHOUT_STD(parameters, arguments, name)                                                   \
+  template <class X>                                                                                         \
+    requires anabranch::detail::Computation<X>                                                               \
+  anabranch::detail::Refused<X> name parameters {                                                            \
+    static_assert(anabranch::detail::always_false<X>,                                                        \
+                  "anabranch: std::" #name " takes numbers, which an Exp is not yet; write " #name arguments \
+                  " without std::");                                                                         \
+    return anabranch::detail::refused<anabranch::detail::Refused<X>>();                                      \
+  }
+namespace std {
+ANABRANCH_WITHOUT_STD((const X&), "(x)", sqrt)
+ANABRANCH_WITHOUT_STD((const X&), "(x)", exp)
+ANABRANCH_WITHOUT_STD((const X&), "(x)", log)
+ANABRANCH_WITHOUT_STD((const X&), "(x)", sin)
+ANABRANCH_WITHOUT_STD((const X&), "(x)", cos)
+ANABRANCH_WITHOUT_STD((const X&), "(x)", abs)
+ANABRANCH_WITHOUT_STD((const X&, const X&), "(x, y)", min)
+ANABRANCH_WITHOUT_STD((const X&, const X&), "(x, y)", max)
+ANABRANCH_WITHOUT_STD((const X&, const X&, const X&), "(x, y, z)", fma)
+}  // namespace std
+#undef ANABRANCH_WITHOUT_STD

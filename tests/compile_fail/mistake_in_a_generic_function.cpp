@@ -1,0 +1,43 @@
+// expect: anabranch: pow is not in the language yet
+// expect: anabranch: std::exp takes numbers, which an Exp is not yet
+// expect: anabranch: a position or length is an integer
+// expect: anabranch: shifts are not in the language yet
+// expect: anabranch: ~ is not in the language yet
+// expect: anabranch: this function returns nothing
+// expect: anabranch: && and .. take bool
+// expect: anabranch: std::pow takes|anabranch: pow is not in the language yet
+// expect: anabranch: std::max takes numbers
+// expect: 'half' was not declared in this scope
+#include <anabranch/anabranch.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace anabranch;
+
+int main() {
+  auto v = use(Vector<double>{1.0, 2.0});
+#if MUST_FAIL == 1
+  map([](auto x) { return pow(x, 2.0); }, v);
+#elif MUST_FAIL == 2
+  map([](auto x) { return std::exp(x); }, v);
+#elif MUST_FAIL == 3
+  map([=](auto x) { return v[x]; }, v);
+#elif MUST_FAIL == 4
+  map([](auto x) { return cast<int32_t>(x) << 1; }, v);
+#elif MUST_FAIL == 5
+  map([](auto x) { return ~cast<int32_t>(x); }, v);
+#elif MUST_FAIL == 6
+  map([](auto x) { x + 1; }, v);
+#elif MUST_FAIL == 7
+  map([](auto x) { return x && x > 1; }, v);
+#elif MUST_FAIL == 8
+  map([](auto x) { return std::pow(x, 2.0); }, v);
+#elif MUST_FAIL == 9
+  map([](auto x) { return std::max(x, x + 1); }, v);
+#elif MUST_FAIL == 10
+  map([](auto x) { return x * half; }, v);
+#else
+  map([=](auto x) { return exp(x) + v[1]; }, v);
+#endif
+}

@@ -1,0 +1,22 @@
+// expect: anabranch: sort is not in the language yet
+// expect: anabranch: scanl is not in the language yet
+// expect: anabranch: filter_seq is not in the language yet
+// expect: anabranch: tanh is not in the language yet
+#include <anabranch/anabranch.h>
+
+using namespace anabranch;
+
+int main() {
+  auto v = use(Vector<double>{1.0, 2.0});
+#if MUST_FAIL == 1
+  sort(v);
+#elif MUST_FAIL == 2
+  scanl(plus, 0.0, v);
+#elif MUST_FAIL == 3
+  filter_seq([](auto row) { return the(sum(row)) > 0; }, rows(use(Matrix<double>(Index{2, 2}))));
+#elif MUST_FAIL == 4
+  tanh(v[0]);
+#else
+  sum(v);
+#endif
+}
