@@ -66,10 +66,14 @@ Pages PagePool::take(std::size_t bytes) {
   return Pages(wanted);
 }
 
-void PagePool::give(Pages pages) {
+void PagePool::give(Pages pages) noexcept {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = pages.bytes();
-  kept_.emplace(bytes, std::move(pages));
+  try {
+    kept_.emplace(bytes, std::move(pages));
+  } catch (const std::bad_alloc&) {
+    return;  // then the system gets them
+  }
   if (kept_.size() > kept_at_most) kept_.erase(kept_.begin());
 }
 
@@ -117,7 +121,12 @@ void* BlockPool::take(std::int64_t bytes) {
 void BlockPool::give(void* address) {
   const auto it = used_.find(address);
   if (it == used_.end()) return;
-  free_.emplace(it->second.bytes, std::move(it->second));
+  const std::int64_t bytes = it->second.bytes;
+  try {
+    free_.emplace(bytes, std::move(it->second));
+  } catch (const std::bad_alloc&) {
+    reservation_.resize(reservation_.bytes() - bytes);  // then the system gets it
+  }
   used_.erase(it);
 }
 

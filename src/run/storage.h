@@ -35,7 +35,7 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
  public:
   /// Smallest kept pages of at least `bytes` and at most twice that, or new ones.
   Pages take(std::size_t bytes);
-  void give(Pages pages);
+  void give(Pages pages) noexcept;
   /// Wraps pages so that they come back when the last owner lets go.
   std::shared_ptr<void> share(Pages pages);
 
