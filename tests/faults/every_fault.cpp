@@ -145,7 +145,7 @@ int check_every_fault(Kind kind, const Program& program, const Scope& scope) {
     CHECK(program() == expected);
     CHECK(descriptors() == open_before);
     // A leak comes again each time; not so what a cache keeps, or a thread that is about to give it back.
-    constexpr long repeats = 8;
+    constexpr long repeats = 16;
     for (long repeat = 0; kept_since(before) > 0 && repeat < repeats; ++repeat) {
       faults.again();
       if (!run(answer)) break;
