@@ -1,6 +1,9 @@
 #include "interrupt.h"
 
 #include <cstdlib>
+#include <system_error>
+
+#include <anabranch/error.h>
 
 namespace anabranch::apps {
 
@@ -9,7 +12,12 @@ Interrupt::Interrupt() {
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-  waiter_ = std::thread([this] { wait(); });
+  try {
+    waiter_ = std::thread([this] { wait(); });
+  } catch (const std::system_error& e) {
+    pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+    throw ResourceError(std::string("a thread could not be started: ") + e.what());
+  }
 }
 
 Interrupt::~Interrupt() {
@@ -17,6 +25,8 @@ Interrupt::~Interrupt() {
   // It is blocked, and taken by sigwait.
   pthread_kill(waiter_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
   waiter_.join();
+  // What the system still does before the process is gone needs no patience.
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
 }
 
 void Interrupt::wait() {
@@ -24,8 +34,8 @@ void Interrupt::wait() {
     int signal = 0;
     if (sigwait(&signals_, &signal) != 0) continue;
     if (over_) return;
-    signal_ = signal;
-    if (at_once_) std::_Exit(128 + signal);
+    const bool second = signal_.exchange(signal) != 0;
+    if (second || at_once_) std::_Exit(128 + signal);
     source_.request_stop();
   }
 }

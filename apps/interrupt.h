@@ -5,11 +5,12 @@
 #include <stop_token>
 #include <thread>
 
-/// SIGINT and SIGTERM as a request to stop.
+/// SIGINT and SIGTERM as a request to stop; a second one ends the process at once.
 namespace anabranch::apps {
 
 /// One in the program, made before any other thread: it blocks the signals for all threads and waits for them
-/// in one of its own, so that no handler runs and everything a stop needs may be done.
+/// in one of its own, so that no handler runs and everything a stop needs may be done. ResourceError where
+/// there is no thread for it.
 class Interrupt {
  public:
   Interrupt();

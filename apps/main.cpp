@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
+#include <optional>
 #include <sstream>
 
 #include <anabranch/error.h>
@@ -15,6 +15,7 @@
 
 #include "byte_size.h"
 #include "commands.h"
+#include "exit_status.h"
 #include "interrupt.h"
 #include "terminal.h"
 #include "usage_error.h"
@@ -22,17 +23,6 @@
 // The command: what may be asked for, and what the exit status says. One file per subcommand does the work.
 namespace anabranch::apps {
 namespace {
-
-enum ExitCode : int {
-  done = 0,
-  usage = 2,
-  bad_data = 3,
-  io_failed = 4,
-  no_resources = 5,
-  no_backend = 6,
-  internal_error = 7,
-  by_signal = 128,  // + the signal's number
-};
 
 using Action = std::function<void(Interrupt&)>;
 
@@ -207,10 +197,11 @@ void add_doctor(CLI::App& app, Action& chosen) {
 
 constexpr const char* footer =
     "Exit status: 0 done; 2 usage; 3 bad input data; 4 input or output failed; 5 a resource limit;\n"
-    "6 back end not available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM.";
+    "6 back end not available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM\n"
+    "(a second one ends the process at once).";
 
-/// `help`: what to ask for more about what was tried.
-int run(int argc, char** argv, Interrupt& interrupt, std::string& help) {
+/// `interrupt` is made when there is work to be stopped. `help`: what to ask for more about what was tried.
+int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string& help) {
   CLI::App app("Streams of irregular arrays, compiled for this machine.", "anabranch");
   app.set_version_flag("--version", std::string("anabranch ") + version_string);
   app.require_subcommand(1);
@@ -238,51 +229,23 @@ int run(int argc, char** argv, Interrupt& interrupt, std::string& help) {
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());
   }
-  chosen(interrupt);
+  chosen(interrupt.emplace());
   return done;
-}
-
-/// The exit code for what was thrown, after saying what it was.
-int explain_failure(const Interrupt& interrupt, const std::string& help) {
-  const auto fail = [](ExitCode code, const char* what) {
-    print_error(what);
-    return static_cast<int>(code);
-  };
-  try {
-    throw;
-  } catch (const UsageError& e) {
-    return fail(usage, (std::string(e.what()) + " (" + help + ")").c_str());
-  } catch (const Cancelled& e) {
-    return interrupt.signal() ? by_signal + interrupt.signal() : fail(internal_error, e.what());
-  } catch (const DataError& e) {
-    return fail(bad_data, e.what());
-  } catch (const RunError& e) {
-    return fail(bad_data, e.what());  // the programs are ours: what has no meaning stands in the data
-  } catch (const IoError& e) {
-    return fail(io_failed, e.what());
-  } catch (const ResourceError& e) {
-    return fail(no_resources, e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(no_resources, "out of memory");
-  } catch (const BackendUnavailable& e) {
-    return fail(no_backend, e.what());
-  } catch (const std::exception& e) {
-    return fail(internal_error, (std::string("internal error: ") + e.what()).c_str());
-  }
 }
 
 }  // namespace
 }  // namespace anabranch::apps
 
 int main(int argc, char** argv) {
+  anabranch::apps::open_standard_descriptors();
   // A reader of ours that goes away is a failed write, not a death; so is a file that may not grow.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  anabranch::apps::Interrupt interrupt;
+  std::optional<anabranch::apps::Interrupt> interrupt;
   std::string help = "anabranch --help";
   try {
     return anabranch::apps::run(argc, argv, interrupt, help);
   } catch (...) {
-    return anabranch::apps::explain_failure(interrupt, help);
+    return anabranch::apps::explain_failure(interrupt ? interrupt->signal() : 0, help);
   }
 }

@@ -36,18 +36,18 @@ class Executor {
   void parallel_for(int64_t pieces, FunctionRef<void(int64_t piece)> body);
 
   // Runs `task` some time on another thread and returns at once; with concurrency 1 runs it now. The task
-  // must not throw. A task may start late when all threads are busy, even never before the executor is
-  // destroyed: whoever waits for one must be able to do its work himself (as the pipeline does), else two
-  // runs inside one saturated arena would wait for each other. The destructor runs what has not begun and
-  // waits for the rest.
+  // must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start
+  // late when all threads are busy, even never before the executor is destroyed: whoever waits for one must
+  // be able to do its work himself (as the pipeline does), else two runs inside one saturated arena would
+  // wait for each other. The destructor runs what has not begun and waits for the rest.
   virtual void submit(Task task) = 0;
 
  protected:
   explicit Executor(int concurrency);
 
   // Calls `member` on this thread and, as far as threads are free,
-  // on up to members - 1 others at the same time; returns when every call that
-  // was begun has ended. `member` does not throw and may be called in vain.
+  // on up to members - 1 others at the same time; returns when every call that was begun has ended.
+  // `member` does not throw and may be called in vain. Throws std::bad_alloc or NoThreads.
   virtual void team(int members, FunctionRef<void()> member) = 0;
 
  private:
@@ -55,7 +55,8 @@ class Executor {
 };
 
 // threads = 0 means available_concurrency(). Throws std::invalid_argument for a negative number or one above
-// 4096. A oneTBB task_arena of its own: works on any thread, inside a user's arena too.
+// 4096, NoThreads where the system does not give so many. A oneTBB task_arena of its own: works on any
+// thread, inside a user's arena too.
 std::unique_ptr<Executor> make_tbb_executor(int threads = 0);
 // A pool of threads - 1 std::threads.
 std::unique_ptr<Executor> make_plain_executor(int threads = 0);

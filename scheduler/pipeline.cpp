@@ -157,7 +157,7 @@ class Run : public std::enable_shared_from_this<Run> {
     try {
       executor_.submit([self = shared_from_this(), task] { (*self.*task)(); });
       turn.task_waiting = true;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // no memory, no thread
       turn.task_waiting = false;
     }
   }

@@ -3,12 +3,15 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "scheduler/executor.h"
 #include "scheduler/task_queue.h"
+#include "scheduler/threads.h"
 
 namespace anabranch::scheduler {
 namespace {
@@ -49,6 +52,9 @@ class PlainExecutor final : public Executor {
   explicit PlainExecutor(int threads) : Executor(threads) {
     try {
       for (int i = 1; i < concurrency(); ++i) threads_.emplace_back([this] { queue_.serve(); });
+    } catch (const std::system_error& e) {
+      stop();
+      throw NoThreads(std::string("a thread could not be started: ") + e.what());
     } catch (...) {
       stop();
       throw;

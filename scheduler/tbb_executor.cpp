@@ -4,13 +4,17 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "scheduler/executor.h"
 #include "scheduler/task_queue.h"
+#include "scheduler/threads.h"
 
 namespace anabranch::scheduler {
 namespace {
@@ -64,9 +68,29 @@ class MoreWorkers {
   std::multiset<int>::iterator entry_;
 };
 
+// What oneTBB throws of its own where the system refuses it a thread is a std::runtime_error.
+template <class F>
+void with_our_errors(F&& use_tbb) {
+  try {
+    use_tbb();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw NoThreads(std::string("oneTBB: ") + e.what());
+  }
+}
+
 class TbbExecutor final : public Executor {
  public:
-  explicit TbbExecutor(int threads) : Executor(threads), workers_(concurrency()), arena_(concurrency()) {}
+  // oneTBB does not survive that it gets no thread or no memory: an arena whose initialisation threw spins
+  // for ever when it is used again, and a worker that cannot start another one ends the process. So the
+  // threads are tried out first, and the arena is initialised here: a constructor that throws leaves no arena
+  // behind.
+  explicit TbbExecutor(int threads) : Executor(threads), workers_(concurrency()), arena_(concurrency()) {
+    if (concurrency() == 1) return;  // all is done inline
+    try_threads(concurrency() - 1);
+    with_our_errors([this] { arena_.initialize(); });
+  }
 
   ~TbbExecutor() override { queue_->drain(); }
 
@@ -77,11 +101,16 @@ class TbbExecutor final : public Executor {
     }
     queue_->push(std::move(task));
     // A late worker finds nothing to do if drain() was quicker.
-    arena_.enqueue([queue = queue_] { queue->run_one(); });
+    with_our_errors([this] { arena_.enqueue([queue = queue_] { queue->run_one(); }); });
   }
 
  protected:
   void team(int members, FunctionRef<void()> member) override {
+    with_our_errors([&] { run_team(members, member); });
+  }
+
+ private:
+  void run_team(int members, FunctionRef<void()> member) {
     arena_.execute([&] {
       // A thread that waits for the end of this loop must not pick up something else meanwhile: not a piece
       // of an outer loop (it may hold what that piece needs), not a read that takes long.
@@ -95,7 +124,6 @@ class TbbExecutor final : public Executor {
     });
   }
 
- private:
   MoreWorkers workers_;
   tbb::task_arena arena_;
   std::shared_ptr<TaskQueue> queue_ = std::make_shared<TaskQueue>();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <sstream>
@@ -20,12 +19,14 @@
 #include "lift/lift.h"
 #include "plan/build.h"
 #include "system/environment.h"
+#include "system/standard_error.h"
 
 namespace anabranch {
 
 namespace {
 
 using system::listed;
+using system::write_to_standard_error;
 
 /// Names in these lists that nobody knows: said once, on standard error.
 void check_lists() {
@@ -36,8 +37,8 @@ void check_lists() {
       std::istringstream names(list);
       for (std::string name; std::getline(names, name, ',');)
         if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
-          fmt::print(stderr, "anabranch: {} names '{}'; it knows {}\n", variable, name,
-                     fmt::join(known, ", "));
+          write_to_standard_error(
+              fmt::format("anabranch: {} names '{}'; it knows {}\n", variable, name, fmt::join(known, ", ")));
     };
     check("ANABRANCH_DUMP",
           {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
@@ -57,7 +58,8 @@ class Passes {
     const auto begin = std::chrono::steady_clock::now();
     auto result = run();
     times_.push_back({name, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
-    if (listed("ANABRANCH_DUMP", name)) fmt::print(stderr, "---- after {} ----\n{}\n", name, print(result));
+    if (listed("ANABRANCH_DUMP", name))
+      write_to_standard_error(fmt::format("---- after {} ----\n{}\n", name, print(result)));
     return result;
   }
 

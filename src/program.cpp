@@ -22,6 +22,8 @@
 #include "run/execute.h"
 #include "run/run_trace.h"
 #include "scheduler/concurrency.h"
+#include "scheduler/threads.h"
+#include "system/start_async.h"
 
 // What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
 namespace anabranch::detail {
@@ -84,7 +86,7 @@ std::unique_ptr<scheduler::Executor> make_executor(int threads) {
 #endif
 }
 
-/// A budget refusal in the words of the public interface.
+/// What the scheduler and the device throw in the words of the public interface.
 template <class F>
 auto with_public_errors(F&& f) {
   try {
@@ -94,6 +96,8 @@ auto with_public_errors(F&& f) {
   } catch (const scheduler::ChunkTooBig& e) {
     throw ResourceError(e.what());
   } catch (const cuda::DeviceMemoryFull& e) {
+    throw ResourceError(e.what());
+  } catch (const scheduler::NoThreads& e) {
     throw ResourceError(e.what());
   }
 }
@@ -202,12 +206,14 @@ class ProgramImpl {
       for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
         codes[&kernel] = std::make_shared<cuda::KernelCode>(device, kernel);
       });
-      kernels = std::async(beside ? std::launch::async : std::launch::deferred, [codes, beside, trace] {
-                  for (const auto& [kernel, code] : codes)
-                    prepare(trace.get(), *kernel, *code,
-                            beside ? cuda::all_entries(*kernel) : cuda::certain_entries(*kernel));
-                  return codes;
-                }).share();
+      const auto prepared = [codes, beside, trace] {
+        for (const auto& [kernel, code] : codes)
+          prepare(trace.get(), *kernel, *code,
+                  beside ? cuda::all_entries(*kernel) : cuda::certain_entries(*kernel));
+        return codes;
+      };
+      kernels =
+          (beside ? system::start_async(prepared) : std::async(std::launch::deferred, prepared)).share();
     }
     return kernels;
   }
@@ -215,7 +221,7 @@ class ProgramImpl {
   scheduler::Executor& executor(int threads) {
     const std::lock_guard lock(mutex_);
     auto& executor = executors_[threads];
-    if (!executor) executor = make_executor(threads);
+    if (!executor) executor = with_public_errors([&] { return make_executor(threads); });
     return *executor;
   }
 

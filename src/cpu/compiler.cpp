@@ -1,7 +1,6 @@
 #include "cpu/compiler.h"
 
 #include <chrono>
-#include <cstdio>
 #include <future>
 #include <mutex>
 #include <unordered_map>
@@ -12,6 +11,7 @@
 #include "cpu/processor.h"
 #include "ir/transcendental.h"
 #include "system/environment.h"
+#include "system/standard_error.h"
 
 namespace anabranch::cpu {
 namespace {
@@ -165,7 +165,7 @@ void print_texts(const plan::Kernel& kernel, const CompiledKernel& compiled) {
   };
   add("llvm", compiled.ir);
   add("asm", compiled.assembly);
-  std::fputs(text.c_str(), stderr);  // at once: several threads compile
+  system::write_to_standard_error(text);
 }
 
 }  // namespace
@@ -200,6 +200,9 @@ std::string compile_image(const plan::Kernel& kernel, const CompileOptions& opti
   if (options.ir) *options.ir = std::move(received.ir);
   if (options.assembly) *options.assembly = std::move(received.assembly);
   if (failed == anabranch_llvm_unavailable) throw BackendUnavailable(received.error);
+  if (failed == anabranch_llvm_no_memory)
+    throw ResourceError(
+        kernel.name + ": the code generator ran out of memory, and can compile nothing more in this process");
   if (failed) throw InternalError(kernel.name + ": " + received.error);
   if (statistics) *statistics = received.statistics;
   return std::move(received.image);

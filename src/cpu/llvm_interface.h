@@ -18,7 +18,12 @@ struct AnabranchLlvmOptions {
   int want_assembly;
 };
 
-enum AnabranchLlvmError { anabranch_llvm_internal = 1, anabranch_llvm_unavailable = 2 };
+enum AnabranchLlvmError {
+  anabranch_llvm_internal = 1,
+  anabranch_llvm_unavailable = 2,
+  /// Memory ran out in LLVM, whose state is lost with it: now and in every later call. Without a text.
+  anabranch_llvm_no_memory = 3,
+};
 
 /// Where results go; called before anabranch_llvm_compile returns. A null function is not called.
 struct AnabranchLlvmSink {
@@ -31,7 +36,8 @@ struct AnabranchLlvmSink {
                      std::uint64_t instructions);
 };
 
-/// `kernel` is a plan::Kernel. 0 on success; else `error` has been called. Any number of threads may call.
+/// `kernel` is a plan::Kernel. 0 on success; else an AnabranchLlvmError, and `error` has been called. Any
+/// number of threads may call.
 using AnabranchLlvmCompile = int (*)(const void* kernel, const AnabranchLlvmOptions*,
                                      const AnabranchLlvmSink*);
 /// The cpu and features code is generated for by default, as "cpu features": part of a cache key.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cstdio>
 #include <deque>
 #include <future>
 #include <map>
@@ -14,6 +13,7 @@
 #include "cuda/image_cache.h"
 #include "cuda/nvrtc.h"
 #include "system/environment.h"
+#include "system/standard_error.h"
 
 namespace anabranch::cuda {
 namespace {
@@ -498,7 +498,7 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
     if (system::listed("ANABRANCH_DUMP", "cuda")) {
       const std::string text =
           "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
-      std::fputs(text.c_str(), stderr);  // at once: several threads compile
+      system::write_to_standard_error(text);
     }
     check(api(), loaded,
           ("loading " + name + " (" + architecture() + ", NVRTC " + facts_.compiler + ", driver " +

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <future>
 
+#include "system/start_async.h"
+
 namespace anabranch::cuda {
 
 KernelCode::KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel)
@@ -39,7 +41,7 @@ void KernelCode::prepare(const std::vector<int>& entries) {
     if (!is_loaded(entry)) missing.push_back(entry);
   std::vector<std::future<Function>> others;
   for (std::size_t i = 1; i < missing.size(); ++i)
-    others.push_back(std::async(std::launch::async, [this, entry = missing[i]] { return function(entry); }));
+    others.push_back(system::start_async([this, entry = missing[i]] { return function(entry); }));
   if (!missing.empty()) function(missing[0]);
   for (auto& other : others) other.get();
 }

@@ -4,8 +4,13 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include <anabranch/error.h>
 
 /// A small pipeline for work that is cut into pieces in order, done on several threads, and put together in
 /// order again: so its result does not depend on the number of threads.
@@ -14,6 +19,7 @@ namespace anabranch::io::detail {
 /// On each of `threads` threads, with a State of its own: `take(state)` gets the next piece (one thread at a
 /// time, in order; false at the end), `work(state)` runs beside the others, `commit(state)` again one at a
 /// time in the order of taking. The first exception in that order stops all and is thrown again here.
+/// ResourceError where there are no such threads.
 template <class State, class Take, class Work, class Commit>
 void run_ordered(int threads, Take take, Work work, Commit commit) {
   std::mutex mutex;
@@ -23,8 +29,21 @@ void run_ordered(int threads, Take take, Work work, Commit commit) {
   bool stopped = false;
   std::exception_ptr error;
 
+  const auto stop = [&](std::exception_ptr why) {
+    const std::lock_guard lock(mutex);
+    if (stopped) return;
+    stopped = true;
+    error = std::move(why);
+    turn_changed.notify_all();
+  };
   const auto loop = [&] {
-    State state;
+    std::optional<State> own;
+    try {
+      own.emplace();
+    } catch (...) {
+      return stop(std::current_exception());
+    }
+    State& state = *own;
     for (;;) {
       std::exception_ptr failure;
       bool more = false;
@@ -71,7 +90,15 @@ void run_ordered(int threads, Take take, Work work, Commit commit) {
   };
 
   std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(loop);
+  try {
+    for (int i = 1; i < threads; ++i) others.emplace_back(loop);
+  } catch (const std::system_error& e) {
+    stop(nullptr);
+    throw ResourceError(std::string("a thread could not be started: ") + e.what());
+  } catch (...) {
+    stop(nullptr);
+    throw;
+  }
   loop();
   others.clear();
   if (error) std::rethrow_exception(error);

@@ -16,19 +16,22 @@ Node::Node(Op op, Type type, std::vector<Ref> children, Payload payload, Place p
       free_(std::move(free)) {}
 
 // The children of a dying node are put on a list instead of being released from its destructor: a chain of
-// any length dies in constant stack.
+// any length dies in constant stack. The list goes through the dead, whose ids nobody asks for any more:
+// dying needs no memory, which may be what lacks.
 void Node::destroy(const Node* node) noexcept {
-  if (node->children_.empty()) {
-    delete node;
-    return;
-  }
-  std::vector<const Node*> dead{node};
-  while (!dead.empty()) {
-    const Node* dying = dead.back();
-    dead.pop_back();
-    for (Ref& child : const_cast<Node*>(dying)->children_) {
+  static_assert(sizeof(id_) >= sizeof(Node*));
+  Node* dead = nullptr;
+  const auto add = [&dead](const Node* next) {
+    auto* const last = const_cast<Node*>(next);
+    last->id_ = reinterpret_cast<std::uintptr_t>(std::exchange(dead, last));
+  };
+  add(node);
+  while (dead) {
+    Node* const dying = dead;
+    dead = reinterpret_cast<Node*>(static_cast<std::uintptr_t>(dying->id_));
+    for (Ref& child : dying->children_) {
       const Node* orphan = std::exchange(child.node_, nullptr);
-      if (orphan && orphan->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(orphan);
+      if (orphan && orphan->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) add(orphan);
     }
     delete dying;
   }

@@ -32,7 +32,12 @@ SiblingLibrary::SiblingLibrary(const char* backend, const char* what, const char
     path_ = candidate;
     handle_ = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_) return;
-    tried += std::string(tried.empty() ? "" : "; ") + ::dlerror();
+    const std::string why = ::dlerror();
+    // The dynamic linker has no error numbers.
+    if (why.find("failed to map segment") != std::string::npos ||
+        why.find("allocate memory") != std::string::npos)
+      throw ResourceError(backend_ + "no memory for " + what + ": " + why);
+    tried += (tried.empty() ? "" : "; ") + why;
   }
   if (tried.empty()) throw BackendUnavailable(backend_ + "cannot find out where the library is");
   throw BackendUnavailable(backend_ + "cannot open " + what + ": " + tried);

@@ -13,7 +13,7 @@ namespace anabranch::system {
 class SiblingLibrary {
  public:
   /// `backend` and `what` are for messages, as in "cpu: cannot open the code generator". Throws
-  /// BackendUnavailable where the library is not there.
+  /// BackendUnavailable where the library is not there, ResourceError where there is no memory for it.
   SiblingLibrary(const char* backend, const char* what, const char* file);
 
   /// Throws BackendUnavailable unless the VersionFunction `symbol` gives `ours`. Both sides compute their

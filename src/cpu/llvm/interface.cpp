@@ -1,8 +1,12 @@
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
+#include <new>
 
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/ErrorHandling.h>
 
 #include "cpu/llvm/link.h"
 #include "cpu/llvm/machine.h"
@@ -30,12 +34,29 @@ std::string text_of(const llvm::Module& module) {
   return text;
 }
 
-void compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, const AnabranchLlvmSink& sink) {
-  Stopwatch clock;
-  const Machine machine = machine_for(options);
-  const Target target(machine);
+/// What LLVM works on.
+struct Work {
+  Target target;
   llvm::LLVMContext context;
-  llvm::Module module("kernel", context);
+  llvm::Module module{"kernel", context};
+
+  explicit Work(const Machine& machine) : target(machine) {}
+};
+
+/// What the sink is given.
+struct Compiled {
+  std::string ir, assembly;
+  std::vector<std::byte> image;
+  double emit_ms = 0, optimise_ms = 0, generate_ms = 0, link_ms = 0;
+  std::uint64_t instructions = 0;
+};
+
+Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, const Machine& machine,
+                 Work& work) {
+  Stopwatch clock;
+  Compiled out;
+  const Target& target = work.target;
+  llvm::Module& module = work.module;
   module.setTargetTriple(target->getTargetTriple().str());
   module.setDataLayout(target->createDataLayout());
   module.setPICLevel(llvm::PICLevel::SmallPIC);
@@ -43,41 +64,63 @@ void compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, co
                                                              : emit_fold(module, kernel, machine);
 #if ANABRANCH_CHECKED
   std::string broken;
-  llvm::raw_string_ostream out(broken);
-  if (llvm::verifyModule(module, &out))
+  llvm::raw_string_ostream broken_out(broken);
+  if (llvm::verifyModule(module, &broken_out))
     throw InternalError("generated code is broken: " + broken + text_of(module));
 #endif
-  if (options.want_ir && sink.ir) {
-    const std::string text = "; before the passes\n" + text_of(module);
-    sink.ir(sink.context, text.data(), text.size());
-  }
-  std::uint64_t instructions = 0;
-  for (const auto& function : module) instructions += function.getInstructionCount();
-  const double emit_ms = clock.lap();
+  if (options.want_ir) out.ir = "; before the passes\n" + text_of(module);
+  for (const auto& function : module) out.instructions += function.getInstructionCount();
+  out.emit_ms = clock.lap();
 
   optimise(module, *target);
-  if (options.want_ir && sink.ir) {
-    const std::string text = "; after the passes\n" + text_of(module);
-    sink.ir(sink.context, text.data(), text.size());
-  }
-  if (options.want_assembly && sink.assembly) {
-    const std::string text = generate_assembly(module, *target);
-    sink.assembly(sink.context, text.data(), text.size());
-  }
-  const double optimise_ms = clock.lap();
+  if (options.want_ir) out.ir += "; after the passes\n" + text_of(module);
+  if (options.want_assembly) out.assembly = generate_assembly(module, *target);
+  out.optimise_ms = clock.lap();
   const auto object = generate_object(module, *target);
-  const double generate_ms = clock.lap();
-  const auto image = link_image(object, entries);
-  const double link_ms = clock.lap();
+  out.generate_ms = clock.lap();
+  out.image = link_image(object, entries);
+  out.link_ms = clock.lap();
+  return out;
+}
+
+/// LLVM is compiled without exceptions: one that passes through it leaves its objects in no defined state and
+/// its locks locked. So nothing of it is touched again once memory has run out.
+std::atomic<bool> memory_ran_out = false;
+
+void throw_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
+
+Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options) {
+  static const bool installed = [] {  // else LLVM aborts where it gets no memory
+    llvm::install_bad_alloc_error_handler(throw_bad_alloc);
+    return true;
+  }();
+  if (!installed || memory_ran_out) throw std::bad_alloc();
+  std::unique_ptr<Work> work;
+  try {
+    const Machine machine = machine_for(options);
+    work = std::make_unique<Work>(machine);
+    return compile(kernel, options, machine, *work);
+  } catch (const std::bad_alloc&) {
+    memory_ran_out = true;
+    static_cast<void>(work.release());  // a destructor would use what is broken
+    throw;
+  }
+}
+
+void give(const Compiled& compiled, const AnabranchLlvmSink& sink) {
+  if (!compiled.ir.empty() && sink.ir) sink.ir(sink.context, compiled.ir.data(), compiled.ir.size());
+  if (!compiled.assembly.empty() && sink.assembly)
+    sink.assembly(sink.context, compiled.assembly.data(), compiled.assembly.size());
   if (sink.statistics)
-    sink.statistics(sink.context, emit_ms, optimise_ms, generate_ms, link_ms, instructions);
-  if (sink.image) sink.image(sink.context, image.data(), image.size());
+    sink.statistics(sink.context, compiled.emit_ms, compiled.optimise_ms, compiled.generate_ms,
+                    compiled.link_ms, compiled.instructions);
+  if (sink.image) sink.image(sink.context, compiled.image.data(), compiled.image.size());
 }
 
 }  // namespace
 }  // namespace anabranch::cpu
 
-// No exception crosses this interface.
+// No exception crosses this interface, but what the sink throws.
 extern "C" {
 
 __attribute__((visibility("default"))) std::uint64_t anabranch_llvm_version() {
@@ -96,10 +139,13 @@ __attribute__((visibility("default"))) int anabranch_llvm_compile(const void* ke
     return kind;
   };
   try {
-    anabranch::cpu::compile(*static_cast<const anabranch::plan::Kernel*>(kernel), *options, *sink);
+    using namespace anabranch;
+    cpu::give(cpu::compile(*static_cast<const plan::Kernel*>(kernel), *options), *sink);
     return 0;
   } catch (const anabranch::BackendUnavailable& e) {
     return fail(anabranch_llvm_unavailable, e.what());
+  } catch (const std::bad_alloc&) {
+    return anabranch_llvm_no_memory;
   } catch (const std::exception& e) {
     return fail(anabranch_llvm_internal, e.what());
   } catch (...) {

@@ -1,0 +1,128 @@
+#include "support/catch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "command.h"
+
+using namespace cli_test;
+using namespace std::chrono_literals;
+
+// What the system refuses: a place for messages, memory, threads. Each time the status says it.
+namespace {
+
+/// The status of a command line, in which `$B` is the command; its standard error, where it goes to `$E`.
+struct Shell {
+  TemporaryDirectory folder;
+  std::string matrix = folder / "m.npz";
+
+  Shell() {
+    ::chmod(folder.path().c_str(), 0755);  // for other users as well
+    REQUIRE(command({"generate", "banded", "--size", "20000", "--out", matrix}).status == 0);
+  }
+  int status(const std::string& line) {
+    const std::string all = "B=" + command_path() + "; cd " + folder.path() + "; E=" + folder.path() +
+                            "/err; exec >/dev/null 2>/dev/null; " + line;
+    const int status = std::system(all.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::string error() const { return io_test::read_file(folder / "err"); }
+};
+
+/// Ends a process that does not end by itself.
+class Watchdog {
+ public:
+  explicit Watchdog(Process& process)
+      : thread_([&process](const std::stop_token& stop) {
+          for (int i = 0; i < 200 && !stop.stop_requested(); ++i) std::this_thread::sleep_for(100ms);
+          if (!stop.stop_requested()) process.signal(SIGKILL);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("standard error that is closed or full changes no status") {
+  Shell shell;
+  for (const std::string to : {"2>/dev/full", "2>&-"}) {
+    INFO(to);
+    CHECK(shell.status("$B smvm nope.npz " + to) == 4);
+    CHECK(shell.status("$B smvm m.npz --nope " + to) == 2);
+    CHECK(shell.status("ANABRANCH_DUMP=plan,nonsense $B smvm m.npz --out y.npy " + to) == 0);
+  }
+  CHECK(shell.status("$B smvm m.npz >&-") == 4);
+  CHECK(shell.status("$B smvm m.npz 2>&- >&- <&-") == 4);
+  CHECK(shell.status("$B --version >/dev/full") == 4);
+}
+
+TEST_CASE("a message never lands in a file that took the number of standard error") {
+  Shell shell;
+  const std::string before = io_test::read_file(shell.matrix);
+  CHECK(shell.status("$B smvm m.npz --out y.npy 2>&- >/dev/full") == 4);
+  CHECK(io_test::read_file(shell.matrix) == before);
+  CHECK(shell.status("$B smvm m.npz --out z.npy") == 0);
+  CHECK(io_test::read_file(shell.folder / "y.npy") == io_test::read_file(shell.folder / "z.npy"));
+}
+
+TEST_CASE("too little memory: exit status 5 and a sentence, whatever the limit") {
+  if (sanitized) return;
+  Shell shell;
+  // From where the libraries just load (127: they do not) to where all fits.
+  for (int kib = 40'000; kib <= 100'000; kib += 4'000) {
+    const int status = shell.status("ulimit -v " + std::to_string(kib) +
+                                    "; timeout -s KILL 60 $B smvm m.npz --memory 32M --threads 2 2>$E");
+    INFO(kib << " KiB: " << shell.error());
+    CHECK((status == 0 || status == 5 || status == 127));
+    if (status == 5) CHECK(shell.error().find("anabranch: ") == 0);
+  }
+}
+
+TEST_CASE("too few threads: exit status 5 and a sentence") {
+  if (sanitized) return;
+  Shell shell;
+  const std::string user = "setpriv --reuid 64990 --clear-groups ";
+  if (::geteuid() != 0 || shell.status(user + "$B --version") != 0) {
+    WARN("skipped: only root can start a process as a user who runs nothing else");
+    return;
+  }
+  int refused = 0;
+  for (int processes = 1; processes <= 6; ++processes) {
+    const int status = shell.status(user + "prlimit --nproc=" + std::to_string(processes) +
+                                    " timeout -s KILL 60 $B smvm m.npz --threads 4 2>$E");
+    INFO(processes << " processes: " << shell.error());
+    if (shell.error().find("timeout:") == 0) continue;  // it was not even started
+    CHECK((status == 0 || status == 5));
+    if (status == 5) CHECK(shell.error().find("anabranch: ") == 0);
+    refused += status == 5;
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("signals: a second one ends what the first could not stop") {
+  const TemporaryDirectory folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int full = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  const std::string block(4096, ' ');
+  while (::write(full, block.data(), block.size()) > 0) {
+  }
+  Process process({"doctor"}, {.stdout_to = pipe});  // it waits for a reader
+  const Watchdog watchdog(process);
+  std::this_thread::sleep_for(500ms);
+  process.signal(SIGTERM);
+  std::this_thread::sleep_for(200ms);
+  process.signal(SIGINT);
+  CHECK(process.finish().status == 130);
+  ::close(full);
+}

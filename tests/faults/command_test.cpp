@@ -1,0 +1,68 @@
+#include "support/catch.h"
+
+#include "cli/command.h"
+#include "every_fault.h"
+
+// The command, when the system refuses it something: the right status, a sentence, nothing half written.
+namespace fault_test {
+namespace {
+
+/// Matrices to work on, and kernels that are compiled: LLVM is another question.
+struct Inputs {
+  cli_test::TemporaryDirectory folder;
+  std::string npz = folder / "m.npz", mtx = folder / "m.mtx";
+
+  Inputs() {
+    ::setenv("ANABRANCH_CACHE", "on", 1);
+    ::setenv("ANABRANCH_CACHE_DIR", folder.path().c_str(), 1);
+    for (const std::string& file : {npz, mtx})
+      REQUIRE(cli_test::command({"generate", "laplacian2d", "--size", "30", "--out", file}).status == 0);
+    REQUIRE(cli_test::command({"smvm", npz}).status == 0);
+  }
+  ~Inputs() { ::setenv("ANABRANCH_CACHE", "off", 1); }
+};
+
+std::vector<std::vector<std::string>> commands(const Inputs& inputs) {
+  return {{"smvm", inputs.npz, "--threads", "2", "--out", "@/y.npy", "--trace", "@/t.json"},
+          {"smvm", inputs.mtx, "--threads", "2", "--out", "@/y.npy"},
+          {"generate", "banded", "--size", "100", "--out", "@/m.npz"},
+          {"generate", "rmat", "--size", "64", "--out", "@/m.mtx"},
+          {"explain", "smvm", inputs.npz},
+          {"doctor"},
+          {"smvm", "--help"}};
+}
+
+}  // namespace
+
+TEST_CASE("command: system calls and thread starts fail") {
+  const Inputs inputs;
+  for (const auto& arguments : commands(inputs))
+    for (const Kind kind : all_kinds()) {
+      INFO(arguments[0] << " " << arguments[1]);
+      if (kind != Kind::allocation) check_every_fault(kind, arguments, {.depth = 1});
+    }
+}
+
+TEST_CASE("command: allocations fail") {
+  const Inputs inputs;
+  const auto all = commands(inputs);
+  CHECK(check_every_fault(Kind::allocation, all[0], {.step = 37}) > 50);
+}
+
+TEST_CASE("command: all allocations fail from one on") {
+  const Inputs inputs;
+  const auto all = commands(inputs);
+  CHECK(check_every_fault(Kind::allocation, all[0], {.step = 37, .lasting = true}) > 50);
+}
+
+TEST_CASE("command: every call fails once", "[.long]") {
+  const Inputs inputs;
+  for (const auto& arguments : commands(inputs))
+    for (const Kind kind : all_kinds())
+      for (const bool lasting : {false, true}) {
+        INFO(arguments[0] << " " << arguments[1]);
+        check_every_fault(kind, arguments, {.step = 1, .lasting = lasting});
+      }
+}
+
+}  // namespace fault_test

@@ -1,0 +1,54 @@
+#include "support/catch.h"
+
+#include <anabranch/io.h>
+
+#include "every_fault.h"
+#include "io/matrix_files.h"
+
+// What reads files, when the system refuses it something in the middle.
+namespace fault_test {
+namespace {
+
+using namespace anabranch;
+using io_test::TemporaryDirectory;
+
+std::string drained(const std::string& path, const std::string& folder) {
+  const auto source =
+      io::open_csr<std::int32_t, double>(path, {.spool_dir = folder, .memory = std::int64_t{1} << 20});
+  const auto all = io_test::drain(*source.erased(), 50, {.items = 9});
+  return io_test::raw(all.indptr) + io_test::raw(all.indices) + io_test::raw(all.values);
+}
+
+void check_parsers(const Scope& scope) {
+  const TemporaryDirectory folder;
+  const auto matrix = io_test::sample(60);
+  io_test::write_file(folder / "a.npz", io_test::npz(io_test::members(matrix)));
+  io_test::write_file(folder / "b.npz", io_test::npz(io_test::members(matrix), true));
+  std::string text = "%%MatrixMarket matrix coordinate integer symmetric\n300 300 300\n";
+  for (int i = 300; i > 0; --i) text += std::to_string(i) + " " + std::to_string(i / 2 + 1) + " 1\n";
+  io_test::write_file(folder / "c.mtx", text);
+  io_test::write_file(folder / "x.npy", io_test::npy(std::vector<float>{1, 2, 3}));
+  const int files = folder.files();
+  const std::vector<Program> programs{
+      [&] { return drained(folder / "a.npz", folder.path()); },
+      [&] { return drained(folder / "b.npz", folder.path()); },
+      [&] { return drained(folder / "c.mtx", folder.path()); },
+      [&] {
+        const auto x = io::read_npy<1, double>(folder / "x.npy", {.convert = true});
+        return std::to_string(x[0] + 10 * x[1] + 100 * x[2]);
+      },
+      [&] { return std::to_string(io::inspect_matrix(folder / "c.mtx").entries); }};
+  for (std::size_t p = 0; p < programs.size(); ++p)
+    for (const Kind kind : all_kinds()) {
+      INFO("program " << p);
+      check_every_fault(kind, programs[p], scope);
+      CHECK(folder.files() == files);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("parsers: every call fails once") { check_parsers({.step = 1}); }
+TEST_CASE("parsers: every call fails from one on", "[.long]") { check_parsers({.step = 1, .lasting = true}); }
+
+}  // namespace fault_test
