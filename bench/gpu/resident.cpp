@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "front/handle.h"
+#include "ir/run_error.h"
 #include "run/device_run.h"
 #include "run/execute.h"
 
@@ -81,7 +82,7 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const Resident
   kernel_ = &step->kernel;
   std::vector<cuda::Address> buffers;
   for (const BufferRef& ref : step->buffers) buffers.push_back(address_of(plan, *group, ref, data));
-  const GlobalValues known(plan, {});
+  const GlobalValues known(plan, {}, {});
   std::vector<std::int64_t> scalars;
   for (const int uniform : step->scalars)
     scalars.push_back(evaluate_uniform(group->uniforms[static_cast<std::size_t>(uniform)], known));
@@ -127,7 +128,7 @@ void ResidentKernel::check() {
   cuda::ErrorRecord record;
   own_stream_.download(&record, record_.address(), sizeof record);
   own_stream_.synchronize();
-  raise_failed(*kernel_, record);
+  raise_failed(*kernel_, record, ir::no_item);
 }
 
 }  // namespace anabranch::bench
