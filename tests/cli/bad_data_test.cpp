@@ -12,14 +12,15 @@ namespace {
 const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
 const char* const huge = "1000000000000000000";
 
+const std::vector<std::string> in_chunks{"--scheduler", "fixed:100"};
+
 /// Refused with exit code 3, in few words that name the file and hold these; no output, no temporary file.
 void refused(const std::string& name, const std::string& bytes, const std::vector<std::string>& words,
-             const std::vector<std::string>& more = {}) {
+             const std::vector<std::string>& more = in_chunks) {
   INFO(name);
   const TemporaryDirectory dir;
   io_test::write_file(dir / name, bytes);
-  std::vector<std::string> arguments{"smvm",   dir / name,    "--out",    dir / "y.npy",
-                                     "--json", "--scheduler", "fixed:100"};
+  std::vector<std::string> arguments{"smvm", dir / name, "--out", dir / "y.npy", "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Outcome o = command(arguments);
   CHECK(o.status == 3);

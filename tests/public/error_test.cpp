@@ -28,7 +28,7 @@ TEST_CASE("a gather out of range, outside and inside a sequence") {
                     inside);
     fails<RunError>(consume(elements(map_seq(body, stream_in(regular(Index{4}), std::vector{ix})))), inside);
   }
-  fails<RunError>(gather(use(Vector<std::int64_t>{0}), use(Vector<double>{})), {"gather", "empty", line(-1)});
+  fails<RunError>(gather(use(Vector<std::int64_t>{0}), use(Vector<double>{})), {"gather", "empty", line()});
 }
 
 TEST_CASE("an index out of range") {
@@ -40,7 +40,7 @@ TEST_CASE("an index out of range") {
   fails<RunError>(unit(m[index_of(1, 3)]), {"index", "3", "0..2", line()});
   fails<RunError>(unit(m[index_of(2, 0)]), {"index", "2", "0..1", line()});
   fails<RunError>(unit(m.linear(6)), {"index", "6", "0..5", line()});
-  fails<RunError>(map([=](auto x) { return v[cast<std::int64_t>(x)]; }, v), {"index", "5", "0..4", line(-1)});
+  fails<RunError>(map([=](auto x) { return v[cast<std::int64_t>(x)]; }, v), {"index", "5", "0..4", line()});
 }
 
 TEST_CASE("backpermute and slice out of range") {
@@ -58,7 +58,7 @@ TEST_CASE("backpermute and slice out of range") {
 TEST_CASE("integer division") {
   const std::int32_t lowest = std::numeric_limits<std::int32_t>::min();
   const Vector<std::int32_t> zero{4, 0}, minus_one{7, -1};
-  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)), {"divide", "7", "by zero", line(-1)});
+  fails<RunError>(map([](auto x) { return 7 / x; }, use(zero)), {"divide", "7", "by zero", line()});
   fails<RunError>(map([](auto x) { return 7 % x; }, use(zero)), {"remainder", "7", "zero", line()});
   fails<RunError>(map([=](auto x) { return lowest / x; }, use(minus_one)),
                   {"divide", "-2147483648 by -1 overflows", line(-1)});
@@ -156,7 +156,7 @@ TEST_CASE("dimensions that are not there") {
 TEST_CASE("reshape wants as many elements as there are") {
   fails<RunError>(reshape(Index{2, 3}, use(table)), {"reshape", "1 more element than", line()});
   fails<RunError>(reshape(index_of(size(use(table)) + 1), use(table)),
-                  {"reshape", "1 more element than", line()});
+                  {"reshape", "1 more element than", line(-1)});
   const std::vector rows{Vector<double>{1, 2}, Vector<double>{1, 2, 3, 4}, Vector<double>{1, 2, 3}};
   auto pairs = [](auto row) { return reshape(index_of(size(row) / 2, 2), row); };
   fails<RunError>(consume(elements(map_seq(pairs, stream_in(rows)))),
