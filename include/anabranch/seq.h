@@ -174,10 +174,12 @@ auto stream_in(const Regular<N>& form, R&& range, const RangeOptions& options = 
                detail::Loc at = detail::Loc::current()) {
   using A = std::ranges::range_value_t<R>;
   static_assert(A::rank == N, "anabranch: regular(shape) has another rank than the items of the range");
-  using View = std::remove_cvref_t<R>;
-  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape,
-                                                               options.live, at);
-  return stream_in(Source<A>(std::move(source)), at);
+  if constexpr (A::rank == N) {
+    using View = std::remove_cvref_t<R>;
+    auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape,
+                                                                 options.live, at);
+    return stream_in(Source<A>(std::move(source)), at);
+  }
 }
 
 /// The items f(0), f(1), ..., f(n - 1); f takes an Exp<int64> and returns an Acc (or a tuple of Accs).

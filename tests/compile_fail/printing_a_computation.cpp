@@ -1,6 +1,6 @@
-// expect: anabranch: a computation has no value while the program is being built; print what `run` gives
-// expect: anabranch: a computation has no value while the program is being built; print what `run` gives
-// expect: anabranch: a computation has no value while the program is being built; print what `run` gives
+// expect: anabranch: a computation has no value while the program is being built, print what `run` gives
+// expect: anabranch: a computation has no value while the program is being built, print what `run` gives
+// expect: anabranch: a computation has no value while the program is being built, print what `run` gives
 #include <anabranch/anabranch.h>
 
 #include <iostream>

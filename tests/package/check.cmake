@@ -10,22 +10,25 @@ function(run)
   message(STATUS "${output}")
 endfunction()
 
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${launcher}")  # a list, which no argument would keep whole
 file(REMOVE_RECURSE "${work}")
 file(MAKE_DIRECTORY "${work}")
-set(options -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
+set(options -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}"
   "-DCMAKE_BUILD_TYPE=${build_type}" "-DCMAKE_CXX_FLAGS=${flags}")
 if(sanitize)  # a sanitizer's run time has to be in the program, too
   list(APPEND options "-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=${sanitize}")
 endif()
+set(user_build "${work}")
 if(mode STREQUAL "installed")
+  set(user_build "${work}/build")
   run("${CMAKE_COMMAND}" --install "${build}" --prefix "${work}/first-place")
   file(RENAME "${work}/first-place" "${work}/prefix")
   list(APPEND options "-DCMAKE_PREFIX_PATH=${work}/prefix")
 else()
-  # The options of the build that is being tested: ccache then has every object already.
+  # The options of the build that is being tested.
   list(APPEND options "-DANABRANCH_SOURCE=${source}" "-DANABRANCH_SANITIZE=${sanitize}"
     "-DANABRANCH_WERROR=${werror}" "-DANABRANCH_CHECKED=${checked}")
 endif()
-run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/user" -B "${work}/build" ${options})
-run("${CMAKE_COMMAND}" --build "${work}/build" --target user)
-run("${work}/build/user")
+run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/user" -B "${user_build}" ${options})
+run("${CMAKE_COMMAND}" --build "${user_build}" --target user)
+run("${user_build}/user")
