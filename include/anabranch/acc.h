@@ -332,7 +332,8 @@ Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<A
 template <int N>
 Acc<Array<N - 1, std::int64_t>> count_true(const char* label, const Acc<Array<N, bool>>& a, int axis,
                                            Loc at) {
-  auto [function, one] = trace_function<bool>([&](Exp<bool> x) { return cast<std::int64_t>(x, at); }, at);
+  auto [function, one] =
+      trace_function<bool>([&](const Exp<bool>& x) { return cast<std::int64_t>(x, at); }, at);
   return named_fold(label, plus, constant_of<std::int64_t>(0, at),
                     acc<N, std::int64_t>(map(function, {a.handle()}, at, label)), axis, at);
 }
