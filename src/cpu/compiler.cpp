@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "cache/kernel_cache.h"
 #include "cpu/code_generator.h"
 #include "cpu/llvm_interface_version.h"
@@ -19,12 +21,6 @@ namespace {
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
-
-struct Received {
-  std::string image, ir, assembly, error;
-  int kind = 0;
-  CompileStatistics statistics;
-};
 
 using Compiled = std::shared_ptr<const CompiledKernel>;
 
@@ -137,6 +133,17 @@ Compiled find_on_disk(const std::string& key) {
   return out;
 }
 
+std::shared_ptr<const CompiledKernel> build_and_print(const plan::Kernel& kernel, CompileOptions options,
+                                                      bool ir, bool assembly) {
+  std::string texts[2], printed;
+  options.ir = ir ? &texts[0] : nullptr;
+  options.assembly = assembly ? &texts[1] : nullptr;
+  options.printed = &printed;
+  auto out = build(kernel, options);
+  out->printed = std::move(printed);
+  return out;
+}
+
 Compiled find_or_build(const plan::Kernel& kernel, const CompileOptions& options, const std::string& key) {
   if (Compiled found = find_on_disk(key)) return found;
   std::string image;
@@ -147,26 +154,23 @@ Compiled find_or_build(const plan::Kernel& kernel, const CompileOptions& options
   return out;
 }
 
-std::shared_ptr<const CompiledKernel> build_with_texts(const plan::Kernel& kernel, CompileOptions options,
-                                                       bool ir, bool assembly) {
-  std::string texts[2];
-  options.ir = ir ? &texts[0] : nullptr;
-  options.assembly = assembly ? &texts[1] : nullptr;
-  auto out = build(kernel, options);
-  out->ir = std::move(texts[0]);
-  out->assembly = std::move(texts[1]);
-  return out;
-}
+/// What the code generator gives.
+struct Received {
+  Received(const std::string& k, const CompileOptions& o) : kernel(k), options(o) {}
 
-void print_texts(const plan::Kernel& kernel, const CompiledKernel& compiled) {
-  std::string text;
-  const auto add = [&](const char* what, const std::string& body) {
-    if (!body.empty()) text += "---- " + std::string(what) + " of " + kernel.name + " ----\n" + body + "\n";
-  };
-  add("llvm", compiled.ir);
-  add("asm", compiled.assembly);
-  system::write_to_standard_error(text);
-}
+  const std::string& kernel;
+  const CompileOptions& options;
+  std::string image, error;
+  CompileStatistics statistics;
+
+  void add(std::string* to, const char* what, std::string_view text) const {
+    if (to) *to += text;
+    if (!options.printed || text.empty()) return;
+    const std::string block = fmt::format("---- {} of {} ----\n{}\n", what, kernel, text);
+    system::write_to_standard_error(block);
+    *options.printed += block;
+  }
+};
 
 }  // namespace
 
@@ -180,25 +184,25 @@ std::string compile_image(const plan::Kernel& kernel, const CompileOptions& opti
   asked.lanes = options.lanes;
   asked.want_ir = options.ir != nullptr;
   asked.want_assembly = options.assembly != nullptr;
-  Received received;
+  Received received(kernel.name, options);
   AnabranchLlvmSink sink{};
   sink.context = &received;
   sink.image = [](void* to, const void* bytes, std::size_t size) {
     static_cast<Received*>(to)->image.assign(static_cast<const char*>(bytes), size);
   };
   sink.ir = [](void* to, const char* text, std::size_t size) {
-    static_cast<Received*>(to)->ir.append(text, size);
+    const auto& texts = *static_cast<Received*>(to);
+    texts.add(texts.options.ir, "llvm", {text, size});
   };
   sink.assembly = [](void* to, const char* text, std::size_t size) {
-    static_cast<Received*>(to)->assembly.append(text, size);
+    const auto& texts = *static_cast<Received*>(to);
+    texts.add(texts.options.assembly, "asm", {text, size});
   };
   sink.error = [](void* to, int, const char* text) { static_cast<Received*>(to)->error = text; };
   sink.statistics = [](void* to, double emit, double optimise, double generate, double, std::uint64_t n) {
     static_cast<Received*>(to)->statistics = {emit, optimise, generate, 0, n};
   };
   const int failed = generator.compile(&kernel, &asked, &sink);
-  if (options.ir) *options.ir = std::move(received.ir);
-  if (options.assembly) *options.assembly = std::move(received.assembly);
   if (failed == anabranch_llvm_unavailable) throw BackendUnavailable(received.error);
   if (failed == anabranch_llvm_no_memory)
     throw ResourceError(
@@ -215,10 +219,13 @@ std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const 
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   if (!ir && !assembly)
     return Cache::get().find_or_make(key, [&] { return find_or_build(kernel, options, key); });
+  bool printed = false;
   const auto compiled =
-      Cache::get().find_or_make(std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key,
-                                [&] { return build_with_texts(kernel, options, ir, assembly); });
-  print_texts(kernel, *compiled);
+      Cache::get().find_or_make(std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key, [&] {
+        printed = true;
+        return build_and_print(kernel, options, ir, assembly);
+      });
+  if (!printed) system::write_to_standard_error(compiled->printed);
   return compiled;
 }
 

@@ -24,7 +24,7 @@ struct CompiledKernel {
   LoadedImage image;
   CompileStatistics statistics;  ///< where it was compiled; else its total only
   bool from_disk = false;
-  std::string ir, assembly;  ///< as far as ANABRANCH_DUMP asks for them
+  std::string printed;  ///< what ANABRANCH_DUMP asks for
 };
 
 struct CompileOptions {
@@ -33,6 +33,8 @@ struct CompileOptions {
   std::string features;       ///< with `cpu`
   std::string* ir = nullptr;  ///< receive texts where not null; such a kernel is compiled anew
   std::string* assembly = nullptr;
+  /// Receives the texts as they are printed on standard error: at once, for LLVM may end the process.
+  std::string* printed = nullptr;
 };
 
 struct CacheStatistics {
@@ -52,9 +54,9 @@ struct CacheStatistics {
 /// code generator is a library of its own, opened when the first kernel is in neither place. Throws
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
 ///
-/// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints
-/// the kernel's name with its LLVM IR or assembly on standard error,
-/// whether it was compiled now or before; such kernels are not looked for on disk.
+/// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
+/// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on disk.
+/// The IR before the passes is printed before they run.
 std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();

@@ -215,6 +215,7 @@ TEST_CASE("kernels are printed when ANABRANCH_DUMP asks for it, known ones too")
   CHECK(printed("share,plan,llvmx").empty());
   const std::string ir = printed("plan,llvm");
   CHECK_THAT(ir, Catch::Contains("---- llvm of scaled by 18.25 ----") &&
+                     Catch::Contains("; before the passes") && Catch::Contains("; after the passes") &&
                      Catch::Contains("define hidden void @entry0"));
   CHECK_THAT(ir, !Catch::Contains("---- asm"));
   CHECK(printed("llvm") == ir);

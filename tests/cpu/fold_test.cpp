@@ -172,6 +172,27 @@ TEST_CASE("a row's own values, its sum among the seeds and checks that must not 
   }
 }
 
+TEST_CASE("what the elements and the seed share and may fail is computed where it is needed") {
+  for (const std::int64_t size : {3, 0}) {
+    const auto share = [&]<class T>(KernelBuilder k, T element) {
+      const int xs = k.buffer(std::vector<T>(static_cast<std::size_t>(size), element));
+      const ir::Ref x =
+          k.array(plan::Form::avoided, {anabranch::detail::scalar_type<T>}, {k.uniform_extent(size)}, xs);
+      auto& kernel = k.kernel();
+      kernel.seed = {ir::index(x, ir::int64(0))};
+      kernel.body = {ir::primitive(Primitive::multiply, {kernel.body[0], kernel.seed[0]})};
+      INFO("x of " << size << ", rank " << kernel.output.extents.size());
+      CHECK(disagreement(k) == "");
+    };
+    const std::vector<std::int64_t> rows{0, 0, 2, 20, 300, 5000};
+    share(rows_of<double>(rows, Primitive::add, true), 2.5);
+    auto ordered = rows_of<double>(rows, Primitive::add, true);
+    make_ordered(ordered.kernel());
+    share(std::move(ordered), 2.5);
+    for (const std::int64_t n : {0, 7, 300}) share(dense_rows(false, {3}, n), 2.5f);
+  }
+}
+
 TEST_CASE("the first offence of a row is reported, in whichever part of the order it lies") {
   const auto kernel = [](std::int32_t length, std::int32_t first, std::int32_t second) {
     std::vector<std::int32_t> columns(static_cast<std::size_t>(length) + 5, 7);

@@ -1,7 +1,9 @@
-#include "support/catch.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.h"
 #include "every_fault.h"
+#include "support/catch.h"
 
 // The command, when the system refuses it something: the right status, a sentence, nothing half written.
 namespace fault_test {
@@ -38,7 +40,7 @@ TEST_CASE("command: system calls and thread starts fail") {
   const Inputs inputs;
   for (const auto& arguments : commands(inputs))
     for (const Kind kind : all_kinds()) {
-      INFO(arguments[0] << " " << arguments[1]);
+      INFO(fmt::format("{}", fmt::join(arguments, " ")));
       if (kind != Kind::allocation) check_every_fault(kind, arguments, {.depth = 1});
     }
 }
@@ -60,7 +62,7 @@ TEST_CASE("command: every call fails once", "[.long]") {
   for (const auto& arguments : commands(inputs))
     for (const Kind kind : all_kinds())
       for (const bool lasting : {false, true}) {
-        INFO(arguments[0] << " " << arguments[1]);
+        INFO(fmt::format("{}", fmt::join(arguments, " ")));
         check_every_fault(kind, arguments, {.step = 1, .lasting = lasting});
       }
 }

@@ -276,8 +276,11 @@ class Fold {
     else
       b.CreateBr(some);
     b.SetInsertPoint(some);
+    // What the elements share and may fail is computed here, where there is one; the seed computes its own.
+    const auto inside = r.e.mark();
     Registers total =
         r.commutative() ? lanes_of_row(r, run, length, stored) : ordered_row(r, run, length, stored);
+    r.e.undo(inside);
     llvm::BasicBlock* end = b.GetInsertBlock();
     b.CreateBr(done);
     b.SetInsertPoint(done);

@@ -45,14 +45,18 @@ struct Work {
 
 /// What the sink is given.
 struct Compiled {
-  std::string ir, assembly;
+  std::string ir, assembly;  ///< the IR after the passes
   std::vector<std::byte> image;
   double emit_ms = 0, optimise_ms = 0, generate_ms = 0, link_ms = 0;
   std::uint64_t instructions = 0;
 };
 
-Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options, const Machine& machine,
-                 Work& work) {
+void give_ir(const std::string& ir, const AnabranchLlvmSink& sink) {
+  if (!ir.empty() && sink.ir) sink.ir(sink.context, ir.data(), ir.size());
+}
+
+Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options,
+                 const AnabranchLlvmSink& sink, const Machine& machine, Work& work) {
   Stopwatch clock;
   Compiled out;
   const Target& target = work.target;
@@ -68,12 +72,13 @@ Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options
   if (llvm::verifyModule(module, &broken_out))
     throw InternalError("generated code is broken: " + broken + text_of(module));
 #endif
-  if (options.want_ir) out.ir = "; before the passes\n" + text_of(module);
+  // At once: should the passes end the process, it is known on what.
+  if (options.want_ir) give_ir("; before the passes\n" + text_of(module), sink);
   for (const auto& function : module) out.instructions += function.getInstructionCount();
   out.emit_ms = clock.lap();
 
   optimise(module, *target);
-  if (options.want_ir) out.ir += "; after the passes\n" + text_of(module);
+  if (options.want_ir) out.ir = "; after the passes\n" + text_of(module);
   if (options.want_assembly) out.assembly = generate_assembly(module, *target);
   out.optimise_ms = clock.lap();
   const auto object = generate_object(module, *target);
@@ -89,7 +94,8 @@ std::atomic<bool> memory_ran_out = false;
 
 void throw_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 
-Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options) {
+Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options,
+                 const AnabranchLlvmSink& sink) {
   static const bool installed = [] {  // else LLVM aborts where it gets no memory
     llvm::install_bad_alloc_error_handler(throw_bad_alloc);
     return true;
@@ -99,7 +105,7 @@ Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options
   try {
     const Machine machine = machine_for(options);
     work = std::make_unique<Work>(machine);
-    return compile(kernel, options, machine, *work);
+    return compile(kernel, options, sink, machine, *work);
   } catch (const std::bad_alloc&) {
     memory_ran_out = true;
     static_cast<void>(work.release());  // a destructor would use what is broken
@@ -108,7 +114,7 @@ Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options
 }
 
 void give(const Compiled& compiled, const AnabranchLlvmSink& sink) {
-  if (!compiled.ir.empty() && sink.ir) sink.ir(sink.context, compiled.ir.data(), compiled.ir.size());
+  give_ir(compiled.ir, sink);
   if (!compiled.assembly.empty() && sink.assembly)
     sink.assembly(sink.context, compiled.assembly.data(), compiled.assembly.size());
   if (sink.statistics)
@@ -140,7 +146,7 @@ __attribute__((visibility("default"))) int anabranch_llvm_compile(const void* ke
   };
   try {
     using namespace anabranch;
-    cpu::give(cpu::compile(*static_cast<const plan::Kernel*>(kernel), *options), *sink);
+    cpu::give(cpu::compile(*static_cast<const plan::Kernel*>(kernel), *options, *sink), *sink);
     return 0;
   } catch (const anabranch::BackendUnavailable& e) {
     return fail(anabranch_llvm_unavailable, e.what());
