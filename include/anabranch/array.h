@@ -76,6 +76,8 @@ class Array {
  public:
   static constexpr int rank = N;
   using value_type = T;
+  /// What reading an element gives.
+  using Read = std::conditional_t<std::is_class_v<T>, const T, T>;
   static constexpr int components = [] {
     if constexpr (IsElement<T>) return detail::components<T>;
     return 0;
@@ -198,8 +200,9 @@ class Array {
     return data_->buffers[static_cast<std::size_t>(c)].get();
   }
 
-  /// Element at row-major position i, 0 <= i < size().
-  T operator[](std::int64_t i) const {
+  /// Element at row-major position i, 0 <= i < size(): a copy, which is constant, so that assigning to it,
+  /// which would change nothing, does not compile.
+  Read operator[](std::int64_t i) const {
     assert(i >= 0 && i < size());
     T out{};
     int c = 0;
@@ -208,7 +211,7 @@ class Array {
     });
     return out;
   }
-  T operator[](const Index<N>& ix) const { return (*this)[linear(ix)]; }
+  Read operator[](const Index<N>& ix) const { return (*this)[linear(ix)]; }
 
   /// Overwrites one element, in all handles of this array. Not while a run uses it.
   void set(std::int64_t i, const T& value) {

@@ -62,7 +62,7 @@ class ANABRANCH_API IoError : public Error {
   ~IoError() override;
 };
 
-/// Something cannot fit into the memory bound. Thrown before the allocation; names the thing and its size.
+/// The memory bound, or the system's memory or threads, do not suffice. Names for what, and how much it needs.
 class ANABRANCH_API ResourceError : public Error {
  public:
   using Error::Error;

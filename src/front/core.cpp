@@ -86,7 +86,7 @@ Handle index(const Handle& array, const Handle& ix, Place at, const char* label)
   return handle_of(ir::index(node_of(array), node_of(ix), at, false, label));
 }
 Handle linear_index(const Handle& array, const Handle& position, Place at) {
-  return handle_of(ir::linear_index(node_of(array), node_of(position), at));
+  return handle_of(ir::linear_index(node_of(array), node_of(position), at, false, "linear"));
 }
 Handle shape(const Handle& array, Place at) { return handle_of(ir::shape(node_of(array), at)); }
 Handle lambda(Handles parameters, Handles results, Place at, const char* label) {

@@ -1,12 +1,14 @@
 # Compiles one file, as it stands or with one of its mistakes, and judges the outcome; see CMakeLists.txt beside it.
-# Variables: compiler, include, source, mistake (0: none).
+# Variables: compiler, include (folders), source, mistake (0: none).
+cmake_minimum_required(VERSION 3.25)
 file(STRINGS "${source}" expectations REGEX "^// expect: ")
 list(LENGTH expectations mistakes)
 if(mistakes EQUAL 0)
   message(FATAL_ERROR "${source}: no line reads `// expect: <regular expression>`")
 endif()
 
-set(command "${compiler}" -std=c++20 -fsyntax-only "-I${include}")
+list(TRANSFORM include PREPEND -I)
+set(command "${compiler}" -std=c++20 -fsyntax-only ${include})
 if(mistake GREATER 0)
   list(APPEND command -DMUST_FAIL=${mistake})
   math(EXPR position "${mistake} - 1")

@@ -7,6 +7,8 @@
 // expect: anabranch: && and .. take bool
 // expect: anabranch: std::pow takes|anabranch: pow is not in the language yet
 // expect: anabranch: std::max takes numbers
+// expect: anabranch: std::min takes numbers
+// expect: anabranch: std::fma takes numbers
 // expect: 'half' was not declared in this scope
 #include <anabranch/anabranch.h>
 
@@ -36,6 +38,10 @@ int main() {
 #elif MUST_FAIL == 9
   map([](auto x) { return std::max(x, x + 1); }, v);
 #elif MUST_FAIL == 10
+  map([](auto x) { return std::min(x, 1.0); }, v);
+#elif MUST_FAIL == 11
+  map([](auto x) { return std::fma(x, x, 1.0); }, v);
+#elif MUST_FAIL == 12
   map([](auto x) { return x * half; }, v);
 #else
   map([=](auto x) { return exp(x) + v[1]; }, v);

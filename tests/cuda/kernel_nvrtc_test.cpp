@@ -15,7 +15,7 @@ bool can_compile() {
 
 }  // namespace
 
-TEST_CASE("cuda: texts compile for every architecture, without warnings and spills") {
+TEST_CASE("cuda: texts compile for a GPU, without warnings and spills") {
   if (!can_compile()) return;
   auto narrow = spmv<float, std::int32_t>({0, 1}, {0}, {1.0f}, {1.0f});
   auto wide = spmv<double, std::int64_t>({0, 1}, {0}, {1.0}, {1.0});
@@ -27,9 +27,9 @@ TEST_CASE("cuda: texts compile for every architecture, without warnings and spil
   CHECK(nvrtc_complaint(cuda::generate(kernel)) == "");
 }
 
-TEST_CASE("cuda: random texts compile for every architecture") {
+TEST_CASE("cuda: random texts compile for a GPU") {
   if (!can_compile()) return;
-  for (unsigned seed = 0; seed < 8; ++seed) {
+  for (unsigned seed = 0; seed < (compiles_all() ? 32 : 4); ++seed) {
     auto k = random_kernel(seed);
     k.find_checks();
     INFO("seed " << seed);

@@ -35,6 +35,11 @@ TEST_CASE("words: outside of streams no item is named") {
   const Matrix<std::int64_t> m(Index{2, 3});
   says(map([a = use(m)](auto i) { return a[index_of(i % 2, i)]; }, use(bad)),
        "index: index 4 out of range 0..2", false);
+  says(map([a = use(m)](auto i) { return a.linear(i); }, use(bad)), "linear: index 7 out of range 0..5",
+       false);
+  says(backpermute(
+           4, [](auto i) { return index_of(i * 2); }, use(five)),
+       "backpermute: index 6 out of range 0..4", false);
   says(map([](auto x) { return 12 / x; }, use(five)), "divide: integer division of 12 by zero", false);
   says(map([](auto x) { return x % 0; }, use(five)), "remainder: integer division of 4 by zero", false);
   says(map([](auto x) { return (x + INT64_MIN) / -1; }, use(Ints{0})),
@@ -42,6 +47,10 @@ TEST_CASE("words: outside of streams no item is named") {
   says(map([](auto x) { return x / cast<std::int32_t>(Exp(0)); }, use(Vector<std::int32_t>{-5})),
        "divide: integer division of -5 by zero", false);
   says(minimum(use(Ints(Index{0}))), "minimum: no elements, and no value for that case", false);
+  says(fold1([](auto x, auto y) { return x - y; }, use(Ints(Index{0}))),
+       "fold1: no elements, and no value for that case", false);
+  says(consume(elements(produce(the(sum(use(five))) - 13, [](auto k) { return unit(k); }))),
+       "produce: the number of items is -3", false);
   says(generate(the(sum(use(five))) - 13, [](auto k) { return k; }), "generate: negative extent -3", false);
   says(reshape(the(sum(use(five))) - 4, use(five)),
        "reshape: the new shape has 1 more element than the array", false);
@@ -72,6 +81,16 @@ TEST_CASE("words: inside a stream the item is named") {
        "generate: negative extent -4 in item 57");
   says(consume(elements(map_seq([](auto row) { return reshape(the(sum(row)) - 1, row); }, stream_in(sizes)))),
        "reshape: the new shape has 7 fewer elements than the array in item 57", false);
+  says(consume(elements(
+           map_seq([](auto row) { return backpermute(3, [](auto i) { return index_of(2 - i); }, row); },
+                   stream_in(sizes)))),
+       "backpermute: index 2 out of range 0..1 in item 0");
+  says(consume(elements(map_seq([](auto row) { return map([=](auto e) { return row.linear(e); }, row); },
+                                stream_in(sizes)))),
+       "linear: index 2 out of range 0..1 in item 0");
+  says(consume(elements(map_seq([](auto row) { return fold1([](auto x, auto y) { return x - y; }, row); },
+                                stream_in(rows)))),
+       "fold1: no elements, and no value for that case in item 3");
   // Arrays that values give their shape.
   std::vector<Ints> counts(100, Ints{4});
   says(consume(elements(map_seq(

@@ -60,6 +60,7 @@ class Faults {
   Faults(Kind kind, const Scope& scope) : scope_(scope), fault_{kind, -1, scope.lasting, scope.depth} {
     if (scope.step > 0) fault_.call = 0;
     known_.reserve(1 << 16);
+    if (scope.shown) known_ = *scope.shown;
   }
   void arm() { faults::anabranch_faults_arm(fault_, known_.data(), static_cast<int>(known_.size())); }
   /// Was there a fault?
@@ -79,6 +80,7 @@ class Faults {
     fault_.call -= scope_.step;
   }
   int count() const { return count_; }
+  const std::vector<Site>& known() const { return known_; }
 
  private:
   const Scope scope_;
@@ -137,6 +139,7 @@ int check_every_fault(Kind kind, const Program& program, const Scope& scope) {
     if (!failed) {
       REQUIRE(answer.error.empty());
       REQUIRE(answer.result == expected);
+      if (scope.shown) *scope.shown = faults.known();
       return faults.count();
     }
     CHECK(answer.right_type);

@@ -26,6 +26,8 @@ struct Scope {
   /// Everything after the fault fails too.
   bool lasting = false;
   int depth = 2;
+  /// Sites that other programs have shown, and this one's after it: they are not visited again. Null: none.
+  std::vector<Site>* shown = nullptr;
 };
 
 /// Runs the program with one fault of this kind after another, until a run meets none. Each time it has to

@@ -5,9 +5,13 @@
 #include <cstdlib>
 
 namespace {
-/// Tests compile what they run, and leave nothing in the user's cache.
-/// Tests of the cache have one of their own.
-[[maybe_unused]] const int no_kernels_on_disk = ::setenv("ANABRANCH_CACHE", "off", 1);
+/// Tests compile what they run, and leave nothing in the user's cache; tests of the cache have one of their
+/// own. ANABRANCH_TEST_CACHE names a folder for runs that differ in other things only.
+[[maybe_unused]] const int kernels_on_disk = [] {
+  const char* folder = std::getenv("ANABRANCH_TEST_CACHE");
+  if (!folder) return ::setenv("ANABRANCH_CACHE", "off", 1);
+  return ::setenv("ANABRANCH_CACHE", "on", 1) + ::setenv("ANABRANCH_CACHE_DIR", folder, 1);
+}();
 }  // namespace
 
 // Some tests ask for more memory than there can be: sanitizers shall answer as malloc does, with null.

@@ -206,6 +206,16 @@ ANABRANCH_REFUSE_FUNCTION(min)
 ANABRANCH_REFUSE_FUNCTION(max)
 #undef ANABRANCH_REFUSE_FUNCTION
 
+/// What functions return, such as v[0]; variables are exchanged as ever.
+template <class A, class B>
+  requires(detail::Computation<A> && detail::Computation<B> &&
+           !(std::is_lvalue_reference_v<A> && std::is_lvalue_reference_v<B>))
+void swap(A&&, B&&) {
+  static_assert(detail::always_false<A>,
+                "anabranch: this exchanges temporaries and would change nothing: the arrays of a program are "
+                "values. Make a new one with backpermute or generate");
+}
+
 // The functions there are, of what they do not take.
 #define ANABRANCH_REFUSE_FUNCTION(name, sentence)   \
   template <class X>                                \
@@ -284,24 +294,35 @@ ANABRANCH_NOT_THERE(fabs)
 ANABRANCH_NOT_THERE(clamp)
 #undef ANABRANCH_NOT_THERE
 
-#define ANABRANCH_WITHOUT_STD(parameters, arguments, name)                                                   \
-  template <class X>                                                                                         \
-    requires anabranch::detail::Computation<X>                                                               \
-  anabranch::detail::Refused<X> name parameters {                                                            \
+// (name, arguments, wanted, parameters, template parameters...)
+#define ANABRANCH_WITHOUT_STD(name, arguments, wanted, parameters, ...)                                      \
+  template <__VA_ARGS__>                                                                                     \
+    requires wanted                                                                                          \
+  auto name parameters {                                                                                     \
     static_assert(anabranch::detail::always_false<X>,                                                        \
                   "anabranch: std::" #name " takes numbers, which an Exp is not yet; write " #name arguments \
                   " without std::");                                                                         \
     return anabranch::detail::refused<anabranch::detail::Refused<X>>();                                      \
   }
+#define ANABRANCH_OF_ONE(name) \
+  ANABRANCH_WITHOUT_STD(name, "(x)", (anabranch::detail::Computation<X>), (const X&), class X)
+// Of one type, too: then that of std would fit as well.
+#define ANABRANCH_OF_TWO(name)                                                                              \
+  ANABRANCH_WITHOUT_STD(name, "(x, y)", (anabranch::detail::Computation<X>), (const X&, const X&), class X) \
+  ANABRANCH_WITHOUT_STD(name, "(x, y)", (anabranch::detail::AnyComputation<X, Y> && !std::same_as<X, Y>),   \
+                        (const X&, const Y&), class X, class Y)
 namespace std {
-ANABRANCH_WITHOUT_STD((const X&), "(x)", sqrt)
-ANABRANCH_WITHOUT_STD((const X&), "(x)", exp)
-ANABRANCH_WITHOUT_STD((const X&), "(x)", log)
-ANABRANCH_WITHOUT_STD((const X&), "(x)", sin)
-ANABRANCH_WITHOUT_STD((const X&), "(x)", cos)
-ANABRANCH_WITHOUT_STD((const X&), "(x)", abs)
-ANABRANCH_WITHOUT_STD((const X&, const X&), "(x, y)", min)
-ANABRANCH_WITHOUT_STD((const X&, const X&), "(x, y)", max)
-ANABRANCH_WITHOUT_STD((const X&, const X&, const X&), "(x, y, z)", fma)
+ANABRANCH_OF_ONE(sqrt)
+ANABRANCH_OF_ONE(exp)
+ANABRANCH_OF_ONE(log)
+ANABRANCH_OF_ONE(sin)
+ANABRANCH_OF_ONE(cos)
+ANABRANCH_OF_ONE(abs)
+ANABRANCH_OF_TWO(min)
+ANABRANCH_OF_TWO(max)
+ANABRANCH_WITHOUT_STD(fma, "(x, y, z)", (anabranch::detail::AnyComputation<X, Y, Z>),
+                      (const X&, const Y&, const Z&), class X, class Y, class Z)
 }  // namespace std
+#undef ANABRANCH_OF_TWO
+#undef ANABRANCH_OF_ONE
 #undef ANABRANCH_WITHOUT_STD

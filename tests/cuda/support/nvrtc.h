@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <anabranch/error.h>
 
@@ -23,10 +25,15 @@ inline cuda::Compiler* nvrtc() {
   return compiler.get();
 }
 
+/// For every architecture, and every text of the tests that ask: the long tier.
+inline bool compiles_all() { return std::getenv("ANABRANCH_TEST_NVRTC") != nullptr; }
+
 /// What is wrong with a text for one of the architectures; empty: nothing, or there is no NVRTC.
 inline std::string nvrtc_complaint(const cuda::Unit& unit) {
   if (!nvrtc()) return {};
-  for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
+  std::vector<const char*> architectures{"sm_90"};
+  if (compiles_all()) architectures.insert(architectures.begin(), {"sm_75", "sm_80"});
+  for (const char* architecture : architectures) {
     try {
       const cuda::Compiler::Result result = nvrtc()->compile(unit, "unit.cu", architecture);
       const bool spills =

@@ -446,8 +446,8 @@ std::vector<std::string> find_entries(const std::string& source) {
 /// A temporary folder and what is in it.
 struct Folder {
   std::filesystem::path path;
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "anabranch-gpu-host-XXXXXX").string();
+  explicit Folder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
+    std::string pattern = (where / "anabranch-gpu-host-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw HostError("cannot make a temporary folder");
     path = pattern;
   }
@@ -460,9 +460,9 @@ struct Folder {
 
 std::string compiler_flags(bool sanitize) {
   // Variables without a value get a strange one, so that reading it shows.
-  std::string flags = quoted(ANABRANCH_GPU_HOST_CXX) +
-                      " -std=c++20 -O0 -fPIC -shared -ffp-contract=off -fvisibility=hidden -fno-gnu-unique"
-                      " -Wno-attributes -ftrivial-auto-var-init=pattern";
+  std::string flags =
+      "-std=c++20 -O0 -fPIC -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes"
+      " -ftrivial-auto-var-init=pattern";
   if (sanitize) {
     flags += " -g1 -fsanitize=undefined -fno-sanitize-recover=all";
 #if defined(__SANITIZE_ADDRESS__)
@@ -474,22 +474,37 @@ std::string compiler_flags(bool sanitize) {
   return flags;
 }
 
-/// The shim takes most of the time of a small text: it is read once per process and set of flags.
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Runs a command of the shell in this folder.
+void run(const std::filesystem::path& folder, const std::string& command, const char* what) {
+  const std::string log = (folder / "log").string();
+  if (std::system(("cd " + quoted(folder.string()) + " && " + command + " >log 2>&1").c_str()) != 0)
+    throw HostError(std::string(what) + ":\n" + text_of(log).substr(0, 8000));
+}
+
+/// The shim takes most of the time of a small text: it is compiled once for each set of flags, for all
+/// processes. The folder holds it and, for the compiler cache, a file that says what it depends on.
 std::filesystem::path precompiled_shim(const std::string& flags) {
-  static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<Folder>> all;
-  const std::lock_guard lock(mutex);
-  auto& folder = all[flags];
-  if (!folder) {
-    auto made = std::make_unique<Folder>();
-    const std::string real = std::string(ANABRANCH_GPU_HOST) + "/shim.h";
-    std::filesystem::copy_file(real, made->path / "shim.h");
-    const std::string command = flags + " -w -x c++-header " + quoted((made->path / "shim.h").string()) +
-                                " -o " + quoted((made->path / "shim.h.gch").string());
-    if (std::system(command.c_str()) != 0) throw HostError("the shim does not compile");
-    folder = std::move(made);
-  }
-  return folder->path / "shim.h";
+  namespace fs = std::filesystem;
+  const fs::path original = fs::path(ANABRANCH_GPU_HOST) / "shim.h";
+  const std::string all = std::string(ANABRANCH_GPU_HOST_CXX " " ANABRANCH_GPU_HOST_CXX_VERSION) + "\n" +
+                          flags + "\n" + text_of(original);
+  const fs::path folder =
+      fs::path(ANABRANCH_GPU_HOST_BUILD) / ("shim-" + std::to_string(std::hash<std::string>{}(all)));
+  if (fs::exists(folder)) return folder;
+  fs::create_directories(folder.parent_path());
+  const Folder made(folder.parent_path());
+  fs::copy_file(original, made.path / "shim.h");
+  write(made.path / "shim.h.gch.sum", all);
+  run(made.path, quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags + " -w -x c++-header shim.h -o shim.h.gch",
+      "the shim does not compile");
+  std::error_code another_process_was_faster;
+  fs::rename(made.path, folder, another_process_was_faster);
+  return folder;
 }
 
 std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
@@ -514,17 +529,20 @@ std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
     write(folder / name, content);
   }
   const std::string flags = compiler_flags(options.sanitize);
-  std::string command =
-      flags + " -include " + quoted(precompiled_shim(flags).string()) + " -I " + quoted(folder.string());
-  const std::string library = (folder / "unit.so").string(), log = (folder / "log").string();
-  command +=
-      " " + quoted((folder / "unit.cpp").string()) + " -o " + quoted(library) + " >" + quoted(log) + " 2>&1";
-  if (std::system(command.c_str()) != 0) {
-    std::ifstream in(log);
-    std::stringstream said;
-    said << in.rdbuf();
-    throw HostError("the text does not compile:\n" + said.str().substr(0, 8000));
-  }
+  const fs::path shim = precompiled_shim(flags);
+  for (const auto& file : fs::directory_iterator(shim))
+    fs::create_symlink(file.path(), folder / file.path().filename());
+  // All paths are relative to the folder: whatever its name, the compiler cache knows the text.
+  run(folder,
+      "CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 "
+      "CCACHE_SLOPPINESS=pch_defines,time_macros " ANABRANCH_GPU_HOST_LAUNCHER " " +
+          quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags +
+          " -fpch-preprocess -include shim.h -I . -c unit.cpp -o unit.o",
+      "the text does not compile");
+  const std::string library = (folder / "unit.so").string();
+  run(folder,
+      quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags + " " ANABRANCH_GPU_HOST_LINK " -shared unit.o -o unit.so",
+      "the text cannot be linked");
   auto out = std::make_shared<HostModule::Loaded>();
   out->library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!out->library) throw HostError(std::string("cannot open the compiled text: ") + ::dlerror());
