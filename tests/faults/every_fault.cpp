@@ -53,7 +53,14 @@ Answer answer_of(Kind kind, const Program& program) {
   }
 }
 
-long kept_since(long blocks) { return faults::anabranch_faults_live_blocks() - blocks; }
+/// More than `blocks`, also when threads that end have given back theirs.
+bool stays_kept_since(long blocks) {
+  for (int wait = 0; wait < 20; ++wait) {
+    if (faults::anabranch_faults_live_blocks() <= blocks) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return true;
+}
 
 class Faults {
  public:
@@ -148,15 +155,15 @@ int check_every_fault(Kind kind, const Program& program, const Scope& scope) {
     CHECK(program() == expected);
     CHECK(descriptors() == open_before);
     // A leak comes again each time; not so what a cache keeps, or a thread that is about to give it back.
-    constexpr long repeats = 16;
-    for (long repeat = 0; kept_since(before) > 0 && repeat < repeats; ++repeat) {
+    bool leaks = stays_kept_since(before);
+    for (int repeat = 0; leaks && repeat < 16; ++repeat) {
+      const long now = faults::anabranch_faults_live_blocks();
       faults.again();
-      if (!run(answer)) break;
+      if (!run(answer)) leaks = false;  // it is met no more
       answer = {};
+      leaks = leaks && stays_kept_since(now);
     }
-    for (int wait = 0; kept_since(before) > repeats && wait < 200; ++wait)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    CHECK(kept_since(before) <= repeats);
+    CHECK(!leaks);
   }
 }
 

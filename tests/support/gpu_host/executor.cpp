@@ -484,6 +484,7 @@ void run(const std::filesystem::path& folder, const std::string& command, const 
   const std::string log = (folder / "log").string();
   if (std::system(("cd " + quoted(folder.string()) + " && " + command + " >log 2>&1").c_str()) != 0)
     throw HostError(std::string(what) + ":\n" + text_of(log).substr(0, 8000));
+  std::filesystem::remove(log);
 }
 
 /// The shim takes most of the time of a small text: it is compiled once for each set of flags, for all
