@@ -7,18 +7,18 @@
 namespace anabranch::scheduler {
 namespace {
 
-constexpr double kGrowth = 8;                // per step while sizes are explored
-constexpr double kRegrowth = 4;              // the same, when a model had been known before
-constexpr double kFixedShare = 0.03;         // of the time, for fixed costs
-constexpr double kFixedShareInLine = 0.005;  // nothing overlaps: small chunks gain nothing
-constexpr double kTailShare = 0.12;
-constexpr double kOverheadNs = 10'000;  // our own, per chunk: not in any stage's time
-constexpr double kHysteresis = 1.25;
-constexpr double kFirstImportance = 0.25;   // the first chunk pays for cold caches and new pages
-constexpr double kExploreTimeShare = 0.25;  // of the longest chunk, while the cost is a guess
-constexpr double kDrift = 0.06;             // of the level, after which the shape is looked at again
-constexpr double kSeenTwice = 1.5;          // confidence
-constexpr double kUnbounded = 1e18;
+constexpr double growth = 8;                   // per step while sizes are explored
+constexpr double regrowth = 4;                 // the same, when a model had been known before
+constexpr double fixed_share = 0.03;           // of the time, for fixed costs
+constexpr double fixed_share_in_line = 0.005;  // nothing overlaps: small chunks gain nothing
+constexpr double tail_share = 0.12;
+constexpr double overhead_ns = 10'000;  // our own, per chunk: not in any stage's time
+constexpr double hysteresis = 1.25;
+constexpr double first_importance = 0.25;    // the first chunk pays for cold caches and new pages
+constexpr double explore_time_share = 0.25;  // of the longest chunk, while the cost is a guess
+constexpr double drift = 0.06;               // of the level, after which the shape is looked at again
+constexpr double seen_twice = 1.5;           // confidence
+constexpr double unbounded = 1e18;
 
 }  // namespace
 
@@ -27,21 +27,21 @@ AdaptiveController::AdaptiveController(const ControllerConfig& config)
       overlaps_(config.read_overlaps || config.write_overlaps),
       work_(static_cast<double>(std::max<int64_t>(config.start_work, 1))),
       ring_(config.max_ring),
-      memory_ceiling_(kUnbounded) {}
+      memory_ceiling_(unbounded) {}
 
-Decision AdaptiveController::next(const Extent& so_far) {
+Decision AdaptiveController::next(const ChunkSize& so_far) {
   double work = work_;
   Reason reason = reason_;
   if (config_.total) {
-    const Extent rest{.items = config_.total->items - so_far.items,
-                      .work = config_.total->work - so_far.work};
+    const ChunkSize rest{.items = config_.total->items - so_far.items,
+                         .work = config_.total->work - so_far.work};
     const double last = tail(static_cast<double>(rest.weight()));
     if (last != work) {
       work = last;
       reason = last < static_cast<double>(rest.weight()) ? Reason::rest : Reason::tail;
     }
   }
-  const auto limit = static_cast<int64_t>(std::clamp(std::floor(work), 1.0, kUnbounded));
+  const auto limit = static_cast<int64_t>(std::clamp(std::floor(work), 1.0, unbounded));
   // Every item counts as work of 1 at least, so a run of empty items ends somewhere too.
   return {.target = {.items = limit, .work = limit, .bytes = slot_memory(config_)},
           .ring = ring_,
@@ -58,7 +58,7 @@ double AdaptiveController::tail(double remaining) const {
   const bool firm =
       reason_ == Reason::time_cap || reason_ == Reason::memory_cap || reason_ == Reason::too_big;
   if (overlaps_ && settled_) {
-    const double least = std::min(affordable(kTailShare).work, work_);
+    const double least = std::min(affordable(tail_share).work, work_);
     const double half = std::max(remaining / 2, least);
     return std::min(work_, remaining - half < least / 2 ? remaining : half);
   }
@@ -74,27 +74,27 @@ void AdaptiveController::observe(const Observation& observation) {
 
 void AdaptiveController::learn(const Observation& seen) {
   const auto work = static_cast<double>(seen.extent.weight());
-  const double importance = chunk_.empty() ? kFirstImportance : 1;
+  const double importance = chunk_.empty() ? first_importance : 1;
   const auto read = static_cast<double>(seen.ns.read);
   const auto write = static_cast<double>(seen.ns.write);
   const double in_line = static_cast<double>(seen.ns.compute) + (config_.read_overlaps ? 0 : read) +
-                         (config_.write_overlaps ? 0 : write) + kOverheadNs;
+                         (config_.write_overlaps ? 0 : write) + overhead_ns;
   line_.add(work, in_line, importance);
   if (config_.read_overlaps) read_.add(work, read, importance);
   if (config_.write_overlaps) write_.add(work, write, importance);
-  const bool jumped = chunk_.add(work, stage_cost(config_, seen.ns) + kOverheadNs, importance);
+  const bool jumped = chunk_.add(work, stage_cost(config_, seen.ns) + overhead_ns, importance);
   if (jumped) settled_ = false;
 
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
   const double bytes = static_cast<double>(seen.extent.bytes) / work;
   bytes_per_work_ = std::max(bytes, bytes_per_work_ * 0.95 + bytes * 0.05);
-  memory_ceiling_ = std::min(memory_ceiling_ * 1.01, kUnbounded);
+  memory_ceiling_ = std::min(memory_ceiling_ * 1.01, unbounded);
 }
 
 void AdaptiveController::decide() { adopt(cap(wish())); }
 
 AdaptiveController::Wish AdaptiveController::wish() {
-  if (settled_ && std::abs(chunk_.level() - level_when_settled_) > std::max(kDrift, 2.5 * chunk_.noise())) {
+  if (settled_ && std::abs(chunk_.level() - level_when_settled_) > std::max(drift, 2.5 * chunk_.noise())) {
     // The machine is not the one that was learned: what other sizes cost is hearsay by now.
     for (CostModel* model : {&line_, &read_, &write_, &chunk_}) model->forget_others();
     settled_ = false;
@@ -108,25 +108,25 @@ AdaptiveController::Wish AdaptiveController::wish() {
     level_when_settled_ = chunk_.level();
     smoothed_wish_ = 0;
   }
-  Wish wish = affordable(overlaps_ ? kFixedShare : kFixedShareInLine);
-  if (wish.work > kGrowth * chunk_.largest()) wish = {kGrowth * chunk_.largest(), Reason::explore};
+  Wish wish = affordable(overlaps_ ? fixed_share : fixed_share_in_line);
+  if (wish.work > growth * chunk_.largest()) wish = {growth * chunk_.largest(), Reason::explore};
   return correct_by_measurement(wish);
 }
 
 // A size apart from those that are known: a larger one, unless that is forbidden.
 AdaptiveController::Wish AdaptiveController::explore() const {
   const double known = std::max(chunk_.largest(), 1.0);
-  const Wish larger = cap({(learned_once_ ? kRegrowth : kGrowth) * known, Reason::explore});
-  if (larger.work >= kRegrowth * known || known <= kRegrowth) return {larger.work, Reason::explore};
+  const Wish larger = cap({(learned_once_ ? regrowth : growth) * known, Reason::explore});
+  if (larger.work >= regrowth * known || known <= regrowth) return {larger.work, Reason::explore};
   // What is stale costs less than a look at a size that is too small.
-  return {learned_once_ ? std::min(larger.work, work_) : known / kRegrowth, Reason::explore};
+  return {learned_once_ ? std::min(larger.work, work_) : known / regrowth, Reason::explore};
 }
 
 AdaptiveController::Wish AdaptiveController::affordable(double share) const {
   const auto best = chunk_.best();
   const double falling = best ? best->work : chunk_.largest();
   CostModel::Line line = line_.fit(falling);
-  line.fixed_ns = std::max(line.fixed_ns, kOverheadNs);
+  line.fixed_ns = std::max(line.fixed_ns, overhead_ns);
   const CostModel::Line read = config_.read_overlaps ? read_.fit(falling) : CostModel::Line{};
   const CostModel::Line write = config_.write_overlaps ? write_.fit(falling) : CostModel::Line{};
   // max(a_i / w + b_i) is to be at most the limit for large w, max(b_i), plus the share.
@@ -135,7 +135,7 @@ AdaptiveController::Wish AdaptiveController::affordable(double share) const {
   for (const CostModel::Line& stage : {line, read, write}) {
     if (stage.fixed_ns <= 0) continue;
     const double room = bottleneck / (1 - share) - stage.ns_per_work;
-    work = std::max(work, room > 0 ? std::min(stage.fixed_ns / room, kUnbounded) : kUnbounded);
+    work = std::max(work, room > 0 ? std::min(stage.fixed_ns / room, unbounded) : unbounded);
   }
   if (bottleneck == line.ns_per_work) return {work, Reason::fixed_cost};
   return {work, bottleneck == read.ns_per_work ? Reason::source_bound : Reason::sink_bound};
@@ -149,7 +149,7 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
   const auto below = chunk_.below(*best);
   const bool gap_below = below && best->work > 4.1 * below->work;
   const auto worse = chunk_.worse_above(*best);
-  if (worse && worse->confidence < kSeenTwice && wish.work >= worse->work && worse->work > 1.5 * work_) {
+  if (worse && worse->confidence < seen_twice && wish.work >= worse->work && worse->work > 1.5 * work_) {
     return {worse->work, Reason::explore};  // one bad chunk may be bad luck
   }
   if (worse && wish.work > best->work) {
@@ -182,7 +182,7 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
 
 AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
   const double cost = chunk_.cost_near(wish.work);
-  const double longest = static_cast<double>(config_.max_chunk_ns) * (settled_ ? 1 : kExploreTimeShare);
+  const double longest = static_cast<double>(config_.max_chunk_ns) * (settled_ ? 1 : explore_time_share);
   if (cost > 0) {
     // Where the fixed cost alone is longer than that, small chunks would only make it worse: half of the time
     // at least goes into work.
@@ -190,7 +190,7 @@ AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
     const double most = settled_ && model_.ns_per_work > 0 ? variable / model_.ns_per_work : longest / cost;
     if (wish.work > most) wish = {most, settled_ ? Reason::time_cap : Reason::explore};
   }
-  if (config_.memory_limit != kNoLimit && bytes_per_work_ > 0) {
+  if (config_.memory_limit != no_limit && bytes_per_work_ > 0) {
     const double most = static_cast<double>(slot_memory(config_)) / bytes_per_work_;
     if (wish.work > most) wish = {most, Reason::memory_cap};
   }
@@ -205,7 +205,7 @@ void AdaptiveController::adopt(Wish wish) {
   const bool firm = wish.reason == Reason::memory_cap || wish.reason == Reason::too_big;
   if (!settled_ || firm) {
     // While learning, act at once; and a limit is no matter of taste.
-    if (firm || wish.work > work_ || wish.work < work_ / kHysteresis) work_ = wish.work;
+    if (firm || wish.work > work_ || wish.work < work_ / hysteresis) work_ = wish.work;
     reason_ = wish.reason;
     return;
   }
@@ -220,7 +220,7 @@ void AdaptiveController::adopt(Wish wish) {
   // Growing is asked for by the cost. Shrinking only saves latency and memory, so it takes a stronger reason,
   // unless larger chunks are slow or long. Noise makes the wish itself uncertain.
   const bool dear = wish.reason == Reason::measured_worse || wish.reason == Reason::time_cap;
-  const double grow = kHysteresis + 2 * chunk_.noise();
+  const double grow = hysteresis + 2 * chunk_.noise();
   const double shrink = dear ? grow : 2 * grow;
   if (bad_here || smoothed_wish_ > work_ * grow || smoothed_wish_ < work_ / shrink) {
     work_ = smoothed_wish_;
@@ -249,7 +249,7 @@ void AdaptiveController::update_ring() {
   ring_ = std::clamp(ring, std::min(2, config_.max_ring), config_.max_ring);
 }
 
-void AdaptiveController::too_big(const Extent& tried) {
+void AdaptiveController::too_big(const ChunkSize& tried) {
   memory_ceiling_ = std::min(memory_ceiling_, std::max(static_cast<double>(tried.weight()) / 2, 1.0));
   if (work_ > memory_ceiling_) {
     work_ = memory_ceiling_;

@@ -12,9 +12,9 @@ class AdaptiveController final : public Controller {
  public:
   explicit AdaptiveController(const ControllerConfig& config);
 
-  Decision next(const Extent& so_far) override;
+  Decision next(const ChunkSize& so_far) override;
   void observe(const Observation& observation) override;
-  void too_big(const Extent& tried) override;
+  void too_big(const ChunkSize& tried) override;
 
  private:
   struct Wish {
@@ -24,10 +24,10 @@ class AdaptiveController final : public Controller {
 
   void learn(const Observation& observation);
   void decide();
-  // The size the models ask for, before caps.
+  /// The size the models ask for, before caps.
   Wish wish();
   Wish explore() const;
-  // The size at which the fixed costs of the bottleneck fall to `share` of the time.
+  /// The size at which the fixed costs of the bottleneck fall to `share` of the time.
   Wish affordable(double share) const;
   Wish correct_by_measurement(Wish wish) const;
   Wish cap(Wish wish) const;
@@ -37,19 +37,19 @@ class AdaptiveController final : public Controller {
 
   ControllerConfig config_;
   bool overlaps_;
-  // Compute with all that runs in line with it, read and write where they run beside it; and the longest of
-  // the three per chunk, which is what a chunk costs the stream.
+  /// Compute with all that runs in line with it, read and write where they run beside it; and the longest of
+  /// the three per chunk, which is what a chunk costs the stream.
   CostModel line_, read_, write_, chunk_;
   double work_;
   Reason reason_ = Reason::start;
   int ring_;
   CostModel::Line model_;
-  bool settled_ = false;       // the models know enough to ask for a size
-  bool learned_once_ = false;  // they did at some time
+  bool settled_ = false;       ///< the models know enough to ask for a size
+  bool learned_once_ = false;  ///< they did at some time
   double smoothed_wish_ = 0;
   double level_when_settled_ = 0;
-  double bytes_per_work_ = 0;  // upper envelope
-  double memory_ceiling_;      // in work, after a chunk failed
+  double bytes_per_work_ = 0;  ///< upper envelope
+  double memory_ceiling_;      ///< in work, after a chunk failed
   double largest_seen_ = 0;
 };
 

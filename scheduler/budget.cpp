@@ -148,7 +148,7 @@ int64_t Budget::used() const noexcept {
 
 int64_t Budget::available() const noexcept {
   const std::lock_guard lock(account_->mutex);
-  return account_->limit == kUnlimited ? kUnlimited : account_->limit - account_->used;
+  return account_->limit == no_limit ? no_limit : account_->limit - account_->used;
 }
 
 int64_t Budget::peak() const noexcept {

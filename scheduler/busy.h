@@ -22,7 +22,7 @@ class BusyMeter {
 
   int64_t now_ns() const noexcept { return clock_.now_ns(); }
   void add(int64_t ns) noexcept { busy_ns_.fetch_add(ns, std::memory_order_relaxed); }
-  // Sum of all closed spans.
+  /// Sum of all closed spans.
   int64_t busy_ns() const noexcept { return busy_ns_.load(std::memory_order_relaxed); }
 
  private:
@@ -30,11 +30,11 @@ class BusyMeter {
   std::atomic<int64_t> busy_ns_{0};
 };
 
-// The meter of the span this thread is in; null outside of any.
+/// The meter of the span this thread is in; null outside of any.
 BusyMeter* current_meter() noexcept;
 
-// While it lives, this thread counts as busy for `meter`; with null as busy for nobody. A span that was open
-// on this thread stands still meanwhile, so no time is counted twice.
+/// While it lives, this thread counts as busy for `meter`; with null as busy for nobody. A span that was open
+/// on this thread stands still meanwhile, so no time is counted twice.
 class BusySpan {
  public:
   explicit BusySpan(BusyMeter* meter) noexcept;

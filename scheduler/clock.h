@@ -11,17 +11,17 @@ namespace anabranch::scheduler {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Nanoseconds since a fixed but arbitrary moment; never goes back. Callable from any thread.
+  /// Nanoseconds since a fixed but arbitrary moment; never goes back. Callable from any thread.
   virtual int64_t now_ns() const noexcept = 0;
 };
 
-// std::chrono::steady_clock; about 20 ns a call.
+/// std::chrono::steady_clock; about 20 ns a call.
 class SteadyClock final : public Clock {
  public:
   int64_t now_ns() const noexcept override;
 };
 
-// One shared SteadyClock, for defaults.
+/// One shared SteadyClock, for defaults.
 const Clock& steady_clock() noexcept;
 
 }  // namespace anabranch::scheduler

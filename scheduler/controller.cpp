@@ -13,27 +13,27 @@ namespace {
 // Remembers what failed for lack of memory, for the policies that count items.
 class ItemCeiling {
  public:
-  void too_big(const Extent& tried) noexcept {
+  void too_big(const ChunkSize& tried) noexcept {
     items_ = std::min(items_, std::max<int64_t>(tried.items / 2, 1));
   }
   int64_t apply(int64_t items) const noexcept { return std::min(items, items_); }
   bool binds(int64_t items) const noexcept { return items > items_; }
 
  private:
-  int64_t items_ = kNoLimit;
+  int64_t items_ = no_limit;
 };
 
 class FixedController final : public Controller {
  public:
   FixedController(int64_t items, const ControllerConfig& config) : items_(items), config_(config) {}
 
-  Decision next(const Extent&) override {
-    return {.target = {.items = ceiling_.apply(items_), .work = kNoLimit, .bytes = slot_memory(config_)},
+  Decision next(const ChunkSize&) override {
+    return {.target = {.items = ceiling_.apply(items_), .work = no_limit, .bytes = slot_memory(config_)},
             .ring = config_.max_ring,
             .reason = ceiling_.binds(items_) ? Reason::too_big : Reason::fixed};
   }
   void observe(const Observation&) override {}
-  void too_big(const Extent& tried) override { ceiling_.too_big(tried); }
+  void too_big(const ChunkSize& tried) override { ceiling_.too_big(tried); }
 
  private:
   int64_t items_;
@@ -46,8 +46,8 @@ class PaperController final : public Controller {
  public:
   explicit PaperController(const ControllerConfig& config) : config_(config) {}
 
-  Decision next(const Extent&) override {
-    return {.target = {.items = ceiling_.apply(items_), .work = kNoLimit, .bytes = slot_memory(config_)},
+  Decision next(const ChunkSize&) override {
+    return {.target = {.items = ceiling_.apply(items_), .work = no_limit, .bytes = slot_memory(config_)},
             .ring = config_.max_ring,
             .reason = ceiling_.binds(items_) ? Reason::too_big : reason_};
   }
@@ -58,35 +58,35 @@ class PaperController final : public Controller {
     const double ns =
         stage_cost(config_, seen.ns) / static_cast<double>(std::max<int64_t>(seen.extent.items, 1));
     const double before = average_;
-    average_ = before < 0 ? ns : kNewest * ns + (1 - kNewest) * before;
-    if (seen.utilisation < kEnoughUtilisation) {
+    average_ = before < 0 ? ns : weight_of_newest * ns + (1 - weight_of_newest) * before;
+    if (seen.utilisation < enough_utilisation) {
       grow(Reason::underused);
-    } else if (before < 0 || average_ < before * (1 - kEqual)) {
+    } else if (before < 0 || average_ < before * (1 - equal_within)) {
       grow(Reason::cost_falls);
-    } else if (average_ > before * (1 + kEqual)) {
-      items_ = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(items_) / kShrink));
+    } else if (average_ > before * (1 + equal_within)) {
+      items_ = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(items_) / shrinkage));
       reason_ = Reason::cost_rises;
     } else {
       reason_ = Reason::cost_equal;
     }
   }
 
-  void too_big(const Extent& tried) override {
+  void too_big(const ChunkSize& tried) override {
     ceiling_.too_big(tried);
     items_ = ceiling_.apply(items_);
   }
 
  private:
-  static constexpr double kEnoughUtilisation = 0.8;
-  static constexpr double kNewest = 0.5;
-  static constexpr double kEqual = 0.03;
-  static constexpr double kGrow = 1.5;
-  static constexpr double kShrink = 1.22;
-  static constexpr int64_t kMost = int64_t{1} << 50;
+  static constexpr double enough_utilisation = 0.8;
+  static constexpr double weight_of_newest = 0.5;
+  static constexpr double equal_within = 0.03;
+  static constexpr double growth = 1.5;
+  static constexpr double shrinkage = 1.22;
+  static constexpr int64_t most_items = int64_t{1} << 50;
 
   void grow(Reason reason) {
-    const auto grown = static_cast<int64_t>(std::llround(static_cast<double>(items_) * kGrow));
-    items_ = std::min(std::max(grown, items_ + 1), kMost);
+    const auto grown = static_cast<int64_t>(std::llround(static_cast<double>(items_) * growth));
+    items_ = std::min(std::max(grown, items_ + 1), most_items);
     reason_ = reason;
   }
 
@@ -97,7 +97,7 @@ class PaperController final : public Controller {
   Reason reason_ = Reason::start;
 };
 
-std::string limit(int64_t value) { return value == kNoLimit ? "-" : std::to_string(value); }
+std::string limit(int64_t value) { return value == no_limit ? "-" : std::to_string(value); }
 
 }  // namespace
 
@@ -157,7 +157,7 @@ std::string describe(const Decision& decision) {
 }
 
 int64_t slot_memory(const ControllerConfig& config) noexcept {
-  if (config.memory_limit == kNoLimit) return kNoLimit;
+  if (config.memory_limit == no_limit) return no_limit;
   return std::max<int64_t>(config.memory_limit / config.max_ring, 1);
 }
 

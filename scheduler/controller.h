@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "scheduler/extent.h"
+#include "scheduler/chunk_size.h"
 #include "scheduler/policy.h"
 
 namespace anabranch::scheduler {
 
-// Wall time of one chunk in each stage. `wait` is what the driver waited for the chunk to be read.
+/// Wall time of one chunk in each stage. `wait` is what the driver waited for the chunk to be read.
 struct StageTimes {
   int64_t read = 0;
   int64_t wait = 0;
@@ -20,78 +20,78 @@ struct StageTimes {
   int64_t write = 0;
 };
 
-// A finished chunk.
+/// A finished chunk.
 struct Observation {
-  Extent extent{};
-  Target target{};  // what it was read with: chunks in flight still follow older decisions
+  ChunkSize extent{};
+  Target target{};  ///< what it was read with: chunks in flight still follow older decisions
   StageTimes ns{};
-  double utilisation = 1;  // busy thread time / (wall time * concurrency) while it was computed, 0..1
+  double utilisation = 1;  ///< busy thread time / (wall time * concurrency) while it was computed, 0..1
 };
 
 enum class Reason {
-  fixed,           // the user chose the size
-  live,            // the source is live: one item at a time
-  start,           // nothing known yet
-  underused,       // paper: utilisation below 80 %
-  cost_falls,      // paper: time per item fell: grow
-  cost_rises,      // paper: time per item rose: shrink
-  cost_equal,      // paper: time per item equal within 3 %
-  explore,         // adaptive: the cost model needs other sizes
-  fixed_cost,      // adaptive: fixed costs are down to their share at this size
-  source_bound,    // adaptive: reading is the bottleneck; a larger chunk would gain nothing
-  sink_bound,      // adaptive: writing is the bottleneck
-  measured_worse,  // adaptive: larger chunks were measured to cost more per unit of work
-  time_cap,        // adaptive: a larger chunk would take longer than the longest allowed
-  memory_cap,      // a larger chunk would not fit the memory
-  too_big,         // a chunk of the former size failed for lack of memory
-  hold,            // adaptive: a better size is known, but within the hysteresis
-  rest,            // adaptive: the end is near, the rest is cut into equal parts
-  tail,            // adaptive: the last chunk, all that is left
+  fixed,           ///< the user chose the size
+  live,            ///< the source is live: one item at a time
+  start,           ///< nothing known yet
+  underused,       ///< paper: utilisation below 80 %
+  cost_falls,      ///< paper: time per item fell: grow
+  cost_rises,      ///< paper: time per item rose: shrink
+  cost_equal,      ///< paper: time per item equal within 3 %
+  explore,         ///< adaptive: the cost model needs other sizes
+  fixed_cost,      ///< adaptive: fixed costs are down to their share at this size
+  source_bound,    ///< adaptive: reading is the bottleneck; a larger chunk would gain nothing
+  sink_bound,      ///< adaptive: writing is the bottleneck
+  measured_worse,  ///< adaptive: larger chunks were measured to cost more per unit of work
+  time_cap,        ///< adaptive: a larger chunk would take longer than the longest allowed
+  memory_cap,      ///< a larger chunk would not fit the memory
+  too_big,         ///< a chunk of the former size failed for lack of memory
+  hold,            ///< adaptive: a better size is known, but within the hysteresis
+  rest,            ///< adaptive: the end is near, the rest is cut into equal parts
+  tail,            ///< adaptive: the last chunk, all that is left
 };
 const char* to_string(Reason reason) noexcept;
 
 struct Decision {
   Target target{};
-  int ring = 1;  // chunks in flight that are useful
+  int ring = 1;  ///< chunks in flight that are useful
   Reason reason = Reason::start;
-  // adaptive: the model behind it, of the stage that is the bottleneck. Zero while unknown.
+  /// adaptive: the model behind it, of the stage that is the bottleneck. Zero while unknown.
   double fixed_ns = 0;
   double ns_per_work = 0;
 };
-// One line for a log: the target, the reason and the model.
+/// One line for a log: the target, the reason and the model.
 std::string describe(const Decision& decision);
 
 struct ControllerConfig {
-  // For all chunks in flight together; a slot gets its ring'th part.
-  int64_t memory_limit = kNoLimit;
+  /// For all chunks in flight together; a slot gets its ring'th part.
+  int64_t memory_limit = no_limit;
   int max_ring = 4;
-  // Whether reading and writing run beside computing, or in line with it.
+  /// Whether reading and writing run beside computing, or in line with it.
   bool read_overlaps = true;
   bool write_overlaps = true;
-  // The whole stream, where it is known before it is read.
-  std::optional<Extent> total{};
-  // Cancellation acts between chunks, so none may be longer than this.
+  /// The whole stream, where it is known before it is read.
+  std::optional<ChunkSize> total{};
+  /// Cancellation acts between chunks, so none may be longer than this.
   int64_t max_chunk_ns = 100'000'000;
-  // adaptive: first chunk, in units of work.
+  /// adaptive: first chunk, in units of work.
   int64_t start_work = 64 * 1024;
 };
 
-// What one slot of the ring may hold.
+/// What one slot of the ring may hold.
 int64_t slot_memory(const ControllerConfig& config) noexcept;
 
-// What a chunk costs the stream: the longest of the stages that run beside each other, where those that run
-// in line with computing count as one with it.
+/// What a chunk costs the stream: the longest of the stages that run beside each other, where those that run
+/// in line with computing count as one with it.
 double stage_cost(const ControllerConfig& config, const StageTimes& ns) noexcept;
 
 class Controller {
  public:
   virtual ~Controller() = default;
-  // The target for the next chunk, when `so_far` has been read already.
-  virtual Decision next(const Extent& so_far) = 0;
-  // Tells about a finished chunk.
+  /// The target for the next chunk, when `so_far` has been read already.
+  virtual Decision next(const ChunkSize& so_far) = 0;
+  /// Tells about a finished chunk.
   virtual void observe(const Observation& observation) = 0;
-  // Tells that a chunk failed for lack of memory.
-  virtual void too_big(const Extent& tried) = 0;
+  /// Tells that a chunk failed for lack of memory.
+  virtual void too_big(const ChunkSize& tried) = 0;
 };
 
 std::unique_ptr<Controller> make_controller(const Policy& policy, const ControllerConfig& config);

@@ -14,12 +14,12 @@
 namespace anabranch::scheduler {
 namespace {
 
-constexpr int kMostThreads = 4096;
+constexpr int most_threads = 4096;
 
 int checked_threads(int threads) {
-  if (threads == 0) return std::min(available_concurrency(), kMostThreads);
-  if (threads < 0 || threads > kMostThreads) {
-    throw std::invalid_argument("an executor takes 1 to " + std::to_string(kMostThreads) +
+  if (threads == 0) return std::min(available_concurrency(), most_threads);
+  if (threads < 0 || threads > most_threads) {
+    throw std::invalid_argument("an executor takes 1 to " + std::to_string(most_threads) +
                                 " threads, or 0 for all that are available; got " + std::to_string(threads));
   }
   return threads;

@@ -25,40 +25,40 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Threads that work at the same time in one parallel_for, the caller's included; at least 1.
+  /// Threads that work at the same time in one parallel_for, the caller's included; at least 1.
   int concurrency() const noexcept { return concurrency_; }
 
-  // Calls body(0) ... body(pieces - 1), each once, and returns when all are done. Pieces are handed out one
-  // at a time in rising order to whichever thread is free, so uneven pieces balance; make a piece 20 us or
-  // longer. One piece, or concurrency 1, runs inline in order. May be nested, and called from many threads at
-  // once. If pieces throw, no further pieces are begun and the exception of the lowest piece comes out with
-  // its type: the same one as a serial loop would throw.
+  /// Calls body(0) ... body(pieces - 1), each once, and returns when all are done. Pieces are handed out one
+  /// at a time in rising order to whichever thread is free, so uneven pieces balance; make a piece 20 us or
+  /// longer. One piece, or concurrency 1, runs inline in order. May be nested, and called from many threads at
+  /// once. If pieces throw, no further pieces are begun and the exception of the lowest piece comes out with
+  /// its type: the same one as a serial loop would throw.
   void parallel_for(int64_t pieces, FunctionRef<void(int64_t piece)> body);
 
-  // Runs `task` some time on another thread and returns at once; with concurrency 1 runs it now. The task
-  // must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start
-  // late when all threads are busy, even never before the executor is destroyed: whoever waits for one must
-  // be able to do its work himself (as the pipeline does), else two runs inside one saturated arena would
-  // wait for each other. The destructor runs what has not begun and waits for the rest.
+  /// Runs `task` some time on another thread and returns at once; with concurrency 1 runs it now. The task
+  /// must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start
+  /// late when all threads are busy, even never before the executor is destroyed: whoever waits for one must
+  /// be able to do its work himself (as the pipeline does), else two runs inside one saturated arena would
+  /// wait for each other. The destructor runs what has not begun and waits for the rest.
   virtual void submit(Task task) = 0;
 
  protected:
   explicit Executor(int concurrency);
 
-  // Calls `member` on this thread and, as far as threads are free,
-  // on up to members - 1 others at the same time; returns when every call that was begun has ended.
-  // `member` does not throw and may be called in vain. Throws std::bad_alloc or NoThreads.
+  /// Calls `member` on this thread and, as far as threads are free,
+  /// on up to members - 1 others at the same time; returns when every call that was begun has ended.
+  /// `member` does not throw and may be called in vain. Throws std::bad_alloc or NoThreads.
   virtual void team(int members, FunctionRef<void()> member) = 0;
 
  private:
   int concurrency_;
 };
 
-// threads = 0 means available_concurrency(). Throws std::invalid_argument for a negative number or one above
-// 4096, NoThreads where the system does not give so many. A oneTBB task_arena of its own: works on any
-// thread, inside a user's arena too.
+/// threads = 0 means available_concurrency(). Throws std::invalid_argument for a negative number or one above
+/// 4096, NoThreads where the system does not give so many. A oneTBB task_arena of its own: works on any
+/// thread, inside a user's arena too.
 std::unique_ptr<Executor> make_tbb_executor(int threads = 0);
-// A pool of threads - 1 std::threads.
+/// A pool of threads - 1 std::threads.
 std::unique_ptr<Executor> make_plain_executor(int threads = 0);
 
 }  // namespace anabranch::scheduler

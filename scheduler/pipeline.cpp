@@ -17,7 +17,7 @@
 namespace anabranch::scheduler {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
 bool overlaps(const Executor& executor, bool inline_stage) noexcept {
   return executor.concurrency() > 1 && !inline_stage;
@@ -49,7 +49,7 @@ struct Turn {
 // How a callback ended.
 struct Outcome {
   std::exception_ptr error{};
-  std::optional<Extent> too_big{};  // error is a ChunkTooBig
+  std::optional<ChunkSize> too_big{};  // error is a ChunkTooBig
 };
 
 template <class F>
@@ -202,7 +202,7 @@ class Run : public std::enable_shared_from_this<Run> {
     free_.pop_back();
     ++in_flight_;
 
-    std::optional<Extent> extent;
+    std::optional<ChunkSize> extent;
     const bool trims = plan_.alone() && stages_.trim;
     const Outcome outcome = timed(lock, Stage::read, record.read, [&] {
       if (trims) {
@@ -275,7 +275,7 @@ class Run : public std::enable_shared_from_this<Run> {
       }
       trace_.add_halving();
       plan_.too_big(record.extent);
-      const Extent whole = record.extent;
+      const ChunkSize whole = record.extent;
       if (!unlocked(lock, chunk, [&] {
             record.extent = stages_.halve(record.slot);
             if (record.extent.items < 1 || record.extent.items >= whole.items) {
@@ -291,7 +291,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // Goes on to the part of a cut chunk that was put aside; false when there is none.
   bool advance(Lock& lock, Chunk& chunk) {
-    std::optional<Extent> extent;
+    std::optional<ChunkSize> extent;
     // As many as have just been found to fit.
     const int64_t items = chunk.record.extent.items;
     if (!unlocked(lock, chunk, [&] { extent = stages_.rest(chunk.record.slot, items); }) || !extent)
@@ -390,7 +390,7 @@ class Run : public std::enable_shared_from_this<Run> {
   int64_t written_ = 0;
   bool ended_ = false;
   bool dropped_ = false;
-  int64_t failed_at_ = kNever;
+  int64_t failed_at_ = never;
   std::exception_ptr error_;
   int64_t idle_since_ = 0;  // when the driver last stopped computing
 };

@@ -22,45 +22,45 @@
 
 namespace anabranch::scheduler {
 
-// The work of a run. `slot` is 0 .. max_ring - 1: an index into the caller's buffers. A slot belongs to one
-// chunk from its read to the end of its write; two stages never touch the same slot at the same time, and
-// each stage sees all that the one before it did.
+/// The work of a run. `slot` is 0 .. max_ring - 1: an index into the caller's buffers. A slot belongs to one
+/// chunk from its read to the end of its write; two stages never touch the same slot at the same time, and
+/// each stage sees all that the one before it did.
 struct Stages {
-  // Reads the next chunk into the slot, within the target, at least one item; nullopt at the end of the
-  // stream (it is not called again). May throw ChunkTooBig before it has consumed anything from the source.
-  std::function<std::optional<Extent>(int slot, const Target& target)> read;
-  // May throw ChunkTooBig before it has had any effect; then `halve` is called, if there is one.
+  /// Reads the next chunk into the slot, within the target, at least one item; nullopt at the end of the
+  /// stream (it is not called again). May throw ChunkTooBig before it has consumed anything from the source.
+  std::function<std::optional<ChunkSize>(int slot, const Target& target)> read;
+  /// May throw ChunkTooBig before it has had any effect; then `halve` is called, if there is one.
   std::function<void(int slot)> compute;
   std::function<void(int slot)> write;
 
-  // Optional, both or none. halve: keep the first half of the slot's items as the chunk (at least one) and
-  // put the others aside, before those that are there already; return what is kept. rest: after that part has
-  // been written, make the first of what was put aside, `items` at most, the slot's chunk; nullopt when
-  // nothing is left.
-  std::function<Extent(int slot)> halve;
-  std::function<std::optional<Extent>(int slot, int64_t items)> rest;
-  // Optional: give back the buffers of an idle slot,
-  // because a single item needs the memory of the whole ring.
+  /// Optional, both or none. halve: keep the first half of the slot's items as the chunk (at least one) and
+  /// put the others aside, before those that are there already; return what is kept. rest: after that part has
+  /// been written, make the first of what was put aside, `items` at most, the slot's chunk; nullopt when
+  /// nothing is left.
+  std::function<ChunkSize(int slot)> halve;
+  std::function<std::optional<ChunkSize>(int slot, int64_t items)> rest;
+  /// Optional: give back the buffers of an idle slot,
+  /// because a single item needs the memory of the whole ring.
   std::function<void(int slot)> trim;
 
-  // The stage is trivially cheap (a view of memory): call it in line, without a switch of threads.
+  /// The stage is trivially cheap (a view of memory): call it in line, without a switch of threads.
   bool inline_read = false;
   bool inline_write = false;
 };
 
 struct RunOptions {
   Policy policy{};
-  // Ring slots that exist; the controller may use fewer.
+  /// Ring slots that exist; the controller may use fewer.
   int max_ring = 4;
-  // For all chunks in flight. Handed to `read` as Target::bytes, the ring'th part for each slot.
-  int64_t memory_limit = kNoLimit;
-  // The extent of the whole stream, where it is known.
-  std::optional<Extent> total{};
+  /// For all chunks in flight. Handed to `read` as Target::bytes, the ring'th part for each slot.
+  int64_t memory_limit = no_limit;
+  /// The extent of the whole stream, where it is known.
+  std::optional<ChunkSize> total{};
   int64_t max_chunk_ns = 100'000'000;
-  // Acts between stages: what runs is finished, nothing else is begun.
+  /// Acts between stages: what runs is finished, nothing else is begun.
   std::stop_token stop{};
-  const Clock* clock = nullptr;  // null: steady_clock()
-  Trace* trace = nullptr;        // null: only the summary is kept
+  const Clock* clock = nullptr;  ///< null: steady_clock()
+  Trace* trace = nullptr;        ///< null: only the summary is kept
 };
 
 struct RunResult {
@@ -68,10 +68,10 @@ struct RunResult {
   Summary summary{};
 };
 
-// Ring slots that a run with these stages uses at most: buffers that the caller must have.
+/// Ring slots that a run with these stages uses at most: buffers that the caller must have.
 int ring_slots(const Executor& executor, const Stages& stages, const RunOptions& options) noexcept;
 
-// Blocks until the stream ends, is cancelled or fails. Any number of runs may share an executor.
+/// Blocks until the stream ends, is cancelled or fails. Any number of runs may share an executor.
 RunResult run_pipeline(Executor& executor, const Stages& stages, const RunOptions& options);
 
 }  // namespace anabranch::scheduler

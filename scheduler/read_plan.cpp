@@ -28,7 +28,7 @@ Decision ReadPlan::next() {
   ring_ = std::clamp(decision.ring, 1, slots_);
   Target& target = decision.target;
   if (alone()) {
-    target = {.items = 1, .work = kNoLimit, .bytes = memory_limit_};
+    target = {.items = 1, .work = no_limit, .bytes = memory_limit_};
   } else if (retry_ != Target{}) {
     // By items and by work: whichever the source counts, this chunk is smaller than the last.
     target.items = std::min(target.items, retry_.items);
@@ -38,7 +38,7 @@ Decision ReadPlan::next() {
   return decision;
 }
 
-void ReadPlan::succeeded(const Extent& extent) noexcept {
+void ReadPlan::succeeded(const ChunkSize& extent) noexcept {
   so_far_.items += extent.items;
   so_far_.work += extent.work;
   so_far_.bytes += extent.bytes;
@@ -46,7 +46,7 @@ void ReadPlan::succeeded(const Extent& extent) noexcept {
   if (alone()) lone_ = Lone::in_flight;
 }
 
-bool ReadPlan::try_smaller(const Target& target, const Extent& tried) {
+bool ReadPlan::try_smaller(const Target& target, const ChunkSize& tried) {
   if (alone() || tried.items > target.items) return false;
   controller_->too_big(tried);
   if (tried.items <= 1) {

@@ -13,19 +13,19 @@ class ReadPlan {
  public:
   ReadPlan(std::unique_ptr<Controller> controller, const ControllerConfig& config);
 
-  // Whether another chunk may be in flight beside those that are.
+  /// Whether another chunk may be in flight beside those that are.
   bool has_room(int in_flight) const noexcept;
-  // The next read is for a chunk that travels alone.
+  /// The next read is for a chunk that travels alone.
   bool alone() const noexcept { return lone_ == Lone::wanted; }
   Decision next();
 
-  void succeeded(const Extent& extent) noexcept;
-  // False if nothing smaller can be tried, or the source went beyond its target: then the error is final.
-  bool try_smaller(const Target& target, const Extent& tried);
-  // A chunk that had been read successfully has left the ring.
+  void succeeded(const ChunkSize& extent) noexcept;
+  /// False if nothing smaller can be tried, or the source went beyond its target: then the error is final.
+  bool try_smaller(const Target& target, const ChunkSize& tried);
+  /// A chunk that had been read successfully has left the ring.
   void left() noexcept;
-  // A chunk was cut after it had been read.
-  void too_big(const Extent& tried) { controller_->too_big(tried); }
+  /// A chunk was cut after it had been read.
+  void too_big(const ChunkSize& tried) { controller_->too_big(tried); }
   void observe(const Observation& observation) { controller_->observe(observation); }
 
  private:
@@ -37,7 +37,7 @@ class ReadPlan {
   int ring_;
   Lone lone_ = Lone::no;
   Target retry_;
-  Extent so_far_;
+  ChunkSize so_far_;
 };
 
 }  // namespace anabranch::scheduler

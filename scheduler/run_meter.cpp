@@ -18,7 +18,7 @@ Span RunMeter::begin(Stage stage) {
 
 void RunMeter::end(Stage stage, Span& span) {
   span.end_ns = now_ns();
-  since_[static_cast<std::size_t>(stage)] = kNotOpen;
+  since_[static_cast<std::size_t>(stage)] = not_open;
   if (stage != Stage::compute) io_ns_ += span.length();
 }
 

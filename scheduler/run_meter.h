@@ -19,19 +19,19 @@ namespace anabranch::scheduler {
 
 class RunMeter {
  public:
-  // Made on the driver's thread.
+  /// Made on the driver's thread.
   RunMeter(const Clock& clock, int concurrency);
 
   int64_t now_ns() const noexcept { return clock_.now_ns(); }
-  // Where the compute stage counts its busy time; thread-safe.
+  /// Where the compute stage counts its busy time; thread-safe.
   BusyMeter& compute_meter() noexcept { return compute_; }
 
-  // A stage begins and ends on this thread; at most one of each kind at a time.
+  /// A stage begins and ends on this thread; at most one of each kind at a time.
   Span begin(Stage stage);
   void end(Stage stage, Span& span);
-  bool is_open(Stage stage) const noexcept { return since_[static_cast<std::size_t>(stage)] != kNotOpen; }
+  bool is_open(Stage stage) const noexcept { return since_[static_cast<std::size_t>(stage)] != not_open; }
 
-  // Share of all threads' time that was busy between the marks, 0..1.
+  /// Share of all threads' time that was busy between the marks, 0..1.
   struct Mark {
     int64_t at_ns;
     int64_t busy_ns;
@@ -40,14 +40,14 @@ class RunMeter {
   double utilisation(const Mark& from, const Mark& to) const noexcept;
 
  private:
-  static constexpr int64_t kNotOpen = -1;
+  static constexpr int64_t not_open = -1;
   int thread_number();
 
   const Clock& clock_;
   const int concurrency_;
   BusyMeter compute_;
-  std::array<int64_t, 3> since_{kNotOpen, kNotOpen, kNotOpen};
-  int64_t io_ns_ = 0;  // reads and writes that have ended
+  std::array<int64_t, 3> since_{not_open, not_open, not_open};
+  int64_t io_ns_ = 0;  ///< reads and writes that have ended
   std::vector<std::thread::id> threads_;
 };
 

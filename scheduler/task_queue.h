@@ -22,7 +22,7 @@ class TaskQueue {
     changed_.notify_one();
   }
 
-  // Runs the oldest task here; false if there was none.
+  /// Runs the oldest task here; false if there was none.
   bool run_one() {
     std::unique_lock lock(mutex_);
     if (tasks_.empty()) return false;
@@ -30,7 +30,7 @@ class TaskQueue {
     return true;
   }
 
-  // Serves the queue until it is closed and empty: the life of a worker.
+  /// Serves the queue until it is closed and empty: the life of a worker.
   void serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -40,7 +40,7 @@ class TaskQueue {
     }
   }
 
-  // Runs here what no thread has begun, and waits for the rest.
+  /// Runs here what no thread has begun, and waits for the rest.
   void drain() {
     while (run_one()) {
     }
@@ -63,7 +63,7 @@ class TaskQueue {
     ++running_;
     lock.unlock();
     {
-      // The thread may be waiting inside somebody's measured work: the task's time is not his.
+      /// The thread may be waiting inside somebody's measured work: the task's time is not his.
       const BusySpan foreign(nullptr);
       task();
       task = nullptr;

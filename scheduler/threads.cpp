@@ -10,7 +10,7 @@
 namespace anabranch::scheduler {
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{4} << 20;  // of oneTBB's workers
+constexpr std::size_t stack_bytes = std::size_t{4} << 20;  // of oneTBB's workers
 
 void* wait_at(void* gate) {
   const std::lock_guard passed(*static_cast<std::mutex*>(gate));
@@ -24,7 +24,7 @@ void try_threads(int count) {
   threads.reserve(static_cast<std::size_t>(count));
   pthread_attr_t attributes;
   int failed = pthread_attr_init(&attributes);
-  if (!failed) failed = pthread_attr_setstacksize(&attributes, kStackBytes);
+  if (!failed) failed = pthread_attr_setstacksize(&attributes, stack_bytes);
   std::mutex gate;
   gate.lock();
   while (!failed && static_cast<int>(threads.size()) < count) {

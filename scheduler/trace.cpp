@@ -7,7 +7,7 @@ namespace anabranch::scheduler {
 namespace {
 
 // The controller does most of its learning here, so these chunks are always kept.
-constexpr int64_t kFirstChunks = 256;
+constexpr int64_t first_chunks = 256;
 
 double rate(int64_t amount, int64_t ns) {
   return ns > 0 ? static_cast<double>(amount) * 1e9 / static_cast<double>(ns) : 0;
@@ -19,7 +19,7 @@ double Summary::items_per_second() const noexcept { return rate(total.items, wal
 double Summary::work_per_second() const noexcept { return rate(total.work, wall_ns); }
 double Summary::bytes_per_second() const noexcept { return rate(total.bytes, wall_ns); }
 
-Trace::Trace(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 2 * kFirstChunks)) {}
+Trace::Trace(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 2 * first_chunks)) {}
 
 void Trace::begin(int64_t now_ns, int concurrency) {
   summary_ = Summary{};
@@ -31,11 +31,11 @@ void Trace::begin(int64_t now_ns, int concurrency) {
   concurrency_ = std::max(concurrency, 1);
 }
 
-bool Trace::is_kept(int64_t chunk) const noexcept { return chunk < kFirstChunks || chunk % stride_ == 0; }
+bool Trace::is_kept(int64_t chunk) const noexcept { return chunk < first_chunks || chunk % stride_ == 0; }
 
 void Trace::add(const ChunkRecord& record) {
   const int64_t chunk = summary_.chunks;
-  const Extent& extent = record.extent;
+  const ChunkSize& extent = record.extent;
   summary_.min_items = chunk == 0 ? extent.items : std::min(summary_.min_items, extent.items);
   summary_.max_items = std::max(summary_.max_items, extent.items);
   summary_.max_chunk_bytes = std::max(summary_.max_chunk_bytes, extent.bytes);

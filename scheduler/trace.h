@@ -19,19 +19,19 @@ namespace anabranch::scheduler {
 enum class Stage { read, compute, write };
 
 struct Span {
-  int64_t begin_ns = 0;  // on the run's clock
+  int64_t begin_ns = 0;  ///< on the run's clock
   int64_t end_ns = 0;
-  int thread = 0;  // small number, 0 is the driver
+  int thread = 0;  ///< small number, 0 is the driver
 
   int64_t length() const noexcept { return end_ns - begin_ns; }
 };
 
-// One finished chunk.
+/// One finished chunk.
 struct ChunkRecord {
-  int64_t chunk = 0;  // 0, 1, 2 ... in stream order
+  int64_t chunk = 0;  ///< 0, 1, 2 ... in stream order
   int slot = 0;
-  Extent extent{};
-  Decision decision{};  // what it was read with
+  ChunkSize extent{};
+  Decision decision{};  ///< what it was read with
   Span read{}, compute{}, write{};
   int64_t wait_ns = 0;
   double utilisation = 0;
@@ -39,38 +39,38 @@ struct ChunkRecord {
 
 struct Summary {
   int64_t chunks = 0;
-  Extent total{};
-  // Items per chunk. The median is exact up to the trace's capacity, and that of an even sample above.
+  ChunkSize total{};
+  /// Items per chunk. The median is exact up to the trace's capacity, and that of an even sample above.
   int64_t min_items = 0, median_items = 0, max_items = 0;
   int64_t max_chunk_bytes = 0;
-  // Of the whole run, begin to end; and the sum over the chunks per stage.
+  /// Of the whole run, begin to end; and the sum over the chunks per stage.
   int64_t wall_ns = 0;
   StageTimes stage_ns{};
-  // Share of all threads' time in computing, over the whole run.
+  /// Share of all threads' time in computing, over the whole run.
   double utilisation = 0;
-  int64_t halvings = 0;  // chunks cut and tried again for lack of memory
+  int64_t halvings = 0;  ///< chunks cut and tried again for lack of memory
 
   double items_per_second() const noexcept;
   double work_per_second() const noexcept;
   double bytes_per_second() const noexcept;
 };
 
-// Not thread-safe: one run calls it, one chunk after the other, though perhaps from different threads.
+/// Not thread-safe: one run calls it, one chunk after the other, though perhaps from different threads.
 class Trace {
  public:
   explicit Trace(std::size_t capacity = 4096);
 
-  // Called for each finished chunk in stream order, while the run goes on and waits for it: be quick. What it
-  // throws stops the run as an exception in the write stage would.
+  /// Called for each finished chunk in stream order, while the run goes on and waits for it: be quick. What it
+  /// throws stops the run as an exception in the write stage would.
   void on_chunk(std::function<void(const ChunkRecord&)> callback) { callback_ = std::move(callback); }
 
-  // For the pipeline.
+  /// For the pipeline.
   void begin(int64_t now_ns, int concurrency);
   void add(const ChunkRecord& record);
   void add_halving() noexcept { ++summary_.halvings; }
   void end(int64_t now_ns, int64_t busy_ns);
 
-  // Valid during the run (wall_ns and utilisation after its end).
+  /// Valid during the run (wall_ns and utilisation after its end).
   Summary summary() const;
   const std::vector<ChunkRecord>& records() const noexcept { return records_; }
 
@@ -85,7 +85,7 @@ class Trace {
   int64_t stride_ = 1;
   std::vector<ChunkRecord> records_;
   int64_t size_stride_ = 1;
-  std::vector<int64_t> sizes_;  // items of every size_stride_'th chunk
+  std::vector<int64_t> sizes_;  ///< items of every size_stride_'th chunk
 };
 
 }  // namespace anabranch::scheduler

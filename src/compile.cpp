@@ -73,14 +73,14 @@ std::string staged_text(const ir::Staged& staged) {
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const ir::Stage& stage = staged.stages[k];
     out += fmt::format("stage {}:\n", k);
-    for (const ir::Base& base : stage.bases) {
+    for (const ir::StageSource& base : stage.sources) {
       out += fmt::format("  items from {} ({}):", base.node->label(), to_string(base.node->place()));
       for (int i = 0; i < base.count; ++i)
         out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
       out += "\n";
     }
     out += printer.program(stage.results);
-    for (const auto& t : stage.terminals)
+    for (const auto& t : stage.sinks)
       out += fmt::format("  {} {}\n", ir::name_of(t.kind),
                          printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
   }

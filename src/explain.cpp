@@ -49,7 +49,7 @@ void kernels(const plan::Group& group, std::string& out) {
                          reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),
                          plan::size_text(group, group.arrays[static_cast<std::size_t>(kernel->output)]),
                          kernel->kernel.operations);
-    } else if (const auto* scan = std::get_if<plan::ScanStep>(&step)) {
+    } else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step)) {
       out += fmt::format("offsets d{}: a scan of the item sizes\n", scan->descriptor);
     }
   }
@@ -69,14 +69,14 @@ std::string explain(const Compiled& compiled) {
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const Stage& stage = staged.stages[k];
     out += fmt::format("\nstream {}: for every chunk of items\n", k);
-    for (const Base& base : stage.bases)
+    for (const StageSource& base : stage.sources)
       for (int i = 0; i < base.count; ++i) {
         const Ref& item = stage.items[static_cast<std::size_t>(base.first + i)];
         if (shown.insert(item.get()).second)
           operation(staged, *item, base.node->label(), base.node->place(), printer, out);
       }
     operations(staged, stage.results, printer, shown, out);
-    for (const auto& t : stage.terminals)
+    for (const auto& t : stage.sinks)
       out += fmt::format("  {} of {}\n", name_of(t.kind),
                          printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
   }

@@ -341,7 +341,7 @@ std::vector<HostArray> run_compiled(ProgramImpl& program, const std::vector<Host
   const Kernels& kernels = choice.cpu ? program.kernels(report, trace.get()) : none;
   scheduler::Executor& executor =
       program.executor(choice.device ? threads_beside_a_device(options.threads) : options.threads);
-  scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::kUnlimited);
+  scheduler::Budget budget(options.memory > 0 ? options.memory : scheduler::Budget::no_limit);
   auto results = with_public_errors([&] {
     MemoryPool& memory = MemoryPool::of_process();
     std::optional<MemoryPool::BoundedRun> bounded;
@@ -492,8 +492,8 @@ void ItemReader::Impl::begin() {
   const cuda::KeepContext keep(driver);
   static const Kernels none;
   const Kernels& kernels = choice.cpu ? program->kernels(nullptr, trace.get()) : none;
-  budget = std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory
-                                                                  : scheduler::Budget::kUnlimited);
+  budget =
+      std::make_unique<scheduler::Budget>(options.memory > 0 ? options.memory : scheduler::Budget::no_limit);
   with_public_errors([&] {
     MemoryPool& memory = MemoryPool::of_process();
     if (!budget->unlimited()) bounded.emplace(memory);

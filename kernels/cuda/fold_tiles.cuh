@@ -12,8 +12,8 @@
 /// Merge-based Parallel Sparse Matrix-Vector Multiplication, SC 2016.)
 ///
 /// A kernel K has, besides what a fold's has: `ahead`, elements that a thread fetches before it uses the
-/// first; lies_even(at) for all arrays that are read so; row_start(position), where the row's elements begin;
-/// read_four(n, at, range, even), which fetches the elements from `at` on that lie in the range, as number n
+/// first; is_aligned(at) for all arrays that are read so; row_start(position), where the row's elements begin;
+/// load_quad(n, at, range, even), which fetches the elements from `at` on that lie in the range, as number n
 /// to n + 3; element_of_four(n), the element of that number.
 namespace anabranch {
 
@@ -143,7 +143,7 @@ ANABRANCH_DEVICE i32 examine_elements(K& k, const TiledRow<K>& tiled, i64 first,
 /// `failed` becomes the number of the first row with such an element if that is less.
 template <class K>
 ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Value>& tile, i32& failed,
-                                       const Fours& fours, i32 row, i32 next) {
+                                       const Quad& fours, i32 row, i32 next) {
   K& k = tiled;
   const Range range{tiled.starts[row], tiled.starts[next]};
   const i64 first = tiled.first_element + static_cast<i64>(threadIdx.x) * four;
@@ -157,7 +157,7 @@ ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Valu
     // All of it is on its way before any of it is used.
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four)
-      if (turn + n / four * step < range.end) k.read_four(n, turn + n / four * step, range, fours.even);
+      if (turn + n / four * step < range.end) k.load_quad(n, turn + n / four * step, range, fours.even);
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four) {
       const i64 at = turn + n / four * step;
@@ -230,7 +230,7 @@ ANABRANCH_DEVICE void fold_tiles(const A& a) {
   }
   __syncthreads();
 
-  const Fours fours(k);
+  const Quad fours(k);
   const i64 end = share[1];
 #pragma unroll 1
   for (i64 begin = share[0]; begin < end; begin += window_rows) {

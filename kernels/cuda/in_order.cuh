@@ -18,20 +18,20 @@ struct Range {
 
 /// Whether the four elements from `at` on, and every four after them, lie where one read can fetch them.
 template <class T>
-ANABRANCH_DEVICE bool lies_even(const T* array, i64 at) {
+ANABRANCH_DEVICE bool is_aligned(const T* array, i64 at) {
   constexpr u64 bytes = sizeof(T) == 1 ? 4 : 16;
   return (reinterpret_cast<u64>(array) + static_cast<u64>(at) * sizeof(T)) % bytes == 0;
 }
 
 /// Where a kernel's fours begin, so that they lie even in all of its arrays.
-struct Fours {
+struct Quad {
   i64 first = 0;      ///< a position below `four`
   bool even = false;  ///< such a place exists; else everything is read one by one
 
   template <class K>
-  explicit ANABRANCH_DEVICE Fours(const K& k) {
+  explicit ANABRANCH_DEVICE Quad(const K& k) {
     for (i64 at = 0; at < four && !even; ++at)
-      if (k.lies_even(at)) {
+      if (k.is_aligned(at)) {
         first = at;
         even = true;
       }

@@ -94,13 +94,13 @@ ANABRANCH_DEVICE void map_segments(const A& a) {
 }
 
 /// Kernels that read nothing but what lies at the position they write, and what all positions share. K has
-/// besides: `ahead`, positions that a thread takes at a time; read_four(n, at, range, even) and
+/// besides: `ahead`, positions that a thread takes at a time; load_quad(n, at, range, even) and
 /// element_of_four(n) as in fold_tiles.cuh; store_four(values, at, range, even).
 template <class K, class A>
 ANABRANCH_DEVICE void map_in_order(const A& a) {
   K k(a);
   k.enter(0, 0);
-  const Fours fours(k);
+  const Quad fours(k);
   const Range range{k.out_at, k.out_at + a.positions};
   constexpr i64 step = static_cast<i64>(map_threads) * four;
   for (i64 tile = fours.of(range.begin) + static_cast<i64>(blockIdx.x) * (K::ahead * map_threads);
@@ -109,7 +109,7 @@ ANABRANCH_DEVICE void map_in_order(const A& a) {
     // All of it is on its way before any of it is used.
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four)
-      if (first + n / four * step < range.end) k.read_four(n, first + n / four * step, range, fours.even);
+      if (first + n / four * step < range.end) k.load_quad(n, first + n / four * step, range, fours.even);
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four) {
       const i64 at = first + n / four * step;

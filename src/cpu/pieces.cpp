@@ -24,7 +24,7 @@ class Cutter {
  public:
   Cutter(const plan::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
     for (const auto& e : kernel.output.extents)
-      if (e.kind == plan::Extent::Kind::constant || e.kind == plan::Extent::Kind::uniform)
+      if (e.kind == plan::KernelExtent::Kind::constant || e.kind == plan::KernelExtent::Kind::uniform)
         size_ *= value(e, 0);
   }
 
@@ -33,8 +33,8 @@ class Cutter {
     return kernel_.over_items ? size_ * bound_.items : size_;
   }
 
-  std::int64_t value(const plan::Extent& e, std::int64_t item) const {
-    using Kind = plan::Extent::Kind;
+  std::int64_t value(const plan::KernelExtent& e, std::int64_t item) const {
+    using Kind = plan::KernelExtent::Kind;
     switch (e.kind) {
       case Kind::constant:
         return e.value;
@@ -55,7 +55,7 @@ class Cutter {
   std::int64_t work() const {
     const std::int64_t rows = domain();
     if (kernel_.skeleton == plan::Skeleton::map) return rows;
-    using Kind = plan::Extent::Kind;
+    using Kind = plan::KernelExtent::Kind;
     if (kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform) {
       const std::int64_t length = std::max<std::int64_t>(value(kernel_.length, 0), 0) + row_cost;
       return rows > INT64_MAX / length ? INT64_MAX : rows * length;
@@ -79,7 +79,7 @@ class Cutter {
     Cut out;
     out.blocks_of_a_task = std::max<std::int64_t>(1, piece / order::block);
     if (rows == 0) return out;
-    using Kind = plan::Extent::Kind;
+    using Kind = plan::KernelExtent::Kind;
     const bool same_length = kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform;
     if (same_length) {
       add_rows(out, 0, rows, value(kernel_.length, 0), piece);

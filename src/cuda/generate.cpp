@@ -6,14 +6,14 @@
 #include "cuda/scalar_text.h"
 #include "cuda/words.h"
 #include "plan/fold_operator.h"
-#include "plan/own_position.h"
+#include "plan/pointwise.h"
 
 /// The text of a unit: a structure of parameters, and one
 /// `Kernel` of which the skeletons in kernels/cuda are instances.
 namespace anabranch::cuda {
 namespace {
 
-using Kind = plan::Extent::Kind;
+using Kind = plan::KernelExtent::Kind;
 
 class Generator {
  public:
@@ -25,12 +25,12 @@ class Generator {
         flat_(!fold_ && plan::is_flat(kernel)),
         in_order_(cuda::in_order(kernel, plan::ComponentUse(kernel))),
         own_(fold_ ? std::function<bool(const ir::Node&)>()
-                   : [this](const ir::Node& node) { return plan::at_own_position(kernel_, node); }),
+                   : [this](const ir::Node& node) { return plan::is_pointwise(kernel_, node); }),
         body_(kernel.body, own_),
         combine_(kernel.combine),
         seed_(kernel.seed),
         scalar_(out_, kernel) {
-    scalar_.at_own_position = own_;
+    scalar_.is_pointwise = own_;
     scalar_.own_position = "out_at";
   }
 
@@ -74,7 +74,7 @@ class Generator {
     array(kernel_.output, "out", true);
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
       array(kernel_.arrays[i], fmt::format("in{}", i), false);
-    for_extents([&](const plan::Extent& e) {
+    for_extents([&](const plan::KernelExtent& e) {
       if (e.kind == Kind::per_item) give(e.slot, "i64", fmt::format("extents{}", e.slot), false);
       if (e.kind == Kind::ragged)
         give(e.slot, offset_type(e.offsets), fmt::format("offsets{}", e.slot), false);
@@ -103,7 +103,7 @@ class Generator {
   }
 
   /// An extent: the text that has it once the item was entered. What differs from item to item is a member.
-  std::string extent(const plan::Extent& e) {
+  std::string extent(const plan::KernelExtent& e) {
     if (e.kind == Kind::constant) return literal_text(e.value);
     if (e.kind == Kind::uniform) return fmt::format("a.s{}", e.slot);
     for (std::size_t i = 0; i < item_extents_.size(); ++i)
@@ -111,7 +111,7 @@ class Generator {
     item_extents_.push_back(e);
     return fmt::format("n{}", item_extents_.size() - 1);
   }
-  std::string extent_of_item(const plan::Extent& e) {
+  std::string extent_of_item(const plan::KernelExtent& e) {
     if (e.kind == Kind::per_item) return fmt::format("load({}, item)", buffer(e.slot, "i64"));
     return fmt::format(
         "ragged({}, item, {})", buffer(e.slot, offset_type(e.offsets)),
@@ -124,7 +124,7 @@ class Generator {
     return out.empty() ? "1ll" : out;
   }
 
-  std::vector<std::string> extents(const std::vector<plan::Extent>& all) {
+  std::vector<std::string> extents(const std::vector<plan::KernelExtent>& all) {
     std::vector<std::string> out;
     for (const auto& e : all) out.push_back(extent(e));
     return out;
@@ -326,7 +326,7 @@ class Generator {
       out_.line(fmt::format("static_assert(sizeof(Value) == {});", value_bytes(kernel_)));
   }
 
-  void give(const Words& values) {
+  void give(const ExprTexts& values) {
     end_of_user_lines();
     out_.line(fmt::format("return {{{}}};", fmt::join(values, ", ")));
   }
@@ -394,25 +394,25 @@ class Generator {
       out_.line(fmt::format("{} fetched{}[ahead];",
                             memory_type_text(array_of(read).type.scalars[read.component]), i));
     }
-    out_.open("ANABRANCH_DEVICE bool lies_even([[maybe_unused]] i64 at) const {");
+    out_.open("ANABRANCH_DEVICE bool is_aligned([[maybe_unused]] i64 at) const {");
     std::string all;
     const auto also = [&](const std::string& array) {
-      all += fmt::format("{}anabranch::lies_even({}, at)", all.empty() ? "" : " && ", array);
+      all += fmt::format("{}anabranch::is_aligned({}, at)", all.empty() ? "" : " && ", array);
     };
     for (const InOrder::Read& read : in_order_.reads) also(buffer_of(read));
     for (std::size_t c = 0; !fold_ && c < components(); ++c) also(output_buffer(c));
     out_.line(fmt::format("return {};", all.empty() ? "false" : all));
     out_.close();
-    read_four();
+    load_quad();
     if (fold_)
       row_start();
     else
       store_four();
   }
 
-  void read_four() {
+  void load_quad() {
     out_.open(
-        "ANABRANCH_DEVICE void read_four([[maybe_unused]] int n, [[maybe_unused]] i64 at, "
+        "ANABRANCH_DEVICE void load_quad([[maybe_unused]] int n, [[maybe_unused]] i64 at, "
         "[[maybe_unused]] Range range, [[maybe_unused]] bool even) {");
     if (!in_order_.reads.empty()) {
       out_.open("if (even && range.has_four(at)) {");
@@ -439,10 +439,10 @@ class Generator {
     }
     const std::string of_four = "[[maybe_unused]] int n";
     if (fold_) {
-      scalar_.at_own_position = [this](const ir::Node& node) { return plan::at_own_element(kernel_, node); };
+      scalar_.is_pointwise = [this](const ir::Node& node) { return plan::at_own_element(kernel_, node); };
       // Not `body_`: its regions hold the operands of these reads.
-      element("element_of_four", of_four, plan::Regions(kernel_.body, scalar_.at_own_position));
-      scalar_.at_own_position = own_;
+      element("element_of_four", of_four, plan::Regions(kernel_.body, scalar_.is_pointwise));
+      scalar_.is_pointwise = own_;
     } else {
       element("element_of_four", of_four, body_);
     }
@@ -521,7 +521,7 @@ class Generator {
       if (depends_on_element(*node) || node->op() == ir::Op::constant || node->op() == ir::Op::tuple ||
           node->op() == ir::Op::project)
         continue;
-      Words words = scalar_.words(*node);
+      ExprTexts words = scalar_.words(*node);
       for (std::size_t c = 0; c < words.size(); ++c) {
         const std::string member = "row_" + words[c];
         out_.line(fmt::format("{} = {};", member, words[c]));
@@ -536,14 +536,14 @@ class Generator {
     for (const ir::Node* node : body_[0].nodes) {
       if (depends_on_element(*node)) continue;
       if (node->op() == ir::Op::tuple) {
-        Words all;
+        ExprTexts all;
         for (const auto& child : node->children())
           for (const auto& word : scalar_.words(*child)) all.push_back(word);
         scalar_.bind(*node, std::move(all));
       } else if (node->op() == ir::Op::project) {
-        const Words& all = scalar_.words(*node->child(0));
+        const ExprTexts& all = scalar_.words(*node->child(0));
         const auto first = all.begin() + node->payload().first;
-        scalar_.bind(*node, Words(first, first + node->payload().count));
+        scalar_.bind(*node, ExprTexts(first, first + node->payload().count));
       }
     }
 
@@ -655,7 +655,7 @@ class Generator {
   Text out_;
   ScalarText scalar_;
   std::vector<Slot> slots_;
-  std::vector<plan::Extent> item_extents_;
+  std::vector<plan::KernelExtent> item_extents_;
   std::vector<std::string> index_, domain_;
   std::string length_;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/words.h"
-#include "plan/own_position.h"
+#include "plan/pointwise.h"
 #include "plan/regions.h"
 
 namespace anabranch::cuda {
@@ -49,7 +49,7 @@ InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
   const bool fold = kernel.skeleton == plan::Skeleton::fold;
   if (!(fold ? plan::is_flat_fold(kernel) : plan::is_flat(kernel))) return out;
   const auto own = [&](const ir::Node& node) {
-    return fold ? plan::at_own_element(kernel, node) : plan::at_own_position(kernel, node);
+    return fold ? plan::at_own_element(kernel, node) : plan::is_pointwise(kernel, node);
   };
   const std::int64_t cost = plan::Regions(kernel.body, own)[0].cost;
   if (cost > unroll_cost || (fold && value_bytes(kernel) > most_tile_bytes)) return out;

@@ -129,23 +129,23 @@ std::string identifier(std::string_view text) {
 
 // Names -----------------------------------------------------------------------------------------------------
 
-const Words& ScalarText::words(const ir::Node& node) const {
+const ExprTexts& ScalarText::words(const ir::Node& node) const {
   const auto found = environment_.find(&node);
   if (found == environment_.end())
     throw InternalError(std::string("kernel text: ") + node.label() + " is used before it is computed");
   return found->second;
 }
 
-void ScalarText::bind(const ir::Node& node, Words words) {
+void ScalarText::bind(const ir::Node& node, ExprTexts words) {
   const auto found = environment_.find(&node);
-  log_.emplace_back(&node, found == environment_.end() ? Words{"?"} : found->second);
+  log_.emplace_back(&node, found == environment_.end() ? ExprTexts{"?"} : found->second);
   environment_[&node] = std::move(words);
 }
 
 void ScalarText::undo(std::size_t mark) {
   while (log_.size() > mark) {
     auto& [node, hidden] = log_.back();
-    if (hidden == Words{"?"})
+    if (hidden == ExprTexts{"?"})
       environment_.erase(node);
     else
       environment_[node] = std::move(hidden);
@@ -167,8 +167,8 @@ int ScalarText::check_of(const ir::Node& node) const {
   return found->second;
 }
 
-Words ScalarText::results(const std::vector<ir::Ref>& roots) const {
-  Words out;
+ExprTexts ScalarText::results(const std::vector<ir::Ref>& roots) const {
+  ExprTexts out;
   for (const auto& root : roots)
     for (const auto& word : words(*root)) out.push_back(word);
   return out;
@@ -189,15 +189,15 @@ void ScalarText::emit(const plan::Regions& regions, int region, const ir::Node& 
     case ir::Op::primitive:
       return bind(node, primitive(node));
     case ir::Op::tuple: {
-      Words all;
+      ExprTexts all;
       for (const auto& child : node.children())
         for (const auto& word : words(*child)) all.push_back(word);
       return bind(node, std::move(all));
     }
     case ir::Op::project: {
-      const Words& all = words(*node.child(0));
+      const ExprTexts& all = words(*node.child(0));
       const auto first = all.begin() + node.payload().first;
-      return bind(node, Words(first, first + node.payload().count));
+      return bind(node, ExprTexts(first, first + node.payload().count));
     }
     case ir::Op::cond:
       return bind(node, cond(regions, region, node));
@@ -318,7 +318,7 @@ class ScalarText::PrimitiveBuilder {
   const std::string& result_;
 };
 
-Words ScalarText::primitive(const ir::Node& node) {
+ExprTexts ScalarText::primitive(const ir::Node& node) {
   const ScalarType type = node.child(0)->type().scalars[0];
   const ScalarType result_type = node.type().scalars[0];
   std::vector<PrimitiveBuilder::Scalar> x;
@@ -342,18 +342,18 @@ void ScalarText::check(const ir::Node& node, const std::string& good, const std:
         fmt::format("failure.unless({}, {}, {}, {}, {});", good, check_of(node), element, value, bound));
 }
 
-Words ScalarText::read(const ir::Node& node) {
+ExprTexts ScalarText::read(const ir::Node& node) {
   const ir::Node& parameter = *node.child(0);
   const ArrayText& array = arrays_.at(&parameter);
   const auto& scalars = parameter.type().scalars;
   const std::string result = name(node);
-  const bool own = at_own_position && at_own_position(node);
+  const bool own = is_pointwise && is_pointwise(node);
   const bool checked =
-      !own && !node.payload().proved && !(node.op() == ir::Op::index && words(*node.child(1)).empty());
+      !own && !node.payload().in_bounds && !(node.op() == ir::Op::index && words(*node.child(1)).empty());
   std::string at = own_position;
   out_.place(node.place());
   if (!own) {
-    const Words& index = words(*node.child(1));
+    const ExprTexts& index = words(*node.child(1));
     std::string linear;
     std::vector<std::pair<std::string, std::string>> tests;
     if (node.op() == ir::Op::linear_index) {
@@ -382,7 +382,7 @@ Words ScalarText::read(const ir::Node& node) {
     else
       at = linear.empty() ? array.base : fmt::format("add({}, {})", array.base, linear);
   }
-  Words out;
+  ExprTexts out;
   for (std::size_t c = 0; c < scalars.size(); ++c) {
     const std::string part = scalars.size() == 1 ? result : fmt::format("{}_{}", result, c);
     out.push_back(part);
@@ -407,16 +407,16 @@ Words ScalarText::read(const ir::Node& node) {
 
 // Conditionals and loops ------------------------------------------------------------------------------------
 
-Words ScalarText::cond(const plan::Regions& regions, int region, const ir::Node& node) {
+ExprTexts ScalarText::cond(const plan::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
   const std::string condition = words(*node.child(0))[0];
   const std::string result = name(node);
   const auto& scalars = node.type().scalars;
-  Words out;
+  ExprTexts out;
   for (std::size_t c = 0; c < scalars.size(); ++c)
     out.push_back(scalars.size() == 1 ? result : fmt::format("{}_{}", result, c));
   if (regions[inner].nodes.empty() && regions[inner + 1].nodes.empty()) {
-    const Words &x = words(*node.child(1)), &y = words(*node.child(2));
+    const ExprTexts &x = words(*node.child(1)), &y = words(*node.child(2));
     for (std::size_t c = 0; c < out.size(); ++c)
       out_.line(
           fmt::format("const {} {} = {} ? {} : {};", type_text(scalars[c]), out[c], condition, x[c], y[c]));
@@ -433,22 +433,23 @@ Words ScalarText::cond(const plan::Regions& regions, int region, const ir::Node&
   return out;
 }
 
-void ScalarText::side(const plan::Regions& regions, int region, const ir::Node& result, const Words& into) {
+void ScalarText::side(const plan::Regions& regions, int region, const ir::Node& result,
+                      const ExprTexts& into) {
   const auto here = mark();
   emit_region(regions, region);
-  const Words& values = words(result);
+  const ExprTexts& values = words(result);
   for (std::size_t c = 0; c < into.size(); ++c) out_.line(fmt::format("{} = {};", into[c], values[c]));
   undo(here);
 }
 
-Words ScalarText::loop(const plan::Regions& regions, int region, const ir::Node& node) {
+ExprTexts ScalarText::loop(const plan::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
   const ir::Node& predicate = *node.child(0);
   const ir::Node& body = *node.child(1);
-  const Words initial = words(*node.child(2));
+  const ExprTexts initial = words(*node.child(2));
   const std::string result = name(node);
   const auto& scalars = node.type().scalars;
-  Words state, next;
+  ExprTexts state, next;
   for (std::size_t c = 0; c < scalars.size(); ++c) {
     state.push_back(scalars.size() == 1 ? result : fmt::format("{}_{}", result, c));
     next.push_back(state.back() + "_next");
@@ -476,7 +477,7 @@ Words ScalarText::loop(const plan::Regions& regions, int region, const ir::Node&
   end_if("!" + words(*predicate.result())[0]);
   bind(*body.parameters()[0], state);
   emit_region(regions, inner + 1);
-  const Words& values = words(*body.result());
+  const ExprTexts& values = words(*body.result());
   for (std::size_t c = 0; c < state.size(); ++c)
     out_.line(fmt::format("const {} {} = {};", type_text(scalars[c]), next[c], values[c]));
   for (std::size_t c = 0; c < state.size(); ++c) out_.line(fmt::format("{} = {};", state[c], next[c]));

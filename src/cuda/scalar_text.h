@@ -45,7 +45,7 @@ std::string literal_text(std::int64_t value);
 std::string identifier(std::string_view text);
 
 /// One expression per component: names and literals, which can be repeated.
-using Words = std::vector<std::string>;
+using ExprTexts = std::vector<std::string>;
 
 /// An array as bodies read it.
 struct ArrayText {
@@ -65,7 +65,7 @@ class ScalarText {
   void set_array(const ir::Node& parameter, ArrayText text) { arrays_[&parameter] = std::move(text); }
   ArrayText& array(const ir::Node& parameter) { return arrays_.at(&parameter); }
   /// Where reads for which it holds are: at this position, whatever their index.
-  std::function<bool(const ir::Node&)> at_own_position;
+  std::function<bool(const ir::Node&)> is_pointwise;
   std::string own_position;
   /// What a failure says of the element of the row.
   std::string element = "0";
@@ -73,8 +73,8 @@ class ScalarText {
   bool brief = false;
 
   bool knows(const ir::Node& node) const { return environment_.contains(&node); }
-  const Words& words(const ir::Node& node) const;
-  void bind(const ir::Node& node, Words words);
+  const ExprTexts& words(const ir::Node& node) const;
+  void bind(const ir::Node& node, ExprTexts words);
   std::size_t mark() const { return log_.size(); }
   void undo(std::size_t mark);
 
@@ -82,16 +82,16 @@ class ScalarText {
   void emit_region(const plan::Regions& regions, int region,
                    const std::function<bool(const ir::Node&)>& wanted = {});
   /// The components of several roots, one after the other.
-  Words results(const std::vector<ir::Ref>& roots) const;
+  ExprTexts results(const std::vector<ir::Ref>& roots) const;
 
  private:
   void emit(const plan::Regions& regions, int region, const ir::Node& node);
   class PrimitiveBuilder;
-  Words primitive(const ir::Node& node);
-  Words read(const ir::Node& node);
-  Words cond(const plan::Regions& regions, int region, const ir::Node& node);
-  Words loop(const plan::Regions& regions, int region, const ir::Node& node);
-  void side(const plan::Regions& regions, int region, const ir::Node& result, const Words& into);
+  ExprTexts primitive(const ir::Node& node);
+  ExprTexts read(const ir::Node& node);
+  ExprTexts cond(const plan::Regions& regions, int region, const ir::Node& node);
+  ExprTexts loop(const plan::Regions& regions, int region, const ir::Node& node);
+  void side(const plan::Regions& regions, int region, const ir::Node& result, const ExprTexts& into);
   int check_of(const ir::Node& node) const;
   void check(const ir::Node& node, const std::string& good, const std::string& value,
              const std::string& bound);
@@ -99,8 +99,8 @@ class ScalarText {
   Text& out_;
   const plan::Kernel& kernel_;
   plan::ComponentUse use_;
-  std::unordered_map<const ir::Node*, Words> environment_;
-  std::vector<std::pair<const ir::Node*, Words>> log_;
+  std::unordered_map<const ir::Node*, ExprTexts> environment_;
+  std::vector<std::pair<const ir::Node*, ExprTexts>> log_;
   std::unordered_map<const ir::Node*, ArrayText> arrays_;
   std::unordered_map<const ir::Node*, int> checks_;
   int names_ = 0;

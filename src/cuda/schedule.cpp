@@ -11,7 +11,7 @@ namespace anabranch::cuda {
 namespace {
 
 namespace order = ir::fold_order;
-using Kind = plan::Extent::Kind;
+using Kind = plan::KernelExtent::Kind;
 
 constexpr unsigned threads = block_threads;
 /// Blocks of threads per multiprocessor at most; the rest is done by the same ones, one tile after the other.
@@ -196,7 +196,7 @@ std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bind
                                 Address workspace, Address stop) {
   std::vector<std::uint64_t> words(bindings.buffers.begin(), bindings.buffers.end());
   for (const std::int64_t scalar : bindings.scalars) words.push_back(static_cast<std::uint64_t>(scalar));
-  const Numbers n = fold_plan(kernel, bindings).numbers;
+  const LaunchParams n = fold_plan(kernel, bindings).numbers;
   for (const std::int64_t number : {n.items, n.positions, n.row_blocks, n.long_rows})
     words.push_back(static_cast<std::uint64_t>(number));
   words.push_back(error);

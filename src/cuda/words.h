@@ -12,7 +12,7 @@ enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
 int entry_number(const plan::Kernel& kernel, FoldEntry entry);
 
 /// The entries' parameter after buffers and scalars, 8 bytes each, in this order.
-struct Numbers {
+struct LaunchParams {
   std::int64_t items = 1;
   std::int64_t positions = 0;
   std::int64_t row_blocks =
@@ -20,9 +20,9 @@ struct Numbers {
   std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
 };
 
-/// Of one launch of a fold, beside `Numbers`.
+/// Of one launch of a fold, beside `LaunchParams`.
 struct FoldPlan {
-  Numbers numbers;
+  LaunchParams numbers;
   std::int64_t length = -1;    ///< of all rows, where they have one
   std::int64_t elements = -1;  ///< of all rows together, where known
   std::int64_t results = 0;    ///< partial results there may be

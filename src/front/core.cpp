@@ -131,7 +131,7 @@ Handle fold(const Handle& function, const Handle& seed, const Handle& array, int
   return handle_of(
       ir::fold(node_of(function), innermost(node_of(array), axis, at, label), node_of(seed), at, label));
 }
-Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, Permutes permutes,
+Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, IndexFacts permutes,
                    Place at, const char* label) {
   return handle_of(ir::backpermute(node_of(shape), node_of(function), node_of(array),
                                    {permutes.injective, permutes.in_range}, at, label));

@@ -48,7 +48,7 @@ class Fuser {
     std::vector<Ref> roots;
     for (const Ref& r : staged_.results) root(r, roots);
     for (const Stage& stage : staged_.stages) {
-      for (const Base& base : stage.bases) {
+      for (const StageSource& base : stage.sources) {
         if (base.node->op() == Op::rows) root(Ref(base.node->child(0)), roots);
         if (base.node->op() == Op::produce) {
           roots.push_back(Ref(base.node->child(0)));
@@ -115,7 +115,7 @@ class Fuser {
         return;
       case Op::backpermute: {
         Uses& uses = read(array.child(2));
-        if (!array.payload().proved) uses.at_computed = true;
+        if (!array.payload().in_bounds) uses.at_computed = true;
         if (!array.payload().injective) uses.repeated = true;
         return;
       }

@@ -77,13 +77,13 @@ class Composer {
 
   std::vector<Ref> base(const Ref& node, const std::vector<ArrayType>& arrays) {
     // A source gives each item once, however often it is named.
-    for (const Base& b : stage_.bases)
+    for (const StageSource& b : stage_.sources)
       if (node->op() == Op::stream_in && b.node->op() == Op::stream_in &&
           b.node->payload().source == node->payload().source)
         return {stage_.items.begin() + b.first, stage_.items.begin() + b.first + b.count};
-    Base base{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
+    StageSource base{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
     for (const ArrayType& type : arrays) stage_.items.push_back(parameter(Type::array(type), node->place()));
-    stage_.bases.push_back(base);
+    stage_.sources.push_back(base);
     return {stage_.items.begin() + base.first, stage_.items.end()};
   }
 
@@ -116,7 +116,7 @@ void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
   std::map<std::pair<int, Op>, int> number;
-  for (Stage::Terminal& t : stage.terminals) {
+  for (Stage::Sink& t : stage.sinks) {
     const auto [it, fresh] = number.try_emplace({t.result, t.kind}, static_cast<int>(results.size()));
     if (fresh) results.push_back(stage.results[static_cast<std::size_t>(t.result)]);
     t.result = it->second;
@@ -150,7 +150,7 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
     int component = 0;
     for (Ref s(consume->child(0)->child(0)); s->op() == Op::project_seq; s = Ref(s->child(0)))
       component += s->payload().first;
-    stage.terminals.push_back({consume, consume->child(0)->op(), component});
+    stage.sinks.push_back({consume, consume->child(0)->op(), component});
   }
   for (Stage& stage : staged.stages) one_result_each(stage);
   return staged;
@@ -166,7 +166,7 @@ Staged sequences_out(const Ref& sequence) {
   Stage last;
   last.results = Composer(last).compose(sequence);
   for (std::size_t i = 0; i < last.results.size(); ++i)
-    last.terminals.push_back({Ref(), Op::elements, static_cast<int>(i)});
+    last.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
   staged.stages.push_back(std::move(last));
   return staged;
 }

@@ -257,7 +257,7 @@ Ref while_loop(Ref predicate, Ref body, Ref initial, Place place) {
   return scalar_node(Op::while_loop, type, std::move(children), {}, place);
 }
 
-Ref index(Ref array, Ref ix, Place place, bool proved, const char* label) {
+Ref index(Ref array, Ref ix, Place place, bool in_bounds, const char* label) {
   std::vector<Ref> children{std::move(array), std::move(ix)};
   require_present(children, place, "index");
   require(children[0]->type().is_array(), place, "index",
@@ -267,18 +267,18 @@ Ref index(Ref array, Ref ix, Place place, bool proved, const char* label) {
                       to_string(children[1]->type())));
   Type type = Type::element(children[0]->type().scalars);
   Payload payload = labelled(label);
-  payload.proved = proved;
+  payload.in_bounds = in_bounds;
   return scalar_node(Op::index, std::move(type), std::move(children), std::move(payload), place);
 }
 
-Ref linear_index(Ref array, Ref position, Place place, bool proved, const char* label) {
+Ref linear_index(Ref array, Ref position, Place place, bool in_bounds, const char* label) {
   std::vector<Ref> children{std::move(array), std::move(position)};
   require_present(children, place, "linear_index");
   require(children[0]->type().is_array(), place, "linear_index", "reads an array");
   require_type(children[1]->type(), Type::element(ScalarType::int64), place, "linear_index");
   Type type = Type::element(children[0]->type().scalars);
   Payload payload = labelled(label);
-  payload.proved = proved;
+  payload.in_bounds = in_bounds;
   return scalar_node(Op::linear_index, std::move(type), std::move(children), std::move(payload), place);
 }
 
@@ -380,7 +380,7 @@ Ref fold(Ref function, Ref array, Ref seed, Place place, const char* label) {
   return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
 }
 
-Ref backpermute(Ref shape, Ref function, Ref array, Permutes permutes, Place place, const char* label) {
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place, const char* label) {
   const char* what = label ? label : "backpermute";
   std::vector<Ref> children{std::move(shape), std::move(function), std::move(array)};
   require_present(children, place, what);
@@ -393,7 +393,7 @@ Ref backpermute(Ref shape, Ref function, Ref array, Permutes permutes, Place pla
   Type type = Type::array(rank, children[2]->type().scalars);
   Payload payload = labelled(label);
   payload.injective = permutes.injective;
-  payload.proved = permutes.in_range;
+  payload.in_bounds = permutes.in_range;
   return collective(Op::backpermute, std::move(type), std::move(children), std::move(payload), place);
 }
 
@@ -533,9 +533,9 @@ Ref rebuild(const Ref& node, std::vector<Ref> children) {
     case Op::while_loop:
       return while_loop(children[0], children[1], children[2], at);
     case Op::index:
-      return index(children[0], children[1], at, p.proved, p.label);
+      return index(children[0], children[1], at, p.in_bounds, p.label);
     case Op::linear_index:
-      return linear_index(children[0], children[1], at, p.proved, p.label);
+      return linear_index(children[0], children[1], at, p.in_bounds, p.label);
     case Op::shape:
       return shape(children[0], at);
     case Op::lambda:
@@ -550,7 +550,7 @@ Ref rebuild(const Ref& node, std::vector<Ref> children) {
     case Op::fold:
       return fold(children[0], children[1], children.size() > 2 ? children[2] : Ref(), at, p.label);
     case Op::backpermute:
-      return backpermute(children[0], children[1], children[2], {p.injective, p.proved}, at, p.label);
+      return backpermute(children[0], children[1], children[2], {p.injective, p.in_bounds}, at, p.label);
     case Op::reshape:
       return reshape(children[0], children[1], at, p.label);
     case Op::consume:

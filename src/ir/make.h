@@ -19,10 +19,11 @@ Ref tuple(std::vector<Ref> parts, Place place = {});
 Ref project(Ref value, int first, int count, Place place = {});
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
-/// `proved`: in range by construction (for passes).
+/// `in_bounds`: in range by construction (for passes).
 /// `label` names the operation of which the read is part ("gather").
-Ref index(Ref array, Ref ix, Place place = {}, bool proved = false, const char* label = nullptr);
-Ref linear_index(Ref array, Ref position, Place place = {}, bool proved = false, const char* label = nullptr);
+Ref index(Ref array, Ref ix, Place place = {}, bool in_bounds = false, const char* label = nullptr);
+Ref linear_index(Ref array, Ref position, Place place = {}, bool in_bounds = false,
+                 const char* label = nullptr);
 Ref shape(Ref array, Place place = {});
 
 /// `label` names a well-known function ("plus"); nullptr else.
@@ -37,11 +38,11 @@ Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place
          const char* label = nullptr);
 /// What the library knows of a backpermute it built:
 /// no source element is read twice; every index is in range.
-struct Permutes {
+struct IndexFacts {
   bool injective = false;
   bool in_range = false;
 };
-Ref backpermute(Ref shape, Ref function, Ref array, Permutes permutes, Place place = {},
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place = {},
                 const char* label = nullptr);
 Ref reshape(Ref shape, Ref array, Place place = {}, const char* label = nullptr);
 Ref consume(Ref terminal, Place place = {});

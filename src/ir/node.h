@@ -136,7 +136,7 @@ struct Payload {
   const char* label = nullptr;
   /// In range by construction, so kernels do not check it. index, linear_index: set by passes only.
   /// backpermute: every index its function gives is in range (transpose, replicate).
-  bool proved = false;
+  bool in_bounds = false;
   /// backpermute: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
 };

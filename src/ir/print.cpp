@@ -129,9 +129,9 @@ std::string Printer::text(const Node& node, const std::unordered_map<const Node*
     case Op::while_loop:
       return fmt::format("while({}, {}, {})", child(0), child(1), child(2));
     case Op::index:
-      return fmt::format("{}{}[{}]", child(0), node.payload().proved ? "" : "?", child(1));
+      return fmt::format("{}{}[{}]", child(0), node.payload().in_bounds ? "" : "?", child(1));
     case Op::linear_index:
-      return fmt::format("{}{}.linear[{}]", child(0), node.payload().proved ? "" : "?", child(1));
+      return fmt::format("{}{}.linear[{}]", child(0), node.payload().in_bounds ? "" : "?", child(1));
     case Op::shape:
       return fmt::format("shape({})", child(0));
     case Op::lambda:

@@ -165,7 +165,8 @@ struct Equal {
     if (p.bits != q.bits || p.primitive != q.primitive || p.first != q.first || p.count != q.count)
       return false;
     // A checked read must not become an unchecked one, so the two are different terms.
-    if (p.proved != q.proved || p.array != q.array || p.source != q.source || p.injective != q.injective)
+    if (p.in_bounds != q.in_bounds || p.array != q.array || p.source != q.source ||
+        p.injective != q.injective)
       return false;
     return std::equal(a.children().begin(), a.children().end(), b.children().begin(), b.children().end());
   }

@@ -14,7 +14,7 @@ namespace anabranch::ir {
 /// Where the items of a stage come from: a stream_in node, a produce node (whose function has moved into the
 /// stage; what is left is the item's number), or a rows node. Its item arrays are items[first .. first +
 /// count) of the stage.
-struct Base {
+struct StageSource {
   Ref node;
   int first = 0;
   int count = 1;
@@ -23,15 +23,15 @@ struct Base {
 /// One pass over some bases: for every item, results are computed from the item's arrays and fed to
 /// terminals. `items` are array parameters; everything between the bases and the terminals is in `results`.
 struct Stage {
-  std::vector<Base> bases;
+  std::vector<StageSource> sources;
   std::vector<Ref> items;
   std::vector<Ref> results;
-  struct Terminal {
+  struct Sink {
     Ref consume;  ///< the consume node it stands for (null when streamed out to the user)
     Op kind = Op::elements;
     int result = 0;
   };
-  std::vector<Terminal> terminals;
+  std::vector<Sink> sinks;
 };
 
 /// What lifting knows of an array computation.

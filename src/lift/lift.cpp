@@ -25,13 +25,13 @@ class Lifter {
  private:
   void lift_stage(Stage& stage) {
     items_.clear();
-    for (Base& base : stage.bases) lift_base(stage, base);
+    for (StageSource& base : stage.sources) lift_base(stage, base);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
   }
 
   // What the base itself computes (the array of rows, the count of produce) lies outside the stage.
-  void lift_base(Stage& stage, Base& base) {
+  void lift_base(Stage& stage, StageSource& base) {
     std::vector<ArrayInfo> infos;
     switch (base.node->op()) {
       case Op::stream_in:

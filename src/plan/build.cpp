@@ -19,9 +19,9 @@ void find_last_uses(Group& group) {
       for (const BufferRef& b : kernel->buffers)
         if (b.kind == BufferRef::Kind::array && !b.global) read(b.index);
       read(kernel->output);
-    } else if (const auto* scan = std::get_if<ScanStep>(&group.steps[s])) {
-      for (const Dim& d : group.descriptors[static_cast<std::size_t>(scan->descriptor)].extents)
-        if (d.kind == Dim::Kind::per_item) read(d.index);
+    } else if (const auto* scan = std::get_if<OffsetsStep>(&group.steps[s])) {
+      for (const PlanExtent& d : group.descriptors[static_cast<std::size_t>(scan->descriptor)].extents)
+        if (d.kind == PlanExtent::Kind::per_item) read(d.index);
     } else if (const auto* require = std::get_if<RequireStep>(&group.steps[s])) {
       read(require->array);
     }
@@ -46,11 +46,11 @@ Plan build(const Staged& staged) {
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const Stage& stage = staged.stages[k];
     StagePlan& out = plan.stages[k];
-    out.bases = stage.bases;
+    out.sources = stage.sources;
     out.items = stage.items;
-    out.terminals = stage.terminals;
+    out.sinks = stage.sinks;
     global.provide(stage.results);
-    for (const Base& base : stage.bases) {
+    for (const StageSource& base : stage.sources) {
       int input = -1;
       if (base.node->op() == Op::rows) {
         const Ref array(base.node->child(0));
@@ -68,15 +68,15 @@ Plan build(const Staged& staged) {
     find_last_uses(out.group);
     // The shapes of results are asked for when all steps are done.
     for (int r : out.results)
-      for (const Dim& d : out.group.arrays[static_cast<std::size_t>(r)].extents)
-        if (d.kind == Dim::Kind::per_item)
+      for (const PlanExtent& d : out.group.arrays[static_cast<std::size_t>(r)].extents)
+        if (d.kind == PlanExtent::Kind::per_item)
           out.group.arrays[static_cast<std::size_t>(d.index)].last_step =
               static_cast<int>(out.group.steps.size());
     run_new_steps();
     plan.actions.push_back({Action::Kind::stage, static_cast<int>(k)});
-    for (std::size_t t = 0; t < stage.terminals.size(); ++t)
-      if (stage.terminals[t].consume)
-        context.stream_results[stage.terminals[t].consume.get()] = {static_cast<int>(k), static_cast<int>(t)};
+    for (std::size_t t = 0; t < stage.sinks.size(); ++t)
+      if (stage.sinks[t].consume)
+        context.stream_results[stage.sinks[t].consume.get()] = {static_cast<int>(k), static_cast<int>(t)};
   }
   global.provide(staged.results);
   for (const Ref& result : staged.results) plan.results.push_back(global.array_of(result));

@@ -46,7 +46,7 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::backpermute: {
       const Ref from = ir::apply(array->child(1), {{at}})[0];
       const Ref& source = array->child(2);
-      if (array->payload().proved || !stored(source))
+      if (array->payload().in_bounds || !stored(source))
         result = element(source, components(from));
       else
         result = index(source, from, array->place(), false, array->label());

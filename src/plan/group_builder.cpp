@@ -103,7 +103,7 @@ const std::vector<Ref>& GroupBuilder::item_extents(int item) const {
 }
 
 const ArrayInfo* GroupBuilder::source_info(int item) const {
-  for (const Base& base : stage_->bases)
+  for (const StageSource& base : stage_->sources)
     if (item >= base.first && item < base.first + base.count && base.node->op() == Op::stream_in)
       return &base.node->payload().source->info().arrays[static_cast<std::size_t>(item - base.first)];
   return nullptr;
@@ -120,18 +120,18 @@ OffsetType GroupBuilder::offset_type(int descriptor) const {
   return info ? info->offsets : OffsetType::int64;
 }
 
-Dim GroupBuilder::dim_of(const Ref& extent) {
+PlanExtent GroupBuilder::dim_of(const Ref& extent) {
   const Ref e = context_.simplify(extent);
   if (e->op() == Op::constant)
-    return {Dim::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
+    return {PlanExtent::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
   if (const int item = item_leaf(e); item >= 0) {
     Ref array;
     int dimension = 0;
     leaf_extent(e, array, dimension);
-    return {Dim::Kind::item_extent, 0, item, dimension};
+    return {PlanExtent::Kind::item_extent, 0, item, dimension};
   }
-  if (!depends_on_item(*e)) return {Dim::Kind::uniform, 0, uniform_of(e), 0};
-  return {Dim::Kind::per_item, 0, size_array(e), 0};
+  if (!depends_on_item(*e)) return {PlanExtent::Kind::uniform, 0, uniform_of(e), 0};
+  return {PlanExtent::Kind::per_item, 0, size_array(e), 0};
 }
 
 int GroupBuilder::item_with(const std::vector<const Node*>& key) {
@@ -165,7 +165,7 @@ int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& wha
   descriptor.what = what.label();
   descriptor.place = what.place();
   const int number = static_cast<int>(group_.descriptors.size());
-  if (descriptor.item < 0) group_.steps.emplace_back(ScanStep{number});
+  if (descriptor.item < 0) group_.steps.emplace_back(OffsetsStep{number});
   group_.descriptors.push_back(std::move(descriptor));
   descriptors_[std::move(key)] = number;
   return number;

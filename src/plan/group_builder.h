@@ -41,7 +41,7 @@ class GroupBuilder {
   int result_of(const ir::Ref& node, int result);
   int uniform_of(const ir::Ref& e);
   ir::Ref uniform(int number) const { return group_.uniforms[static_cast<std::size_t>(number)]; }
-  Dim dim_of(const ir::Ref& extent);
+  PlanExtent dim_of(const ir::Ref& extent);
   /// Descriptor of arrays with these extents, in any order; some depend on the item.
   int descriptor_of(const std::vector<ir::Ref>& extents, const ir::Node& what);
   OffsetType offset_type(int descriptor) const;

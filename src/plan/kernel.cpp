@@ -15,18 +15,19 @@ using namespace ir;
 
 namespace {
 
-std::string extent_text(const Extent& e) {
+std::string extent_text(const KernelExtent& e) {
   switch (e.kind) {
-    case Extent::Kind::constant:
+    case KernelExtent::Kind::constant:
       return fmt::format("{}", e.value);
-    case Extent::Kind::uniform:
+    case KernelExtent::Kind::uniform:
       return fmt::format("scalar{}", e.slot);
-    case Extent::Kind::per_item:
+    case KernelExtent::Kind::per_item:
       return fmt::format("buffer{}[item]", e.slot);
-    case Extent::Kind::ragged: {
+    case KernelExtent::Kind::ragged: {
       std::string text = fmt::format("length(buffer{}:{})", e.slot, e.offsets == OffsetType::int32 ? 32 : 64);
-      if (e.divisor_kind == Extent::Kind::constant && e.divisor == 1) return text;
-      return text + fmt::format("/{}{}", e.divisor_kind == Extent::Kind::constant ? "" : "scalar", e.divisor);
+      if (e.divisor_kind == KernelExtent::Kind::constant && e.divisor == 1) return text;
+      return text +
+             fmt::format("/{}{}", e.divisor_kind == KernelExtent::Kind::constant ? "" : "scalar", e.divisor);
     }
   }
   return "?";
@@ -76,7 +77,7 @@ class Canonical {
     if (node.op() == Op::constant) text_ += fmt::format("#{:x}", p.bits);
     if (node.op() == Op::primitive) text_ += fmt::format("p{}", static_cast<int>(p.primitive));
     if (node.op() == Op::project || node.op() == Op::lambda) text_ += fmt::format("f{},{}", p.first, p.count);
-    if (p.proved) text_ += '!';
+    if (p.in_bounds) text_ += '!';
     for (const Ref& c : node.children()) text_ += fmt::format(" {}", number_.at(c.get()));
     text_ += '\n';
     number_.emplace(&node, number_.size());

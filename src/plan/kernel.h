@@ -26,7 +26,7 @@ using ir::Form;
 using ir::name_of;
 
 /// Where a kernel finds an int64 that is the same for all elements of an item: extents, mostly.
-struct Extent {
+struct KernelExtent {
   enum class Kind : std::uint8_t {
     constant,  ///< `value`
     uniform,   ///< scalars[slot]: known when the kernel is launched
@@ -41,7 +41,7 @@ struct Extent {
   OffsetType offsets = OffsetType::int64;  ///< ragged: width of buffers[slot]
   Kind divisor_kind = Kind::constant;      ///< ragged: constant or uniform
   std::int64_t divisor = 1;                ///< ragged: the constant, or the scalar slot
-  friend bool operator==(const Extent&, const Extent&) = default;
+  friend bool operator==(const KernelExtent&, const KernelExtent&) = default;
 };
 
 /// A manifest array as one kernel sees it.
@@ -49,8 +49,8 @@ struct KernelArray {
   ir::Ref parameter;  ///< array parameter by which bodies mention it (null for the output)
   ir::ArrayType type;
   Form form = Form::avoided;
-  std::vector<Extent> extents;  ///< one per dimension of an item, outermost first
-  int offsets = -1;             ///< segmented: buffer slot of the offsets
+  std::vector<KernelExtent> extents;  ///< one per dimension of an item, outermost first
+  int offsets = -1;                   ///< segmented: buffer slot of the offsets
   OffsetType offset_type = OffsetType::int64;
   int first_buffer = -1;  ///< component c is in buffer slot first_buffer + c (bool: one byte, 0 or 1)
 };
@@ -58,7 +58,7 @@ struct KernelArray {
 /// A scalar the bodies mention that is bound per launch or per item rather than computed: an int64 parameter.
 struct KernelScalar {
   ir::Ref parameter;
-  Extent value;
+  KernelExtent value;
 };
 
 /// A place in the bodies that can fail at run time. Kernels never trap: they compute something harmless,
@@ -79,7 +79,7 @@ enum class Skeleton : std::uint8_t {
 /// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `reduction` parameter,
 /// `scalars` parameters, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
 /// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
-/// with payload().proved needs no check; every other index and every integer divide / remainder has an entry
+/// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an entry
 /// in `checks`.
 struct Kernel {
   std::string name;  ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key
@@ -95,8 +95,8 @@ struct Kernel {
   std::vector<ir::Ref> body;   ///< map: per component of the output. fold: per component of an element
 
   // fold only
-  ir::Ref reduction;  ///< int64 parameter k
-  Extent length;      ///< elements of a row
+  ir::Ref reduction;    ///< int64 parameter k
+  KernelExtent length;  ///< elements of a row
   ir::fold_order::OperatorClass order = ir::fold_order::OperatorClass::ordered;
   std::vector<ir::Ref> left, right;  ///< scalar parameters of the operator, per component
   std::vector<ir::Ref> combine;      ///< its results, per component

@@ -11,7 +11,7 @@ KernelArray KernelBuilder::array(int number, bool global) {
   KernelArray view;
   view.type = plan.type;
   view.form = plan.form;
-  for (const Dim& d : plan.extents) view.extents.push_back(extent(d, global));
+  for (const PlanExtent& d : plan.extents) view.extents.push_back(extent(d, global));
   if (plan.form == Form::segmented) {
     view.offsets = offsets_slot(plan.descriptor);
     view.offset_type = group_.offset_type(plan.descriptor);
@@ -36,40 +36,41 @@ int KernelBuilder::scalar(int uniform) {
   return static_cast<int>(step_.scalars.size()) - 1;
 }
 
-Extent KernelBuilder::extent(const Dim& dim, bool global) {
-  Extent e;
+KernelExtent KernelBuilder::extent(const PlanExtent& dim, bool global) {
+  KernelExtent e;
   switch (dim.kind) {
-    case Dim::Kind::constant:
+    case PlanExtent::Kind::constant:
       e.value = dim.value;
       return e;
-    case Dim::Kind::uniform:
-      e.kind = Extent::Kind::uniform;
+    case PlanExtent::Kind::uniform:
+      e.kind = KernelExtent::Kind::uniform;
       // A global array's extents are the same for every chunk; the chunk's group evaluates them for itself.
       e.slot = scalar(global ? group_.uniform_of(group_.global()->uniform(dim.index)) : dim.index);
       return e;
-    case Dim::Kind::per_item:
-      e.kind = Extent::Kind::per_item;
+    case PlanExtent::Kind::per_item:
+      e.kind = KernelExtent::Kind::per_item;
       e.slot = buffer({BufferRef::Kind::array, false, dim.index, 0});
       return e;
-    case Dim::Kind::item_extent:
+    case PlanExtent::Kind::item_extent:
       break;
   }
   if (!group_.ragged_item(dim.index)) {
-    e.kind = Extent::Kind::per_item;
+    e.kind = KernelExtent::Kind::per_item;
     e.slot = buffer({BufferRef::Kind::item_extents, false, dim.index, dim.dimension});
     return e;
   }
   const std::vector<Ref>& extents = group_.item_extents(dim.index);
   const int descriptor = group_.descriptor_of(extents, *extents[0]);
-  e.kind = Extent::Kind::ragged;
+  e.kind = KernelExtent::Kind::ragged;
   e.slot = offsets_slot(descriptor);
   e.offsets = group_.offset_type(descriptor);
   Ref product = int64(1);
   for (std::size_t d = 1; d < extents.size(); ++d)
     product = primitive(Primitive::multiply, {product, extents[d]});
-  const Dim divisor = group_.dim_of(product);
-  e.divisor_kind = divisor.kind == Dim::Kind::constant ? Extent::Kind::constant : Extent::Kind::uniform;
-  e.divisor = divisor.kind == Dim::Kind::constant ? divisor.value : scalar(divisor.index);
+  const PlanExtent divisor = group_.dim_of(product);
+  e.divisor_kind =
+      divisor.kind == PlanExtent::Kind::constant ? KernelExtent::Kind::constant : KernelExtent::Kind::uniform;
+  e.divisor = divisor.kind == PlanExtent::Kind::constant ? divisor.value : scalar(divisor.index);
   return e;
 }
 
@@ -99,11 +100,12 @@ Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
   if (original->op() != Op::index && original->op() != Op::linear_index) return rebuilt;
   const Ref view = array_parameter(Ref(original->child(0)));
   // Rank 0 has one position, which is always there.
-  const bool proved = original->payload().proved || (original->op() == Op::index && view->type().rank == 0);
+  const bool in_bounds =
+      original->payload().in_bounds || (original->op() == Op::index && view->type().rank == 0);
   const char* label = original->payload().label;
   return original->op() == Op::index
-             ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label)
-             : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), proved, label);
+             ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), in_bounds, label)
+             : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), in_bounds, label);
 }
 
 Ref KernelBuilder::whole_shape(const Node& shape) {
@@ -164,7 +166,7 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   for (const Node* node : topological(body)) {
     if (known.contains(node)) continue;
     const bool read = node->op() == Op::index || node->op() == Op::linear_index;
-    if (read && !node->payload().proved)
+    if (read && !node->payload().in_bounds)
       kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
     if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
         is_integer(node->child(0)->type().scalars[0]))

@@ -17,7 +17,7 @@ class KernelBuilder {
 
   /// An array of the group, or of the global one, as this kernel sees it.
   KernelArray array(int number, bool global);
-  Extent extent_of(const ir::Ref& e) { return extent(group_.dim_of(e), false); }
+  KernelExtent extent_of(const ir::Ref& e) { return extent(group_.dim_of(e), false); }
   int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
   /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.
   void bind(const std::vector<std::vector<ir::Ref>*>& bodies);
@@ -26,7 +26,7 @@ class KernelBuilder {
  private:
   int buffer(const BufferRef& ref);
   int scalar(int uniform);
-  Extent extent(const Dim& dim, bool global);
+  KernelExtent extent(const PlanExtent& dim, bool global);
   ir::Ref rule(const ir::Ref& original, const ir::Ref& rebuilt);
   ir::Ref scalar_for(const ir::Ref& e);
   ir::Ref whole_shape(const ir::Node& shape);

@@ -7,8 +7,8 @@
 namespace anabranch::plan {
 
 namespace {
-std::int64_t value(const Dim& d, const ChunkShape& shape) {
-  return d.kind == Dim::Kind::constant ? d.value : shape.uniforms[static_cast<std::size_t>(d.index)];
+std::int64_t value(const PlanExtent& d, const ChunkShape& shape) {
+  return d.kind == PlanExtent::Kind::constant ? d.value : shape.uniforms[static_cast<std::size_t>(d.index)];
 }
 
 [[noreturn]] void bad_extent(const PlanArray& array, const ChunkShape& shape, std::int64_t extent) {
@@ -18,19 +18,19 @@ std::int64_t value(const Dim& d, const ChunkShape& shape) {
 [[noreturn]] void too_large(const PlanArray& array, const ChunkShape& shape) {
   std::vector<std::int64_t> extents;
   if (array.form != ir::Form::segmented)
-    for (const Dim& d : array.extents) extents.push_back(value(d, shape));
+    for (const PlanExtent& d : array.extents) extents.push_back(value(d, shape));
   ir::raise(array.node->label(), ir::too_many_elements(extents), array.node->place(), shape.first_item);
 }
 
-std::string dim_text(const Dim& d) {
+std::string dim_text(const PlanExtent& d) {
   switch (d.kind) {
-    case Dim::Kind::constant:
+    case PlanExtent::Kind::constant:
       return fmt::format("{}", d.value);
-    case Dim::Kind::uniform:
+    case PlanExtent::Kind::uniform:
       return fmt::format("u{}", d.index);
-    case Dim::Kind::per_item:
+    case PlanExtent::Kind::per_item:
       return fmt::format("c{}[item]", d.index);
-    case Dim::Kind::item_extent:
+    case PlanExtent::Kind::item_extent:
       return fmt::format("extent {} of item {}", d.dimension, d.index);
   }
   return "?";
@@ -41,7 +41,7 @@ std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape&
   if (array.form == ir::Form::segmented)
     return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
   std::int64_t elements = array.form == ir::Form::regular ? shape.items : 1;
-  for (const Dim& d : array.extents) {
+  for (const PlanExtent& d : array.extents) {
     const std::int64_t extent = value(d, shape);
     if (extent < 0) bad_extent(array, shape, extent);
     if (__builtin_mul_overflow(elements, extent, &elements)) too_large(array, shape);
@@ -71,7 +71,7 @@ std::string size_text(const Group& group, const PlanArray& array) {
                                : fmt::format(" x elements under d{}", array.descriptor));
   }
   if (array.form == ir::Form::regular && group.over_items) text += " x items";
-  for (const Dim& d : array.extents) text += " x " + dim_text(d);
+  for (const PlanExtent& d : array.extents) text += " x " + dim_text(d);
   return text;
 }
 
@@ -99,7 +99,7 @@ void step_text(const Group& group, const Step& step, char letter, std::string& o
   (void)group;
   if (const auto* kernel = std::get_if<KernelStep>(&step)) {
     out += fmt::format("  {}{} <- {}", letter, kernel->output, to_string(kernel->kernel));
-  } else if (const auto* scan = std::get_if<ScanStep>(&step)) {
+  } else if (const auto* scan = std::get_if<OffsetsStep>(&step)) {
     out += fmt::format("  d{} <- scan of item sizes\n", scan->descriptor);
   } else if (const auto* require = std::get_if<RequireStep>(&step)) {
     out += fmt::format("  require: {} keeps the number of elements\n", require->what);
@@ -120,7 +120,7 @@ std::string to_string(const Plan& plan) {
     out += fmt::format("stage {}, for every chunk:\n", action.index);
     group_text(stage.group, 'c', out);
     for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out);
-    for (const auto& t : stage.terminals)
+    for (const auto& t : stage.sinks)
       out += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
                          stage.results[static_cast<std::size_t>(t.result)]);
   }

@@ -19,7 +19,7 @@
 namespace anabranch::plan {
 
 /// One extent of an array, as the runtime finds it.
-struct Dim {
+struct PlanExtent {
   enum class Kind : std::uint8_t {
     constant,  ///< value
     uniform,   ///< group.uniforms[index]
@@ -31,14 +31,14 @@ struct Dim {
   int index = 0;
   int dimension = 0;
   bool uniform() const { return kind == Kind::constant || kind == Kind::uniform; }
-  friend bool operator==(const Dim&, const Dim&) = default;
+  friend bool operator==(const PlanExtent&, const PlanExtent&) = default;
 };
 
 /// The offsets of segmented arrays that have these extents.
 struct Descriptor {
-  int item = -1;             ///< >= 0: the source's own offsets for this item array
-  std::vector<Dim> extents;  ///< else: item sizes are their products; a scan step makes the offsets
-  std::string what;          ///< for messages
+  int item = -1;                    ///< >= 0: the source's own offsets for this item array
+  std::vector<PlanExtent> extents;  ///< else: item sizes are their products; a scan step makes the offsets
+  std::string what;                 ///< for messages
   Place place;
 };
 
@@ -53,7 +53,7 @@ struct PlanArray {
   ir::Ref node;
   ir::ArrayType type;
   ir::Form form = ir::Form::avoided;
-  std::vector<Dim> extents;
+  std::vector<PlanExtent> extents;
   int descriptor = -1;  ///< segmented only
   Origin origin = Origin::computed;
   int index = 0;
@@ -81,7 +81,7 @@ struct KernelStep {
 };
 /// Offsets of group.descriptors[descriptor] from the sizes
 /// of the items; refuses negative extents and overflow.
-struct ScanStep {
+struct OffsetsStep {
   int descriptor = 0;
 };
 /// Every element of int64 array `array` (or the uniform) must be 0: the number of elements that a reshape asks
@@ -92,7 +92,7 @@ struct RequireStep {
   std::string what;  ///< for the message: the operation's label
   Place place;
 };
-using Step = std::variant<KernelStep, ScanStep, RequireStep>;
+using Step = std::variant<KernelStep, OffsetsStep, RequireStep>;
 
 struct Group {
   bool over_items = false;
@@ -103,11 +103,11 @@ struct Group {
 };
 
 struct StagePlan {
-  std::vector<ir::Base> bases;
+  std::vector<ir::StageSource> sources;
   /// For each base of kind rows: the global array; of kind produce: the global uniform that counts. Else -1.
   std::vector<int> base_inputs;
   std::vector<ir::Ref> items;
-  std::vector<ir::Stage::Terminal> terminals;
+  std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
   Group group;
 };

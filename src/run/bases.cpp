@@ -212,10 +212,10 @@ std::optional<std::int64_t> ZippedSources::work() const {
   return work;
 }
 
-std::optional<scheduler::Extent> ZippedSources::extent() const {
+std::optional<scheduler::ChunkSize> ZippedSources::extent() const {
   const auto all = items(), elements = work();
   if (!all || !elements) return std::nullopt;
-  return scheduler::Extent{*all, *elements, 0};
+  return scheduler::ChunkSize{*all, *elements, 0};
 }
 
 std::int64_t ZippedSources::kept_bytes() const {

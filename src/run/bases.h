@@ -7,7 +7,7 @@
 #include <anabranch/array.h>
 #include <anabranch/source.h>
 
-#include "scheduler/extent.h"
+#include "scheduler/chunk_size.h"
 
 /// The bases of a stage at run time: sources that read together.
 namespace anabranch {
@@ -39,7 +39,7 @@ class ZippedSources {
   std::optional<std::int64_t> work() const;
   /// Of the whole stream, where both are known: items without their work would pass for items of one element,
   /// and the end of the stream would be cut into slivers.
-  std::optional<scheduler::Extent> extent() const;
+  std::optional<scheduler::ChunkSize> extent() const;
   std::int64_t resident_bytes() const;
   /// Of what was read and is kept for the next chunk.
   std::int64_t kept_bytes() const;

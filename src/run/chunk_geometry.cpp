@@ -6,7 +6,7 @@
 
 namespace anabranch {
 
-using plan::Dim;
+using plan::PlanExtent;
 
 namespace {
 
@@ -47,15 +47,15 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
   }
 }
 
-std::int64_t ChunkGeometry::dim(const Dim& d, std::int64_t item) const {
+std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {
   switch (d.kind) {
-    case Dim::Kind::constant:
+    case PlanExtent::Kind::constant:
       return d.value;
-    case Dim::Kind::uniform:
+    case PlanExtent::Kind::uniform:
       return shape_.uniforms[static_cast<std::size_t>(d.index)];
-    case Dim::Kind::per_item:
+    case PlanExtent::Kind::per_item:
       return values(d.index)[item];
-    case Dim::Kind::item_extent:
+    case PlanExtent::Kind::item_extent:
       break;
   }
   const auto i = static_cast<std::size_t>(d.index);
@@ -73,11 +73,11 @@ std::int64_t ChunkGeometry::dim(const Dim& d, std::int64_t item) const {
 std::vector<std::int64_t> ChunkGeometry::shape_of(const plan::Descriptor& descriptor,
                                                   std::int64_t item) const {
   std::vector<std::int64_t> out;
-  for (const Dim& e : descriptor.extents) out.push_back(dim(e, item));
+  for (const PlanExtent& e : descriptor.extents) out.push_back(dim(e, item));
   return out;
 }
 
-void ChunkGeometry::scan(const plan::ScanStep& step) {
+void ChunkGeometry::make_offsets(const plan::OffsetsStep& step) {
   const auto d = static_cast<std::size_t>(step.descriptor);
   const plan::Descriptor& descriptor = stage_.group.descriptors[d];
   Offsets& out = offsets_[d];
@@ -86,7 +86,7 @@ void ChunkGeometry::scan(const plan::ScanStep& step) {
   for (std::int64_t item = 0; item < shape_.items; ++item) {
     out.own[static_cast<std::size_t>(item)] = total;
     std::int64_t size = 1;
-    for (const Dim& e : descriptor.extents) {
+    for (const PlanExtent& e : descriptor.extents) {
       const std::int64_t extent = dim(e, item);
       if (extent < 0)
         ir::raise(descriptor.what, ir::negative_extent(extent), descriptor.place, number_of(item));
@@ -105,7 +105,7 @@ void ChunkGeometry::scan(const plan::ScanStep& step) {
   shape_.descriptor_totals[d] = total;
 }
 
-void ChunkGeometry::scanned(const plan::ScanStep& step, std::int64_t elements, std::int64_t longest) {
+void ChunkGeometry::scanned(const plan::OffsetsStep& step, std::int64_t elements, std::int64_t longest) {
   const auto d = static_cast<std::size_t>(step.descriptor);
   Offsets& out = offsets_[d];
   out = {};
@@ -160,7 +160,7 @@ std::int64_t ChunkGeometry::elements(int array) const {
 }
 
 std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const {
-  const Dim& d =
+  const PlanExtent& d =
       stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
   if (d.uniform()) return {dim(d, 0)};
   std::vector<std::int64_t> values(static_cast<std::size_t>(shape_.items));

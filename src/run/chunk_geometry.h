@@ -37,9 +37,9 @@ class ChunkGeometry {
   /// Another chunk. The chunk's memory must live until the next one.
   void begin(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
   /// Offsets from the sizes of the items.
-  void scan(const plan::ScanStep& step);
+  void make_offsets(const plan::OffsetsStep& step);
   /// The same where somebody else has made the offsets, which need not come here.
-  void scanned(const plan::ScanStep& step, std::int64_t elements, std::int64_t longest);
+  void scanned(const plan::OffsetsStep& step, std::int64_t elements, std::int64_t longest);
   void require(const plan::RequireStep& step) const;
   /// Elements of the largest item under a descriptor's offsets. Reads them all once a chunk.
   std::int64_t longest(int descriptor, scheduler::Executor& executor);
@@ -51,7 +51,7 @@ class ChunkGeometry {
   /// The item of the chunk that holds an element of an array of the group, whose offsets are here.
   std::int64_t item_at(int array, std::int64_t position) const;
   /// One extent of an item.
-  std::int64_t dim(const plan::Dim& dim, std::int64_t item) const;
+  std::int64_t dim(const plan::PlanExtent& dim, std::int64_t item) const;
 
   const plan::StagePlan& stage_;
   plan::ChunkShape shape_;

@@ -95,8 +95,8 @@ void ChunkRun::execute(const std::vector<SourceChunk>& chunks,
     const plan::Step& step = group.steps[s];
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
       run_kernel(*kernel, result);
-    else if (const auto* scan = std::get_if<plan::ScanStep>(&step))
-      ChunkGeometry::scan(*scan);
+    else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step))
+      ChunkGeometry::make_offsets(*scan);
     else if (const auto* require = std::get_if<plan::RequireStep>(&step))
       ChunkGeometry::require(*require);
     free_after(static_cast<int>(s));

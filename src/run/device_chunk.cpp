@@ -27,7 +27,7 @@ T* there(cuda::Address address) {
 
 /// Does anybody ask for the shapes of a result's items? `elements` puts them one behind the other.
 bool shapes_matter(const plan::StagePlan& stage, std::size_t result) {
-  return std::any_of(stage.terminals.begin(), stage.terminals.end(), [&](const ir::Stage::Terminal& t) {
+  return std::any_of(stage.sinks.begin(), stage.sinks.end(), [&](const ir::Stage::Sink& t) {
     const bool streamed_out = !t.consume;
     return t.result == static_cast<int>(result) && (streamed_out || t.kind == ir::Op::tabulate);
   });
@@ -231,7 +231,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
       const plan::Step& step = group.steps[s];
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) {
         run_kernel(*kernel, s);
-      } else if (const auto* scan_step = std::get_if<plan::ScanStep>(&step)) {
+      } else if (const auto* scan_step = std::get_if<plan::OffsetsStep>(&step)) {
         make_offsets(*scan_step, s);
       } else if (const auto* condition = std::get_if<plan::RequireStep>(&step)) {
         if (condition->array >= 0) fetch(condition->array, s);
@@ -283,7 +283,7 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
   cuda::Bindings bindings{buffers, scalars, shape_.items, positions, -1};
   const plan::Kernel& kernel = step.kernel;
   if (kernel.skeleton == plan::Skeleton::fold) {
-    using Kind = plan::Extent::Kind;
+    using Kind = plan::KernelExtent::Kind;
     if (kernel.length.kind == Kind::constant)
       bindings.elements = kernel.length.value * positions;
     else if (kernel.length.kind == Kind::uniform)
@@ -314,22 +314,23 @@ void DeviceChunk::give_back_after(int step) {
 
 /// Offsets from the sizes of the items, by the GPU where that is quicker.
 /// Waits: what comes next is allocated by their sum.
-void DeviceChunk::make_offsets(const plan::ScanStep& step, std::size_t steps) {
+void DeviceChunk::make_offsets(const plan::OffsetsStep& step, std::size_t steps) {
   const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
-  const bool computed = std::any_of(descriptor.extents.begin(), descriptor.extents.end(),
-                                    [](const plan::Dim& d) { return d.kind == plan::Dim::Kind::per_item; });
+  const bool computed =
+      std::any_of(descriptor.extents.begin(), descriptor.extents.end(),
+                  [](const plan::PlanExtent& d) { return d.kind == plan::PlanExtent::Kind::per_item; });
   // What the host knows it need not wait for.
   if (computed && run_.makes_offsets(shape_.items) && make_offsets_there(step, steps)) return;
   bring_sizes(descriptor, steps);
-  scan(step);
+  make_offsets(step);
 }
 
 /// False: something is wrong with the sizes. The host will find the item, and say what.
-bool DeviceChunk::make_offsets_there(const plan::ScanStep& step, std::size_t steps) {
+bool DeviceChunk::make_offsets_there(const plan::OffsetsStep& step, std::size_t steps) {
   const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
   device::ItemOffsets what{};
   what.count = shape_.items;
-  for (const plan::Dim& d : descriptor.extents) what.extents[what.rank++] = extent_there(d);
+  for (const plan::PlanExtent& d : descriptor.extents) what.extents[what.rank++] = device_extent(d);
   const std::int64_t bytes = (shape_.items + 1) * 8;
   const cuda::Address at = hold("offsets", bytes + static_cast<std::int64_t>(sizeof totals_));
   what.offsets = there<std::int64_t>(at);
@@ -344,9 +345,9 @@ bool DeviceChunk::make_offsets_there(const plan::ScanStep& step, std::size_t ste
 }
 
 /// One of the items' extents, for work on the GPU.
-device::ItemOffsets::Extent DeviceChunk::extent_there(const plan::Dim& d) {
+device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d) {
   if (d.uniform()) return {nullptr, dim(d, 0)};
-  if (d.kind == plan::Dim::Kind::per_item)
+  if (d.kind == plan::PlanExtent::Kind::per_item)
     return {there<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
   std::vector<std::int64_t>& given = given_extents_.emplace_back();
   for (std::int64_t item = 0; item < shape_.items; ++item) given.push_back(dim(d, item));
@@ -357,8 +358,8 @@ device::ItemOffsets::Extent DeviceChunk::extent_there(const plan::Dim& d) {
 
 /// Item sizes that kernels computed, to the host: waits for them.
 void DeviceChunk::bring_sizes(const plan::Descriptor& descriptor, std::size_t steps) {
-  for (const plan::Dim& d : descriptor.extents)
-    if (d.kind == plan::Dim::Kind::per_item) fetch(d.index, steps);
+  for (const plan::PlanExtent& d : descriptor.extents)
+    if (d.kind == plan::PlanExtent::Kind::per_item) fetch(d.index, steps);
 }
 
 void DeviceChunk::fetch(int array, std::size_t steps) {
@@ -407,8 +408,8 @@ std::vector<int> DeviceChunk::sizes_of_results() const {
   std::vector<int> out;
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     if (!shapes_matter(stage_, r)) continue;
-    for (const plan::Dim& d : stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].extents)
-      if (d.kind == plan::Dim::Kind::per_item && !host_.contains(d.index) &&
+    for (const plan::PlanExtent& d : stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].extents)
+      if (d.kind == plan::PlanExtent::Kind::per_item && !host_.contains(d.index) &&
           std::find(out.begin(), out.end(), d.index) == out.end())
         out.push_back(d.index);
   }

@@ -84,9 +84,9 @@ class DeviceChunk final : public ChunkGeometry {
   void give_back_after(int step);
   void forget() noexcept;
   cuda::Address offsets_of(int descriptor);
-  void make_offsets(const plan::ScanStep& step, std::size_t steps);
-  bool make_offsets_there(const plan::ScanStep& step, std::size_t steps);
-  device::ItemOffsets::Extent extent_there(const plan::Dim& dim);
+  void make_offsets(const plan::OffsetsStep& step, std::size_t steps);
+  bool make_offsets_there(const plan::OffsetsStep& step, std::size_t steps);
+  device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim);
   void bring_sizes(const plan::Descriptor& descriptor, std::size_t steps);
   void fetch(int array, std::size_t steps);
   void wait_for_sizes(std::size_t steps);

@@ -227,7 +227,7 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,
                               const detail::ArrayData& output) {
-  using Kind = plan::Extent::Kind;
+  using Kind = plan::KernelExtent::Kind;
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
   for (const plan::BufferRef& ref : step.buffers) {
@@ -246,7 +246,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
   cuda::Bindings bindings{buffers, scalars, 1, output.size(), -1};
   if (step.kernel.skeleton == plan::Skeleton::fold) {
-    const plan::Extent& length = step.kernel.length;
+    const plan::KernelExtent& length = step.kernel.length;
     const std::int64_t row = length.kind == Kind::constant  ? length.value
                              : length.kind == Kind::uniform ? scalars[static_cast<std::size_t>(length.slot)]
                                                             : -1;

@@ -13,7 +13,7 @@ DeviceStage::DeviceStage(RunContext& context, const plan::StagePlan& stage, Glob
         std::make_unique<DeviceChunk>(*context.device, context, stage, global, uniforms, s);
 }
 
-void DeviceStage::bring_home(Slot& slot) {
+void DeviceStage::complete_slot(Slot& slot) {
   if (!slot.enqueued) return;
   slot.enqueued = false;
   try {
@@ -26,7 +26,7 @@ void DeviceStage::bring_home(Slot& slot) {
 
 void DeviceStage::complete(Slot& slot) {
   const std::lock_guard lock(slot.mutex);
-  bring_home(slot);
+  complete_slot(slot);
   if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
 }
 
@@ -78,18 +78,18 @@ ChunkResults DeviceStage::results_here(const std::vector<SourceChunk>& chunks) {
   return out;
 }
 
-void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunks) {
+void DeviceStage::compute_on_cpu(Slot& slot, const std::vector<SourceChunk>& chunks) {
   try {
     slot.parts.push_back(results_here(chunks));
     return;
   } catch (const scheduler::BudgetExceeded&) {
     make_room(slot);
   }
-  compute_here(slot, chunks, 0, chunks[0].items);
+  compute_on_cpu(slot, chunks, 0, chunks[0].items);
 }
 
-void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin,
-                               std::int64_t end) {
+void DeviceStage::compute_on_cpu(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                                 std::int64_t end) {
   try {
     slot.parts.push_back(results_here(part_of(chunks, begin, end)));
     return;
@@ -99,15 +99,15 @@ void DeviceStage::compute_here(Slot& slot, const std::vector<SourceChunk>& chunk
   cpu_->release();
   context_.blocks.trim();
   const std::int64_t middle = begin + (end - begin) / 2;
-  compute_here(slot, chunks, begin, middle);
-  compute_here(slot, chunks, middle, end);
+  compute_on_cpu(slot, chunks, begin, middle);
+  compute_on_cpu(slot, chunks, middle, end);
 }
 
 void DeviceStage::make_room(Slot& slot) {
   for (Slot& other : slots_) {
     if (&other == &slot) continue;
     const std::lock_guard lock(other.mutex);
-    bring_home(other);
+    complete_slot(other);
     other.device->release_staging(other.parts.empty());
   }
   if (cpu_) {
@@ -131,7 +131,7 @@ std::optional<std::string> DeviceStage::refused(Slot& slot, const std::vector<So
 void DeviceStage::compute(int number, const std::vector<SourceChunk>& chunks) {
   const cuda::KeepContext keep(context_.device->device()->shared_api());
   Slot& slot = slots_[static_cast<std::size_t>(number)];
-  if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_here(slot, chunks);
+  if (cpu_ && (!context_.device->ready() || device_is_busy())) return compute_on_cpu(slot, chunks);
   ++device_chunks_;
   std::optional<std::string> why = refused(slot, chunks);
   if (why) {

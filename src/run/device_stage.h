@@ -50,7 +50,7 @@ class DeviceStage {
   /// Waits for a chunk on its way, under the slot's mutex. Idempotent,
   /// and not only for the slot's writer: who needs the memory calls it, too.
   /// What fails is the writer's to hear, so it is kept before the mutex opens.
-  static void bring_home(Slot& slot);
+  static void complete_slot(Slot& slot);
   /// For the writer.
   void complete(Slot& slot);
   bool device_is_busy();
@@ -58,8 +58,9 @@ class DeviceStage {
   void make_room(Slot& slot);
   /// Whatever memory it is that is short; an Error says why.
   std::optional<std::string> refused(Slot& slot, const std::vector<SourceChunk>& chunks);
-  void compute_here(Slot& slot, const std::vector<SourceChunk>& chunks);
-  void compute_here(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
+  void compute_on_cpu(Slot& slot, const std::vector<SourceChunk>& chunks);
+  void compute_on_cpu(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                      std::int64_t end);
   ChunkResults results_here(const std::vector<SourceChunk>& chunks);
   void in_halves(Slot& slot, const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
   std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,

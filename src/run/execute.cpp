@@ -171,7 +171,7 @@ class PlanRun {
     std::vector<HostArray> into(plan.results.size());
     for (std::size_t a = 0; a < arrays.size(); ++a) {
       if (arrays[a].origin != PlanArray::Origin::stream || arrays[a].index != number) continue;
-      const int result = plan.terminals[static_cast<std::size_t>(arrays[a].terminal)].result;
+      const int result = plan.sinks[static_cast<std::size_t>(arrays[a].terminal)].result;
       HostArray& memory = into[static_cast<std::size_t>(result)];
       if (!memory) memory = given_for(static_cast<int>(a));
     }
@@ -199,15 +199,15 @@ class PlanRun {
     plan::ChunkShape shape;
     shape.items = 1;
     shape.uniforms.resize(group.uniforms.size());
-    for (const plan::Dim& d : output.extents)
-      if (d.kind == plan::Dim::Kind::uniform)
+    for (const plan::PlanExtent& d : output.extents)
+      if (d.kind == plan::PlanExtent::Kind::uniform)
         shape.uniforms[static_cast<std::size_t>(d.index)] = values_.uniform(d.index);
     const std::int64_t bytes = plan::bytes_of(group, output, shape);
     held_.push_back(context_.budget.reserve(
         fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
     std::vector<std::int64_t> extents;
-    for (const plan::Dim& d : output.extents)
-      extents.push_back(d.kind == plan::Dim::Kind::constant ? d.value : values_.uniform(d.index));
+    for (const plan::PlanExtent& d : output.extents)
+      extents.push_back(d.kind == plan::PlanExtent::Kind::constant ? d.value : values_.uniform(d.index));
     const std::int64_t elements = plan::elements_of(group, output, shape);
     HostArray array;
     if (const HostArray given = given_for(step.output)) {

@@ -51,7 +51,7 @@ bool RunTrace::is_drawn(std::int64_t chunk) {
 void RunTrace::chunk(const scheduler::ChunkRecord& record) {
   writer_.check();
   if (!is_drawn(record.chunk)) return;
-  const scheduler::Extent& extent = record.extent;
+  const scheduler::ChunkSize& extent = record.extent;
   timeline::Arguments arguments;
   arguments.add("stage", std::int64_t{place_.stage})
       .add("chunk", record.chunk)

@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t largest_staged_chunk = std::int64_t{128} << 20;
 
 /// Of one chunk's parts, one per base of the stage.
-scheduler::Extent extent_of(const std::vector<SourceChunk>& chunks) {
-  scheduler::Extent extent{chunks[0].items, 0, 0};
+scheduler::ChunkSize extent_of(const std::vector<SourceChunk>& chunks) {
+  scheduler::ChunkSize extent{chunks[0].items, 0, 0};
   for (const SourceChunk& c : chunks) {
     extent.work += c.work;
     extent.bytes += c.bytes;
@@ -35,10 +35,10 @@ StageRun::StageRun(RunContext& context, int stage, GlobalValues& global)
       stage_(context.plan.stages[static_cast<std::size_t>(stage)]),
       global_(global),
       policy_(scheduler::parse_policy(context.options.scheduler)) {
-  for (std::size_t b = 0; b < stage_.bases.size(); ++b) {
-    const ir::Node& node = *stage_.bases[b].node;
+  for (std::size_t b = 0; b < stage_.sources.size(); ++b) {
+    const ir::Node& node = *stage_.sources[b].node;
     if (node.op() == ir::Op::stream_in) {
-      const ir::Ref& reader = stage_.terminals[0].consume;
+      const ir::Ref& reader = stage_.sinks[0].consume;
       passes_.emplace_back(node.payload().source,
                            reader && reader->place().known() ? reader->place() : node.place());
       sources_.push_back(node.payload().source);
@@ -141,7 +141,7 @@ Limit StageRun::limit_of(std::int64_t items, std::int64_t bytes, std::int64_t wo
 void StageRun::make_collectors(const std::vector<HostArray>& into) {
   const auto total_items = zipped_->items();
   collectors_.resize(stage_.results.size());
-  for (const auto& t : stage_.terminals) {
+  for (const auto& t : stage_.sinks) {
     auto& collector = collectors_[static_cast<std::size_t>(t.result)];
     if (collector) continue;
     const PlanArray& array =
@@ -197,7 +197,7 @@ std::vector<HostArray> StageRun::run(const std::vector<HostArray>& into) {
   for (const PlanArray& a : stage_.group.arrays)
     intermediates = intermediates || (a.origin == PlanArray::Origin::computed && a.result < 0);
   bool known_results = true;
-  for (const auto& t : stage_.terminals)
+  for (const auto& t : stage_.sinks)
     known_results =
         known_results && total_items &&
         stage_.group.arrays[static_cast<std::size_t>(stage_.results[static_cast<std::size_t>(t.result)])]
@@ -226,7 +226,7 @@ std::vector<HostArray> StageRun::run(const std::vector<HostArray>& into) {
   std::vector<SourceChunk> pending;  // read, but waiting for memory
   std::atomic<int> in_flight = 0;
   scheduler::Stages stages;
-  stages.read = [&](int s, const scheduler::Target& target) -> std::optional<scheduler::Extent> {
+  stages.read = [&](int s, const scheduler::Target& target) -> std::optional<scheduler::ChunkSize> {
     Slot& slot = slots[static_cast<std::size_t>(s)];
     if (!pending.empty()) {
       slot.chunks = std::exchange(pending, {});
@@ -241,16 +241,16 @@ std::vector<HostArray> StageRun::run(const std::vector<HostArray>& into) {
         if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, infos_);
       } catch (const ItemTooBig& e) {
         if (alone) throw;
-        throw scheduler::ChunkTooBig("an item waits for memory", scheduler::Extent{1, 0, e.bytes()});
+        throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, e.bytes()});
       }
     }
-    const scheduler::Extent extent = extent_of(slot.chunks);
+    const scheduler::ChunkSize extent = extent_of(slot.chunks);
     auto reservation = context_.budget.try_reserve("chunks", extent.bytes);
     if (!reservation && in_flight > 0) {
       // It is read, but other chunks hold the memory: it waits until they are gone and then travels alone.
       pending = std::exchange(slot.chunks, {});
       throw scheduler::ChunkTooBig("a chunk waits for memory",
-                                   scheduler::Extent{1, extent.work, extent.bytes});
+                                   scheduler::ChunkSize{1, extent.work, extent.bytes});
     }
     slot.reservation =
         reservation ? std::move(*reservation) : context_.budget.reserve("chunks", extent.bytes);
@@ -325,7 +325,7 @@ std::vector<HostArray> StageRun::run(const std::vector<HostArray>& into) {
 
   std::vector<HostArray> finished(collectors_.size());
   std::vector<HostArray> results;
-  for (const auto& t : stage_.terminals) {
+  for (const auto& t : stage_.sinks) {
     auto& array = finished[static_cast<std::size_t>(t.result)];
     if (!array) {
       ResultCollector& collector = *collectors_[static_cast<std::size_t>(t.result)];
@@ -454,7 +454,7 @@ bool StageRun::next_chunk(std::vector<std::vector<HostArray>>& items) {
 }
 
 /// Of what has been read: as much as fits, in halves if it must be. What has been computed is the chunk.
-scheduler::Extent StageRun::make_next_items(std::vector<std::vector<HostArray>>& items) {
+scheduler::ChunkSize StageRun::make_next_items(std::vector<std::vector<HostArray>>& items) {
   const std::int64_t whole = read_[0].items;
   std::int64_t end = std::min(whole, read_at_ + read_to_);
   for (;;) {

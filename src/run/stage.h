@@ -30,7 +30,7 @@ class StageRun {
   Limit limit_of(std::int64_t items, std::int64_t bytes, std::int64_t work, std::int64_t memory) const;
   scheduler::Decision next_size();
   bool read_next(const scheduler::Target& target);
-  scheduler::Extent make_next_items(std::vector<std::vector<HostArray>>& items);
+  scheduler::ChunkSize make_next_items(std::vector<std::vector<HostArray>>& items);
   void make_items(const std::vector<SourceChunk>& chunks, std::vector<std::vector<HostArray>>& items);
   void make_collectors(const std::vector<HostArray>& into);
   std::int64_t likely_elements(int result, const plan::PlanArray& array) const;
@@ -63,7 +63,7 @@ class StageRun {
   std::vector<scheduler::Reservation> results_given_;  ///< of the items that are being handed out
   std::unique_ptr<scheduler::Controller> controller_;  ///< of a source that is not live
   scheduler::Decision size_;
-  scheduler::Extent so_far_;
+  scheduler::ChunkSize so_far_;
   std::int64_t chunks_ = 0;
 };
 

@@ -17,7 +17,7 @@ using OperatorClass = ir::fold_order::OperatorClass;
 namespace {
 
 /// The sum of one array of so many elements; with `ordered`, x / 3 + y instead.
-KernelBuilder fold_of(const plan::Extent& length, KernelBuilder k, bool ordered = false) {
+KernelBuilder fold_of(const plan::KernelExtent& length, KernelBuilder k, bool ordered = false) {
   const ir::Ref v =
       k.array(plan::Form::avoided, {ScalarType::float64}, {length}, k.buffer(std::vector<double>(1, 1.0)));
   k.output(plan::Form::avoided, {ScalarType::float64}, {}, 1);
@@ -36,7 +36,7 @@ KernelBuilder fold_of_constant(std::int64_t n, bool ordered = false) {
 }
 KernelBuilder fold_of_unknown() {
   KernelBuilder k(plan::Skeleton::fold);
-  const plan::Extent length = k.uniform_extent(1);
+  const plan::KernelExtent length = k.uniform_extent(1);
   return fold_of(length, std::move(k));
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("cuda: arrays of rank 0 to 4, in and outside streams, shifted and tran
       for (const auto e : shape) n *= e;
       const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
       KernelBuilder k(plan::Skeleton::map, over_items, items);
-      std::vector<plan::Extent> extents;
+      std::vector<plan::KernelExtent> extents;
       for (const auto e : shape) extents.push_back(k.uniform_extent(e));
       const Ref a = k.array(form, {ScalarType::float64}, extents, k.buffer(doubles(n)));
       auto reversed = extents;
@@ -130,7 +130,7 @@ TEST_CASE("cuda: irregular items of rank 2, extents per item") {
   const auto n = offsets.back();
   KernelBuilder k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size()));
   const int off = k.buffer(offsets);
-  const std::vector<plan::Extent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
+  const std::vector<plan::KernelExtent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
   const Ref a = k.array(plan::Form::segmented, {ScalarType::float64}, extents, k.buffer(doubles(n)), off);
   k.output(plan::Form::segmented, {ScalarType::float64}, extents, n, off);
   auto& kernel = k.kernel();

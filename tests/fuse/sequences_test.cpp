@@ -199,7 +199,7 @@ TEST_CASE("the results of a program are those that were asked for, in their orde
   Texts labels;
   for (const ir::Ref& result : staged.results) labels.push_back(result->label());
   CHECK(labels == Texts{"map", "consume", "sum"});
-  CHECK(staged.stages.at(0).terminals.at(0).consume == staged.results[1]);
+  CHECK(staged.stages.at(0).sinks.at(0).consume == staged.results[1]);
 }
 
 TEST_CASE("a sequence that is streamed out is the last stage, with its components as results") {
@@ -210,6 +210,6 @@ TEST_CASE("a sequence that is streamed out is the last stage, with its component
   CHECK(stage_texts(staged) ==
         Texts{"stream_in -> sum | elements 0", "stream_in -> zip_with, sum | elements 0, elements 1"});
   CHECK(staged.results.empty());
-  for (const auto& terminal : staged.stages.at(1).terminals) CHECK_FALSE(terminal.consume);
-  CHECK(staged.stages[0].terminals[0].consume);
+  for (const auto& terminal : staged.stages.at(1).sinks) CHECK_FALSE(terminal.consume);
+  CHECK(staged.stages[0].sinks[0].consume);
 }

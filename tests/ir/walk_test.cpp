@@ -69,7 +69,7 @@ TEST_CASE("simplifying folds integers and keeps meanings") {
   const Ref f = parameter(Type::element(ScalarType::float64));
   const Ref sum = add(f, literal(0.0));
   CHECK(simplify(sum)->op() == Op::primitive);
-  // A checked read and a proved one are different terms.
+  // A checked read and one that is in bounds are different terms.
   const Ref a = parameter(Type::array(1, {ScalarType::int64}));
   CHECK_FALSE(simplify(index(a, x)) == simplify(index(a, x, {}, true)));
 }

@@ -99,7 +99,7 @@ TEST_CASE("rows and the number of produce are regular; the count itself is outsi
   const ir::Staged staged = lifted(numbers);
   CHECK(item_forms(staged) == std::vector<std::string>{"regular []: the item's number, all of one shape"});
   CHECK(result_forms(staged) == std::vector<std::string>{"regular []: one element per item"});
-  CHECK(staged.stages[0].bases[0].node->child(0)->op() == ir::Op::shape);  // of v, which is an atom
+  CHECK(staged.stages[0].sources[0].node->child(0)->op() == ir::Op::shape);  // of v, which is an atom
 
   // The rows of a computed array: its shape is known without it.
   const TestProgram computed = [] { return consume(elements(rows(map(twice, transpose(m()))))); };

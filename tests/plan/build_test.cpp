@@ -285,9 +285,9 @@ TEST_CASE("folds over segmented arrays can be cut by elements: they know where t
     std::string name;
     TestProgram program;
     bool offsets;
-    plan::Extent::Kind length;
+    plan::KernelExtent::Kind length;
   };
-  using Kind = plan::Extent::Kind;
+  using Kind = plan::KernelExtent::Kind;
   const Row table[] = {
       {"segmented items", over([](V a) { return sum(a); }), true, Kind::ragged},
       {"regular items", over([](V a) { return sum(a); }, [] { return vectors(3); }), false, Kind::uniform},

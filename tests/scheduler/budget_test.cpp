@@ -78,7 +78,7 @@ TEST_CASE("a reservation can be resized, moved and can outlive its budget") {
 TEST_CASE("holders are added up by name, largest first") {
   Budget budget;
   REQUIRE(budget.unlimited());
-  REQUIRE(budget.available() == Budget::kUnlimited);
+  REQUIRE(budget.available() == Budget::no_limit);
   {
     const auto a = budget.reserve("slot", 5);
     const auto b = budget.reserve("x", 7);

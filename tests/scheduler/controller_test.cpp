@@ -13,8 +13,8 @@ using namespace anabranch::scheduler::test;
 
 namespace {
 
-constexpr int kLearning = 20;     // steps in which a controller may be wrong
-constexpr double kRegret = 1.15;  // and how wrong it may be after
+constexpr int learning = 20;     // steps in which a controller may be wrong
+constexpr double regret = 1.15;  // and how wrong it may be after
 
 std::function<double(double, int)> affine(double fixed_ns, double ns_per_work) {
   return [=](double work, int) { return fixed_ns + ns_per_work * work; };
@@ -45,12 +45,12 @@ std::vector<Simulation> set_ups() {
   return {in_line, overlapped, delayed};
 }
 
-void check_each_step(const Simulation& simulation, int steps, int from = kLearning) {
+void check_each_step(const Simulation& simulation, int steps, int from = learning) {
   const auto history = simulation.run(steps);
   for (int step = from; step < static_cast<int>(history.size()); ++step) {
     const Step& taken = history[static_cast<std::size_t>(step)];
     INFO("step " << step << " work " << taken.extent.work << ": " << describe(taken.decision));
-    REQUIRE(simulation.regret(taken, step) <= kRegret);
+    REQUIRE(simulation.regret(taken, step) <= regret);
   }
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("adaptive finds the size on affine devices and stays") {
         INFO("fixed " << fixed << " per work " << per_work << " lag " << simulation.lag);
         simulation.device.compute = affine(fixed, per_work);
         check_each_step(simulation, 150);
-        REQUIRE(reversals(simulation.run(150), kLearning) <= 1);
+        REQUIRE(reversals(simulation.run(150), learning) <= 1);
       }
     }
   }
@@ -96,8 +96,8 @@ TEST_CASE("adaptive recovers from a step within 20 chunks") {
              [=](double work, int step) { return 20e3 + work * slower(step); },
              [=](double work, int step) { return 20e3 * dearer(step) + work; }}) {
       simulation.device.compute = compute;
-      check_each_step(simulation, 200, at + kLearning);
-      REQUIRE(reversals(simulation.run(200), kLearning) <= 4);
+      check_each_step(simulation, 200, at + learning);
+      REQUIRE(reversals(simulation.run(200), learning) <= 4);
     }
   }
 }
@@ -113,9 +113,9 @@ TEST_CASE("adaptive is not shaken by noise and outliers") {
       int turns = 0;
       for (simulation.seed = 1; simulation.seed <= seeds; ++simulation.seed) {
         INFO("lag " << simulation.lag << " noise " << noise << " seed " << simulation.seed);
-        const auto history = simulation.run(kLearning + steps);
-        REQUIRE(simulation.regret(history, kLearning) <= kRegret);
-        turns += reversals(history, kLearning);
+        const auto history = simulation.run(learning + steps);
+        REQUIRE(simulation.regret(history, learning) <= regret);
+        turns += reversals(history, learning);
       }
       REQUIRE(turns <= seeds * steps / 50);
     }
@@ -128,12 +128,12 @@ TEST_CASE("adaptive survives one giant item") {
     simulation.device.compute = affine(20e3, 1);
     simulation.item_work = [](int64_t item) { return item == 1'000'000 ? 50'000'000 : 16; };
     const auto history = simulation.run(150);
-    REQUIRE(simulation.regret(history, kLearning) <= kRegret);
+    REQUIRE(simulation.regret(history, learning) <= regret);
     // Alone in its chunk, or with those of its chunk before it that fit: never split, never dropped.
     int64_t items = 0;
     for (const Step& step : history) items += step.extent.items;
     REQUIRE(items > 1'000'000);
-    REQUIRE(simulation.regret(history, static_cast<int>(history.size()) - 20) <= kRegret);
+    REQUIRE(simulation.regret(history, static_cast<int>(history.size()) - 20) <= regret);
   }
 }
 
@@ -148,9 +148,9 @@ TEST_CASE("adaptive finds the bottom where cost falls, then rises") {
       INFO("lag " << simulation.lag);
       simulation.device.compute = compute;
       const auto history = simulation.run(200);
-      REQUIRE(simulation.regret(history, kLearning) <= kRegret);
-      REQUIRE(simulation.regret(history, 100) <= kRegret);
-      REQUIRE(reversals(history, kLearning) <= 4);
+      REQUIRE(simulation.regret(history, learning) <= regret);
+      REQUIRE(simulation.regret(history, 100) <= regret);
+      REQUIRE(reversals(history, learning) <= 4);
     }
   }
 }
@@ -197,7 +197,7 @@ TEST_CASE("adaptive does not grow when the source is the bottleneck") {
   const Step free = simulation.run(100).back();
   const Step bound = slow_source.run(100).back();
   REQUIRE(bound.extent.work < free.extent.work / 4);
-  REQUIRE(slow_source.regret(bound, 99) <= kRegret);
+  REQUIRE(slow_source.regret(bound, 99) <= regret);
 }
 
 TEST_CASE("adaptive takes the fixed costs of whichever stage is the bottleneck") {
@@ -222,7 +222,7 @@ TEST_CASE("adaptive begins modestly and needs few chunks for many small items") 
   Simulation simulation;
   simulation.device.compute = affine(10e3, 0.5);
   simulation.uniform_work = 3;
-  simulation.config.total = Extent{.items = 10'000'000, .work = 30'000'000, .bytes = 0};
+  simulation.config.total = ChunkSize{.items = 10'000'000, .work = 30'000'000, .bytes = 0};
   for (const bool overlaps : {false, true}) {
     simulation.config.read_overlaps = simulation.config.write_overlaps = overlaps;
     const auto history = simulation.run(100'000);
@@ -242,7 +242,7 @@ TEST_CASE("the end of a known stream is cut without slivers") {
     const int64_t steady = simulation.run(100).back().extent.work;
     for (const int64_t extra : {int64_t{1}, steady / 3, steady - 1}) {
       const int64_t total = 40 * steady + extra;
-      simulation.config.total = Extent{.items = total, .work = total, .bytes = 0};
+      simulation.config.total = ChunkSize{.items = total, .work = total, .bytes = 0};
       const auto history = simulation.run(1000);
       int64_t items = 0;
       for (const Step& step : history) items += step.extent.items;
@@ -251,7 +251,7 @@ TEST_CASE("the end of a known stream is cut without slivers") {
         REQUIRE((step.decision.reason != Reason::tail || &step == &history.back()));
       REQUIRE(history.back().extent.work >= steady / 10);
       REQUIRE(history.back().extent.work <= steady * 5 / 4);
-      REQUIRE(simulation.regret(history, kLearning) <= kRegret);
+      REQUIRE(simulation.regret(history, learning) <= regret);
     }
     simulation.config.total.reset();
   }
@@ -292,7 +292,7 @@ namespace {
 // Feeds the paper's policy one chunk of the size it asked for.
 Decision feed(Controller& controller, double ns_per_item, double utilisation) {
   const Target target = controller.next({}).target;
-  const Extent extent{.items = target.items, .work = target.items, .bytes = 0};
+  const ChunkSize extent{.items = target.items, .work = target.items, .bytes = 0};
   controller.observe(
       {.extent = extent,
        .target = target,

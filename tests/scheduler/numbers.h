@@ -81,7 +81,7 @@ class Numbers {
   }
   Slot& slot_at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
 
-  std::optional<Extent> read(int slot, const Target& target) {
+  std::optional<ChunkSize> read(int slot, const Target& target) {
     Slot& s = slot_at(slot);
     const Use use(*this, reading_, s);
     if (ended_) violate("read after the end");
@@ -98,7 +98,7 @@ class Numbers {
     s.values.clear();
     for (int64_t i = 0; i < items; ++i) s.values.push_back(next_++);
     s.state = State::read;
-    return Extent{.items = items, .work = items, .bytes = items * 8};
+    return ChunkSize{.items = items, .work = items, .bytes = items * 8};
   }
 
   void compute(int slot) {

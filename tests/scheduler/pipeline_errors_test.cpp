@@ -32,16 +32,16 @@ void fail_at(std::function<void(int64_t)>& hook, const char* stage, int64_t at) 
   };
 }
 
-constexpr int64_t kItems = 40;  // one per chunk
+constexpr int64_t all_items = 40;  // one per chunk
 
 }  // namespace
 
 TEST_CASE("an exception of any stage, at any call, comes out after what a serial run would have written") {
   for (const auto& [name, executor] : all_executors()) {
     for (const std::string stage : {"read", "compute", "write"}) {
-      for (const int64_t call : {int64_t{0}, kItems / 2, kItems - 1}) {
+      for (const int64_t call : {int64_t{0}, all_items / 2, all_items - 1}) {
         INFO(name << " " << stage << " " << call);
-        Numbers numbers(kItems);
+        Numbers numbers(all_items);
         fail_at(stage == "read"      ? numbers.on_read
                 : stage == "compute" ? numbers.on_compute
                                      : numbers.on_write,
@@ -57,7 +57,7 @@ TEST_CASE("an exception of any stage, at any call, comes out after what a serial
         REQUIRE(numbers.written_is_prefix());
         REQUIRE(static_cast<int64_t>(numbers.written().size()) == call);
         // The executor is as good as before.
-        Numbers next(kItems);
+        Numbers next(all_items);
         run_pipeline(*executor, next.stages(), {.policy = Policy::fixed(3)});
         REQUIRE(next.written_is_all());
       }
@@ -68,8 +68,8 @@ TEST_CASE("an exception of any stage, at any call, comes out after what a serial
 TEST_CASE("an exception at the end of the stream") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(kItems);
-    fail_at(numbers.on_read, "read", kItems);
+    Numbers numbers(all_items);
+    fail_at(numbers.on_read, "read", all_items);
     REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)}), Failure);
     REQUIRE(numbers.written_is_all());
   }
@@ -81,7 +81,7 @@ TEST_CASE("of several exceptions the one of the lowest chunk comes out") {
     INFO(name);
     // The read of chunk 5 fails first in time: compute 4 waits for it, and then fails itself.
     std::latch read_failed(1);
-    Numbers numbers(kItems);
+    Numbers numbers(all_items);
     numbers.on_read = [&](int64_t call) {
       if (call != 5) return;
       read_failed.count_down();
@@ -107,14 +107,14 @@ TEST_CASE("a source that gives no items is an error, not an endless loop") {
   const auto executor = make_plain_executor(1);
   Numbers numbers(1);
   Stages stages = numbers.stages();
-  stages.read = [](int, const Target&) { return Extent{0, 0, 0}; };
+  stages.read = [](int, const Target&) { return ChunkSize{0, 0, 0}; };
   REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::logic_error);
 }
 
 TEST_CASE("a trace callback that throws stops the run") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(kItems);
+    Numbers numbers(all_items);
     Trace trace;
     trace.on_chunk([](const ChunkRecord& record) {
       if (record.chunk == 3) throw Failure{"trace", record.chunk};
@@ -166,8 +166,8 @@ namespace {
 class Refusing : public Numbers {
  public:
   using Numbers::Numbers;
-  int64_t most_read = kNoLimit;
-  int64_t most_computed = kNoLimit;
+  int64_t most_read = no_limit;
+  int64_t most_computed = no_limit;
   bool can_halve = true;
   std::vector<int> trimmed;
 
@@ -194,7 +194,7 @@ class Refusing : public Numbers {
         values.resize(static_cast<std::size_t>(keep));
         return extent_of(values);
       };
-      stages.rest = [this](int slot, int64_t items) -> std::optional<Extent> {
+      stages.rest = [this](int slot, int64_t items) -> std::optional<ChunkSize> {
         auto& aside = parts_[static_cast<std::size_t>(slot)];
         if (aside.empty()) return std::nullopt;
         const auto end = aside.begin() + std::min(items, static_cast<int64_t>(aside.size()));
@@ -209,7 +209,7 @@ class Refusing : public Numbers {
   }
 
  private:
-  static Extent extent_of(const std::vector<int64_t>& values) {
+  static ChunkSize extent_of(const std::vector<int64_t>& values) {
     const auto items = static_cast<int64_t>(values.size());
     return {items, items, items * 8};
   }
@@ -245,7 +245,7 @@ TEST_CASE("after memory was short for a while chunks grow again") {
   Refusing numbers(200'000, 1);
   numbers.most_read = 100;
   numbers.on_write = [&](int64_t call) {
-    if (call == 3) numbers.most_read = kNoLimit;
+    if (call == 3) numbers.most_read = no_limit;
   };
   const RunResult result = run_pipeline(*executor, numbers.refusing_stages(), {});
   REQUIRE(numbers.written_is_all());
@@ -286,7 +286,7 @@ TEST_CASE("an item that needs the whole memory travels alone") {
     std::atomic<int> trims = 0;
     int64_t next = 0;
     Stages stages;
-    stages.read = [&](int slot, const Target& target) -> std::optional<Extent> {
+    stages.read = [&](int slot, const Target& target) -> std::optional<ChunkSize> {
       if (next == 40) return std::nullopt;
       const int64_t bytes = next == big ? 900 : 40;
       if (bytes > target.bytes) throw ChunkTooBig("item 13 needs 900 bytes", {1, 1, bytes});
@@ -295,7 +295,7 @@ TEST_CASE("an item that needs the whole memory travels alone") {
       if (held[s].bytes() == 0) held[s] = budget.reserve("slot", bytes);
       if (held[s].bytes() < bytes) held[s].resize(bytes);
       items[s] = next++;
-      return Extent{1, 1, bytes};
+      return ChunkSize{1, 1, bytes};
     };
     stages.compute = [&](int slot) {
       // Time for a read beside it, which would not fit.
@@ -323,7 +323,7 @@ TEST_CASE("a reservation that fails in a stage reaches the caller by name") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     Budget budget(100);
-    Numbers numbers(kItems);
+    Numbers numbers(all_items);
     std::vector<Reservation> leak;
     numbers.on_write = [&](int64_t) { leak.push_back(budget.reserve("result y", 30)); };
     try {

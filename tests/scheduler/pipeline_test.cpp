@@ -31,7 +31,7 @@ TEST_CASE("nothing is lost, doubled or reordered") {
           REQUIRE(numbers.violation().empty());
           REQUIRE(numbers.written_is_all());
           REQUIRE(!result.cancelled);
-          REQUIRE(result.summary.total == Extent{count, count, count * 8});
+          REQUIRE(result.summary.total == ChunkSize{count, count, count * 8});
           REQUIRE(result.summary.chunks == numbers.writes());
         }
       }
@@ -185,7 +185,7 @@ TEST_CASE("stages are checked before the run") {
   stages.write = nullptr;
   REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::invalid_argument);
   stages = numbers.stages();
-  stages.halve = [](int) { return Extent{}; };
+  stages.halve = [](int) { return ChunkSize{}; };
   REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::invalid_argument);
   REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.stages(), {.max_ring = 0}), std::invalid_argument);
 }
@@ -231,10 +231,10 @@ TEST_CASE("a million chunks run in flat memory") {
     int64_t sum = 0;
     int64_t early = 0;
     Stages stages;
-    stages.read = [&](int, const Target&) -> std::optional<Extent> {
+    stages.read = [&](int, const Target&) -> std::optional<ChunkSize> {
       if (read == chunks) return std::nullopt;
       if (++read == chunks / 10) early = resident();
-      return Extent{1, 1, 1};
+      return ChunkSize{1, 1, 1};
     };
     stages.compute = [](int) {};
     stages.write = [&](int) { ++sum; };

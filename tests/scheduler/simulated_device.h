@@ -34,7 +34,7 @@ struct Device {
 
 struct Step {
   Decision decision;
-  Extent extent;
+  ChunkSize extent;
 };
 
 struct Simulation {
@@ -54,11 +54,11 @@ struct Simulation {
     std::uniform_real_distribution<double> uniform;
     std::vector<Step> history;
     std::deque<Observation> in_flight;
-    Extent so_far;
+    ChunkSize so_far;
     for (int step = 0; step < steps; ++step) {
       if (config.total && so_far.items >= config.total->items) break;
       const Decision decision = controller->next(so_far);
-      const Extent extent = take(decision.target, so_far.items);
+      const ChunkSize extent = take(decision.target, so_far.items);
       so_far.items += extent.items;
       so_far.work += extent.work;
       so_far.bytes += extent.bytes;
@@ -82,9 +82,9 @@ struct Simulation {
   }
 
   // As a source cuts: stops before the first limit is exceeded, but takes at least one item.
-  Extent take(const Target& target, int64_t first) const {
+  ChunkSize take(const Target& target, int64_t first) const {
     if (!item_work) return take_uniform(target, first);
-    Extent extent;
+    ChunkSize extent;
     for (int64_t item = first; !config.total || item < config.total->items; ++item) {
       const int64_t work = item_work(item);
       const auto bytes = static_cast<int64_t>(std::ceil(static_cast<double>(work) * device.bytes_per_work));
@@ -99,7 +99,7 @@ struct Simulation {
     return extent;
   }
 
-  Extent take_uniform(const Target& target, int64_t first) const {
+  ChunkSize take_uniform(const Target& target, int64_t first) const {
     const auto bytes =
         static_cast<int64_t>(std::ceil(static_cast<double>(uniform_work) * device.bytes_per_work));
     int64_t items = std::min({target.items, target.work / uniform_work, target.bytes / bytes});

@@ -26,7 +26,7 @@ TEST_CASE("the summary adds up") {
   trace.end(1100, 150);
   const Summary summary = trace.summary();
   REQUIRE(summary.chunks == 3);
-  REQUIRE(summary.total == Extent{15, 30, 120});
+  REQUIRE(summary.total == ChunkSize{15, 30, 120});
   REQUIRE(summary.min_items == 1);
   REQUIRE(summary.median_items == 5);
   REQUIRE(summary.max_items == 9);

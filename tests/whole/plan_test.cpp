@@ -55,7 +55,7 @@ std::vector<const Kernel*> kernels(const plan::Group& group) {
 
 int scans(const plan::Group& group) {
   int count = 0;
-  for (const plan::Step& step : group.steps) count += std::holds_alternative<plan::ScanStep>(step);
+  for (const plan::Step& step : group.steps) count += std::holds_alternative<plan::OffsetsStep>(step);
   return count;
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("smvm over a chunk of sparse rows is one fused segmented fold without 
   const Kernel& kernel = *all_kernels[0];
   CHECK(kernel.skeleton == Skeleton::fold);
   CHECK(kernel.order == ir::fold_order::OperatorClass::commutative);
-  CHECK(kernel.length.kind == plan::Extent::Kind::ragged);
+  CHECK(kernel.length.kind == plan::KernelExtent::Kind::ragged);
   CHECK(kernel.work_offsets >= 0);
   CHECK(kernel.output.form == Form::regular);
   REQUIRE(kernel.arrays.size() == 2);
@@ -98,7 +98,7 @@ TEST_CASE("the same function over equal rows takes the regular form and is one d
   REQUIRE(all_kernels.size() == 1);
   const Kernel& kernel = *all_kernels[0];
   CHECK(kernel.skeleton == Skeleton::fold);
-  CHECK(kernel.length.kind == plan::Extent::Kind::uniform);
+  CHECK(kernel.length.kind == plan::KernelExtent::Kind::uniform);
   CHECK(kernel.work_offsets == -1);
   for (const auto& array : kernel.arrays) CHECK(array.form != Form::segmented);
   CHECK(intermediates(c.plan.stages[0].group) == 0);
@@ -202,7 +202,7 @@ TEST_CASE("adjacent map_seq, zip_with_seq and unzip_seq become one function over
   const Compiled c = plan_of(consume(elements(map_seq([](auto v) { return sum(v); }, zipped))));
   INFO(plan::to_string(c.plan));
   REQUIRE(c.plan.stages.size() == 1);
-  CHECK(c.plan.stages[0].bases.size() == 1);
+  CHECK(c.plan.stages[0].sources.size() == 1);
   REQUIRE(kernels(c.plan.stages[0].group).size() == 1);
 }
 

@@ -98,12 +98,12 @@ ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Hand
                           const char* label);
 /// What is known of a reordering the library itself builds:
 /// no source element is read twice; every index is in range.
-struct Permutes {
+struct IndexFacts {
   bool injective = false;
   bool in_range = false;
 };
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
-                                 Permutes permutes, Place at, const char* label);
+                                 IndexFacts permutes, Place at, const char* label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, const char* label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);
 

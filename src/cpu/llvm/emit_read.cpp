@@ -14,7 +14,7 @@ int Emitter::check_of(const ir::Node& node) const {
 
 Values Emitter::read(const ir::Node& node) {
   const ir::Node& array = *node.child(0);
-  if (at_own_position && at_own_position(node)) {
+  if (is_pointwise && is_pointwise(node)) {
     View flat = views_.at(&array);
     return access(flat, array, flat_position, mask);
   }
@@ -35,7 +35,7 @@ Values Emitter::read(const ir::Node& node) {
     }
   }
   const Value position = add(view.base, linear);
-  if (!node.payload().proved && !tests.empty()) require(check_of(node), tests);
+  if (!node.payload().in_bounds && !tests.empty()) require(check_of(node), tests);
   return access(view, array, position, mask);
 }
 

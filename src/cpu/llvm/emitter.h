@@ -59,9 +59,9 @@ class Emitter {
   int width = 1;
   llvm::Value* mask = nullptr;
   /// Set while a kernel runs over flat positions:
-  /// reads for which `at_own_position` holds are at this position.
+  /// reads for which `is_pointwise` holds are at this position.
   Value flat_position;
-  std::function<bool(const ir::Node&)> at_own_position;
+  std::function<bool(const ir::Node&)> is_pointwise;
   /// Set while a loop reads along its rows: reads of consecutive elements prefetch this many elements ahead.
   llvm::Value* ahead = nullptr;
 
@@ -88,7 +88,7 @@ class Emitter {
   void emit_region(const Regions& regions, int region);
 
   // Kernel data.
-  Value extent(const plan::Extent& extent, const Value& item);
+  Value extent(const plan::KernelExtent& extent, const Value& item);
   View view(const plan::KernelArray& array, const Value& item);
   llvm::Value* offset_at(int slot, OffsetType type, llvm::Value* index);
 

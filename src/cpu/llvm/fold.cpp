@@ -174,7 +174,7 @@ class Fold {
         size = b.CreateMul(size, extent.v);
       first = kernel_.output.extents.empty() ? begin : b.CreateUDiv(begin, size);
     }
-    using Kind = plan::Extent::Kind;
+    using Kind = plan::KernelExtent::Kind;
     const bool lengths_differ = kernel_.length.kind == Kind::per_item || kernel_.length.kind == Kind::ragged;
     if (r.commutative() && !kernel_.seed.empty() && kernel_.over_items && kernel_.output.extents.empty() &&
         lengths_differ && !r.computes_much()) {

@@ -323,7 +323,7 @@ class Rows {
   /// Not only along the row.
   bool reads_anywhere() const {
     for (const ir::Node* node : body_[0].nodes)
-      if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().proved)
+      if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().in_bounds)
         return true;
     return false;
   }

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "plan/own_position.h"
+#include "plan/pointwise.h"
 
 /// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in
 /// the output: flat positions where the shape does not matter, items where an item is one element, else the
@@ -23,7 +23,7 @@ class Map {
         e_(f_, kernel, machine),
         flat_(plan::is_flat(kernel)),
         regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
-                   return plan::at_own_position(kernel, node);
+                   return plan::is_pointwise(kernel, node);
                  })
                                     : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
@@ -46,7 +46,7 @@ class Map {
     const bool items_are_lanes = kernel_.over_items && kernel_.output.extents.empty();
     if (flat_) {
       for (const auto& index : kernel_.index) e_.set_level(*index, Level::lane);
-      e_.at_own_position = [this](const ir::Node& node) { return plan::at_own_position(kernel_, node); };
+      e_.is_pointwise = [this](const ir::Node& node) { return plan::is_pointwise(kernel_, node); };
       // Buffers are addressed from the chunk's first element here, not item by item.
       enter_item_zero();
       e_.emit_level(regions_, Level::launch);
@@ -56,8 +56,8 @@ class Map {
       for (const auto& array : kernel_.arrays)
         if (array.form != plan::Form::avoided) e_.set_level(*array.parameter, Level::lane);
       for (const auto& scalar : kernel_.scalars)
-        if (scalar.value.kind == plan::Extent::Kind::per_item ||
-            scalar.value.kind == plan::Extent::Kind::ragged)
+        if (scalar.value.kind == plan::KernelExtent::Kind::per_item ||
+            scalar.value.kind == plan::KernelExtent::Kind::ragged)
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
       vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); });

@@ -5,7 +5,7 @@
 namespace anabranch::cpu {
 
 void enter_launch(Emitter& e, const plan::Kernel& kernel) {
-  using Kind = plan::Extent::Kind;
+  using Kind = plan::KernelExtent::Kind;
   const Value none = e.uniform(e.frame.number(0));
   for (const auto& array : kernel.arrays) {
     const bool avoided = array.form == plan::Form::avoided;
@@ -26,7 +26,7 @@ void enter_launch(Emitter& e, const plan::Kernel& kernel) {
 }
 
 void enter_item(Emitter& e, const plan::Kernel& kernel, const Value& item) {
-  using Kind = plan::Extent::Kind;
+  using Kind = plan::KernelExtent::Kind;
   for (const auto& array : kernel.arrays)
     if (array.form != plan::Form::avoided) e.set_view(*array.parameter, e.view(array, item));
   for (const auto& scalar : kernel.scalars)

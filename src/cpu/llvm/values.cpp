@@ -210,8 +210,8 @@ llvm::Value* Emitter::offset_at(int slot, OffsetType type, llvm::Value* index) {
   return b.CreateSExt(loaded.v, frame.i64());
 }
 
-Value Emitter::extent(const plan::Extent& extent, const Value& item) {
-  using Kind = plan::Extent::Kind;
+Value Emitter::extent(const plan::KernelExtent& extent, const Value& item) {
+  using Kind = plan::KernelExtent::Kind;
   switch (extent.kind) {
     case Kind::constant:
       return uniform(frame.number(extent.value));

@@ -71,7 +71,7 @@ inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>
   std::int64_t rows = items;
   for (const auto e : shape) rows *= e;
   const int val = k.buffer(random_values<float>(static_cast<std::size_t>(rows * n), 4));
-  std::vector<plan::Extent> outer;
+  std::vector<plan::KernelExtent> outer;
   for (const auto e : shape) outer.push_back(k.uniform_extent(e));
   auto all = outer;
   all.push_back(k.uniform_extent(n));
@@ -82,8 +82,9 @@ inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>
   std::vector<ir::Ref> ix = kernel.index;
   ix.push_back(kernel.reduction);
   const ir::Ref at = ix.size() == 1 ? ix[0] : ir::tuple(ix);
-  const bool proved = n % 2 == 0;
-  kernel.body = {ir::primitive(ir::Primitive::multiply, {ir::index(v, at, {}, proved), ir::literal(1.1f)})};
+  const bool in_bounds = n % 2 == 0;
+  kernel.body = {
+      ir::primitive(ir::Primitive::multiply, {ir::index(v, at, {}, in_bounds), ir::literal(1.1f)})};
   kernel.length = all.back();
   kernel.order = ir::fold_order::OperatorClass::commutative;
   kernel.combine = {ir::primitive(ir::Primitive::add, {kernel.left[0], kernel.right[0]})};

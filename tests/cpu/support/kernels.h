@@ -26,8 +26,8 @@ namespace ir = anabranch::ir;
 namespace plan = anabranch::plan;
 namespace cpu = anabranch::cpu;
 
-inline plan::Extent constant_extent(std::int64_t n) {
-  plan::Extent e;
+inline plan::KernelExtent constant_extent(std::int64_t n) {
+  plan::KernelExtent e;
   e.value = n;
   return e;
 }
@@ -99,22 +99,22 @@ class KernelBuilder {
     kernel_.scalar_slots = static_cast<int>(scalars_.size());
     return kernel_.scalar_slots - 1;
   }
-  plan::Extent uniform_extent(std::int64_t n) {
-    plan::Extent e;
-    e.kind = plan::Extent::Kind::uniform;
+  plan::KernelExtent uniform_extent(std::int64_t n) {
+    plan::KernelExtent e;
+    e.kind = plan::KernelExtent::Kind::uniform;
     e.slot = scalar(n);
     return e;
   }
-  plan::Extent per_item_extent(const std::vector<std::int64_t>& n) {
-    plan::Extent e;
-    e.kind = plan::Extent::Kind::per_item;
+  plan::KernelExtent per_item_extent(const std::vector<std::int64_t>& n) {
+    plan::KernelExtent e;
+    e.kind = plan::KernelExtent::Kind::per_item;
     e.slot = buffer(n);
     return e;
   }
-  static plan::Extent ragged_extent(int offsets, OffsetType type = OffsetType::int64,
-                                    std::int64_t divisor = 1) {
-    plan::Extent e;
-    e.kind = plan::Extent::Kind::ragged;
+  static plan::KernelExtent ragged_extent(int offsets, OffsetType type = OffsetType::int64,
+                                          std::int64_t divisor = 1) {
+    plan::KernelExtent e;
+    e.kind = plan::KernelExtent::Kind::ragged;
     e.slot = offsets;
     e.offsets = type;
     e.divisor = divisor;
@@ -122,7 +122,7 @@ class KernelBuilder {
   }
 
   /// Arrays read; the first component's buffer and those after it must follow each other.
-  ir::Ref array(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::Extent> extents,
+  ir::Ref array(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::KernelExtent> extents,
                 int first_buffer, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
     plan::KernelArray a;
     a.type = {static_cast<int>(extents.size()), std::move(scalars)};
@@ -135,7 +135,7 @@ class KernelBuilder {
     kernel_.arrays.push_back(a);
     return a.parameter;
   }
-  void output(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::Extent> extents,
+  void output(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::KernelExtent> extents,
               std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
     auto& o = kernel_.output;
     o.type = {static_cast<int>(extents.size()), scalars};
@@ -162,12 +162,12 @@ class KernelBuilder {
       kernel_.right.clear();
     }
   }
-  ir::Ref scalar_parameter(plan::Extent value) {
+  ir::Ref scalar_parameter(plan::KernelExtent value) {
     kernel_.scalars.push_back({ir::parameter(ir::Type::element(ScalarType::int64)), value});
     return kernel_.scalars.back().parameter;
   }
 
-  /// Enters every read that is not proved and every integer division into the checks.
+  /// Enters every read that is not known to be in bounds and every integer division into the checks.
   void find_checks();
 
   plan::Kernel& kernel() { return kernel_; }
@@ -227,7 +227,7 @@ inline void KernelBuilder::find_checks() {
     check.what = node->label();
     check.place = node->place();
     const bool read = node->op() == ir::Op::index || node->op() == ir::Op::linear_index;
-    if (read && !node->payload().proved) {
+    if (read && !node->payload().in_bounds) {
       check.kind = plan::Check::Kind::index;
       kernel_.checks.push_back(check);
     }

@@ -43,7 +43,7 @@ struct Ragged {
   KernelBuilder k;
   std::vector<std::int64_t> offsets;
   int off = 0;
-  plan::Extent extent;
+  plan::KernelExtent extent;
   ir::Ref values, item, x;
 };
 

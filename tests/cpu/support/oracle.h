@@ -58,8 +58,8 @@ class Oracle {
     return type == OffsetType::int32 ? static_cast<const std::int32_t*>(data)[i]
                                      : static_cast<const std::int64_t*>(data)[i];
   }
-  std::int64_t value(const plan::Extent& e, std::int64_t item) {
-    using Kind = plan::Extent::Kind;
+  std::int64_t value(const plan::KernelExtent& e, std::int64_t item) {
+    using Kind = plan::KernelExtent::Kind;
     switch (e.kind) {
       case Kind::constant:
         return e.value;

@@ -24,8 +24,8 @@ struct RowSizes {
 /// Of a fold.
 inline RowSizes row_sizes(KernelBuilder& builder) {
   const auto& kernel = builder.kernel();
-  const auto value = [&](const plan::Extent& e, std::int64_t item) -> std::int64_t {
-    using Kind = plan::Extent::Kind;
+  const auto value = [&](const plan::KernelExtent& e, std::int64_t item) -> std::int64_t {
+    using Kind = plan::KernelExtent::Kind;
     if (e.kind == Kind::constant) return e.value;
     if (e.kind == Kind::uniform) return builder.scalars()[static_cast<std::size_t>(e.slot)];
     if (e.kind == Kind::per_item) return static_cast<const std::int64_t*>(builder.data(e.slot))[item];

@@ -41,12 +41,12 @@ inline std::string stage_text(const ir::Stage& stage) {
     for (const auto& x : range) all += (all.empty() ? "" : ", ") + text(x);
     return all;
   };
-  return list(stage.bases, [](const ir::Base& b) { return std::string(b.node->label()); }) + " -> " +
+  return list(stage.sources, [](const ir::StageSource& b) { return std::string(b.node->label()); }) + " -> " +
          list(stage.results,
               [](const ir::Ref& r) {
                 return std::string(r->op() == ir::Op::parameter ? "item" : r->label());
               }) +
-         " | " + list(stage.terminals, [](const ir::Stage::Terminal& t) {
+         " | " + list(stage.sinks, [](const ir::Stage::Sink& t) {
            return std::string(name_of(t.kind)) + " " + std::to_string(t.result);
          });
 }

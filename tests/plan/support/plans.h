@@ -47,7 +47,7 @@ inline std::string steps_of(const plan::Group& group) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
       text += "kernel " + kernel->kernel.name.substr(0, kernel->kernel.name.find('@')) + " -> " +
               std::to_string(kernel->output);
-    else if (const auto* scan = std::get_if<plan::ScanStep>(&step))
+    else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step))
       text += "scan d" + std::to_string(scan->descriptor);
     else
       text += "require";

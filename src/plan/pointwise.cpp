@@ -1,4 +1,4 @@
-#include "plan/own_position.h"
+#include "plan/pointwise.h"
 
 #include <algorithm>
 
@@ -35,8 +35,8 @@ bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
       for (const auto& place : places)
         if (place.get() == node) return false;
       for (const auto& scalar : kernel.scalars)
-        if (scalar.parameter.get() == node && scalar.value.kind != Extent::Kind::constant &&
-            scalar.value.kind != Extent::Kind::uniform)
+        if (scalar.parameter.get() == node && scalar.value.kind != KernelExtent::Kind::constant &&
+            scalar.value.kind != KernelExtent::Kind::uniform)
           return false;
     }
     if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
@@ -48,27 +48,27 @@ bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
 
 /// Are the rows of a fold over this array what the items' parts of the array are?
 bool rows_are_items(const Kernel& kernel, const KernelArray& array) {
-  const Extent& length = kernel.length;
+  const KernelExtent& length = kernel.length;
   return kernel.output.form == Form::regular && kernel.output.extents.empty() &&
          array.form == Form::segmented && array.extents.size() == 1 && array.extents[0] == length &&
-         length.kind == Extent::Kind::ragged && length.divisor_kind == Extent::Kind::constant &&
+         length.kind == KernelExtent::Kind::ragged && length.divisor_kind == KernelExtent::Kind::constant &&
          length.divisor == 1 && length.slot == array.offsets && length.offsets == array.offset_type;
 }
 
 /// Are they the innermost rows of a dense array?
 bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
   if (array.form != kernel.output.form || array.form == Form::segmented) return false;
-  std::vector<Extent> extents = kernel.output.extents;
+  std::vector<KernelExtent> extents = kernel.output.extents;
   extents.push_back(kernel.length);
-  const auto same_for_all = [](const Extent& e) {
-    return e.kind == Extent::Kind::constant || e.kind == Extent::Kind::uniform;
+  const auto same_for_all = [](const KernelExtent& e) {
+    return e.kind == KernelExtent::Kind::constant || e.kind == KernelExtent::Kind::uniform;
   };
   return array.extents == extents && std::all_of(extents.begin(), extents.end(), same_for_all);
 }
 
 }  // namespace
 
-bool at_own_position(const Kernel& kernel, const ir::Node& node) {
+bool is_pointwise(const Kernel& kernel, const ir::Node& node) {
   if (node.op() != ir::Op::index) return false;
   const KernelArray* array = array_of(kernel, node);
   if (!array || array->form != kernel.output.form || array->extents != kernel.output.extents) return false;
@@ -80,7 +80,7 @@ bool at_own_position(const Kernel& kernel, const ir::Node& node) {
 
 bool is_flat(const Kernel& kernel) {
   if (kernel.output.extents.empty()) return false;
-  return all_else_is_shared(kernel, [&](const ir::Node& node) { return at_own_position(kernel, node); });
+  return all_else_is_shared(kernel, [&](const ir::Node& node) { return is_pointwise(kernel, node); });
 }
 
 bool at_own_element(const Kernel& kernel, const ir::Node& node) {
