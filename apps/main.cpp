@@ -79,7 +79,8 @@ void add_smvm(CLI::App& app, Action& chosen) {
                   "cpu, cuda, cpu+cuda, auto (cuda where there is a GPU) or interpreter; default: cpu")
       ->check(CLI::IsMember({"cpu", "cuda", "cpu+cuda", "auto", "interpreter"}))
       ->option_text("NAME");
-  sub->add_option("--threads", given->threads, "Number of threads; default: all this process may use")
+  sub->add_option("--threads", given->threads,
+                  "Number of threads, 1 to 4096; default: all this process may use")
       ->check(CLI::Range(1, 4096))
       ->option_text("N");
   sub->add_option("--memory", given->memory_size,

@@ -150,7 +150,7 @@ void add(const std::string& name, Body body) {
   benchmark::RegisterBenchmark(name.c_str(), std::move(body))
       ->UseManualTime()
       ->Iterations(1)
-      ->Unit(benchmark::millisecond);
+      ->Unit(benchmark::kMillisecond);
 }
 
 /// Takes "--name=value" out of the arguments: the value, or `otherwise`.

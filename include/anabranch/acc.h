@@ -162,7 +162,27 @@ Exp<std::int64_t> size(const Acc<Array<N, T>>& array, detail::Loc at = detail::L
   return product;
 }
 
-/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length.
+namespace detail {
+/// Of the shape (n): a function of the number.
+template <class F>
+auto by_number(F f) {
+  constexpr bool fits = takes<F, Exp<std::int64_t>&>();
+  static_assert(fits,
+                "anabranch: with a length the function takes a number, an Exp<int64_t>; with a shape, as in "
+                "generate(Index{n}, f), an index");
+  return [f](const Exp<Index<1>>& ix) {
+    if constexpr (fits) {
+      Exp<std::int64_t> number = ix[0];
+      return f(number);
+    } else {
+      return ix;
+    }
+  };
+}
+}  // namespace detail
+
+/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length: then f takes
+/// an Exp<int64_t>.
 template <int N, class F>
 auto generate(const Exp<Index<N>>& shape, F f, detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<N>>(f, at);
@@ -175,9 +195,8 @@ auto generate(const Index<N>& shape, F f, detail::Loc at = detail::Loc::current(
 }
 template <class F>
 auto generate(const Position& length, F f, detail::Loc at = detail::Loc::current()) {
-  return generate(
-      Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
-      [f](const Exp<Index<1>>& ix) { return f(ix[0]); }, at);
+  return generate(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
+                  detail::by_number(std::move(f)), at);
 }
 /// Every element the same, an Exp or a plain value.
 template <int N, class X>
@@ -393,13 +412,15 @@ Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
 // ---- Reordering -------------------------------------------------------------------------------------------
 
 /// Element at ix is a[f(ix)]; out of range is a RunError.
-/// A length instead of a shape gives a vector, and f then takes a number.
+/// A length instead of a shape gives a vector, and f then takes an Exp<int64_t>: backpermute(3, [](auto i) {
+/// return index_of(2 - i); }, v).
 template <int M, class F, int N, class T>
 Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N, T>>& a,
                              detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<M>>(f, at);
-  static_assert(std::same_as<decltype(result), Exp<Index<N>>>,
-                "anabranch: the function of backpermute gives a position in its array (an Exp<Index<N>>)");
+  static_assert(
+      std::same_as<decltype(result), Exp<Index<N>>>,
+      "anabranch: the function of backpermute gives a position in its array, an Exp<Index<N>>: index_of(i)");
   return detail::acc<M, T>(detail::backpermute(shape.handle(), function, a.handle(), {}, at, nullptr));
 }
 template <int M, class F, int N, class T>
@@ -410,9 +431,8 @@ Acc<Array<M, T>> backpermute(const Index<M>& shape, F f, const Acc<Array<N, T>>&
 template <class F, int N, class T>
 Acc<Vector<T>> backpermute(const Position& length, F f, const Acc<Array<N, T>>& a,
                            detail::Loc at = detail::Loc::current()) {
-  return backpermute(
-      Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
-      [f](const Exp<Index<1>>& ix) { return f(ix[0]); }, a, at);
+  return backpermute(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
+                     detail::by_number(std::move(f)), a, at);
 }
 
 /// Element at k is a[ix[k]]; out of range is a RunError. Indices may be of any integer type.

@@ -213,6 +213,13 @@ class Array {
   }
   Read operator[](const Index<N>& ix) const { return (*this)[linear(ix)]; }
 
+  /// The element of a scalar array: double total = run(sum(v)).
+  operator T() const
+    requires(N == 0)
+  {
+    return (*this)[0];
+  }
+
   /// Overwrites one element, in all handles of this array. Not while a run uses it.
   void set(std::int64_t i, const T& value) {
     assert(i >= 0 && i < size());

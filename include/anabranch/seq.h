@@ -302,4 +302,13 @@ void fold(F, const Z&, const S&) {
   detail::for_each_item<S>();
 }
 
+/// And the other way round.
+template <class F, class X, class... Xs>
+  requires(!detail::Sequence<X>)
+void map_seq(const F&, const X&, const Xs&...) {
+  static_assert(
+      detail::always_false<F>,
+      "anabranch: map_seq takes a function and sequences: stream_in(range), rows(array), produce(n, f)");
+}
+
 }  // namespace anabranch

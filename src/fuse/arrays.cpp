@@ -47,6 +47,7 @@ class Fuser {
   void collect() {
     std::vector<Ref> roots;
     for (const Ref& r : staged_.results) root(r, roots);
+    for (const ExtentCheck& check : staged_.extent_checks) extent_expression(check.extent, roots);
     for (const Stage& stage : staged_.stages) {
       for (const StageSource& base : stage.sources) {
         if (base.node->op() == Op::rows) root(Ref(base.node->child(0)), roots);
@@ -55,6 +56,7 @@ class Fuser {
           extent_expression(Ref(base.node->child(0)), roots);
         }
       }
+      for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
       for (const Ref& r : stage.results) {
         root(r, roots);
         if (avoided(*r)) uses_[r.get()].by_chunk = true;

@@ -109,6 +109,14 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
+/// As shown in a message: short and printable.
+std::string shown(const std::string& text) {
+  std::string out = text.substr(0, 40);
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return out;
+}
+
 /// Fills scalar and item_bytes from the dtype.
 void interpret_dtype(NpyFormat& out, const std::string& name) {
   const std::string& d = out.dtype;
@@ -120,7 +128,7 @@ void interpret_dtype(NpyFormat& out, const std::string& name) {
       return;
     }
   if (!d.empty() && d[0] == '>')
-    throw DataError(fmt::format("{}: dtype '{}' is big-endian; only little-endian is read", name, d));
+    throw DataError(fmt::format("{}: dtype '{}' is big-endian; only little-endian is read", name, shown(d)));
   if (d.size() >= 3 && (d.substr(0, 2) == "|S" || d.substr(0, 2) == "<U")) {
     std::int64_t characters = 0;
     const auto [end, error] = std::from_chars(d.data() + 2, d.data() + d.size(), characters);
@@ -129,7 +137,8 @@ void interpret_dtype(NpyFormat& out, const std::string& name) {
       return;
     }
   }
-  throw DataError(fmt::format("{}: dtype '{}' is not supported (|b1 |u1 <i4 <i8 <f4 <f8 are)", name, d));
+  throw DataError(
+      fmt::format("{}: dtype '{}' is not supported (|b1 |u1 <i4 <i8 <f4 <f8 are)", name, shown(d)));
 }
 
 }  // namespace

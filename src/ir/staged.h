@@ -20,6 +20,12 @@ struct StageSource {
   int count = 1;
 };
 
+/// An extent that is computed and may be negative, which is a RunError of this array.
+struct ExtentCheck {
+  Ref extent;
+  Ref array;
+};
+
 /// One pass over some bases: for every item, results are computed from the item's arrays and fed to
 /// terminals. `items` are array parameters; everything between the bases and the terminals is in `results`.
 struct Stage {
@@ -32,6 +38,7 @@ struct Stage {
     int result = 0;
   };
   std::vector<Sink> sinks;
+  std::vector<ExtentCheck> extent_checks;  ///< of arrays that depend on the item, in an order of dependence
 };
 
 /// What lifting knows of an array computation.
@@ -48,6 +55,7 @@ struct Staged {
   std::vector<Ref> results;     ///< top-level array computations; consume nodes in them are leaves
   std::vector<Stage> stages;    ///< in an order in which they can run
   std::unordered_map<const Node*, Facts> facts;           ///< lifting
+  std::vector<ExtentCheck> extent_checks;                 ///< lifting: of all other arrays
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
   std::vector<Ref> kept;                                  ///< keeps alive what the maps' keys point to
 

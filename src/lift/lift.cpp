@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -24,10 +25,12 @@ class Lifter {
 
  private:
   void lift_stage(Stage& stage) {
+    stage_ = &stage;
     items_.clear();
     for (StageSource& base : stage.sources) lift_base(stage, base);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
+    stage_ = nullptr;
   }
 
   // What the base itself computes (the array of rows, the count of produce) lies outside the stage.
@@ -115,6 +118,7 @@ class Lifter {
   void set_item(const Ref& item, std::vector<Ref> extents, const char* what) {
     items_.push_back(item.get());
     rewriter_.set(item, item);
+    for (const Ref& e : extents) not_negative_.insert(e.get());
     Facts facts;
     facts.extents = std::move(extents);
     facts.form =
@@ -131,6 +135,29 @@ class Lifter {
     staged_.facts[array.get()] = std::move(facts);
   }
 
+  void check_extents(const Ref& array) {
+    const Facts& facts = staged_.facts_of(array);
+    auto& checks = facts.form == Form::avoided ? staged_.extent_checks : stage_->extent_checks;
+    for (const Ref& e : facts.extents)
+      if (!is_not_negative(e)) {
+        checks.push_back({e, array});
+        not_negative_.insert(e.get());
+      }
+  }
+
+  /// As far as it is plain to see. (Sizes that wrap around are found where memory is counted.)
+  bool is_not_negative(const Ref& e, int depth = 16) const {
+    if (not_negative_.contains(e.get())) return true;
+    if (e->op() == Op::constant) return static_cast<std::int64_t>(e->payload().bits) >= 0;
+    if (e->op() == Op::shape || (e->op() == Op::project && e->child(0)->op() == Op::shape)) return true;
+    if (e->op() != Op::primitive || depth == 0) return false;
+    const Primitive p = e->payload().primitive;
+    const auto holds = [&](const Ref& operand) { return is_not_negative(operand, depth - 1); };
+    if (p == Primitive::maximum) return std::any_of(e->children().begin(), e->children().end(), holds);
+    return (p == Primitive::add || p == Primitive::multiply || p == Primitive::minimum) &&
+           std::all_of(e->children().begin(), e->children().end(), holds);
+  }
+
   bool depends_on_item(const Node& node) const {
     return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) {
       return std::find(items_.begin(), items_.end(), p) != items_.end();
@@ -141,7 +168,11 @@ class Lifter {
   Ref rule(const Ref& rebuilt) {
     const Ref node = rebuilt->op() == Op::lambda ? rebuilt : simplify_.step(rebuilt);
     if (node->type().is_array()) {
-      if (!staged_.facts.contains(node.get())) record(node, facts_for(node));
+      if (!staged_.facts.contains(node.get())) {
+        record(node, facts_for(node));
+        if (node->op() == Op::generate || node->op() == Op::backpermute || node->op() == Op::reshape)
+          check_extents(node);
+      }
       return node;
     }
     if (node->op() == Op::shape && !is_leaf(node->child(0)))
@@ -234,7 +265,9 @@ class Lifter {
   Staged& staged_;
   Options options_;
   Simplifier simplify_;
-  std::vector<const Node*> items_;  // of the stage being lifted
+  Stage* stage_ = nullptr;                        // being lifted
+  std::vector<const Node*> items_;                // of the stage being lifted
+  std::unordered_set<const Node*> not_negative_;  // extents of given arrays, and those that are checked
   // A consume is a leaf here: its sequence is a stage of its own.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {

@@ -37,6 +37,7 @@ Plan build(const Staged& staged) {
   plan.parameters = staged.parameters;
   GroupBuilder global(context, plan.global, nullptr, nullptr);
 
+  global.check(staged.extent_checks);
   std::size_t done = 0;
   const auto run_new_steps = [&] {
     for (; done < plan.global.steps.size(); ++done)
@@ -62,9 +63,11 @@ Plan build(const Staged& staged) {
       out.base_inputs.push_back(input);
     }
     GroupBuilder chunk(context, out.group, &global, &stage);
+    chunk.check(stage.extent_checks);
     chunk.provide(stage.results);
     for (std::size_t r = 0; r < stage.results.size(); ++r)
       out.results.push_back(chunk.result_of(stage.results[r], static_cast<int>(r)));
+    chunk.require_rest(stage.extent_checks);
     find_last_uses(out.group);
     // The shapes of results are asked for when all steps are done.
     for (int r : out.results)
@@ -80,6 +83,7 @@ Plan build(const Staged& staged) {
   }
   global.provide(staged.results);
   for (const Ref& result : staged.results) plan.results.push_back(global.array_of(result));
+  global.require_rest(staged.extent_checks);
   run_new_steps();
   find_last_uses(plan.global);
   return plan;

@@ -1,6 +1,7 @@
 #include "plan/group_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,6 +60,7 @@ void GroupBuilder::provide(std::span<const Ref> roots) {
     const bool foreign =
         !stage_ && context_.staged.facts_of(array).form != Form::avoided;  // an item of some stage
     if (foreign) continue;
+    require_extents(array);
     if (node->op() == Op::reshape) require_reshape(array);
     if (context_.staged.is_manifest(node)) array_of(array);
   }
@@ -158,12 +160,16 @@ std::vector<const Node*> GroupBuilder::size_key(const std::vector<Ref>& extents)
 int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& what) {
   std::vector<const Node*> key = size_key(extents);
   if (const auto it = descriptors_.find(key); it != descriptors_.end()) return it->second;
+  for (const Ref& e : extents) require_within(context_.simplify(e));
   Descriptor descriptor;
   descriptor.item = item_with(key);
   if (descriptor.item < 0)
     for (const Ref& e : extents) descriptor.extents.push_back(dim_of(e));
-  descriptor.what = what.label();
-  descriptor.place = what.place();
+  const Node* array = &what;
+  for (const Node* e : key)  // in the name of the array that computes the extent
+    if (const auto found = of_extent_.find(e); found != of_extent_.end()) array = found->second;
+  descriptor.what = array->label();
+  descriptor.place = array->place();
   const int number = static_cast<int>(group_.descriptors.size());
   if (descriptor.item < 0) group_.steps.emplace_back(OffsetsStep{number});
   group_.descriptors.push_back(std::move(descriptor));
@@ -344,19 +350,71 @@ void GroupBuilder::add_fold(int output, const Ref& node) {
   group_.steps.emplace_back(std::move(step));
 }
 
+void GroupBuilder::check(std::span<const ExtentCheck> checks) {
+  for (const ExtentCheck& c : checks) {
+    const Ref e = context_.simplify(c.extent);
+    kept_.push_back(e);
+    unchecked_[c.array.get()].push_back(e.get());
+    of_extent_.try_emplace(e.get(), c.array.get());
+  }
+}
+
+/// Extents that do not depend on the item: before anything is computed from them.
+void GroupBuilder::require_extents(const Ref& array) {
+  const auto found = unchecked_.find(array.get());
+  if (found == unchecked_.end()) return;
+  std::erase_if(found->second, [&](const Node* e) {
+    if (depends_on_item(*e)) return false;
+    require(RequireStep::Kind::extent, *array, Ref(e));
+    return true;
+  });
+}
+
+/// Extents from which this one is computed (the smallest of several, say) before it.
+void GroupBuilder::require_within(const Ref& extent) {
+  for (const Node* node : topological({&extent, 1}, [](const Node& n) { return !n.type().is_array(); })) {
+    const auto found = of_extent_.find(node);
+    if (node == extent.get() || found == of_extent_.end()) continue;
+    if (std::erase(unchecked_[found->second], node) > 0)
+      require(RequireStep::Kind::extent, *found->second, Ref(node));
+  }
+}
+
+void GroupBuilder::require_rest(std::span<const ExtentCheck> checks) {
+  for (const ExtentCheck& c : checks)
+    for (const Node* e : std::exchange(unchecked_[c.array.get()], {}))
+      if (!makes_offsets_of(*e)) require(RequireStep::Kind::extent, *c.array, Ref(e));
+}
+
+/// Do offsets depend on it? The step that makes them refuses negative extents.
+bool GroupBuilder::makes_offsets_of(const Node& extent) const {
+  const auto size = sizes_.find(&extent);
+  if (size == sizes_.end()) return false;
+  return std::any_of(group_.descriptors.begin(), group_.descriptors.end(), [&](const Descriptor& d) {
+    return std::any_of(d.extents.begin(), d.extents.end(), [&](const PlanExtent& e) {
+      return e.kind == PlanExtent::Kind::per_item && e.index == size->second;
+    });
+  });
+}
+
 void GroupBuilder::require_reshape(const Ref& node) {
   const auto& to = context_.staged.facts_of(node).extents;
   const auto& from = context_.staged.facts_of(node->child(1)).extents;
   const Ref difference =
       context_.simplify(primitive(Primitive::subtract, {product(to), product(from)}, node->place()));
   if (difference->op() == Op::constant && difference->payload().bits == 0) return;
+  require(RequireStep::Kind::same_size, *node, difference);
+}
+
+void GroupBuilder::require(RequireStep::Kind kind, const Node& array, const Ref& value) {
   RequireStep step;
-  step.what = node->label();
-  step.place = node->place();
-  if (depends_on_item(*difference)) {
-    step.array = size_array(difference);
+  step.kind = kind;
+  step.what = array.label();
+  step.place = array.place();
+  if (depends_on_item(*value)) {
+    step.array = size_array(value);
   } else {
-    step.uniform = uniform_of(difference);
+    step.uniform = uniform_of(value);
   }
   group_.steps.emplace_back(std::move(step));
 }

@@ -33,6 +33,10 @@ class GroupBuilder {
     group_.over_items = stage != nullptr;
   }
 
+  /// Extents that are computed and must not be negative, of arrays of this group: asked for when `provide` meets
+  /// the array, and of the rest by `require_rest`, when all else is planned.
+  void check(std::span<const ir::ExtentCheck> checks);
+  void require_rest(std::span<const ir::ExtentCheck> checks);
   /// Plans every manifest array of this group that these terms read, in order of dependence.
   void provide(std::span<const ir::Ref> roots);
   /// Number of the plan array for a manifest array of this group; makes it, and its kernel, if it is new.
@@ -76,7 +80,11 @@ class GroupBuilder {
   void add_map(int output, const ir::Ref& body, std::span<const ir::Ref> index, const std::string& name,
                const Place& place);
   void add_fold(int output, const ir::Ref& node);
+  void require_extents(const ir::Ref& array);
+  void require_within(const ir::Ref& extent);
+  bool makes_offsets_of(const ir::Node& extent) const;
   void require_reshape(const ir::Ref& node);
+  void require(RequireStep::Kind kind, const ir::Node& array, const ir::Ref& value);
 
   Context& context_;
   Group& group_;
@@ -86,6 +94,8 @@ class GroupBuilder {
   std::unordered_map<const ir::Node*, int> uniforms_;
   std::unordered_map<const ir::Node*, int> sizes_;
   std::map<std::vector<const ir::Node*>, int> descriptors_;
+  std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents
+  std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array
   std::vector<ir::Ref> kept_;
 };
 

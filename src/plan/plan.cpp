@@ -37,6 +37,17 @@ std::string dim_text(const PlanExtent& d) {
 }
 }  // namespace
 
+void require(const RequireStep& step, std::int64_t value, std::int64_t item) {
+  switch (step.kind) {
+    case RequireStep::Kind::same_size:
+      if (value != 0) ir::raise(step.what, ir::other_size(value), step.place, item);
+      return;
+    case RequireStep::Kind::extent:
+      if (value < 0) ir::raise(step.what, ir::negative_extent(value), step.place, item);
+      return;
+  }
+}
+
 std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape& shape) {
   if (array.form == ir::Form::segmented)
     return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
@@ -102,7 +113,9 @@ void step_text(const Group& group, const Step& step, char letter, std::string& o
   } else if (const auto* scan = std::get_if<OffsetsStep>(&step)) {
     out += fmt::format("  d{} <- scan of item sizes\n", scan->descriptor);
   } else if (const auto* require = std::get_if<RequireStep>(&step)) {
-    out += fmt::format("  require: {} keeps the number of elements\n", require->what);
+    out += require->kind == RequireStep::Kind::same_size
+               ? fmt::format("  require: {} keeps the number of elements\n", require->what)
+               : fmt::format("  require: an extent of {} is not negative\n", require->what);
   }
 }
 

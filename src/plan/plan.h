@@ -84,14 +84,19 @@ struct KernelStep {
 struct OffsetsStep {
   int descriptor = 0;
 };
-/// Every element of int64 array `array` (or the uniform) must be 0: the number of elements that a reshape asks
-/// for, less that of the array. Else a RunError.
+/// Of int64 array `array`, every element, or the uniform. Else a RunError.
 struct RequireStep {
+  enum class Kind : std::uint8_t {
+    same_size,  ///< is 0: the number of elements that a reshape asks for, less that of the array
+    extent,     ///< is not negative
+  } kind = Kind::same_size;
   int array = -1;
   int uniform = -1;
   std::string what;  ///< for the message: the operation's label
   Place place;
 };
+/// Throws the RunError where the value is not as required.
+void require(const RequireStep& step, std::int64_t value, std::int64_t item);
 using Step = std::variant<KernelStep, OffsetsStep, RequireStep>;
 
 struct Group {

@@ -114,18 +114,10 @@ void ChunkGeometry::scanned(const plan::OffsetsStep& step, std::int64_t elements
 }
 
 void ChunkGeometry::require(const plan::RequireStep& step) const {
-  std::int64_t more = 0, item = 0;
-  if (step.array >= 0) {
-    const std::int64_t* all = values(step.array);
-    const std::int64_t* bad = std::find_if(all, all + shape_.items, [](std::int64_t v) { return v != 0; });
-    if (bad == all + shape_.items) return;
-    more = *bad;
-    item = bad - all;
-  } else {
-    more = shape_.uniforms[static_cast<std::size_t>(step.uniform)];
-    if (more == 0) return;
-  }
-  ir::raise(step.what, ir::other_size(more), step.place, number_of(item));
+  if (step.array < 0)
+    return plan::require(step, shape_.uniforms[static_cast<std::size_t>(step.uniform)], number_of(0));
+  const std::int64_t* all = values(step.array);
+  for (std::int64_t item = 0; item < shape_.items; ++item) plan::require(step, all[item], number_of(item));
 }
 
 std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executor) {

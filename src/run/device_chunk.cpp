@@ -322,7 +322,7 @@ void DeviceChunk::make_offsets(const plan::OffsetsStep& step, std::size_t steps)
   // What the host knows it need not wait for.
   if (computed && run_.makes_offsets(shape_.items) && make_offsets_there(step, steps)) return;
   bring_sizes(descriptor, steps);
-  make_offsets(step);
+  ChunkGeometry::make_offsets(step);
 }
 
 /// False: something is wrong with the sizes. The host will find the item, and say what.

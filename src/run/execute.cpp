@@ -186,8 +186,7 @@ class PlanRun {
   void step(const plan::Step& step) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return launch(*kernel);
     if (const auto* require = std::get_if<plan::RequireStep>(&step)) {
-      if (values_.uniform(require->uniform) != 0)
-        ir::raise(require->what, ir::other_size(values_.uniform(require->uniform)), require->place);
+      plan::require(*require, values_.uniform(require->uniform), ir::no_item);
       return;
     }
     throw InternalError("the global group has no offsets");

@@ -9,6 +9,9 @@
 // expect: anabranch: std::max takes numbers
 // expect: anabranch: std::min takes numbers
 // expect: anabranch: std::fma takes numbers
+// expect: anabranch: a function is recorded once, not run for each element
+// expect: anabranch: with a length the function takes a number
+// expect: anabranch: with a length the function takes a number
 // expect: 'half' was not declared in this scope
 #include <anabranch/anabranch.h>
 
@@ -42,8 +45,17 @@ int main() {
 #elif MUST_FAIL == 11
   map([](auto x) { return std::fma(x, x, 1.0); }, v);
 #elif MUST_FAIL == 12
+  double total = 0;
+  map([&](auto x) { return total += x; }, v);
+#elif MUST_FAIL == 13
+  generate(5, [](Exp<Index<1>> ix) { return ix[0]; });
+#elif MUST_FAIL == 14
+  backpermute(5, [](Exp<Index<1>> ix) { return ix; }, v);
+#elif MUST_FAIL == 15
   map([](auto x) { return x * half; }, v);
 #else
   map([=](auto x) { return exp(x) + v[1]; }, v);
+  generate(Index{5}, [](Exp<Index<1>> ix) { return ix[0]; });
+  backpermute(5, [](auto i) { return index_of(i); }, v);
 #endif
 }

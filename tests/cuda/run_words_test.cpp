@@ -52,6 +52,21 @@ TEST_CASE("words: outside of streams no item is named") {
   says(consume(elements(produce(the(sum(use(five))) - 13, [](auto k) { return unit(k); }))),
        "produce: the number of items is -3", false);
   says(generate(the(sum(use(five))) - 13, [](auto k) { return k; }), "generate: negative extent -3", false);
+  // Fused away, as an operand, of another rank, or asked for its size only.
+  const auto negative = the(sum(use(five))) - 13;
+  const auto number = [](auto k) { return k; };
+  const std::string wrong = "generate: negative extent -3";
+  says(sum(generate(negative, number)), wrong, false);
+  says(maximum(generate(negative, number)), wrong, false);
+  says(map([](auto x) { return x + 1; }, generate(negative, number)), wrong, false);
+  says(zip_with(plus, use(five), generate(negative, number)), wrong, false);
+  says(unit(size(generate(negative, number))), wrong, false);
+  says(sum(generate(Index{2, -3}, [](auto ix) { return ix[0]; })), wrong, false);
+  says(sum(fill(-2, std::int64_t{5})), "fill: negative extent -2", false);
+  says(sum(replicate(use(five), -2, all), 0), "replicate: negative extent -2", false);
+  says(sum(backpermute(
+           -1, [](auto i) { return index_of(i); }, use(five))),
+       "backpermute: negative extent -1", false);
   says(reshape(the(sum(use(five))) - 4, use(five)),
        "reshape: the new shape has 1 more element than the array", false);
 }
@@ -91,6 +106,17 @@ TEST_CASE("words: inside a stream the item is named") {
   says(consume(elements(map_seq([](auto row) { return fold1([](auto x, auto y) { return x - y; }, row); },
                                 stream_in(rows)))),
        "fold1: no elements, and no value for that case in item 3");
+  const auto shrinking = [](auto f) {
+    return consume(
+        elements(produce(50, [f](auto k) { return f(generate(3 - k, [](auto i) { return i; })); })));
+  };
+  const std::string too_small = "generate: negative extent -1 in item 4";
+  says(shrinking([](auto a) { return sum(a); }), too_small);
+  says(shrinking([](auto a) { return map([](auto x) { return x + 1; }, a); }), too_small);
+  says(shrinking([](auto a) { return unit(size(a)); }), too_small);
+  says(shrinking([x = use(five)](auto a) { return sum(zip_with(plus, x, a)); }), too_small);
+  says(consume(elements(produce(50, [x = use(five)](auto k) { return sum(replicate(x, 3 - k, all), 0); }))),
+       "replicate: negative extent -1 in item 4");
   // Arrays that values give their shape.
   std::vector<Ints> counts(100, Ints{4});
   says(consume(elements(map_seq(

@@ -35,6 +35,21 @@ TEST_CASE("a vector of scalars is a contiguous range") {
   for (double x : Vector<double>{}) REQUIRE(x != x);
 }
 
+TEST_CASE("a scalar array is its element") {
+  const Vector<double> v{1.5, 2.0};
+  const double total = run(sum(use(v)));
+  CHECK(total == 3.5);
+  CHECK(run(sum(use(v))) == run(sum(use(v))));
+  CHECK(2 * run(sum(use(v))) == 7.0);
+  if (run(unit(the(sum(use(v))) > 3)))
+    SUCCEED();
+  else
+    FAIL();
+  const auto [least, index] = std::tuple<double, int>(run(unit(pack(v[0], 3))));
+  CHECK(least == 1.5);
+  CHECK(index == 3);
+}
+
 TEST_CASE("the components of an array of tuples") {
   using Nested = std::tuple<std::int32_t, std::pair<double, bool>>;
   const Vector<Nested> v{{1, {0.5, true}}, {2, {1.5, false}}};

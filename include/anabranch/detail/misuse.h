@@ -172,6 +172,21 @@ ANABRANCH_REFUSE_OPERATOR(<<)
 ANABRANCH_REFUSE_OPERATOR(>>)
 #undef ANABRANCH_REFUSE_OPERATOR
 
+#define ANABRANCH_REFUSE_OPERATOR(op)                                                                        \
+  template <class A, class B>                                                                                \
+    requires(std::is_arithmetic_v<A> && detail::Computation<B>)                                              \
+  A& operator op(A & a, const B&) {                                                                          \
+    static_assert(detail::always_false<A>,                                                                   \
+                  "anabranch: a function is recorded once, not run for each element, so nothing can add up " \
+                  "in a variable of yours; use sum or fold");                                                \
+    return a;                                                                                                \
+  }
+ANABRANCH_REFUSE_OPERATOR(+=)
+ANABRANCH_REFUSE_OPERATOR(-=)
+ANABRANCH_REFUSE_OPERATOR(*=)
+ANABRANCH_REFUSE_OPERATOR(/=)
+#undef ANABRANCH_REFUSE_OPERATOR
+
 template <detail::Computation A>
 detail::Refused<A> operator~(const A&) {
   static_assert(detail::always_false<A>,
