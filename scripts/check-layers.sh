@@ -34,17 +34,18 @@ stage ir 'ir'
 stage front 'front|ir'
 stage lift 'lift|ir'
 stage fuse 'fuse|ir'
-stage plan 'plan|ir'
+stage kernel 'kernel|ir'
+stage plan 'plan|kernel|ir'
 stage interp 'interp|ir'
 stage system 'system'
 stage cache 'cache'
-stage cpu 'cpu|plan|ir|cache|system'
-stage cuda 'cuda|plan|ir|device|cache|system'
+stage cpu 'cpu|kernel|ir|cache|system'
+stage cuda 'cuda|kernel|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
-stage run 'run|cpu|cuda|device|plan|interp|ir|scheduler|timeline'
+stage run 'run|cpu|cuda|device|plan|kernel|interp|ir|scheduler|timeline'
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
-allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|plan|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
+allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp
 exit $status

@@ -119,7 +119,7 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
       [](const plan::Plan& p) { return plan::to_string(p); });
   const auto verify_group = [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
-      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) plan::verify(kernel->kernel);
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) kernel::verify(kernel->kernel);
   };
   verify_group(out.plan.global);
   for (const plan::StagePlan& stage : out.plan.stages) verify_group(stage.group);

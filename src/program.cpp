@@ -169,7 +169,7 @@ class ProgramImpl {
     std::call_once(once_, [&] {
       const auto begin = std::chrono::steady_clock::now();
       const cpu::CacheStatistics before = cpu::cache_statistics();
-      for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+      for_each_kernel(compiled_.plan, [&](const kernel::Kernel& kernel) {
         timed(trace, RunTrace::Row::compiling, kernel.name,
               [&] { kernels_[&kernel] = cpu::compile(kernel); });
       });
@@ -203,7 +203,7 @@ class ProgramImpl {
     auto& kernels = device_kernels_[device.get()];
     if (!kernels.valid() || failed(kernels)) {
       DeviceKernels codes;
-      for_each_kernel(compiled_.plan, [&](const plan::Kernel& kernel) {
+      for_each_kernel(compiled_.plan, [&](const kernel::Kernel& kernel) {
         codes[&kernel] = std::make_shared<cuda::KernelCode>(device, kernel);
       });
       const auto prepared = [codes, beside, trace] {

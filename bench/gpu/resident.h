@@ -44,7 +44,7 @@ class ResidentKernel {
  private:
   std::shared_ptr<cuda::Device> device_;
   std::unique_ptr<const Compiled> program_;
-  const plan::Kernel* kernel_ = nullptr;
+  const kernel::Kernel* kernel_ = nullptr;
   cuda::Schedule schedule_;
   std::vector<cuda::Function> functions_;  ///< one per launch
   cuda::DeviceBlock record_, workspace_;

@@ -68,8 +68,8 @@ Compiled map_of(int operations) {
       a));
 }
 
-const plan::Kernel& first_kernel(const plan::Plan& plan) {
-  const auto in = [](const plan::Group& group) -> const plan::Kernel* {
+const kernel::Kernel& first_kernel(const plan::Plan& plan) {
+  const auto in = [](const plan::Group& group) -> const kernel::Kernel* {
     for (const plan::Step& step : group.steps)
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return &kernel->kernel;
     return nullptr;
@@ -114,7 +114,7 @@ const std::vector<Case>& cases() {
 template <class Visit>
 void for_each_entry(const Visit& visit) {
   for (const Case& program : cases()) {
-    const plan::Kernel& kernel = first_kernel(program.compiled.plan);
+    const kernel::Kernel& kernel = first_kernel(program.compiled.plan);
     for (int e = 0; e < cuda::entry_count(kernel); ++e) visit(program, cuda::generate(kernel, e));
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The scalar types, and what the recipes of plan/primitive_recipe.h need that C++ has no operator for.
+/// The scalar types, and what the recipes of kernel/primitive_recipe.h need that C++ has no operator for.
 /// These headers include nothing: neither CUDA's headers nor the standard library's.
 
 #define ANABRANCH_DEVICE __device__ __forceinline__

@@ -29,7 +29,7 @@ static_assert(sizeof(StopWord) == 4 && StopWord::is_always_lock_free);
 struct ErrorRecord {
   std::int64_t failed = 0;  ///< the number of the check, plus one; 0: none
   std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: the dividend
-  std::int64_t bound = 0;   ///< index: the extent it was compared with; division: see plan/check_error.h
+  std::int64_t bound = 0;   ///< index: the extent it was compared with; division: see kernel/check_error.h
 };
 
 struct KernelArgs {

@@ -93,7 +93,7 @@ class Cache {
 };
 
 /// `image`: receives the image's bytes, where not null.
-std::shared_ptr<CompiledKernel> build(const plan::Kernel& kernel, const CompileOptions& options,
+std::shared_ptr<CompiledKernel> build(const kernel::Kernel& kernel, const CompileOptions& options,
                                       std::string* image = nullptr) {
   const auto start = std::chrono::steady_clock::now();
   auto out = std::make_shared<CompiledKernel>();
@@ -133,7 +133,7 @@ Compiled find_on_disk(const std::string& key) {
   return out;
 }
 
-std::shared_ptr<const CompiledKernel> build_and_print(const plan::Kernel& kernel, CompileOptions options,
+std::shared_ptr<const CompiledKernel> build_and_print(const kernel::Kernel& kernel, CompileOptions options,
                                                       bool ir, bool assembly) {
   std::string texts[2], printed;
   options.ir = ir ? &texts[0] : nullptr;
@@ -144,7 +144,7 @@ std::shared_ptr<const CompiledKernel> build_and_print(const plan::Kernel& kernel
   return out;
 }
 
-Compiled find_or_build(const plan::Kernel& kernel, const CompileOptions& options, const std::string& key) {
+Compiled find_or_build(const kernel::Kernel& kernel, const CompileOptions& options, const std::string& key) {
   if (Compiled found = find_on_disk(key)) return found;
   std::string image;
   Compiled out = build(kernel, options, &image);
@@ -174,7 +174,7 @@ struct Received {
 
 }  // namespace
 
-std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options,
+std::string compile_image(const kernel::Kernel& kernel, const CompileOptions& options,
                           CompileStatistics* statistics) {
   const CodeGenerator& generator = CodeGenerator::get();
   Cache::get().opened(generator.open_ms);
@@ -212,9 +212,9 @@ std::string compile_image(const plan::Kernel& kernel, const CompileOptions& opti
   return std::move(received.image);
 }
 
-std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options) {
+std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, const CompileOptions& options) {
   if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
-  const std::string key = std::to_string(options.lanes) + "\n" + plan::key_of(kernel);
+  const std::string key = std::to_string(options.lanes) + "\n" + kernel::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   if (!ir && !assembly)

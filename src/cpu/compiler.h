@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cpu/loader.h"
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// From kernels to machine code, once per kernel:
 /// what was compiled is kept by the process, and on disk for the next one.
@@ -46,7 +46,7 @@ struct CacheStatistics {
   double open_ms = 0;     ///< to open the code generator, once
 };
 
-/// The kernels of this process, by their canonical text (plan::key_of). Thread-safe; a kernel that several
+/// The kernels of this process, by their canonical text (kernel::key_of). Thread-safe; a kernel that several
 /// threads ask for at once is compiled by one of them while the others wait.
 ///
 /// A kernel that this process does not know is looked for on disk (cache/kernel_cache.h), by its text and
@@ -57,14 +57,15 @@ struct CacheStatistics {
 /// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
 /// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on disk.
 /// The IR before the passes is printed before they run.
-std::shared_ptr<const CompiledKernel> compile(const plan::Kernel& kernel, const CompileOptions& options = {});
+std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
+                                              const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();
 /// Forgets all kernels that nobody holds elsewhere. Those on disk stay.
 void clear_cache();
 
 /// Compiles without looking into any cache: the image.
-std::string compile_image(const plan::Kernel& kernel, const CompileOptions& options,
+std::string compile_image(const kernel::Kernel& kernel, const CompileOptions& options,
                           CompileStatistics* statistics = nullptr);
 
 /// "cpu features" that code is generated for. Opens the code generator.

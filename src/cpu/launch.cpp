@@ -10,13 +10,13 @@
 #include "cpu/pieces.h"
 #include "ir/fold_order.h"
 #include "ir/transcendental.h"
-#include "plan/check_error.h"
+#include "kernel/check_error.h"
 
 namespace anabranch::cpu {
 namespace {
 
 /// Far enough for main memory, counted in the widest elements (measured: docs/benchmarks.md).
-std::int64_t elements_ahead(const plan::Kernel& kernel) {
+std::int64_t elements_ahead(const kernel::Kernel& kernel) {
   constexpr std::size_t bytes_ahead = 4096;
   std::size_t widest = 1;
   for (const auto& array : kernel.arrays)
@@ -41,7 +41,7 @@ class FirstFailure {
 
 /// What is needed to call entries, of one launch.
 struct Caller {
-  const plan::Kernel& kernel;
+  const kernel::Kernel& kernel;
   const CompiledKernel& compiled;
   const Bindings& bindings;
   std::int64_t ahead;
@@ -102,8 +102,8 @@ struct Caller {
   if (!error.failed)
     throw InternalError("kernel " + call.kernel.name + ": a failure that does not come again");
   const bool in_stream = call.kernel.over_items && call.bindings.first_item != ir::no_item;
-  plan::raise(call.kernel.checks[static_cast<std::size_t>(error.failed - 1)], error.value, error.bound,
-              in_stream ? call.bindings.first_item + holder.item : ir::no_item);
+  kernel::raise(call.kernel.checks[static_cast<std::size_t>(error.failed - 1)], error.value, error.bound,
+                in_stream ? call.bindings.first_item + holder.item : ir::no_item);
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ std::shared_ptr<void> from_heap(std::int64_t bytes) {
   return anabranch::detail::allocate_aligned(static_cast<std::size_t>(bytes));
 }
 
-void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
+void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, const TakeMemory& take_memory, std::int64_t piece_elements) {
   if (bindings.items <= 0) return;
   const Cut plan = cut(kernel, bindings, piece_elements);

@@ -7,7 +7,7 @@
 
 #include "cpu/compiler.h"
 #include "ir/run_error.h"
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 namespace anabranch::cpu {
 
@@ -32,7 +32,7 @@ using TakeMemory = std::function<std::shared_ptr<void>(std::int64_t bytes)>;
 std::shared_ptr<void> from_heap(std::int64_t bytes);
 
 /// Number of output positions, all items together.
-std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
+std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings);
 
 /// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at
 /// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
@@ -41,7 +41,7 @@ std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings);
 ///
 /// Throws RunError where checks failed: for the lowest output position at which one did, found by computing that
 /// piece again in smaller and smaller parts. Cancelled where the stop word was raised; what `take_memory` throws.
-void launch(const plan::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
+void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, const TakeMemory& take_memory = from_heap,
             std::int64_t piece_elements = 0);
 

@@ -36,7 +36,7 @@ struct AnabranchLlvmSink {
                      std::uint64_t instructions);
 };
 
-/// `kernel` is a plan::Kernel. 0 on success; else an AnabranchLlvmError, and `error` has been called. Any
+/// `kernel` is a kernel::Kernel. 0 on success; else an AnabranchLlvmError, and `error` has been called. Any
 /// number of threads may call.
 using AnabranchLlvmCompile = int (*)(const void* kernel, const AnabranchLlvmOptions*,
                                      const AnabranchLlvmSink*);

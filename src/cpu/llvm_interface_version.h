@@ -4,7 +4,7 @@
 
 #include "cpu/abi.h"
 #include "cpu/llvm_interface.h"
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// Both sides compute this from their own headers.
 namespace anabranch::cpu {
@@ -14,7 +14,7 @@ inline std::uint64_t llvm_interface_version() {
   std::uint64_t hash = 1469598103934665603u;
   for (const std::uint64_t part :
        {interface, std::uint64_t{abi_version}, std::uint64_t{version_major}, std::uint64_t{version_minor},
-        std::uint64_t{version_patch}, std::uint64_t{sizeof(plan::Kernel)}, std::uint64_t{sizeof(ir::Node)},
+        std::uint64_t{version_patch}, std::uint64_t{sizeof(kernel::Kernel)}, std::uint64_t{sizeof(ir::Node)},
         std::uint64_t{ir::op_count}, std::uint64_t{ir::primitive_count},
         std::uint64_t{sizeof(ir::Payload)}}) {
     hash ^= part;

@@ -22,19 +22,19 @@ constexpr std::int64_t row_cost = 4;
 
 class Cutter {
  public:
-  Cutter(const plan::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
+  Cutter(const kernel::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
     for (const auto& e : kernel.output.extents)
-      if (e.kind == plan::KernelExtent::Kind::constant || e.kind == plan::KernelExtent::Kind::uniform)
+      if (e.kind == kernel::KernelExtent::Kind::constant || e.kind == kernel::KernelExtent::Kind::uniform)
         size_ *= value(e, 0);
   }
 
   std::int64_t domain() const {
-    if (kernel_.output.form == plan::Form::segmented) return output_offset(bound_.items) - output_offset(0);
+    if (kernel_.output.form == kernel::Form::segmented) return output_offset(bound_.items) - output_offset(0);
     return kernel_.over_items ? size_ * bound_.items : size_;
   }
 
-  std::int64_t value(const plan::KernelExtent& e, std::int64_t item) const {
-    using Kind = plan::KernelExtent::Kind;
+  std::int64_t value(const kernel::KernelExtent& e, std::int64_t item) const {
+    using Kind = kernel::KernelExtent::Kind;
     switch (e.kind) {
       case Kind::constant:
         return e.value;
@@ -54,8 +54,8 @@ class Cutter {
   /// Elements that bodies are computed for, all items together.
   std::int64_t work() const {
     const std::int64_t rows = domain();
-    if (kernel_.skeleton == plan::Skeleton::map) return rows;
-    using Kind = plan::KernelExtent::Kind;
+    if (kernel_.skeleton == kernel::Skeleton::map) return rows;
+    using Kind = kernel::KernelExtent::Kind;
     if (kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform) {
       const std::int64_t length = std::max<std::int64_t>(value(kernel_.length, 0), 0) + row_cost;
       return rows > INT64_MAX / length ? INT64_MAX : rows * length;
@@ -79,7 +79,7 @@ class Cutter {
     Cut out;
     out.blocks_of_a_task = std::max<std::int64_t>(1, piece / order::block);
     if (rows == 0) return out;
-    using Kind = plan::KernelExtent::Kind;
+    using Kind = kernel::KernelExtent::Kind;
     const bool same_length = kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform;
     if (same_length) {
       add_rows(out, 0, rows, value(kernel_.length, 0), piece);
@@ -94,7 +94,7 @@ class Cutter {
   Holder holder_of(std::int64_t position) const {
     Holder out;
     out.item = item_of(position);
-    if (kernel_.skeleton == plan::Skeleton::fold) out.row_length = value(kernel_.length, out.item);
+    if (kernel_.skeleton == kernel::Skeleton::fold) out.row_length = value(kernel_.length, out.item);
     return out;
   }
 
@@ -109,13 +109,13 @@ class Cutter {
 
   /// First output position of an item.
   std::int64_t start(std::int64_t item) const {
-    if (kernel_.output.form == plan::Form::segmented) return output_offset(item) - output_offset(0);
+    if (kernel_.output.form == kernel::Form::segmented) return output_offset(item) - output_offset(0);
     return kernel_.over_items ? size_ * item : item * size_;
   }
 
   std::int64_t item_of(std::int64_t position) const {
     if (!kernel_.over_items) return 0;
-    if (kernel_.output.form != plan::Form::segmented) return size_ == 0 ? 0 : position / size_;
+    if (kernel_.output.form != kernel::Form::segmented) return size_ == 0 ? 0 : position / size_;
     return last_at_most(bound_.items, [&](std::int64_t i) { return start(i); }, position);
   }
 
@@ -232,7 +232,7 @@ class Cutter {
     close(rows);
   }
 
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   const Bindings& bound_;
   std::int64_t size_ = 1;
 };
@@ -256,15 +256,15 @@ Piece Cut::of_task(std::int64_t task) const {
   return out;
 }
 
-std::int64_t domain_size(const plan::Kernel& kernel, const Bindings& bindings) {
+std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings) {
   return Cutter(kernel, bindings).domain();
 }
 
-Holder holder_of(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t position) {
+Holder holder_of(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t position) {
   return Cutter(kernel, bindings).holder_of(position);
 }
 
-Cut cut(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
+Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
   const Cutter cutter(kernel, bindings);
   std::int64_t piece = piece_elements;
   if (piece <= 0) {
@@ -274,7 +274,7 @@ Cut cut(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t piece
     piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
     piece = std::clamp(cutter.work() / parts, std::max(smallest, piece / 8), piece);
   }
-  return kernel.skeleton == plan::Skeleton::map ? cutter.map(piece) : cutter.fold(piece);
+  return kernel.skeleton == kernel::Skeleton::map ? cutter.map(piece) : cutter.fold(piece);
 }
 
 }  // namespace anabranch::cpu

@@ -39,14 +39,14 @@ struct Cut {
 };
 
 /// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data).
-Cut cut(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements);
+Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements);
 
 /// The item that holds an output position; `row_length`: elements of the row there, of a fold.
 struct Holder {
   std::int64_t item = 0;
   std::int64_t row_length = 0;
 };
-Holder holder_of(const plan::Kernel& kernel, const Bindings& bindings, std::int64_t position);
+Holder holder_of(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t position);
 
 /// offsets[i] of an offset buffer.
 inline std::int64_t offset_at(const void* offsets, OffsetType type, std::int64_t i) {

@@ -5,27 +5,27 @@
 #include "cuda/in_order.h"
 #include "cuda/scalar_text.h"
 #include "cuda/words.h"
-#include "plan/fold_operator.h"
-#include "plan/pointwise.h"
+#include "kernel/fold_operator.h"
+#include "kernel/pointwise.h"
 
 /// The text of a unit: a structure of parameters, and one
 /// `Kernel` of which the skeletons in kernels/cuda are instances.
 namespace anabranch::cuda {
 namespace {
 
-using Kind = plan::KernelExtent::Kind;
+using Kind = kernel::KernelExtent::Kind;
 
 class Generator {
  public:
-  explicit Generator(const plan::Kernel& kernel)
+  explicit Generator(const kernel::Kernel& kernel)
       : kernel_(kernel),
         name_(identifier(kernel.name)),
-        fold_(kernel.skeleton == plan::Skeleton::fold),
-        segmented_(kernel.output.form == plan::Form::segmented),
-        flat_(!fold_ && plan::is_flat(kernel)),
-        in_order_(cuda::in_order(kernel, plan::ComponentUse(kernel))),
+        fold_(kernel.skeleton == kernel::Skeleton::fold),
+        segmented_(kernel.output.form == kernel::Form::segmented),
+        flat_(!fold_ && kernel::is_flat(kernel)),
+        in_order_(cuda::in_order(kernel, kernel::ComponentUse(kernel))),
         own_(fold_ ? std::function<bool(const ir::Node&)>()
-                   : [this](const ir::Node& node) { return plan::is_pointwise(kernel_, node); }),
+                   : [this](const ir::Node& node) { return kernel::is_pointwise(kernel_, node); }),
         body_(kernel.body, own_),
         combine_(kernel.combine),
         seed_(kernel.seed),
@@ -63,7 +63,7 @@ class Generator {
       if (s.name.empty()) s = {type, name, written};
       s.written = s.written || written;
     };
-    const auto array = [&](const plan::KernelArray& a, const std::string& name, bool written) {
+    const auto array = [&](const kernel::KernelArray& a, const std::string& name, bool written) {
       const auto& scalars = a.type.scalars;
       for (std::size_t c = 0; c < scalars.size(); ++c)
         give(a.first_buffer + static_cast<int>(c), memory_type_text(scalars[c]),
@@ -74,7 +74,7 @@ class Generator {
     array(kernel_.output, "out", true);
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
       array(kernel_.arrays[i], fmt::format("in{}", i), false);
-    for_extents([&](const plan::KernelExtent& e) {
+    for_extents([&](const kernel::KernelExtent& e) {
       if (e.kind == Kind::per_item) give(e.slot, "i64", fmt::format("extents{}", e.slot), false);
       if (e.kind == Kind::ragged)
         give(e.slot, offset_type(e.offsets), fmt::format("offsets{}", e.slot), false);
@@ -103,7 +103,7 @@ class Generator {
   }
 
   /// An extent: the text that has it once the item was entered. What differs from item to item is a member.
-  std::string extent(const plan::KernelExtent& e) {
+  std::string extent(const kernel::KernelExtent& e) {
     if (e.kind == Kind::constant) return literal_text(e.value);
     if (e.kind == Kind::uniform) return fmt::format("a.s{}", e.slot);
     for (std::size_t i = 0; i < item_extents_.size(); ++i)
@@ -111,7 +111,7 @@ class Generator {
     item_extents_.push_back(e);
     return fmt::format("n{}", item_extents_.size() - 1);
   }
-  std::string extent_of_item(const plan::KernelExtent& e) {
+  std::string extent_of_item(const kernel::KernelExtent& e) {
     if (e.kind == Kind::per_item) return fmt::format("load({}, item)", buffer(e.slot, "i64"));
     return fmt::format(
         "ragged({}, item, {})", buffer(e.slot, offset_type(e.offsets)),
@@ -124,7 +124,7 @@ class Generator {
     return out.empty() ? "1ll" : out;
   }
 
-  std::vector<std::string> extents(const std::vector<plan::KernelExtent>& all) {
+  std::vector<std::string> extents(const std::vector<kernel::KernelExtent>& all) {
     std::vector<std::string> out;
     for (const auto& e : all) out.push_back(extent(e));
     return out;
@@ -136,7 +136,7 @@ class Generator {
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i) {
       const auto& array = kernel_.arrays[i];
       ArrayText text;
-      if (array.form != plan::Form::avoided) text.base = fmt::format("in{}_base", i);
+      if (array.form != kernel::Form::avoided) text.base = fmt::format("in{}_base", i);
       text.extents = extents(array.extents);
       for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
         text.buffers.push_back(
@@ -161,7 +161,7 @@ class Generator {
   // The text ------------------------------------------------------------------------------------------------
 
   void head() {
-    const std::string listing = plan::to_string(kernel_);
+    const std::string listing = kernel::to_string(kernel_);
     for (std::size_t at = 0; at < listing.size();) {
       const std::size_t end = std::min(listing.find('\n', at), listing.size());
       std::string line = "// " + listing.substr(at, end - at);
@@ -226,7 +226,7 @@ class Generator {
     out_.line("i64 item = 0;");
     for (std::size_t i = 0; i < item_extents_.size(); ++i) out_.line(fmt::format("i64 n{} = 0;", i));
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
-      if (kernel_.arrays[i].form != plan::Form::avoided) out_.line(fmt::format("i64 in{}_base = 0;", i));
+      if (kernel_.arrays[i].form != kernel::Form::avoided) out_.line(fmt::format("i64 in{}_base = 0;", i));
     for (const auto& i : index_) out_.line(fmt::format("i64 {} = 0;", i));
     out_.line("i64 out_at = 0;  // in the buffers");
     out_.line("");
@@ -273,9 +273,9 @@ class Generator {
       out_.line(fmt::format("n{} = {};", i, extent_of_item(item_extents_[i])));
     for (std::size_t i = 0; i < kernel_.arrays.size(); ++i) {
       const auto& array = kernel_.arrays[i];
-      if (array.form == plan::Form::segmented)
+      if (array.form == kernel::Form::segmented)
         out_.line(fmt::format("in{}_base = {};", i, offset_at(array.offsets, array.offset_type, "item")));
-      else if (array.form == plan::Form::regular)
+      else if (array.form == kernel::Form::regular)
         out_.line(array.extents.empty()
                       ? fmt::format("in{}_base = item;", i)
                       : fmt::format("in{}_base = multiply(item, {});", i, product(extents(array.extents))));
@@ -340,14 +340,15 @@ class Generator {
 
   /// Can an element fail?
   bool checked() const {
-    return std::any_of(kernel_.checks.begin(), kernel_.checks.end(),
-                       [](const plan::Check& check) { return check.kind != plan::Check::Kind::empty_fold; });
+    return std::any_of(kernel_.checks.begin(), kernel_.checks.end(), [](const kernel::Check& check) {
+      return check.kind != kernel::Check::Kind::empty_fold;
+    });
   }
 
   /// Is there a loop that may never end?
   bool loops() const {
     const auto loop_in = [](const std::vector<ir::Ref>& roots) {
-      const auto nodes = plan::reachable(roots);
+      const auto nodes = kernel::reachable(roots);
       return std::any_of(nodes.begin(), nodes.end(),
                          [](const ir::Node* node) { return node->op() == ir::Op::while_loop; });
     };
@@ -356,7 +357,7 @@ class Generator {
 
   /// A function that computes an element: all of them say in `good` whether it failed, but for the one that
   /// says in `failure` why, and is called then.
-  void element(const char* name, const std::string& parameter, const plan::Regions& body) {
+  void element(const char* name, const std::string& parameter, const kernel::Regions& body) {
     const auto before = scalar_.mark();
     out_.open(fmt::format("ANABRANCH_DEVICE Value {}({}) {{", name, parameter));
     scalar_.emit_region(body, 0);
@@ -380,9 +381,9 @@ class Generator {
 
   // Positions in order --------------------------------------------------------------------------------------
 
-  const plan::KernelArray& array_of(const InOrder::Read& read) const { return kernel_.arrays[read.array]; }
+  const kernel::KernelArray& array_of(const InOrder::Read& read) const { return kernel_.arrays[read.array]; }
   std::string buffer_of(const InOrder::Read& read) {
-    const plan::KernelArray& array = array_of(read);
+    const kernel::KernelArray& array = array_of(read);
     return buffer(array.first_buffer + static_cast<int>(read.component),
                   memory_type_text(array.type.scalars[read.component]));
   }
@@ -431,7 +432,7 @@ class Generator {
   }
 
   void element_of_four() {
-    for (const plan::KernelArray& array : kernel_.arrays)
+    for (const kernel::KernelArray& array : kernel_.arrays)
       scalar_.array(*array.parameter).fetched.resize(array.type.scalars.size());
     for (std::size_t i = 0; i < in_order_.reads.size(); ++i) {
       const InOrder::Read& read = in_order_.reads[i];
@@ -439,14 +440,14 @@ class Generator {
     }
     const std::string of_four = "[[maybe_unused]] int n";
     if (fold_) {
-      scalar_.is_pointwise = [this](const ir::Node& node) { return plan::at_own_element(kernel_, node); };
+      scalar_.is_pointwise = [this](const ir::Node& node) { return kernel::at_own_element(kernel_, node); };
       // Not `body_`: its regions hold the operands of these reads.
-      element("element_of_four", of_four, plan::Regions(kernel_.body, scalar_.is_pointwise));
+      element("element_of_four", of_four, kernel::Regions(kernel_.body, scalar_.is_pointwise));
       scalar_.is_pointwise = own_;
     } else {
       element("element_of_four", of_four, body_);
     }
-    for (const plan::KernelArray& array : kernel_.arrays) scalar_.array(*array.parameter).fetched.clear();
+    for (const kernel::KernelArray& array : kernel_.arrays) scalar_.array(*array.parameter).fetched.clear();
   }
 
   void row_start() {
@@ -489,7 +490,7 @@ class Generator {
     out_.line(fmt::format("static constexpr int components = {};", components()));
     std::int64_t empty = 0;
     for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
-      if (kernel_.checks[i].kind == plan::Check::Kind::empty_fold) empty = static_cast<std::int64_t>(i);
+      if (kernel_.checks[i].kind == kernel::Check::Kind::empty_fold) empty = static_cast<std::int64_t>(i);
     out_.line(fmt::format("static constexpr i32 empty_check = {};", empty));
   }
 
@@ -579,7 +580,7 @@ class Generator {
     out_.line("");
     if (commutative())
       out_.line("static ANABRANCH_DEVICE Value identity() { return " + each_component([&](std::size_t c) {
-                  return literal_text(type(c), plan::identity_of(plan::operator_of(kernel_, c), type(c)));
+                  return literal_text(type(c), kernel::identity_of(kernel::operator_of(kernel_, c), type(c)));
                 }) +
                 "; }");
     out_.line("static ANABRANCH_DEVICE Value shuffle(Value v, int lane, int width) {");
@@ -646,23 +647,23 @@ class Generator {
     return names;
   }
 
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   std::string name_;
   bool fold_, segmented_, flat_;
   InOrder in_order_;
   std::function<bool(const ir::Node&)> own_;
-  plan::Regions body_, combine_, seed_;
+  kernel::Regions body_, combine_, seed_;
   Text out_;
   ScalarText scalar_;
   std::vector<Slot> slots_;
-  std::vector<plan::KernelExtent> item_extents_;
+  std::vector<kernel::KernelExtent> item_extents_;
   std::vector<std::string> index_, domain_;
   std::string length_;
 };
 
 }  // namespace
 
-Unit generate(const plan::Kernel& kernel) { return Generator(kernel).make(-1); }
-Unit generate(const plan::Kernel& kernel, int entry) { return Generator(kernel).make(entry); }
+Unit generate(const kernel::Kernel& kernel) { return Generator(kernel).make(-1); }
+Unit generate(const kernel::Kernel& kernel, int entry) { return Generator(kernel).make(entry); }
 
 }  // namespace anabranch::cuda

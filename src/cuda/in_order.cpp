@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cuda/words.h"
-#include "plan/pointwise.h"
-#include "plan/regions.h"
+#include "kernel/pointwise.h"
+#include "kernel/regions.h"
 
 namespace anabranch::cuda {
 namespace {
@@ -34,7 +34,7 @@ int positions_ahead(std::int64_t bytes, std::int64_t wanted, std::int64_t words,
 
 }  // namespace
 
-std::size_t value_bytes(const plan::Kernel& kernel) {
+std::size_t value_bytes(const kernel::Kernel& kernel) {
   const auto padded = [](std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; };
   std::size_t bytes = 0, widest = 1;
   for (const ScalarType s : kernel.output.type.scalars) {
@@ -44,18 +44,18 @@ std::size_t value_bytes(const plan::Kernel& kernel) {
   return padded(bytes, widest);
 }
 
-InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use) {
+InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) {
   InOrder out;
-  const bool fold = kernel.skeleton == plan::Skeleton::fold;
-  if (!(fold ? plan::is_flat_fold(kernel) : plan::is_flat(kernel))) return out;
+  const bool fold = kernel.skeleton == kernel::Skeleton::fold;
+  if (!(fold ? kernel::is_flat_fold(kernel) : kernel::is_flat(kernel))) return out;
   const auto own = [&](const ir::Node& node) {
-    return fold ? plan::at_own_element(kernel, node) : plan::is_pointwise(kernel, node);
+    return fold ? kernel::at_own_element(kernel, node) : kernel::is_pointwise(kernel, node);
   };
-  const std::int64_t cost = plan::Regions(kernel.body, own)[0].cost;
+  const std::int64_t cost = kernel::Regions(kernel.body, own)[0].cost;
   if (cost > unroll_cost || (fold && value_bytes(kernel) > most_tile_bytes)) return out;
 
   std::int64_t bytes = 0, words = 0;  // of a position, with what is gathered for it
-  for (const ir::Node* node : plan::reachable(kernel.body, own)) {
+  for (const ir::Node* node : kernel::reachable(kernel.body, own)) {
     if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
     for (std::size_t a = 0; a < kernel.arrays.size(); ++a) {
       if (kernel.arrays[a].parameter != node->child(0)) continue;

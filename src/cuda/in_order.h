@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/component_use.h"
-#include "plan/kernel.h"
+#include "kernel/component_use.h"
+#include "kernel/kernel.h"
 
 /// Kernels that read arrays position by position in their order (kernels/cuda/in_order.cuh).
 namespace anabranch::cuda {
@@ -29,8 +29,8 @@ inline constexpr std::int64_t unroll_cost = 64;
 inline constexpr int four = 4;
 
 /// Of the structure of a fold's values, on a GPU.
-std::size_t value_bytes(const plan::Kernel& kernel);
+std::size_t value_bytes(const kernel::Kernel& kernel);
 
-InOrder in_order(const plan::Kernel& kernel, const plan::ComponentUse& use);
+InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use);
 
 }  // namespace anabranch::cuda

@@ -7,7 +7,7 @@
 
 namespace anabranch::cuda {
 
-KernelCode::KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel)
+KernelCode::KernelCode(std::shared_ptr<Device> device, const kernel::Kernel& kernel)
     : device_(std::move(device)),
       kernel_(kernel),
       in_order_(is_in_order(kernel)),

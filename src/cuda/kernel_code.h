@@ -12,7 +12,7 @@ namespace anabranch::cuda {
 /// for. Thread-safe. The kernel must outlive it.
 class KernelCode {
  public:
-  KernelCode(std::shared_ptr<Device> device, const plan::Kernel& kernel);
+  KernelCode(std::shared_ptr<Device> device, const kernel::Kernel& kernel);
 
   bool in_order() const { return in_order_; }
   /// Throws what Device::load does; the next call tries again.
@@ -26,7 +26,7 @@ class KernelCode {
   bool is_loaded(int entry);
 
   std::shared_ptr<Device> device_;
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   bool in_order_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<const LoadedUnit>> loaded_;  ///< per entry; null: not yet

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "cuda/in_order.h"
-#include "plan/check_error.h"
-#include "plan/primitive_recipe.h"
+#include "kernel/check_error.h"
+#include "kernel/primitive_recipe.h"
 
 namespace anabranch::cuda {
 
@@ -176,13 +176,13 @@ ExprTexts ScalarText::results(const std::vector<ir::Ref>& roots) const {
 
 // Statements ------------------------------------------------------------------------------------------------
 
-void ScalarText::emit_region(const plan::Regions& regions, int region,
+void ScalarText::emit_region(const kernel::Regions& regions, int region,
                              const std::function<bool(const ir::Node&)>& wanted) {
   for (const ir::Node* node : regions[region].nodes)
     if (!knows(*node) && (!wanted || wanted(*node))) emit(regions, region, *node);
 }
 
-void ScalarText::emit(const plan::Regions& regions, int region, const ir::Node& node) {
+void ScalarText::emit(const kernel::Regions& regions, int region, const ir::Node& node) {
   switch (node.op()) {
     case ir::Op::constant:
       return bind(node, {literal_text(node.type().scalars[0], node.payload().bits)});
@@ -251,8 +251,9 @@ class ScalarText::PrimitiveBuilder {
   Scalar checked_divisor(const Scalar& x, const Scalar& y) const {
     Text& out = scalars_.out_;
     out.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result_, x.text, y.text));
-    scalars_.check(node_, result_ + "_ok", fmt::format("i64({})", x.text),
-                   fmt::format("{} == 0 ? {} : {}", y.text, plan::division_by_zero, plan::division_overflow));
+    scalars_.check(
+        node_, result_ + "_ok", fmt::format("i64({})", x.text),
+        fmt::format("{} == 0 ? {} : {}", y.text, kernel::division_by_zero, kernel::division_overflow));
     out.line(fmt::format("const {} {}_by = {}_ok ? {} : {};", type_text(y.type), result_, result_, operand(y),
                          literal_text(y.type, 1)));
     return {result_ + "_by", y.type};
@@ -328,7 +329,7 @@ ExprTexts ScalarText::primitive(const ir::Node& node) {
   const std::string result = name(node);
   PrimitiveBuilder builder(*this, node, result);
   const auto value =
-      plan::build_primitive(builder, node.payload().primitive, result_type, std::span(std::as_const(x)));
+      kernel::build_primitive(builder, node.payload().primitive, result_type, std::span(std::as_const(x)));
   out_.line(fmt::format("const {} {} = {};", type_text(result_type), result, value.text));
   return {result};
 }
@@ -407,7 +408,7 @@ ExprTexts ScalarText::read(const ir::Node& node) {
 
 // Conditionals and loops ------------------------------------------------------------------------------------
 
-ExprTexts ScalarText::cond(const plan::Regions& regions, int region, const ir::Node& node) {
+ExprTexts ScalarText::cond(const kernel::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
   const std::string condition = words(*node.child(0))[0];
   const std::string result = name(node);
@@ -433,7 +434,7 @@ ExprTexts ScalarText::cond(const plan::Regions& regions, int region, const ir::N
   return out;
 }
 
-void ScalarText::side(const plan::Regions& regions, int region, const ir::Node& result,
+void ScalarText::side(const kernel::Regions& regions, int region, const ir::Node& result,
                       const ExprTexts& into) {
   const auto here = mark();
   emit_region(regions, region);
@@ -442,7 +443,7 @@ void ScalarText::side(const plan::Regions& regions, int region, const ir::Node& 
   undo(here);
 }
 
-ExprTexts ScalarText::loop(const plan::Regions& regions, int region, const ir::Node& node) {
+ExprTexts ScalarText::loop(const kernel::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
   const ir::Node& predicate = *node.child(0);
   const ir::Node& body = *node.child(1);

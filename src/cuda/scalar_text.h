@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "plan/component_use.h"
-#include "plan/kernel.h"
-#include "plan/regions.h"
+#include "kernel/component_use.h"
+#include "kernel/kernel.h"
+#include "kernel/regions.h"
 
 /// From scalar expressions to statements of CUDA C++: what cpu/llvm/emitter.h is for LLVM, for one thread.
 namespace anabranch::cuda {
@@ -57,7 +57,7 @@ struct ArrayText {
 
 class ScalarText {
  public:
-  ScalarText(Text& out, const plan::Kernel& kernel) : out_(out), kernel_(kernel), use_(kernel) {
+  ScalarText(Text& out, const kernel::Kernel& kernel) : out_(out), kernel_(kernel), use_(kernel) {
     for (std::size_t i = 0; i < kernel.checks.size(); ++i)
       if (kernel.checks[i].node) checks_[kernel.checks[i].node] = static_cast<int>(i);
   }
@@ -79,26 +79,26 @@ class ScalarText {
   void undo(std::size_t mark);
 
   /// Statements for the nodes of a region that are not known and, in the outermost call, are `wanted`.
-  void emit_region(const plan::Regions& regions, int region,
+  void emit_region(const kernel::Regions& regions, int region,
                    const std::function<bool(const ir::Node&)>& wanted = {});
   /// The components of several roots, one after the other.
   ExprTexts results(const std::vector<ir::Ref>& roots) const;
 
  private:
-  void emit(const plan::Regions& regions, int region, const ir::Node& node);
+  void emit(const kernel::Regions& regions, int region, const ir::Node& node);
   class PrimitiveBuilder;
   ExprTexts primitive(const ir::Node& node);
   ExprTexts read(const ir::Node& node);
-  ExprTexts cond(const plan::Regions& regions, int region, const ir::Node& node);
-  ExprTexts loop(const plan::Regions& regions, int region, const ir::Node& node);
-  void side(const plan::Regions& regions, int region, const ir::Node& result, const ExprTexts& into);
+  ExprTexts cond(const kernel::Regions& regions, int region, const ir::Node& node);
+  ExprTexts loop(const kernel::Regions& regions, int region, const ir::Node& node);
+  void side(const kernel::Regions& regions, int region, const ir::Node& result, const ExprTexts& into);
   int check_of(const ir::Node& node) const;
   void check(const ir::Node& node, const std::string& good, const std::string& value,
              const std::string& bound);
 
   Text& out_;
-  const plan::Kernel& kernel_;
-  plan::ComponentUse use_;
+  const kernel::Kernel& kernel_;
+  kernel::ComponentUse use_;
   std::unordered_map<const ir::Node*, ExprTexts> environment_;
   std::vector<std::pair<const ir::Node*, ExprTexts>> log_;
   std::unordered_map<const ir::Node*, ArrayText> arrays_;

@@ -11,7 +11,7 @@ namespace anabranch::cuda {
 namespace {
 
 namespace order = ir::fold_order;
-using Kind = plan::KernelExtent::Kind;
+using Kind = kernel::KernelExtent::Kind;
 
 constexpr unsigned threads = block_threads;
 /// Blocks of threads per multiprocessor at most; the rest is done by the same ones, one tile after the other.
@@ -56,24 +56,26 @@ std::int64_t blocks_of_tiles(std::int64_t work, int multiprocessors) {
   return at_a_time * std::clamp<std::int64_t>(tiles / (at_a_time * tiles_of_block), 1, 4);
 }
 
-bool is_commutative(const plan::Kernel& kernel) { return kernel.order == order::OperatorClass::commutative; }
+bool is_commutative(const kernel::Kernel& kernel) {
+  return kernel.order == order::OperatorClass::commutative;
+}
 
 }  // namespace
 
-int entry_number(const plan::Kernel& kernel, FoldEntry entry) {
+int entry_number(const kernel::Kernel& kernel, FoldEntry entry) {
   const int number = static_cast<int>(entry);
   return is_commutative(kernel) || number == 0 ? number : number - 2;
 }
 
-int entry_count(const plan::Kernel& kernel) {
-  return kernel.skeleton == plan::Skeleton::map ? 1 : entry_number(kernel, FoldEntry::finish) + 1;
+int entry_count(const kernel::Kernel& kernel) {
+  return kernel.skeleton == kernel::Skeleton::map ? 1 : entry_number(kernel, FoldEntry::finish) + 1;
 }
 
-FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
+FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings) {
   FoldPlan plan;
   plan.numbers.items = bindings.items;
   plan.numbers.positions = bindings.positions;
-  if (kernel.skeleton == plan::Skeleton::map) return plan;
+  if (kernel.skeleton == kernel::Skeleton::map) return plan;
   plan.elements = bindings.elements;
   if (kernel.length.kind == Kind::constant) plan.length = kernel.length.value;
   if (kernel.length.kind == Kind::uniform)
@@ -92,22 +94,23 @@ FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings) {
   return plan;
 }
 
-bool is_in_order(const plan::Kernel& kernel) {
-  return static_cast<bool>(in_order(kernel, plan::ComponentUse(kernel)));
+bool is_in_order(const kernel::Kernel& kernel) {
+  return static_cast<bool>(in_order(kernel, kernel::ComponentUse(kernel)));
 }
 
-Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors) {
+Schedule schedule(const kernel::Kernel& kernel, const Bindings& bindings, int multiprocessors) {
   return schedule(kernel, is_in_order(kernel), bindings, multiprocessors);
 }
 
-Schedule schedule(const plan::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors) {
+Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings,
+                  int multiprocessors) {
   Schedule out;
   const std::int64_t positions = bindings.positions;
   if (positions <= 0 || bindings.items <= 0) {
     out.why = "nothing to compute";
     return out;
   }
-  if (kernel.skeleton == plan::Skeleton::map) {
+  if (kernel.skeleton == kernel::Skeleton::map) {
     out.launches.push_back(
         {0, grid_of(quotient_up(positions, map_tile), map_blocks, multiprocessors), threads});
     out.why = fmt::format("map of {} positions", positions);
@@ -179,20 +182,20 @@ std::vector<int> entries_of(const Schedule& schedule) {
   return out;
 }
 
-std::vector<int> all_entries(const plan::Kernel& kernel) {
+std::vector<int> all_entries(const kernel::Kernel& kernel) {
   std::vector<int> out(static_cast<std::size_t>(entry_count(kernel)));
   std::iota(out.begin(), out.end(), 0);
   return out;
 }
 
-std::vector<int> certain_entries(const plan::Kernel& kernel) {
-  if (kernel.skeleton != plan::Skeleton::map && kernel.length.kind != Kind::constant) return {};
+std::vector<int> certain_entries(const kernel::Kernel& kernel) {
+  if (kernel.skeleton != kernel::Skeleton::map && kernel.length.kind != Kind::constant) return {};
   Bindings one_row;
   one_row.positions = 1;
   return entries_of(schedule(kernel, one_row, 1));
 }
 
-std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
+std::vector<std::uint64_t> pack(const kernel::Kernel& kernel, const Bindings& bindings, Address error,
                                 Address workspace, Address stop) {
   std::vector<std::uint64_t> words(bindings.buffers.begin(), bindings.buffers.end());
   for (const std::int64_t scalar : bindings.scalars) words.push_back(static_cast<std::uint64_t>(scalar));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// What a kernel of a plan becomes on a GPU: one CUDA C++ text with a few entry points, and the rule by which
 /// they are launched for a given chunk. Nothing here needs a GPU, a driver or a toolkit.
@@ -27,12 +27,12 @@ struct Header {
 /// The skeletons and the block layer (kernels/cuda), built into the library.
 std::span<const Header> headers();
 
-int entry_count(const plan::Kernel& kernel);
+int entry_count(const kernel::Kernel& kernel);
 /// All entries in one text.
-Unit generate(const plan::Kernel& kernel);
+Unit generate(const kernel::Kernel& kernel);
 /// One entry by itself. A run compiles only those that its schedules ask for: each takes as long as the next,
 /// a fold has up to five, and a chunk needs one to three.
-Unit generate(const plan::Kernel& kernel, int entry);
+Unit generate(const kernel::Kernel& kernel, int entry);
 
 /// What the slots of a kernel stand for in one launch, and what the host knows about the chunk.
 struct Bindings {
@@ -92,20 +92,20 @@ struct Schedule {
 ///    together), the first launch enters those in a list in the workspace, and two more compute their blocks
 ///    and join them.
 ///  * Ordered operators have a thread a row, and a thread a block of a long row.
-Schedule schedule(const plan::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors);
-Schedule schedule(const plan::Kernel& kernel, const Bindings& bindings, int multiprocessors);
+Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors);
+Schedule schedule(const kernel::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 
 /// Does the kernel read arrays in their order (in_order.h)? For those who schedule it often.
-bool is_in_order(const plan::Kernel& kernel);
+bool is_in_order(const kernel::Kernel& kernel);
 
 std::vector<int> entries_of(const Schedule& schedule);
-std::vector<int> all_entries(const plan::Kernel& kernel);
+std::vector<int> all_entries(const kernel::Kernel& kernel);
 /// The entries that every schedule of the kernel has, whatever the chunk.
-std::vector<int> certain_entries(const plan::Kernel& kernel);
+std::vector<int> certain_entries(const kernel::Kernel& kernel);
 
 /// The entries' parameter, as 8-byte words: buffers, scalars, items, positions, blocks of a row, rows in the
 /// list, error record, workspace, stop word (0: there is none).
-std::vector<std::uint64_t> pack(const plan::Kernel& kernel, const Bindings& bindings, Address error,
+std::vector<std::uint64_t> pack(const kernel::Kernel& kernel, const Bindings& bindings, Address error,
                                 Address workspace, Address stop = 0);
 
 }  // namespace anabranch::cuda

@@ -9,7 +9,7 @@ namespace anabranch::cuda {
 
 /// Entries of a fold's unit. Ordered operators have the first, `blocks` and `finish` only.
 enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
-int entry_number(const plan::Kernel& kernel, FoldEntry entry);
+int entry_number(const kernel::Kernel& kernel, FoldEntry entry);
 
 /// The entries' parameter after buffers and scalars, 8 bytes each, in this order.
 struct LaunchParams {
@@ -27,7 +27,7 @@ struct FoldPlan {
   std::int64_t elements = -1;  ///< of all rows together, where known
   std::int64_t results = 0;    ///< partial results there may be
 };
-FoldPlan fold_plan(const plan::Kernel& kernel, const Bindings& bindings);
+FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings);
 
 /// Threads of a block, but for those of few rows.
 inline constexpr unsigned block_threads = 256;

@@ -299,7 +299,7 @@ void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> ind
   Kernel& kernel = step.kernel;
   kernel.name = name;
   kernel.place = place;
-  kernel.skeleton = Skeleton::map;
+  kernel.skeleton = kernel::Skeleton::map;
   kernel.index.assign(index.begin(), index.end());
   kernel.body = components(context_.expand.inline_reads(body));
   kernel.output = builder.array(output, false);
@@ -318,7 +318,7 @@ void GroupBuilder::add_fold(int output, const Ref& node) {
   Kernel& kernel = step.kernel;
   kernel.name = title(*node);
   kernel.place = node->place();
-  kernel.skeleton = Skeleton::fold;
+  kernel.skeleton = kernel::Skeleton::fold;
   kernel.order = fold_order_class(*function);
   kernel.index = index_parameters(facts.extents.size() - 1, node->place());
   kernel.reduction = parameter(Type::element(ScalarType::int64), node->place());

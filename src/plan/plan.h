@@ -7,7 +7,7 @@
 
 #include "ir/run_error.h"
 #include "ir/staged.h"
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// The plan of a whole program, independent of any back end: which arrays exist, in which order kernels and
 /// streams run, and exactly how many bytes and how much work each of them needs for a given chunk.
@@ -17,6 +17,12 @@
 /// that depend on values are themselves computed by small kernels (one int64 per item) and turned into
 /// offsets by a scan, before anything of that shape is allocated: nothing is ever guessed.
 namespace anabranch::plan {
+
+using kernel::Check;
+using kernel::Kernel;
+using kernel::KernelArray;
+using kernel::KernelExtent;
+using kernel::KernelScalar;
 
 /// One extent of an array, as the runtime finds it.
 struct PlanExtent {

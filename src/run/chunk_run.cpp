@@ -36,7 +36,7 @@ std::shared_ptr<void> take_counted(RunContext& context, const std::string& what,
 
 }  // namespace
 
-void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
+void launch_kernel(RunContext& context, const kernel::Kernel& kernel, const std::vector<void*>& buffers,
                    const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory,
                    std::int64_t first_item) {
   const cpu::CompiledKernel& code = *context.kernels.at(&kernel);

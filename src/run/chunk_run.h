@@ -15,7 +15,7 @@ std::int64_t bytes_in_caches();
 /// Launches one kernel with these buffers and scalars on the
 /// run's executor. `from_memory`: what it reads is in no cache.
 /// `first_item`: of the chunk, in the stream, or ir::no_item.
-void launch_kernel(RunContext& context, const plan::Kernel& kernel, const std::vector<void*>& buffers,
+void launch_kernel(RunContext& context, const kernel::Kernel& kernel, const std::vector<void*>& buffers,
                    const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory,
                    std::int64_t first_item);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plan/component_use.h"
+#include "kernel/component_use.h"
 
 namespace anabranch {
 
@@ -76,9 +76,9 @@ std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
   for (const plan::Step& step : stage.group.steps) {
     const auto* kernel = std::get_if<plan::KernelStep>(&step);
     if (!kernel) continue;
-    const plan::ComponentUse use(kernel->kernel);
+    const kernel::ComponentUse use(kernel->kernel);
     for (std::size_t a = 0; a < kernel->kernel.arrays.size(); ++a) {
-      const plan::KernelArray& array = kernel->kernel.arrays[a];
+      const kernel::KernelArray& array = kernel->kernel.arrays[a];
       for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
         const BufferRef& ref = kernel->buffers[static_cast<std::size_t>(array.first_buffer) + c];
         if (!ref.global && use.of_array(a, c))
@@ -281,9 +281,9 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
   std::vector<std::int64_t> scalars;
   for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
   cuda::Bindings bindings{buffers, scalars, shape_.items, positions, -1};
-  const plan::Kernel& kernel = step.kernel;
-  if (kernel.skeleton == plan::Skeleton::fold) {
-    using Kind = plan::KernelExtent::Kind;
+  const kernel::Kernel& kernel = step.kernel;
+  if (kernel.skeleton == kernel::Skeleton::fold) {
+    using Kind = kernel::KernelExtent::Kind;
     if (kernel.length.kind == Kind::constant)
       bindings.elements = kernel.length.value * positions;
     else if (kernel.length.kind == Kind::uniform)

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "plan/check_error.h"
+#include "kernel/check_error.h"
 
 namespace anabranch {
 
@@ -19,12 +19,13 @@ std::int64_t usable(const cuda::Device& device, std::int64_t bound) {
 }
 }  // namespace
 
-void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item) {
+void raise_failed(const kernel::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item) {
   if (record.failed > 0)
-    plan::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound, item);
+    kernel::raise(kernel.checks[static_cast<std::size_t>(record.failed - 1)], record.value, record.bound,
+                  item);
 }
 
-void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
+void prepare(RunTrace* trace, const kernel::Kernel& kernel, cuda::KernelCode& code,
              const std::vector<int>& entries) {
   if (code.lacks(entries))
     timed(trace, RunTrace::Row::compiling_for_gpu, kernel.name, [&] { code.prepare(entries); });
@@ -188,7 +189,7 @@ void DeviceRun::make_offsets(DeviceStream& stream, const device::ItemOffsets& wh
                 [&](cuda::Stream& s) { s.make_offsets(what, workspace, bytes); });
 }
 
-void DeviceRun::launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+void DeviceRun::launch(DeviceStream& stream, const kernel::Kernel& kernel, const cuda::Bindings& bindings,
                        cuda::Address error, StreamMemory& memory) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   cuda::KernelCode& code = *kernels_.get().at(&kernel);
@@ -227,7 +228,7 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,
                               const detail::ArrayData& output) {
-  using Kind = plan::KernelExtent::Kind;
+  using Kind = kernel::KernelExtent::Kind;
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
   for (const plan::BufferRef& ref : step.buffers) {
@@ -245,8 +246,8 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
   cuda::Bindings bindings{buffers, scalars, 1, output.size(), -1};
-  if (step.kernel.skeleton == plan::Skeleton::fold) {
-    const plan::KernelExtent& length = step.kernel.length;
+  if (step.kernel.skeleton == kernel::Skeleton::fold) {
+    const kernel::KernelExtent& length = step.kernel.length;
     const std::int64_t row = length.kind == Kind::constant  ? length.value
                              : length.kind == Kind::uniform ? scalars[static_cast<std::size_t>(length.slot)]
                                                             : -1;

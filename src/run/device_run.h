@@ -22,7 +22,7 @@
 namespace anabranch {
 
 /// The code of a plan's kernels, by address of the plan's kernel.
-using DeviceKernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<cuda::KernelCode>>;
+using DeviceKernels = std::unordered_map<const kernel::Kernel*, std::shared_ptr<cuda::KernelCode>>;
 
 /// Device memory together with its part of the run's account.
 struct DeviceMemory {
@@ -32,7 +32,7 @@ struct DeviceMemory {
 };
 
 /// Compiles what is not there yet of a kernel's code, which a traced run shows.
-void prepare(RunTrace* trace, const plan::Kernel& kernel, cuda::KernelCode& code,
+void prepare(RunTrace* trace, const kernel::Kernel& kernel, cuda::KernelCode& code,
              const std::vector<int>& entries);
 
 class StreamMemory;
@@ -76,7 +76,7 @@ class DeviceRun {
   void launch_global(const plan::KernelStep& step, GlobalValues& values, const detail::ArrayData& output);
 
   /// Enqueues one kernel; `memory` is that of the stream.
-  void launch(DeviceStream& stream, const plan::Kernel& kernel, const cuda::Bindings& bindings,
+  void launch(DeviceStream& stream, const kernel::Kernel& kernel, const cuda::Bindings& bindings,
               cuda::Address error, StreamMemory& memory);
 
   /// Whether the GPU makes the offsets of so many items whose sizes are there: it saves copying sizes and
@@ -130,6 +130,6 @@ class StreamMemory {
 inline constexpr std::int64_t device_slack = 64;
 
 /// Throws the RunError of a record, if it holds one, in this item of the stream.
-void raise_failed(const plan::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item);
+void raise_failed(const kernel::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item);
 
 }  // namespace anabranch

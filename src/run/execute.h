@@ -28,7 +28,7 @@ namespace anabranch {
 using HostArray = std::shared_ptr<detail::ArrayData>;
 
 /// The compiled kernels of a plan, by address of the plan's kernel.
-using Kernels = std::unordered_map<const plan::Kernel*, std::shared_ptr<const cpu::CompiledKernel>>;
+using Kernels = std::unordered_map<const kernel::Kernel*, std::shared_ptr<const cpu::CompiledKernel>>;
 
 class DeviceRun;
 class RunTrace;

@@ -18,11 +18,11 @@ using ir::Primitive;
 namespace {
 
 KernelBuilder scaled(double factor, std::int64_t n = 100) {
-  KernelBuilder k(plan::Skeleton::map);
+  KernelBuilder k(kernel::Skeleton::map);
   const auto extent = k.uniform_extent(n);
-  const ir::Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent},
+  const ir::Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent},
                             k.buffer(std::vector<double>(static_cast<std::size_t>(n), 2.0)));
-  k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, n);
+  k.output(kernel::Form::avoided, {ScalarType::float64}, {extent}, n);
   k.kernel().body = {
       ir::primitive(Primitive::multiply, {ir::index(a, k.kernel().index[0], {}, true), ir::literal(factor)})};
   k.find_checks();
@@ -179,11 +179,11 @@ TEST_CASE("threads change no bit, and the first error is the same on any number 
 }
 
 TEST_CASE("a chain of thousands of operations is compiled without recursion over it") {
-  KernelBuilder k(plan::Skeleton::map);
+  KernelBuilder k(kernel::Skeleton::map);
   const auto extent = k.uniform_extent(10);
   const ir::Ref a =
-      k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(std::vector<double>(10, 1.0)));
-  k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, 10);
+      k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(std::vector<double>(10, 1.0)));
+  k.output(kernel::Form::avoided, {ScalarType::float64}, {extent}, 10);
   ir::Ref v = ir::index(a, k.kernel().index[0], {}, true);
   for (int i = 0; i < 2000; ++i)
     v = ir::primitive(i % 3 ? Primitive::add : Primitive::multiply, {v, ir::literal(i * 0.001)});

@@ -118,7 +118,7 @@ TEST_CASE(
   cpu::compile(k.kernel());
   const std::string entry = read_file(cache.path());
   for (const std::string& part : {cpu::CodeGenerator::get().build_id, cpu::processor_identity(),
-                                  std::string(ir::routine(0).symbol), plan::key_of(k.kernel())}) {
+                                  std::string(ir::routine(0).symbol), kernel::key_of(k.kernel())}) {
     CHECK_FALSE(part.empty());
     CHECK(entry.find(part) != std::string::npos);
   }

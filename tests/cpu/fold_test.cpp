@@ -125,7 +125,7 @@ TEST_CASE("folds prefetch rows whose elements point here and there") {
 
 TEST_CASE("several components are reduced together") {
   auto k = rows_of<double>(lengths, Primitive::add, true);
-  KernelBuilder both(plan::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
+  KernelBuilder both(kernel::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
   std::vector<std::int64_t> offsets{0};
   for (const auto n : lengths) offsets.push_back(offsets.back() + n);
   const int off = both.buffer(offsets);
@@ -133,8 +133,8 @@ TEST_CASE("several components are reduced together") {
   both.buffer(random_values<std::int32_t>(static_cast<std::size_t>(offsets.back()), 2));
   const auto length = KernelBuilder::ragged_extent(off);
   const ir::Ref v =
-      both.array(plan::Form::segmented, {ScalarType::float64, ScalarType::int32}, {length}, first, off);
-  both.output(plan::Form::regular, {ScalarType::float64, ScalarType::int32}, {},
+      both.array(kernel::Form::segmented, {ScalarType::float64, ScalarType::int32}, {length}, first, off);
+  both.output(kernel::Form::regular, {ScalarType::float64, ScalarType::int32}, {},
               static_cast<std::int64_t>(lengths.size()));
   auto& kernel = both.kernel();
   const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
@@ -164,7 +164,7 @@ TEST_CASE("a row's own values, its sum among the seeds and checks that must not 
     for (const auto& rows : std::vector<std::vector<std::int64_t>>{{0, 0, 0}, {0, 2, 20, 300}}) {
       auto k = rows_of<double>(rows, Primitive::add, true);
       const int xs = k.buffer(std::vector<double>(static_cast<std::size_t>(x_size), 2.5));
-      const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(x_size)}, xs);
+      const ir::Ref x = k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(x_size)}, xs);
       k.kernel().body = {
           ir::primitive(Primitive::multiply, {k.kernel().body[0], ir::index(x, ir::int64(0))})};
       CHECK(disagreement(k) == "");
@@ -177,7 +177,7 @@ TEST_CASE("what the elements and the seed share and may fail is computed where i
     const auto share = [&]<class T>(KernelBuilder k, T element) {
       const int xs = k.buffer(std::vector<T>(static_cast<std::size_t>(size), element));
       const ir::Ref x =
-          k.array(plan::Form::avoided, {anabranch::detail::scalar_type<T>}, {k.uniform_extent(size)}, xs);
+          k.array(kernel::Form::avoided, {anabranch::detail::scalar_type<T>}, {k.uniform_extent(size)}, xs);
       auto& kernel = k.kernel();
       kernel.seed = {ir::index(x, ir::int64(0))};
       kernel.body = {ir::primitive(Primitive::multiply, {kernel.body[0], kernel.seed[0]})};

@@ -9,10 +9,10 @@ using ir::Ref;
 
 TEST_CASE("elementwise maps run over flat positions") {
   for (const auto n : lengths) {
-    KernelBuilder k(plan::Skeleton::map);
+    KernelBuilder k(kernel::Skeleton::map);
     const auto extent = k.uniform_extent(n);
-    const Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
-    k.output(plan::Form::avoided, {ScalarType::float64, ScalarType::boolean}, {extent}, n);
+    const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
+    k.output(kernel::Form::avoided, {ScalarType::float64, ScalarType::boolean}, {extent}, n);
     const Ref v = ir::index(a, k.kernel().index[0]);
     k.kernel().body = {plus(times(v, v), ir::literal(0.1)), less(v, ir::literal(0.0))};
     k.find_checks();
@@ -58,7 +58,7 @@ TEST_CASE("items of one element are lanes") {
   for (const auto& rows :
        std::vector<std::vector<std::int64_t>>{lengths, std::vector<std::int64_t>(100, 2)}) {
     Ragged r(rows);
-    r.k.output(plan::Form::regular, {ScalarType::float64}, {}, static_cast<std::int64_t>(rows.size()));
+    r.k.output(kernel::Form::regular, {ScalarType::float64}, {}, static_cast<std::int64_t>(rows.size()));
     const Ref n = r.k.scalar_parameter(r.extent);
     const Ref number = ir::index(r.item, ir::tuple({}), {}, true);
     // The middle element of the item, if there is one.
@@ -78,9 +78,9 @@ TEST_CASE("arrays of rank 0 to 4, in and outside streams, shifted and transposed
       const std::int64_t items = over_items ? 3 : 1;
       std::int64_t n = items;
       for (const auto e : shape) n *= e;
-      const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
-      KernelBuilder k(plan::Skeleton::map, over_items, items);
-      std::vector<plan::KernelExtent> extents;
+      const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
+      KernelBuilder k(kernel::Skeleton::map, over_items, items);
+      std::vector<kernel::KernelExtent> extents;
       for (const auto e : shape) extents.push_back(k.uniform_extent(e));
       const Ref a = k.array(form, {ScalarType::float64}, extents, k.buffer(doubles(n)));
       auto reversed = extents;
@@ -118,11 +118,11 @@ TEST_CASE("irregular items of rank 2, extents per item") {
   std::vector<std::int64_t> offsets{0};
   for (std::size_t i = 0; i < rows.size(); ++i) offsets.push_back(offsets.back() + rows[i] * columns[i]);
   const auto n = offsets.back();
-  KernelBuilder k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size()));
+  KernelBuilder k(kernel::Skeleton::map, true, static_cast<std::int64_t>(rows.size()));
   const int off = k.buffer(offsets);
-  const std::vector<plan::KernelExtent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
-  const Ref a = k.array(plan::Form::segmented, {ScalarType::float64}, extents, k.buffer(doubles(n)), off);
-  k.output(plan::Form::segmented, {ScalarType::float64}, extents, n, off);
+  const std::vector<kernel::KernelExtent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
+  const Ref a = k.array(kernel::Form::segmented, {ScalarType::float64}, extents, k.buffer(doubles(n)), off);
+  k.output(kernel::Form::segmented, {ScalarType::float64}, extents, n, off);
   auto& kernel = k.kernel();
   const Ref own = ir::index(a, ir::tuple(kernel.index), {}, true);
   kernel.body = {times(own, own)};
@@ -133,17 +133,17 @@ TEST_CASE("irregular items of rank 2, extents per item") {
 }
 
 TEST_CASE("a failing check names the operation, the index, the extent and the place") {
-  KernelBuilder k(plan::Skeleton::map);
+  KernelBuilder k(kernel::Skeleton::map);
   const auto extent = k.uniform_extent(100);
   const Ref a =
-      k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(5)}, k.buffer(doubles(5)));
-  k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, 100);
+      k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(5)}, k.buffer(doubles(5)));
+  k.output(kernel::Form::avoided, {ScalarType::float64}, {extent}, 100);
   const Ref wrong =
       ir::primitive(Primitive::remainder, {plus(k.kernel().index[0], ir::int64(3)), ir::int64(8)});
   k.kernel().body = {ir::index(a, wrong, Place(std::source_location::current()))};
   k.find_checks();
   for (auto& check : k.kernel().checks)
-    if (check.kind == plan::Check::Kind::index) check.what = "gather";
+    if (check.kind == kernel::Check::Kind::index) check.what = "gather";
   for (const int lanes : {0, 1}) {
     cpu::CompileOptions options;
     options.lanes = lanes;
@@ -153,12 +153,12 @@ TEST_CASE("a failing check names the operation, the index, the extent and the pl
 
 TEST_CASE("conditionals and loops: lanes go their own ways") {
   for (const std::int64_t n : {1, 15, 16, 17, 100, 1000}) {
-    KernelBuilder k(plan::Skeleton::map);
+    KernelBuilder k(kernel::Skeleton::map);
     const auto extent = k.uniform_extent(n);
-    const Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
+    const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
     const Ref none =
-        k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(0)}, k.buffer(doubles(0)));
-    k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, n);
+        k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(0)}, k.buffer(doubles(0)));
+    k.output(kernel::Form::avoided, {ScalarType::float64}, {extent}, n);
     auto& kernel = k.kernel();
     const Ref i = kernel.index[0];
     const Ref v = ir::index(a, i, {}, true);

@@ -1,6 +1,6 @@
 // The recipes, and that both code generators take each of them.
 
-#include "plan/primitive_recipe.h"
+#include "kernel/primitive_recipe.h"
 
 #include "cuda/unit.h"
 #include "ir/transcendental.h"
@@ -97,7 +97,7 @@ class TypeChecker {
 
 TypeChecker::Scalar build(TypeChecker& checker, Primitive primitive, ScalarType type, ScalarType result) {
   const std::vector<TypeChecker::Scalar> x(static_cast<std::size_t>(ir::info(primitive).arity), {type});
-  return plan::build_primitive(checker, primitive, result, std::span(std::as_const(x)));
+  return kernel::build_primitive(checker, primitive, result, std::span(std::as_const(x)));
 }
 
 /// Calls f(primitive, type, result) for everything that the signature table accepts.

@@ -76,7 +76,7 @@ TEST_CASE("cuda: a fold without a seed, and its empty rows") {
   const auto out = run_cuda(empty, {});
   CHECK(out.error.position == 1);
   REQUIRE(out.error.failed == 1);
-  CHECK(empty.kernel().checks[0].kind == plan::Check::Kind::empty_fold);
+  CHECK(empty.kernel().checks[0].kind == kernel::Check::Kind::empty_fold);
 }
 
 TEST_CASE("cuda: signed zeros, infinities and NaN keep their place in a fold") {
@@ -157,7 +157,7 @@ TEST_CASE("cuda: the first offence of the lowest row is reported") {
 }
 
 TEST_CASE("cuda: several components are reduced together") {
-  KernelBuilder both(plan::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
+  KernelBuilder both(kernel::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
   std::vector<std::int64_t> offsets{0};
   for (const auto n : lengths) offsets.push_back(offsets.back() + n);
   const int off = both.buffer(offsets);
@@ -169,8 +169,8 @@ TEST_CASE("cuda: several components are reduced together") {
   both.buffer(flags);
   const auto length = KernelBuilder::ragged_extent(off);
   const ir::Scalars types{ScalarType::float64, ScalarType::int32, ScalarType::boolean};
-  const ir::Ref v = both.array(plan::Form::segmented, types, {length}, first, off);
-  both.output(plan::Form::regular, types, {}, static_cast<std::int64_t>(lengths.size()));
+  const ir::Ref v = both.array(kernel::Form::segmented, types, {length}, first, off);
+  both.output(kernel::Form::regular, types, {}, static_cast<std::int64_t>(lengths.size()));
   auto& kernel = both.kernel();
   const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
   kernel.body = {ir::project(element, 0, 1), ir::project(element, 1, 1), ir::project(element, 2, 1)};
@@ -204,13 +204,13 @@ TEST_CASE("cuda: rows inside items that differ in size") {
     row_offsets.push_back(row_offsets.back() + rows[i]);
   }
   for (const bool is_ordered : {false, true}) {
-    KernelBuilder k(plan::Skeleton::fold, true, static_cast<std::int64_t>(rows.size()));
+    KernelBuilder k(kernel::Skeleton::fold, true, static_cast<std::int64_t>(rows.size()));
     const int off = k.buffer(offsets), row_off = k.buffer(row_offsets);
     const auto height = k.per_item_extent(rows), width = k.per_item_extent(columns);
     const ir::Ref a =
-        k.array(plan::Form::segmented, {ScalarType::float64}, {height, width},
+        k.array(kernel::Form::segmented, {ScalarType::float64}, {height, width},
                 k.buffer(random_values<double>(static_cast<std::size_t>(offsets.back()), 6)), off);
-    k.output(plan::Form::segmented, {ScalarType::float64}, {height}, row_offsets.back(), row_off);
+    k.output(kernel::Form::segmented, {ScalarType::float64}, {height}, row_offsets.back(), row_off);
     auto& kernel = k.kernel();
     const ir::Ref scale = ir::cast(ScalarType::float64, kernel.index[0]);
     kernel.body = {ir::primitive(
@@ -232,7 +232,7 @@ TEST_CASE("cuda: a row's own values, and checks that must not be met") {
     for (const auto& rows : std::vector<std::vector<std::int64_t>>{{0, 0, 0}, {0, 2, 20, 300}}) {
       auto k = rows_of<double>(rows, Primitive::add, true);
       const int xs = k.buffer(std::vector<double>(static_cast<std::size_t>(x_size), 2.5));
-      const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(x_size)}, xs);
+      const ir::Ref x = k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(x_size)}, xs);
       k.kernel().body = {
           ir::primitive(Primitive::multiply, {k.kernel().body[0], ir::index(x, ir::int64(0))})};
       CHECK(cuda_disagreement(k) == "");

@@ -14,7 +14,7 @@ using ir::Primitive;
 
 namespace {
 
-int ahead(const plan::Kernel& kernel) { return cuda::in_order(kernel, plan::ComponentUse(kernel)).ahead; }
+int ahead(const kernel::Kernel& kernel) { return cuda::in_order(kernel, kernel::ComponentUse(kernel)).ahead; }
 
 /// Rows of `lengths` whose elements lie in two arrays, of which `more` elements are behind the last row's.
 /// All arrays end where a page does, so these numbers say how the arrays lie to 16 bytes.
@@ -24,14 +24,14 @@ KernelBuilder dot_of_rows(const std::vector<std::int64_t>& rows, std::size_t mor
   for (const auto n : rows) offsets.push_back(offsets.back() + n);
   const auto items = static_cast<std::int64_t>(rows.size());
   const auto all = static_cast<std::size_t>(offsets.back());
-  KernelBuilder k(plan::Skeleton::fold, true, items);
+  KernelBuilder k(kernel::Skeleton::fold, true, items);
   const int off = k.buffer(offsets);
   const int reals = k.buffer(random_values<float>(all + more_reals, 1));
   const int bytes = k.buffer(random_values<std::uint8_t>(all + more_bytes, 2));
   const auto length = KernelBuilder::ragged_extent(off);
-  const ir::Ref x = k.array(plan::Form::segmented, {ScalarType::float32}, {length}, reals, off);
-  const ir::Ref w = k.array(plan::Form::segmented, {ScalarType::uint8}, {length}, bytes, off);
-  k.output(plan::Form::regular, {ScalarType::float32}, {}, items);
+  const ir::Ref x = k.array(kernel::Form::segmented, {ScalarType::float32}, {length}, reals, off);
+  const ir::Ref w = k.array(kernel::Form::segmented, {ScalarType::uint8}, {length}, bytes, off);
+  k.output(kernel::Form::regular, {ScalarType::float32}, {}, items);
   auto& kernel = k.kernel();
   kernel.body = {ir::primitive(Primitive::multiply,
                                {ir::index(x, kernel.reduction),
@@ -46,14 +46,14 @@ KernelBuilder dot_of_rows(const std::vector<std::int64_t>& rows, std::size_t mor
 
 /// A map of floats and bytes to a float, a bool and an int64.
 KernelBuilder mixed_map(std::int64_t n, std::size_t more_reals, std::size_t more_bytes) {
-  KernelBuilder k(plan::Skeleton::map);
+  KernelBuilder k(kernel::Skeleton::map);
   const auto extent = k.uniform_extent(n);
   const auto size = static_cast<std::size_t>(n);
-  const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float32}, {extent},
+  const ir::Ref x = k.array(kernel::Form::avoided, {ScalarType::float32}, {extent},
                             k.buffer(random_values<float>(size + more_reals, 3)));
-  const ir::Ref b = k.array(plan::Form::avoided, {ScalarType::uint8}, {extent},
+  const ir::Ref b = k.array(kernel::Form::avoided, {ScalarType::uint8}, {extent},
                             k.buffer(random_values<std::uint8_t>(size + more_bytes, 4)));
-  k.output(plan::Form::avoided, {ScalarType::float32, ScalarType::boolean, ScalarType::int64}, {extent}, n);
+  k.output(kernel::Form::avoided, {ScalarType::float32, ScalarType::boolean, ScalarType::int64}, {extent}, n);
   const ir::Ref v = ir::index(x, k.kernel().index[0], {}, true),
                 w = ir::index(b, k.kernel().index[0], {}, true);
   k.kernel().body = {times(v, v), less(v, ir::literal(0.0f)), ir::cast(ScalarType::int64, w)};
@@ -96,10 +96,10 @@ TEST_CASE("cuda: which folds read in order") {
 
 TEST_CASE("cuda: cheap maps of narrow types read further ahead") {
   CHECK(ahead(mixed_map(3, 0, 0).kernel()) == 8);
-  KernelBuilder k(plan::Skeleton::map);
+  KernelBuilder k(kernel::Skeleton::map);
   const auto extent = k.uniform_extent(3);
-  const ir::Ref a = k.array(plan::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(3)));
-  k.output(plan::Form::avoided, {ScalarType::float64}, {extent}, 3);
+  const ir::Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(3)));
+  k.output(kernel::Form::avoided, {ScalarType::float64}, {extent}, 3);
   const ir::Ref v = ir::index(a, k.kernel().index[0], {}, true);
   k.kernel().body = {times(v, v)};
   CHECK(ahead(k.kernel()) == 4);
@@ -176,7 +176,7 @@ TEST_CASE("cuda: loops end after a failure, whoever met it") {
     // An element's loop needs what its row has not.
     auto k = rows_of<double>(rows, Primitive::add, true);
     auto& kernel = k.kernel();
-    const ir::Ref x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(0)},
+    const ir::Ref x = k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(0)},
                               k.buffer(std::vector<double>{}));
     const ir::Ref step = ir::index(x, ir::int64(0));
     kernel.body = {plus(kernel.body[0], reach_one(ir::literal(0.0), step))};
@@ -187,7 +187,7 @@ TEST_CASE("cuda: loops end after a failure, whoever met it") {
     // An operator's loop needs an element that failed.
     auto o = rows_of<double>(rows, Primitive::add, true);
     auto& ordered = o.kernel();
-    const ir::Ref ones = o.array(plan::Form::avoided, {ScalarType::float64}, {o.uniform_extent(3)},
+    const ir::Ref ones = o.array(kernel::Form::avoided, {ScalarType::float64}, {o.uniform_extent(3)},
                                  o.buffer(std::vector<double>(3, 1.0)));
     double* data = elements_of_rows<double>(o);
     // What fails is in row 3, in row 4, of whose last block there is nothing else, and in a later row.
@@ -215,7 +215,7 @@ TEST_CASE("cuda: tiles of values of several components") {
   for (int i = 0; i < 500; ++i) offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 60));
   const auto n = static_cast<std::size_t>(offsets.back());
   for (const Types& types : {Types{u8, boolean, u8}, Types{u8, i32}, Types{u8, i32, u8}}) {
-    KernelBuilder k(plan::Skeleton::fold, true, 500);
+    KernelBuilder k(kernel::Skeleton::fold, true, 500);
     const int off = k.buffer(offsets);
     int first = -1;
     for (const ScalarType type : types) {
@@ -227,8 +227,8 @@ TEST_CASE("cuda: tiles of values of several components") {
     }
     const auto length = KernelBuilder::ragged_extent(off);
     const ir::Scalars scalars(types.begin(), types.end());
-    const ir::Ref v = k.array(plan::Form::segmented, scalars, {length}, first, off);
-    k.output(plan::Form::regular, scalars, {}, 500);
+    const ir::Ref v = k.array(kernel::Form::segmented, scalars, {length}, first, off);
+    k.output(kernel::Form::regular, scalars, {}, 500);
     auto& kernel = k.kernel();
     const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
     kernel.length = length;

@@ -17,10 +17,10 @@ using OperatorClass = ir::fold_order::OperatorClass;
 namespace {
 
 /// The sum of one array of so many elements; with `ordered`, x / 3 + y instead.
-KernelBuilder fold_of(const plan::KernelExtent& length, KernelBuilder k, bool ordered = false) {
+KernelBuilder fold_of(const kernel::KernelExtent& length, KernelBuilder k, bool ordered = false) {
   const ir::Ref v =
-      k.array(plan::Form::avoided, {ScalarType::float64}, {length}, k.buffer(std::vector<double>(1, 1.0)));
-  k.output(plan::Form::avoided, {ScalarType::float64}, {}, 1);
+      k.array(kernel::Form::avoided, {ScalarType::float64}, {length}, k.buffer(std::vector<double>(1, 1.0)));
+  k.output(kernel::Form::avoided, {ScalarType::float64}, {}, 1);
   auto& kernel = k.kernel();
   kernel.body = {ir::index(v, kernel.reduction, {}, true)};
   kernel.length = length;
@@ -32,11 +32,11 @@ KernelBuilder fold_of(const plan::KernelExtent& length, KernelBuilder k, bool or
   return k;
 }
 KernelBuilder fold_of_constant(std::int64_t n, bool ordered = false) {
-  return fold_of(anabranch::test::constant_extent(n), KernelBuilder(plan::Skeleton::fold), ordered);
+  return fold_of(anabranch::test::constant_extent(n), KernelBuilder(kernel::Skeleton::fold), ordered);
 }
 KernelBuilder fold_of_unknown() {
-  KernelBuilder k(plan::Skeleton::fold);
-  const plan::KernelExtent length = k.uniform_extent(1);
+  KernelBuilder k(kernel::Skeleton::fold);
+  const kernel::KernelExtent length = k.uniform_extent(1);
   return fold_of(length, std::move(k));
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("of a kernel's code only what is asked for is compiled, and that once"
   const WithFakeGpu gpu;
   const auto device = Device::get();
   auto k = fold_of_unknown();
-  const plan::Kernel& kernel = k.kernel();
+  const kernel::Kernel& kernel = k.kernel();
   KernelCode code(device, kernel);
   CHECK(device->load_statistics().compiled == 0);
   const Function one = code.function(1);
@@ -96,7 +96,7 @@ TEST_CASE("code that cannot be loaded is an error, and tried again") {
 }
 
 TEST_CASE("some entries are certain before there is a chunk") {
-  auto map = KernelBuilder(plan::Skeleton::map);
+  auto map = KernelBuilder(kernel::Skeleton::map);
   CHECK(certain_entries(map.kernel()) == std::vector{0});
   CHECK(entry_count(map.kernel()) == 1);
   CHECK(certain_entries(fold_of_unknown().kernel()).empty());

@@ -8,8 +8,8 @@
 
 using namespace anabranch;
 using namespace anabranch::testing;
+using kernel::Kernel;
 using plan::Group;
-using plan::Kernel;
 using plan::PlanArray;
 
 namespace {
@@ -285,9 +285,9 @@ TEST_CASE("folds over segmented arrays can be cut by elements: they know where t
     std::string name;
     TestProgram program;
     bool offsets;
-    plan::KernelExtent::Kind length;
+    kernel::KernelExtent::Kind length;
   };
-  using Kind = plan::KernelExtent::Kind;
+  using Kind = kernel::KernelExtent::Kind;
   const Row table[] = {
       {"segmented items", over([](V a) { return sum(a); }), true, Kind::ragged},
       {"regular items", over([](V a) { return sum(a); }, [] { return vectors(3); }), false, Kind::uniform},
@@ -309,7 +309,7 @@ TEST_CASE("folds over segmented arrays can be cut by elements: they know where t
     std::vector<const Kernel*> folds;
     for (const Group* group : {&p.plan.global, &chunk_of(p)})
       for (const Kernel* kernel : kernels_of(*group))
-        if (kernel->skeleton == plan::Skeleton::fold) folds.push_back(kernel);
+        if (kernel->skeleton == kernel::Skeleton::fold) folds.push_back(kernel);
     REQUIRE(folds.size() == 1);
     CHECK((folds[0]->work_offsets >= 0) == row.offsets);
     CHECK(folds[0]->length.kind == row.length);
@@ -352,7 +352,7 @@ TEST_CASE("a chunk's kernel sees captured arrays in the form avoided, the run's 
 TEST_CASE("equal kernels of different programs have equal keys; names and places are not in them") {
   const auto key = [](const TestProgram& program) {
     const Planned p = planned(program);
-    return plan::key_of(*kernels_of(chunk_of(p)).back());
+    return kernel::key_of(*kernels_of(chunk_of(p)).back());
   };
   const std::string first = key(over([](V a) { return sum(map(twice, a)); }));
   const std::string second =

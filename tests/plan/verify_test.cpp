@@ -6,7 +6,7 @@
 
 using namespace anabranch;
 using namespace anabranch::testing;
-using plan::Kernel;
+using kernel::Kernel;
 
 namespace {
 
@@ -29,7 +29,7 @@ ir::Ref stranger(ScalarType type) { return ir::parameter(ir::Type::element(type)
 
 }  // namespace
 
-TEST_CASE("a kernel that keeps its promises passes") { CHECK_NOTHROW(plan::verify(good())); }
+TEST_CASE("a kernel that keeps its promises passes") { CHECK_NOTHROW(kernel::verify(good())); }
 
 TEST_CASE("each broken promise is named") {
   struct Row {
@@ -76,7 +76,7 @@ TEST_CASE("each broken promise is named") {
     Kernel kernel = good();
     row.breaks(kernel);
     try {
-      plan::verify(kernel);
+      kernel::verify(kernel);
       FAIL_CHECK("accepted: " << row.what);
     } catch (const InternalError& e) {
       CHECK(std::string(e.what()).find(row.what) != std::string::npos);

@@ -13,10 +13,10 @@
 
 using namespace anabranch;
 using ir::Form;
-using plan::Kernel;
+using kernel::Kernel;
+using kernel::Skeleton;
 using plan::KernelStep;
 using plan::PlanArray;
-using plan::Skeleton;
 
 namespace {
 
@@ -78,7 +78,7 @@ TEST_CASE("smvm over a chunk of sparse rows is one fused segmented fold without 
   const Kernel& kernel = *all_kernels[0];
   CHECK(kernel.skeleton == Skeleton::fold);
   CHECK(kernel.order == ir::fold_order::OperatorClass::commutative);
-  CHECK(kernel.length.kind == plan::KernelExtent::Kind::ragged);
+  CHECK(kernel.length.kind == kernel::KernelExtent::Kind::ragged);
   CHECK(kernel.work_offsets >= 0);
   CHECK(kernel.output.form == Form::regular);
   REQUIRE(kernel.arrays.size() == 2);
@@ -98,7 +98,7 @@ TEST_CASE("the same function over equal rows takes the regular form and is one d
   REQUIRE(all_kernels.size() == 1);
   const Kernel& kernel = *all_kernels[0];
   CHECK(kernel.skeleton == Skeleton::fold);
-  CHECK(kernel.length.kind == plan::KernelExtent::Kind::uniform);
+  CHECK(kernel.length.kind == kernel::KernelExtent::Kind::uniform);
   CHECK(kernel.work_offsets == -1);
   for (const auto& array : kernel.arrays) CHECK(array.form != Form::segmented);
   CHECK(intermediates(c.plan.stages[0].group) == 0);

@@ -3,8 +3,8 @@
 #include "cpu/llvm/emitter.h"
 #include "cpu/llvm/remainder.h"
 #include "ir/transcendental.h"
-#include "plan/check_error.h"
-#include "plan/primitive_recipe.h"
+#include "kernel/check_error.h"
+#include "kernel/primitive_recipe.h"
 
 /// The primitives: the machine that their recipes are written for, one scalar or one vector at a time.
 namespace anabranch::cpu {
@@ -143,7 +143,8 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
   std::vector<PrimitiveBuilder::Scalar> x;
   for (const Value& v : operands) x.push_back({uniform_all ? v.v : lanes(v), type});
   PrimitiveBuilder builder(*this, node, x[0].v->getType());
-  llvm::Value* result = plan::build_primitive(builder, primitive, result_type, std::span(std::as_const(x))).v;
+  llvm::Value* result =
+      kernel::build_primitive(builder, primitive, result_type, std::span(std::as_const(x))).v;
   if (uniform_all) return uniform(result);
   Value out = varying(result);
   if (primitive == Primitive::cast && type == ScalarType::int32 && result_type == ScalarType::int64) {
@@ -182,8 +183,8 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
     dividend =
         ir::is_signed(type) ? b.CreateSExt(dividend, frame.i64()) : b.CreateZExt(dividend, frame.i64());
     frame.leave(check_of(node), dividend,
-                b.CreateSelect(b.CreateIsNull(by), frame.number(plan::division_by_zero),
-                               frame.number(plan::division_overflow)));
+                b.CreateSelect(b.CreateIsNull(by), frame.number(kernel::division_by_zero),
+                               frame.number(kernel::division_overflow)));
     b.SetInsertPoint(next);
   }
   // Division of lanes that are not active must not trap.

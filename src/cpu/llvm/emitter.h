@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "cpu/llvm/frame.h"
-#include "plan/regions.h"
+#include "kernel/regions.h"
 
 namespace anabranch::cpu {
 
-using plan::Region;
-using plan::Regions;
+using kernel::Region;
+using kernel::Regions;
 
 /// One scalar of the language in generated code, for all lanes at once.
 struct Value {
@@ -50,7 +50,7 @@ enum class Level : unsigned char { launch, item, row, lane };
 /// hold arbitrary values, never touch memory and never count in a check.
 class Emitter {
  public:
-  Emitter(Frame& frame, const plan::Kernel& kernel, const Machine& machine);
+  Emitter(Frame& frame, const kernel::Kernel& kernel, const Machine& machine);
 
   Frame& frame;
   llvm::IRBuilder<>& b;
@@ -88,8 +88,8 @@ class Emitter {
   void emit_region(const Regions& regions, int region);
 
   // Kernel data.
-  Value extent(const plan::KernelExtent& extent, const Value& item);
-  View view(const plan::KernelArray& array, const Value& item);
+  Value extent(const kernel::KernelExtent& extent, const Value& item);
+  View view(const kernel::KernelArray& array, const Value& item);
   llvm::Value* offset_at(int slot, OffsetType type, llvm::Value* index);
 
   // Values and memory.
@@ -143,7 +143,7 @@ class Emitter {
   llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
   llvm::Value* transcendental(ir::Primitive primitive, ScalarType type, llvm::Value* x);
 
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   const Machine& machine_;
   std::unordered_map<const ir::Node*, Values> environment_;
   std::vector<std::pair<const ir::Node*, Values>> log_;  ///< what a binding hid (empty: nothing)

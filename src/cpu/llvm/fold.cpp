@@ -12,7 +12,7 @@ namespace {
 
 class Fold {
  public:
-  Fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine)
+  Fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
       : module_(module),
         kernel_(kernel),
         machine_(machine),
@@ -166,7 +166,7 @@ class Fold {
     b.CreateRetVoid();
     b.SetInsertPoint(some);
     llvm::Value* first = f.number(0);
-    if (kernel_.output.form == plan::Form::segmented) {
+    if (kernel_.output.form == kernel::Form::segmented) {
       first = scratch_field(f, f.parameter(2), offsetof(Scratch, first_item), i64_);
     } else if (kernel_.over_items) {
       llvm::Value* size = f.number(1);
@@ -174,7 +174,7 @@ class Fold {
         size = b.CreateMul(size, extent.v);
       first = kernel_.output.extents.empty() ? begin : b.CreateUDiv(begin, size);
     }
-    using Kind = plan::KernelExtent::Kind;
+    using Kind = kernel::KernelExtent::Kind;
     const bool lengths_differ = kernel_.length.kind == Kind::per_item || kernel_.length.kind == Kind::ragged;
     if (r.commutative() && !kernel_.seed.empty() && kernel_.over_items && kernel_.output.extents.empty() &&
         lengths_differ && !r.computes_much()) {
@@ -215,7 +215,7 @@ class Fold {
     const auto here = r.e.mark();
     enter_item(r.e, kernel_, r.e.uniform(item));
     llvm::BasicBlock *some = f.block("some_elements"), *ready = f.block("row_done");
-    const bool from_seed = plan::seed_may_go_first(kernel_);
+    const bool from_seed = kernel::seed_may_go_first(kernel_);
     const Registers none = from_seed ? r.seed() : r.identity(1);
     llvm::BasicBlock* row_end = b.GetInsertBlock();  // a seed with conditionals brings blocks of its own
     // The loop looks for itself whether there is an element, unless something comes before it.
@@ -358,12 +358,12 @@ class Fold {
 
   int empty_check() const {
     for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
-      if (kernel_.checks[i].kind == plan::Check::Kind::empty_fold) return static_cast<int>(i);
+      if (kernel_.checks[i].kind == kernel::Check::Kind::empty_fold) return static_cast<int>(i);
     throw InternalError("fold kernel: no check for empty rows");
   }
 
   llvm::Module& module_;
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   const Machine& machine_;
   llvm::Type* i64_;
   llvm::Type* ptr_;
@@ -374,7 +374,7 @@ class Fold {
 
 }  // namespace
 
-int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine) {
+int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine) {
   Fold(module, kernel, machine).emit();
   return 2;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cpu/llvm/skeleton.h"
-#include "plan/fold_operator.h"
+#include "kernel/fold_operator.h"
 
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
 ///
@@ -21,7 +21,7 @@ using Registers = std::vector<llvm::Value*>;  ///< one per component: scalars, o
 class Rows {
  public:
   Rows(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> types, bool entry,
-       const plan::Kernel& kernel, const Machine& machine, int lanes)
+       const kernel::Kernel& kernel, const Machine& machine, int lanes)
       : f(module, name, types, entry, machine),
         e(f, kernel, machine),
         b(f.b),
@@ -80,7 +80,8 @@ class Rows {
   Registers identity(int width) {
     Registers out;
     for (std::size_t c = 0; c < components(); ++c) {
-      llvm::Value* one = e.constant(types_[c], plan::identity_of(plan::operator_of(kernel_, c), types_[c]));
+      llvm::Value* one =
+          e.constant(types_[c], kernel::identity_of(kernel::operator_of(kernel_, c), types_[c]));
       out.push_back(width == 1 ? one : b.CreateVectorSplat(static_cast<unsigned>(width), one));
     }
     return out;
@@ -138,7 +139,7 @@ class Rows {
   /// Such a base: where the current item's elements begin in memory.
   llvm::Value* base() {
     for (const auto& array : kernel_.arrays)
-      if (array.form == plan::Form::segmented) return e.base_of(*array.parameter).v;
+      if (array.form == kernel::Form::segmented) return e.base_of(*array.parameter).v;
     return f.number(0);
   }
 
@@ -371,7 +372,7 @@ class Rows {
     return get(lane, f.number(0));
   }
 
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   Regions body_, combine_, seed_;
   std::vector<ScalarType> types_;
   int lanes_;

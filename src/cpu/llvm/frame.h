@@ -9,7 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include "cpu/abi.h"
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 namespace anabranch::cpu {
 

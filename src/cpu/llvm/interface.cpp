@@ -55,7 +55,7 @@ void give_ir(const std::string& ir, const AnabranchLlvmSink& sink) {
   if (!ir.empty() && sink.ir) sink.ir(sink.context, ir.data(), ir.size());
 }
 
-Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options,
+Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& options,
                  const AnabranchLlvmSink& sink, const Machine& machine, Work& work) {
   Stopwatch clock;
   Compiled out;
@@ -64,8 +64,8 @@ Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options
   module.setTargetTriple(target->getTargetTriple().str());
   module.setDataLayout(target->createDataLayout());
   module.setPICLevel(llvm::PICLevel::SmallPIC);
-  const int entries = kernel.skeleton == plan::Skeleton::map ? emit_map(module, kernel, machine)
-                                                             : emit_fold(module, kernel, machine);
+  const int entries = kernel.skeleton == kernel::Skeleton::map ? emit_map(module, kernel, machine)
+                                                               : emit_fold(module, kernel, machine);
 #if ANABRANCH_CHECKED
   std::string broken;
   llvm::raw_string_ostream broken_out(broken);
@@ -94,7 +94,7 @@ std::atomic<bool> memory_ran_out = false;
 
 void throw_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 
-Compiled compile(const plan::Kernel& kernel, const AnabranchLlvmOptions& options,
+Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& options,
                  const AnabranchLlvmSink& sink) {
   static const bool installed = [] {  // else LLVM aborts where it gets no memory
     llvm::install_bad_alloc_error_handler(throw_bad_alloc);
@@ -146,7 +146,7 @@ __attribute__((visibility("default"))) int anabranch_llvm_compile(const void* ke
   };
   try {
     using namespace anabranch;
-    cpu::give(cpu::compile(*static_cast<const plan::Kernel*>(kernel), *options, *sink), *sink);
+    cpu::give(cpu::compile(*static_cast<const kernel::Kernel*>(kernel), *options, *sink), *sink);
     return 0;
   } catch (const anabranch::BackendUnavailable& e) {
     return fail(anabranch_llvm_unavailable, e.what());

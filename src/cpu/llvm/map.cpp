@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "plan/pointwise.h"
+#include "kernel/pointwise.h"
 
 /// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in
 /// the output: flat positions where the shape does not matter, items where an item is one element, else the
@@ -15,15 +15,15 @@ constexpr std::int64_t one_copy_cost = 400;
 
 class Map {
  public:
-  Map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine)
+  Map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
       : kernel_(kernel),
         types_{llvm::Type::getInt64Ty(module.getContext()), llvm::Type::getInt64Ty(module.getContext()),
                llvm::PointerType::getUnqual(module.getContext())},
         f_(module, "entry0", types_, true, machine),
         e_(f_, kernel, machine),
-        flat_(plan::is_flat(kernel)),
+        flat_(kernel::is_flat(kernel)),
         regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
-                   return plan::is_pointwise(kernel, node);
+                   return kernel::is_pointwise(kernel, node);
                  })
                                     : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
@@ -46,7 +46,7 @@ class Map {
     const bool items_are_lanes = kernel_.over_items && kernel_.output.extents.empty();
     if (flat_) {
       for (const auto& index : kernel_.index) e_.set_level(*index, Level::lane);
-      e_.is_pointwise = [this](const ir::Node& node) { return plan::is_pointwise(kernel_, node); };
+      e_.is_pointwise = [this](const ir::Node& node) { return kernel::is_pointwise(kernel_, node); };
       // Buffers are addressed from the chunk's first element here, not item by item.
       enter_item_zero();
       e_.emit_level(regions_, Level::launch);
@@ -54,10 +54,10 @@ class Map {
                   [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); });
     } else if (items_are_lanes) {
       for (const auto& array : kernel_.arrays)
-        if (array.form != plan::Form::avoided) e_.set_level(*array.parameter, Level::lane);
+        if (array.form != kernel::Form::avoided) e_.set_level(*array.parameter, Level::lane);
       for (const auto& scalar : kernel_.scalars)
-        if (scalar.value.kind == plan::KernelExtent::Kind::per_item ||
-            scalar.value.kind == plan::KernelExtent::Kind::ragged)
+        if (scalar.value.kind == kernel::KernelExtent::Kind::per_item ||
+            scalar.value.kind == kernel::KernelExtent::Kind::ragged)
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
       vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); });
@@ -78,7 +78,7 @@ class Map {
     auto& b = f_.b;
     e_.emit_level(regions_, Level::launch);
     llvm::Value* first = f_.number(0);
-    if (kernel_.output.form == plan::Form::segmented) {
+    if (kernel_.output.form == kernel::Form::segmented) {
       first = scratch_field(f_, scratch, offsetof(Scratch, first_item), f_.i64());
     } else if (kernel_.over_items) {
       const View output = e_.view(kernel_.output, e_.uniform(f_.number(0)));
@@ -154,7 +154,7 @@ class Map {
       }
   }
 
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   llvm::Type* types_[3];
   Frame f_;
   Emitter e_;
@@ -166,7 +166,7 @@ class Map {
 
 }  // namespace
 
-int emit_map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine) {
+int emit_map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine) {
   Map(module, kernel, machine).emit();
   return 1;
 }

@@ -4,11 +4,11 @@
 
 namespace anabranch::cpu {
 
-void enter_launch(Emitter& e, const plan::Kernel& kernel) {
-  using Kind = plan::KernelExtent::Kind;
+void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
+  using Kind = kernel::KernelExtent::Kind;
   const Value none = e.uniform(e.frame.number(0));
   for (const auto& array : kernel.arrays) {
-    const bool avoided = array.form == plan::Form::avoided;
+    const bool avoided = array.form == kernel::Form::avoided;
     e.set_level(*array.parameter, avoided ? Level::launch : Level::item);
     if (avoided) e.set_view(*array.parameter, e.view(array, none));
   }
@@ -18,17 +18,17 @@ void enter_launch(Emitter& e, const plan::Kernel& kernel) {
     if (same) e.bind(*scalar.parameter, {e.extent(scalar.value, none)});
   }
   for (const auto& index : kernel.index) e.set_level(*index, Level::row);
-  if (kernel.skeleton == plan::Skeleton::map && !kernel.index.empty())
+  if (kernel.skeleton == kernel::Skeleton::map && !kernel.index.empty())
     e.set_level(*kernel.index.back(), Level::lane);
   if (kernel.reduction) e.set_level(*kernel.reduction, Level::lane);
   for (const auto& p : kernel.left) e.set_level(*p, Level::lane);
   for (const auto& p : kernel.right) e.set_level(*p, Level::lane);
 }
 
-void enter_item(Emitter& e, const plan::Kernel& kernel, const Value& item) {
-  using Kind = plan::KernelExtent::Kind;
+void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item) {
+  using Kind = kernel::KernelExtent::Kind;
   for (const auto& array : kernel.arrays)
-    if (array.form != plan::Form::avoided) e.set_view(*array.parameter, e.view(array, item));
+    if (array.form != kernel::Form::avoided) e.set_view(*array.parameter, e.view(array, item));
   for (const auto& scalar : kernel.scalars)
     if (scalar.value.kind != Kind::constant && scalar.value.kind != Kind::uniform)
       e.bind(*scalar.parameter, {e.extent(scalar.value, item)});
@@ -44,13 +44,13 @@ std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llv
   return index;
 }
 
-llvm::Value* output_bias(Emitter& e, const plan::Kernel& kernel) {
-  if (kernel.output.form != plan::Form::segmented) return e.frame.number(0);
+llvm::Value* output_bias(Emitter& e, const kernel::Kernel& kernel) {
+  if (kernel.output.form != kernel::Form::segmented) return e.frame.number(0);
   return e.offset_at(kernel.output.offsets, kernel.output.offset_type, e.frame.number(0));
 }
 
-llvm::Value* item_start(Emitter& e, const plan::Kernel& kernel, const View& output) {
-  if (kernel.output.form == plan::Form::segmented)
+llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const View& output) {
+  if (kernel.output.form == kernel::Form::segmented)
     return e.b.CreateSub(output.base.v, output_bias(e, kernel));
   return output.base.v;
 }
@@ -59,7 +59,7 @@ llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offse
   return frame.load_constant(type, frame.b.CreateConstGEP1_64(frame.b.getInt8Ty(), scratch, offset), 8);
 }
 
-void each_run(Emitter& e, const plan::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
+void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
               llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
               const std::function<void(const Run&)>& body) {
   Frame& f = e.frame;
@@ -173,7 +173,7 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
   // Addresses are int64 nearly everywhere; they count only where nothing else is computed.
   std::size_t wide = 0, narrow = 0;
   bool loops = false;
-  const auto nodes = plan::reachable(bodies);
+  const auto nodes = kernel::reachable(bodies);
   for (const ir::Node* node : nodes) {
     loops = loops || node->op() == ir::Op::while_loop;
     for (const ScalarType type : node->type().scalars) {

@@ -8,8 +8,8 @@
 namespace anabranch::cpu {
 
 /// Emits the entry functions entry0, entry1, ... of a kernel into the module; gives their number.
-int emit_map(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine);
-int emit_fold(llvm::Module& module, const plan::Kernel& kernel, const Machine& machine);
+int emit_map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
+int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
 
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
@@ -17,9 +17,9 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 // What both skeletons share ---------------------------------------------------------------------------------
 
 /// Levels of the kernel's parameters, and what does not depend on the item.
-void enter_launch(Emitter& e, const plan::Kernel& kernel);
+void enter_launch(Emitter& e, const kernel::Kernel& kernel);
 /// What depends on the item (or the lanes' items).
-void enter_item(Emitter& e, const plan::Kernel& kernel, const Value& item);
+void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item);
 
 /// A run of consecutive output positions inside one innermost row: positions [position, position + hi - lo),
 /// which are [lo, hi) in the row.
@@ -33,7 +33,7 @@ struct Run {
 /// Cuts output positions [begin, end) into runs. With `inner` the innermost dimension of the output is the
 /// run; else every position is one of its own. `in_item` is called once per item that has positions here,
 /// before its runs.
-void each_run(Emitter& e, const plan::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
+void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
               llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
               const std::function<void(const Run&)>& body);
 /// Index in the output's first `dimensions` dimensions of
@@ -41,9 +41,9 @@ void each_run(Emitter& e, const plan::Kernel& kernel, llvm::Value* begin, llvm::
 std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local);
 
 /// Where output position 0 lies in the buffer.
-llvm::Value* output_bias(Emitter& e, const plan::Kernel& kernel);
+llvm::Value* output_bias(Emitter& e, const kernel::Kernel& kernel);
 /// Position of the first element of the item whose view of the output this is, among the output positions.
-llvm::Value* item_start(Emitter& e, const plan::Kernel& kernel, const View& output);
+llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const View& output);
 
 /// offset of a field of Scratch, loaded.
 llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offset, llvm::Type* type);

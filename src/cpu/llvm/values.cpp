@@ -210,8 +210,8 @@ llvm::Value* Emitter::offset_at(int slot, OffsetType type, llvm::Value* index) {
   return b.CreateSExt(loaded.v, frame.i64());
 }
 
-Value Emitter::extent(const plan::KernelExtent& extent, const Value& item) {
-  using Kind = plan::KernelExtent::Kind;
+Value Emitter::extent(const kernel::KernelExtent& extent, const Value& item) {
+  using Kind = kernel::KernelExtent::Kind;
   switch (extent.kind) {
     case Kind::constant:
       return uniform(frame.number(extent.value));
@@ -244,23 +244,23 @@ Value Emitter::extent(const plan::KernelExtent& extent, const Value& item) {
   return combine([&](auto* x, auto* y) { return b.CreateSDiv(x, y); }, size, uniform(divisor));
 }
 
-View Emitter::view(const plan::KernelArray& array, const Value& item) {
+View Emitter::view(const kernel::KernelArray& array, const Value& item) {
   View view;
   for (int c = 0; c < static_cast<int>(array.type.scalars.size()); ++c)
     view.buffers.push_back(frame.buffer(array.first_buffer + c));
   for (const auto& e : array.extents) view.extents.push_back(extent(e, item));
   switch (array.form) {
-    case plan::Form::avoided:
+    case kernel::Form::avoided:
       view.base = uniform(frame.number(0));
       break;
-    case plan::Form::regular: {
+    case kernel::Form::regular: {
       Value size = uniform(frame.number(1));
       for (const Value& e : view.extents) size = multiply(size, e);
       // Whole items may lie far apart: lanes that are items then have their addresses one by one.
       view.base = array.extents.empty() ? item : multiply(item, size);
       break;
     }
-    case plan::Form::segmented: {
+    case kernel::Form::segmented: {
       const ScalarType stored =
           array.offset_type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
       const Value offset = load(frame.buffer(array.offsets), stored, item, mask);

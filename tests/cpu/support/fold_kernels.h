@@ -34,12 +34,12 @@ KernelBuilder rows_of(const std::vector<std::int64_t>& row_lengths, ir::Primitiv
   for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
   const auto rows = static_cast<std::int64_t>(row_lengths.size());
   constexpr ScalarType type = anabranch::detail::scalar_type<T>;
-  KernelBuilder k(plan::Skeleton::fold, true, rows);
+  KernelBuilder k(kernel::Skeleton::fold, true, rows);
   const int off = k.buffer(offsets);
   const int val = k.buffer(random_values<T>(static_cast<std::size_t>(offsets.back()), 3));
   const auto length = KernelBuilder::ragged_extent(off);
-  const ir::Ref v = k.array(plan::Form::segmented, {type}, {length}, val, off);
-  k.output(plan::Form::regular, {type}, {}, rows);
+  const ir::Ref v = k.array(kernel::Form::segmented, {type}, {length}, val, off);
+  k.output(kernel::Form::regular, {type}, {}, rows);
   auto& kernel = k.kernel();
   kernel.body = {ir::index(v, kernel.reduction, {}, true)};
   kernel.length = length;
@@ -57,7 +57,7 @@ T* elements_of_rows(KernelBuilder& k) {
 }
 
 /// x / 3 + y, which is neither associative nor commutative.
-inline void make_ordered(plan::Kernel& kernel) {
+inline void make_ordered(kernel::Kernel& kernel) {
   kernel.order = ir::fold_order::OperatorClass::ordered;
   const ir::Ref third = ir::primitive(ir::Primitive::divide, {kernel.left[0], ir::literal(3.0)});
   kernel.combine = {ir::primitive(ir::Primitive::add, {third, kernel.right[0]})};
@@ -67,15 +67,15 @@ inline void make_ordered(plan::Kernel& kernel) {
 /// of which there is one for each of three items or one alone.
 inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>& shape, std::int64_t n) {
   const std::int64_t items = over_items ? 3 : 1;
-  KernelBuilder k(plan::Skeleton::fold, over_items, items);
+  KernelBuilder k(kernel::Skeleton::fold, over_items, items);
   std::int64_t rows = items;
   for (const auto e : shape) rows *= e;
   const int val = k.buffer(random_values<float>(static_cast<std::size_t>(rows * n), 4));
-  std::vector<plan::KernelExtent> outer;
+  std::vector<kernel::KernelExtent> outer;
   for (const auto e : shape) outer.push_back(k.uniform_extent(e));
   auto all = outer;
   all.push_back(k.uniform_extent(n));
-  const auto form = over_items ? plan::Form::regular : plan::Form::avoided;
+  const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
   const ir::Ref v = k.array(form, {ScalarType::float32}, all, val);
   k.output(form, {ScalarType::float32}, outer, rows);
   auto& kernel = k.kernel();

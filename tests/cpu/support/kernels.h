@@ -17,17 +17,17 @@
 #include "cpu/compiler.h"
 #include "cpu/launch.h"
 #include "ir/make.h"
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// Kernels made by hand, without a plan: the builder hands out slots and keeps the memory behind them.
 namespace anabranch::test {
 
 namespace ir = anabranch::ir;
-namespace plan = anabranch::plan;
+namespace kernel = anabranch::kernel;
 namespace cpu = anabranch::cpu;
 
-inline plan::KernelExtent constant_extent(std::int64_t n) {
-  plan::KernelExtent e;
+inline kernel::KernelExtent constant_extent(std::int64_t n) {
+  kernel::KernelExtent e;
   e.value = n;
   return e;
 }
@@ -69,7 +69,7 @@ class GuardedMemory {
 
 class KernelBuilder {
  public:
-  explicit KernelBuilder(plan::Skeleton skeleton, bool over_items = false, std::int64_t items = 1)
+  explicit KernelBuilder(kernel::Skeleton skeleton, bool over_items = false, std::int64_t items = 1)
       : items_(items) {
     kernel_.name = "test";
     kernel_.skeleton = skeleton;
@@ -99,22 +99,22 @@ class KernelBuilder {
     kernel_.scalar_slots = static_cast<int>(scalars_.size());
     return kernel_.scalar_slots - 1;
   }
-  plan::KernelExtent uniform_extent(std::int64_t n) {
-    plan::KernelExtent e;
-    e.kind = plan::KernelExtent::Kind::uniform;
+  kernel::KernelExtent uniform_extent(std::int64_t n) {
+    kernel::KernelExtent e;
+    e.kind = kernel::KernelExtent::Kind::uniform;
     e.slot = scalar(n);
     return e;
   }
-  plan::KernelExtent per_item_extent(const std::vector<std::int64_t>& n) {
-    plan::KernelExtent e;
-    e.kind = plan::KernelExtent::Kind::per_item;
+  kernel::KernelExtent per_item_extent(const std::vector<std::int64_t>& n) {
+    kernel::KernelExtent e;
+    e.kind = kernel::KernelExtent::Kind::per_item;
     e.slot = buffer(n);
     return e;
   }
-  static plan::KernelExtent ragged_extent(int offsets, OffsetType type = OffsetType::int64,
-                                          std::int64_t divisor = 1) {
-    plan::KernelExtent e;
-    e.kind = plan::KernelExtent::Kind::ragged;
+  static kernel::KernelExtent ragged_extent(int offsets, OffsetType type = OffsetType::int64,
+                                            std::int64_t divisor = 1) {
+    kernel::KernelExtent e;
+    e.kind = kernel::KernelExtent::Kind::ragged;
     e.slot = offsets;
     e.offsets = type;
     e.divisor = divisor;
@@ -122,9 +122,9 @@ class KernelBuilder {
   }
 
   /// Arrays read; the first component's buffer and those after it must follow each other.
-  ir::Ref array(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::KernelExtent> extents,
+  ir::Ref array(kernel::Form form, std::vector<ScalarType> scalars, std::vector<kernel::KernelExtent> extents,
                 int first_buffer, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
-    plan::KernelArray a;
+    kernel::KernelArray a;
     a.type = {static_cast<int>(extents.size()), std::move(scalars)};
     a.parameter = ir::parameter(ir::Type::array(a.type));
     a.form = form;
@@ -135,7 +135,7 @@ class KernelBuilder {
     kernel_.arrays.push_back(a);
     return a.parameter;
   }
-  void output(plan::Form form, std::vector<ScalarType> scalars, std::vector<plan::KernelExtent> extents,
+  void output(kernel::Form form, std::vector<ScalarType> scalars, std::vector<kernel::KernelExtent> extents,
               std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
     auto& o = kernel_.output;
     o.type = {static_cast<int>(extents.size()), scalars};
@@ -155,14 +155,14 @@ class KernelBuilder {
       kernel_.left.push_back(ir::parameter(ir::Type::element(s)));
       kernel_.right.push_back(ir::parameter(ir::Type::element(s)));
     }
-    if (kernel_.skeleton == plan::Skeleton::fold) {
+    if (kernel_.skeleton == kernel::Skeleton::fold) {
       kernel_.reduction = ir::parameter(ir::Type::element(ScalarType::int64));
     } else {
       kernel_.left.clear();
       kernel_.right.clear();
     }
   }
-  ir::Ref scalar_parameter(plan::KernelExtent value) {
+  ir::Ref scalar_parameter(kernel::KernelExtent value) {
     kernel_.scalars.push_back({ir::parameter(ir::Type::element(ScalarType::int64)), value});
     return kernel_.scalars.back().parameter;
   }
@@ -170,7 +170,7 @@ class KernelBuilder {
   /// Enters every read that is not known to be in bounds and every integer division into the checks.
   void find_checks();
 
-  plan::Kernel& kernel() { return kernel_; }
+  kernel::Kernel& kernel() { return kernel_; }
   std::int64_t items() const { return items_; }
   std::int64_t elements() const { return elements_; }
   void* data(int slot) { return buffers_[static_cast<std::size_t>(slot)]; }
@@ -198,7 +198,7 @@ class KernelBuilder {
   Outcome launch(const cpu::CompiledKernel& compiled, const cpu::Bindings& bindings,
                  const cpu::ParallelFor& parallel_for, std::int64_t piece);
 
-  plan::Kernel kernel_;
+  kernel::Kernel kernel_;
   std::int64_t items_;
   std::int64_t elements_ = 0;
   std::vector<GuardedMemory> memory_;
@@ -222,24 +222,24 @@ inline void KernelBuilder::find_checks() {
   }
   std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->id() < b->id(); });
   for (const ir::Node* node : found) {
-    plan::Check check;
+    kernel::Check check;
     check.node = node;
     check.what = node->label();
     check.place = node->place();
     const bool read = node->op() == ir::Op::index || node->op() == ir::Op::linear_index;
     if (read && !node->payload().in_bounds) {
-      check.kind = plan::Check::Kind::index;
+      check.kind = kernel::Check::Kind::index;
       kernel_.checks.push_back(check);
     }
     if (node->op() == ir::Op::primitive && ir::is_integer(node->type().scalars[0]) &&
         ir::info(node->payload().primitive).can_fail) {
-      check.kind = plan::Check::Kind::division;
+      check.kind = kernel::Check::Kind::division;
       kernel_.checks.push_back(check);
     }
   }
-  if (kernel_.skeleton == plan::Skeleton::fold && kernel_.seed.empty()) {
-    plan::Check check;
-    check.kind = plan::Check::Kind::empty_fold;
+  if (kernel_.skeleton == kernel::Skeleton::fold && kernel_.seed.empty()) {
+    kernel::Check check;
+    check.kind = kernel::Check::Kind::empty_fold;
     check.what = "fold";
     kernel_.checks.push_back(check);
   }
@@ -289,18 +289,18 @@ KernelBuilder spmv(const std::vector<I>& offsets, const std::vector<I>& columns,
   constexpr ScalarType real = anabranch::detail::scalar_type<T>;
   constexpr ScalarType integer = anabranch::detail::scalar_type<I>;
   constexpr OffsetType offset_type = sizeof(I) == 4 ? OffsetType::int32 : OffsetType::int64;
-  KernelBuilder k(plan::Skeleton::fold, true, rows);
+  KernelBuilder k(kernel::Skeleton::fold, true, rows);
   const auto put = [&](const auto& v) { return copy ? k.buffer(v) : k.view(v.data()); };
   const int off = put(offsets);
   const int col = put(columns);
   const int val = put(values);
   const int xs = put(x);
   const auto length = KernelBuilder::ragged_extent(off, offset_type);
-  const ir::Ref c = k.array(plan::Form::segmented, {integer}, {length}, col, off, offset_type);
-  const ir::Ref v = k.array(plan::Form::segmented, {real}, {length}, val, off, offset_type);
+  const ir::Ref c = k.array(kernel::Form::segmented, {integer}, {length}, col, off, offset_type);
+  const ir::Ref v = k.array(kernel::Form::segmented, {real}, {length}, val, off, offset_type);
   const ir::Ref xa =
-      k.array(plan::Form::avoided, {real}, {k.uniform_extent(static_cast<std::int64_t>(x.size()))}, xs);
-  k.output(plan::Form::regular, {real}, {}, rows);
+      k.array(kernel::Form::avoided, {real}, {k.uniform_extent(static_cast<std::int64_t>(x.size()))}, xs);
+  k.output(kernel::Form::regular, {real}, {}, rows);
   auto& kernel = k.kernel();
   const ir::Ref column = ir::cast(ScalarType::int64, ir::index(c, kernel.reduction, {}, true));
   kernel.body = {ir::primitive(ir::Primitive::multiply,

@@ -24,26 +24,27 @@ inline std::vector<double> doubles(std::int64_t n) {
 /// Items of these lengths: segmented values, an int64 per item, and an avoided vector of 100.
 struct Ragged {
   explicit Ragged(const std::vector<std::int64_t>& rows)
-      : k(plan::Skeleton::map, true, static_cast<std::int64_t>(rows.size())) {
+      : k(kernel::Skeleton::map, true, static_cast<std::int64_t>(rows.size())) {
     offsets.push_back(11);  // offsets need not begin at 0: buffers are biased
     for (const auto n : rows) offsets.push_back(offsets.back() + n);
     off = k.buffer(offsets);
     extent = KernelBuilder::ragged_extent(off);
     const auto n = offsets.back();
-    values = k.array(plan::Form::segmented, {ScalarType::float64}, {extent}, k.buffer(doubles(n)), off);
+    values = k.array(kernel::Form::segmented, {ScalarType::float64}, {extent}, k.buffer(doubles(n)), off);
     std::vector<std::int64_t> each;
     for (std::size_t i = 0; i < rows.size(); ++i) each.push_back(static_cast<std::int64_t>(i * 7 % 13));
-    item = k.array(plan::Form::regular, {ScalarType::int64}, {}, k.buffer(each));
-    x = k.array(plan::Form::avoided, {ScalarType::float64}, {k.uniform_extent(100)}, k.buffer(doubles(100)));
+    item = k.array(kernel::Form::regular, {ScalarType::int64}, {}, k.buffer(each));
+    x = k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(100)},
+                k.buffer(doubles(100)));
   }
   void segmented_output(ScalarType type) {
-    k.output(plan::Form::segmented, {type}, {extent}, offsets.back(), off);
+    k.output(kernel::Form::segmented, {type}, {extent}, offsets.back(), off);
   }
 
   KernelBuilder k;
   std::vector<std::int64_t> offsets;
   int off = 0;
-  plan::KernelExtent extent;
+  kernel::KernelExtent extent;
   ir::Ref values, item, x;
 };
 

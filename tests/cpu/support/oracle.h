@@ -46,7 +46,7 @@ class Oracle {
  private:
   using Values = std::vector<interp::Bits>;
 
-  static std::vector<ir::Ref> all_roots(const plan::Kernel& kernel) {
+  static std::vector<ir::Ref> all_roots(const kernel::Kernel& kernel) {
     std::vector<ir::Ref> roots = kernel.body;
     roots.insert(roots.end(), kernel.combine.begin(), kernel.combine.end());
     roots.insert(roots.end(), kernel.seed.begin(), kernel.seed.end());
@@ -58,8 +58,8 @@ class Oracle {
     return type == OffsetType::int32 ? static_cast<const std::int32_t*>(data)[i]
                                      : static_cast<const std::int64_t*>(data)[i];
   }
-  std::int64_t value(const plan::KernelExtent& e, std::int64_t item) {
-    using Kind = plan::KernelExtent::Kind;
+  std::int64_t value(const kernel::KernelExtent& e, std::int64_t item) {
+    using Kind = kernel::KernelExtent::Kind;
     switch (e.kind) {
       case Kind::constant:
         return e.value;
@@ -75,9 +75,9 @@ class Oracle {
                                              ? e.divisor
                                              : builder_.scalars()[static_cast<std::size_t>(e.divisor)]);
   }
-  std::int64_t base(const plan::KernelArray& a, std::int64_t item) {
-    if (a.form == plan::Form::avoided) return 0;
-    if (a.form == plan::Form::segmented) return offset(a.offsets, a.offset_type, item);
+  std::int64_t base(const kernel::KernelArray& a, std::int64_t item) {
+    if (a.form == kernel::Form::avoided) return 0;
+    if (a.form == kernel::Form::segmented) return offset(a.offsets, a.offset_type, item);
     std::int64_t size = 1;
     for (const auto& e : a.extents) size *= value(e, item);
     return item * size;
@@ -114,7 +114,7 @@ class Oracle {
   }
 
   Values element(std::int64_t item) {
-    if (kernel_.skeleton == plan::Skeleton::map) return evaluate(kernel_.body);
+    if (kernel_.skeleton == kernel::Skeleton::map) return evaluate(kernel_.body);
     const std::int64_t length = value(kernel_.length, item);
     if (length == 0) {
       if (kernel_.seed.empty()) throw RunError("fold of nothing");
@@ -146,7 +146,7 @@ class Oracle {
   }
 
   KernelBuilder& builder_;
-  const plan::Kernel& kernel_;
+  const kernel::Kernel& kernel_;
   std::vector<ir::Ref> roots_;
   interp::Evaluator evaluator_;
   std::set<const ir::Node*> reachable_;
@@ -154,7 +154,7 @@ class Oracle {
 };
 
 /// Equal bytes, except that any NaN equals any NaN: which one an operation gives is the processor's business.
-inline bool same_values(const plan::Kernel& kernel, std::int64_t elements, const std::vector<std::byte>& a,
+inline bool same_values(const kernel::Kernel& kernel, std::int64_t elements, const std::vector<std::byte>& a,
                         const std::vector<std::byte>& b) {
   if (a.size() != b.size()) return false;
   std::size_t at = 0;

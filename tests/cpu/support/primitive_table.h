@@ -121,13 +121,13 @@ inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType 
       const interp::Bits row[3] = {values[i], values[j], third};
       add(std::span(row).first(arity));
     }
-  KernelBuilder k(plan::Skeleton::map);
+  KernelBuilder k(kernel::Skeleton::map);
   std::vector<ir::Ref> arrays;
   const auto extent = k.uniform_extent(rows);
   for (std::size_t c = 0; c < arity; ++c)
     arrays.push_back(
-        k.array(plan::Form::avoided, {type}, {extent}, k.bytes(columns[c].data(), columns[c].size())));
-  k.output(plan::Form::avoided, {result}, {extent}, rows);
+        k.array(kernel::Form::avoided, {type}, {extent}, k.bytes(columns[c].data(), columns[c].size())));
+  k.output(kernel::Form::avoided, {result}, {extent}, rows);
   std::vector<ir::Ref> operands;
   for (const auto& a : arrays) operands.push_back(ir::index(a, k.kernel().index[0], {}, true));
   k.kernel().body = {primitive == ir::Primitive::cast ? ir::cast(result, operands[0])

@@ -151,18 +151,21 @@ inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   const bool fold = random() % 3 == 0;
   const std::int64_t n = static_cast<std::int64_t>(1 + random() % 100);
   const std::int64_t rows = fold ? 3 : n;
-  KernelBuilder k(fold ? plan::Skeleton::fold : plan::Skeleton::map);
+  KernelBuilder k(fold ? kernel::Skeleton::fold : kernel::Skeleton::map);
   const auto size = k.uniform_extent(128);
   const std::vector<ir::Ref> arrays{
-      k.array(plan::Form::avoided, {ScalarType::float64}, {size}, k.buffer(some<double>(128, seed))),
-      k.array(plan::Form::avoided, {ScalarType::float32}, {size}, k.buffer(some<float>(128, seed + 1))),
-      k.array(plan::Form::avoided, {ScalarType::int32}, {size}, k.buffer(some<std::int32_t>(128, seed + 2))),
-      k.array(plan::Form::avoided, {ScalarType::int64}, {size}, k.buffer(some<std::int64_t>(128, seed + 3))),
-      k.array(plan::Form::avoided, {ScalarType::uint8}, {size}, k.buffer(some<std::uint8_t>(128, seed + 4)))};
+      k.array(kernel::Form::avoided, {ScalarType::float64}, {size}, k.buffer(some<double>(128, seed))),
+      k.array(kernel::Form::avoided, {ScalarType::float32}, {size}, k.buffer(some<float>(128, seed + 1))),
+      k.array(kernel::Form::avoided, {ScalarType::int32}, {size},
+              k.buffer(some<std::int32_t>(128, seed + 2))),
+      k.array(kernel::Form::avoided, {ScalarType::int64}, {size},
+              k.buffer(some<std::int64_t>(128, seed + 3))),
+      k.array(kernel::Form::avoided, {ScalarType::uint8}, {size},
+              k.buffer(some<std::uint8_t>(128, seed + 4)))};
   const ScalarType types[] = {ScalarType::boolean, ScalarType::uint8,   ScalarType::int32,
                               ScalarType::int64,   ScalarType::float32, ScalarType::float64};
   const ScalarType type = types[(fold ? 1 : 0) + random() % (fold ? 5 : 6)];
-  k.output(plan::Form::avoided, {type}, {k.uniform_extent(rows)}, rows);
+  k.output(kernel::Form::avoided, {type}, {k.uniform_extent(rows)}, rows);
   auto& kernel = k.kernel();
   Expressions make(seed, arrays, exact);
   make.know(kernel.index[0]);

@@ -24,8 +24,8 @@ struct RowSizes {
 /// Of a fold.
 inline RowSizes row_sizes(KernelBuilder& builder) {
   const auto& kernel = builder.kernel();
-  const auto value = [&](const plan::KernelExtent& e, std::int64_t item) -> std::int64_t {
-    using Kind = plan::KernelExtent::Kind;
+  const auto value = [&](const kernel::KernelExtent& e, std::int64_t item) -> std::int64_t {
+    using Kind = kernel::KernelExtent::Kind;
     if (e.kind == Kind::constant) return e.value;
     if (e.kind == Kind::uniform) return builder.scalars()[static_cast<std::size_t>(e.slot)];
     if (e.kind == Kind::per_item) return static_cast<const std::int64_t*>(builder.data(e.slot))[item];
@@ -80,7 +80,7 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
     buffers.push_back(target->put(builder.buffers()[slot], builder.sizes()[slot]));
   cuda::Bindings bindings{buffers, builder.scalars(), builder.items()};
   bindings.positions = cpu::domain_size(kernel, builder.bindings());
-  if (kernel.skeleton == plan::Skeleton::fold) {
+  if (kernel.skeleton == kernel::Skeleton::fold) {
     const RowSizes sizes = row_sizes(builder);
     if (way.elements_known) bindings.elements = sizes.all;
     if (way.longest_known) bindings.longest = sizes.longest;
@@ -108,9 +108,9 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   return out;
 }
 
-inline std::vector<CudaWay> all_ways(const plan::Kernel& kernel) {
+inline std::vector<CudaWay> all_ways(const kernel::Kernel& kernel) {
   std::vector<CudaWay> ways{{}, {7, 1}, {12, 3}};
-  if (kernel.skeleton == plan::Skeleton::fold) {
+  if (kernel.skeleton == kernel::Skeleton::fold) {
     ways.push_back({0, 2, false});
     ways.push_back({3, 2, true, 0, 1});
     ways.push_back({4, 1, true, 1, 8});

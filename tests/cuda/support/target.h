@@ -45,7 +45,7 @@ class HostTarget final : public Target {
 
 class GpuTarget final : public Target {
  public:
-  explicit GpuTarget(const plan::Kernel& kernel)
+  explicit GpuTarget(const kernel::Kernel& kernel)
       : device_(cuda::Device::get()), code_(device_, kernel), stream_(device_) {}
   /// Lies to 16 bytes as it does on the host.
   cuda::Address put(void* data, std::size_t bytes) override {
@@ -79,7 +79,7 @@ class GpuTarget final : public Target {
   cuda::Stream stream_;  // its end waits for the work on that memory
 };
 
-inline std::unique_ptr<Target> make_target(const plan::Kernel& kernel) {
+inline std::unique_ptr<Target> make_target(const kernel::Kernel& kernel) {
   if (std::getenv("ANABRANCH_TEST_GPU")) return std::make_unique<GpuTarget>(kernel);
   return std::make_unique<HostTarget>(cuda::generate(kernel));
 }

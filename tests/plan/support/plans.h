@@ -18,8 +18,8 @@ struct Planned {
   plan::Plan plan;
 };
 
-inline std::vector<const plan::Kernel*> kernels_of(const plan::Group& group) {
-  std::vector<const plan::Kernel*> kernels;
+inline std::vector<const kernel::Kernel*> kernels_of(const plan::Group& group) {
+  std::vector<const kernel::Kernel*> kernels;
   for (const plan::Step& step : group.steps)
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) kernels.push_back(&kernel->kernel);
   return kernels;
@@ -28,9 +28,9 @@ inline std::vector<const plan::Kernel*> kernels_of(const plan::Group& group) {
 inline Planned planned(const TestProgram& program, const fuse::Options& options = {}) {
   Planned result{fuse::arrays(lift::lift(program.staged()), options), {}};
   result.plan = plan::build(result.staged);
-  for (const auto* kernel : kernels_of(result.plan.global)) plan::verify(*kernel);
+  for (const auto* kernel : kernels_of(result.plan.global)) kernel::verify(*kernel);
   for (const auto& stage : result.plan.stages)
-    for (const auto* kernel : kernels_of(stage.group)) plan::verify(*kernel);
+    for (const auto* kernel : kernels_of(stage.group)) kernel::verify(*kernel);
   return result;
 }
 

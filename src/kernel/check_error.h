@@ -1,8 +1,8 @@
 #pragma once
 
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 /// What a failed division leaves as `bound`.
 inline constexpr std::int64_t division_by_zero = 1, division_overflow = 2;
@@ -11,4 +11,4 @@ inline constexpr std::int64_t division_by_zero = 1, division_overflow = 2;
 /// one of the above), in this item of the stream (ir/run_error.h).
 [[noreturn]] void raise(const Check& check, std::int64_t value, std::int64_t bound, std::int64_t item);
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

@@ -13,7 +13,7 @@
 /// How every primitive is computed, once for all code generators: a recipe over the operations of an abstract
 /// machine, which each of them implements as a builder. What primitives mean is in ir/primitive.h; the
 /// interpreter has definitions of its own, on purpose, so that comparing with it tests the recipes.
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 /// The abstract machine. A `Scalar` is a value with its type (perhaps one per lane); operands of an operation
 /// have equal types. Operands of recipes may be used several times for free; what an operation gave is
@@ -132,4 +132,4 @@ typename B::Scalar build_primitive(B& b, ir::Primitive primitive, ScalarType res
   throw InternalError("unknown primitive");
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

@@ -1,10 +1,10 @@
-#include "plan/pointwise.h"
+#include "kernel/pointwise.h"
 
 #include <algorithm>
 
-#include "plan/regions.h"
+#include "kernel/regions.h"
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 namespace {
 
@@ -99,4 +99,4 @@ bool is_flat_fold(const Kernel& kernel) {
          all_else_is_shared(kernel, own);
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

@@ -16,7 +16,7 @@
 /// branch would need is evaluated further up only when it is total and cheap, and otherwise once in each
 /// branch. So sharing neither repeats work on a path nor raises an error or a loop that the program would not
 /// have met.
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 struct Region {
   enum class Kind : std::uint8_t { root, then, otherwise, predicate, loop };
@@ -78,4 +78,4 @@ std::vector<const ir::Node*> reachable(std::span<const ir::Ref> roots,
 /// What one node costs by itself.
 std::int64_t own_cost(const ir::Node& node);
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

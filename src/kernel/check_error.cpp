@@ -1,8 +1,8 @@
-#include "plan/check_error.h"
+#include "kernel/check_error.h"
 
 #include "ir/run_error.h"
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 namespace {
 
 std::string wrong(Check::Kind kind, std::int64_t value, std::int64_t bound) {
@@ -23,4 +23,4 @@ void raise(const Check& check, std::int64_t value, std::int64_t bound, std::int6
   ir::raise(check.what, wrong(check.kind, value, bound), check.place, item);
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

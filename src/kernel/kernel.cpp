@@ -1,4 +1,4 @@
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 #include "ir/print.h"
 #include "ir/walk.h"
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 using namespace ir;
 
@@ -209,4 +209,4 @@ void verify(const Kernel& k) {
   check_body(k.body, inside, "the body mentions something unbound");
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

@@ -20,7 +20,7 @@
 ///                                                 row-major in item i's own extents
 /// (linear = row-major position; offsets count elements. offsets[0] may be any number: buffer pointers are
 /// biased accordingly by the launcher.)
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 using ir::Form;
 using ir::name_of;
@@ -122,4 +122,4 @@ std::string to_string(const Kernel& kernel);
 /// Checks every promise made above; throws InternalError naming the first one broken.
 void verify(const Kernel& kernel);
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

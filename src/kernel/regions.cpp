@@ -1,9 +1,9 @@
-#include "plan/regions.h"
+#include "kernel/regions.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 namespace {
 
 /// What may be evaluated without being needed.
@@ -275,4 +275,4 @@ void Regions::summarise() {
   }
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

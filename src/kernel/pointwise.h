@@ -1,9 +1,9 @@
 #pragma once
 
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// Reads that need no index: those at the position a kernel writes.
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 /// Is the node a read at the output's own position, of an array laid out like the output?
 bool is_pointwise(const Kernel& kernel, const ir::Node& node);
@@ -20,4 +20,4 @@ bool at_own_element(const Kernel& kernel, const ir::Node& node);
 /// own? Then elements can be computed without knowing which row they belong to.
 bool is_flat_fold(const Kernel& kernel);
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

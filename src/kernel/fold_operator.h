@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// What is known about the operator of a commutative fold. Throws InternalError where it is not one.
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 /// The operator's primitive on component c.
 ir::Primitive operator_of(const Kernel& kernel, std::size_t c);
@@ -17,4 +17,4 @@ std::uint64_t identity_of(ir::Primitive primitive, ScalarType type);
 /// changes nothing but the sign of a zero, the same in both.
 bool seed_may_go_first(const Kernel& kernel);
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

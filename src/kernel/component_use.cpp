@@ -1,10 +1,10 @@
-#include "plan/component_use.h"
+#include "kernel/component_use.h"
 
 #include <algorithm>
 
 #include "ir/walk.h"
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 ComponentUse::ComponentUse(const Kernel& kernel) {
   std::vector<ir::Ref> roots;
@@ -41,4 +41,4 @@ bool ComponentUse::of_node(const ir::Node& node, std::size_t component) const {
   return found != used_.end() && component < found->second.size() && found->second[component];
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

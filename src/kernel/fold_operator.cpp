@@ -1,6 +1,6 @@
-#include "plan/fold_operator.h"
+#include "kernel/fold_operator.h"
 
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
   const ir::Node* node = kernel.combine[c].get();
@@ -71,4 +71,4 @@ bool seed_may_go_first(const Kernel& kernel) {
   return true;
 }
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel

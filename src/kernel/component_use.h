@@ -3,10 +3,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plan/kernel.h"
+#include "kernel/kernel.h"
 
 /// Which components of what a kernel reads anybody uses: `values` of (column, value) entries alone, say.
-namespace anabranch::plan {
+namespace anabranch::kernel {
 
 class ComponentUse {
  public:
@@ -22,4 +22,4 @@ class ComponentUse {
   std::vector<std::vector<bool>> arrays_;
 };
 
-}  // namespace anabranch::plan
+}  // namespace anabranch::kernel
