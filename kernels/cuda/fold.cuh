@@ -141,11 +141,7 @@ ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
 
 /// The longest row that a thread takes by itself.
 template <class K>
-constexpr i64 longest_of_thread = fold_order::sequential;
-template <class K>
-ANABRANCH_DEVICE typename K::Value row_by_thread(K& k, i64 count) {
-  return strided<1>(k, 0, count);
-}
+constexpr int longest_of_thread = 16;
 
 /// A row by each group of a warp's threads. Longer ones are for the whole warp, one after the other: so their
 /// neighbours do not wait long. `some`: the group has a row that is not a listed one; else `length` is 0.
@@ -166,7 +162,7 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
     if (own > 0) k.begin_row();
     typename K::Value total;
     if constexpr (group == 1)
-      total = row_by_thread(k, own);
+      total = reduce_by_thread<longest_of_thread<K>>(k, own);
     else
       total = reduce_by_eight(k, own, t);
     examine(k, 0, own);

@@ -43,17 +43,10 @@ ANABRANCH_DEVICE typename K::Value halve(K& k, typename K::Value v) {
   return v;
 }
 
-/// How many of a run of elements go into lanes of this number.
-ANABRANCH_DEVICE i64 in_wide_lanes(i64 count) {
-  return count >= fold_order::wide_from ? count / fold_order::wide_lanes * fold_order::wide_lanes : 0;
-}
-ANABRANCH_DEVICE i64 in_narrow_lanes(i64 count) {
-  return count > fold_order::sequential ? count / fold_order::narrow_lanes * fold_order::narrow_lanes : 0;
-}
-
 /// Narrow lanes by a warp: 32 elements a round; the lane of each is joined to them in their order.
 template <class K>
 ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int t) {
+  constexpr int lanes = static_cast<int>(fold_order::narrow_lanes);
   typename K::Value lane = K::identity();
 #pragma unroll 1
   for (; begin < end; begin += K::unroll * warp_size) {
@@ -63,47 +56,66 @@ ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int 
 #pragma unroll
     for (int u = 0; u < K::unroll; ++u)
 #pragma unroll
-      for (int from = 0; from < warp_size; from += 8)
-        lane = k.join(lane, K::shuffle(e[u], from + t % 8, warp_size));
+      for (int from = 0; from < warp_size; from += lanes)
+        lane = k.join(lane, K::shuffle(e[u], from + t % lanes, warp_size));
   }
-  return halve<8>(k, lane);
+  return halve<lanes>(k, lane);
 }
 
-/// Elements [begin, begin + count), count <= fold_order::block; the identity for none.
+/// Elements [begin, begin + count), 1 <= count <= fold_order::block, by a warp.
 template <class K>
 ANABRANCH_DEVICE typename K::Value reduce_block(K& k, i64 begin, i64 count, int t) {
-  typename K::Value in_wide = K::identity(), in_narrow = K::identity(), one_by_one = K::identity();
   const i64 end = begin + count;
-  const i64 wide_end = begin + in_wide_lanes(count);
-  const i64 narrow_end = wide_end + in_narrow_lanes(end - wide_end);
-  const int rest = static_cast<int>(end - narrow_end);
-  // Read first, so that nobody waits for it at the end.
-  typename K::Value last = K::identity();
-  if (rest > 0) last = element_or_identity(k, narrow_end + t, end);
-  if (wide_end > begin) in_wide = halve<32>(k, strided<32>(k, begin + t, wide_end));
-  if (narrow_end > wide_end) in_narrow = narrow_by_warp(k, wide_end, narrow_end, t);
-  for (int from = 0; from < rest; ++from)
-    one_by_one = k.join(one_by_one, K::shuffle(last, from, warp_size));
-  return k.join(in_wide, k.join(in_narrow, one_by_one));
+  if (count < fold_order::wide_from) return narrow_by_warp(k, begin, end, t);
+  return halve<warp_size>(k, strided<warp_size>(k, begin + t, end));
 }
 
-/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads: the narrow lanes.
+/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads, each of which has two narrow lanes.
 template <class K>
 ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
-  typename K::Value in_narrow = K::identity(), one_by_one = K::identity();
-  const i64 narrow = in_narrow_lanes(count);
-  // Read first, so that nobody waits for it at the end.
-  typename K::Value last = K::identity();
-  if (narrow < count) last = element_or_identity(k, narrow + t, count);
-  if (ballot(narrow > 0) != 0) in_narrow = halve<8>(k, strided<8>(k, t, narrow));
+  constexpr int pairs = K::unroll > 1 ? K::unroll / 2 : 1;
+  typename K::Value low = K::identity(), high = K::identity();
 #pragma unroll 1
-  for (i64 begin = narrow; ballot(begin < count) != 0; begin += 8) {
+  for (i64 i = t; i < count; i += pairs * fold_order::narrow_lanes) {
+    typename K::Value e[2 * pairs];
 #pragma unroll
-    for (int from = 0; from < 8; ++from) one_by_one = k.join(one_by_one, K::shuffle(last, from, 8));
-    last = K::identity();
-    if (begin + 8 < count) last = element_or_identity(k, begin + 8 + t, count);
+    for (int u = 0; u < 2 * pairs; ++u) e[u] = element_or_identity(k, i + 8 * u, count);
+#pragma unroll
+    for (int u = 0; u < pairs; ++u) {
+      low = k.join(low, e[2 * u]);
+      high = k.join(high, e[2 * u + 1]);
+    }
   }
-  return k.join(in_narrow, one_by_one);
+  return halve<8>(k, k.join(low, high));
+}
+
+/// A row in `lanes` lanes by one thread. With half as many lanes as the order has, a row of
+/// two groups gives the same bits: lane j is then joined with lane j + lanes first, and so it is by halving.
+template <int lanes, class K>
+ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
+  constexpr int copies = K::unroll > 1 ? lanes : 1;  // of the element: large ones are there once
+  typename K::Value lane[lanes];
+#pragma unroll
+  for (int j = 0; j < lanes; ++j) lane[j] = K::identity();
+#pragma unroll 1
+  for (i64 begin = 0; begin < count; begin += lanes)
+#pragma unroll copies
+    for (int j = 0; j < lanes; ++j) lane[j] = k.join(lane[j], element_or_identity(k, begin + j, count));
+#pragma unroll
+  for (int half = lanes / 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int j = 0; j < half; ++j) lane[j] = k.join(lane[j], lane[j + half]);
+  return lane[0];
+}
+
+/// A row by each thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps none. The
+/// warp's longest row decides for all of them how many lanes they keep.
+template <int longest, class K>
+ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, i64 count) {
+  static_assert(longest < fold_order::wide_from && fold_order::narrow_lanes == 16);
+  if (ballot(count > 8) == 0) return reduce_in_lanes<4>(k, count);
+  if (longest <= 16 || ballot(count > 16) == 0) return reduce_in_lanes<8>(k, count);
+  return reduce_in_lanes<16>(k, count);
 }
 
 /// Ordered operators: strictly from left to right, at least one element.

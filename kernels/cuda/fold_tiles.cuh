@@ -64,28 +64,10 @@ struct TiledRow : K {
   ANABRANCH_DEVICE Value element(i64 r) const { return tile[row + static_cast<u32>(r)]; }
 };
 
-/// A thread keeps all narrow lanes, and needs neither its neighbours nor to wait for memory. Longer rows
-/// would keep the others of the warp waiting, and are all of the warp's.
+/// A thread needs neither its neighbours nor to wait for memory. Longer rows would keep the others of the warp
+/// waiting, and are all of the warp's.
 template <class K>
-constexpr i64 longest_of_thread<TiledRow<K>> = 63;
-static_assert(63 < fold_order::wide_from, "row_by_thread knows narrow lanes only");
-
-template <class K>
-ANABRANCH_DEVICE typename K::Value row_by_thread(TiledRow<K>& k, i64 count) {
-  const i64 narrow = in_narrow_lanes(count);
-  typename K::Value lane[fold_order::narrow_lanes];
-#pragma unroll
-  for (int j = 0; j < fold_order::narrow_lanes; ++j) lane[j] = K::identity();
-#pragma unroll 1
-  for (i64 begin = 0; begin < narrow; begin += fold_order::narrow_lanes)
-#pragma unroll
-    for (int j = 0; j < fold_order::narrow_lanes; ++j) lane[j] = k.join(lane[j], k.element(begin + j));
-#pragma unroll
-  for (int half = fold_order::narrow_lanes / 2; half >= 1; half /= 2)
-#pragma unroll
-    for (int j = 0; j < half; ++j) lane[j] = k.join(lane[j], lane[j + half]);
-  return k.join(lane[0], strided<1>(k, narrow, count));
-}
+constexpr int longest_of_thread<TiledRow<K>> = 63;
 
 /// The last of the rows [low, high) that begins at or before an element.
 ANABRANCH_DEVICE i32 row_of(const i64* starts, i32 low, i32 high, i64 element) {

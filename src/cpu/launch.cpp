@@ -84,7 +84,7 @@ struct Caller {
   }
   const Holder holder = holder_of(call.kernel, call.bindings, begin);
   ErrorRecord error;
-  // Of a row of several blocks, what wide lanes leave is computed first.
+  // Of a row of several blocks, a short last one is computed first.
   if (holder.row_length >= ir::fold_order::wide_from) {
     std::vector<std::int64_t> partial(call.kernel.combine.size());
     Scratch scratch{holder.item, begin, holder.item, nullptr};

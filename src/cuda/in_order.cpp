@@ -19,6 +19,8 @@ constexpr std::size_t most_tile_bytes = 8;
 
 /// Registers that hold it until it is used, and the lanes that a thread of a fold keeps.
 constexpr std::int64_t most_words = 20;
+/// Those of most short rows.
+constexpr std::int64_t lanes_kept = 8;
 
 std::int64_t words_of(ScalarType type) { return (static_cast<std::int64_t>(size_of(type)) + 3) / 4; }
 
@@ -72,7 +74,7 @@ InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) 
   }
   std::int64_t kept = 0;
   for (const ScalarType s : kernel.output.type.scalars)
-    if (fold) kept += ir::fold_order::narrow_lanes * words_of(s);
+    if (fold) kept += lanes_kept * words_of(s);
   out.ahead = positions_ahead(bytes, fold ? fold_bytes : map_bytes, words, kept, cost);
   return out;
 }

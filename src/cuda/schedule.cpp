@@ -20,9 +20,8 @@ constexpr std::int64_t map_blocks = 32;
 constexpr std::int64_t fold_blocks = 64;
 /// The same for listed rows, of which there may be none.
 constexpr std::int64_t listed_blocks = 8;
-/// Average rows up to this length are computed by one thread, up to `eight_rows` by 8. The first are strictly
-/// serial in the canonical order: more threads would only wait for each other.
-constexpr std::int64_t thread_rows = order::sequential;
+/// Average rows up to this length are computed by one thread, up to `eight_rows` by 8.
+constexpr std::int64_t thread_rows = 16;
 /// Threads per multiprocessor; with fewer, blocks have 32 threads.
 constexpr std::int64_t few_workers = 1024;
 /// Rows of more blocks than this are joined by many threads.

@@ -85,9 +85,8 @@ struct Schedule {
 ///  * A map is one launch.
 ///  * A fold whose rows all have one length of more than 4096 elements (a block of the canonical order): the
 ///    rows' blocks by one launch, a warp a block; then a launch that joins each row's partial results.
-///  * Other folds by the average length of a row: up to 16 elements (the canonical order's strictly serial
-///    rows) a thread a row, up to 128 eight threads, beyond a warp; also a warp where the number of elements
-///    is not known. Where elements are in order (in_order.h), the first two take rows from tiles in shared
+///  * Other folds by the average length of a row: up to 16 elements a thread a row, up to
+///    128 eight threads, beyond a warp; also a warp where the number of elements is not known. Where elements are in order (in_order.h), the first two take rows from tiles in shared
 ///    memory. Where rows of more than 4096 elements are possible (by the longest, or by all elements
 ///    together), the first launch enters those in a list in the workspace, and two more compute their blocks
 ///    and join them.

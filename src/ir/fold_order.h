@@ -22,24 +22,26 @@
 /// Within a block of m elements:
 ///  * **ordered** operators (any user function): strictly from left to right.
 ///  * **commutative** operators (every component one of + * minimum maximum and or xor on its own component):
-///      m <= 16           from left to right;
-///      otherwise         L lanes (32 if m >= 256, else 8): lane j holds x[j], x[j+L], x[j+2L] ... joined
-///                        from left to right, over the floor(m/L) complete groups; lanes are joined by
-///                        halving: for h = L/2, L/4 .. 1: lane j = lane j o lane j+h (j < h); the remaining
-///                        m mod L elements are reduced by this same rule for their own length, and joined on
-///                        the right.
+///    in W lanes, 16 if m < 256, else 32. Lane j holds x[j], x[j+W], x[j+2W] ... joined from left to right;
+///    the last of these groups of W may be incomplete, and lanes beyond m are absent. Lanes are joined by
+///    halving: for h = W/2, W/4 .. 1: lane j = lane j o lane j+h (j < h), where lane j+h is not absent.
+///    Rows of up to 4 or 8 elements thus are joined as 4 or 8 lanes would join them, so that several of them
+///    fit one vector; and a vector filled up with the operator's exact identity (-0.0 for sums) gives the
+///    same bits.
 ///
 /// The seed is joined last, from the left: z o total; an empty row gives z. Blocks and lanes were chosen by
 /// measurement (docs/benchmarks.md) and are frozen: changing one changes results.
 namespace anabranch::ir::fold_order {
 
-inline constexpr std::int64_t sequential = 16;  ///< longest run taken left to right
-inline constexpr std::int64_t narrow_lanes = 8;
+inline constexpr std::int64_t narrow_lanes = 16;
 inline constexpr std::int64_t wide_lanes = 32;
-inline constexpr std::int64_t wide_from = 256;  ///< shortest run in wide lanes
+inline constexpr std::int64_t wide_from = 256;  ///< shortest block in wide lanes
 inline constexpr std::int64_t block = 4096;
 
 enum class OperatorClass : std::uint8_t { ordered, commutative };
+
+/// Lanes of a block of `count` elements, of a commutative operator.
+constexpr std::int64_t lanes_of(std::int64_t count) { return count < wide_from ? narrow_lanes : wide_lanes; }
 
 /// Number of blocks of a row.
 constexpr std::int64_t blocks(std::int64_t length) { return (length + block - 1) / block; }
@@ -48,29 +50,26 @@ constexpr std::int64_t blocks(std::int64_t length) { return (length + block - 1)
 /// `at(i)` gives an element, `join(a, b)` reduces two.
 template <class At, class Join>
 auto reduce_block(std::int64_t begin, std::int64_t count, OperatorClass order, At&& at, Join&& join) {
-  const auto left_to_right = [&](std::int64_t from, std::int64_t n) {
-    auto total = at(from);
-    for (std::int64_t i = 1; i < n; ++i) total = join(std::move(total), at(from + i));
+  if (order == OperatorClass::ordered) {
+    auto total = at(begin);
+    for (std::int64_t i = 1; i < count; ++i) total = join(std::move(total), at(begin + i));
     return total;
-  };
-  if (order == OperatorClass::ordered || count <= sequential) return left_to_right(begin, count);
-
-  const std::int64_t lanes = count >= wide_from ? wide_lanes : narrow_lanes;
+  }
+  const std::int64_t lanes = lanes_of(count);
+  std::int64_t present = std::min(count, lanes);
   std::array<decltype(at(begin)), wide_lanes> lane;
-  for (std::int64_t j = 0; j < lanes; ++j) lane[static_cast<std::size_t>(j)] = at(begin + j);
-  for (std::int64_t group = 1; group < count / lanes; ++group)
-    for (std::int64_t j = 0; j < lanes; ++j) {
-      auto& mine = lane[static_cast<std::size_t>(j)];
-      mine = join(std::move(mine), at(begin + group * lanes + j));
-    }
-  for (std::int64_t half = lanes / 2; half >= 1; half /= 2)
-    for (std::int64_t j = 0; j < half; ++j) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto& mine = lane[static_cast<std::size_t>(i % lanes)];
+    mine = i < lanes ? at(begin + i) : join(std::move(mine), at(begin + i));
+  }
+  for (std::int64_t half = lanes / 2; half >= 1; half /= 2) {
+    for (std::int64_t j = 0; j + half < present; ++j) {
       auto& mine = lane[static_cast<std::size_t>(j)];
       mine = join(std::move(mine), lane[static_cast<std::size_t>(j + half)]);
     }
-  const std::int64_t rest = count % lanes;
-  if (rest == 0) return std::move(lane[0]);
-  return join(std::move(lane[0]), reduce_block(begin + count - rest, rest, order, at, join));
+    present = std::min(present, half);
+  }
+  return std::move(lane[0]);
 }
 
 /// The counter tree: feed results of blocks in order, take the total once. 64 levels hold any length.

@@ -55,20 +55,4 @@ std::uint64_t identity_of(ir::Primitive primitive, ScalarType type) {
   throw InternalError("fold kernel: the operator is not commutative");
 }
 
-bool seed_may_go_first(const Kernel& kernel) {
-  if (kernel.seed.empty() || kernel.order != ir::fold_order::OperatorClass::commutative) return false;
-  for (std::size_t c = 0; c < kernel.combine.size(); ++c) {
-    const ScalarType type = kernel.combine[c]->type().scalars[0];
-    const ir::Primitive primitive = operator_of(kernel, c);
-    if (!ir::is_float(type) || primitive == ir::Primitive::minimum || primitive == ir::Primitive::maximum)
-      continue;
-    const ir::Node& seed = *kernel.seed[c];
-    if (seed.op() != ir::Op::constant) return false;
-    if (seed.payload().bits != identity_of(primitive, type) &&
-        !(primitive == ir::Primitive::add && seed.payload().bits == 0))
-      return false;
-  }
-  return true;
-}
-
 }  // namespace anabranch::kernel

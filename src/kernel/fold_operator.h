@@ -13,8 +13,4 @@ ir::Primitive operator_of(const Kernel& kernel, std::size_t c);
 /// The scalar x (its bits) such that joining x and y, on either side, gives y bit for bit.
 std::uint64_t identity_of(ir::Primitive primitive, ScalarType type);
 
-/// seed o (x0 o x1 o ...) is ((seed o x0) o x1) o ... bit for bit: the operator is associative, or the seed
-/// changes nothing but the sign of a zero, the same in both.
-bool seed_may_go_first(const Kernel& kernel);
-
 }  // namespace anabranch::kernel

@@ -11,7 +11,6 @@ using namespace anabranch::test;
 using ir::Primitive;
 
 namespace order = ir::fold_order;
-static_assert(fold_order::sequential == order::sequential);
 static_assert(fold_order::narrow_lanes == order::narrow_lanes);
 static_assert(fold_order::wide_lanes == order::wide_lanes);
 static_assert(fold_order::wide_from == order::wide_from);

@@ -49,27 +49,26 @@ class ByTheText {
     return std::accumulate(x.begin() + 1, x.end(), x[0], join_);
   }
 
-  Value halves(std::vector<Value> lanes) const {
-    if (lanes.size() == 1) return lanes[0];
-    const std::size_t half = lanes.size() / 2;
-    for (std::size_t j = 0; j < half; ++j) lanes[j] = join_(lanes[j], lanes[j + half]);
-    lanes.resize(half);
-    return halves(lanes);
+  /// Lanes that are there; the others, up to a power of two, are absent.
+  Value halves(std::vector<Value> lanes, std::size_t width) const {
+    if (width == 1) return lanes[0];
+    const std::size_t half = width / 2;
+    std::vector<Value> next;
+    for (std::size_t j = 0; j < std::min(half, lanes.size()); ++j)
+      next.push_back(j + half < lanes.size() ? join_(lanes[j], lanes[j + half]) : lanes[j]);
+    return halves(next, half);
   }
 
   Value block(const std::vector<Value>& x) const {
-    if (!commutative_ || x.size() <= 16) return in_order(x);
-    const std::size_t count = x.size() < 256 ? 8 : 32;
-    const std::size_t whole = x.size() - x.size() % count;
+    if (!commutative_) return in_order(x);
+    const std::size_t width = x.size() < 256 ? 16 : 32;
     std::vector<Value> lanes;
-    for (std::size_t j = 0; j < count; ++j) {
+    for (std::size_t j = 0; j < std::min(width, x.size()); ++j) {
       std::vector<Value> mine;
-      for (std::size_t i = j; i < whole; i += count) mine.push_back(x[i]);
+      for (std::size_t i = j; i < x.size(); i += width) mine.push_back(x[i]);
       lanes.push_back(in_order(mine));
     }
-    const Value first = halves(lanes);
-    if (whole == x.size()) return first;
-    return join_(first, block({x.begin() + static_cast<std::ptrdiff_t>(whole), x.end()}));
+    return halves(lanes, width);
   }
 
   bool commutative_;
@@ -100,12 +99,29 @@ std::string symbolic(std::int64_t length, OperatorClass order) {
 
 TEST_CASE("the order written out") {
   CHECK(symbolic(1, OperatorClass::commutative) == "0");
-  CHECK(symbolic(4, OperatorClass::commutative) == "(((0 1) 2) 3)");
+  CHECK(symbolic(3, OperatorClass::commutative) == "((0 2) 1)");
+  CHECK(symbolic(4, OperatorClass::commutative) == "((0 2) (1 3))");
   CHECK(symbolic(4, OperatorClass::ordered) == "(((0 1) 2) 3)");
+  CHECK(symbolic(7, OperatorClass::commutative) == "(((0 4) (2 6)) ((1 5) 3))");
+  CHECK(symbolic(11, OperatorClass::commutative) == "((((0 8) 4) ((2 10) 6)) (((1 9) 5) (3 7)))");
   CHECK(symbolic(17, OperatorClass::commutative) ==
-        "(((((0 8) (4 12)) ((2 10) (6 14))) (((1 9) (5 13)) ((3 11) (7 15)))) 16)");
-  CHECK(symbolic(19, OperatorClass::commutative) ==
-        "(((((0 8) (4 12)) ((2 10) (6 14))) (((1 9) (5 13)) ((3 11) (7 15)))) ((16 17) 18))");
+        "(((((0 16) 8) (4 12)) ((2 10) (6 14))) (((1 9) (5 13)) ((3 11) (7 15))))");
+}
+
+TEST_CASE("rows in vectors of 4 or 8 lanes, filled up with the identity, have the bits of the order") {
+  std::mt19937_64 random(11);
+  const auto add = [](float a, float b) { return a + b; };
+  for (std::size_t width : {4, 8, 16})
+    for (std::size_t length = 1; length <= width; ++length) {
+      std::vector<float> x, padded(width, -0.0F);
+      for (std::size_t i = 0; i < length; ++i)
+        x.push_back(static_cast<float>(static_cast<std::int32_t>(random())) * 1e-3F);
+      std::copy(x.begin(), x.end(), padded.begin());
+      for (std::size_t half = width / 2; half >= 1; half /= 2)
+        for (std::size_t j = 0; j < half; ++j) padded[j] = add(padded[j], padded[j + half]);
+      INFO(width << " lanes, " << length << " elements");
+      CHECK(padded[0] == by_the_text(x, true, add));
+    }
 }
 
 TEST_CASE("blocks are joined as a binary counter counts") {

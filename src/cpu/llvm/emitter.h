@@ -106,6 +106,8 @@ class Emitter {
   Value load(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   void store(llvm::Value* buffer, ScalarType type, const Value& position, const Value& value);
   llvm::Value* any(llvm::Value* lanes_mask);
+  /// The same of a vector of any length.
+  llvm::Value* any_lane(llvm::Value* lanes_mask);
   llvm::Value* to_memory(ScalarType type, llvm::Value* v);
   llvm::Value* from_memory(ScalarType type, llvm::Value* v);
   llvm::Value* constant(ScalarType type, std::uint64_t bits) const;

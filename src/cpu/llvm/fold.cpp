@@ -2,10 +2,11 @@
 #include <cstddef>
 
 #include "cpu/llvm/fold_rows.h"
+#include "cpu/llvm/row_group.h"
 
 /// The fold skeleton. To keep the code small, every part of the order is there once:
-///   entry0 (rows)    all that wide lanes are not for: short rows, and what wide lanes leave of long ones
-///   entry1 (blocks)  wide lanes; for ordered operators whole blocks
+///   entry0 (rows)    narrow lanes: short rows, and the last block of long ones where it is short
+///   entry1 (blocks)  wide lanes, all other blocks; for ordered operators all blocks
 ///   finish           the tree that joins the blocks of a row, the seed; computes blocks that nobody has
 namespace anabranch::cpu {
 namespace {
@@ -18,10 +19,10 @@ class Fold {
         machine_(machine),
         i64_(llvm::Type::getInt64Ty(module.getContext())),
         ptr_(llvm::PointerType::getUnqual(module.getContext())) {
-    // A register must hold whole lanes of the order; the narrow lanes always fit one emission.
+    // Two vectors at most hold the narrow lanes, four the wide ones.
     const int lanes = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
     lanes_ = lanes == 1 ? 1
-                        : std::clamp(lanes, static_cast<int>(order::narrow_lanes),
+                        : std::clamp(lanes, static_cast<int>(order::narrow_lanes / 2),
                                      static_cast<int>(order::wide_lanes));
   }
 
@@ -73,24 +74,23 @@ class Fold {
       llvm::Value* begin = b.CreateMul(block, f.number(order::block));
       llvm::Value* count =
           b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(length, begin), f.number(order::block));
-      r.put(partials, block,
-            r.commutative()
-                ? r.in_lanes(begin, b.CreateAdd(begin, in_wide_lanes(r, count)), order::wide_lanes)
-                : r.ordered(begin, b.CreateAdd(begin, count)));
+      llvm::Value* end = b.CreateAdd(begin, count);
+      llvm::BasicBlock *take = f.block("take"), *next = f.block("block_done");
+      llvm::Value* is_ours =
+          r.commutative() ? b.CreateICmpSGE(count, f.number(order::wide_from)) : b.getTrue();
+      f.branch_likely(is_ours, take, next);
+      b.SetInsertPoint(take);
+      r.put(partials, block, r.commutative() ? r.in_wide_lanes(begin, end) : r.ordered(begin, end));
+      b.CreateBr(next);
+      b.SetInsertPoint(next);
       return Registers{};
     });
     close(r);
   }
 
-  /// How many of the `count` elements of a block wide lanes take.
-  llvm::Value* in_wide_lanes(Rows& r, llvm::Value* count) {
-    llvm::Value* whole = r.b.CreateAnd(count, r.f.number(-order::wide_lanes));
-    return r.b.CreateSelect(r.b.CreateICmpSGE(count, r.f.number(order::wide_from)), whole, r.f.number(0));
-  }
-
-  /// finish(args, row, item, blocks, partials, rest): the row's total from the partial results of its blocks
-  /// and what wide lanes left of the last; the seed, the store. Where `partials` is null the results are
-  /// computed here, one after the other.
+  /// finish(args, row, item, blocks, partials, last): the row's total from the partial results of its blocks, the
+  /// last of which is in `last` where it is one for narrow lanes; the seed, the store. Where `partials` is null the
+  /// results are computed here, one after the other.
   void make_finish() {
     const std::vector<llvm::Type*> types{i64_, i64_, i64_, ptr_, ptr_};
     Rows r(module_, "finish", types, false, kernel_, machine_, lanes_);
@@ -105,7 +105,11 @@ class Fold {
     llvm::Value* fresh = r.cells(1);
     r.put(fresh, f.number(0), r.nothing());  // a block that fails leaves it alone
     llvm::Value* own = b.CreateIsNull(partials);
-    const Registers rest = r.commutative() ? r.get(f.parameter(4), f.number(0)) : Registers{};
+    llvm::Value* is_short = b.getFalse();  // the last block
+    if (r.commutative()) {
+      llvm::Value* length = r.length(item);
+      is_short = b.CreateICmpSLT(b.CreateSub(length, last_block(r, length)), f.number(order::wide_from));
+    }
     const Registers depth = f.loop(
         f.number(0), blocks, 1, {f.number(0)}, "tree", [&](llvm::Value* block, const Registers& state) {
           llvm::BasicBlock *compute = f.block("compute"), *ready = f.block("ready");
@@ -121,13 +125,13 @@ class Fold {
           llvm::PHINode* from = b.CreatePHI(ptr_, 2);
           from->addIncoming(numbered, compute);
           from->addIncoming(partials, before);
-          Registers carried = r.get(from, block);
+          llvm::Value* from_cell = from;
           if (r.commutative()) {
             llvm::Value* is_last = b.CreateICmpEQ(b.CreateAdd(block, f.number(1)), blocks);
-            Registers more = r.identity(1);
-            for (std::size_t c = 0; c < more.size(); ++c) more[c] = b.CreateSelect(is_last, rest[c], more[c]);
-            carried = r.join(carried, more);
+            llvm::Value* given_last = r.cell(f.parameter(4), b.CreateNeg(block), 0);
+            from_cell = b.CreateSelect(b.CreateAnd(is_last, is_short), given_last, from);
           }
+          Registers carried = r.get(from_cell, block);
           // Like adding one to a binary number: each trailing one bit of `block` joins two equal subtrees.
           llvm::Value* joins =
               b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b.CreateNot(block), b.getFalse());
@@ -174,97 +178,68 @@ class Fold {
         size = b.CreateMul(size, extent.v);
       first = kernel_.output.extents.empty() ? begin : b.CreateUDiv(begin, size);
     }
-    using Kind = kernel::KernelExtent::Kind;
-    const bool lengths_differ = kernel_.length.kind == Kind::per_item || kernel_.length.kind == Kind::ragged;
-    if (r.commutative() && !kernel_.seed.empty() && kernel_.over_items && kernel_.output.extents.empty() &&
-        lengths_differ && !r.computes_much()) {
-      short_rows_apart(r, begin, end);
+    if (RowGroup::suits(kernel_, r)) {
+      rows_in_groups(r, begin, end);
     } else {
       each_run(
           r.e, kernel_, begin, end, first, false,
           [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
-          [&](const Run& run) { one_row(r, run, false); });
+          [&](const Run& run) { one_row(r, run); });
     }
     close(r);
   }
 
-  /// One row an item, lengths that differ: runs of short rows get a loop of their own, which the registers
-  /// and the code of longer rows do not burden. This is what a sparse matrix meets.
-  void short_rows_apart(Rows& r, llvm::Value* begin, llvm::Value* end) {
+  /// One row an item, lengths that differ, as in a sparse matrix: groups of short rows together, all others one by one.
+  void rows_in_groups(Rows& r, llvm::Value* begin, llvm::Value* end) {
     Frame& f = r.f;
     auto& b = r.b;
-    llvm::BasicBlock *outer = f.block("rows"), *header = f.block("short_rows"), *look = f.block("look"),
-                     *row = f.block("short_row"), *longer = f.block("longer_row"),
+    RowGroup group(r, kernel_);
+    llvm::BasicBlock *header = f.block("rows"), *look = f.block("look"), *together = f.block("group"),
+                     *apart = f.block("rows_apart"), *row = f.block("row"), *next = f.block("next_row"),
                      *done = f.block("rows_done");
     llvm::BasicBlock* before = b.GetInsertBlock();
-    b.CreateBr(outer);
-    b.SetInsertPoint(outer);
-    llvm::PHINode* from = b.CreatePHI(i64_, 2, "from");
-    from->addIncoming(begin, before);
     b.CreateBr(header);
-
     b.SetInsertPoint(header);
-    llvm::PHINode* item = b.CreatePHI(i64_, 2, "item");
-    item->addIncoming(from, outer);
+    llvm::PHINode* item = b.CreatePHI(i64_, 3, "item");
+    item->addIncoming(begin, before);
     b.CreateCondBr(b.CreateICmpSLT(item, end), look, done);
     b.SetInsertPoint(look);
-    llvm::Value* length = r.length(item);
-    f.branch_likely_weakly(b.CreateICmpSLE(length, f.number(order::sequential)), row, longer);
-
-    b.SetInsertPoint(row);
-    const auto here = r.e.mark();
-    enter_item(r.e, kernel_, r.e.uniform(item));
-    llvm::BasicBlock *some = f.block("some_elements"), *ready = f.block("row_done");
-    const bool from_seed = kernel::seed_may_go_first(kernel_);
-    const Registers none = from_seed ? r.seed() : r.identity(1);
-    llvm::BasicBlock* row_end = b.GetInsertBlock();  // a seed with conditionals brings blocks of its own
-    // The loop looks for itself whether there is an element, unless something comes before it.
-    llvm::Value* enter = r.has_row_work() ? b.CreateICmpSGT(length, f.number(0)) : b.getTrue();
-    f.branch_likely_weakly(enter, some, ready);
-    b.SetInsertPoint(some);
-    const auto inside = r.e.mark();
-    r.prefetch_row();
-    r.emit_row();
-    const Registers sum = r.sequential(f.number(0), length, none, r.base());
-    r.e.undo(inside);
-    llvm::BasicBlock* some_end = b.GetInsertBlock();
-    b.CreateBr(ready);
-    b.SetInsertPoint(ready);
-    const Registers total = r.merge(sum, some_end, none, row_end);
-    if (from_seed)
-      r.put_out(total, item);
-    else
-      r.finish(total, item, nullptr);
-    r.e.undo(here);
-    item->addIncoming(b.CreateAdd(item, f.number(1)), b.GetInsertBlock());
+    f.branch_likely_weakly(group.are_short(item, end), together, apart);
+    b.SetInsertPoint(together);
+    group.compute(item);
+    item->addIncoming(b.CreateAdd(item, group.rows()), b.GetInsertBlock());
     b.CreateBr(header);
 
-    // The row's number passes through memory here: else it would be one value alive in all of the code for
-    // longer rows, which has no register to spare, and the short rows' loop would count in memory.
-    b.SetInsertPoint(longer);
+    // The row's number passes through memory here: else it would be one value alive in all of the code of single
+    // rows, which has no register to spare.
+    b.SetInsertPoint(apart);
     llvm::Value* kept = f.local(i64_);
+    llvm::Value* stop =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(item, f.number(r.narrow_width())), end);
     b.CreateStore(item, kept, /*isVolatile=*/true);
+    b.CreateBr(row);
+    b.SetInsertPoint(row);
     llvm::Value* number = b.CreateLoad(i64_, kept, /*isVolatile=*/true);
-    // The next number as well: an addition at the end would be made one with that of the short rows' loop,
-    // which then has to move numbers about.
-    b.CreateStore(b.CreateAdd(number, f.number(1)), kept, /*isVolatile=*/true);
-    const auto there = r.e.mark();
+    const auto here = r.e.mark();
     enter_item(r.e, kernel_, r.e.uniform(number));
-    one_row(r, {number, {}, number, f.number(0), f.number(1)}, true);
-    r.e.undo(there);
-    from->addIncoming(b.CreateLoad(i64_, kept, /*isVolatile=*/true), b.GetInsertBlock());
-    b.CreateBr(outer);
+    one_row(r, {number, {}, number, f.number(0), f.number(1)});
+    r.e.undo(here);
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+    llvm::Value* following = b.CreateAdd(b.CreateLoad(i64_, kept, /*isVolatile=*/true), f.number(1));
+    b.CreateStore(following, kept, /*isVolatile=*/true);
+    item->addIncoming(following, next);
+    b.CreateCondBr(b.CreateICmpSLT(following, stop), row, header);
     b.SetInsertPoint(done);
   }
 
-  /// `filled`: the row is known to have elements.
-  void one_row(Rows& r, const Run& run, bool filled) {
+  void one_row(Rows& r, const Run& run) {
     Frame& f = r.f;
     auto& b = r.b;
     const auto here = r.e.mark();
     r.bind_index(run.outer);
     llvm::Value* length = r.length(run.item);
-    llvm::Value* empty = filled ? nullptr : b.CreateICmpSLE(length, f.number(0));
+    llvm::Value* empty = b.CreateICmpSLE(length, f.number(0));
     if (kernel_.seed.empty()) {
       f.leave_unless(b.CreateNot(empty), empty_check(), f.number(0), f.number(0));
       empty = nullptr;
@@ -303,56 +278,58 @@ class Fold {
     return r.ordered(f.number(0), length);
   }
 
+  /// Where the last block of a row with elements begins.
+  static llvm::Value* last_block(Rows& r, llvm::Value* length) {
+    return r.b.CreateAnd(r.b.CreateSub(length, r.f.number(1)), r.f.number(-order::block));
+  }
+
   Registers lanes_of_row(Rows& r, const Run& run, llvm::Value* length, llvm::BasicBlock* stored) {
     Frame& f = r.f;
     auto& b = r.b;
-    llvm::BasicBlock *wide = f.block("wide"), *call = f.block("one_block"), *rest = f.block("rest"),
-                     *join = f.block("join"), *one = f.block("join_one"),
-                     *several = f.block("several_blocks"), *done = f.block("joined");
+    llvm::BasicBlock *wide = f.block("wide"), *one = f.block("one_block"),
+                     *several = f.block("several_blocks"), *narrow = f.block("narrow"),
+                     *keep = f.block("keep"), *finish = f.block("finish"), *done = f.block("joined");
     llvm::BasicBlock* before = b.GetInsertBlock();
     llvm::Value* is_short = b.CreateICmpSLT(length, f.number(order::wide_from));
-    f.branch_likely_weakly(is_short, rest, wide);
+    f.branch_likely_weakly(is_short, narrow, wide);
     b.SetInsertPoint(wide);
-    llvm::Value* last = b.CreateAnd(b.CreateSub(length, f.number(1)), f.number(-order::block));
-    llvm::Value* taken = b.CreateAdd(last, in_wide_lanes(r, b.CreateSub(length, last)));
-    llvm::Value* is_one = b.CreateICmpEQ(last, f.number(0));
+    llvm::Value* last = last_block(r, length);
     llvm::Value* result = r.cells(1);
     r.put(result, f.number(0), r.nothing());  // a block that fails leaves it alone
-    b.CreateCondBr(is_one, call, rest);
-    b.SetInsertPoint(call);
-    b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});
-    b.CreateBr(rest);
-
-    b.SetInsertPoint(rest);
-    llvm::PHINode* at = b.CreatePHI(i64_, 3);
-    at->addIncoming(f.number(0), before);
-    at->addIncoming(taken, wide);
-    at->addIncoming(taken, call);
-    r.emit_row();
-    const Registers left = r.rest(at, length);
-    llvm::BasicBlock* left_end = b.GetInsertBlock();
-    f.branch_likely_weakly(is_short, done, join);
-    b.SetInsertPoint(join);
-    b.CreateCondBr(b.CreateICmpSLE(length, f.number(order::block)), one, several);
-    b.SetInsertPoint(several);
-    r.put(result, f.number(0), left);
-    call_finish(r, run, length, result, stored);
+    b.CreateCondBr(b.CreateICmpEQ(last, f.number(0)), one, several);
     b.SetInsertPoint(one);
-    const Registers all = r.join(r.get(result, f.number(0)), left);
-    llvm::BasicBlock* one_end = b.GetInsertBlock();
+    b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});
+    const Registers of_one = r.get(result, f.number(0));
     b.CreateBr(done);
+    b.SetInsertPoint(several);
+    llvm::Value* last_is_short = b.CreateICmpSLT(b.CreateSub(length, last), f.number(order::wide_from));
+    b.CreateCondBr(last_is_short, narrow, finish);
+
+    b.SetInsertPoint(narrow);
+    llvm::PHINode* at = b.CreatePHI(i64_, 2);
+    at->addIncoming(f.number(0), before);
+    at->addIncoming(last, several);
+    r.emit_row();
+    const Registers of_narrow = r.in_narrow_lanes(at, length);
+    llvm::BasicBlock* narrow_end = b.GetInsertBlock();
+    f.branch_likely_weakly(is_short, done, keep);
+    b.SetInsertPoint(keep);
+    r.put(result, f.number(0), of_narrow);
+    b.CreateBr(finish);
+    b.SetInsertPoint(finish);
+    call_finish(r, run, length, result, stored);
     b.SetInsertPoint(done);
-    return r.merge(left, left_end, all, one_end);
+    return r.merge(of_narrow, narrow_end, of_one, one);
   }
 
-  void call_finish(Rows& r, const Run& run, llvm::Value* length, llvm::Value* rest,
+  void call_finish(Rows& r, const Run& run, llvm::Value* length, llvm::Value* last,
                    llvm::BasicBlock* stored) {
     auto& b = r.b;
     constexpr auto shift =
         static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(order::block)));
     llvm::Value* blocks = b.CreateLShr(b.CreateAdd(length, r.f.number(order::block - 1)), shift);
     b.CreateCall(finish_, {r.f.args(), run.position, run.item, blocks,
-                           given(r, offsetof(Scratch, partials), ptr_), rest});
+                           given(r, offsetof(Scratch, partials), ptr_), last});
     b.CreateBr(stored);
   }
 

@@ -8,10 +8,10 @@
 
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
 ///
-/// For commutative operators every lane and every partial total starts from the operator's exact
-/// identity (-0 for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no
-/// first element to treat apart and no branch on an empty rest. Ordered operators have no identity;
-/// their first element is peeled.
+/// For commutative operators every lane and every partial total starts from the operator's exact identity (-0
+/// for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no first element to treat
+/// apart, and the last vector of a row is filled up with it. Ordered operators have no identity; their first element
+/// is peeled.
 namespace anabranch::cpu {
 
 namespace order = ir::fold_order;
@@ -70,12 +70,6 @@ class Rows {
 
   /// Then a few instructions more per row or round are lost beside the body, and another copy of it is dear.
   bool computes_much() const { return body_[0].cost > 32; }
-
-  bool has_row_work() const {
-    for (const ir::Node* node : body_[0].nodes)
-      if (e.level_of(*node) != Level::lane && !e.knows(*node)) return true;
-    return false;
-  }
 
   Registers identity(int width) {
     Registers out;
@@ -143,34 +137,6 @@ class Rows {
     return f.number(0);
   }
 
-  /// Short rows: prefetches what a row at the current item's place may hold at most. Rows follow each other
-  /// in memory, so every line is asked for in time, whatever the lengths; counting them would cost more.
-  void prefetch_row() {
-    std::vector<std::pair<llvm::Value*, ScalarType>> streams;  // where each begins in memory
-    for (const ir::Node* node : body_[0].nodes) {
-      if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
-      if (node->child(1) != kernel_.reduction) continue;
-      const ir::Node& array = *node->child(0);
-      for (std::size_t c = 0; c < array.type().scalars.size(); ++c)
-        streams.emplace_back(
-            f.element(e.memory_type_of(array.type().scalars[c]), e.buffer_of(array, c), e.base_of(array).v),
-            array.type().scalars[c]);
-    }
-    if (streams.empty()) return;
-    llvm::BasicBlock *some = f.block("prefetch"), *done = f.block("prefetched");
-    b.CreateCondBr(b.CreateICmpSGT(f.ahead(), f.number(0)), some, done);
-    b.SetInsertPoint(some);
-    constexpr std::int64_t line = 64;
-    for (const auto& [from, type] : streams)
-      for (std::int64_t at = 0; at < order::sequential * static_cast<std::int64_t>(size_of(type));
-           at += line) {
-        llvm::Value* address = f.element(e.memory_type_of(type), from, f.ahead());
-        f.prefetch(b.CreateConstGEP1_64(b.getInt8Ty(), address, static_cast<std::uint64_t>(at)));
-      }
-    b.CreateBr(done);
-    b.SetInsertPoint(done);
-  }
-
   Registers seed() {
     const auto here = e.mark();
     e.emit_region(seed_, 0);
@@ -180,65 +146,43 @@ class Rows {
     return out;
   }
 
-  /// Lanes over [begin, end), a multiple of `count` elements; the lanes joined.
-  Registers in_lanes(llvm::Value* begin, llvm::Value* end, int count) {
-    if (lanes_ == 1) return in_rolled_lanes(begin, end, count);
-    const int width = count == order::narrow_lanes ? count : lanes_;
-    const auto parts = static_cast<std::size_t>(count / width);
-    Registers start;
-    for (std::size_t p = 0; p < parts; ++p)
-      for (llvm::Value* v : identity(width)) start.push_back(v);
-    const std::size_t n = components();
-    const auto part = [n](const Registers& all, std::size_t p) {
-      const auto first = all.begin() + static_cast<std::ptrdiff_t>(p * n);
-      return Registers(first, first + static_cast<std::ptrdiff_t>(n));
-    };
-    const bool rotate = parts > 1 && body_is_large();
-    const Registers sums = f.loop(
-        begin, end, rotate ? width : count, start, "lanes", [&](llvm::Value* k, const Registers& so_far) {
-          Registers next;
-          if (rotate) {
-            // Whole groups turn the partial totals round to where they were.
-            next.assign(so_far.begin() + static_cast<std::ptrdiff_t>(n), so_far.end());
-            for (llvm::Value* v : join(part(so_far, 0), elements(k, width))) next.push_back(v);
-            return next;
-          }
-          for (std::size_t p = 0; p < parts; ++p) {
-            llvm::Value* at = b.CreateAdd(k, f.number(static_cast<std::int64_t>(p) * width));
-            for (llvm::Value* v : join(part(so_far, p), elements(at, width))) next.push_back(v);
-          }
-          return next;
-        });
-    std::vector<Registers> left;
-    for (std::size_t p = 0; p < parts; ++p) left.push_back(part(sums, p));
-    for (std::size_t half = parts / 2; half >= 1; half /= 2)
-      for (std::size_t p = 0; p < half; ++p) left[p] = join(left[p], left[p + half]);
-    return halve(left[0]);
+  /// The lanes of [begin, end), fewer than order::wide_from elements and at least one, joined.
+  Registers in_narrow_lanes(llvm::Value* begin, llvm::Value* end) {
+    if (lanes_ == 1) return in_rolled_lanes(begin, end, order::narrow_lanes);
+    const int width = narrow_width();
+    const Parts none(static_cast<std::size_t>(order::narrow_lanes) / static_cast<std::size_t>(width),
+                     identity(width));
+    return join_lanes(in_turns(begin, end, none, width));
   }
+
+  /// The same of order::wide_from elements or more, a block at most.
+  Registers in_wide_lanes(llvm::Value* begin, llvm::Value* end) {
+    if (lanes_ == 1) return in_rolled_lanes(begin, end, order::wide_lanes);
+    const Parts none(static_cast<std::size_t>(order::wide_lanes) / static_cast<std::size_t>(lanes_),
+                     identity(lanes_));
+    if (body_is_large()) return join_lanes(in_turns(begin, end, none, lanes_));
+    // All groups but the last with a part of the body for each part of a group.
+    llvm::Value* last = before_last(begin, end, order::wide_lanes);
+    const Registers sums = f.loop(
+        begin, last, order::wide_lanes, flat(none), "groups", [&](llvm::Value* k, const Registers& all) {
+          Parts next = parts_of(all, none.size());
+          for (std::size_t p = 0; p < next.size(); ++p) {
+            llvm::Value* at = b.CreateAdd(k, f.number(static_cast<std::int64_t>(p) * lanes_));
+            next[p] = join(next[p], elements(at, lanes_));
+          }
+          return flat(next);
+        });
+    return join_lanes(in_turns(last, end, parts_of(sums, none.size()), lanes_));
+  }
+
+  bool in_vectors() const { return lanes_ > 1; }
+  /// Lanes of a vector of narrow lanes.
+  int narrow_width() const { return std::min(lanes_, static_cast<int>(order::narrow_lanes)); }
 
   /// Elements [begin, end) of a row, in order, of ordered operators: at least one.
   Registers ordered(llvm::Value* begin, llvm::Value* end) {
     Registers first = elements(begin, 1);
     return sequential(b.CreateAdd(begin, f.number(1)), end, std::move(first), base());
-  }
-
-  /// What wide lanes leave: elements [begin, end), fewer than order::wide_from, perhaps none.
-  Registers rest(llvm::Value* begin, llvm::Value* end) {
-    llvm::Value* count = b.CreateSub(end, begin);
-    llvm::BasicBlock *many = f.block("narrow"), *few = f.block("few");
-    llvm::BasicBlock* before = b.GetInsertBlock();
-    b.CreateCondBr(b.CreateICmpSGT(count, f.number(order::sequential)), many, few);
-    b.SetInsertPoint(many);
-    Registers taken{b.CreateAdd(begin, b.CreateAnd(count, f.number(-order::narrow_lanes)))};
-    for (llvm::Value* v : in_lanes(begin, taken[0], order::narrow_lanes)) taken.push_back(v);
-    llvm::BasicBlock* many_end = b.GetInsertBlock();
-    b.CreateBr(few);
-    b.SetInsertPoint(few);
-    Registers none = identity(1);
-    none.insert(none.begin(), begin);
-    const Registers all = merge(taken, many_end, none, before);
-    const Registers tail = sequential(all[0], end, identity(1), base());
-    return join(Registers(all.begin() + 1, all.end()), tail);
   }
 
   /// Either, by the block that control came from.
@@ -282,11 +226,47 @@ class Rows {
     put_out(total, position);
   }
 
+  /// Whether all rows have one seed.
+  bool seed_is_shared() const {
+    for (const ir::Node* node : seed_[0].nodes)
+      if (e.level_of(*node) != Level::launch) return false;
+    return true;
+  }
+  /// seed o total of `count` rows at a time, one a lane, where they share the seed.
+  void finish_rows(Registers totals, llvm::Value* position, int count) {
+    Registers first = seed();
+    for (llvm::Value*& v : first) v = b.CreateVectorSplat(static_cast<unsigned>(count), v);
+    totals = join(first, totals);
+    const int outside = std::exchange(e.width, count);
+    for (std::size_t c = 0; c < components(); ++c)
+      e.store(f.buffer(kernel_.output.first_buffer + static_cast<int>(c)), types_[c], e.affine(position, 1),
+              e.varying(totals[c]));
+    e.width = outside;
+  }
+
   void put_out(const Registers& total, llvm::Value* position) {
     llvm::Value* at = b.CreateAdd(position, output_bias(e, kernel_));
     for (std::size_t c = 0; c < components(); ++c)
       e.store(f.buffer(kernel_.output.first_buffer + static_cast<int>(c)), types_[c], e.uniform(at),
               e.uniform(total[c]));
+  }
+
+  /// The mask of the first `count` lanes, count >= 0.
+  llvm::Value* first_lanes(llvm::Value* count, int width) { return lanes_below(count, nullptr, width); }
+  /// The mask of the lanes j with from + j < count. `from` null: 0.
+  llvm::Value* lanes_below(llvm::Value* count, llvm::Value* from, int width) {
+    std::size_t bytes = 4;  // compared in registers as wide as the elements'
+    for (const ScalarType type : types_) bytes = std::max(bytes, size_of(type));
+    llvm::Type* number = b.getIntNTy(static_cast<unsigned>(8 * bytes));
+    std::vector<llvm::Constant*> numbers;
+    for (int lane = 0; lane < width; ++lane)
+      numbers.push_back(llvm::ConstantInt::get(number, static_cast<std::uint64_t>(lane)));
+    llvm::Value* lanes = llvm::ConstantVector::get(numbers);
+    const auto splat = [&](llvm::Value* v) {
+      return b.CreateVectorSplat(static_cast<unsigned>(width), b.CreateTrunc(v, number));
+    };
+    if (from) lanes = b.CreateAdd(lanes, splat(from));
+    return b.CreateICmpSLT(lanes, splat(count));
   }
 
   // Partial results: one cell of eight bytes per component.
@@ -313,6 +293,78 @@ class Rows {
   }
 
  private:
+  /// Lanes of a group in several vectors.
+  using Parts = std::vector<Registers>;
+
+  Registers flat(const Parts& parts) const {
+    Registers out;
+    for (const Registers& part : parts) out.insert(out.end(), part.begin(), part.end());
+    return out;
+  }
+  Parts parts_of(const Registers& all, std::size_t count) const {
+    Parts out;
+    for (std::size_t p = 0; p < count; ++p) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(p * components());
+      out.emplace_back(first, first + static_cast<std::ptrdiff_t>(components()));
+    }
+    return out;
+  }
+
+  /// Where the last group of [begin, end) begins, counted from `begin`: it has at least one element.
+  llvm::Value* before_last(llvm::Value* begin, llvm::Value* end, std::int64_t group) {
+    llvm::Value* behind_first = b.CreateSub(b.CreateSub(end, begin), f.number(1));
+    return b.CreateAdd(begin, b.CreateAnd(behind_first, f.number(-group)));
+  }
+
+  /// Joins the elements [begin, end), at least one, to the lanes in `parts`: vector after vector, to one part after the
+  /// other, the last one filled up. The body is there twice, whatever the number of parts: they take turns in the
+  /// registers, and find back to their places at the end.
+  Parts in_turns(llvm::Value* begin, llvm::Value* end, const Parts& parts, int width) {
+    const std::size_t count = parts.size();
+    const auto turn = [&](Parts now, const Registers& next) {
+      now[0] = join(now[0], next);
+      std::rotate(now.begin(), now.begin() + 1, now.end());
+      return now;
+    };
+    llvm::Value* last = before_last(begin, end, width);
+    const Registers sums =
+        f.loop(begin, last, width, flat(parts), "lanes", [&](llvm::Value* k, const Registers& all) {
+          return flat(turn(parts_of(all, count), elements(k, width)));
+        });
+    Parts out = turn(parts_of(sums, count), some_elements(last, b.CreateSub(end, last), width));
+    // After t turns part p is where part p - t was.
+    llvm::Value* turns = b.CreateAdd(b.CreateSDiv(b.CreateSub(last, begin), f.number(width)), f.number(1));
+    for (std::size_t step = 1; step < count; step *= 2) {
+      llvm::Value* odd = b.CreateAnd(turns, f.number(static_cast<std::int64_t>(step)));
+      // All lanes or none, by a comparison of vectors: a single bit would become a branch.
+      llvm::Value* all = first_lanes(b.CreateMul(odd, f.number(width)), width);
+      Parts back = out;
+      for (std::size_t p = 0; p < count; ++p)
+        for (std::size_t c = 0; c < components(); ++c)
+          back[p][c] = b.CreateSelect(all, out[(p + count - step) % count][c], out[p][c]);
+      out = std::move(back);
+    }
+    return out;
+  }
+
+  /// Elements k .. k + count - 1 in the first of `width` lanes, the identity in the others. 0 < count <= width.
+  Registers some_elements(llvm::Value* k, llvm::Value* count, int width) {
+    llvm::Value* present = first_lanes(count, width);
+    llvm::Value* const outside = std::exchange(e.mask, present);
+    Registers out = elements(k, width);
+    e.mask = outside;
+    const Registers none = identity(width);
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = b.CreateSelect(present, out[c], none[c]);
+    return out;
+  }
+
+  /// The parts' lanes joined by halving.
+  Registers join_lanes(Parts parts) {
+    for (std::size_t half = parts.size() / 2; half >= 1; half /= 2)
+      for (std::size_t p = 0; p < half; ++p) parts[p] = join(parts[p], parts[p + half]);
+    return halve(parts[0]);
+  }
+
   static int lanes_in(llvm::Value* v) {
     return static_cast<int>(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements());
   }
@@ -353,7 +405,7 @@ class Rows {
   }
 
   /// The same lanes without vectors: an array in the stack frame.
-  Registers in_rolled_lanes(llvm::Value* begin, llvm::Value* end, int count) {
+  Registers in_rolled_lanes(llvm::Value* begin, llvm::Value* end, std::int64_t count) {
     llvm::Value* lane = cells(count);
     f.loop(f.number(0), f.number(count), 1, {}, "clear", [&](llvm::Value* j, const auto&) {
       put(lane, j, identity(1));
@@ -364,7 +416,7 @@ class Rows {
       put(lane, j, join(get(lane, j), elements(k, 1)));
       return Registers{};
     });
-    for (int half = count / 2; half >= 1; half /= 2)
+    for (std::int64_t half = count / 2; half >= 1; half /= 2)
       f.loop(f.number(0), f.number(half), 1, {}, "halve", [&](llvm::Value* j, const auto&) {
         put(lane, j, join(get(lane, j), get(lane, b.CreateAdd(j, f.number(half)))));
         return Registers{};

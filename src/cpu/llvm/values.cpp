@@ -111,9 +111,10 @@ Value Emitter::multiply(const Value& x, const Value& y) {
   return varying(b.CreateMul(lanes(x), lanes(y)));
 }
 
-llvm::Value* Emitter::any(llvm::Value* lanes_mask) {
-  if (width == 1) return lanes_mask;
-  llvm::Type* bits = b.getIntNTy(static_cast<unsigned>(width));
+llvm::Value* Emitter::any(llvm::Value* lanes_mask) { return width == 1 ? lanes_mask : any_lane(lanes_mask); }
+
+llvm::Value* Emitter::any_lane(llvm::Value* lanes_mask) {
+  llvm::Type* bits = b.getIntNTy(llvm::cast<llvm::FixedVectorType>(lanes_mask->getType())->getNumElements());
   return b.CreateICmpNE(b.CreateBitCast(lanes_mask, bits), llvm::ConstantInt::get(bits, 0));
 }
 

@@ -1,0 +1,232 @@
+#include "cpu/llvm/row_group.h"
+
+#include "kernel/pointwise.h"
+
+namespace anabranch::cpu {
+
+bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
+  return rows.commutative() && rows.in_vectors() && !kernel.seed.empty() && kernel.over_items &&
+         kernel.output.extents.empty() && kernel.length.kind == kernel::KernelExtent::Kind::ragged &&
+         kernel::is_flat_fold(kernel) && rows.seed_is_shared();
+}
+
+RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
+    : r_(rows), kernel_(kernel), width_(rows.narrow_width()), capacity_(width_ * longest_row) {
+  // What is loaded behind a row's end, and not used, lies in the buffer, too.
+  for (std::size_t c = 0; c < r_.components(); ++c)
+    buffers_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)),
+                                  static_cast<std::uint64_t>(capacity_ + longest_row + order::narrow_lanes)));
+  lengths_ = r_.f.local(r_.f.i64(), static_cast<std::uint64_t>(vectors * width_));
+}
+
+llvm::Type* RowGroup::offset_type() const {
+  return kernel_.length.offsets == OffsetType::int32 ? r_.b.getInt32Ty() : r_.b.getInt64Ty();
+}
+
+/// Of a row counted from the group's first one, or of what follows the last one.
+llvm::Value* RowGroup::offset(llvm::Value* row) const {
+  llvm::Value* at = r_.f.element(offset_type(), offsets_, row);
+  return r_.b.CreateSExt(r_.f.load_constant(offset_type(), at, offset_type()->getIntegerBitWidth() / 8),
+                         r_.f.i64());
+}
+
+/// Of as many rows as a vector has lanes, in the offsets' type.
+llvm::Value* RowGroup::lengths_from(llvm::Value* row) const {
+  llvm::Type* type = llvm::FixedVectorType::get(offset_type(), static_cast<unsigned>(width_));
+  const auto offsets_from = [&](llvm::Value* first) {
+    return r_.f.load_constant(type, r_.f.element(offset_type(), offsets_, first),
+                              offset_type()->getIntegerBitWidth() / 8);
+  };
+  return r_.b.CreateSub(offsets_from(r_.b.CreateAdd(row, r_.f.number(1))), offsets_from(row));
+}
+
+/// One bit: is any of these lengths larger?
+llvm::Value* RowGroup::any_above(llvm::Value* lengths, std::int64_t most) const {
+  return r_.e.any_lane(r_.b.CreateICmpUGT(
+      lengths, llvm::ConstantInt::get(lengths->getType(), static_cast<std::uint64_t>(most))));
+}
+
+/// How many rows: several vectors of them if there are as many and their elements fit, else one vector, else none.
+llvm::Value* RowGroup::count_rows(llvm::Value* item, llvm::Value* end) {
+  auto& b = r_.b;
+  Frame& f = r_.f;
+  llvm::BasicBlock *several = f.block("several_vectors"), *counted = f.block("counted");
+  llvm::Value* left = b.CreateSub(end, item);
+  llvm::Value *most = f.number(vectors * width_), *one = f.number(width_), *none = f.number(0);
+  llvm::Value* few = b.CreateSelect(b.CreateICmpSGE(left, one), one, none);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  f.branch_likely_weakly(b.CreateICmpSGE(left, most), several, counted);
+  b.SetInsertPoint(several);
+  llvm::Value* fit = b.CreateICmpSLE(b.CreateSub(offset(most), first_), f.number(capacity_));
+  llvm::Value* many = b.CreateSelect(fit, most, one);
+  b.CreateBr(counted);
+  b.SetInsertPoint(counted);
+  return r_.merge({many}, several, {few}, before)[0];
+}
+
+llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
+  auto& b = r_.b;
+  Frame& f = r_.f;
+  offsets_ = f.element(offset_type(), f.buffer(kernel_.length.slot), item);
+  first_ = offset(f.number(0));
+  rows_ = count_rows(item, end);
+  total_ = b.CreateSub(offset(rows_), first_);
+  llvm::Type* wide = llvm::FixedVectorType::get(f.i64(), static_cast<unsigned>(width_));
+  llvm::Type* narrow = llvm::FixedVectorType::get(offset_type(), static_cast<unsigned>(width_));
+  const Registers longest = f.loop(
+      f.number(0), rows_, width_, {llvm::Constant::getNullValue(narrow)}, "lengths",
+      [&](llvm::Value* row, const Registers& so_far) {
+        llvm::Value* lengths = lengths_from(row);
+        b.CreateAlignedStore(b.CreateSExt(lengths, wide), f.element(f.i64(), lengths_, row), llvm::Align(8));
+        return Registers{b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, so_far[0], lengths)};
+      });
+  // One vector of elements at least: so no row at all is none of these.
+  return b.CreateAnd(b.CreateNot(any_above(longest[0], longest_row)),
+                     b.CreateICmpSGE(total_, f.number(width_)));
+}
+
+/// The elements of all rows. The last vector begins where it ends with them: some are computed twice.
+void RowGroup::compute_elements(llvm::Value* item) {
+  auto& b = r_.b;
+  const auto here = r_.e.mark();
+  enter_item(r_.e, kernel_, r_.e.uniform(item));
+  r_.emit_row();
+  llvm::Value* last = b.CreateSub(total_, r_.f.number(width_));
+  r_.f.loop(r_.f.number(0), total_, width_, {}, "elements", [&](llvm::Value* k, const auto&) {
+    llvm::Value* at = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, last);
+    const Registers values = r_.elements(at, width_);
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      llvm::Type* type = r_.e.memory_type_of(r_.type(c));
+      b.CreateAlignedStore(r_.e.to_memory(r_.type(c), values[c]), r_.f.element(type, buffers_[c], at),
+                           llvm::Align(size_of(r_.type(c))));
+    }
+    return Registers{};
+  });
+  r_.e.undo(here);
+}
+
+/// Elements `from` ... of a row in a vector; all of it is the row's.
+Registers RowGroup::load_full(std::int64_t row, llvm::Value* from) {
+  auto& b = r_.b;
+  llvm::Value* at = b.CreateSub(offset(b.CreateAdd(row_, r_.f.number(row))), first_);
+  if (from) at = b.CreateAdd(at, from);
+  Registers out;
+  for (std::size_t c = 0; c < r_.components(); ++c) {
+    llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
+    llvm::Value* all =
+        b.CreateAlignedLoad(llvm::FixedVectorType::get(cell, static_cast<unsigned>(width_)),
+                            r_.f.element(cell, buffers_[c], at), llvm::Align(size_of(r_.type(c))));
+    out.push_back(r_.e.from_memory(r_.type(c), all));
+  }
+  return out;
+}
+
+/// The same with the identity behind the row's last element. `from` null: 0.
+Registers RowGroup::load_row(std::int64_t row, llvm::Value* from) {
+  auto& b = r_.b;
+  llvm::Value* length = b.CreateAlignedLoad(
+      r_.f.i64(), r_.f.element(r_.f.i64(), lengths_, b.CreateAdd(row_, r_.f.number(row))), llvm::Align(8));
+  llvm::Value* present = r_.lanes_below(length, from, width_);
+  const Registers none = r_.identity(width_);
+  Registers out = load_full(row, from);
+  for (std::size_t c = 0; c < out.size(); ++c) out[c] = b.CreateSelect(present, out[c], none[c]);
+  return out;
+}
+
+/// Two vectors of rows become one, with half as many lanes for each row, until each has one.
+Registers RowGroup::join_rows(std::vector<Registers> rows) {
+  for (int lanes = width_; lanes > 1; lanes /= 2) {
+    std::vector<int> low, high;
+    for (int of_both = 0; of_both < 2 * width_; of_both += lanes)
+      for (int lane = 0; lane < lanes / 2; ++lane) {
+        low.push_back(of_both + lane);
+        high.push_back(of_both + lane + lanes / 2);
+      }
+    std::vector<Registers> joined;
+    for (std::size_t i = 0; i < rows.size(); i += 2) {
+      Registers x, y;
+      for (std::size_t c = 0; c < r_.components(); ++c) {
+        x.push_back(r_.b.CreateShuffleVector(rows[i][c], rows[i + 1][c], low));
+        y.push_back(r_.b.CreateShuffleVector(rows[i][c], rows[i + 1][c], high));
+      }
+      joined.push_back(r_.join(x, y));
+    }
+    rows = std::move(joined);
+  }
+  return rows[0];
+}
+
+/// Rows of at most a vector's elements.
+Registers RowGroup::totals_of_short() {
+  std::vector<Registers> rows;
+  for (int row = 0; row < width_; ++row) rows.push_back(load_row(row, nullptr));
+  return join_rows(std::move(rows));
+}
+
+/// Rows of up to `longest` elements: the groups of narrow lanes that all rows fill first, then the others.
+Registers RowGroup::totals_of_longer(llvm::Value* shortest, llvm::Value* longest) {
+  auto& b = r_.b;
+  const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
+  const std::size_t n = r_.components();
+  Registers lanes;  // row after row, part after part
+  for (std::size_t i = 0; i < static_cast<std::size_t>(width_) * parts; ++i)
+    for (llvm::Value* v : r_.identity(width_)) lanes.push_back(v);
+  const auto part_of = [&](const Registers& all, std::size_t i) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(i * n);
+    return Registers(first, first + static_cast<std::ptrdiff_t>(n));
+  };
+  const auto step = [&](bool filled) {
+    return [&, filled](llvm::Value* from, const Registers& all) {
+      Registers next;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(width_) * parts; ++i) {
+        const auto row = static_cast<std::int64_t>(i / parts);
+        llvm::Value* at = b.CreateAdd(from, r_.f.number(static_cast<std::int64_t>(i % parts) * width_));
+        for (llvm::Value* v : r_.join(part_of(all, i), filled ? load_full(row, at) : load_row(row, at)))
+          next.push_back(v);
+      }
+      return next;
+    };
+  };
+  llvm::Value* filled = b.CreateAnd(shortest, r_.f.number(-order::narrow_lanes));
+  lanes = r_.f.loop(r_.f.number(0), filled, order::narrow_lanes, lanes, "filled", step(true));
+  lanes = r_.f.loop(filled, longest, order::narrow_lanes, lanes, "partly_filled", step(false));
+  std::vector<Registers> rows;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(width_); ++row) {
+    Registers whole = part_of(lanes, row * parts);
+    for (std::size_t p = 1; p < parts; ++p) whole = r_.join(whole, part_of(lanes, row * parts + p));
+    rows.push_back(std::move(whole));
+  }
+  return join_rows(std::move(rows));
+}
+
+/// The totals of the rows at hand.
+Registers RowGroup::totals() {
+  auto& b = r_.b;
+  llvm::Value* lengths = lengths_from(row_);
+  llvm::BasicBlock *longer = r_.f.block("longer_rows"), *shorter = r_.f.block("shorter_rows"),
+                   *done = r_.f.block("totals");
+  b.CreateCondBr(any_above(lengths, width_), longer, shorter);
+  b.SetInsertPoint(longer);
+  llvm::Value* longest = b.CreateSExt(b.CreateIntMaxReduce(lengths, true), r_.f.i64());
+  llvm::Value* shortest = b.CreateSExt(b.CreateIntMinReduce(lengths, true), r_.f.i64());
+  const Registers of_longer = totals_of_longer(shortest, longest);
+  llvm::BasicBlock* longer_end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(shorter);
+  const Registers of_shorter = totals_of_short();
+  llvm::BasicBlock* shorter_end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  return r_.merge(of_longer, longer_end, of_shorter, shorter_end);
+}
+
+void RowGroup::compute(llvm::Value* item) {
+  compute_elements(item);
+  r_.f.loop(r_.f.number(0), rows_, width_, {}, "vectors_of_rows", [&](llvm::Value* row, const auto&) {
+    row_ = row;
+    r_.finish_rows(totals(), r_.b.CreateAdd(item, row), width_);
+    return Registers{};
+  });
+}
+
+}  // namespace anabranch::cpu

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "cpu/llvm/fold_rows.h"
+
+/// Short rows of a stream, several at a time. Where all elements of neighbouring rows lie one after the other and depend
+/// on nothing of their row (kernel::is_flat_fold), they are computed without a look at the rows, in whole vectors, into
+/// a buffer on the stack; then as many rows as a vector has lanes are reduced side by side: each is loaded into a
+/// vector filled up with the identity, and the vectors' lanes are joined by halving as the order says, two vectors
+/// into one at each step, until one vector holds a total for every row.
+namespace anabranch::cpu {
+
+class RowGroup {
+ public:
+  /// Whether the kernel has such rows, and the machine vectors for them.
+  static bool suits(const kernel::Kernel& kernel, const Rows& rows);
+
+  explicit RowGroup(Rows& rows, const kernel::Kernel& kernel);
+
+  /// Whether the next rows, from `item` on, are short, at most up to `end`: one bit. Sets `rows`.
+  llvm::Value* are_short(llvm::Value* item, llvm::Value* end);
+  /// How many they are.
+  llvm::Value* rows() const { return rows_; }
+  /// Computes and stores their totals. Where are_short has been asked.
+  void compute(llvm::Value* item);
+
+ private:
+  /// Of a group: one longer sends them all apart.
+  static constexpr std::int64_t longest_row = 128;
+  /// Vectors of rows whose elements are computed together, if they are not too many for the first cache.
+  static constexpr std::int64_t vectors = 4;
+
+  llvm::Type* offset_type() const;
+  llvm::Value* offset(llvm::Value* row) const;
+  llvm::Value* lengths_from(llvm::Value* row) const;
+  llvm::Value* any_above(llvm::Value* lengths, std::int64_t most) const;
+  llvm::Value* count_rows(llvm::Value* item, llvm::Value* end);
+  void compute_elements(llvm::Value* item);
+  Registers load_full(std::int64_t row, llvm::Value* from);
+  Registers load_row(std::int64_t row, llvm::Value* from);
+  Registers totals();
+  Registers totals_of_short();
+  Registers totals_of_longer(llvm::Value* shortest, llvm::Value* longest);
+  Registers join_rows(std::vector<Registers> rows);
+
+  Rows& r_;
+  const kernel::Kernel& kernel_;
+  int width_;
+  std::int64_t capacity_;              ///< elements
+  std::vector<llvm::Value*> buffers_;  ///< of elements, per component
+  llvm::Value* lengths_;               ///< of the rows, in memory, int64
+  llvm::Value *rows_ = nullptr, *offsets_ = nullptr, *first_ = nullptr, *total_ = nullptr;
+  llvm::Value* row_ = nullptr;  ///< the first one of the vector at hand
+};
+
+}  // namespace anabranch::cpu
