@@ -362,7 +362,7 @@ Acc<Array<N - 1, std::int64_t>> count_true(const char* label, const Acc<Array<N,
 /// Empty sums are 0, products 1; an empty minimum is a RunError.
 /// The sum of bool is an int64: how many are true.
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
                          detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("sum", plus, detail::constant_of<T>(T(0), at), a, axis, at);
@@ -391,19 +391,19 @@ Acc<Array<N - 1, std::int64_t>> count(P p, const Acc<Array<N, T>>& a, int axis =
                             axis, at);
 }
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> product(const Acc<Array<N, T>>& a, int axis = N - 1,
                              detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("product", times, detail::constant_of<T>(T(1), at), a, axis, at);
 }
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> minimum(const Acc<Array<N, T>>& a, int axis = N - 1,
                              detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("minimum", minimum_of, {}, a, axis, at);
 }
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
                              detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("maximum", maximum_of, {}, a, axis, at);
@@ -436,8 +436,7 @@ Acc<Vector<T>> backpermute(const Position& length, F f, const Acc<Array<N, T>>& 
 }
 
 /// Element at k is a[ix[k]]; out of range is a RunError. Indices may be of any integer type.
-template <int N, class I, class T>
-  requires(std::is_integral_v<I> && !std::same_as<I, bool>)
+template <int N, detail::IntegerElement I, class T>
 Acc<Array<N, T>> gather(const Acc<Array<N, I>>& ix, const Acc<Vector<T>>& a,
                         detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<I>(

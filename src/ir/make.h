@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <span>
 #include <vector>
 
@@ -61,7 +60,7 @@ Ref rebuild(const Ref& node, std::vector<Ref> children);
 
 // Conveniences that passes share.
 template <class T>
-Ref literal(T value, Place place = {});  ///< bool, uint8, int32, int64, float, double
+Ref literal(T value, Place place = {});  ///< of any scalar type
 inline Ref int64(std::int64_t value) {
   return constant(ScalarType::int64, static_cast<std::uint64_t>(value));
 }
@@ -74,17 +73,7 @@ Ref to_linear(std::span<const Ref> extents, std::span<const Ref> ix);
 
 template <class T>
 Ref literal(T value, Place place) {
-  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
-  std::uint64_t bits = 0;
-  if constexpr (std::is_same_v<T, bool>)
-    bits = value ? 1 : 0;
-  else if constexpr (sizeof(T) == 1)
-    bits = std::bit_cast<std::uint8_t>(value);
-  else if constexpr (sizeof(T) == 4)
-    bits = std::bit_cast<std::uint32_t>(value);
-  else
-    bits = std::bit_cast<std::uint64_t>(value);
-  return constant(type, bits, place);
+  return constant(anabranch::detail::scalar_type<T>, anabranch::detail::bits_of(value), place);
 }
 
 }  // namespace anabranch::ir

@@ -62,22 +62,11 @@ constexpr std::size_t longest_inline = 60;
 }  // namespace
 
 std::string constant_text(const Node& c) {
-  const std::uint64_t bits = c.payload().bits;
-  switch (c.type().scalars[0]) {
-    case ScalarType::boolean:
-      return bits ? "true" : "false";
-    case ScalarType::uint8:
-      return fmt::format("{}", bits);
-    case ScalarType::int32:
-      return fmt::format("{}", static_cast<std::int32_t>(bits));
-    case ScalarType::int64:
-      return fmt::format("{}", static_cast<std::int64_t>(bits));
-    case ScalarType::float32:
-      return fmt::format("{}f", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    case ScalarType::float64:
-      return fmt::format("{}", std::bit_cast<double>(bits));
-  }
-  return "?";
+  const ScalarType type = c.type().scalars[0];
+  return anabranch::detail::with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::string {
+    const T value = anabranch::detail::value_of<T>(c.payload().bits);
+    return fmt::format("{}{}", value, type == ScalarType::float32 ? "f" : "");
+  });
 }
 
 std::string Printer::name(const Node& node) {
