@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/cost.h"
+
 namespace anabranch::plan {
 
 using namespace ir;
@@ -178,12 +180,9 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
 void KernelBuilder::finish() {
   kernel_.buffer_slots = static_cast<int>(step_.buffers.size());
   kernel_.scalar_slots = static_cast<int>(step_.scalars.size());
-  std::int64_t operations = 0;
   std::vector<Ref> roots(kernel_.body);
   roots.insert(roots.end(), kernel_.combine.begin(), kernel_.combine.end());
-  for (const Node* node : topological(roots))
-    if (node->op() == Op::primitive) operations += info(node->payload().primitive).cost;
-  kernel_.operations = static_cast<int>(std::min<std::int64_t>(operations, 1 << 20));
+  kernel_.operations = static_cast<int>(additions(evaluation_cost(roots)));
 }
 
 }  // namespace anabranch::plan
