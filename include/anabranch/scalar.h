@@ -18,10 +18,10 @@
 namespace anabranch {
 
 /// The scalar types, in the order of C++'s usual arithmetic conversions.
-enum class ScalarType : std::uint8_t { boolean, uint8, int32, int64, float32, float64 };
+enum class ScalarType : std::uint8_t { boolean, uint8, uint16, int32, int64, float32, float64 };
 
 /// For messages that the compiler shows.
-#define ANABRANCH_SCALAR_TYPES "bool, uint8_t, int32_t, int64_t, float or double"
+#define ANABRANCH_SCALAR_TYPES "bool, uint8_t, uint16_t, int32_t, int64_t, float or double"
 
 namespace detail {
 
@@ -37,6 +37,7 @@ inline constexpr std::tuple scalar_rows{
     //                       type                 in messages and dumps  C++     CUDA   NumPy  Arrow
     ScalarRow<bool>{ScalarType::boolean, "bool", "bool", "bool", "|b1", "b"},
     ScalarRow<std::uint8_t>{ScalarType::uint8, "uint8", "uint8_t", "u8", "|u1", "C"},
+    ScalarRow<std::uint16_t>{ScalarType::uint16, "uint16", "uint16_t", "u16", "<u2", "S"},
     ScalarRow<std::int32_t>{ScalarType::int32, "int32", "int32_t", "i32", "<i4", "i"},
     ScalarRow<std::int64_t>{ScalarType::int64, "int64", "int64_t", "i64", "<i8", "l"},
     ScalarRow<float>{ScalarType::float32, "float", "float", "float", "<f4", "f"},
@@ -178,7 +179,7 @@ constexpr const ScalarInfo& scalar_info(ScalarType type) {
 /// Bytes of one scalar in a buffer.
 constexpr std::size_t size_of(ScalarType type) { return detail::scalar_info(type).bytes; }
 
-/// "bool", "uint8", "int32", "int64", "float", "double".
+/// "bool", "uint8", "uint16", "int32", "int64", "float", "double".
 constexpr const char* name_of(ScalarType type) { return detail::scalar_info(type).name; }
 
 }  // namespace anabranch

@@ -8,6 +8,7 @@
 namespace anabranch {
 
 using u8 = unsigned char;
+using u16 = unsigned short;
 using i32 = int;
 using u32 = unsigned int;
 using i64 = long long;
