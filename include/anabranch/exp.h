@@ -168,7 +168,7 @@ class Exp {
 
  private:
   using L = Located<T>;
-  using P = detail::Prim;
+  using P = detail::Primitive;
   static Exp binary(P op, const L& a, const L& b) {
     return {detail::FromHandle{}, detail::primitive(op, {a.value().handle(), b.value().handle()}, a.place())};
   }
@@ -373,7 +373,7 @@ std::pair<Handle, P> untraced(const P& first, const Ps&...) {
 }
 
 template <class F, class... Ps>
-auto traced(F& f, Place at, const char* label, Ps&... parameters) {
+auto traced(F& f, Place at, Symbol label, Ps&... parameters) {
   if constexpr (!takes<F, Ps&...>()) {
     static_assert(always_false<F>,
                   "anabranch: this function cannot be called with the elements of these arrays; check its "
@@ -388,14 +388,14 @@ auto traced(F& f, Place at, const char* label, Ps&... parameters) {
     return untraced(parameters...);
   } else {
     auto result = as_exp(f(parameters...), at);
-    Handle function = lambda({parameters.handle()...}, {result.handle()}, at, label);
+    Handle function = detail::lambda({parameters.handle()...}, {result.handle()}, at, label);
     return std::pair<Handle, decltype(result)>(std::move(function), std::move(result));
   }
 }
 
 /// Traces a user's scalar function: calls it once with fresh parameters of types Ts.
 template <class... Ts, class F>
-auto trace_function(F&& f, Place at, const char* label = nullptr) {
+auto trace_function(F&& f, Place at, Symbol label = {}) {
   std::tuple<Exp<Ts>...> parameters{fresh_parameter<Ts>(at)...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return traced(f, at, label, std::get<I>(parameters)...);
@@ -521,7 +521,7 @@ Exp<U> cast(const Exp<T>& x, std::source_location at = std::source_location::cur
 
 namespace detail {
 template <class T>
-Exp<T> unary(Prim op, const Exp<T>& x, Place at) {
+Exp<T> unary(Primitive op, const Exp<T>& x, Place at) {
   return {FromHandle{}, primitive(op, {x.handle()}, at)};
 }
 }  // namespace detail
@@ -529,7 +529,7 @@ Exp<T> unary(Prim op, const Exp<T>& x, Place at) {
 /// NaN on either side gives NaN.
 template <detail::NumberElement T>
 Exp<T> min(const Exp<T>& a, const Exp<T>& b, std::source_location at = std::source_location::current()) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::minimum, {a.handle(), b.handle()}, at)};
+  return {detail::FromHandle{}, detail::primitive(detail::Primitive::minimum, {a.handle(), b.handle()}, at)};
 }
 template <detail::NumberElement T>
 Exp<T> min(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
@@ -541,7 +541,7 @@ Exp<T> min(const std::type_identity_t<Located<T>>& a, const Exp<T>& b) {
 }
 template <detail::NumberElement T>
 Exp<T> max(const Exp<T>& a, const Exp<T>& b, std::source_location at = std::source_location::current()) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::maximum, {a.handle(), b.handle()}, at)};
+  return {detail::FromHandle{}, detail::primitive(detail::Primitive::maximum, {a.handle(), b.handle()}, at)};
 }
 template <detail::NumberElement T>
 Exp<T> max(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
@@ -553,34 +553,34 @@ Exp<T> max(const std::type_identity_t<Located<T>>& a, const Exp<T>& b) {
 }
 template <detail::NumberElement T>
 Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::absolute, x, at);
+  return detail::unary(detail::Primitive::absolute, x, at);
 }
 /// a * b + c with one rounding.
 template <detail::FloatElement T>
 Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::type_identity_t<Exp<T>>& c,
            std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{},
-          detail::primitive(detail::Prim::fma, {a.handle(), b.handle(), c.handle()}, at)};
+          detail::primitive(detail::Primitive::fma, {a.handle(), b.handle(), c.handle()}, at)};
 }
 template <detail::FloatElement T>
 Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::square_root, x, at);
+  return detail::unary(detail::Primitive::square_root, x, at);
 }
 template <detail::FloatElement T>
 Exp<T> exp(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::exponential, x, at);
+  return detail::unary(detail::Primitive::exponential, x, at);
 }
 template <detail::FloatElement T>
 Exp<T> log(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::logarithm, x, at);
+  return detail::unary(detail::Primitive::logarithm, x, at);
 }
 template <detail::FloatElement T>
 Exp<T> sin(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::sine, x, at);
+  return detail::unary(detail::Primitive::sine, x, at);
 }
 template <detail::FloatElement T>
 Exp<T> cos(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::cosine, x, at);
+  return detail::unary(detail::Primitive::cosine, x, at);
 }
 
 /// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the

@@ -40,7 +40,7 @@ void Text::reopen(std::string_view text) {
 void Text::place(const Place& place) {
   if (!place.known()) return;
   std::string file;
-  for (const char* c = place.file; *c; ++c) {
+  for (const char* c = place.file.c_str(); *c; ++c) {
     if (*c == '\\' || *c == '"') file += '\\';
     file += *c == '\n' ? ' ' : *c;
   }
@@ -146,9 +146,9 @@ void ScalarText::undo(std::size_t mark) {
 /// From what the user wrote, where that is known.
 std::string ScalarText::name(const ir::Node& node) {
   const bool plain = node.op() == ir::Op::primitive && !node.payload().label;
-  return fmt::format("{}_{}",
-                     identifier(plain ? info(node.payload().primitive).name : std::string_view(node.label())),
-                     ++names_);
+  return fmt::format(
+      "{}_{}", identifier(plain ? ir::info(node.payload().primitive).name : std::string_view(node.label())),
+      ++names_);
 }
 
 int ScalarText::check_of(const ir::Node& node) const {
@@ -256,7 +256,9 @@ class ScalarText::PrimitiveBuilder {
     return of_library("fma", {x, y, z});
   }
   Scalar square_root(const Scalar& x) const { return of_library("sqrt", {x}); }
-  Scalar library(Primitive primitive, const Scalar& x) const { return of_library(info(primitive).name, {x}); }
+  Scalar library(Primitive primitive, const Scalar& x) const {
+    return of_library(ir::info(primitive).name, {x});
+  }
 
   Scalar equal(const Scalar& x, const Scalar& y) const { return compare("==", x, y); }
   Scalar not_equal(const Scalar& x, const Scalar& y) const { return compare("!=", x, y); }
@@ -314,7 +316,7 @@ ExprTexts ScalarText::primitive(const ir::Node& node) {
   const ScalarType result_type = node.type().scalars[0];
   std::vector<PrimitiveBuilder::Scalar> x;
   for (const auto& child : node.children()) x.push_back({words(*child)[0], type});
-  const auto& facts = info(node.payload().primitive);
+  const auto& facts = ir::info(node.payload().primitive);
   if (facts.transcendental || (facts.can_fail && ir::is_integer(type))) out_.place(node.place());
   const std::string result = name(node);
   PrimitiveBuilder builder(*this, node, result);

@@ -210,9 +210,9 @@ std::string Printer::program(std::span<const Ref> roots) {
     }
     if (node->op() == Op::parameter) operands.clear();
     const char* op =
-        node->op() == Op::map && node->payload().label ? node->payload().label : name_of(node->op());
+        node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
     const std::string what = node->payload().label && node->op() != Op::map
-                                 ? fmt::format("{} [{}]", op, node->payload().label)
+                                 ? fmt::format("{} [{}]", op, node->payload().label.view())
                                  : std::string(op);
     out += lets;
     out += fmt::format("{} : {} = {}{}{}{}\n", name(*node), to_string(node->type()), what,

@@ -22,7 +22,7 @@ bool is_read(const ir::Node& node) { return node.op() == ir::Op::index || node.o
 bool own_total(const ir::Node& node) {
   switch (node.op()) {
     case ir::Op::primitive:
-      return !(info(node.payload().primitive).can_fail && ir::is_integer(node.type().scalars[0]));
+      return !(ir::info(node.payload().primitive).can_fail && ir::is_integer(node.type().scalars[0]));
     case ir::Op::parameter:
     case ir::Op::constant:
     case ir::Op::tuple:

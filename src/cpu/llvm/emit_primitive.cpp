@@ -226,7 +226,7 @@ llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Val
 
 llvm::Value* Emitter::transcendental(Primitive primitive, ScalarType type, llvm::Value* x) {
   const int number = ir::routine_number(primitive, type);
-  if (number < 0) throw InternalError("no library routine for " + std::string(info(primitive).name));
+  if (number < 0) throw InternalError("no library routine for " + std::string(ir::info(primitive).name));
   const int lanes_of_routine = ir::routine(number).lanes;
   if (lanes_of_routine * static_cast<int>(size_of(type)) > std::max(machine_.vector_bytes, 16))
     throw BackendUnavailable("cpu: the library routine " + std::string(ir::routine(number).symbol) +
