@@ -70,9 +70,11 @@ auto beside_x_and_y(std::int64_t for_source, std::int64_t bound, F&& f) {
 
 /// Whether each value of `from` is one of `to`.
 bool converts_exactly(ScalarType from, ScalarType to) {
-  if (from == to) return true;
-  if (from == ScalarType::boolean || from == ScalarType::uint8) return true;
-  return to == ScalarType::float64 && (from == ScalarType::float32 || from == ScalarType::int32);
+  return detail::with_scalar(from, [to]<class From>(std::type_identity<From>) {
+    return detail::with_scalar(to, []<class To>(std::type_identity<To>) {
+      return std::same_as<From, To> || detail::Lossless<From, To>;
+    });
+  });
 }
 
 template <class T>

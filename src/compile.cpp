@@ -173,7 +173,7 @@ Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> para
                          const CompileOptions& options) {
   check_closed(results, parameters);
   // The program as a function: what mentions a parameter from now on does so outside of it.
-  if (!parameters.empty()) (void)ir::lambda(parameters, results, results[0]->place(), nullptr);
+  if (!parameters.empty()) (void)ir::lambda(parameters, results, results[0]->place());
   Compiled out;
   Passes pass(out.times);
   out.program = front_half(pass, std::move(results), options);

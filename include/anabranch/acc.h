@@ -187,7 +187,7 @@ template <int N, class F>
 auto generate(const Exp<Index<N>>& shape, F f, detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<N>>(f, at);
   using T = typename decltype(result)::value_type;
-  return detail::acc<N, T>(detail::generate(shape.handle(), function, at, nullptr));
+  return detail::acc<N, T>(detail::generate(shape.handle(), function, at, {}));
 }
 template <int N, class F>
 auto generate(const Index<N>& shape, F f, detail::Loc at = detail::Loc::current()) {
@@ -221,15 +221,15 @@ template <class F, int N, class T>
 auto map(F f, const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<T>(f, at);
   using U = typename decltype(result)::value_type;
-  return detail::acc<N, U>(detail::map(function, {a.handle()}, at, nullptr));
+  return detail::acc<N, U>(detail::map(function, {a.handle()}, at, {}));
 }
 
 namespace detail {
 template <class F, int N, class... Ts>
-auto zip_with_at(Loc at, const char* label, F& f, const Acc<Array<N, Ts>>&... arrays) {
+auto zip_with_at(Loc at, Symbol label, F& f, const Acc<Array<N, Ts>>&... arrays) {
   auto [function, result] = trace_function<Ts...>(f, at);
   using U = typename decltype(result)::value_type;
-  return acc<N, U>(map(function, {arrays.handle()...}, at, label));
+  return acc<N, U>(detail::map(function, {arrays.handle()...}, at, label));
 }
 inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
 }  // namespace detail
@@ -269,7 +269,7 @@ std::tuple<Acc<Array<N, Ts>>...> unzip_at(Loc at, const Acc<Array<N, T>>& a) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     const auto part = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
       auto [function, result] = trace_function<T>([](Exp<T> e) { return get<K>(e); }, at);
-      return map(function, {a.handle()}, at, "unzip");
+      return detail::map(function, {a.handle()}, at, "unzip");
     };
     return std::tuple<Acc<Array<N, Ts>>...>{acc<N, Ts>(part(std::integral_constant<std::size_t, I>{}))...};
   }(std::index_sequence_for<Ts...>{});
@@ -298,7 +298,7 @@ template <class F, int N, class T>
 Acc<Array<N - 1, T>> fold(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                           int axis = N - 1, detail::Loc at = detail::Loc::current()) {
   return detail::acc<N - 1, T>(
-      detail::fold(detail::trace_operator<T>(f, at), z.value().handle(), a.handle(), axis, at, nullptr));
+      detail::fold(detail::trace_operator<T>(f, at), z.value().handle(), a.handle(), axis, at, {}));
 }
 /// Without a seed: an empty row is a RunError.
 template <class F, int N, class T>
@@ -313,7 +313,7 @@ Acc<Array<N - 1, T>> fold1(F f, const Acc<Array<N, T>>& a, int axis = N - 1,
 template <int M, int N, class T>
 Acc<Array<M, T>> reshape(const Exp<Index<M>>& shape, const Acc<Array<N, T>>& a,
                          detail::Loc at = detail::Loc::current()) {
-  return detail::acc<M, T>(detail::reshape(shape.handle(), a.handle(), at, nullptr));
+  return detail::acc<M, T>(detail::reshape(shape.handle(), a.handle(), at, {}));
 }
 template <int M, int N, class T>
 Acc<Array<M, T>> reshape(const Index<M>& shape, const Acc<Array<N, T>>& a,
@@ -344,17 +344,15 @@ Acc<Scalar<T>> fold_all(F f, const std::type_identity_t<Located<T>>& z, const Ac
 
 namespace detail {
 template <class T, class F, int N>
-Acc<Array<N - 1, T>> named_fold(const char* label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis,
-                                Loc at) {
-  return acc<N - 1, T>(fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
+Acc<Array<N - 1, T>> named_fold(Symbol label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, Loc at) {
+  return acc<N - 1, T>(detail::fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
 }
 template <int N>
-Acc<Array<N - 1, std::int64_t>> count_true(const char* label, const Acc<Array<N, bool>>& a, int axis,
-                                           Loc at) {
+Acc<Array<N - 1, std::int64_t>> count_true(Symbol label, const Acc<Array<N, bool>>& a, int axis, Loc at) {
   auto [function, one] =
       trace_function<bool>([&](const Exp<bool>& x) { return cast<std::int64_t>(x, at); }, at);
   return named_fold(label, plus, constant_of<std::int64_t>(0, at),
-                    acc<N, std::int64_t>(map(function, {a.handle()}, at, label)), axis, at);
+                    acc<N, std::int64_t>(detail::map(function, {a.handle()}, at, label)), axis, at);
 }
 }  // namespace detail
 
@@ -362,7 +360,7 @@ Acc<Array<N - 1, std::int64_t>> count_true(const char* label, const Acc<Array<N,
 /// Empty sums are 0, products 1; an empty minimum is a RunError.
 /// The sum of bool is an int64: how many are true.
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
                          detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("sum", plus, detail::constant_of<T>(T(0), at), a, axis, at);
@@ -391,19 +389,19 @@ Acc<Array<N - 1, std::int64_t>> count(P p, const Acc<Array<N, T>>& a, int axis =
                             axis, at);
 }
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> product(const Acc<Array<N, T>>& a, int axis = N - 1,
                              detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("product", times, detail::constant_of<T>(T(1), at), a, axis, at);
 }
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> minimum(const Acc<Array<N, T>>& a, int axis = N - 1,
                              detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("minimum", minimum_of, {}, a, axis, at);
 }
 template <int N, class T>
-  requires(N >= 1 && detail::number<T>)
+  requires(N >= 1 && detail::NumberElement<T>)
 Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
                              detail::Loc at = detail::Loc::current()) {
   return detail::named_fold("maximum", maximum_of, {}, a, axis, at);
@@ -421,7 +419,7 @@ Acc<Array<M, T>> backpermute(const Exp<Index<M>>& shape, F f, const Acc<Array<N,
   static_assert(
       std::same_as<decltype(result), Exp<Index<N>>>,
       "anabranch: the function of backpermute gives a position in its array, an Exp<Index<N>>: index_of(i)");
-  return detail::acc<M, T>(detail::backpermute(shape.handle(), function, a.handle(), {}, at, nullptr));
+  return detail::acc<M, T>(detail::backpermute(shape.handle(), function, a.handle(), {}, at, {}));
 }
 template <int M, class F, int N, class T>
 Acc<Array<M, T>> backpermute(const Index<M>& shape, F f, const Acc<Array<N, T>>& a,
@@ -436,8 +434,7 @@ Acc<Vector<T>> backpermute(const Position& length, F f, const Acc<Array<N, T>>& 
 }
 
 /// Element at k is a[ix[k]]; out of range is a RunError. Indices may be of any integer type.
-template <int N, class I, class T>
-  requires(std::is_integral_v<I> && !std::same_as<I, bool>)
+template <int N, detail::IntegerElement I, class T>
 Acc<Array<N, T>> gather(const Acc<Array<N, I>>& ix, const Acc<Vector<T>>& a,
                         detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<I>(
@@ -511,7 +508,8 @@ auto replicate_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
         return Exp<Index<N>>(FromHandle{}, tuple(from, at));
       },
       at);
-  return acc<M, T>(backpermute(tuple(extents, at), function, a.handle(), {false, true}, at, "replicate"));
+  return acc<M, T>(
+      detail::backpermute(tuple(extents, at), function, a.handle(), {false, true}, at, "replicate"));
 }
 
 template <int N, class T, class... Spec>
@@ -530,7 +528,7 @@ auto slice_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
         return Exp<Index<N>>(FromHandle{}, tuple(from, at));
       },
       at);
-  return acc<M, T>(backpermute(tuple(extents, at), function, a.handle(), {true, false}, at, "slice"));
+  return acc<M, T>(detail::backpermute(tuple(extents, at), function, a.handle(), {true, false}, at, "slice"));
 }
 
 /// One argument of replicate or slice.

@@ -70,7 +70,8 @@ class Array {
   static_assert(N >= 0 && N <= 4, "anabranch: an array has a rank from 0 to 4");
   static_assert(
       IsElement<T>,
-      "anabranch: the elements of an array are bool, uint8_t, int32_t, int64_t, float or double, or a "
+      "anabranch: the elements of an array are " ANABRANCH_SCALAR_TYPES
+      ", or a "
       "std::pair, std::tuple or Index of elements; widen other integers, write a struct as a tuple");
 
  public:

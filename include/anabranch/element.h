@@ -1,54 +1,19 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include <anabranch/scalar.h>
+
 /// What an array can hold. An element is a scalar or a product (pair,
 /// tuple, Index) of elements; a product of n scalars is stored as n buffers,
 /// one per scalar component (structure of arrays), nested products flattened.
 namespace anabranch {
-
-/// The scalar types, in the order of C++'s usual arithmetic conversions.
-enum class ScalarType : std::uint8_t { boolean, uint8, int32, int64, float32, float64 };
-
-/// Bytes of one scalar in a buffer.
-constexpr std::size_t size_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean:
-    case ScalarType::uint8:
-      return 1;
-    case ScalarType::int32:
-    case ScalarType::float32:
-      return 4;
-    case ScalarType::int64:
-    case ScalarType::float64:
-      return 8;
-  }
-  return 0;
-}
-
-/// "bool", "uint8", "int32", "int64", "float", "double".
-constexpr const char* name_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean:
-      return "bool";
-    case ScalarType::uint8:
-      return "uint8";
-    case ScalarType::int32:
-      return "int32";
-    case ScalarType::int64:
-      return "int64";
-    case ScalarType::float32:
-      return "float";
-    case ScalarType::float64:
-      return "double";
-  }
-  return "?";
-}
 
 /// A position in, or the shape of, an array of rank N; outermost dimension first.
 template <int N>
@@ -92,18 +57,9 @@ struct ScalarElement {
     f(value);
   }
 };
-template <>
-struct Element<bool> : ScalarElement<bool, ScalarType::boolean> {};
-template <>
-struct Element<std::uint8_t> : ScalarElement<std::uint8_t, ScalarType::uint8> {};
-template <>
-struct Element<std::int32_t> : ScalarElement<std::int32_t, ScalarType::int32> {};
-template <>
-struct Element<std::int64_t> : ScalarElement<std::int64_t, ScalarType::int64> {};
-template <>
-struct Element<float> : ScalarElement<float, ScalarType::float32> {};
-template <>
-struct Element<double> : ScalarElement<double, ScalarType::float64> {};
+template <class T>
+  requires(scalar_row<T> < scalar_count)
+struct Element<T> : ScalarElement<T, static_cast<ScalarType>(scalar_row<T>)> {};
 // `long long` is a distinct type from std::int64_t on this platform; both name the same 64 bits.
 template <>
 struct Element<long long> : ScalarElement<long long, ScalarType::int64> {};
@@ -164,16 +120,19 @@ template <class T>
 concept IsScalar = IsElement<T> && detail::Element<T>::is_scalar;
 
 namespace detail {
-/// The C++ type of a scalar.
-template <ScalarType S>
-using ScalarOf =
-    std::tuple_element_t<static_cast<std::size_t>(S),
-                         std::tuple<bool, std::uint8_t, std::int32_t, std::int64_t, float, double>>;
 /// Number of scalar components of T.
 template <IsElement T>
 inline constexpr int components = static_cast<int>(Element<T>::scalars.size());
 template <IsScalar T>
 inline constexpr ScalarType scalar_type = Element<T>::scalars[0];
+
+/// A scalar that one can calculate with: any but bool.
+template <class T>
+concept NumberElement = IsScalar<T> && !std::same_as<T, bool>;
+template <class T>
+concept IntegerElement = NumberElement<T> && IntegerValue<T>;
+template <class T>
+concept FloatElement = NumberElement<T> && FloatValue<T>;
 }  // namespace detail
 
 }  // namespace anabranch

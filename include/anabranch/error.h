@@ -6,6 +6,7 @@
 #include <string>
 
 #include <anabranch/export.h>
+#include <anabranch/symbol.h>
 
 /// Everything Anabranch throws. Each type answers one question: whose turn is it to act?
 /// The command maps them to exit codes (docs/command.md, "Exit codes").
@@ -13,13 +14,18 @@ namespace anabranch {
 
 /// A place in the user's program, or nowhere (`line == 0`).
 struct Place {
-  const char* file = "";
-  const char* function = "";
+  Symbol file;
+  Symbol function;
   std::uint32_t line = 0;
 
   constexpr Place() = default;
   constexpr Place(const std::source_location& at)  // NOLINT: implicit, so that a defaulted location converts
-      : file(at.file_name()), function(at.function_name()), line(at.line()) {}
+      : file(Symbol::of_static(at.file_name())),
+        function(Symbol::of_static(at.function_name())),
+        line(at.line()) {}
+  /// For a program that another language than C++ writes down: Place(Symbol(file), Symbol(function), 12).
+  constexpr Place(Symbol file_name, Symbol function_name, std::uint32_t line_number)
+      : file(file_name), function(function_name), line(line_number) {}
   constexpr bool known() const { return line != 0; }
 };
 

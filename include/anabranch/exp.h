@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <concepts>
 #include <limits>
 #include <source_location>
@@ -30,26 +29,12 @@ constexpr bool in_range(U value) {
 /// A value of U always survives conversion to T (int32 to double, float to double, ...).
 template <class U, class T>
 concept Lossless =
-    std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
-    (std::same_as<U, T> || (std::same_as<U, bool> && std::is_integral_v<T>) ||
-     (std::is_integral_v<U> && std::is_integral_v<T> && in_range<T>(std::numeric_limits<U>::max()) &&
+    NumericValue<U> && NumericValue<T> && !std::same_as<T, bool> &&
+    (std::same_as<U, T> || (std::same_as<U, bool> && IntegerValue<T>) ||
+     (IntegerValue<U> && IntegerValue<T> && in_range<T>(std::numeric_limits<U>::max()) &&
       in_range<T>(std::numeric_limits<U>::min())) ||
-     (std::is_integral_v<U> && std::is_floating_point_v<T> &&
-      std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits) ||
-     (std::is_floating_point_v<U> && std::is_floating_point_v<T> &&
-      std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits));
-
-template <class T>
-constexpr std::uint64_t bits_of(T value) {
-  if constexpr (std::same_as<T, bool>)
-    return value ? 1 : 0;
-  else if constexpr (sizeof(T) == 1)
-    return std::bit_cast<std::uint8_t>(value);
-  else if constexpr (sizeof(T) == 4)
-    return std::bit_cast<std::uint32_t>(value);
-  else
-    return std::bit_cast<std::uint64_t>(value);
-}
+     (IntegerValue<U> && FloatValue<T> && std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits) ||
+     (FloatValue<U> && FloatValue<T> && std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits));
 
 /// The constant of any element type: a tuple of its scalars.
 template <IsElement T>
@@ -93,16 +78,16 @@ class Located {
   Located(const U& value, std::source_location at = std::source_location::current())
       : at_(at), handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
   template <class U>
-    requires(std::is_arithmetic_v<U> && std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
-             !std::same_as<U, T> && !detail::Lossless<U, T>)
+    requires(detail::NumericValue<U> && detail::NumberElement<T> && !std::same_as<U, T> &&
+             !detail::Lossless<U, T>)
   consteval Located(const U& value, std::source_location at = std::source_location::current()) : at_(at) {
     // A throw in a constant expression is an error at compile time that shows its own text.
     if (!__builtin_constant_p(value))
       throw "anabranch: a value that only the run knows, of a type that may lose something: cast the value, as in float(a)";
-    if constexpr (std::is_integral_v<U> && std::is_integral_v<T>) {
+    if constexpr (detail::IntegerValue<U> && detail::IntegerValue<T>) {
       if (!detail::in_range<T>(value))
         throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
-    } else if constexpr (std::is_floating_point_v<U> && std::is_integral_v<T>) {
+    } else if constexpr (detail::FloatValue<U> && detail::IntegerValue<T>) {
       static_assert(
           detail::always_false<U>,
           "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
@@ -121,7 +106,7 @@ class Located {
   struct NoLiteral {};
   std::source_location at_;
   detail::Handle handle_;
-  std::conditional_t<std::is_arithmetic_v<T>, T, NoLiteral> literal_{};
+  std::conditional_t<detail::NumericValue<T>, T, NoLiteral> literal_{};
   bool is_literal_ = false;
 };
 
@@ -157,7 +142,7 @@ class Exp {
 
   /// Refused, with a sentence: while the program is being built there is no value to test or to convert.
   template <class B>
-    requires std::is_arithmetic_v<B>
+    requires detail::NumericValue<B>
   explicit operator B() const {
     static_assert(
         !std::same_as<B, bool>,
@@ -183,13 +168,13 @@ class Exp {
 
  private:
   using L = Located<T>;
-  using P = detail::Prim;
+  using P = detail::Primitive;
   static Exp binary(P op, const L& a, const L& b) {
     return {detail::FromHandle{}, detail::primitive(op, {a.value().handle(), b.value().handle()}, a.place())};
   }
   static Exp<bool> compare(P op, const L& a, const L& b);
-  static constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
-  static constexpr bool integer = number && std::is_integral_v<T>;
+  static constexpr bool number = detail::NumberElement<T>;
+  static constexpr bool integer = detail::IntegerElement<T>;
 
  public:
   // Arithmetic: integers wrap, `/` and `%` on integers truncate
@@ -330,7 +315,7 @@ Located<T>::Located(const Exp<T>& value, std::source_location at) : at_(at), han
 
 template <IsElement T>
 Exp<T> Located<T>::value() const {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (detail::NumericValue<T>) {
     if (is_literal_) return {detail::FromHandle{}, detail::constant_of<T>(literal_, at_)};
   }
   return {detail::FromHandle{}, handle_};
@@ -388,7 +373,7 @@ std::pair<Handle, P> untraced(const P& first, const Ps&...) {
 }
 
 template <class F, class... Ps>
-auto traced(F& f, Place at, const char* label, Ps&... parameters) {
+auto traced(F& f, Place at, Symbol label, Ps&... parameters) {
   if constexpr (!takes<F, Ps&...>()) {
     static_assert(always_false<F>,
                   "anabranch: this function cannot be called with the elements of these arrays; check its "
@@ -403,14 +388,14 @@ auto traced(F& f, Place at, const char* label, Ps&... parameters) {
     return untraced(parameters...);
   } else {
     auto result = as_exp(f(parameters...), at);
-    Handle function = lambda({parameters.handle()...}, {result.handle()}, at, label);
+    Handle function = detail::lambda({parameters.handle()...}, {result.handle()}, at, label);
     return std::pair<Handle, decltype(result)>(std::move(function), std::move(result));
   }
 }
 
 /// Traces a user's scalar function: calls it once with fresh parameters of types Ts.
 template <class... Ts, class F>
-auto trace_function(F&& f, Place at, const char* label = nullptr) {
+auto trace_function(F&& f, Place at, Symbol label = {}) {
   std::tuple<Exp<Ts>...> parameters{fresh_parameter<Ts>(at)...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return traced(f, at, label, std::get<I>(parameters)...);
@@ -453,7 +438,7 @@ auto pack(const Xs&... parts) {
 class Position {
  public:
   template <class U>
-    requires std::is_arithmetic_v<U>
+    requires detail::NumericValue<U>
   Position(const U& value, std::source_location at = std::source_location::current())
       : at_(at), handle_(detail::constant_of(static_cast<std::int64_t>(value), at)) {
     check<U>();
@@ -473,7 +458,7 @@ class Position {
  private:
   template <class U>
   static constexpr void check() {
-    static_assert(std::is_integral_v<U> && !std::same_as<U, bool>,
+    static_assert(detail::IntegerValue<U> && !std::same_as<U, bool>,
                   "anabranch: a position or length is an integer; convert with cast<int64_t>(x)");
   }
   std::source_location at_;
@@ -536,75 +521,66 @@ Exp<U> cast(const Exp<T>& x, std::source_location at = std::source_location::cur
 
 namespace detail {
 template <class T>
-Exp<T> unary(Prim op, const Exp<T>& x, Place at) {
+Exp<T> unary(Primitive op, const Exp<T>& x, Place at) {
   return {FromHandle{}, primitive(op, {x.handle()}, at)};
 }
-template <class T>
-inline constexpr bool number = IsScalar<T> && !std::same_as<T, bool>;
 }  // namespace detail
 
 /// NaN on either side gives NaN.
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> min(const Exp<T>& a, const Exp<T>& b, std::source_location at = std::source_location::current()) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::minimum, {a.handle(), b.handle()}, at)};
+  return {detail::FromHandle{}, detail::primitive(detail::Primitive::minimum, {a.handle(), b.handle()}, at)};
 }
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> min(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
   return min(a, b.value(), b.place());
 }
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> min(const std::type_identity_t<Located<T>>& a, const Exp<T>& b) {
   return min(a.value(), b, a.place());
 }
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> max(const Exp<T>& a, const Exp<T>& b, std::source_location at = std::source_location::current()) {
-  return {detail::FromHandle{}, detail::primitive(detail::Prim::maximum, {a.handle(), b.handle()}, at)};
+  return {detail::FromHandle{}, detail::primitive(detail::Primitive::maximum, {a.handle(), b.handle()}, at)};
 }
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> max(const Exp<T>& a, const std::type_identity_t<Located<T>>& b) {
   return max(a, b.value(), b.place());
 }
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> max(const std::type_identity_t<Located<T>>& a, const Exp<T>& b) {
   return max(a.value(), b, a.place());
 }
-template <class T>
-  requires detail::number<T>
+template <detail::NumberElement T>
 Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::absolute, x, at);
+  return detail::unary(detail::Primitive::absolute, x, at);
 }
 /// a * b + c with one rounding.
-template <std::floating_point T>
+template <detail::FloatElement T>
 Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::type_identity_t<Exp<T>>& c,
            std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{},
-          detail::primitive(detail::Prim::fma, {a.handle(), b.handle(), c.handle()}, at)};
+          detail::primitive(detail::Primitive::fma, {a.handle(), b.handle(), c.handle()}, at)};
 }
-template <std::floating_point T>
+template <detail::FloatElement T>
 Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::square_root, x, at);
+  return detail::unary(detail::Primitive::square_root, x, at);
 }
-template <std::floating_point T>
+template <detail::FloatElement T>
 Exp<T> exp(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::exponential, x, at);
+  return detail::unary(detail::Primitive::exponential, x, at);
 }
-template <std::floating_point T>
+template <detail::FloatElement T>
 Exp<T> log(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::logarithm, x, at);
+  return detail::unary(detail::Primitive::logarithm, x, at);
 }
-template <std::floating_point T>
+template <detail::FloatElement T>
 Exp<T> sin(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::sine, x, at);
+  return detail::unary(detail::Primitive::sine, x, at);
 }
-template <std::floating_point T>
+template <detail::FloatElement T>
 Exp<T> cos(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Prim::cosine, x, at);
+  return detail::unary(detail::Primitive::cosine, x, at);
 }
 
 /// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the

@@ -102,18 +102,17 @@ auto traced_items(F& f, Place at, Handles parameters, Arguments&... arguments) {
     auto result = f(arguments...);
     using R = ItemOf<decltype(result)>;
     return std::pair<Handle, std::type_identity<typename R::type>>(
-        lambda(std::move(parameters), R::handles(result), at, nullptr), {});
+        detail::lambda(std::move(parameters), R::handles(result), at, {}), {});
   }
 }
 
 template <class F, class... Arrays>
-auto map_items(Loc at, const char* label, F& f, std::type_identity<std::tuple<Arrays...>>,
-               Handles sequences) {
+auto map_items(Loc at, Symbol label, F& f, std::type_identity<std::tuple<Arrays...>>, Handles sequences) {
   auto items = fresh_arrays(std::type_identity<std::tuple<Arrays...>>{}, at);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto [function, item] = traced_items(f, at, {std::get<I>(items).handle()...}, std::get<I>(items)...);
     return Seq<typename decltype(item)::type>(FromHandle{},
-                                              map_seq(function, std::move(sequences), at, label));
+                                              detail::map_seq(function, std::move(sequences), at, label));
   }(std::index_sequence_for<Arrays...>{});
 }
 
@@ -207,7 +206,7 @@ Seq<Array<N - 1, T>> rows(const Acc<Array<N, T>>& a, detail::Loc at = detail::Lo
 /// returns an Acc, or a std::tuple of Accs. It is lifted to whole chunks.
 template <class F, class A>
 auto map_seq(F f, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {
-  return detail::map_items(at, nullptr, f, std::type_identity<typename detail::ItemArrays<A>::list>{},
+  return detail::map_items(at, {}, f, std::type_identity<typename detail::ItemArrays<A>::list>{},
                            {s.handle()});
 }
 

@@ -10,28 +10,19 @@ constexpr u32 whole_warp = 0xffffffffu;
 
 ANABRANCH_DEVICE int lane_in_warp() { return static_cast<int>(threadIdx.x) % warp_size; }
 
-// Shuffles of every scalar type, inside groups of `width` lanes.
+// Shuffles of every scalar type, inside groups of `width` lanes. What is narrower than a register travels as one.
+
+template <class T>
+using InRegister = typename Choice<(sizeof(T) < sizeof(i32)), i32, T>::type;
 
 template <class T>
 ANABRANCH_DEVICE T shuffle(T v, int lane, int width) {
-  return __shfl_sync(whole_warp, v, lane, width);
-}
-ANABRANCH_DEVICE u8 shuffle(u8 v, int lane, int width) {
-  return static_cast<u8>(__shfl_sync(whole_warp, static_cast<i32>(v), lane, width));
-}
-ANABRANCH_DEVICE bool shuffle(bool v, int lane, int width) {
-  return __shfl_sync(whole_warp, static_cast<i32>(v), lane, width) != 0;
+  return static_cast<T>(__shfl_sync(whole_warp, static_cast<InRegister<T>>(v), lane, width));
 }
 template <class T>
 ANABRANCH_DEVICE T shuffle_down(T v, int distance, int width) {
-  return __shfl_down_sync(whole_warp, v, static_cast<u32>(distance), width);
-}
-ANABRANCH_DEVICE u8 shuffle_down(u8 v, int distance, int width) {
-  return static_cast<u8>(
-      __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width));
-}
-ANABRANCH_DEVICE bool shuffle_down(bool v, int distance, int width) {
-  return __shfl_down_sync(whole_warp, static_cast<i32>(v), static_cast<u32>(distance), width) != 0;
+  return static_cast<T>(
+      __shfl_down_sync(whole_warp, static_cast<InRegister<T>>(v), static_cast<u32>(distance), width));
 }
 
 /// Bit i: whether it holds in lane i.

@@ -19,7 +19,7 @@ struct Range {
 /// Whether the four elements from `at` on, and every four after them, lie where one read can fetch them.
 template <class T>
 ANABRANCH_DEVICE bool is_aligned(const T* array, i64 at) {
-  constexpr u64 bytes = sizeof(T) == 1 ? 4 : 16;
+  constexpr u64 bytes = sizeof(T) < 4 ? four * sizeof(T) : 16;
   return (reinterpret_cast<u64>(array) + static_cast<u64>(at) * sizeof(T)) % bytes == 0;
 }
 
@@ -46,6 +46,10 @@ ANABRANCH_DEVICE void load_four(const T* from, i64 at, T* to) {
     const u32 all = __ldg(reinterpret_cast<const u32*>(from + at));
 #pragma unroll
     for (int i = 0; i < four; ++i) to[i] = static_cast<T>(all >> (8 * i));
+  } else if constexpr (sizeof(T) == 2) {
+    const u64 all = __ldg(reinterpret_cast<const u64*>(from + at));
+#pragma unroll
+    for (int i = 0; i < four; ++i) to[i] = from_bits<T>(all >> (16 * i));
   } else if constexpr (sizeof(T) == 4) {
     const uint4 all = __ldg(reinterpret_cast<const uint4*>(from + at));
     to[0] = from_bits<T>(all.x);
@@ -53,6 +57,7 @@ ANABRANCH_DEVICE void load_four(const T* from, i64 at, T* to) {
     to[2] = from_bits<T>(all.z);
     to[3] = from_bits<T>(all.w);
   } else {
+    static_assert(sizeof(T) == 8, "the width of a scalar");
     const ulonglong2 low = __ldg(reinterpret_cast<const ulonglong2*>(from + at));
     const ulonglong2 high = __ldg(reinterpret_cast<const ulonglong2*>(from + at + 2));
     to[0] = from_bits<T>(low.x);
@@ -65,12 +70,15 @@ ANABRANCH_DEVICE void load_four(const T* from, i64 at, T* to) {
 template <class T>
 ANABRANCH_DEVICE void store_four(T* to, i64 at, T a, T b, T c, T d) {
   if constexpr (sizeof(T) == 1) {
-    *reinterpret_cast<u32*>(to + at) = static_cast<u32>(a) | static_cast<u32>(b) << 8 |
-                                       static_cast<u32>(c) << 16 | static_cast<u32>(d) << 24;
+    *reinterpret_cast<u32*>(to + at) =
+        static_cast<u32>(to_bits(a) | to_bits(b) << 8 | to_bits(c) << 16 | to_bits(d) << 24);
+  } else if constexpr (sizeof(T) == 2) {
+    *reinterpret_cast<u64*>(to + at) = to_bits(a) | to_bits(b) << 16 | to_bits(c) << 32 | to_bits(d) << 48;
   } else if constexpr (sizeof(T) == 4) {
     *reinterpret_cast<uint4*>(to + at) = uint4{static_cast<u32>(to_bits(a)), static_cast<u32>(to_bits(b)),
                                                static_cast<u32>(to_bits(c)), static_cast<u32>(to_bits(d))};
   } else {
+    static_assert(sizeof(T) == 8, "the width of a scalar");
     *reinterpret_cast<ulonglong2*>(to + at) = ulonglong2{to_bits(a), to_bits(b)};
     *reinterpret_cast<ulonglong2*>(to + at + 2) = ulonglong2{to_bits(c), to_bits(d)};
   }

@@ -8,31 +8,30 @@
 namespace anabranch {
 
 using u8 = unsigned char;
+using u16 = unsigned short;
 using i32 = int;
 using u32 = unsigned int;
 using i64 = long long;
 using u64 = unsigned long long;
 
-// Integers wrap: they are added as unsigned numbers.
+template <class T>
+constexpr bool is_floating = T(0.5f) != T(0);
+template <class T>
+constexpr bool is_signed = T(-1) < T(0);
 
+template <bool Condition, class Then, class Else>
+struct Choice {
+  using type = Then;
+};
+template <class Then, class Else>
+struct Choice<false, Then, Else> {
+  using type = Else;
+};
+
+/// Integers wrap: they are added as unsigned numbers at least as wide as int.
 template <class T>
-struct Wrapping {
-  using type = T;
-};
-template <>
-struct Wrapping<u8> {
-  using type = u32;
-};
-template <>
-struct Wrapping<i32> {
-  using type = u32;
-};
-template <>
-struct Wrapping<i64> {
-  using type = u64;
-};
-template <class T>
-using Wraps = typename Wrapping<T>::type;
+using Wraps =
+    typename Choice<is_floating<T>, T, typename Choice<sizeof(T) == sizeof(u64), u64, u32>::type>::type;
 
 template <class T>
 ANABRANCH_DEVICE T add(T x, T y) {
@@ -47,33 +46,25 @@ ANABRANCH_DEVICE T multiply(T x, T y) {
   return static_cast<T>(static_cast<Wraps<T>>(x) * static_cast<Wraps<T>>(y));
 }
 
+/// The least and the largest of an integer type, and as floats, which are exact: the least, and one more than
+/// the largest.
+template <class T>
+struct Border {
+  static constexpr int bits = 8 * sizeof(T);
+  static constexpr T least = is_signed<T> ? static_cast<T>(u64(1) << (bits - 1)) : T(0);
+  static constexpr T largest = static_cast<T>(~least);
+  static constexpr float lowest = static_cast<float>(least);
+  static constexpr float beyond = 2 * static_cast<float>(largest / 2 + 1);
+};
+
 /// Whether x / y is a number of that type.
-ANABRANCH_DEVICE bool has_quotient(u8, u8 y) { return y != 0; }
-ANABRANCH_DEVICE bool has_quotient(i32 x, i32 y) { return y != 0 && !(x == -2147483647 - 1 && y == -1); }
-ANABRANCH_DEVICE bool has_quotient(i64 x, i64 y) {
-  return y != 0 && !(x == -9223372036854775807ll - 1 && y == -1);
+template <class T>
+ANABRANCH_DEVICE bool has_quotient(T x, T y) {
+  return y != 0 && !(is_signed<T> && x == Border<T>::least && y == static_cast<T>(-1));
 }
 
 // Floats to integers: truncated and saturated; a NaN gives 0.
 
-/// Two numbers, and two floats that are exact: the least number, and one more than the largest.
-template <class T>
-struct Border;
-template <>
-struct Border<u8> {
-  static constexpr u8 least = 0, largest = 255;
-  static constexpr float lowest = 0.0f, beyond = 256.0f;
-};
-template <>
-struct Border<i32> {
-  static constexpr i32 least = -2147483647 - 1, largest = 2147483647;
-  static constexpr float lowest = -2147483648.0f, beyond = 2147483648.0f;
-};
-template <>
-struct Border<i64> {
-  static constexpr i64 least = -9223372036854775807ll - 1, largest = 9223372036854775807ll;
-  static constexpr float lowest = -9223372036854775808.0f, beyond = 9223372036854775808.0f;
-};
 template <class To, class From>
 ANABRANCH_DEVICE To saturate(From x) {
   if (x != x) return To(0);

@@ -40,7 +40,7 @@ void Text::reopen(std::string_view text) {
 void Text::place(const Place& place) {
   if (!place.known()) return;
   std::string file;
-  for (const char* c = place.file; *c; ++c) {
+  for (const char* c = place.file.c_str(); *c; ++c) {
     if (*c == '\\' || *c == '"') file += '\\';
     file += *c == '\n' ? ' ' : *c;
   }
@@ -54,23 +54,7 @@ void Text::own_lines(std::string_view name) {
   foreign_ = false;
 }
 
-const char* type_text(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean:
-      return "bool";
-    case ScalarType::uint8:
-      return "u8";
-    case ScalarType::int32:
-      return "i32";
-    case ScalarType::int64:
-      return "i64";
-    case ScalarType::float32:
-      return "float";
-    case ScalarType::float64:
-      return "double";
-  }
-  throw InternalError("unknown scalar type");
-}
+const char* type_text(ScalarType type) { return ir::scalar_info(type).cuda; }
 
 const char* memory_type_text(ScalarType type) { return type == ScalarType::boolean ? "u8" : type_text(type); }
 
@@ -82,36 +66,42 @@ std::string literal_text(std::int64_t value) {
 namespace {
 
 template <class T>
-std::string float_text(T value, std::uint64_t bits, const char* type, const char* suffix) {
-  if (!std::isfinite(value)) return fmt::format("from_bits<{}>(0x{:x}ull)", type, bits);
+std::string float_text(T value, ScalarType type) {
+  if (!std::isfinite(value))
+    return fmt::format("from_bits<{}>(0x{:x}ull)", type_text(type), anabranch::detail::bits_of(value));
   std::string text = fmt::format("{}", value);  // the shortest that reads back as the same
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  text += suffix;
+  if (type == ScalarType::float32) text += "f";
   return std::signbit(value) ? "(" + text + ")" : text;
+}
+
+/// C++ has no literals of integers narrower than int, and none that is negative.
+template <class T>
+std::string integer_text(T value, ScalarType type) {
+  if constexpr (sizeof(T) < sizeof(int))
+    return fmt::format("{}({})", type_text(type), value);
+  else if constexpr (!std::is_signed_v<T>)
+    return fmt::format("{}({}ull)", type_text(type), value);
+  else if constexpr (sizeof(T) == sizeof(std::int64_t))
+    return literal_text(value);
+  else if (value == std::numeric_limits<T>::min())
+    return fmt::format("({} - 1)", value + 1);
+  else
+    return value < 0 ? fmt::format("({})", value) : fmt::format("{}", value);
 }
 
 }  // namespace
 
 std::string literal_text(ScalarType type, std::uint64_t bits) {
-  switch (type) {
-    case ScalarType::boolean:
-      return bits & 0xff ? "true" : "false";
-    case ScalarType::uint8:
-      return fmt::format("u8({})", static_cast<unsigned>(bits & 0xff));
-    case ScalarType::int32: {
-      const auto value = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
-      if (value == std::numeric_limits<std::int32_t>::min()) return "(-2147483647 - 1)";
-      return value < 0 ? fmt::format("({})", value) : fmt::format("{}", value);
-    }
-    case ScalarType::int64:
-      return literal_text(static_cast<std::int64_t>(bits));
-    case ScalarType::float32:
-      return float_text(std::bit_cast<float>(static_cast<std::uint32_t>(bits)), bits & 0xffffffffu, "float",
-                        "f");
-    case ScalarType::float64:
-      return float_text(std::bit_cast<double>(bits), bits, "double", "");
-  }
-  throw InternalError("unknown scalar type");
+  return anabranch::detail::with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::string {
+    const T value = anabranch::detail::value_of<T>(bits);
+    if constexpr (std::same_as<T, bool>)
+      return value ? "true" : "false";
+    else if constexpr (anabranch::detail::FloatValue<T>)
+      return float_text(value, type);
+    else
+      return integer_text(value, type);
+  });
 }
 
 std::string identifier(std::string_view text) {
@@ -156,9 +146,9 @@ void ScalarText::undo(std::size_t mark) {
 /// From what the user wrote, where that is known.
 std::string ScalarText::name(const ir::Node& node) {
   const bool plain = node.op() == ir::Op::primitive && !node.payload().label;
-  return fmt::format("{}_{}",
-                     identifier(plain ? info(node.payload().primitive).name : std::string_view(node.label())),
-                     ++names_);
+  return fmt::format(
+      "{}_{}", identifier(plain ? ir::info(node.payload().primitive).name : std::string_view(node.label())),
+      ++names_);
 }
 
 int ScalarText::check_of(const ir::Node& node) const {
@@ -266,7 +256,9 @@ class ScalarText::PrimitiveBuilder {
     return of_library("fma", {x, y, z});
   }
   Scalar square_root(const Scalar& x) const { return of_library("sqrt", {x}); }
-  Scalar library(Primitive primitive, const Scalar& x) const { return of_library(info(primitive).name, {x}); }
+  Scalar library(Primitive primitive, const Scalar& x) const {
+    return of_library(ir::info(primitive).name, {x});
+  }
 
   Scalar equal(const Scalar& x, const Scalar& y) const { return compare("==", x, y); }
   Scalar not_equal(const Scalar& x, const Scalar& y) const { return compare("!=", x, y); }
@@ -324,7 +316,7 @@ ExprTexts ScalarText::primitive(const ir::Node& node) {
   const ScalarType result_type = node.type().scalars[0];
   std::vector<PrimitiveBuilder::Scalar> x;
   for (const auto& child : node.children()) x.push_back({words(*child)[0], type});
-  const auto& facts = info(node.payload().primitive);
+  const auto& facts = ir::info(node.payload().primitive);
   if (facts.transcendental || (facts.can_fail && ir::is_integer(type))) out_.place(node.place());
   const std::string result = name(node);
   PrimitiveBuilder builder(*this, node, result);

@@ -66,8 +66,8 @@ Handle element_parameter(std::span<const ScalarType> scalars, Place at) {
 Handle constant(ScalarType type, std::uint64_t bits, Place at) {
   return handle_of(ir::constant(type, bits, at));
 }
-Handle primitive(Prim op, Handles operands, Place at) {
-  return handle_of(ir::primitive(static_cast<ir::Primitive>(op), nodes_of(operands), at));
+Handle primitive(Primitive op, Handles operands, Place at) {
+  return handle_of(ir::primitive(op, nodes_of(operands), at));
 }
 Handle cast(ScalarType to, const Handle& value, Place at) {
   return handle_of(ir::cast(to, node_of(value), at));
@@ -82,14 +82,14 @@ Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place 
 Handle while_loop(const Handle& predicate, const Handle& body, const Handle& initial, Place at) {
   return handle_of(ir::while_loop(node_of(predicate), node_of(body), node_of(initial), at));
 }
-Handle index(const Handle& array, const Handle& ix, Place at, const char* label) {
+Handle index(const Handle& array, const Handle& ix, Place at, Symbol label) {
   return handle_of(ir::index(node_of(array), node_of(ix), at, false, label));
 }
 Handle linear_index(const Handle& array, const Handle& position, Place at) {
   return handle_of(ir::linear_index(node_of(array), node_of(position), at, false, "linear"));
 }
 Handle shape(const Handle& array, Place at) { return handle_of(ir::shape(node_of(array), at)); }
-Handle lambda(Handles parameters, Handles results, Place at, const char* label) {
+Handle lambda(Handles parameters, Handles results, Place at, Symbol label) {
   return handle_of(ir::lambda(nodes_of(parameters), nodes_of(results), at, label));
 }
 
@@ -98,19 +98,19 @@ Handle array_parameter(int rank, std::span<const ScalarType> scalars, Place at) 
 }
 Handle use(std::shared_ptr<ArrayData> array, Place at) { return handle_of(ir::use(std::move(array), at)); }
 Handle unit(const Handle& element, Place at) { return handle_of(ir::unit(node_of(element), at)); }
-Handle generate(const Handle& shape, const Handle& function, Place at, const char* label) {
+Handle generate(const Handle& shape, const Handle& function, Place at, Symbol label) {
   return handle_of(ir::generate(node_of(shape), node_of(function), at, label));
 }
-Handle map(const Handle& function, Handles arrays, Place at, const char* label) {
+Handle map(const Handle& function, Handles arrays, Place at, Symbol label) {
   return handle_of(ir::map(node_of(function), nodes_of(arrays), at, label));
 }
 
 namespace {
 /// The array with dimension `axis` moved to the innermost place.
-ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, const char* label) {
+ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, Symbol label) {
   const int rank = array->type().rank;
   if (axis == rank - 1) return array;
-  check_dimension(label ? label : "fold", axis, rank, at);
+  check_dimension(label ? label.c_str() : "fold", axis, rank, at);
   std::vector<int> order;  // dimension d of the result is dimension order[d] of the array
   for (int d = 0; d < rank; ++d)
     if (d != axis) order.push_back(d);
@@ -127,16 +127,16 @@ ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, const char* l
 }  // namespace
 
 Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
-            const char* label) {
+            Symbol label) {
   return handle_of(
       ir::fold(node_of(function), innermost(node_of(array), axis, at, label), node_of(seed), at, label));
 }
 Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, IndexFacts permutes,
-                   Place at, const char* label) {
+                   Place at, Symbol label) {
   return handle_of(ir::backpermute(node_of(shape), node_of(function), node_of(array),
                                    {permutes.injective, permutes.in_range}, at, label));
 }
-Handle reshape(const Handle& shape, const Handle& array, Place at, const char* label) {
+Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label) {
   return handle_of(ir::reshape(node_of(shape), node_of(array), at, label));
 }
 Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
@@ -148,7 +148,7 @@ Handle produce(const Handle& count, const Handle& function, Place at) {
   return handle_of(ir::produce(node_of(count), node_of(function), at));
 }
 Handle rows(const Handle& array, Place at) { return handle_of(ir::rows(node_of(array), at)); }
-Handle map_seq(const Handle& function, Handles sequences, Place at, const char* label) {
+Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label) {
   return handle_of(ir::map_seq(node_of(function), nodes_of(sequences), at, label));
 }
 Handle project_seq(const Handle& sequence, int first, int count, Place at) {
@@ -156,6 +156,23 @@ Handle project_seq(const Handle& sequence, int first, int count, Place at) {
 }
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }
+
+namespace {
+const ir::Type& type_of(const Handle& computation) {
+  if (!computation) throw ProgramError("an empty handle has no type");
+  return core(computation.node())->type();
+}
+}  // namespace
+
+bool is_element(const Handle& computation) { return type_of(computation).is_element(); }
+std::vector<ScalarType> scalars_of(const Handle& computation) { return type_of(computation).scalars; }
+std::vector<ArrayOf> arrays_of(const Handle& computation) {
+  const ir::Type& type = type_of(computation);
+  if (type.is_array()) return {{type.rank, type.scalars}};
+  std::vector<ArrayOf> items;
+  for (const ir::ArrayType& item : type.arrays) items.push_back({item.rank, item.scalars});
+  return items;
+}
 
 }  // namespace detail
 }  // namespace anabranch

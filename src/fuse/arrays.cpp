@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/cost.h"
 #include "ir/walk.h"
 
 namespace anabranch::fuse {
@@ -22,6 +23,9 @@ struct Uses {
   bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
   bool root = false;
 };
+
+/// Of an element besides its operands and functions.
+constexpr Cost own_element{1, 0};
 
 /// An array that is read twice at the same position is read once.
 std::vector<Ref> distinct(std::span<const Ref> arrays) {
@@ -171,41 +175,31 @@ class Fuser {
       if (node->type().is_array() && avoided(*node)) uses_[node].by_chunk = true;
   }
 
-  /// Additions-equivalents of scalar code; reads of delayed arrays count what these cost.
-  int scalar_cost(const Ref& expression) const {
-    std::int64_t cost = 0;
-    for (const Node* node :
-         topological({&expression, 1}, [](const Node& n) { return !n.type().is_array(); })) {
-      if (node->op() == Op::primitive) cost += info(node->payload().primitive).cost;
-      if (node->op() == Op::while_loop) cost += 64;
-      if (node->op() == Op::cond) cost += 1;
-      if (node->op() == Op::index || node->op() == Op::linear_index) cost += 1 + read_cost(*node->child(0));
-    }
-    return static_cast<int>(std::min<std::int64_t>(cost, 1 << 20));
-  }
-  int read_cost(const Node& array) const {
-    if (staged_.is_manifest(&array)) return 1;
-    const auto it = cost_.find(&array);
-    return it == cost_.end() ? 1 : it->second;
+  /// An element, where one that is not stored is computed.
+  Cost read_cost(const Node& array) const {
+    const auto it = staged_.is_manifest(&array) ? cost_.end() : cost_.find(&array);
+    return it == cost_.end() ? element_read(array.type()) : it->second;
   }
 
-  int element_cost(const Node& array) const {
-    std::int64_t cost = 1;
+  Cost element_cost(const Node& array) const {
+    Cost cost = own_element;
+    std::vector<Ref> scalars;
     for (const Ref& child : distinct(array.children())) {
       if (child->op() == Op::lambda)
-        cost += scalar_cost(child->result());
+        scalars.push_back(child->result());
       else if (child->type().is_array())
         cost += read_cost(*child);
     }
-    if (array.op() == Op::unit) cost += scalar_cost(array.child(0));
-    return static_cast<int>(std::min<std::int64_t>(cost, 1 << 20));
+    if (array.op() == Op::unit) scalars.push_back(array.child(0));
+    cost += evaluation_cost(scalars, [this](const Node& read) { return read_cost(read); });
+    return cost;
   }
 
   void decide(const Node& array) {
     const Uses uses = uses_[&array];
-    const int cost = element_cost(array);
-    cost_[&array] = cost;
-    const bool cheap = cost - 1 <= options_.cheap;
+    cost_[&array] = element_cost(array);
+    const std::int64_t cost = additions(cost_[&array]);
+    const bool cheap = cost - additions(own_element) <= options_.cheap;
     const auto store = [&](std::string why) { staged_.manifest.emplace(&array, std::move(why)); };
     if (array.op() == Op::use) return store("given by the host");
     if (array.op() == Op::parameter) return store(array.closed() ? "given" : "read from the source");
@@ -228,7 +222,7 @@ class Fuser {
   Staged& staged_;
   Options options_;
   NodeMap<Uses> uses_;
-  NodeMap<int> cost_;
+  NodeMap<Cost> cost_;  ///< of an element
   NodeSet seen_;
   std::vector<const Node*> order_;
 };

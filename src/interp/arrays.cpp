@@ -201,8 +201,9 @@ class Operation {
         continue;
       }
       const auto at = [&](std::int64_t i) { return element_at(array, row * length + i); };
-      const Element total = ir::fold_order::reduce_row(length, order, at, join);
-      set_element(out, row, seeded ? join(seed, total) : total);
+      Element total = ir::fold_order::reduce_row(length, order, at, join);
+      if (seeded) total = join(seed, total);
+      set_element(out, row, total);
     }
     return out;
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -18,57 +17,25 @@ using HostArray = std::shared_ptr<anabranch::detail::ArrayData>;
 
 template <class T>
 T from_bits(Bits bits) {
-  if constexpr (std::same_as<T, bool>) {
-    return bits != 0;
-  } else if constexpr (sizeof(T) == 1) {
-    return static_cast<T>(bits);
-  } else if constexpr (sizeof(T) == 4) {
-    return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
-  } else {
-    return std::bit_cast<T>(bits);
-  }
+  return anabranch::detail::value_of<T>(bits);
 }
 
 template <class T>
 Bits to_bits(T value) {
-  if constexpr (std::same_as<T, bool>) {
-    return value ? 1 : 0;
-  } else if constexpr (sizeof(T) == 1) {
-    return static_cast<std::uint8_t>(value);
-  } else if constexpr (sizeof(T) == 4) {
-    return std::bit_cast<std::uint32_t>(value);
-  } else {
-    return std::bit_cast<std::uint64_t>(value);
-  }
+  return anabranch::detail::bits_of(value);
 }
 
 /// Element i of a buffer of `type`. A bool in memory is true if its byte is not zero.
 inline Bits load(ScalarType type, const void* buffer, std::int64_t i) {
   const auto* bytes = static_cast<const unsigned char*>(buffer) + static_cast<std::size_t>(i) * size_of(type);
-  switch (type) {
-    case ScalarType::boolean:
-      return *bytes != 0 ? 1 : 0;
-    case ScalarType::uint8:
-      return *bytes;
-    case ScalarType::int32:
-    case ScalarType::float32: {
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, bytes, sizeof bits);
-      return bits;
-    }
-    case ScalarType::int64:
-    case ScalarType::float64: {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, bytes, sizeof bits);
-      return bits;
-    }
-  }
-  return 0;
+  // The low bytes of the 64 bits come first in memory.
+  static_assert(std::endian::native == std::endian::little);
+  Bits bits = 0;
+  std::memcpy(&bits, bytes, size_of(type));
+  return type == ScalarType::boolean ? Bits{bits != 0} : bits;
 }
 
 inline void store(ScalarType type, void* buffer, std::int64_t i, Bits bits) {
-  // The low bytes of the 64 bits come first in memory.
-  static_assert(std::endian::native == std::endian::little);
   std::memcpy(static_cast<unsigned char*>(buffer) + static_cast<std::size_t>(i) * size_of(type), &bits,
               size_of(type));
 }

@@ -26,19 +26,8 @@ std::string to_string(std::span<const std::int64_t> numbers) {
 namespace {
 
 std::int64_t integer(Bits bits, ScalarType type) {
-  switch (type) {
-    case ScalarType::uint8:
-      return from_bits<std::uint8_t>(bits);
-    case ScalarType::int32:
-      return from_bits<std::int32_t>(bits);
-    case ScalarType::int64:
-      return from_bits<std::int64_t>(bits);
-    case ScalarType::boolean:
-    case ScalarType::float32:
-    case ScalarType::float64:
-      break;
-  }
-  throw InternalError(std::string("interpreter: no integer: ") + name_of(type));
+  if (!ir::is_integer(type)) throw InternalError(std::string("interpreter: no integer: ") + name_of(type));
+  return ir::integer_of(type, bits);
 }
 
 }  // namespace

@@ -19,25 +19,8 @@ using ir::Primitive;
                       name_of(type));
 }
 
-/// Calls f with a value-initialised T for the scalar type.
-template <class F>
-auto with_type(ScalarType type, F&& f) {
-  switch (type) {
-    case ScalarType::boolean:
-      return f(bool{});
-    case ScalarType::uint8:
-      return f(std::uint8_t{});
-    case ScalarType::int32:
-      return f(std::int32_t{});
-    case ScalarType::int64:
-      return f(std::int64_t{});
-    case ScalarType::float32:
-      return f(float{});
-    case ScalarType::float64:
-      return f(double{});
-  }
-  throw InternalError("interpreter: unknown scalar type");
-}
+using anabranch::detail::FloatValue;
+using anabranch::detail::with_scalar;
 
 // Arithmetic that wraps is done on unsigned numbers at least
 // as wide as int, where overflow is defined, and then cut.
@@ -47,21 +30,21 @@ using Wrapping =
 
 template <class T>
 T add(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return x + y;
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T subtract(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return x - y;
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T multiply(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return x * y;
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
@@ -75,7 +58,7 @@ bool has_quotient(T x, T y) {
 }
 template <class T>
 std::optional<Bits> divide(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return to_bits<T>(x / y);
   else if (has_quotient(x, y))
     return to_bits<T>(static_cast<T>(x / y));
@@ -84,7 +67,7 @@ std::optional<Bits> divide(T x, T y) {
 }
 template <class T>
 std::optional<Bits> remainder(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return to_bits<T>(std::fmod(x, y));
   else if (has_quotient(x, y))
     return to_bits<T>(static_cast<T>(x % y));
@@ -94,14 +77,14 @@ std::optional<Bits> remainder(T x, T y) {
 
 template <class T>
 T negate(T x) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return -x;
   else
     return subtract<T>(0, x);
 }
 template <class T>
 T absolute(T x) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (FloatValue<T>)
     return std::fabs(x);
   else
     return x < 0 ? negate(x) : x;
@@ -124,7 +107,7 @@ template <class To, class From>
 To convert(From x) {
   if constexpr (std::same_as<To, bool>) {
     return x != From{0};
-  } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
+  } else if constexpr (FloatValue<From> && !FloatValue<To>) {
     // Both borders are compared as floats that hold them exactly:
     // MIN is a power of two (or 0), and MAX + 1 too.
     constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
@@ -141,8 +124,8 @@ To convert(From x) {
 }
 
 std::optional<Bits> cast(ScalarType from, ScalarType to, Bits operand) {
-  return with_type(from, [&]<class From>(From) {
-    return with_type(to, [&]<class To>(To) -> std::optional<Bits> {
+  return with_scalar(from, [&]<class From>(std::type_identity<From>) {
+    return with_scalar(to, [&]<class To>(std::type_identity<To>) -> std::optional<Bits> {
       return to_bits<To>(convert<To>(from_bits<From>(operand)));
     });
   });
@@ -150,7 +133,7 @@ std::optional<Bits> cast(ScalarType from, ScalarType to, Bits operand) {
 
 template <class T>
 std::optional<Bits> on_floats(Primitive primitive, T x) {
-  static_assert(std::is_floating_point_v<T>);
+  static_assert(FloatValue<T>);
   if (primitive == Primitive::square_root) return to_bits<T>(std::sqrt(x));
   return to_bits<T>(ir::evaluate(primitive, x));
 }
@@ -160,9 +143,9 @@ std::optional<Bits> on_floats(Primitive primitive, T x) {
 std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType result,
                           std::span<const Bits> operands) {
   if (primitive == Primitive::cast) return cast(type, result, operands[0]);
-  return with_type(type, [&]<class T>(T) -> std::optional<Bits> {
+  return with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::optional<Bits> {
     constexpr bool is_boolean = std::same_as<T, bool>;
-    constexpr bool is_float = std::is_floating_point_v<T>;
+    constexpr bool is_float = FloatValue<T>;
     const auto arg = [&](std::size_t i) { return from_bits<T>(operands[i]); };
     switch (primitive) {
       case Primitive::add:

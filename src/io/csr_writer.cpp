@@ -109,7 +109,8 @@ class MarketSink final : public CsrSink {
  public:
   MarketSink(const std::string& path, std::int64_t columns, ScalarType index_type, ScalarType value_type)
       : CsrSink(path, columns, index_type, value_type), out_(file.file()) {
-    const bool integer = value == ScalarType::int32 || value == ScalarType::int64;
+    using anabranch::detail::ScalarKind;
+    const bool integer = anabranch::detail::scalar_info(value).kind != ScalarKind::floating;
     banner_ = fmt::format("%%MatrixMarket matrix coordinate {} general\n", integer ? "integer" : "real");
     const std::string space(banner_.size() + size_bytes, ' ');
     out_.append(space.data(), static_cast<std::int64_t>(space.size()));
@@ -152,14 +153,9 @@ class MarketSink final : public CsrSink {
     *to++ = ' ';
     to = write_number(to, col + 1);
     *to++ = ' ';
-    if (value == ScalarType::float64)
-      to = write_number(to, static_cast<const double*>(values)[at]);
-    else if (value == ScalarType::float32)
-      to = write_number(to, static_cast<const float*>(values)[at]);
-    else if (value == ScalarType::int64)
-      to = write_number(to, static_cast<const std::int64_t*>(values)[at]);
-    else
-      to = write_number(to, static_cast<const std::int32_t*>(values)[at]);
+    anabranch::detail::with_scalar(value, [&]<class T>(std::type_identity<T>) {
+      if constexpr (!std::same_as<T, bool>) to = write_number(to, static_cast<const T*>(values)[at]);
+    });
     *to++ = '\n';
     out_.append(line, to - line);
   }
@@ -187,7 +183,7 @@ CsrWriter::CsrWriter(const std::string& path, std::int64_t cols, ScalarType inde
   if (ending == ".npz") {
     sink_ = std::make_unique<detail::NpzSink>(path, cols, index, value);
   } else if (ending == ".mtx") {
-    if (value == ScalarType::boolean || value == ScalarType::uint8)
+    if (anabranch::size_of(value) == 1)
       throw RunError(
           fmt::format("CsrWriter: {} values are not written as Matrix Market", anabranch::name_of(value)));
     sink_ = std::make_unique<detail::MarketSink>(path, cols, index, value);

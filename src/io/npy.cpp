@@ -47,7 +47,7 @@ std::shared_ptr<anabranch::detail::ArrayData> read_npy(std::shared_ptr<const Rea
   if (from != type && !convert)
     throw DataError(
         fmt::format("{}: elements of type {}, but {} was asked for", name, name_of(from), name_of(type)));
-  if (from != type && type != ScalarType::float32 && type != ScalarType::float64)
+  if (from != type && anabranch::detail::scalar_info(type).kind != anabranch::detail::ScalarKind::floating)
     throw DataError(fmt::format("{}: {} cannot be converted to {}", name, name_of(from), name_of(type)));
   const auto width = static_cast<std::int64_t>(size_of(type));
   if (format.count > memory / width)

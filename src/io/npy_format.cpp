@@ -120,13 +120,14 @@ std::string shown(const std::string& text) {
 /// Fills scalar and item_bytes from the dtype.
 void interpret_dtype(NpyFormat& out, const std::string& name) {
   const std::string& d = out.dtype;
-  for (ScalarType type : {ScalarType::boolean, ScalarType::uint8, ScalarType::int32, ScalarType::int64,
-                          ScalarType::float32, ScalarType::float64})
-    if (d == npy_dtype(type)) {
-      out.scalar = type;
-      out.item_bytes = static_cast<std::int64_t>(size_of(type));
-      return;
-    }
+  std::string known;
+  for (const auto& scalar : anabranch::detail::scalar_table) {
+    known += fmt::format("{}{}", known.empty() ? "" : " ", scalar.numpy);
+    if (d != scalar.numpy) continue;
+    out.scalar = scalar.type;
+    out.item_bytes = static_cast<std::int64_t>(scalar.bytes);
+    return;
+  }
   if (!d.empty() && d[0] == '>')
     throw DataError(fmt::format("{}: dtype '{}' is big-endian; only little-endian is read", name, shown(d)));
   if (d.size() >= 3 && (d.substr(0, 2) == "|S" || d.substr(0, 2) == "<U")) {
@@ -137,29 +138,12 @@ void interpret_dtype(NpyFormat& out, const std::string& name) {
       return;
     }
   }
-  throw DataError(
-      fmt::format("{}: dtype '{}' is not supported (|b1 |u1 <i4 <i8 <f4 <f8 are)", name, shown(d)));
+  throw DataError(fmt::format("{}: dtype '{}' is not supported ({} are)", name, shown(d), known));
 }
 
 }  // namespace
 
-const char* npy_dtype(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean:
-      return "|b1";
-    case ScalarType::uint8:
-      return "|u1";
-    case ScalarType::int32:
-      return "<i4";
-    case ScalarType::int64:
-      return "<i8";
-    case ScalarType::float32:
-      return "<f4";
-    case ScalarType::float64:
-      return "<f8";
-  }
-  return "?";
-}
+const char* npy_dtype(ScalarType type) { return anabranch::detail::scalar_info(type).numpy; }
 
 NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::string& name) {
   const auto need = [&](std::int64_t bytes) {

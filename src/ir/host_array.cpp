@@ -27,8 +27,8 @@ InternalError::~InternalError() = default;
 
 std::string to_string(const Place& place) {
   if (!place.known()) return "unknown place";
-  const char* base = std::strrchr(place.file, '/');
-  return fmt::format("{}:{}", base ? base + 1 : place.file, place.line);
+  const char* base = std::strrchr(place.file.c_str(), '/');
+  return fmt::format("{}:{}", base ? base + 1 : place.file.c_str(), place.line);
 }
 
 SourceBase::~SourceBase() = default;

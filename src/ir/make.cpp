@@ -71,7 +71,7 @@ Ref scalar_node(Op op, Type type, std::vector<Ref> children, Payload payload, co
 /// for every element (nested parallelism in scalar code).
 Ref collective(Op op, Type type, std::vector<Ref> children, Payload payload, const Place& place) {
   FreeParameters free = free_of(children);
-  const char* name = payload.label ? payload.label : name_of(op);
+  const char* name = payload.label ? payload.label.c_str() : name_of(op);
   for (const Node* parameter : *free) {
     if (!parameter->type().is_element()) continue;
     if (parameter->bound())
@@ -91,7 +91,7 @@ Ref collective(Op op, Type type, std::vector<Ref> children, Payload payload, con
   return Maker::make(op, std::move(type), std::move(children), std::move(payload), place, std::move(free));
 }
 
-Payload labelled(const char* label) {
+Payload labelled(Symbol label) {
   Payload payload;
   payload.label = label;
   return payload;
@@ -257,7 +257,7 @@ Ref while_loop(Ref predicate, Ref body, Ref initial, Place place) {
   return scalar_node(Op::while_loop, type, std::move(children), {}, place);
 }
 
-Ref index(Ref array, Ref ix, Place place, bool in_bounds, const char* label) {
+Ref index(Ref array, Ref ix, Place place, bool in_bounds, Symbol label) {
   std::vector<Ref> children{std::move(array), std::move(ix)};
   require_present(children, place, "index");
   require(children[0]->type().is_array(), place, "index",
@@ -271,7 +271,7 @@ Ref index(Ref array, Ref ix, Place place, bool in_bounds, const char* label) {
   return scalar_node(Op::index, std::move(type), std::move(children), std::move(payload), place);
 }
 
-Ref linear_index(Ref array, Ref position, Place place, bool in_bounds, const char* label) {
+Ref linear_index(Ref array, Ref position, Place place, bool in_bounds, Symbol label) {
   std::vector<Ref> children{std::move(array), std::move(position)};
   require_present(children, place, "linear_index");
   require(children[0]->type().is_array(), place, "linear_index", "reads an array");
@@ -289,7 +289,7 @@ Ref shape(Ref array, Place place) {
   return scalar_node(Op::shape, Type::element(std::move(scalars)), {std::move(array)}, {}, place);
 }
 
-Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place, const char* label) {
+Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place, Symbol label) {
   require_present(parameters, place, "function");
   require_present(results, place, "function");
   require(!results.empty(), place, "function", "needs a result");
@@ -320,15 +320,15 @@ Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place) {
   return collective(Op::use, std::move(type), {}, std::move(payload), place);
 }
 
-Ref unit(Ref element, Place place, const char* label) {
+Ref unit(Ref element, Place place, Symbol label) {
   require_present({&element, 1}, place, "unit");
   require(element->type().is_element(), place, "unit", "wraps an element");
   Type type = Type::array(0, element->type().scalars);
   return collective(Op::unit, std::move(type), {std::move(element)}, labelled(label), place);
 }
 
-Ref generate(Ref shape, Ref function, Place place, const char* label) {
-  const char* what = label ? label : "generate";
+Ref generate(Ref shape, Ref function, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "generate";
   std::vector<Ref> children{std::move(shape), std::move(function)};
   require_present(children, place, what);
   const int rank = shape_rank(children[0], place, what);
@@ -339,8 +339,8 @@ Ref generate(Ref shape, Ref function, Place place, const char* label) {
   return collective(Op::generate, std::move(type), std::move(children), labelled(label), place);
 }
 
-Ref map(Ref function, std::vector<Ref> arrays, Place place, const char* label) {
-  const char* what = label ? label : "map";
+Ref map(Ref function, std::vector<Ref> arrays, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "map";
   require_present(arrays, place, what);
   require(static_cast<bool>(function) && !arrays.empty(), place, what,
           "needs a function and at least one array");
@@ -361,8 +361,8 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place, const char* label) {
   return collective(Op::map, std::move(type), std::move(children), labelled(label), place);
 }
 
-Ref fold(Ref function, Ref array, Ref seed, Place place, const char* label) {
-  const char* what = label ? label : "fold";
+Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "fold";
   std::vector<Ref> children{std::move(function), std::move(array)};
   if (seed) children.push_back(std::move(seed));
   require_present(children, place, what);
@@ -380,8 +380,8 @@ Ref fold(Ref function, Ref array, Ref seed, Place place, const char* label) {
   return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
 }
 
-Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place, const char* label) {
-  const char* what = label ? label : "backpermute";
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "backpermute";
   std::vector<Ref> children{std::move(shape), std::move(function), std::move(array)};
   require_present(children, place, what);
   const int rank = shape_rank(children[0], place, what);
@@ -397,8 +397,8 @@ Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place p
   return collective(Op::backpermute, std::move(type), std::move(children), std::move(payload), place);
 }
 
-Ref reshape(Ref shape, Ref array, Place place, const char* label) {
-  const char* what = label ? label : "reshape";
+Ref reshape(Ref shape, Ref array, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "reshape";
   std::vector<Ref> children{std::move(shape), std::move(array)};
   require_present(children, place, what);
   const int rank = shape_rank(children[0], place, what);
@@ -446,8 +446,8 @@ Ref rows(Ref array, Place place) {
   return collective(Op::rows, std::move(type), {std::move(array)}, {}, place);
 }
 
-Ref map_seq(Ref function, std::vector<Ref> sequences, Place place, const char* label) {
-  const char* what = label ? label : "map_seq";
+Ref map_seq(Ref function, std::vector<Ref> sequences, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "map_seq";
   require_present(sequences, place, what);
   require(static_cast<bool>(function) && !sequences.empty(), place, what,
           "needs a function and at least one sequence");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <span>
 #include <vector>
 
@@ -21,36 +20,32 @@ Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
 /// `in_bounds`: in range by construction (for passes).
 /// `label` names the operation of which the read is part ("gather").
-Ref index(Ref array, Ref ix, Place place = {}, bool in_bounds = false, const char* label = nullptr);
-Ref linear_index(Ref array, Ref position, Place place = {}, bool in_bounds = false,
-                 const char* label = nullptr);
+Ref index(Ref array, Ref ix, Place place = {}, bool in_bounds = false, Symbol label = {});
+Ref linear_index(Ref array, Ref position, Place place = {}, bool in_bounds = false, Symbol label = {});
 Ref shape(Ref array, Place place = {});
 
-/// `label` names a well-known function ("plus"); nullptr else.
-Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place = {},
-           const char* label = nullptr);
+/// `label` names a well-known function ("plus"); empty else.
+Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place = {}, Symbol label = {});
 
 Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place = {});
-Ref unit(Ref element, Place place = {}, const char* label = nullptr);
-Ref generate(Ref shape, Ref function, Place place = {}, const char* label = nullptr);
-Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, const char* label = nullptr);
-Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {},
-         const char* label = nullptr);
+Ref unit(Ref element, Place place = {}, Symbol label = {});
+Ref generate(Ref shape, Ref function, Place place = {}, Symbol label = {});
+Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = {});
+Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
 /// What the library knows of a backpermute it built:
 /// no source element is read twice; every index is in range.
 struct IndexFacts {
   bool injective = false;
   bool in_range = false;
 };
-Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place = {},
-                const char* label = nullptr);
-Ref reshape(Ref shape, Ref array, Place place = {}, const char* label = nullptr);
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place = {}, Symbol label = {});
+Ref reshape(Ref shape, Ref array, Place place = {}, Symbol label = {});
 Ref consume(Ref terminal, Place place = {});
 
 Ref stream_in(std::shared_ptr<SourceBase> source, Place place = {});
 Ref produce(Ref count, Ref function, Place place = {});
 Ref rows(Ref array, Place place = {});
-Ref map_seq(Ref function, std::vector<Ref> sequences, Place place = {}, const char* label = nullptr);
+Ref map_seq(Ref function, std::vector<Ref> sequences, Place place = {}, Symbol label = {});
 Ref project_seq(Ref sequence, int first, int count, Place place = {});
 Ref elements(Ref sequence, Place place = {});
 Ref tabulate(Ref sequence, Place place = {});
@@ -61,7 +56,7 @@ Ref rebuild(const Ref& node, std::vector<Ref> children);
 
 // Conveniences that passes share.
 template <class T>
-Ref literal(T value, Place place = {});  ///< bool, uint8, int32, int64, float, double
+Ref literal(T value, Place place = {});  ///< of any scalar type
 inline Ref int64(std::int64_t value) {
   return constant(ScalarType::int64, static_cast<std::uint64_t>(value));
 }
@@ -74,17 +69,7 @@ Ref to_linear(std::span<const Ref> extents, std::span<const Ref> ix);
 
 template <class T>
 Ref literal(T value, Place place) {
-  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
-  std::uint64_t bits = 0;
-  if constexpr (std::is_same_v<T, bool>)
-    bits = value ? 1 : 0;
-  else if constexpr (sizeof(T) == 1)
-    bits = std::bit_cast<std::uint8_t>(value);
-  else if constexpr (sizeof(T) == 4)
-    bits = std::bit_cast<std::uint32_t>(value);
-  else
-    bits = std::bit_cast<std::uint64_t>(value);
-  return constant(type, bits, place);
+  return constant(anabranch::detail::scalar_type<T>, anabranch::detail::bits_of(value), place);
 }
 
 }  // namespace anabranch::ir

@@ -132,8 +132,8 @@ struct Payload {
   int count = 0;           ///< project, project_seq
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use
   std::shared_ptr<SourceBase> source;                   ///< stream_in
-  /// The library name the user wrote where it is not the op's ("gather", "sum", "plus"); static storage.
-  const char* label = nullptr;
+  /// The library name the user wrote where it is not the op's ("gather", "sum", "plus").
+  Symbol label;
   /// In range by construction, so kernels do not check it. index, linear_index: set by passes only.
   /// backpermute: every index its function gives is in range (transpose, replicate).
   bool in_bounds = false;
@@ -156,7 +156,7 @@ class Node {
   /// parameter: a lambda has been made with it; what mentions it outside of that lambda has leaked.
   bool bound() const { return bound_.load(std::memory_order_relaxed); }
   /// The name to show a person.
-  const char* label() const { return payload_.label ? payload_.label : name_of(op_); }
+  const char* label() const { return payload_.label ? payload_.label.c_str() : name_of(op_); }
 
   // lambda
   std::span<const Ref> parameters() const {

@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include <anabranch/detail/primitive.h>
+
 #include "ir/type.h"
 
 /// The scalar primitives and their one signature table. What they mean, for every back end:
@@ -23,33 +25,8 @@
 ///  * logical and, or are not primitives but conditionals (they evaluate the right side only when needed).
 namespace anabranch::ir {
 
-enum class Primitive : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  remainder,
-  negate,
-  absolute,
-  minimum,
-  maximum,
-  fma,
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  logical_not,
-  bit_and,
-  bit_or,
-  bit_xor,
-  square_root,
-  exponential,
-  logarithm,
-  sine,
-  cosine,
-  cast,
-};
-inline constexpr int primitive_count = static_cast<int>(Primitive::cast) + 1;
+using anabranch::detail::Primitive;
+using anabranch::detail::primitive_count;
 
 /// Which scalar types a primitive takes.
 enum class Operands : std::uint8_t { numbers, integers, floats, bits /* integers and bool */, boolean, any };

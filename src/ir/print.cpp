@@ -62,22 +62,11 @@ constexpr std::size_t longest_inline = 60;
 }  // namespace
 
 std::string constant_text(const Node& c) {
-  const std::uint64_t bits = c.payload().bits;
-  switch (c.type().scalars[0]) {
-    case ScalarType::boolean:
-      return bits ? "true" : "false";
-    case ScalarType::uint8:
-      return fmt::format("{}", bits);
-    case ScalarType::int32:
-      return fmt::format("{}", static_cast<std::int32_t>(bits));
-    case ScalarType::int64:
-      return fmt::format("{}", static_cast<std::int64_t>(bits));
-    case ScalarType::float32:
-      return fmt::format("{}f", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    case ScalarType::float64:
-      return fmt::format("{}", std::bit_cast<double>(bits));
-  }
-  return "?";
+  const ScalarType type = c.type().scalars[0];
+  return anabranch::detail::with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::string {
+    const T value = anabranch::detail::value_of<T>(c.payload().bits);
+    return fmt::format("{}{}", value, type == ScalarType::float32 ? "f" : "");
+  });
 }
 
 std::string Printer::name(const Node& node) {
@@ -221,9 +210,9 @@ std::string Printer::program(std::span<const Ref> roots) {
     }
     if (node->op() == Op::parameter) operands.clear();
     const char* op =
-        node->op() == Op::map && node->payload().label ? node->payload().label : name_of(node->op());
+        node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
     const std::string what = node->payload().label && node->op() != Op::map
-                                 ? fmt::format("{} [{}]", op, node->payload().label)
+                                 ? fmt::format("{} [{}]", op, node->payload().label.view())
                                  : std::string(op);
     out += lets;
     out += fmt::format("{} : {} = {}{}{}{}\n", name(*node), to_string(node->type()), what,

@@ -10,35 +10,15 @@ namespace {
 
 std::optional<std::int64_t> integer(const Ref& node) {
   if (node->op() != Op::constant) return std::nullopt;
-  switch (node->type().scalars[0]) {
-    case ScalarType::int64:
-      return static_cast<std::int64_t>(node->payload().bits);
-    case ScalarType::int32:
-      return static_cast<std::int32_t>(node->payload().bits);
-    case ScalarType::boolean:
-    case ScalarType::uint8:
-      return static_cast<std::int64_t>(node->payload().bits);
-    case ScalarType::float32:
-    case ScalarType::float64:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  const ScalarType type = node->type().scalars[0];
+  // An int64 holds the values of all integer types but one.
+  if (is_float(type) || (!is_signed(type) && scalar_info(type).bits == 64)) return std::nullopt;
+  return integer_of(type, node->payload().bits);
 }
 
 Ref make_integer(ScalarType type, std::int64_t value) {
-  switch (type) {
-    case ScalarType::boolean:
-      return constant(type, value != 0 ? 1 : 0);
-    case ScalarType::uint8:
-      return constant(type, static_cast<std::uint8_t>(value));
-    case ScalarType::int32:
-      return constant(type, static_cast<std::uint32_t>(value));
-    case ScalarType::int64:
-    case ScalarType::float32:
-    case ScalarType::float64:
-      break;
-  }
-  return constant(ScalarType::int64, static_cast<std::uint64_t>(value));
+  if (type == ScalarType::boolean) return constant(type, value != 0 ? 1 : 0);
+  return constant(type, static_cast<std::uint64_t>(value) & scalar_info(type).identities.bit_and);
 }
 
 std::int64_t wrap(ScalarType type, std::uint64_t value) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,11 +46,21 @@ struct Type {
   friend bool operator==(const Type&, const Type&) = default;
 };
 
-inline bool is_float(ScalarType t) { return t == ScalarType::float32 || t == ScalarType::float64; }
+using anabranch::detail::scalar_info;
+using anabranch::detail::ScalarInfo;
+using anabranch::detail::ScalarKind;
+
+inline bool is_float(ScalarType t) { return scalar_info(t).kind == ScalarKind::floating; }
+inline bool is_signed(ScalarType t) { return scalar_info(t).kind == ScalarKind::signed_integer; }
 inline bool is_integer(ScalarType t) {
-  return t == ScalarType::uint8 || t == ScalarType::int32 || t == ScalarType::int64;
+  return is_signed(t) || scalar_info(t).kind == ScalarKind::unsigned_integer;
 }
-inline bool is_signed(ScalarType t) { return t == ScalarType::int32 || t == ScalarType::int64; }
+/// The value of an integer or bool, as bits: sign-extended where it has a sign, else zero-extended.
+inline std::int64_t integer_of(ScalarType type, std::uint64_t bits) {
+  const int unused = 64 - scalar_info(type).bits;
+  return is_signed(type) ? static_cast<std::int64_t>(bits << unused) >> unused
+                         : static_cast<std::int64_t>(bits << unused >> unused);
+}
 
 /// "(int32, double)", "double", "()".
 std::string to_string(const Scalars& scalars);

@@ -13,26 +13,22 @@ ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
 
 std::uint64_t identity_of(ir::Primitive primitive, ScalarType type) {
   using enum ir::Primitive;
-  const bool f32 = type == ScalarType::float32;
-  const bool f64 = type == ScalarType::float64;
+  const auto& identities = ir::scalar_info(type).identities;
   switch (primitive) {
     case add:
-      return f32 ? 0x80000000u : f64 ? std::uint64_t{1} << 63 : 0;
+      return identities.add;
     case multiply:
-      return f32 ? 0x3f800000u : f64 ? 0x3ff0000000000000u : 1;
+      return identities.multiply;
     case minimum:
-      if (f32) return 0x7f800000u;
-      if (f64) return 0x7ff0000000000000u;
-      return type == ScalarType::uint8 ? 0xff : type == ScalarType::int32 ? 0x7fffffffu : INT64_MAX;
+      return identities.minimum;
     case maximum:
-      if (f32) return 0xff800000u;
-      if (f64) return 0xfff0000000000000u;
-      return type == ScalarType::uint8 ? 0 : type == ScalarType::int32 ? 0x80000000u : std::uint64_t{1} << 63;
+      return identities.maximum;
     case bit_and:
-      return type == ScalarType::boolean ? 1 : ~std::uint64_t{0};
+      return identities.bit_and;
     case bit_or:
+      return identities.bit_or;
     case bit_xor:
-      return 0;
+      return identities.bit_xor;
     case subtract:
     case divide:
     case remainder:

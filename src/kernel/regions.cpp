@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/cost.h"
+
 namespace anabranch::kernel {
 namespace {
 
@@ -20,7 +22,7 @@ bool is_read(const ir::Node& node) { return node.op() == ir::Op::index || node.o
 bool own_total(const ir::Node& node) {
   switch (node.op()) {
     case ir::Op::primitive:
-      return !(info(node.payload().primitive).can_fail && ir::is_integer(node.type().scalars[0]));
+      return !(ir::info(node.payload().primitive).can_fail && ir::is_integer(node.type().scalars[0]));
     case ir::Op::parameter:
     case ir::Op::constant:
     case ir::Op::tuple:
@@ -74,12 +76,6 @@ void for_operands(const ir::Node& node, F&& f) {
 
 }  // namespace
 
-std::int64_t own_cost(const ir::Node& node) {
-  if (node.op() == ir::Op::primitive) return info(node.payload().primitive).cost;
-  if (is_read(node)) return 4;
-  return node.op() == ir::Op::cond ? 1 : 0;
-}
-
 std::vector<const ir::Node*> reachable(std::span<const ir::Ref> roots,
                                        const std::function<bool(const ir::Node&)>& leaf) {
   std::vector<const ir::Node*> found, work;
@@ -105,7 +101,7 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
   for (const ir::Node* node : order) {
     if (leaf && leaf(*node)) continue;
     if (!own_total(*node)) continue;
-    std::int64_t cost = own_cost(*node);
+    std::int64_t cost = additions(own_cost(*node));
     bool total = true;
     if (node->op() != ir::Op::parameter)
       for_operands(*node, [&](const ir::Node& operand, Region::Kind) {
@@ -262,7 +258,7 @@ void Regions::summarise() {
   for (std::size_t i = regions_.size(); i-- > 0;) {
     Region& region = regions_[i];
     for (const ir::Node* node : region.nodes) {
-      region.cost += own_cost(*node);
+      region.cost += additions(own_cost(*node));
       if (own_total(*node)) continue;
       region.total = false;
       if (!is_read(*node)) region.maskable = false;

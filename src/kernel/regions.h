@@ -75,7 +75,4 @@ class Regions {
 std::vector<const ir::Node*> reachable(std::span<const ir::Ref> roots,
                                        const std::function<bool(const ir::Node&)>& leaf = {});
 
-/// What one node costs by itself.
-std::int64_t own_cost(const ir::Node& node);
-
 }  // namespace anabranch::kernel

@@ -49,7 +49,7 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
       if (array->payload().in_bounds || !stored(source))
         result = element(source, components(from));
       else
-        result = index(source, from, array->place(), false, array->label());
+        result = index(source, from, array->place(), false, Symbol::of_static(array->label()));
       break;
     }
     case Op::reshape:

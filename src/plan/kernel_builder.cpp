@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/cost.h"
+
 namespace anabranch::plan {
 
 using namespace ir;
@@ -102,7 +104,7 @@ Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
   // Rank 0 has one position, which is always there.
   const bool in_bounds =
       original->payload().in_bounds || (original->op() == Op::index && view->type().rank == 0);
-  const char* label = original->payload().label;
+  const Symbol label = original->payload().label;
   return original->op() == Op::index
              ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), in_bounds, label)
              : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), in_bounds, label);
@@ -168,22 +170,19 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
     const bool read = node->op() == Op::index || node->op() == Op::linear_index;
     if (read && !node->payload().in_bounds)
       kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
-    if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
+    if (node->op() == Op::primitive && ir::info(node->payload().primitive).can_fail &&
         is_integer(node->child(0)->type().scalars[0]))
-      kernel_.checks.push_back(
-          {Check::Kind::division, node, std::string(info(node->payload().primitive).name), node->place()});
+      kernel_.checks.push_back({Check::Kind::division, node,
+                                std::string(ir::info(node->payload().primitive).name), node->place()});
   }
 }
 
 void KernelBuilder::finish() {
   kernel_.buffer_slots = static_cast<int>(step_.buffers.size());
   kernel_.scalar_slots = static_cast<int>(step_.scalars.size());
-  std::int64_t operations = 0;
   std::vector<Ref> roots(kernel_.body);
   roots.insert(roots.end(), kernel_.combine.begin(), kernel_.combine.end());
-  for (const Node* node : topological(roots))
-    if (node->op() == Op::primitive) operations += info(node->payload().primitive).cost;
-  kernel_.operations = static_cast<int>(std::min<std::int64_t>(operations, 1 << 20));
+  kernel_.operations = static_cast<int>(additions(evaluation_cost(roots)));
 }
 
 }  // namespace anabranch::plan

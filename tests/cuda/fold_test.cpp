@@ -37,6 +37,7 @@ TEST_CASE("cuda: commutative folds keep the canonical order") {
   all_operators<float>();
   all_operators<double>();
   all_operators<std::uint8_t>();
+  all_operators<std::uint16_t>();
   all_operators<std::int32_t>();
   all_operators<std::int64_t>();
 }

@@ -125,12 +125,32 @@ TEST_CASE("cuda: fours, wherever arrays begin") {
     }
 }
 
+TEST_CASE("cuda: fours of two bytes, wherever arrays begin") {
+  for (std::size_t more = 0; more < 4; ++more)
+    for (const std::int64_t n : {0, 1, 3, 4, 5, 8, 1025, 5000}) {
+      KernelBuilder k(kernel::Skeleton::map);
+      const auto extent = k.uniform_extent(n);
+      const ir::Ref x =
+          k.array(kernel::Form::avoided, {ScalarType::uint16}, {extent},
+                  k.buffer(random_values<std::uint16_t>(static_cast<std::size_t>(n) + more, 7)));
+      k.output(kernel::Form::avoided, {ScalarType::uint16}, {extent}, n);
+      const ir::Ref v = ir::index(x, k.kernel().index[0], {}, true);
+      k.kernel().body = {plus(v, ir::literal(std::uint16_t{40000}))};
+      INFO(n << " of " << more << " elements more");
+      REQUIRE(ahead(k.kernel()) > 0);
+      CHECK(cuda_disagreement(k) == "");
+      CHECK(nvrtc_complaint(cuda::generate(k.kernel())) == "");
+    }
+}
+
 TEST_CASE("cuda: rows that just fit a tile, and rows that do not") {
   const auto agrees = [](const std::vector<std::int64_t>& rows) {
     auto sums = rows_of<double>(rows, Primitive::add, true);
     CHECK(cuda_disagreement(sums) == "");
     auto bytes = rows_of<std::uint8_t>(rows, Primitive::bit_xor, true);
     CHECK(cuda_disagreement(bytes) == "");
+    auto pairs_of_bytes = rows_of<std::uint16_t>(rows, Primitive::minimum, true);
+    CHECK(cuda_disagreement(pairs_of_bytes) == "");
     auto ordered = rows_of<double>(rows, Primitive::add, true);
     make_ordered(ordered.kernel());
     CHECK(cuda_disagreement(ordered) == "");

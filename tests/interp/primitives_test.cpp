@@ -188,7 +188,7 @@ TEST_CASE("uint8: every pair of operands") {
   }
 }
 
-TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", "", std::int32_t,
+TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", "", std::uint16_t, std::int32_t,
                    std::int64_t) {
   for (TestType x : integer_samples<TestType>()) {
     check_integer_casts(x);

@@ -25,6 +25,11 @@ TEST_CASE("npy: arrays of every rank and type come back") {
   CHECK((io::read_npy<1, bool>(path) == flags));
   io::write_npy(path, Array<4, std::uint8_t>(Index<4>{{1, 0, 2, 3}}));
   CHECK((io::read_npy<4, std::uint8_t>(path).shape() == Index<4>{{1, 0, 2, 3}}));
+  const Vector<std::uint16_t> words{0, 258, 65535};
+  io::write_npy(path, words);
+  CHECK(io::inspect_npy(path).type == ScalarType::uint16);
+  CHECK((io::read_npy<1, std::uint16_t>(path) == words));
+  CHECK((io::read_npy<1, float>(path, {.convert = true}) == Vector<float>{0, 258, 65535}));
   io::write_npy(path, Vector<float>{1.5f, -2});
   CHECK((io::read_npy<1, double>(path, {.convert = true}) == Vector<double>{1.5, -2}));
 }

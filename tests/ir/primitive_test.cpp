@@ -73,8 +73,8 @@ TEST_CASE("exactly the transcendental primitives are library routines, on floats
   std::set<int> numbers;
   for (int i = 0; i < ir::primitive_count; ++i) {
     const auto primitive = static_cast<Primitive>(i);
-    for (ScalarType type : {ScalarType::boolean, ScalarType::uint8, ScalarType::int32, ScalarType::int64,
-                            ScalarType::float32, ScalarType::float64}) {
+    for (const auto& facts : detail::scalar_table) {
+      const ScalarType type = facts.type;
       const int number = ir::routine_number(primitive, type);
       CHECK((number >= 0) == (ir::info(primitive).transcendental && ir::is_float(type)));
       if (number < 0) continue;

@@ -245,28 +245,28 @@ TEST_CASE(
     std::string name;
     TestProgram program;
     std::size_t kernels;
-    int operations;  // of the last one, in additions
+    int operations;  // of the last one, in additions; a read is 4
     std::size_t reads, checks;
   };
   const Row table[] = {
-      {"maps in maps", over([](V a) { return map(twice, map(twice, map(twice, a))); }), 1, 3, 1, 0},
+      {"maps in maps", over([](V a) { return map(twice, map(twice, map(twice, a))); }), 1, 7, 1, 0},
       {"one array in two places of a term", over([](V a) {
          const auto b = map(dear, a);
          return zip_with(times, b, b);
        }),
-       1, 33, 1, 0},  // exp twice at 16, one product
-      {"gather", over([](V a) { return gather(map(to_index, a), v()); }), 1, 1, 2, 1},
-      {"transpose: in range", over_matrices([](M a) { return transpose(map(twice, a)); }), 1, 1, 1, 0},
+       1, 37, 1, 0},  // exp twice at 16, one product; one read
+      {"gather", over([](V a) { return gather(map(to_index, a), v()); }), 1, 9, 2, 1},
+      {"transpose: in range", over_matrices([](M a) { return transpose(map(twice, a)); }), 1, 5, 1, 0},
       {"slice at a number: may be out of range", over_matrices([](M a) { return slice(a, 1, all); }, -1, 3),
-       1, 0, 1, 1},
+       1, 4, 1, 1},
       {"an integer division",
-       over([](V a) { return map([](Exp<double> e) { return to_index(e) / to_index(e + 1.0); }, a); }), 1, 11,
+       over([](V a) { return map([](Exp<double> e) { return to_index(e) / to_index(e + 1.0); }, a); }), 1, 15,
        1, 1},
       {"a division of floats", over([](V a) { return map([](Exp<double> e) { return e / (e + 1.0); }, a); }),
-       1, 9, 1, 0},
-      {"a fold without a seed", over([](V a) { return minimum(a); }), 1, 2, 1, 1},
+       1, 13, 1, 0},
+      {"a fold without a seed", over([](V a) { return minimum(a); }), 1, 6, 1, 1},
       {"reading an array by row-major position",
-       over([](V a) { return map([=](Exp<double> e) { return m().linear(to_index(e)); }, a); }), 1, 1, 2, 1},
+       over([](V a) { return map([=](Exp<double> e) { return m().linear(to_index(e)); }, a); }), 1, 9, 2, 1},
   };
   for (const Row& row : table) {
     INFO(row.name);
@@ -326,7 +326,7 @@ TEST_CASE("a term that doubles with every array stays one term, whatever reads i
                                      over_matrices([=](M a) { return sum(flatten(doubled(a))); })}) {
     const Planned p = planned(program);
     const auto kernels = kernels_of(chunk_of(p));
-    CHECK(kernels.back()->operations == 41);  // and the sum's own
+    CHECK(kernels.back()->operations == 45);  // and the sum's own, and one read
     CHECK(kernels.back()->arrays.size() == 1);
   }
 }

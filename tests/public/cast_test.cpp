@@ -22,6 +22,9 @@ std::vector<T> values_of() {
            T(-1.5),
            T(255),
            T(256),
+           T(65535),
+           T(65535.5),
+           T(65536),
            T(-1),
            T(2147483647.0),
            T(2147483648.0),
@@ -84,18 +87,19 @@ void from() {
       [](auto row) {
         return map(
             [](auto x) {
-              return pack(cast<bool>(x), cast<std::uint8_t>(x), cast<std::int32_t>(x), cast<std::int64_t>(x),
-                          cast<float>(x), cast<double>(x));
+              return pack(cast<bool>(x), cast<std::uint8_t>(x), cast<std::uint16_t>(x), cast<std::int32_t>(x),
+                          cast<std::int64_t>(x), cast<float>(x), cast<double>(x));
             },
             row);
       },
       rows);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const From x = values[i];
-    const auto [b, u, s, l, f, d] = got[0][static_cast<std::int64_t>(i)];
+    const auto [b, u, w, s, l, f, d] = got[0][static_cast<std::int64_t>(i)];
     INFO("cast of " << +x);
     REQUIRE(b == converted<bool>(x));
     REQUIRE(+u == +converted<std::uint8_t>(x));
+    REQUIRE(+w == +converted<std::uint16_t>(x));
     REQUIRE(s == converted<std::int32_t>(x));
     REQUIRE(l == converted<std::int64_t>(x));
     REQUIRE((f == converted<float>(x) || (f != f && x != x)));
@@ -105,6 +109,7 @@ void from() {
 
 TEST_CASE("casts from bool") { from<bool>(); }
 TEST_CASE("casts from uint8") { from<std::uint8_t>(); }
+TEST_CASE("casts from uint16") { from<std::uint16_t>(); }
 TEST_CASE("casts from int32") { from<std::int32_t>(); }
 TEST_CASE("casts from int64") { from<std::int64_t>(); }
 TEST_CASE("casts from float") { from<float>(); }

@@ -29,6 +29,7 @@ void comparisons() {
 TEST_CASE("comparisons of int32") { comparisons<std::int32_t>(); }
 TEST_CASE("comparisons of int64") { comparisons<std::int64_t>(); }
 TEST_CASE("comparisons of uint8") { comparisons<std::uint8_t>(); }
+TEST_CASE("comparisons of uint16") { comparisons<std::uint16_t>(); }
 TEST_CASE("comparisons of float") { comparisons<float>(); }
 TEST_CASE("comparisons of double") { comparisons<double>(); }
 

@@ -15,6 +15,7 @@ void through() {
 
 TEST_CASE("arrays of bool") { through<bool>(); }
 TEST_CASE("arrays of uint8") { through<std::uint8_t>(); }
+TEST_CASE("arrays of uint16") { through<std::uint16_t>(); }
 TEST_CASE("arrays of int32") { through<std::int32_t>(); }
 TEST_CASE("arrays of int64") { through<std::int64_t>(); }
 TEST_CASE("arrays of float") { through<float>(); }

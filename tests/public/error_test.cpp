@@ -67,6 +67,8 @@ TEST_CASE("integer division") {
   const Vector<std::int64_t> wide{7, -1};
   fails<RunError>(map([=](auto x) { return std::numeric_limits<std::int64_t>::min() / x; }, use(wide)),
                   {"divide", line(-1)});
+  fails<RunError>(map([](auto x) { return Exp(std::uint16_t{7}) / x; }, use(Vector<std::uint16_t>{0})),
+                  {"divide", "7 by zero", line(-1)});
   fails<RunError>(map([](auto x) { return Exp(std::uint8_t{7}) / x; }, use(Vector<std::uint8_t>{0})),
                   {"divide", line(-1)});
   // The dividend of the element that failed, in whatever lane.

@@ -54,6 +54,7 @@ void sums() {
 TEST_CASE("sums of int32") { sums<std::int32_t>(); }
 TEST_CASE("sums of int64") { sums<std::int64_t>(); }
 TEST_CASE("sums of uint8") { sums<std::uint8_t>(); }
+TEST_CASE("sums of uint16") { sums<std::uint16_t>(); }
 TEST_CASE("sums of float") { sums<float>(); }
 TEST_CASE("sums of double") { sums<double>(); }
 
@@ -85,6 +86,8 @@ TEST_CASE("minimum and maximum, with NaN and both zeros") {
   }
   require_same(agree(minimum(use(Vector<std::int32_t>{3, -2, 5}))), Scalar<std::int32_t>(-2));
   require_same(agree(maximum(use(Vector<std::uint8_t>{3, 200, 5}))), Scalar<std::uint8_t>(200));
+  require_same(agree(maximum(use(Vector<std::uint16_t>{3, 40000, 5}))), Scalar<std::uint16_t>(40000));
+  require_same(agree(minimum(use(Vector<std::uint16_t>{65535, 40000, 65535}))), Scalar<std::uint16_t>(40000));
 }
 
 TEST_CASE("folds in the regular form at every border length") {

@@ -49,6 +49,21 @@ void integers() {
 TEST_CASE("arithmetic on int32") { integers<std::int32_t>(); }
 TEST_CASE("arithmetic on int64") { integers<std::int64_t>(); }
 TEST_CASE("arithmetic on uint8") { integers<std::uint8_t>(); }
+TEST_CASE("arithmetic on uint16") { integers<std::uint16_t>(); }
+
+TEST_CASE("quotients of uint16 are exact, whatever unit divides") {
+  const auto all = vector_of(65536, [](std::int64_t i) { return static_cast<std::uint16_t>(i); });
+  for (const int by : {1, 2, 3, 7, 255, 256, 257, 641, 32767, 32768, 65535}) {
+    const auto y = static_cast<std::uint16_t>(by);
+    const auto got = agree(map([=](auto x) { return pack(x / y, x % y); }, use(all)));
+    bool exact = true;
+    for (std::int64_t i = 0; i < all.size(); ++i)
+      exact = exact &&
+              got[i] == std::tuple(static_cast<std::uint16_t>(i / by), static_cast<std::uint16_t>(i % by));
+    INFO("by " << by);
+    REQUIRE(exact);
+  }
+}
 
 }  // namespace
 }  // namespace anabranch::testing

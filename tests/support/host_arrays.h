@@ -97,26 +97,9 @@ inline std::string show(const HostArray& array) {
     out += fmt::format(" {}:", name_of(array->scalars[c]));
     for (std::int64_t i = 0; i < std::min<std::int64_t>(array->size(), 40); ++i) {
       const void* buffer = array->buffers[c].get();
-      switch (array->scalars[c]) {
-        case ScalarType::boolean:
-          out += static_cast<const bool*>(buffer)[i] ? " true" : " false";
-          break;
-        case ScalarType::uint8:
-          out += fmt::format(" {}", +static_cast<const std::uint8_t*>(buffer)[i]);
-          break;
-        case ScalarType::int32:
-          out += fmt::format(" {}", static_cast<const std::int32_t*>(buffer)[i]);
-          break;
-        case ScalarType::int64:
-          out += fmt::format(" {}", static_cast<const std::int64_t*>(buffer)[i]);
-          break;
-        case ScalarType::float32:
-          out += fmt::format(" {}", static_cast<const float*>(buffer)[i]);
-          break;
-        case ScalarType::float64:
-          out += fmt::format(" {}", static_cast<const double*>(buffer)[i]);
-          break;
-      }
+      detail::with_scalar(array->scalars[c], [&]<class T>(std::type_identity<T>) {
+        out += fmt::format(" {}", static_cast<const T*>(buffer)[i]);
+      });
     }
     if (array->size() > 40) out += " ...";
   }

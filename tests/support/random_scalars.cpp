@@ -8,21 +8,8 @@ using ir::Scalars;
 
 namespace {
 Ref small(ScalarType type, int value) {
-  switch (type) {
-    case ScalarType::boolean:
-      return ir::literal(value != 0);
-    case ScalarType::uint8:
-      return ir::literal(static_cast<std::uint8_t>(value));
-    case ScalarType::int32:
-      return ir::literal(std::int32_t{value});
-    case ScalarType::int64:
-      return ir::literal(std::int64_t{value});
-    case ScalarType::float32:
-      return ir::literal(static_cast<float>(value));
-    case ScalarType::float64:
-      return ir::literal(static_cast<double>(value));
-  }
-  return {};
+  return detail::with_scalar(
+      type, [&]<class T>(std::type_identity<T>) { return ir::literal(static_cast<T>(value)); });
 }
 }  // namespace
 

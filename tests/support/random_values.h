@@ -40,26 +40,16 @@ class Dice {
   std::uint64_t scalar(ScalarType type) {
     const bool border = chance(6);
     const int small = below(41) - 20;
-    switch (type) {
-      case ScalarType::boolean:
-        return static_cast<std::uint64_t>(below(2));
-      case ScalarType::uint8:
-        return static_cast<std::uint64_t>(border ? 255 : below(256));
-      case ScalarType::int32: {
-        const std::int32_t edge = chance(50) ? std::numeric_limits<std::int32_t>::min() : 2147483647;
-        return std::bit_cast<std::uint32_t>(border ? edge : small);
+    return detail::with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::uint64_t {
+      using L = std::numeric_limits<T>;
+      if constexpr (std::is_same_v<T, bool>) return static_cast<std::uint64_t>(below(2));
+      if constexpr (detail::FloatValue<T>) return detail::bits_of(static_cast<T>(real(small, border)));
+      if constexpr (std::is_signed_v<T>) {
+        const T edge = chance(50) ? L::min() : L::max();
+        return detail::bits_of(border ? edge : static_cast<T>(small));
       }
-      case ScalarType::int64: {
-        const std::int64_t edge =
-            chance(50) ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
-        return std::bit_cast<std::uint64_t>(border ? edge : std::int64_t{small});
-      }
-      case ScalarType::float32:
-        return std::bit_cast<std::uint32_t>(static_cast<float>(real(small, border)));
-      case ScalarType::float64:
-        return std::bit_cast<std::uint64_t>(real(small, border));
-    }
-    return 0;
+      return border ? detail::bits_of(L::max()) : static_cast<std::uint64_t>(below(256));
+    });
   }
 
   HostArray array(const ir::Scalars& scalars, const std::vector<std::int64_t>& extents) {

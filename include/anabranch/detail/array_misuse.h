@@ -22,7 +22,7 @@ constexpr int rank_of() {
 template <class X>
 constexpr bool holds_integers() {
   if constexpr (IsAcc<X>)
-    return std::is_integral_v<typename X::value_type> && !std::same_as<typename X::value_type, bool>;
+    return IntegerElement<typename X::value_type>;
   else
     return false;
 }

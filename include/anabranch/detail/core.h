@@ -9,13 +9,17 @@
 #include <vector>
 
 #include <anabranch/array.h>
+#include <anabranch/detail/primitive.h>
 #include <anabranch/error.h>
 #include <anabranch/export.h>
+#include <anabranch/run_options.h>
 #include <anabranch/source.h>
+#include <anabranch/symbol.h>
 
-/// The erased core under the typed rim: an opaque, counted handle to an immutable node of the program, and
-/// one function per kind of node. The templates of exp.h, acc.h and seq.h check types and call these; nobody
-/// else should.
+/// The erased core under the typed rim: an opaque, counted handle to an immutable node of the program, one
+/// function per kind of node, and what compiles and runs programs. The templates of exp.h, acc.h, seq.h and
+/// run.h check types and call these, and so can a front end of another language: all of the language is here,
+/// without templates, and the core checks types again (ProgramError with the place it is given).
 namespace anabranch::detail {
 
 class ANABRANCH_API Handle {
@@ -42,33 +46,6 @@ class ANABRANCH_API Handle {
 
 using Handles = std::vector<Handle>;
 
-/// Numbers the scalar primitives for the rim; the core's own table has the same order (checked by a test).
-enum class Prim : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  remainder,
-  negate,
-  absolute,
-  minimum,
-  maximum,
-  fma,
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  logical_not,
-  bit_and,
-  bit_or,
-  bit_xor,
-  square_root,
-  exponential,
-  logarithm,
-  sine,
-  cosine,
-};
-
 /// Throw ProgramError "<what>: ..." naming the numbers and the place.
 ANABRANCH_API void check_dimension(const char* what, int d, int rank, Place at);
 ANABRANCH_API void check_permutation(std::span<const int> permutation, Place at);
@@ -76,26 +53,26 @@ ANABRANCH_API void check_permutation(std::span<const int> permutation, Place at)
 // Scalar expressions.
 ANABRANCH_API Handle element_parameter(std::span<const ScalarType> scalars, Place at);
 ANABRANCH_API Handle constant(ScalarType type, std::uint64_t bits, Place at);
-ANABRANCH_API Handle primitive(Prim op, Handles operands, Place at);
+ANABRANCH_API Handle primitive(Primitive op, Handles operands, Place at);
 ANABRANCH_API Handle cast(ScalarType to, const Handle& value, Place at);
 ANABRANCH_API Handle tuple(Handles parts, Place at);
 ANABRANCH_API Handle project(const Handle& value, int first, int count, Place at);
 ANABRANCH_API Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place at);
 ANABRANCH_API Handle while_loop(const Handle& predicate, const Handle& body, const Handle& initial, Place at);
-ANABRANCH_API Handle index(const Handle& array, const Handle& ix, Place at, const char* label = nullptr);
+ANABRANCH_API Handle index(const Handle& array, const Handle& ix, Place at, Symbol label = {});
 ANABRANCH_API Handle linear_index(const Handle& array, const Handle& position, Place at);
 ANABRANCH_API Handle shape(const Handle& array, Place at);
-ANABRANCH_API Handle lambda(Handles parameters, Handles results, Place at, const char* label);
+ANABRANCH_API Handle lambda(Handles parameters, Handles results, Place at, Symbol label);
 
 // Array computations.
 ANABRANCH_API Handle array_parameter(int rank, std::span<const ScalarType> scalars, Place at);
 ANABRANCH_API Handle use(std::shared_ptr<ArrayData> array, Place at);
 ANABRANCH_API Handle unit(const Handle& element, Place at);
-ANABRANCH_API Handle generate(const Handle& shape, const Handle& function, Place at, const char* label);
-ANABRANCH_API Handle map(const Handle& function, Handles arrays, Place at, const char* label);
+ANABRANCH_API Handle generate(const Handle& shape, const Handle& function, Place at, Symbol label);
+ANABRANCH_API Handle map(const Handle& function, Handles arrays, Place at, Symbol label);
 /// Reduces dimension `axis`; an empty seed handle means fold1.
 ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
-                          const char* label);
+                          Symbol label);
 /// What is known of a reordering the library itself builds:
 /// no source element is read twice; every index is in range.
 struct IndexFacts {
@@ -103,17 +80,55 @@ struct IndexFacts {
   bool in_range = false;
 };
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
-                                 IndexFacts permutes, Place at, const char* label);
-ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, const char* label);
+                                 IndexFacts permutes, Place at, Symbol label);
+ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);
 
 // Sequence computations.
 ANABRANCH_API Handle stream_in(std::shared_ptr<SourceBase> source, Place at);
 ANABRANCH_API Handle produce(const Handle& count, const Handle& function, Place at);
 ANABRANCH_API Handle rows(const Handle& array, Place at);
-ANABRANCH_API Handle map_seq(const Handle& function, Handles sequences, Place at, const char* label);
+ANABRANCH_API Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label);
 ANABRANCH_API Handle project_seq(const Handle& sequence, int first, int count, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
+
+// What a computation gives: an element, an array, or a sequence of one or several arrays.
+
+struct ArrayOf {
+  int rank = 0;
+  std::vector<ScalarType> scalars;  ///< of an element
+};
+ANABRANCH_API bool is_element(const Handle& computation);
+/// The scalars of an element or of the elements of an array.
+ANABRANCH_API std::vector<ScalarType> scalars_of(const Handle& computation);
+/// One array; the arrays of an item of a sequence; none of an element.
+ANABRANCH_API std::vector<ArrayOf> arrays_of(const Handle& computation);
+
+// Programs.
+
+class ProgramImpl;
+
+/// Compiles closed array computations into one reusable program.
+ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters);
+ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(
+    ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments, const RunOptions& options,
+    RunReport* report, const std::vector<std::shared_ptr<ArrayData>>& into = {});
+ANABRANCH_API std::string explain(const ProgramImpl& program);
+
+/// Items of a sequence, computed chunk by chunk as they are asked for.
+class ANABRANCH_API ItemReader {
+ public:
+  ItemReader(const Handle& sequence, const RunOptions& options);
+  ~ItemReader();
+  ItemReader(ItemReader&&) noexcept;
+  ItemReader& operator=(ItemReader&&) noexcept;
+  /// The arrays of the next item; false at the end.
+  bool next(std::vector<std::shared_ptr<ArrayData>>& item);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace anabranch::detail

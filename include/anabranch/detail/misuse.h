@@ -174,7 +174,7 @@ ANABRANCH_REFUSE_OPERATOR(>>)
 
 #define ANABRANCH_REFUSE_OPERATOR(op)                                                                        \
   template <class A, class B>                                                                                \
-    requires(std::is_arithmetic_v<A> && detail::Computation<B>)                                              \
+    requires(detail::NumericValue<A> && detail::Computation<B>)                                              \
   A& operator op(A & a, const B&) {                                                                          \
     static_assert(detail::always_false<A>,                                                                   \
                   "anabranch: a function is recorded once, not run for each element, so nothing can add up " \

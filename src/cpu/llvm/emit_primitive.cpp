@@ -160,7 +160,7 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
   const bool is_vector = x->getType()->isVectorTy();
   llvm::Value* bad = b.CreateICmpEQ(y, llvm::Constant::getNullValue(y->getType()));
   if (ir::is_signed(type)) {
-    const unsigned bits = type == ScalarType::int32 ? 32 : 64;
+    const auto bits = static_cast<unsigned>(ir::scalar_info(type).bits);
     llvm::Constant* least = llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMinValue(bits));
     llvm::Value* overflow = b.CreateAnd(b.CreateICmpEQ(x, least),
                                         b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(y->getType())));
@@ -193,12 +193,12 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
 
 llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) {
   const bool is_signed = ir::is_signed(type);
-  if (!x->getType()->isVectorTy() || type == ScalarType::int64)
-    return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  const int bits = ir::scalar_info(type).bits;
+  if (!x->getType()->isVectorTy() || bits > 32) return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
   // No vector unit divides integers; quotients of 32 bits
-  // are exact in double after truncation, of 8 bits in float.
-  llvm::Type* real = llvm::FixedVectorType::get(type == ScalarType::int32 ? b.getDoubleTy() : b.getFloatTy(),
-                                                static_cast<unsigned>(width));
+  // are exact in double after truncation, of up to 16 bits in float.
+  llvm::Type* real =
+      llvm::FixedVectorType::get(bits > 16 ? b.getDoubleTy() : b.getFloatTy(), static_cast<unsigned>(width));
   const auto to_real = [&](llvm::Value* v) {
     return is_signed ? b.CreateSIToFP(v, real) : b.CreateUIToFP(v, real);
   };
@@ -226,7 +226,7 @@ llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Val
 
 llvm::Value* Emitter::transcendental(Primitive primitive, ScalarType type, llvm::Value* x) {
   const int number = ir::routine_number(primitive, type);
-  if (number < 0) throw InternalError("no library routine for " + std::string(info(primitive).name));
+  if (number < 0) throw InternalError("no library routine for " + std::string(ir::info(primitive).name));
   const int lanes_of_routine = ir::routine(number).lanes;
   if (lanes_of_routine * static_cast<int>(size_of(type)) > std::max(machine_.vector_bytes, 16))
     throw BackendUnavailable("cpu: the library routine " + std::string(ir::routine(number).symbol) +

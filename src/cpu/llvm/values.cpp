@@ -5,22 +5,18 @@
 /// Values across lanes: types, conversions between the three kinds, address arithmetic, loads and stores.
 namespace anabranch::cpu {
 
+namespace {
+const llvm::fltSemantics& float_format(const ir::ScalarInfo& facts) {
+  if (facts.bits == 32) return llvm::APFloat::IEEEsingle();
+  if (facts.bits == 64) return llvm::APFloat::IEEEdouble();
+  throw InternalError(std::string("cpu: no floating-point format for ") + facts.name);
+}
+}  // namespace
+
 llvm::Type* Emitter::type_of(ScalarType type) const {
-  switch (type) {
-    case ScalarType::boolean:
-      return b.getInt1Ty();
-    case ScalarType::uint8:
-      return b.getInt8Ty();
-    case ScalarType::int32:
-      return b.getInt32Ty();
-    case ScalarType::int64:
-      return b.getInt64Ty();
-    case ScalarType::float32:
-      return b.getFloatTy();
-    case ScalarType::float64:
-      return b.getDoubleTy();
-  }
-  throw InternalError("unknown scalar type");
+  const ir::ScalarInfo& facts = ir::scalar_info(type);
+  if (facts.kind != ir::ScalarKind::floating) return b.getIntNTy(static_cast<unsigned>(facts.bits));
+  return llvm::Type::getFloatingPointTy(b.getContext(), float_format(facts));
 }
 
 llvm::Type* Emitter::memory_type_of(ScalarType type) const {
@@ -32,23 +28,10 @@ llvm::Type* Emitter::vector_type(llvm::Type* scalar) const {
 }
 
 llvm::Value* Emitter::constant(ScalarType type, std::uint64_t bits) const {
-  switch (type) {
-    case ScalarType::boolean:
-      return b.getInt1(bits != 0);
-    case ScalarType::uint8:
-      return b.getInt8(static_cast<std::uint8_t>(bits));
-    case ScalarType::int32:
-      return b.getInt32(static_cast<std::uint32_t>(bits));
-    case ScalarType::int64:
-      return b.getInt64(bits);
-    case ScalarType::float32:
-      return llvm::ConstantFP::get(
-          b.getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffff)));
-    case ScalarType::float64:
-      return llvm::ConstantFP::get(b.getContext(),
-                                   llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
-  }
-  throw InternalError("unknown scalar type");
+  const ir::ScalarInfo& facts = ir::scalar_info(type);
+  const llvm::APInt value(static_cast<unsigned>(facts.bits), bits & facts.identities.bit_and);
+  if (facts.kind != ir::ScalarKind::floating) return llvm::ConstantInt::get(b.getContext(), value);
+  return llvm::ConstantFP::get(b.getContext(), llvm::APFloat(float_format(facts), value));
 }
 
 Value Emitter::affine(llvm::Value* v, std::int64_t stride) const {

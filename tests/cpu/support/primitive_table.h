@@ -7,8 +7,11 @@
 
 namespace anabranch::test {
 
-inline const std::vector<ScalarType> all_types{ScalarType::boolean, ScalarType::uint8,   ScalarType::int32,
-                                               ScalarType::int64,   ScalarType::float32, ScalarType::float64};
+inline const std::vector<ScalarType> all_types = [] {
+  std::vector<ScalarType> out;
+  for (const auto& facts : detail::scalar_table) out.push_back(facts.type);
+  return out;
+}();
 
 template <class T>
 std::vector<interp::Bits> bits_of(const std::vector<T>& values) {
@@ -51,52 +54,32 @@ std::vector<interp::Bits> real_values() {
   return bits_of(v);
 }
 
+/// Borders of this type and of others, and what lies beside them.
+template <class T>
+std::vector<interp::Bits> integer_values() {
+  using L = std::numeric_limits<T>;
+  std::vector<T> v{L::min(),        T(L::min() + 1), L::max(),
+                   T(L::max() - 1), T(L::max() / 2), T(L::max() / 2 + 1)};
+  for (const std::int64_t n :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{7}, std::int64_t{10},
+        std::int64_t{100}, std::int64_t{129}, std::int64_t{255}, std::int64_t{256}, std::int64_t{46341},
+        std::int64_t{65535}, std::int64_t{65536}, std::int64_t{16777217}, std::int64_t{123456789},
+        std::int64_t{INT32_MAX}, std::int64_t{1} << 32, std::int64_t{3037000500},
+        std::int64_t{9007199254740993}})
+    for (const std::int64_t x : {n, -n})
+      if (std::in_range<T>(x)) v.push_back(static_cast<T>(x));
+  return bits_of(v);
+}
+
 inline std::vector<interp::Bits> values_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean:
+  return detail::with_scalar(type, []<class T>(std::type_identity<T>) -> std::vector<interp::Bits> {
+    if constexpr (std::is_same_v<T, bool>)
       return {0, 1};
-    case ScalarType::uint8:
-      return {0, 1, 2, 3, 7, 100, 127, 128, 129, 200, 254, 255};
-    case ScalarType::int32:
-      return bits_of(std::vector<std::int32_t>{0,         1,
-                                               -1,        2,
-                                               -2,        3,
-                                               -3,        7,
-                                               10,        -10,
-                                               255,       256,
-                                               65536,     46341,
-                                               123456789, 16777217,
-                                               INT32_MAX, INT32_MAX - 1,
-                                               INT32_MIN, INT32_MIN + 1});
-    case ScalarType::int64:
-      return bits_of(std::vector<std::int64_t>{0,
-                                               1,
-                                               -1,
-                                               2,
-                                               -2,
-                                               3,
-                                               -3,
-                                               7,
-                                               10,
-                                               -10,
-                                               255,
-                                               256,
-                                               INT32_MAX,
-                                               INT32_MIN,
-                                               std::int64_t{1} << 32,
-                                               3037000500,
-                                               9007199254740993,
-                                               INT64_MAX,
-                                               INT64_MAX - 1,
-                                               INT64_MIN,
-                                               INT64_MIN + 1,
-                                               (std::int64_t{1} << 53) + 1});
-    case ScalarType::float32:
-      return real_values<float>();
-    case ScalarType::float64:
-      return real_values<double>();
-  }
-  return {};
+    else if constexpr (detail::FloatValue<T>)
+      return real_values<T>();
+    else
+      return integer_values<T>();
+  });
 }
 
 /// out[i] = primitive(columns[0][i], ...), the columns holding

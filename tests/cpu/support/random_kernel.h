@@ -34,28 +34,15 @@ class Expressions {
 
  private:
   std::size_t below(std::size_t n) { return random_() % n; }
-  ScalarType type() {
-    constexpr ScalarType types[] = {ScalarType::boolean, ScalarType::uint8,   ScalarType::int32,
-                                    ScalarType::int64,   ScalarType::float32, ScalarType::float64};
-    return types[below(6)];
-  }
+  ScalarType type() { return static_cast<ScalarType>(below(detail::scalar_count)); }
   ir::Ref number(ScalarType type) {
     const auto n = static_cast<int>(below(21)) - 10;
-    switch (type) {
-      case ScalarType::boolean:
-        return ir::literal(n > 0);
-      case ScalarType::uint8:
-        return ir::literal(static_cast<std::uint8_t>(n));
-      case ScalarType::int32:
-        return ir::literal(std::int32_t{n});
-      case ScalarType::int64:
-        return ir::literal(std::int64_t{n});
-      case ScalarType::float32:
-        return ir::literal(static_cast<float>(n) / 4);
-      case ScalarType::float64:
-        return ir::literal(n / 3.0);
-    }
-    return {};
+    return detail::with_scalar(type, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_same_v<T, bool>) return ir::literal(n > 0);
+      if constexpr (std::is_same_v<T, float>) return ir::literal(static_cast<float>(n) / 4);
+      if constexpr (std::is_same_v<T, double>) return ir::literal(n / 3.0);
+      return ir::literal(static_cast<T>(n));
+    });
   }
 
   ir::Ref make(ScalarType type, int depth) {
@@ -162,9 +149,9 @@ inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
               k.buffer(some<std::int64_t>(128, seed + 3))),
       k.array(kernel::Form::avoided, {ScalarType::uint8}, {size},
               k.buffer(some<std::uint8_t>(128, seed + 4)))};
-  const ScalarType types[] = {ScalarType::boolean, ScalarType::uint8,   ScalarType::int32,
-                              ScalarType::int64,   ScalarType::float32, ScalarType::float64};
-  const ScalarType type = types[(fold ? 1 : 0) + random() % (fold ? 5 : 6)];
+  // A fold's operator is none of bools, which are the first type.
+  const unsigned first = fold ? 1 : 0;
+  const auto type = static_cast<ScalarType>(first + random() % (detail::scalar_count - first));
   k.output(kernel::Form::avoided, {type}, {k.uniform_extent(rows)}, rows);
   auto& kernel = k.kernel();
   Expressions make(seed, arrays, exact);

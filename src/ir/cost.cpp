@@ -1,0 +1,58 @@
+#include "ir/cost.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+
+namespace anabranch::ir {
+
+namespace {
+
+constexpr std::int64_t word = 8;
+constexpr std::int64_t most = 1 << 20;
+/// Of a read at a computed position, besides the element.
+constexpr Cost position{3, 0};
+
+bool is_read(const Node& node) { return node.op() == Op::index || node.op() == Op::linear_index; }
+
+/// All of a node but the elements that it reads.
+Cost without_elements(const Node& node) {
+  if (node.op() == Op::primitive) return {info(node.payload().primitive).cost, 0};
+  if (node.op() == Op::cond) return {1, 0};
+  if (is_read(node) && node.child(0)->type().rank > 0) return position;
+  return {};
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& other) {
+  operations = std::min(most, operations + other.operations);
+  bytes = std::min(most * word, bytes + other.bytes);
+  return *this;
+}
+
+std::int64_t additions(const Cost& cost) { return cost.operations + (cost.bytes + word - 1) / word; }
+
+Cost element_read(const Type& array) {
+  std::int64_t bytes = 0;
+  for (const ScalarType type : array.scalars) bytes += static_cast<std::int64_t>(size_of(type));
+  return {0, (bytes + word - 1) / word * word};
+}
+
+Cost own_cost(const Node& node) {
+  Cost cost = without_elements(node);
+  if (is_read(node)) cost += element_read(node.child(0)->type());
+  return cost;
+}
+
+Cost evaluation_cost(std::span<const Ref> roots, const std::function<Cost(const Node&)>& element) {
+  Cost cost;
+  for (const Node* node : topological(roots, [](const Node& n) { return !n.type().is_array(); })) {
+    cost += without_elements(*node);
+    if (is_read(*node)) cost += element ? element(*node->child(0)) : element_read(node->child(0)->type());
+    if (node->op() == Op::while_loop) cost += unknown_rounds;
+  }
+  return cost;
+}
+
+}  // namespace anabranch::ir
