@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::fuse {
@@ -50,10 +51,10 @@ class Fuser {
     for (const ExtentCheck& check : staged_.extent_checks) extent_expression(check.extent, roots);
     for (const Stage& stage : staged_.stages) {
       for (const StageSource& base : stage.sources) {
-        if (base.node->op() == Op::rows) root(Ref(base.node->child(0)), roots);
+        if (base.node->op() == Op::rows) root(Rows(base.node).array(), roots);
         if (base.node->op() == Op::produce) {
-          roots.push_back(Ref(base.node->child(0)));
-          extent_expression(Ref(base.node->child(0)), roots);
+          roots.push_back(Produce(base.node).count());
+          extent_expression(Produce(base.node).count(), roots);
         }
       }
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
@@ -73,10 +74,11 @@ class Fuser {
       if (node->type().is_array()) {
         order_.push_back(node);
         array_reads(*node);
-      } else if (node->op() == Op::index || node->op() == Op::linear_index) {
-        Uses& uses = uses_[node->child(0).get()];
+      } else if (is_read(node->op())) {
+        const Ref& array = Read(*node).array();
+        Uses& uses = uses_[array.get()];
         ++uses.reads;
-        if (node->child(0)->type().rank > 0)
+        if (array->type().rank > 0)
           uses.at_computed = true;
         else
           uses.repeated = true;
@@ -108,48 +110,29 @@ class Fuser {
       ++uses.reads;
       return uses;
     };
-    switch (array.op()) {
+    if (is_given(array)) return;
+    switch (array.op().as<ArrayOp>()) {
       case Op::map:
-        for (const Ref& source : distinct(array.children().subspan(1))) read(source);
+        for (const Ref& source : distinct(Map(array).arrays())) read(source);
         return;
       case Op::fold:
-        read(array.child(1));
+        read(Fold(array).array());
         return;
       case Op::backpermute: {
-        Uses& uses = read(array.child(2));
+        Uses& uses = read(Backpermute(array).array());
         if (!array.payload().in_bounds) uses.at_computed = true;
         if (!array.payload().injective) uses.repeated = true;
         return;
       }
       case Op::reshape:
-        read(array.child(1)).by_position = true;
+        read(Reshape(array).array()).by_position = true;
         return;
       case Op::use:
       case Op::unit:
       case Op::generate:
-      case Op::parameter:
       case Op::consume:
         return;
-      case Op::constant:
-      case Op::primitive:
-      case Op::tuple:
-      case Op::project:
-      case Op::cond:
-      case Op::while_loop:
-      case Op::index:
-      case Op::linear_index:
-      case Op::shape:
-      case Op::lambda:
-      case Op::stream_in:
-      case Op::produce:
-      case Op::rows:
-      case Op::map_seq:
-      case Op::project_seq:
-      case Op::elements:
-      case Op::tabulate:
-        break;
     }
-    throw InternalError("array fusion: not an array computation");
   }
 
   bool avoided(const Node& array) const { return staged_.facts.at(&array).form == Form::avoided; }
@@ -179,7 +162,7 @@ class Fuser {
       if (node->op() == Op::primitive) cost += info(node->payload().primitive).cost;
       if (node->op() == Op::while_loop) cost += 64;
       if (node->op() == Op::cond) cost += 1;
-      if (node->op() == Op::index || node->op() == Op::linear_index) cost += 1 + read_cost(*node->child(0));
+      if (is_read(node->op())) cost += 1 + read_cost(*Read(*node).array());
     }
     return static_cast<int>(std::min<std::int64_t>(cost, 1 << 20));
   }
@@ -197,7 +180,7 @@ class Fuser {
       else if (child->type().is_array())
         cost += read_cost(*child);
     }
-    if (array.op() == Op::unit) cost += scalar_cost(array.child(0));
+    if (array.op() == Op::unit) cost += scalar_cost(Unit(array).value());
     return static_cast<int>(std::min<std::int64_t>(cost, 1 << 20));
   }
 
@@ -243,12 +226,12 @@ bool reads_linearly(const Staged& staged, const Node& array) {
     open.pop_back();
     if (is_given(*node) || staged.is_manifest(node) || node->type().rank <= 1) continue;
     if (node->op() == Op::reshape) {
-      open.push_back(node->child(1).get());
+      open.push_back(Reshape(*node).array().get());
       continue;
     }
     if (node->op() != Op::map) return false;
     const auto& mine = staged.facts.at(node).extents;
-    for (const Ref& source : distinct(node->children().subspan(1))) {
+    for (const Ref& source : distinct(Map(*node).arrays())) {
       if (staged.facts.at(source.get()).extents != mine) return false;
       open.push_back(source.get());
     }

@@ -34,7 +34,7 @@ struct Stage {
   std::vector<Ref> results;
   struct Sink {
     Ref consume;  ///< the consume node it stands for (null when streamed out to the user)
-    Op kind = Op::elements;
+    SinkOp kind = Op::elements;
     int result = 0;
   };
   std::vector<Sink> sinks;

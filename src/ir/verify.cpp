@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::ir {
@@ -35,7 +36,7 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
     if (!lifted) continue;
     const auto inside = [](const Node& n) { return n.op() != Op::consume; };
     for (const Node* node : topological(stage.results, inside)) {
-      if (node->op() == Op::shape && !is_given(*node->child(0)))
+      if (node->op() == Op::shape && !is_given(*ShapeOf(*node).array()))
         broken(pass, "a shape of a computed array is left");
       if (!node->type().is_array()) continue;
       const auto facts = staged.facts.find(node);

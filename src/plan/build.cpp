@@ -1,5 +1,6 @@
 #include "plan/build.h"
 
+#include "ir/views.h"
 #include "plan/group_builder.h"
 
 namespace anabranch::plan {
@@ -54,11 +55,11 @@ Plan build(const Staged& staged) {
     for (const StageSource& base : stage.sources) {
       int input = -1;
       if (base.node->op() == Op::rows) {
-        const Ref array(base.node->child(0));
+        const Ref& array = Rows(base.node).array();
         global.provide({&array, 1});
         input = global.array_of(array);
       } else if (base.node->op() == Op::produce) {
-        input = global.uniform_of(Ref(base.node->child(0)));
+        input = global.uniform_of(Produce(base.node).count());
       }
       out.base_inputs.push_back(input);
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpu/llvm/skeleton.h"
+#include "ir/views.h"
 #include "kernel/fold_operator.h"
 
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
@@ -148,9 +149,8 @@ class Rows {
   void prefetch_row() {
     std::vector<std::pair<llvm::Value*, ScalarType>> streams;  // where each begins in memory
     for (const ir::Node* node : body_[0].nodes) {
-      if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
-      if (node->child(1) != kernel_.reduction) continue;
-      const ir::Node& array = *node->child(0);
+      if (!is_read(node->op()) || ir::Read(*node).at() != kernel_.reduction) continue;
+      const ir::Node& array = *ir::Read(*node).array();
       for (std::size_t c = 0; c < array.type().scalars.size(); ++c)
         streams.emplace_back(
             f.element(e.memory_type_of(array.type().scalars[c]), e.buffer_of(array, c), e.base_of(array).v),
@@ -324,8 +324,7 @@ class Rows {
   /// Not only along the row.
   bool reads_anywhere() const {
     for (const ir::Node* node : body_[0].nodes)
-      if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().in_bounds)
-        return true;
+      if (is_read(node->op()) && !node->payload().in_bounds) return true;
     return false;
   }
 
