@@ -86,7 +86,8 @@ class Op {
   static constexpr auto tabulate = SinkOp::tabulate;
 
   template <StratumOp E>
-  constexpr Op(E op) : stratum_(stratum_of(op)), number_(static_cast<std::uint8_t>(op)) {}
+  constexpr Op(E op)  // NOLINT: implicit, so that a node's operation is compared with one of any stratum
+      : stratum_(stratum_of(op)), number_(static_cast<std::uint8_t>(op)) {}
 
   constexpr Stratum stratum() const { return stratum_; }
   /// Among the operations of its stratum.

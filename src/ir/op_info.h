@@ -218,6 +218,13 @@ constexpr const OpInfo& info(Op op) {
   return op.visit([&]<StratumOp E>(E) -> const OpInfo& { return op_table<E>[op.number()]; });
 }
 
+constexpr bool has_operand(Op op, Access access) {
+  const OpInfo& row = info(op);
+  for (std::size_t i = 0; i < row.operands; ++i)
+    if (row.operand[i].access == access) return true;
+  return false;
+}
+
 /// Where an operand of this name stands among the children.
 constexpr std::size_t find_operand(Op op, std::string_view name) {
   const OpInfo& row = info(op);

@@ -134,7 +134,8 @@ std::string Printer::text(const Node& node, const std::unordered_map<const Node*
     }
     case Op::while_loop: {
       const WhileLoop loop(node);
-      return fmt::format("while({}, {}, {})", of(loop.predicate()), of(loop.body()), of(loop.initial()));
+      for (const Ref& part : {loop.predicate(), loop.body(), loop.initial()}) parts.push_back(of(part));
+      return fmt::format("while({})", joined(parts));
     }
     case Op::index:
       return fmt::format("{}{}[{}]", of(Read(node).array()), node.payload().in_bounds ? "" : "?",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "ir/node.h"
@@ -35,6 +36,18 @@ class View {
  private:
   const Node& node_;
 };
+
+/// f(the operand's row, the operand) for each operand that the table names.
+template <class F>
+void each_operand(const Node& node, F&& f) {
+  const OpInfo& row = info(node.op());
+  std::size_t child = 0;
+  for (std::size_t i = 0; i < row.operands; ++i) {
+    const std::size_t end = row.operand[i].count == Count::many ? node.children().size()
+                                                                : std::min(child + 1, node.children().size());
+    for (; child < end; ++child) f(row.operand[i], node.child(child));
+  }
+}
 
 // Scalar expressions.
 

@@ -148,8 +148,7 @@ class Lifter {
     if (node->type().is_array()) {
       if (!staged_.facts.contains(node.get())) {
         record(node, facts_for(node));
-        if (node->op() == Op::generate || node->op() == Op::backpermute || node->op() == Op::reshape)
-          check_extents(node);
+        if (info(node->op()).extents == ExtentRule::as_given) check_extents(node);
       }
       return node;
     }
@@ -192,33 +191,42 @@ class Lifter {
   }
 
   std::vector<Ref> extents_of(const Ref& array) {
-    if (is_given(*array)) return components_of(simplify_.step(shape(array)));
-    switch (array->op().as<ArrayOp>()) {
-      case Op::use:
-      case Op::consume:
-      case Op::unit:
+    switch (info(array->op()).extents) {
+      case ExtentRule::atoms:
+        return components_of(simplify_.step(shape(array)));
+      case ExtentRule::none:
         return {};
-      case Op::generate:
-      case Op::backpermute:
-      case Op::reshape:
-        return components_of(Ref(array->children().front()));
-      case Op::fold: {
-        std::vector<Ref> extents = staged_.facts_of(Fold(array).array()).extents;
+      case ExtentRule::as_given:
+        return components_of(operands_of(array, Role::shape)[0]);
+      case ExtentRule::intersection:
+        return intersection(operands_of(array, Role::array), array->place());
+      case ExtentRule::without_innermost: {
+        std::vector<Ref> extents = staged_.facts_of(operands_of(array, Role::array)[0]).extents;
         extents.pop_back();
         return extents;
       }
-      case Op::map: {
-        std::vector<Ref> extents = staged_.facts_of(Map(array).arrays()[0]).extents;
-        for (const Ref& other : Map(array).arrays().subspan(1)) {
-          const auto& theirs = staged_.facts_of(other).extents;
-          for (std::size_t d = 0; d < extents.size(); ++d)
-            extents[d] =
-                simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, array->place()));
-        }
-        return extents;
-      }
+      case ExtentRule::no_array:
+        break;
     }
-    return {};
+    throw InternalError(fmt::format("lift: {} is no array computation", name_of(array->op())));
+  }
+
+  static std::vector<Ref> operands_of(const Ref& array, Role role) {
+    std::vector<Ref> found;
+    each_operand(*array, [&](const Operand& how, const Ref& operand) {
+      if (how.role == role) found.push_back(operand);
+    });
+    return found;
+  }
+
+  std::vector<Ref> intersection(std::span<const Ref> arrays, const Place& place) {
+    std::vector<Ref> extents = staged_.facts_of(arrays[0]).extents;
+    for (const Ref& other : arrays.subspan(1)) {
+      const auto& theirs = staged_.facts_of(other).extents;
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        extents[d] = simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, place));
+    }
+    return extents;
   }
 
   Staged& staged_;
@@ -230,7 +238,7 @@ class Lifter {
   // A consume is a leaf here: its sequence is a stage of its own.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {
-                       if (node.op() != Op::consume) return true;
+                       if (within_stage(node)) return true;
                        if (!staged_.facts.contains(&node)) record(Ref(&node), facts_for(Ref(&node)));
                        return false;
                      }};

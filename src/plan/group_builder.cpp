@@ -56,7 +56,7 @@ bool leaf_extent(const Ref& e, Ref& array, int& dimension) {
 }
 
 void GroupBuilder::provide(std::span<const Ref> roots) {
-  for (const Node* node : topological(roots, [](const Node& n) { return n.op() != Op::consume; })) {
+  for (const Node* node : topological(roots, within_stage)) {
     if (!node->type().is_array()) continue;
     const Ref array(node);
     if (is_global(array)) continue;
