@@ -28,8 +28,7 @@ void operation(const Staged& staged, const Node& node, const char* label, const 
 /// `shown`: each operation is printed once, where it is met first.
 void operations(const Staged& staged, std::span<const Ref> roots, Printer& printer, Shown& shown,
                 std::string& out) {
-  for (const Node* node :
-       topological(roots, [](const Node& n) { return n.op() != Op::consume && n.op() != Op::shape; }))
+  for (const Node* node : topological(roots, reads_elements))
     if (node->type().is_array() && shown.insert(node).second)
       operation(staged, *node, node->label(), node->place(), printer, out);
 }

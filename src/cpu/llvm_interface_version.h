@@ -4,6 +4,7 @@
 
 #include "cpu/abi.h"
 #include "cpu/llvm_interface.h"
+#include "ir/op_info.h"
 #include "kernel/kernel.h"
 
 /// Both sides compute this from their own headers.

@@ -5,6 +5,7 @@
 #include "cuda/in_order.h"
 #include "cuda/scalar_text.h"
 #include "cuda/words.h"
+#include "ir/views.h"
 #include "kernel/fold_operator.h"
 #include "kernel/pointwise.h"
 
@@ -542,7 +543,7 @@ class Generator {
           for (const auto& word : scalar_.words(*child)) all.push_back(word);
         scalar_.bind(*node, std::move(all));
       } else if (node->op() == ir::Op::project) {
-        const ExprTexts& all = scalar_.words(*node->child(0));
+        const ExprTexts& all = scalar_.words(*ir::Project(*node).value());
         const auto first = all.begin() + node->payload().first;
         scalar_.bind(*node, ExprTexts(first, first + node->payload().count));
       }

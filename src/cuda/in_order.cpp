@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/words.h"
+#include "ir/views.h"
 #include "kernel/pointwise.h"
 #include "kernel/regions.h"
 
@@ -58,9 +59,9 @@ InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) 
 
   std::int64_t bytes = 0, words = 0;  // of a position, with what is gathered for it
   for (const ir::Node* node : kernel::reachable(kernel.body, own)) {
-    if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
+    if (!is_read(node->op())) continue;
     for (std::size_t a = 0; a < kernel.arrays.size(); ++a) {
-      if (kernel.arrays[a].parameter != node->child(0)) continue;
+      if (kernel.arrays[a].parameter != ir::Read(*node).array()) continue;
       const auto& scalars = kernel.arrays[a].type.scalars;
       for (std::size_t c = 0; c < scalars.size(); ++c) {
         const InOrder::Read read{a, c};

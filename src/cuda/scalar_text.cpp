@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cuda/in_order.h"
+#include "ir/views.h"
 #include "kernel/check_error.h"
 #include "kernel/primitive_recipe.h"
 
@@ -173,7 +174,7 @@ void ScalarText::emit_region(const kernel::Regions& regions, int region,
 }
 
 void ScalarText::emit(const kernel::Regions& regions, int region, const ir::Node& node) {
-  switch (node.op()) {
+  switch (node.op().as<ir::ScalarOp>()) {
     case ir::Op::constant:
       return bind(node, {literal_text(node.type().scalars[0], node.payload().bits)});
     case ir::Op::primitive:
@@ -185,7 +186,7 @@ void ScalarText::emit(const kernel::Regions& regions, int region, const ir::Node
       return bind(node, std::move(all));
     }
     case ir::Op::project: {
-      const ExprTexts& all = words(*node.child(0));
+      const ExprTexts& all = words(*ir::Project(node).value());
       const auto first = all.begin() + node.payload().first;
       return bind(node, ExprTexts(first, first + node.payload().count));
     }
@@ -196,24 +197,7 @@ void ScalarText::emit(const kernel::Regions& regions, int region, const ir::Node
     case ir::Op::index:
     case ir::Op::linear_index:
       return bind(node, read(node));
-    case ir::Op::parameter:
     case ir::Op::shape:
-    case ir::Op::lambda:
-    case ir::Op::use:
-    case ir::Op::unit:
-    case ir::Op::generate:
-    case ir::Op::map:
-    case ir::Op::fold:
-    case ir::Op::backpermute:
-    case ir::Op::reshape:
-    case ir::Op::consume:
-    case ir::Op::stream_in:
-    case ir::Op::produce:
-    case ir::Op::rows:
-    case ir::Op::map_seq:
-    case ir::Op::project_seq:
-    case ir::Op::elements:
-    case ir::Op::tabulate:
       break;
   }
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
@@ -312,7 +296,7 @@ class ScalarText::PrimitiveBuilder {
 };
 
 ExprTexts ScalarText::primitive(const ir::Node& node) {
-  const ScalarType type = node.child(0)->type().scalars[0];
+  const ScalarType type = ir::PrimitiveTerm(node).operand_type();
   const ScalarType result_type = node.type().scalars[0];
   std::vector<PrimitiveBuilder::Scalar> x;
   for (const auto& child : node.children()) x.push_back({words(*child)[0], type});
@@ -336,17 +320,17 @@ void ScalarText::check(const ir::Node& node, const std::string& good, const std:
 }
 
 ExprTexts ScalarText::read(const ir::Node& node) {
-  const ir::Node& parameter = *node.child(0);
+  const ir::Node& parameter = *ir::Read(node).array();
   const ArrayText& array = arrays_.at(&parameter);
   const auto& scalars = parameter.type().scalars;
   const std::string result = name(node);
   const bool own = is_pointwise && is_pointwise(node);
-  const bool checked =
-      !own && !node.payload().in_bounds && !(node.op() == ir::Op::index && words(*node.child(1)).empty());
+  const bool is_only_element = node.op() == ir::Op::index && parameter.type().rank == 0;
+  const bool checked = !own && !node.payload().in_bounds && !is_only_element;
   std::string at = own_position;
   out_.place(node.place());
   if (!own) {
-    const ExprTexts& index = words(*node.child(1));
+    const ExprTexts& index = words(*ir::Read(node).at());
     std::string linear;
     std::vector<std::pair<std::string, std::string>> tests;
     if (node.op() == ir::Op::linear_index) {
@@ -402,14 +386,15 @@ ExprTexts ScalarText::read(const ir::Node& node) {
 
 ExprTexts ScalarText::cond(const kernel::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
-  const std::string condition = words(*node.child(0))[0];
+  const ir::Cond sides(node);
+  const std::string condition = words(*sides.condition())[0];
   const std::string result = name(node);
   const auto& scalars = node.type().scalars;
   ExprTexts out;
   for (std::size_t c = 0; c < scalars.size(); ++c)
     out.push_back(scalars.size() == 1 ? result : fmt::format("{}_{}", result, c));
   if (regions[inner].nodes.empty() && regions[inner + 1].nodes.empty()) {
-    const ExprTexts &x = words(*node.child(1)), &y = words(*node.child(2));
+    const ExprTexts &x = words(*sides.then()), &y = words(*sides.otherwise());
     for (std::size_t c = 0; c < out.size(); ++c)
       out_.line(
           fmt::format("const {} {} = {} ? {} : {};", type_text(scalars[c]), out[c], condition, x[c], y[c]));
@@ -419,9 +404,9 @@ ExprTexts ScalarText::cond(const kernel::Regions& regions, int region, const ir:
     out_.line(fmt::format("{} {};", type_text(scalars[c]), out[c]));
   out_.place(node.place());
   out_.open(fmt::format("if ({}) {{", condition));
-  side(regions, inner, *node.child(1), out);
+  side(regions, inner, *sides.then(), out);
   out_.reopen("} else {");
-  side(regions, inner + 1, *node.child(2), out);
+  side(regions, inner + 1, *sides.otherwise(), out);
   out_.close();
   return out;
 }
@@ -437,9 +422,9 @@ void ScalarText::side(const kernel::Regions& regions, int region, const ir::Node
 
 ExprTexts ScalarText::loop(const kernel::Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
-  const ir::Node& predicate = *node.child(0);
-  const ir::Node& body = *node.child(1);
-  const ExprTexts initial = words(*node.child(2));
+  const ir::Node& predicate = *ir::WhileLoop(node).predicate();
+  const ir::Node& body = *ir::WhileLoop(node).body();
+  const ExprTexts initial = words(*ir::WhileLoop(node).initial());
   const std::string result = name(node);
   const auto& scalars = node.type().scalars;
   ExprTexts state, next;

@@ -1,5 +1,6 @@
 #include "front/contract.h"
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::front {
@@ -22,10 +23,11 @@ std::vector<Ref> contract(std::span<const Ref> roots) {
     // A term without free parameters is no part of a function's body.
     if (original->closed()) return rebuilt;
     for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
-      const Ref& product = rebuilt->child(side);
-      if (!is(product, Primitive::multiply) || uses[original->child(side).get()] != 1) continue;
-      return primitive(Primitive::fma, {product->child(0), product->child(1), rebuilt->child(1 - side)},
-                       rebuilt->place());
+      const auto summands = PrimitiveTerm(rebuilt).operands();
+      if (!is(summands[side], Primitive::multiply)) continue;
+      if (uses[PrimitiveTerm(original).operands()[side].get()] != 1) continue;
+      const auto factors = PrimitiveTerm(summands[side]).operands();
+      return primitive(Primitive::fma, {factors[0], factors[1], summands[1 - side]}, rebuilt->place());
     }
     return rebuilt;
   });

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/cost.h"
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::fuse {
@@ -53,13 +54,13 @@ class Fuser {
     for (const Ref& r : staged_.results) root(r, roots);
     for (const ExtentCheck& check : staged_.extent_checks) extent_expression(check.extent, roots);
     for (const Stage& stage : staged_.stages) {
-      for (const StageSource& base : stage.sources) {
-        if (base.node->op() == Op::rows) root(Ref(base.node->child(0)), roots);
-        if (base.node->op() == Op::produce) {
-          roots.push_back(Ref(base.node->child(0)));
-          extent_expression(Ref(base.node->child(0)), roots);
-        }
-      }
+      for (const StageSource& base : stage.sources)
+        each_operand(*base.node, [&](const Operand& how, const Ref& operand) {
+          if (how.role == Role::array) root(operand, roots);
+          if (how.role != Role::element) return;
+          roots.push_back(operand);
+          extent_expression(operand, roots);
+        });
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
       for (const Ref& r : stage.results) {
         root(r, roots);
@@ -68,29 +69,16 @@ class Fuser {
     }
     // Extents may read arrays that nothing else mentions any more.
     for (std::size_t i = 0; i < roots.size(); ++i) {
-      for (const Node* node : topological({&roots[i], 1}, enter())) {
+      for (const Node* node : topological({&roots[i], 1}, reads_elements)) {
         if (!node->type().is_array() || !seen_.insert(node).second) continue;
         for (const Ref& e : staged_.facts.at(node).extents) extent_expression(e, roots);
       }
     }
-    for (const Node* node : topological(roots, enter())) {
-      if (node->type().is_array()) {
-        order_.push_back(node);
-        array_reads(*node);
-      } else if (node->op() == Op::index || node->op() == Op::linear_index) {
-        Uses& uses = uses_[node->child(0).get()];
-        ++uses.reads;
-        if (node->child(0)->type().rank > 0)
-          uses.at_computed = true;
-        else
-          uses.repeated = true;
-      }
+    for (const Node* node : topological(roots, reads_elements)) {
+      if (node->type().is_array()) order_.push_back(node);
+      reads_of(*node);
     }
     for (const Stage& stage : staged_.stages) mark_captured(stage);
-  }
-
-  static std::function<bool(const Node&)> enter() {
-    return [](const Node& node) { return node.op() != Op::consume && node.op() != Op::shape; };
   }
 
   void root(const Ref& array, std::vector<Ref>& roots) {
@@ -99,61 +87,52 @@ class Fuser {
   }
 
   void extent_expression(const Ref& extent, std::vector<Ref>& roots) {
-    for (const Node* node : topological({&extent, 1}, enter())) {
+    for (const Node* node : topological({&extent, 1}, reads_elements)) {
       if (!node->type().is_array()) continue;
       uses_[node].for_extents = true;
       roots.push_back(Ref(node));
     }
   }
 
-  void array_reads(const Node& array) {
-    const auto read = [&](const Ref& source) -> Uses& {
-      Uses& uses = uses_[source.get()];
-      ++uses.reads;
-      return uses;
-    };
-    switch (array.op()) {
-      case Op::map:
-        for (const Ref& source : distinct(array.children().subspan(1))) read(source);
+  /// What is read twice at one position is read once.
+  void reads_of(const Node& reader) {
+    std::vector<const Node*> seen;
+    each_operand(reader, [&](const Operand& how, const Ref& source) {
+      if (how.role != Role::array || std::find(seen.begin(), seen.end(), source.get()) != seen.end()) return;
+      seen.push_back(source.get());
+      read(reader, how.access, uses_[source.get()], source->type().rank);
+    });
+  }
+
+  static void read(const Node& reader, Access access, Uses& uses, int rank) {
+    switch (access) {
+      case Access::own_element:
+      case Access::own_row:
+        ++uses.reads;
         return;
-      case Op::fold:
-        read(array.child(1));
+      case Access::by_position:
+        ++uses.reads;
+        uses.by_position = true;
         return;
-      case Op::backpermute: {
-        Uses& uses = read(array.child(2));
-        if (!array.payload().in_bounds) uses.at_computed = true;
-        if (!array.payload().injective) uses.repeated = true;
+      case Access::mapped:
+        ++uses.reads;
+        if (!reader.payload().in_bounds) uses.at_computed = true;
+        if (!reader.payload().injective) uses.repeated = true;
         return;
-      }
-      case Op::reshape:
-        read(array.child(1)).by_position = true;
+      case Access::computed:
+        ++uses.reads;
+        (rank > 0 ? uses.at_computed : uses.repeated) = true;
         return;
-      case Op::use:
-      case Op::unit:
-      case Op::generate:
-      case Op::parameter:
-      case Op::consume:
+      case Access::shape_only:
         return;
-      case Op::constant:
-      case Op::primitive:
-      case Op::tuple:
-      case Op::project:
-      case Op::cond:
-      case Op::while_loop:
-      case Op::index:
-      case Op::linear_index:
-      case Op::shape:
-      case Op::lambda:
-      case Op::stream_in:
-      case Op::produce:
-      case Op::rows:
-      case Op::map_seq:
-      case Op::project_seq:
-      case Op::elements:
-      case Op::tabulate:
+      case Access::value:
+      case Access::if_taken:
+      case Access::applied:
+      case Access::per_item:
+      case Access::whole:
         break;
     }
-    throw InternalError("array fusion: not an array computation");
+    throw InternalError(fmt::format("array fusion: how does {} read an array?", name_of(reader.op())));
   }
 
   bool avoided(const Node& array) const { return staged_.facts.at(&array).form == Form::avoided; }
@@ -161,7 +140,7 @@ class Fuser {
   /// Avoided arrays that an item's computation reads, directly or inside its functions.
   void mark_captured(const Stage& stage) {
     std::vector<Ref> functions;
-    for (const Node* node : topological(stage.results, enter())) {
+    for (const Node* node : topological(stage.results, reads_elements)) {
       if (!node->type().is_array() || avoided(*node)) continue;
       for (const Ref& child : node->children()) {
         if (!child->type().is_array())
@@ -170,7 +149,7 @@ class Fuser {
           uses_[child.get()].by_chunk = true;
       }
     }
-    const auto scalar = [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; };
+    const auto scalar = [](const Node& node) { return !node.type().is_array() && reads_elements(node); };
     for (const Node* node : topological(functions, scalar))
       if (node->type().is_array() && avoided(*node)) uses_[node].by_chunk = true;
   }
@@ -190,7 +169,7 @@ class Fuser {
       else if (child->type().is_array())
         cost += read_cost(*child);
     }
-    if (array.op() == Op::unit) scalars.push_back(array.child(0));
+    if (array.op() == Op::unit) scalars.push_back(Unit(array).value());
     cost += evaluation_cost(scalars, [this](const Node& read) { return read_cost(read); });
     return cost;
   }
@@ -201,10 +180,8 @@ class Fuser {
     const std::int64_t cost = additions(cost_[&array]);
     const bool cheap = cost - additions(own_element) <= options_.cheap;
     const auto store = [&](std::string why) { staged_.manifest.emplace(&array, std::move(why)); };
-    if (array.op() == Op::use) return store("given by the host");
     if (array.op() == Op::parameter) return store(array.closed() ? "given" : "read from the source");
-    if (array.op() == Op::consume) return store("result of a stream");
-    if (array.op() == Op::fold) return store("a reduction");
+    if (info(array.op()).storage != Storage::delayed) return store(info(array.op()).why);
     if (uses.root) return store("a result");
     if (uses.for_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");
@@ -227,25 +204,32 @@ class Fuser {
   std::vector<const Node*> order_;
 };
 
+/// Does the element at a row-major position follow from those of the operands at that position?
+bool is_positional(const Staged& staged, const Node& array) {
+  bool reads = false;
+  bool positional = true;
+  each_operand(array, [&](const Operand& how, const Ref& source) {
+    if (how.role != Role::array) return;
+    reads = true;
+    const bool same_shape = staged.facts_of(source).extents == staged.facts.at(&array).extents;
+    positional &= how.access == Access::by_position || (how.access == Access::own_element && same_shape);
+  });
+  return reads && positional;
+}
+
 }  // namespace
 
 bool reads_linearly(const Staged& staged, const Node& array) {
-  // Along a chain of maps over equal shapes; each is looked at once, so this is linear in the chain.
+  // Along a chain of maps over equal shapes, say; each array is looked at once.
+  NodeSet seen;
   std::vector<const Node*> open{&array};
   while (!open.empty()) {
     const Node* node = open.back();
     open.pop_back();
     if (is_given(*node) || staged.is_manifest(node) || node->type().rank <= 1) continue;
-    if (node->op() == Op::reshape) {
-      open.push_back(node->child(1).get());
-      continue;
-    }
-    if (node->op() != Op::map) return false;
-    const auto& mine = staged.facts.at(node).extents;
-    for (const Ref& source : distinct(node->children().subspan(1))) {
-      if (staged.facts.at(source.get()).extents != mine) return false;
-      open.push_back(source.get());
-    }
+    if (!is_positional(staged, *node)) return false;
+    for (const Ref& source : node->children())
+      if (source->type().is_array() && seen.insert(source.get()).second) open.push_back(source.get());
   }
   return true;
 }

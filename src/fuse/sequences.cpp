@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::fuse {
@@ -30,49 +31,34 @@ class Composer {
 
  private:
   std::vector<Ref> items_of(const Ref& sequence) {
-    switch (sequence->op()) {
-      case Op::stream_in:
-      case Op::rows:
-        return base(sequence, sequence->type().arrays);
-      case Op::produce:
-        return ir::apply(sequence->child(1), base(sequence, {{0, {ScalarType::int64}}}));
+    if (sequence->op().is_a<SourceOp>()) return items_of_source(sequence);
+    switch (sequence->op().as<SequenceOp>()) {
       case Op::map_seq: {
         std::vector<Ref> arguments;
-        for (const Ref& child : sequence->children().subspan(1)) {
-          const auto& part = items_.at(child.get());
+        for (const Ref& each : MapSeq(sequence).sequences()) {
+          const auto& part = items_.at(each.get());
           arguments.insert(arguments.end(), part.begin(), part.end());
         }
-        return ir::apply(sequence->child(0), arguments);
+        return ir::apply(MapSeq(sequence).function(), arguments);
       }
       case Op::project_seq: {
-        const auto& all = items_.at(sequence->child(0).get());
-        const auto begin = all.begin() + sequence->payload().first;
-        return {begin, begin + sequence->payload().count};
+        const ProjectSeq part(sequence);
+        const auto begin = items_.at(part.sequence().get()).begin() + part.first();
+        return {begin, begin + part.count()};
       }
-      case Op::parameter:
-      case Op::constant:
-      case Op::primitive:
-      case Op::tuple:
-      case Op::project:
-      case Op::cond:
-      case Op::while_loop:
-      case Op::index:
-      case Op::linear_index:
-      case Op::shape:
-      case Op::lambda:
-      case Op::use:
-      case Op::unit:
-      case Op::generate:
-      case Op::map:
-      case Op::fold:
-      case Op::backpermute:
-      case Op::reshape:
-      case Op::consume:
-      case Op::elements:
-      case Op::tabulate:
-        break;
     }
-    throw InternalError(fmt::format("sequence fusion: {} is no sequence", name_of(sequence->op())));
+    return {};
+  }
+
+  std::vector<Ref> items_of_source(const Ref& source) {
+    switch (source->op().as<SourceOp>()) {
+      case Op::stream_in:
+      case Op::rows:
+        return base(source, source->type().arrays);
+      case Op::produce:
+        return ir::apply(Produce(source).function(), base(source, {{0, {ScalarType::int64}}}));
+    }
+    return {};
   }
 
   std::vector<Ref> base(const Ref& node, const std::vector<ArrayType>& arrays) {
@@ -91,11 +77,19 @@ class Composer {
   std::unordered_map<const Node*, std::vector<Ref>> items_;
 };
 
-/// consume (terminal (project_seq? s)): the sequence whose pass it can share, without projections.
-Ref shared_sequence(const Ref& consume) {
-  Ref sequence(consume->child(0)->child(0));
-  while (sequence->op() == Op::project_seq) sequence = Ref(sequence->child(0));
-  return sequence;
+/// What a terminal takes of the sequence whose pass it can share: a component of it.
+struct Taken {
+  Ref sequence;
+  int component = 0;
+};
+
+Taken taken_by(const Ref& consume) {
+  Taken taken{Terminal(Consume(consume).sink()).sequence()};
+  while (taken.sequence->op() == Op::project_seq) {
+    taken.component += ProjectSeq(taken.sequence).first();
+    taken.sequence = Ref(ProjectSeq(taken.sequence).sequence());
+  }
+  return taken;
 }
 
 void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
@@ -115,7 +109,7 @@ void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
 /// terminals of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
-  std::map<std::pair<int, Op>, int> number;
+  std::map<std::pair<int, SinkOp>, int> number;
   for (Stage::Sink& t : stage.sinks) {
     const auto [it, fresh] = number.try_emplace({t.result, t.kind}, static_cast<int>(results.size()));
     if (fresh) results.push_back(stage.results[static_cast<std::size_t>(t.result)]);
@@ -138,19 +132,15 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
     if (node->op() != Op::consume) continue;
     refuse_nested(*node, parameters);
     const Ref consume(node);
-    const Ref sequence = shared_sequence(consume);
-    auto [at, fresh] = stage_of.try_emplace(sequence.get(), staged.stages.size());
+    const Taken taken = taken_by(consume);
+    auto [at, fresh] = stage_of.try_emplace(taken.sequence.get(), staged.stages.size());
     if (fresh) staged.stages.emplace_back();
     Stage& stage = staged.stages[at->second];
     Composer composer(stage);
     if (fresh) {
-      stage.results = composer.compose(sequence);
+      stage.results = composer.compose(taken.sequence);
     }
-    // Which component of the shared sequence does this terminal take?
-    int component = 0;
-    for (Ref s(consume->child(0)->child(0)); s->op() == Op::project_seq; s = Ref(s->child(0)))
-      component += s->payload().first;
-    stage.sinks.push_back({consume, consume->child(0)->op(), component});
+    stage.sinks.push_back({consume, Terminal(Consume(consume).sink()).kind(), taken.component});
   }
   for (Stage& stage : staged.stages) one_result_each(stage);
   return staged;

@@ -6,13 +6,16 @@
 #include <fmt/format.h>
 
 #include "ir/fold_order.h"
+#include "ir/op_info.h"
 #include "ir/operator_class.h"
 #include "ir/run_error.h"
 
 namespace anabranch::interp {
 
+using ir::ArrayOp;
 using ir::Node;
 using ir::Op;
+using ir::position_of;
 using Number = Evaluator::Number;
 
 HostArray allocate(const Evaluator& evaluator, const Node& node, const ir::Scalars& scalars,
@@ -88,7 +91,7 @@ class Operation {
       : evaluator_(evaluator), node_(evaluator.node(number)), parts_(evaluator.children(number)) {}
 
   HostArray execute() {
-    switch (node_.op()) {
+    switch (node_.op().as<ArrayOp>()) {
       case Op::use:
         return node_.payload().array;
       case Op::unit:
@@ -103,28 +106,10 @@ class Operation {
         return backpermute();
       case Op::reshape:
         return reshape();
-      case Op::parameter:
-      case Op::constant:
-      case Op::primitive:
-      case Op::tuple:
-      case Op::project:
-      case Op::cond:
-      case Op::while_loop:
-      case Op::index:
-      case Op::linear_index:
-      case Op::shape:
-      case Op::lambda:
       case Op::consume:
-      case Op::stream_in:
-      case Op::produce:
-      case Op::rows:
-      case Op::map_seq:
-      case Op::project_seq:
-      case Op::elements:
-      case Op::tabulate:
-        break;
+        return evaluator_.array(parts_[position_of(Op::consume, "sink")]);
     }
-    throw InternalError("interpreter: not an array operation");
+    return {};
   }
 
  private:
@@ -141,57 +126,61 @@ class Operation {
 
   HostArray unit() {
     HostArray out = allocate({});
-    set_element(out, 0, evaluator_.evaluate(parts_[0]));
+    set_element(out, 0, evaluator_.evaluate(parts_[position_of(Op::unit, "value")]));
     return out;
   }
 
   HostArray generate() {
-    HostArray out = allocate(evaluator_.integers(parts_[0]));
-    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[1]));
+    const Number function = parts_[position_of(Op::generate, "function")];
+    HostArray out = allocate(evaluator_.integers(parts_[position_of(Op::generate, "shape")]));
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     for_each_index(out->extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
-      set_element(out, position, apply(parts_[1], ix));
+      set_element(out, position, apply(function, ix));
     });
     return out;
   }
 
   HostArray map() {
-    const auto arguments = parts_.subspan(1);
+    const Number function = parts_[position_of(Op::map, "function")];
+    const auto arguments = parts_.subspan(position_of(Op::map, "arrays"));
     std::vector<std::int64_t> extents = evaluator_.array(arguments[0])->extents;
     for (Number argument : arguments)
       for (std::size_t d = 0; d < extents.size(); ++d)
         extents[d] = std::min(extents[d], evaluator_.array(argument)->extents[d]);
 
     HostArray out = allocate(extents);
-    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[0]));
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     for_each_index(extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         const HostArray& argument = evaluator_.array(arguments[i]);
-        evaluator_.bind(evaluator_.parameters(parts_[0])[i],
+        evaluator_.bind(evaluator_.parameters(function)[i],
                         element_at(argument, position_of(ix, argument->extents)));
       }
-      set_element(out, position, evaluator_.evaluate(evaluator_.results(parts_[0])[0]));
+      set_element(out, position, evaluator_.evaluate(evaluator_.results(function)[0]));
     });
     return out;
   }
 
   HostArray fold() {
-    const HostArray& array = evaluator_.array(parts_[1]);
+    const Number function = parts_[position_of(Op::fold, "function")];
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::fold, "array")]);
     const std::int64_t length = array->extents.back();
-    const auto order = ir::fold_order_class(evaluator_.node(parts_[0]));
+    const auto order = ir::fold_order_class(evaluator_.node(function));
     const auto join = [&](const Element& left, const Element& right) {
-      evaluator_.bind(evaluator_.parameters(parts_[0])[0], left);
-      evaluator_.bind(evaluator_.parameters(parts_[0])[1], right);
-      const auto joined = evaluator_.evaluate(evaluator_.results(parts_[0])[0]);
+      evaluator_.bind(evaluator_.parameters(function)[0], left);
+      evaluator_.bind(evaluator_.parameters(function)[1], right);
+      const auto joined = evaluator_.evaluate(evaluator_.results(function)[0]);
       return Element(joined.begin(), joined.end());
     };
 
-    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[0]));
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     HostArray out = allocate(std::span(array->extents).first(array->extents.size() - 1));
     const std::int64_t rows = out->size();
-    const bool seeded = parts_.size() > 2;
+    constexpr std::size_t seed_at = position_of(Op::fold, "seed");
+    const bool seeded = parts_.size() > seed_at;
     Element seed;
     if (seeded) {
-      const auto value = evaluator_.evaluate(parts_[2]);
+      const auto value = evaluator_.evaluate(parts_[seed_at]);
       seed.assign(value.begin(), value.end());
     }
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -209,12 +198,13 @@ class Operation {
   }
 
   HostArray backpermute() {
-    const HostArray& array = evaluator_.array(parts_[2]);
-    HostArray out = allocate(evaluator_.integers(parts_[0]));
-    const Evaluator::Application application(evaluator_, evaluator_.parameters(parts_[1]));
+    const Number function = parts_[position_of(Op::backpermute, "function")];
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::backpermute, "array")]);
+    HostArray out = allocate(evaluator_.integers(parts_[position_of(Op::backpermute, "shape")]));
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     for_each_index(out->extents, [&](const std::vector<std::int64_t>& ix, std::int64_t position) {
       std::vector<std::int64_t> from;
-      for (Bits bits : apply(parts_[1], ix)) from.push_back(from_bits<std::int64_t>(bits));
+      for (Bits bits : apply(function, ix)) from.push_back(from_bits<std::int64_t>(bits));
       for (std::size_t d = 0; d < from.size(); ++d)
         if (from[d] < 0 || from[d] >= array->extents[d])
           evaluator_.fail(node_, ir::out_of_range(from[d], array->extents[d]));
@@ -224,8 +214,8 @@ class Operation {
   }
 
   HostArray reshape() {
-    const HostArray& array = evaluator_.array(parts_[1]);
-    const std::vector<std::int64_t> extents = evaluator_.integers(parts_[0]);
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::reshape, "array")]);
+    const std::vector<std::int64_t> extents = evaluator_.integers(parts_[position_of(Op::reshape, "shape")]);
     std::int64_t size = 1;
     bool overflows = false;
     for (std::int64_t extent : extents) overflows = __builtin_mul_overflow(size, extent, &size) || overflows;

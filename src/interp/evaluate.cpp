@@ -6,12 +6,15 @@
 
 #include "interp/primitives.h"
 #include "ir/run_error.h"
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::interp {
 
 using ir::Node;
 using ir::Op;
+using ir::position_of;
+using ir::ScalarOp;
 
 void fail(const Node& node, const Place& nearest, const std::string& wrong, std::int64_t item) {
   const std::string label = node.op() == Op::primitive ? std::string(ir::info(node.payload().primitive).name)
@@ -202,9 +205,8 @@ bool Evaluator::demand_children(Number number) {
 void Evaluator::step(Frame frame) {
   // A node may have been pushed twice before it was computed once.
   if (ready(frame.number)) return stack_.pop_back();
-  switch (node(frame.number).op()) {
-    case Op::parameter:
-      throw InternalError("interpreter: a parameter has no value");
+  if (node(frame.number).op() == Op::parameter) throw InternalError("interpreter: a parameter has no value");
+  switch (node(frame.number).op().as<ScalarOp>()) {
     case Op::cond:
       return step_cond(frame.number);
     case Op::while_loop:
@@ -220,31 +222,15 @@ void Evaluator::step(Frame frame) {
       compute(frame.number);
       done(frame.number);
       return stack_.pop_back();
-    case Op::lambda:
-    case Op::use:
-    case Op::unit:
-    case Op::generate:
-    case Op::map:
-    case Op::fold:
-    case Op::backpermute:
-    case Op::reshape:
-    case Op::consume:
-    case Op::stream_in:
-    case Op::produce:
-    case Op::rows:
-    case Op::map_seq:
-    case Op::project_seq:
-    case Op::elements:
-    case Op::tabulate:
-      break;
   }
-  throw InternalError("interpreter: not a scalar expression");
 }
 
 void Evaluator::step_cond(Number number) {
   const auto parts = children(number);
-  if (!demand(parts[0])) return;
-  const Number taken = value(parts[0])[0] ? parts[1] : parts[2];
+  const Number condition = parts[position_of(Op::cond, "condition")];
+  if (!demand(condition)) return;
+  const Number taken =
+      value(condition)[0] ? parts[position_of(Op::cond, "then")] : parts[position_of(Op::cond, "otherwise")];
   if (!demand(taken)) return;
   const auto result = value(taken);
   std::copy(result.begin(), result.end(), slot(number));
@@ -255,32 +241,35 @@ void Evaluator::step_cond(Number number) {
 // The state of the loop lives in the node's own slot.
 void Evaluator::step_while(Frame frame) {
   const auto parts = children(frame.number);
+  const Number predicate = parts[position_of(Op::while_loop, "predicate")];
+  const Number body = parts[position_of(Op::while_loop, "body")];
+  const Number initially = parts[position_of(Op::while_loop, "initial")];
   const auto begin_test = [&] {
-    bind(parameters(parts[0])[0], value(frame.number));
+    bind(parameters(predicate)[0], value(frame.number));
     stack_.back().phase = Frame::Phase::testing;
-    demand(results(parts[0])[0]);
+    demand(results(predicate)[0]);
   };
   switch (frame.phase) {
     case Frame::Phase::start: {
-      if (!demand(parts[2])) return;
-      const auto initial = value(parts[2]);
+      if (!demand(initially)) return;
+      const auto initial = value(initially);
       std::copy(initial.begin(), initial.end(), slot(frame.number));
-      enter(parameters(parts[0])[0]);
-      enter(parameters(parts[1])[0]);
+      enter(parameters(predicate)[0]);
+      enter(parameters(body)[0]);
       return begin_test();
     }
     case Frame::Phase::testing:
-      if (!value(results(parts[0])[0])[0]) {
+      if (!value(results(predicate)[0])[0]) {
         leave(shadows_.size() - 2);
         done(frame.number);
         return stack_.pop_back();
       }
-      bind(parameters(parts[1])[0], value(frame.number));
+      bind(parameters(body)[0], value(frame.number));
       stack_.back().phase = Frame::Phase::stepping;
-      demand(results(parts[1])[0]);
+      demand(results(body)[0]);
       return;
     case Frame::Phase::stepping: {
-      const auto next = value(results(parts[1])[0]);
+      const auto next = value(results(body)[0]);
       std::copy(next.begin(), next.end(), slot(frame.number));
       return begin_test();
     }
@@ -292,7 +281,7 @@ void Evaluator::compute(Number number) {
   const Node& node = this->node(number);
   const auto parts = children(number);
   Bits* out = slot(number);
-  switch (node.op()) {
+  switch (node.op().as<ScalarOp>()) {
     case Op::constant:
       *out = node.payload().bits;
       return;
@@ -305,8 +294,9 @@ void Evaluator::compute(Number number) {
       }
       return;
     case Op::project: {
-      const auto from = value(parts[0]).subspan(static_cast<std::size_t>(node.payload().first),
-                                                static_cast<std::size_t>(node.payload().count));
+      const Number whole = parts[position_of(Op::project, "value")];
+      const auto from = value(whole).subspan(static_cast<std::size_t>(node.payload().first),
+                                             static_cast<std::size_t>(node.payload().count));
       std::copy(from.begin(), from.end(), out);
       return;
     }
@@ -314,27 +304,11 @@ void Evaluator::compute(Number number) {
     case Op::linear_index:
       return compute_index(number);
     case Op::shape:
-      for (std::int64_t extent : array(parts[0])->extents) *out++ = to_bits(extent);
+      for (std::int64_t extent : array(parts[position_of(Op::shape, "array")])->extents)
+        *out++ = to_bits(extent);
       return;
-    case Op::parameter:
     case Op::cond:
     case Op::while_loop:
-    case Op::lambda:
-    case Op::use:
-    case Op::unit:
-    case Op::generate:
-    case Op::map:
-    case Op::fold:
-    case Op::backpermute:
-    case Op::reshape:
-    case Op::consume:
-    case Op::stream_in:
-    case Op::produce:
-    case Op::rows:
-    case Op::map_seq:
-    case Op::project_seq:
-    case Op::elements:
-    case Op::tabulate:
       break;
   }
   throw InternalError("interpreter: not a strict scalar expression");
@@ -343,7 +317,7 @@ void Evaluator::compute(Number number) {
 void Evaluator::compute_primitive(Number number) {
   const Node& node = this->node(number);
   const auto parts = children(number);
-  const ScalarType type = node.child(0)->type().scalars[0];
+  const ScalarType type = ir::PrimitiveTerm(node).operand_type();
   Bits operands[3] = {};
   for (std::size_t i = 0; i < parts.size(); ++i) operands[i] = value(parts[i])[0];
   const auto result = apply(node.payload().primitive, type, node.type().scalars[0], {operands, parts.size()});
@@ -357,8 +331,8 @@ void Evaluator::compute_primitive(Number number) {
 void Evaluator::compute_index(Number number) {
   const Node& node = this->node(number);
   const auto parts = children(number);
-  const HostArray& source = array(parts[0]);
-  const auto ix = value(parts[1]);
+  const HostArray& source = array(parts[position_of(Op::index, "array")]);
+  const auto ix = value(parts[position_of(Op::index, "at")]);
   if (node.op() == Op::linear_index) {
     const auto position = from_bits<std::int64_t>(ix[0]);
     if (position < 0 || position >= source->size()) fail(node, ir::out_of_range(position, source->size()));

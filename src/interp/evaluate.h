@@ -10,7 +10,7 @@
 #include "ir/node.h"
 #include "ir/run_error.h"
 
-/// Evaluates scalar expressions: the meaning of the scalar stratum (ir/node.h), node by node.
+/// Evaluates scalar expressions: the meaning of the scalar stratum (ir/make.h), node by node.
 ///
 /// Call by need: a node is evaluated when its value is asked for, and at most once as long as its free
 /// parameters keep their bindings; of a cond only the side taken is evaluated. Expressions are walked with a

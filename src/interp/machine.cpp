@@ -49,16 +49,7 @@ HostArray Machine::compute(Number array) {
   const Node& node = evaluator_.node(array);
   const Place outer = evaluator_.nearest_place;
   if (node.place().known()) evaluator_.nearest_place = node.place();
-  HostArray value;
-  if (node.op() == Op::consume) {
-    value = evaluator_.array(evaluator_.children(array)[0]);
-  } else if (node.op() == Op::elements) {
-    value = run_elements(*this, array);
-  } else if (node.op() == Op::tabulate) {
-    value = run_tabulate(*this, array);
-  } else {
-    value = execute(evaluator_, array);
-  }
+  HostArray value = node.op().is_a<ir::SinkOp>() ? run_terminal(*this, array) : execute(evaluator_, array);
   evaluator_.nearest_place = outer;
   return value;
 }

@@ -8,11 +8,16 @@
 
 #include "interp/arrays.h"
 #include "ir/run_error.h"
+#include "ir/views.h"
 
 namespace anabranch::interp {
 
 using ir::Node;
 using ir::Op;
+using ir::position_of;
+using ir::SequenceOp;
+using ir::SinkOp;
+using ir::SourceOp;
 
 Pass::Pass(Machine& machine, Number sequence, const Node& reader) : machine_(machine), reader_(reader) {
   // Before a source is opened: these may stream the same source themselves.
@@ -28,7 +33,7 @@ Pass::Pass(Machine& machine, Number sequence, const Node& reader) : machine_(mac
   std::sort(found.begin(), found.end());
   for (Number number : found) {
     stage_of_[number] = stages_.size();
-    stages_.push_back({number, &evaluator.node(number), 0, 0, {}});
+    stages_.push_back({number, &evaluator.node(number)});
   }
   try {
     for (Stage& stage : stages_) open(stage);
@@ -45,29 +50,37 @@ void Pass::close() noexcept {
 }
 
 void Pass::open(Stage& stage) {
+  if (!stage.node->op().is_a<SourceOp>()) return;
   Evaluator& evaluator = machine_.evaluator();
-  if (stage.node->op() == Op::stream_in) {
-    SourceBase* source = stage.node->payload().source.get();
-    const auto same = std::find_if(readings_.begin(), readings_.end(),
-                                   [&](const Reading& reading) { return reading.source == source; });
-    stage.reading = static_cast<std::size_t>(same - readings_.begin());
-    if (same != readings_.end()) return;
-    machine_.sources().open(*source, reader_.place().known() ? reader_ : *stage.node);
-    readings_.push_back({source, stage.node->place(), {}});
-  } else if (stage.node->op() == Op::produce) {
-    stage.length = evaluator.integers(evaluator.children(stage.number)[0])[0];
-    if (stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(stage.length));
-  } else if (stage.node->op() == Op::rows) {
-    stage.length = evaluator.array(evaluator.children(stage.number)[0])->extents[0];
+  const auto children = evaluator.children(stage.number);
+  switch (stage.node->op().as<SourceOp>()) {
+    case Op::stream_in:
+      return open_source(stage);
+    case Op::produce:
+      stage.length = evaluator.integers(children[position_of(Op::produce, "count")])[0];
+      if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
+      return;
+    case Op::rows:
+      stage.length = evaluator.array(children[position_of(Op::rows, "array")])->extents[0];
+      return;
   }
+}
+
+void Pass::open_source(Stage& stage) {
+  SourceBase* source = stage.node->payload().source.get();
+  const auto same = std::find_if(readings_.begin(), readings_.end(),
+                                 [&](const Reading& reading) { return reading.source == source; });
+  stage.reading = static_cast<std::size_t>(same - readings_.begin());
+  if (same != readings_.end()) return;
+  machine_.sources().open(*source, reader_.place().known() ? reader_ : *stage.node);
+  readings_.push_back({source, stage.node->place(), {}});
 }
 
 /// Advances all producers by one item; false if one of them is at its end. Sources come last, so that none is
 /// read beyond what is known to be needed.
 bool Pass::pull() {
   for (const Stage& stage : stages_)
-    if ((stage.node->op() == Op::produce || stage.node->op() == Op::rows) && position_ >= stage.length)
-      return false;
+    if (stage.length && position_ >= *stage.length) return false;
   for (Reading& reading : readings_)
     if (!read_item(*reading.source, reading.place, reading.item)) return false;
   return true;
@@ -83,62 +96,46 @@ void Pass::apply(Stage& stage, Number lambda, std::span<const HostArray> argumen
 }
 
 void Pass::compute(Stage& stage) {
-  Evaluator& evaluator = machine_.evaluator();
-  const auto children = evaluator.children(stage.number);
-  switch (stage.node->op()) {
+  if (stage.node->op().is_a<SourceOp>()) return compute_source(stage);
+  const auto children = machine_.evaluator().children(stage.number);
+  switch (stage.node->op().as<SequenceOp>()) {
+    case Op::map_seq: {
+      std::vector<HostArray> arguments;
+      for (Number child : children.subspan(position_of(Op::map_seq, "sequences"))) {
+        const std::vector<HostArray>& item = stages_[stage_of_.at(child)].item;
+        arguments.insert(arguments.end(), item.begin(), item.end());
+      }
+      return apply(stage, children[position_of(Op::map_seq, "function")], arguments);
+    }
+    case Op::project_seq: {
+      const Number whole = children[position_of(Op::project_seq, "sequence")];
+      const auto begin = stages_[stage_of_.at(whole)].item.begin() + stage.node->payload().first;
+      stage.item.assign(begin, begin + stage.node->payload().count);
+      return;
+    }
+  }
+}
+
+void Pass::compute_source(Stage& stage) {
+  const auto children = machine_.evaluator().children(stage.number);
+  switch (stage.node->op().as<SourceOp>()) {
     case Op::stream_in:
       stage.item = readings_[stage.reading].item;
       return;
     case Op::produce: {
       const HostArray number = anabranch::detail::allocate_array(std::array{ScalarType::int64}, {});
       store(ScalarType::int64, number->buffers[0].get(), 0, to_bits(position_));
-      return apply(stage, children[1], {&number, 1});
+      return apply(stage, children[position_of(Op::produce, "function")], {&number, 1});
     }
     case Op::rows: {
-      const HostArray& array = evaluator.array(children[0]);
+      const HostArray& array = machine_.evaluator().array(children[position_of(Op::rows, "array")]);
       std::vector<std::int64_t> extents(array->extents.begin() + 1, array->extents.end());
       const std::int64_t size =
           std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
       stage.item.assign(1, view(array, position_ * size, std::move(extents)));
       return;
     }
-    case Op::map_seq: {
-      std::vector<HostArray> arguments;
-      for (Number child : children.subspan(1)) {
-        const std::vector<HostArray>& item = stages_[stage_of_.at(child)].item;
-        arguments.insert(arguments.end(), item.begin(), item.end());
-      }
-      return apply(stage, children[0], arguments);
-    }
-    case Op::project_seq: {
-      const auto begin = stages_[stage_of_.at(children[0])].item.begin() + stage.node->payload().first;
-      stage.item.assign(begin, begin + stage.node->payload().count);
-      return;
-    }
-    case Op::parameter:
-    case Op::constant:
-    case Op::primitive:
-    case Op::tuple:
-    case Op::project:
-    case Op::cond:
-    case Op::while_loop:
-    case Op::index:
-    case Op::linear_index:
-    case Op::shape:
-    case Op::lambda:
-    case Op::use:
-    case Op::unit:
-    case Op::generate:
-    case Op::map:
-    case Op::fold:
-    case Op::backpermute:
-    case Op::reshape:
-    case Op::consume:
-    case Op::elements:
-    case Op::tabulate:
-      break;
   }
-  throw InternalError("interpreter: not a sequence computation");
 }
 
 bool Pass::next(std::vector<HostArray>& item) {
@@ -160,7 +157,7 @@ std::optional<std::int64_t> Pass::length() const {
   std::optional<std::int64_t> least;
   const auto at_most = [&](std::int64_t items) { least = std::min(least.value_or(items), items); };
   for (const Stage& stage : stages_)
-    if (stage.node->op() == Op::produce || stage.node->op() == Op::rows) at_most(stage.length);
+    if (stage.length) at_most(*stage.length);
   for (const Reading& reading : readings_) {
     if (!reading.source->info().items) return std::nullopt;
     at_most(*reading.source->info().items);
@@ -168,9 +165,16 @@ std::optional<std::int64_t> Pass::length() const {
   return least;
 }
 
+namespace {
+
+Evaluator::Number sequence_of(Machine& machine, Evaluator::Number terminal) {
+  const Node& node = machine.evaluator().node(terminal);
+  return machine.evaluator().number(*ir::Terminal(node).sequence());
+}
+
 HostArray run_elements(Machine& machine, Evaluator::Number terminal) {
   const Node& node = machine.evaluator().node(terminal);
-  Pass pass(machine, machine.evaluator().children(terminal)[0], node);
+  Pass pass(machine, sequence_of(machine, terminal), node);
   const ir::Scalars& scalars = node.type().scalars;
   std::vector<std::vector<unsigned char>> collected(scalars.size());
   std::int64_t count = 0;
@@ -188,8 +192,6 @@ HostArray run_elements(Machine& machine, Evaluator::Number terminal) {
     std::copy(collected[c].begin(), collected[c].end(), static_cast<unsigned char*>(out->buffers[c].get()));
   return out;
 }
-
-namespace {
 
 /// The elements of `item` at the indices of `extents` (each at most the item's), in row-major order, to `out`
 /// from position `begin` on.
@@ -212,13 +214,11 @@ void copy_trimmed(const HostArray& item, std::span<const std::int64_t> extents, 
   }
 }
 
-}  // namespace
-
 HostArray run_tabulate(Machine& machine, Evaluator::Number terminal) {
   const Node& node = machine.evaluator().node(terminal);
   std::vector<HostArray> items;
   {
-    Pass pass(machine, machine.evaluator().children(terminal)[0], node);
+    Pass pass(machine, sequence_of(machine, terminal), node);
     std::vector<HostArray> item;
     while (pass.next(item)) items.push_back(item[0]);
   }
@@ -234,6 +234,18 @@ HostArray run_tabulate(Machine& machine, Evaluator::Number terminal) {
   for (std::size_t i = 0; i < items.size(); ++i)
     copy_trimmed(items[i], trimmed, out, static_cast<std::int64_t>(i) * size);
   return out;
+}
+
+}  // namespace
+
+HostArray run_terminal(Machine& machine, Evaluator::Number terminal) {
+  switch (machine.evaluator().node(terminal).op().as<SinkOp>()) {
+    case Op::elements:
+      return run_elements(machine, terminal);
+    case Op::tabulate:
+      return run_tabulate(machine, terminal);
+  }
+  return {};
 }
 
 }  // namespace anabranch::interp

@@ -29,9 +29,9 @@ class Pass {
   struct Stage {
     Number number;
     const ir::Node* node;
-    std::int64_t length = 0;  ///< produce, rows
-    std::size_t reading = 0;  ///< stream_in: which of readings_
-    std::vector<HostArray> item;
+    std::optional<std::int64_t> length{};  ///< of a source that knows it without a reading
+    std::size_t reading = 0;               ///< stream_in: which of readings_
+    std::vector<HostArray> item{};
   };
   /// A source and the item it is at. Nodes that stream the same source share it.
   struct Reading {
@@ -41,10 +41,12 @@ class Pass {
   };
 
   void open(Stage& stage);
+  void open_source(Stage& stage);
   void close() noexcept;
   bool pull();
   std::optional<std::int64_t> length() const;
   void compute(Stage& stage);
+  void compute_source(Stage& stage);
   void apply(Stage& stage, Number lambda, std::span<const HostArray> arguments);
 
   Machine& machine_;
@@ -56,7 +58,7 @@ class Pass {
   bool over_ = false;
 };
 
-HostArray run_elements(Machine& machine, Evaluator::Number terminal);
-HostArray run_tabulate(Machine& machine, Evaluator::Number terminal);
+/// The array that a terminal makes of its whole sequence.
+HostArray run_terminal(Machine& machine, Evaluator::Number terminal);
 
 }  // namespace anabranch::interp

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
+
 namespace anabranch::ir {
 
 class Maker {
@@ -191,7 +193,7 @@ Ref project(Ref value, int first, int count, Place place) {
     if (first == 0 && count == value->type().components()) return value;
     if (value->op() == Op::project) {
       first += value->payload().first;
-      value = Ref(value->child(0));
+      value = Ref(Project(value).value());
       continue;
     }
     if (value->op() == Op::tuple) {
@@ -409,8 +411,7 @@ Ref reshape(Ref shape, Ref array, Place place, Symbol label) {
 
 Ref consume(Ref terminal, Place place) {
   require_present({&terminal, 1}, place, "consume");
-  require(terminal->op() == Op::elements || terminal->op() == Op::tabulate, place, "consume",
-          "takes a sequence terminal");
+  require(terminal->op().is_a<SinkOp>(), place, "consume", "takes a sequence terminal");
   Type type = terminal->type();
   return collective(Op::consume, std::move(type), {std::move(terminal)}, {}, place);
 }
@@ -507,68 +508,118 @@ Ref tabulate(Ref sequence, Place place) {
   return collective(Op::tabulate, std::move(type), {std::move(sequence)}, {}, place);
 }
 
+namespace {
+
+/// The parts of a node, over other children: one function for each stratum.
+struct Rebuilt {
+  const Node& node;
+  std::vector<Ref> children;
+  const Payload& p = node.payload();
+  const Place& at = node.place();
+
+  const Ref& child(std::size_t position) const { return children[position]; }
+  std::vector<Ref> from(std::size_t position) const {
+    return {children.begin() + static_cast<std::ptrdiff_t>(position), children.end()};
+  }
+
+  Ref make(ScalarOp op) {
+    switch (op) {
+      case Op::constant:
+        return Ref(&node);
+      case Op::primitive:
+        if (p.primitive == Primitive::cast) return cast(node.type().scalars[0], child(0), at);
+        return primitive(p.primitive, std::move(children), at);
+      case Op::tuple:
+        return tuple(std::move(children), at);
+      case Op::project:
+        return project(child(0), p.first, p.count, at);
+      case Op::cond:
+        return cond(child(0), child(1), child(2), at);
+      case Op::while_loop:
+        return while_loop(child(0), child(1), child(2), at);
+      case Op::index:
+        return index(child(0), child(1), at, p.in_bounds, p.label);
+      case Op::linear_index:
+        return linear_index(child(0), child(1), at, p.in_bounds, p.label);
+      case Op::shape:
+        return shape(child(0), at);
+    }
+    return {};
+  }
+
+  Ref make(FunctionOp op) {
+    switch (op) {
+      case Op::parameter:
+        return Ref(&node);
+      case Op::lambda:
+        return lambda({children.begin(), children.begin() + p.first}, from(static_cast<std::size_t>(p.first)),
+                      at, p.label);
+    }
+    return {};
+  }
+
+  Ref make(ArrayOp op) {
+    switch (op) {
+      case Op::use:
+        return Ref(&node);
+      case Op::unit:
+        return unit(child(0), at, p.label);
+      case Op::generate:
+        return generate(child(0), child(1), at, p.label);
+      case Op::map:
+        return map(child(0), from(1), at, p.label);
+      case Op::fold:
+        return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
+      case Op::backpermute:
+        return backpermute(child(0), child(1), child(2), {p.injective, p.in_bounds}, at, p.label);
+      case Op::reshape:
+        return reshape(child(0), child(1), at, p.label);
+      case Op::consume:
+        return consume(child(0), at);
+    }
+    return {};
+  }
+
+  Ref make(SourceOp op) {
+    switch (op) {
+      case Op::stream_in:
+        return Ref(&node);
+      case Op::produce:
+        return produce(child(0), child(1), at);
+      case Op::rows:
+        return rows(child(0), at);
+    }
+    return {};
+  }
+
+  Ref make(SequenceOp op) {
+    switch (op) {
+      case Op::map_seq:
+        return map_seq(child(0), from(1), at, p.label);
+      case Op::project_seq:
+        return project_seq(child(0), p.first, p.count, at);
+    }
+    return {};
+  }
+
+  Ref make(SinkOp op) {
+    switch (op) {
+      case Op::elements:
+        return elements(child(0), at);
+      case Op::tabulate:
+        return tabulate(child(0), at);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
 Ref rebuild(const Ref& node, std::vector<Ref> children) {
   if (std::equal(children.begin(), children.end(), node->children().begin(), node->children().end()))
     return node;
-  const Payload& p = node->payload();
-  const Place& at = node->place();
-  const auto tail = [&](std::size_t from) {
-    return std::vector<Ref>(children.begin() + static_cast<std::ptrdiff_t>(from), children.end());
-  };
-  switch (node->op()) {
-    case Op::parameter:
-    case Op::constant:
-    case Op::use:
-    case Op::stream_in:
-      return node;
-    case Op::primitive:
-      if (p.primitive == Primitive::cast) return cast(node->type().scalars[0], children[0], at);
-      return primitive(p.primitive, std::move(children), at);
-    case Op::tuple:
-      return tuple(std::move(children), at);
-    case Op::project:
-      return project(children[0], p.first, p.count, at);
-    case Op::cond:
-      return cond(children[0], children[1], children[2], at);
-    case Op::while_loop:
-      return while_loop(children[0], children[1], children[2], at);
-    case Op::index:
-      return index(children[0], children[1], at, p.in_bounds, p.label);
-    case Op::linear_index:
-      return linear_index(children[0], children[1], at, p.in_bounds, p.label);
-    case Op::shape:
-      return shape(children[0], at);
-    case Op::lambda:
-      return lambda({children.begin(), children.begin() + p.first}, tail(static_cast<std::size_t>(p.first)),
-                    at, p.label);
-    case Op::unit:
-      return unit(children[0], at, p.label);
-    case Op::generate:
-      return generate(children[0], children[1], at, p.label);
-    case Op::map:
-      return map(children[0], tail(1), at, p.label);
-    case Op::fold:
-      return fold(children[0], children[1], children.size() > 2 ? children[2] : Ref(), at, p.label);
-    case Op::backpermute:
-      return backpermute(children[0], children[1], children[2], {p.injective, p.in_bounds}, at, p.label);
-    case Op::reshape:
-      return reshape(children[0], children[1], at, p.label);
-    case Op::consume:
-      return consume(children[0], at);
-    case Op::produce:
-      return produce(children[0], children[1], at);
-    case Op::rows:
-      return rows(children[0], at);
-    case Op::map_seq:
-      return map_seq(children[0], tail(1), at, p.label);
-    case Op::project_seq:
-      return project_seq(children[0], p.first, p.count, at);
-    case Op::elements:
-      return elements(children[0], at);
-    case Op::tabulate:
-      return tabulate(children[0], at);
-  }
-  return node;
+  Rebuilt rebuilt{*node, std::move(children)};
+  return node->op().visit([&](auto op) { return rebuilt.make(op); });
 }
 
 Ref component(const Ref& element, int c) { return project(element, c, 1, element->place()); }

@@ -5,32 +5,63 @@
 
 #include "ir/node.h"
 
-/// The checked constructors: the only way to make nodes. Each checks the types of its children and throws
-/// ProgramError (with the place) on a mistake a C++ compiler could not see. An array computation that would
-/// depend on a scalar parameter (nested parallelism in scalar code) is refused here, naming both places.
+/// The checked constructors: the only way to make nodes, and the meaning of every operation. The interpreter
+/// executes what is said here; every back end agrees with it.
+///
+/// Each checks the types of its operands and throws ProgramError (with the place) on a mistake a C++ compiler
+/// could not see. An array computation that would depend on a scalar parameter (nested parallelism in scalar
+/// code) is refused, naming both places. RunErrors are those of the run. `label` is the library name that the
+/// user wrote where it is not the operation's own.
 namespace anabranch::ir {
 
+/// A function's argument, an element or an array, identified by the node itself.
 Ref parameter(Type type, Place place = {});
+
+// Scalar expressions. An element is a flat product of scalars.
+
+/// One scalar, as its bytes, zero-extended.
 Ref constant(ScalarType type, std::uint64_t bits, Place place = {});
+/// See ir/primitive.h. Operands are scalars of one type that the primitive takes.
 Ref primitive(Primitive primitive, std::vector<Ref> operands, Place place = {});
+/// Primitive::cast; the value itself where it is of that type.
 Ref cast(ScalarType to, Ref value, Place place = {});
+/// The components of its parts, one after the other; a single part is itself.
 Ref tuple(std::vector<Ref> parts, Place place = {});
+/// Components [first, first + count). Looks through tuples and projections, so that taking apart what was just
+/// put together leaves no trace.
 Ref project(Ref value, int first, int count, Place place = {});
+/// `then` if the condition holds, else `otherwise`, of one type; the other side is not evaluated observably.
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
+/// The first of x, f(x), f(f(x)), ... for which p does not hold.
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
-/// `in_bounds`: in range by construction (for passes).
-/// `label` names the operation of which the read is part ("gather").
+/// The element of an array at an index, one int64 for each dimension; out of range is a RunError.
+/// `in_bounds`: in range by construction, so that kernels do not check it (for passes).
 Ref index(Ref array, Ref ix, Place place = {}, bool in_bounds = false, Symbol label = {});
+/// The element at a row-major position; out of range is a RunError.
 Ref linear_index(Ref array, Ref position, Place place = {}, bool in_bounds = false, Symbol label = {});
+/// The extents of an array, one int64 for each dimension, outermost first; no element of it is computed.
 Ref shape(Ref array, Place place = {});
 
-/// `label` names a well-known function ("plus"); empty else.
+// Functions, of any stratum.
+
+/// The results, computed with the parameters bound to arguments: a scalar function (elements to one element),
+/// or one of arrays. A parameter belongs to one function.
 Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place = {}, Symbol label = {});
 
+// Array computations. Extents are int64; a size that overflows is a RunError.
+
+/// A host array, of rank 0 to 4.
 Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place = {});
+/// Rank 0: one element.
 Ref unit(Ref element, Place place = {}, Symbol label = {});
+/// The element at ix is f(ix). A negative extent is a RunError.
 Ref generate(Ref shape, Ref function, Place place = {}, Symbol label = {});
+/// f of the elements at equal positions of arrays of one rank. The shape is their intersection: the minimum in
+/// each dimension.
 Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = {});
+/// Reduces the innermost dimension in the canonical order of ir/fold_order.h. The seed is joined once, from the
+/// left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
+/// RunError.
 Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
 /// What the library knows of a backpermute it built:
 /// no source element is read twice; every index is in range.
@@ -38,16 +69,32 @@ struct IndexFacts {
   bool injective = false;
   bool in_range = false;
 };
+/// The element at ix is array[f(ix)]; out of range is a RunError. A negative extent is a RunError.
 Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place = {}, Symbol label = {});
+/// The same elements in row-major order. Sizes must agree and extents not be negative (RunError).
 Ref reshape(Ref shape, Ref array, Place place = {}, Symbol label = {});
+/// The result of a sequence terminal.
 Ref consume(Ref terminal, Place place = {});
 
+// Sequences: items are tuples of arrays.
+
+/// The items of a Source; a second pass over a single-pass source is a RunError.
 Ref stream_in(std::shared_ptr<SourceBase> source, Place place = {});
+/// Items f(0), ..., f(count - 1), where f takes an int64 scalar array. A negative count is a RunError.
 Ref produce(Ref count, Ref function, Place place = {});
+/// The sub-arrays along the outermost dimension of an array of rank 1 or more.
 Ref rows(Ref array, Place place = {});
+/// f over the items of all sequences, their components one after the other; the shortest ends it.
 Ref map_seq(Ref function, std::vector<Ref> sequences, Place place = {}, Symbol label = {});
+/// Components [first, first + count) of every item.
 Ref project_seq(Ref sequence, int first, int count, Place place = {});
+
+// Sequence terminals, to be consumed.
+
+/// All elements of all items, which are single arrays, each in row-major order: one vector.
 Ref elements(Ref sequence, Place place = {});
+/// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed to
+/// its minimum over the whole sequence. No items: all extents 0.
 Ref tabulate(Ref sequence, Place place = {});
 
 /// The same node over other children (types may not change); returns `node` itself if they are the same.

@@ -12,6 +12,7 @@
 #include <anabranch/error.h>
 #include <anabranch/source.h>
 
+#include "ir/op.h"
 #include "ir/primitive.h"
 #include "ir/type.h"
 
@@ -19,77 +20,8 @@
 /// array computations, sequence computations) and for functions. Nodes are made only by the checked
 /// constructors of ir/make.h; a node's id is larger than those of its children, so sorting by id is a
 /// topological order and no pass needs recursion.
-///
-/// Meaning (the interpreter executes this; every back end agrees with it):
-///
-///  scalar expressions. An element is a flat product of scalars.
-///   parameter           a lambda's argument (element or array), identified by the node itself
-///   constant            one scalar
-///   primitive           see ir/primitive.h
-///   tuple               concatenation of the components of its children
-///   project             components [first, first + count) of its child
-///   cond c t e          t if c else e; the other side is not evaluated observably
-///   while_loop p f x    x while not p(x), else while_loop p f (f x)
-///   index a ix          element of array a at ix (int64 x rank); out of range is a RunError
-///   linear_index a i    element at row-major position i
-///   shape a             the extents of a, int64 x rank, outermost first
-///
-///  functions.
-///   lambda p... r...    parameters and results; scalar (element to one element) or array level
-///
-///  array computations.
-///   use                 a host array
-///   unit e              rank 0
-///   generate sh f       element at ix is f(ix); negative extents are a RunError
-///   map f a...          elementwise; the shape is the arguments' intersection: the minimum per dimension
-///   fold f a [z]        reduces the innermost dimension in the canonical order of ir/fold_order.h; z is
-///                       joined once, from the left, and need not be neutral; without z an empty row is a
-///                       RunError
-///   backpermute sh f a  element at ix is a[f(ix)]; out of range is a RunError
-///   reshape sh a        same elements in row-major order; sizes must agree (RunError)
-///   consume t           the result of a sequence terminal
-///
-///  sequence computations. Items are tuples of arrays.
-///   stream_in           a Source
-///   produce n f         items f(unit 0), ..., f(unit (n-1)); f takes an int64 scalar array
-///   rows a              the sub-arrays along a's outermost dimension
-///   map_seq f s...      f over the items of all streams, their components concatenated; the shortest ends it
-///   project_seq s       components [first, first + count) of every item
-///   elements s          terminal: all elements of all items (one component), row-major, one vector
-///   tabulate s          terminal: items stacked on a new outermost dimension, each extent trimmed to the
-///                       minimum over the whole stream (an empty stream: all extents 0)
+/// What each operation means stands at its constructor, what passes ask of it in ir/op_info.h.
 namespace anabranch::ir {
-
-enum class Op : std::uint8_t {
-  parameter,
-  constant,
-  primitive,
-  tuple,
-  project,
-  cond,
-  while_loop,
-  index,
-  linear_index,
-  shape,
-  lambda,
-  use,
-  unit,
-  generate,
-  map,
-  fold,
-  backpermute,
-  reshape,
-  consume,
-  stream_in,
-  produce,
-  rows,
-  map_seq,
-  project_seq,
-  elements,
-  tabulate,
-};
-inline constexpr int op_count = static_cast<int>(Op::tabulate) + 1;
-const char* name_of(Op op);
 
 class Node;
 

@@ -1,5 +1,7 @@
 #include "ir/operator_class.h"
 
+#include "ir/views.h"
+
 namespace anabranch::ir {
 
 namespace {
@@ -14,7 +16,7 @@ Component maker_of(const Node* node, int c) {
   for (;;) {
     if (node->op() == Op::project) {
       c += node->payload().first;
-      node = node->child(0).get();
+      node = Project(*node).value().get();
     } else if (node->op() == Op::tuple) {
       for (const Ref& part : node->children()) {
         if (c < part->type().components()) {
@@ -72,8 +74,9 @@ fold_order::OperatorClass fold_order_class(const Node& lambda) {
     const Component maker = maker_of(lambda.result().get(), c);
     if (maker.node->op() != Op::primitive || !commutes(maker.node->payload().primitive))
       return OperatorClass::ordered;
-    const Component a = maker_of(maker.node->child(0).get(), 0);
-    const Component b = maker_of(maker.node->child(1).get(), 0);
+    const auto operands = PrimitiveTerm(*maker.node).operands();
+    const Component a = maker_of(operands[0].get(), 0);
+    const Component b = maker_of(operands[1].get(), 0);
     if (a.node != left || a.c != c || b.node != right || b.c != c) return OperatorClass::ordered;
   }
   return components > 0 ? OperatorClass::commutative : OperatorClass::ordered;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::ir {
@@ -86,61 +87,53 @@ std::string Printer::name(const Node& node) {
 
 std::string Printer::text(const Node& node, const std::unordered_map<const Node*, std::string>& done,
                           const std::string& indent) {
-  const auto child = [&](std::size_t i) {
-    const Node* c = node.child(i).get();
-    if (c->op() == Op::lambda) return lambda(*c, indent);
-    const auto it = done.find(c);
-    return it != done.end() ? it->second : name(*c);
+  const auto of = [&](const Ref& operand) {
+    if (operand->op() == Op::lambda) return lambda(*operand, indent);
+    const auto it = done.find(operand.get());
+    return it != done.end() ? it->second : name(*operand);
   };
+  if (node.op() == Op::lambda) return lambda(node, indent);
+  if (!node.op().is_a<ScalarOp>()) return name(node);
   std::vector<std::string> parts;
-  switch (node.op()) {
-    case Op::parameter:
-      return name(node);
+  switch (node.op().as<ScalarOp>()) {
     case Op::constant:
       return constant_text(node);
     case Op::primitive: {
-      if (node.payload().primitive == Primitive::cast)
-        return fmt::format("{}({})", name_of(node.type().scalars[0]), child(0));
-      if (const char* sign = infix(node.payload().primitive))
-        return fmt::format("({} {} {})", child(0), sign, child(1));
-      for (std::size_t i = 0; i < node.children().size(); ++i) parts.push_back(child(i));
-      return fmt::format("{}({})", info(node.payload().primitive).name, joined(parts));
+      const Primitive primitive = node.payload().primitive;
+      const auto operands = PrimitiveTerm(node).operands();
+      if (primitive == Primitive::cast)
+        return fmt::format("{}({})", name_of(node.type().scalars[0]), of(operands[0]));
+      if (const char* sign = infix(primitive))
+        return fmt::format("({} {} {})", of(operands[0]), sign, of(operands[1]));
+      for (const Ref& operand : operands) parts.push_back(of(operand));
+      return fmt::format("{}({})", info(primitive).name, joined(parts));
     }
     case Op::tuple:
-      for (std::size_t i = 0; i < node.children().size(); ++i) parts.push_back(child(i));
+      for (const Ref& part : node.children()) parts.push_back(of(part));
       return fmt::format("({})", joined(parts));
-    case Op::project:
-      if (node.payload().count == 1) return fmt::format("{}.{}", child(0), node.payload().first);
-      return fmt::format("{}.[{}..{}]", child(0), node.payload().first,
-                         node.payload().first + node.payload().count - 1);
-    case Op::cond:
-      return fmt::format("(if {} then {} else {})", child(0), child(1), child(2));
-    case Op::while_loop:
-      return fmt::format("while({}, {}, {})", child(0), child(1), child(2));
+    case Op::project: {
+      const Project part(node);
+      if (part.count() == 1) return fmt::format("{}.{}", of(part.value()), part.first());
+      return fmt::format("{}.[{}..{}]", of(part.value()), part.first(), part.first() + part.count() - 1);
+    }
+    case Op::cond: {
+      const Cond cond(node);
+      return fmt::format("(if {} then {} else {})", of(cond.condition()), of(cond.then()),
+                         of(cond.otherwise()));
+    }
+    case Op::while_loop: {
+      const WhileLoop loop(node);
+      for (const Ref& part : {loop.predicate(), loop.body(), loop.initial()}) parts.push_back(of(part));
+      return fmt::format("while({})", joined(parts));
+    }
     case Op::index:
-      return fmt::format("{}{}[{}]", child(0), node.payload().in_bounds ? "" : "?", child(1));
+      return fmt::format("{}{}[{}]", of(Read(node).array()), node.payload().in_bounds ? "" : "?",
+                         of(Read(node).at()));
     case Op::linear_index:
-      return fmt::format("{}{}.linear[{}]", child(0), node.payload().in_bounds ? "" : "?", child(1));
+      return fmt::format("{}{}.linear[{}]", of(Read(node).array()), node.payload().in_bounds ? "" : "?",
+                         of(Read(node).at()));
     case Op::shape:
-      return fmt::format("shape({})", child(0));
-    case Op::lambda:
-      return lambda(node, indent);
-    case Op::use:
-    case Op::unit:
-    case Op::generate:
-    case Op::map:
-    case Op::fold:
-    case Op::backpermute:
-    case Op::reshape:
-    case Op::consume:
-    case Op::stream_in:
-    case Op::produce:
-    case Op::rows:
-    case Op::map_seq:
-    case Op::project_seq:
-    case Op::elements:
-    case Op::tabulate:
-      return name(node);
+      return fmt::format("shape({})", of(ShapeOf(node).array()));
   }
   return "?";
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::ir {
@@ -35,7 +36,8 @@ bool is_true(const Ref& node) {
 /// Folding of integer primitives whose meaning cannot depend on anything outside this page.
 Ref fold_primitive(const Ref& node) {
   const Primitive op = node->payload().primitive;
-  const Ref& a = node->child(0);
+  const auto operands = PrimitiveTerm(node).operands();
+  const Ref& a = operands[0];
   const ScalarType type = a->type().scalars[0];
   if (is_float(type)) return node;
   const auto x = integer(a);
@@ -45,12 +47,12 @@ Ref fold_primitive(const Ref& node) {
     if (x && to == ScalarType::float64 && type != ScalarType::int64) return literal(static_cast<double>(*x));
     return node;
   }
-  if (node->children().size() == 1) {
+  if (operands.size() == 1) {
     if (op == Primitive::logical_not && x) return literal(*x == 0);
     return node;
   }
-  if (node->children().size() != 2) return node;
-  const Ref& b = node->child(1);
+  if (operands.size() != 2) return node;
+  const Ref& b = operands[1];
   const auto y = integer(b);
   const auto ux = static_cast<std::uint64_t>(x.value_or(0));
   const auto uy = static_cast<std::uint64_t>(y.value_or(0));
@@ -127,7 +129,7 @@ std::size_t mix(std::size_t h, std::size_t v) {
 struct Hash {
   std::size_t operator()(const Key& key) const {
     const Node& n = *key.node;
-    std::size_t h = static_cast<std::size_t>(n.op());
+    std::size_t h = static_cast<std::size_t>(n.op().code());
     const Payload& p = n.payload();
     h = mix(h, p.bits);
     h = mix(h, static_cast<std::size_t>(p.primitive));
@@ -168,10 +170,11 @@ struct Simplifier::Impl {
     if (node->op() == Op::primitive) {
       node = fold_primitive(node);
     } else if (node->op() == Op::cond) {
-      if (is_true(node->child(0)))
-        node = Ref(node->child(1));
-      else if (is_false(node->child(0)))
-        node = Ref(node->child(2));
+      const Cond cond(node);
+      if (is_true(cond.condition()))
+        node = Ref(cond.then());
+      else if (is_false(cond.condition()))
+        node = Ref(cond.otherwise());
     }
     if (!conses(node->op())) return node;
     return known.try_emplace(Key{node.get()}, node).first.value();

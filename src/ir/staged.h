@@ -6,6 +6,7 @@
 
 #include "ir/form.h"
 #include "ir/node.h"
+#include "ir/op_info.h"
 
 /// A program on its way through the compiler, between the user's nodes and the plan. Each pass fills in its
 /// part: sequence fusion makes the stages, lifting the facts, array fusion the manifest set.
@@ -34,7 +35,7 @@ struct Stage {
   std::vector<Ref> results;
   struct Sink {
     Ref consume;  ///< the consume node it stands for (null when streamed out to the user)
-    Op kind = Op::elements;
+    SinkOp kind = Op::elements;
     int result = 0;
   };
   std::vector<Sink> sinks;
@@ -64,8 +65,13 @@ struct Staged {
 };
 
 /// Array computations whose elements exist before any kernel runs.
-inline bool is_given(const Node& node) {
-  return node.op() == Op::use || node.op() == Op::parameter || node.op() == Op::consume;
+inline bool is_given(const Node& node) { return info(node.op()).storage == Storage::given; }
+
+/// Does what it is computed from belong to the same stage? (For traversals.)
+inline bool within_stage(const Node& node) { return !has_operand(node.op(), Access::whole); }
+/// And does it look at elements of that, not at the shape only?
+inline bool reads_elements(const Node& node) {
+  return within_stage(node) && !has_operand(node.op(), Access::shape_only);
 }
 
 }  // namespace anabranch::ir

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::ir {
@@ -33,9 +34,8 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))
         broken(pass, "a terminal has no result");
     if (!lifted) continue;
-    const auto inside = [](const Node& n) { return n.op() != Op::consume; };
-    for (const Node* node : topological(stage.results, inside)) {
-      if (node->op() == Op::shape && !is_given(*node->child(0)))
+    for (const Node* node : topological(stage.results, within_stage)) {
+      if (node->op() == Op::shape && !is_given(*ShapeOf(*node).array()))
         broken(pass, "a shape of a computed array is left");
       if (!node->type().is_array()) continue;
       const auto facts = staged.facts.find(node);
@@ -43,7 +43,8 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
       if (static_cast<int>(facts->second.extents.size()) != node->type().rank)
         broken(pass, fmt::format("{} has rank {} but {} extents", node->label(), node->type().rank,
                                  facts->second.extents.size()));
-      if (fused && node->op() == Op::fold && !staged.is_manifest(node)) broken(pass, "a fold is delayed");
+      if (fused && info(node->op()).storage != Storage::delayed && !staged.is_manifest(node))
+        broken(pass, fmt::format("{} is delayed", node->label()));
     }
   }
 }

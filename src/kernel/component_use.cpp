@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::kernel {
@@ -20,7 +21,7 @@ ComponentUse::ComponentUse(const Kernel& kernel) {
   const std::vector<const ir::Node*> nodes = ir::topological(roots);
   for (const ir::Node* node : nodes) {
     if (node->op() == ir::Op::project)
-      mark(*node->child(0), static_cast<std::size_t>(node->payload().first),
+      mark(*ir::Project(*node).value(), static_cast<std::size_t>(node->payload().first),
            static_cast<std::size_t>(node->payload().count));
     else
       for (const ir::Ref& child : node->children()) mark_all(*child);
@@ -29,8 +30,7 @@ ComponentUse::ComponentUse(const Kernel& kernel) {
   for (const KernelArray& array : kernel.arrays) {
     std::vector<bool>& read = arrays_.emplace_back(array.type.scalars.size());
     for (const ir::Node* node : nodes) {
-      if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
-      if (node->child(0) != array.parameter) continue;
+      if (!is_read(node->op()) || ir::Read(*node).array() != array.parameter) continue;
       for (std::size_t c = 0; c < read.size(); ++c) read[c] = read[c] || of_node(*node, c);
     }
   }

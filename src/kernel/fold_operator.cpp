@@ -4,9 +4,12 @@ namespace anabranch::kernel {
 
 ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
   const ir::Node* node = kernel.combine[c].get();
-  while ((node->op() == ir::Op::tuple && node->children().size() == 1) ||
-         (node->op() == ir::Op::project && node->child(0)->type().components() == 1))
-    node = node->child(0).get();
+  // A tuple of one part, and a projection of one component, are the part itself.
+  const auto is_whole = [](const ir::Node& part) {
+    return (part.op() == ir::Op::tuple || part.op() == ir::Op::project) && part.children().size() == 1 &&
+           part.children().front()->type().components() == 1;
+  };
+  while (is_whole(*node)) node = node->children().front().get();
   if (node->op() != ir::Op::primitive) throw InternalError("fold kernel: the operator is not commutative");
   return node->payload().primitive;
 }

@@ -72,7 +72,7 @@ class Canonical {
  private:
   void line(const Node& node) {
     const Payload& p = node.payload();
-    text_ += fmt::format("{}={}", number_.size(), static_cast<int>(node.op()));
+    text_ += fmt::format("{}={}", number_.size(), node.op().code());
     for (ScalarType s : node.type().scalars) text_ += fmt::format(".{}", static_cast<int>(s));
     if (node.op() == Op::constant) text_ += fmt::format("#{:x}", p.bits);
     if (node.op() == Op::primitive) text_ += fmt::format("p{}", static_cast<int>(p.primitive));

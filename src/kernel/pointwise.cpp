@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/views.h"
 #include "kernel/regions.h"
 
 namespace anabranch::kernel {
@@ -12,13 +13,13 @@ using Reads = std::function<bool(const ir::Node&)>;
 
 const KernelArray* array_of(const Kernel& kernel, const ir::Node& read) {
   for (const auto& array : kernel.arrays)
-    if (array.parameter == read.child(0)) return &array;
+    if (array.parameter == ir::Read(read).array()) return &array;
   return nullptr;
 }
 
 /// Is the index of a read just these parameters, in this order?
 bool has_index(const ir::Node& read, const std::vector<ir::Ref>& parameters) {
-  const ir::Ref& index = read.child(1);
+  const ir::Ref& index = ir::Read(read).at();
   if (parameters.size() == 1 && index == parameters[0]) return true;
   return index->op() == ir::Op::tuple &&
          std::equal(index->children().begin(), index->children().end(), parameters.begin(), parameters.end());
@@ -39,7 +40,7 @@ bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
             scalar.value.kind != KernelExtent::Kind::uniform)
           return false;
     }
-    if (node->op() != ir::Op::index && node->op() != ir::Op::linear_index) continue;
+    if (!is_read(node->op())) continue;
     const KernelArray* array = array_of(kernel, *node);
     if (array && array->form != Form::avoided) return false;
   }

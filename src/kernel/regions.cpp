@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/cost.h"
+#include "ir/views.h"
 
 namespace anabranch::kernel {
 namespace {
@@ -16,14 +17,12 @@ constexpr std::int64_t immense = 1'000'000;
 constexpr std::size_t evaluations_limit = 200'000;
 constexpr int depth_limit = 1000;
 
-bool is_read(const ir::Node& node) { return node.op() == ir::Op::index || node.op() == ir::Op::linear_index; }
-
 /// By itself: cannot fail, ends, touches no memory.
 bool own_total(const ir::Node& node) {
-  switch (node.op()) {
+  if (node.op() == ir::Op::parameter) return true;
+  switch (node.op().as<ir::ScalarOp>()) {
     case ir::Op::primitive:
       return !(ir::info(node.payload().primitive).can_fail && ir::is_integer(node.type().scalars[0]));
-    case ir::Op::parameter:
     case ir::Op::constant:
     case ir::Op::tuple:
     case ir::Op::project:
@@ -34,22 +33,6 @@ bool own_total(const ir::Node& node) {
     case ir::Op::linear_index:
       return false;
     case ir::Op::shape:
-    case ir::Op::lambda:
-    case ir::Op::use:
-    case ir::Op::unit:
-    case ir::Op::generate:
-    case ir::Op::map:
-    case ir::Op::fold:
-    case ir::Op::backpermute:
-    case ir::Op::reshape:
-    case ir::Op::consume:
-    case ir::Op::stream_in:
-    case ir::Op::produce:
-    case ir::Op::rows:
-    case ir::Op::map_seq:
-    case ir::Op::project_seq:
-    case ir::Op::elements:
-    case ir::Op::tabulate:
       break;
   }
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
@@ -60,15 +43,17 @@ template <class F>
 void for_operands(const ir::Node& node, F&& f) {
   using Kind = Region::Kind;
   if (node.op() == ir::Op::cond) {
-    f(*node.child(0), Kind::root);
-    f(*node.child(1), Kind::then);
-    f(*node.child(2), Kind::otherwise);
+    const ir::Cond cond(node);
+    f(*cond.condition(), Kind::root);
+    f(*cond.then(), Kind::then);
+    f(*cond.otherwise(), Kind::otherwise);
   } else if (node.op() == ir::Op::while_loop) {
-    f(*node.child(0)->result(), Kind::predicate);
-    f(*node.child(1)->result(), Kind::loop);
-    f(*node.child(2), Kind::root);
-  } else if (is_read(node)) {
-    f(*node.child(1), Kind::root);
+    const ir::WhileLoop loop(node);
+    f(*loop.predicate()->result(), Kind::predicate);
+    f(*loop.body()->result(), Kind::loop);
+    f(*loop.initial(), Kind::root);
+  } else if (is_read(node.op())) {
+    f(*ir::Read(node).at(), Kind::root);
   } else {
     for (const auto& child : node.children()) f(*child, Kind::root);
   }
@@ -184,7 +169,8 @@ int Regions::add(Region::Kind kind, int parent, const ir::Node* owner) {
 bool Regions::binds(int region, const ir::Node& node) const {
   const Region& r = (*this)[region];
   if (r.kind != Region::Kind::predicate && r.kind != Region::Kind::loop) return false;
-  const auto& function = *r.owner->child(r.kind == Region::Kind::predicate ? 0 : 1);
+  const ir::WhileLoop loop(*r.owner);
+  const auto& function = r.kind == Region::Kind::predicate ? *loop.predicate() : *loop.body();
   for (const auto& parameter : function.parameters())
     for (const ir::Node* free : node.free())
       if (free == parameter.get()) return true;
@@ -261,7 +247,7 @@ void Regions::summarise() {
       region.cost += additions(own_cost(*node));
       if (own_total(*node)) continue;
       region.total = false;
-      if (!is_read(*node)) region.maskable = false;
+      if (!is_read(node->op())) region.maskable = false;
     }
     if (region.parent < 0) continue;
     Region& parent = regions_[static_cast<std::size_t>(region.parent)];

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::lift {
@@ -36,49 +37,25 @@ class Lifter {
   // What the base itself computes (the array of rows, the count of produce) lies outside the stage.
   void lift_base(Stage& stage, StageSource& base) {
     std::vector<ArrayInfo> infos;
-    switch (base.node->op()) {
+    switch (base.node->op().as<SourceOp>()) {
       case Op::stream_in:
         infos = base.node->payload().source->info().arrays;
         break;
       case Op::produce: {
-        const Ref count = rewriter_(Ref(base.node->child(0)));
-        base.node = produce(count, Ref(base.node->child(1)), base.node->place());
+        const Ref count = rewriter_(Produce(base.node).count());
+        base.node = produce(count, Produce(base.node).function(), base.node->place());
         infos.resize(1);
         infos[0].scalars = {ScalarType::int64};
         break;
       }
       case Op::rows: {
-        const Ref array = rewriter_(Ref(base.node->child(0)));
+        const Ref array = rewriter_(Rows(base.node).array());
         base.node = rows(array, base.node->place());
         const auto& outer = staged_.facts_of(array).extents;
         set_item(stage.items[static_cast<std::size_t>(base.first)], {outer.begin() + 1, outer.end()},
                  "a row");
         return;
       }
-      case Op::parameter:
-      case Op::constant:
-      case Op::primitive:
-      case Op::tuple:
-      case Op::project:
-      case Op::cond:
-      case Op::while_loop:
-      case Op::index:
-      case Op::linear_index:
-      case Op::shape:
-      case Op::lambda:
-      case Op::use:
-      case Op::unit:
-      case Op::generate:
-      case Op::map:
-      case Op::fold:
-      case Op::backpermute:
-      case Op::reshape:
-      case Op::consume:
-      case Op::map_seq:
-      case Op::project_seq:
-      case Op::elements:
-      case Op::tabulate:
-        throw InternalError("lift: not a base");
     }
     std::map<int, Ref> representative;  // of a descriptor: whose leaf extents stand for all
     for (std::size_t i = 0; i < infos.size(); ++i) {
@@ -149,7 +126,8 @@ class Lifter {
   bool is_not_negative(const Ref& e, int depth = 16) const {
     if (not_negative_.contains(e.get())) return true;
     if (e->op() == Op::constant) return static_cast<std::int64_t>(e->payload().bits) >= 0;
-    if (e->op() == Op::shape || (e->op() == Op::project && e->child(0)->op() == Op::shape)) return true;
+    if (e->op() == Op::shape || (e->op() == Op::project && Project(e).value()->op() == Op::shape))
+      return true;
     if (e->op() != Op::primitive || depth == 0) return false;
     const Primitive p = e->payload().primitive;
     const auto holds = [&](const Ref& operand) { return is_not_negative(operand, depth - 1); };
@@ -170,13 +148,12 @@ class Lifter {
     if (node->type().is_array()) {
       if (!staged_.facts.contains(node.get())) {
         record(node, facts_for(node));
-        if (node->op() == Op::generate || node->op() == Op::backpermute || node->op() == Op::reshape)
-          check_extents(node);
+        if (info(node->op()).extents == ExtentRule::as_given) check_extents(node);
       }
       return node;
     }
-    if (node->op() == Op::shape && !is_leaf(node->child(0)))
-      return simplify_.step(tuple(staged_.facts_of(node->child(0)).extents, node->place()));
+    if (node->op() == Op::shape && !is_leaf(ShapeOf(node).array()))
+      return simplify_.step(tuple(staged_.facts_of(ShapeOf(node).array()).extents, node->place()));
     return node;
   }
 
@@ -214,52 +191,42 @@ class Lifter {
   }
 
   std::vector<Ref> extents_of(const Ref& array) {
-    switch (array->op()) {
-      case Op::use:
-      case Op::parameter:
-      case Op::consume:
+    switch (info(array->op()).extents) {
+      case ExtentRule::atoms:
         return components_of(simplify_.step(shape(array)));
-      case Op::unit:
+      case ExtentRule::none:
         return {};
-      case Op::generate:
-      case Op::backpermute:
-      case Op::reshape:
-        return components_of(Ref(array->child(0)));
-      case Op::fold: {
-        std::vector<Ref> extents = staged_.facts_of(array->child(1)).extents;
+      case ExtentRule::as_given:
+        return components_of(operands_of(array, Role::shape)[0]);
+      case ExtentRule::intersection:
+        return intersection(operands_of(array, Role::array), array->place());
+      case ExtentRule::without_innermost: {
+        std::vector<Ref> extents = staged_.facts_of(operands_of(array, Role::array)[0]).extents;
         extents.pop_back();
         return extents;
       }
-      case Op::map: {
-        std::vector<Ref> extents = staged_.facts_of(array->child(1)).extents;
-        for (const Ref& other : array->children().subspan(2)) {
-          const auto& theirs = staged_.facts_of(other).extents;
-          for (std::size_t d = 0; d < extents.size(); ++d)
-            extents[d] =
-                simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, array->place()));
-        }
-        return extents;
-      }
-      case Op::constant:
-      case Op::primitive:
-      case Op::tuple:
-      case Op::project:
-      case Op::cond:
-      case Op::while_loop:
-      case Op::index:
-      case Op::linear_index:
-      case Op::shape:
-      case Op::lambda:
-      case Op::stream_in:
-      case Op::produce:
-      case Op::rows:
-      case Op::map_seq:
-      case Op::project_seq:
-      case Op::elements:
-      case Op::tabulate:
+      case ExtentRule::no_array:
         break;
     }
     throw InternalError(fmt::format("lift: {} is no array computation", name_of(array->op())));
+  }
+
+  static std::vector<Ref> operands_of(const Ref& array, Role role) {
+    std::vector<Ref> found;
+    each_operand(*array, [&](const Operand& how, const Ref& operand) {
+      if (how.role == role) found.push_back(operand);
+    });
+    return found;
+  }
+
+  std::vector<Ref> intersection(std::span<const Ref> arrays, const Place& place) {
+    std::vector<Ref> extents = staged_.facts_of(arrays[0]).extents;
+    for (const Ref& other : arrays.subspan(1)) {
+      const auto& theirs = staged_.facts_of(other).extents;
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        extents[d] = simplify_.step(primitive(Primitive::minimum, {extents[d], theirs[d]}, place));
+    }
+    return extents;
   }
 
   Staged& staged_;
@@ -271,7 +238,7 @@ class Lifter {
   // A consume is a leaf here: its sequence is a stage of its own.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {
-                       if (node.op() != Op::consume) return true;
+                       if (within_stage(node)) return true;
                        if (!staged_.facts.contains(&node)) record(Ref(&node), facts_for(Ref(&node)));
                        return false;
                      }};

@@ -1,5 +1,6 @@
 #include "plan/build.h"
 
+#include "ir/views.h"
 #include "plan/group_builder.h"
 
 namespace anabranch::plan {
@@ -28,6 +29,22 @@ void find_last_uses(Group& group) {
   }
 }
 
+/// What a source is made from: a global array, or a uniform; -1 for nothing.
+int input_of(GroupBuilder& global, const Node& source) {
+  switch (source.op().as<SourceOp>()) {
+    case Op::stream_in:
+      return -1;
+    case Op::produce:
+      return global.uniform_of(Produce(source).count());
+    case Op::rows: {
+      const Ref& array = Rows(source).array();
+      global.provide({&array, 1});
+      return global.array_of(array);
+    }
+  }
+  return -1;
+}
+
 }  // namespace
 
 Plan build(const Staged& staged) {
@@ -52,15 +69,7 @@ Plan build(const Staged& staged) {
     out.sinks = stage.sinks;
     global.provide(stage.results);
     for (const StageSource& base : stage.sources) {
-      int input = -1;
-      if (base.node->op() == Op::rows) {
-        const Ref array(base.node->child(0));
-        global.provide({&array, 1});
-        input = global.array_of(array);
-      } else if (base.node->op() == Op::produce) {
-        input = global.uniform_of(Ref(base.node->child(0)));
-      }
-      out.base_inputs.push_back(input);
+      out.base_inputs.push_back(input_of(global, *base.node));
     }
     GroupBuilder chunk(context, out.group, &global, &stage);
     chunk.check(stage.extent_checks);

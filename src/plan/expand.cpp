@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::plan {
@@ -29,23 +30,24 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
   kept_.insert(kept_.end(), ix.begin(), ix.end());
 
   const Ref at = tuple({ix.begin(), ix.end()});
+  if (is_given(*array)) return known_[key] = index(array, at, array->place(), true);
   Ref result;
-  switch (array->op()) {
+  switch (array->op().as<ArrayOp>()) {
     case Op::unit:
-      result = Ref(array->child(0));
+      result = Unit(array).value();
       break;
     case Op::generate:
-      result = ir::apply(array->child(1), {{at}})[0];
+      result = ir::apply(Generate(array).function(), {{at}})[0];
       break;
     case Op::map: {
       std::vector<Ref> arguments;
-      for (const Ref& source : array->children().subspan(1)) arguments.push_back(element(source, ix));
-      result = ir::apply(array->child(0), arguments)[0];
+      for (const Ref& source : Map(array).arrays()) arguments.push_back(element(source, ix));
+      result = ir::apply(Map(array).function(), arguments)[0];
       break;
     }
     case Op::backpermute: {
-      const Ref from = ir::apply(array->child(1), {{at}})[0];
-      const Ref& source = array->child(2);
+      const Ref from = ir::apply(Backpermute(array).function(), {{at}})[0];
+      const Ref& source = Backpermute(array).array();
       if (array->payload().in_bounds || !stored(source))
         result = element(source, components(from));
       else
@@ -53,31 +55,11 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
       break;
     }
     case Op::reshape:
-      result = element_linear(Ref(array->child(1)), to_linear(staged_.facts_of(array).extents, ix));
+      result = element_linear(Reshape(array).array(), to_linear(staged_.facts_of(array).extents, ix));
       break;
     case Op::use:
-    case Op::parameter:
     case Op::consume:
-      result = index(array, at, array->place(), true);
-      break;
     case Op::fold:
-    case Op::constant:
-    case Op::primitive:
-    case Op::tuple:
-    case Op::project:
-    case Op::cond:
-    case Op::while_loop:
-    case Op::index:
-    case Op::linear_index:
-    case Op::shape:
-    case Op::lambda:
-    case Op::stream_in:
-    case Op::produce:
-    case Op::rows:
-    case Op::map_seq:
-    case Op::project_seq:
-    case Op::elements:
-    case Op::tabulate:
       throw InternalError(fmt::format("plan: {} cannot be delayed", name_of(array->op())));
   }
   known_[key] = result;
@@ -88,23 +70,22 @@ Ref Expander::element_linear(const Ref& array, const Ref& position) {
   if (stored(array)) return linear_index(array, position, array->place(), true);
   if (array->type().rank == 0) return definition(array, {});
   if (array->type().rank == 1) return definition(array, {{position}});
-  if (array->op() == Op::reshape) return element_linear(Ref(array->child(1)), position);
+  if (array->op() == Op::reshape) return element_linear(Reshape(array).array(), position);
   if (array->op() != Op::map) throw InternalError("plan: this array cannot be read by position");
   const std::vector<const Node*> key{array.get(), position.get()};
   if (const auto it = known_.find(key); it != known_.end()) return it->second;
   kept_.push_back(array);
   kept_.push_back(position);
   std::vector<Ref> arguments;
-  for (const Ref& source : array->children().subspan(1))
-    arguments.push_back(element_linear(source, position));
-  return known_[key] = ir::apply(array->child(0), arguments)[0];
+  for (const Ref& source : Map(array).arrays()) arguments.push_back(element_linear(source, position));
+  return known_[key] = ir::apply(Map(array).function(), arguments)[0];
 }
 
 Ref Expander::inline_reads(const Ref& scalar) {
   Rewriter rewriter(
       [this](const Ref&, const Ref& rebuilt) -> Ref {
-        if (rebuilt->op() != Op::index && rebuilt->op() != Op::linear_index) return rebuilt;
-        const Ref& array = rebuilt->child(0);
+        if (!is_read(rebuilt->op())) return rebuilt;
+        const Ref& array = Read(rebuilt).array();
         if (stored(array)) return rebuilt;
         if (array->type().rank == 0) return inline_reads(definition(array, {}));
         throw InternalError("plan: an array read at a computed position is not manifest");

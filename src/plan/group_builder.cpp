@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/operator_class.h"
+#include "ir/views.h"
 #include "plan/kernel_builder.h"
 
 namespace anabranch::plan {
@@ -42,18 +43,20 @@ Ref product(const std::vector<Ref>& extents) {
 
 bool leaf_extent(const Ref& e, Ref& array, int& dimension) {
   if (e->op() == Op::shape) {
-    array = Ref(e->child(0));
+    array = ShapeOf(e).array();
     dimension = 0;
     return array->type().rank == 1;
   }
-  if (e->op() != Op::project || e->child(0)->op() != Op::shape || e->payload().count != 1) return false;
-  array = Ref(e->child(0)->child(0));
-  dimension = e->payload().first;
+  if (e->op() != Op::project) return false;
+  const Project part(e);
+  if (part.value()->op() != Op::shape || part.count() != 1) return false;
+  array = ShapeOf(part.value()).array();
+  dimension = part.first();
   return true;
 }
 
 void GroupBuilder::provide(std::span<const Ref> roots) {
-  for (const Node* node : topological(roots, [](const Node& n) { return n.op() != Op::consume; })) {
+  for (const Node* node : topological(roots, within_stage)) {
     if (!node->type().is_array()) continue;
     const Ref array(node);
     if (is_global(array)) continue;
@@ -204,51 +207,18 @@ int GroupBuilder::make_array(const Ref& node) {
   PlanArray array;
   array.node = node;
   array.why = context_.staged.manifest.at(node.get());
-  bool computed = false;
-  switch (node->op()) {
-    case Op::use:
-      array.origin = PlanArray::Origin::use;
-      break;
-    case Op::consume: {
-      array.origin = PlanArray::Origin::stream;
-      const auto [stage, terminal] = context_.stream_results.at(node.get());
-      array.index = stage;
-      array.terminal = terminal;
-      break;
-    }
-    case Op::parameter: {
-      const auto& arguments = context_.staged.parameters;
-      const auto it = std::find(arguments.begin(), arguments.end(), node);
-      array.origin = it != arguments.end() ? PlanArray::Origin::argument : PlanArray::Origin::item;
-      array.index =
-          it != arguments.end() ? static_cast<int>(it - arguments.begin()) : item_number(node.get());
-      break;
-    }
-    case Op::constant:
-    case Op::primitive:
-    case Op::tuple:
-    case Op::project:
-    case Op::cond:
-    case Op::while_loop:
-    case Op::index:
-    case Op::linear_index:
-    case Op::shape:
-    case Op::lambda:
-    case Op::unit:
-    case Op::generate:
-    case Op::map:
-    case Op::fold:
-    case Op::backpermute:
-    case Op::reshape:
-    case Op::stream_in:
-    case Op::produce:
-    case Op::rows:
-    case Op::map_seq:
-    case Op::project_seq:
-    case Op::elements:
-    case Op::tabulate:
-      computed = true;
-      break;
+  if (node->op() == Op::parameter) {
+    const auto& arguments = context_.staged.parameters;
+    const auto it = std::find(arguments.begin(), arguments.end(), node);
+    array.origin = it != arguments.end() ? PlanArray::Origin::argument : PlanArray::Origin::item;
+    array.index = it != arguments.end() ? static_cast<int>(it - arguments.begin()) : item_number(node.get());
+  } else if (node->op() == Op::use) {
+    array.origin = PlanArray::Origin::use;
+  } else if (node->op() == Op::consume) {
+    array.origin = PlanArray::Origin::stream;
+    const auto [stage, terminal] = context_.stream_results.at(node.get());
+    array.index = stage;
+    array.terminal = terminal;
   }
   // The array is entered before its extents are, because
   // extents of given arrays are read off the arrays themselves.
@@ -257,7 +227,7 @@ int GroupBuilder::make_array(const Ref& node) {
   arrays_[node.get()] = number;
   shape_of(array, context_.staged.facts_of(node), *node);
   group_.arrays[static_cast<std::size_t>(number)] = array;
-  if (computed) add_definition(number, node);
+  if (!is_given(*node)) add_definition(number, node);
   return number;
 }
 
@@ -310,8 +280,9 @@ void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> ind
 }
 
 void GroupBuilder::add_fold(int output, const Ref& node) {
-  const Ref& function = node->child(0);
-  const Ref& argument = node->child(1);
+  const Fold fold(node);
+  const Ref& function = fold.function();
+  const Ref& argument = fold.array();
   const Facts& facts = context_.staged.facts_of(argument);
   KernelStep step;
   KernelBuilder builder(*this, step);
@@ -332,8 +303,7 @@ void GroupBuilder::add_fold(int output, const Ref& node) {
   }
   const std::vector<Ref> operands{tuple(kernel.left), tuple(kernel.right)};
   kernel.combine = components(context_.expand.inline_reads(ir::apply(function, operands)[0]));
-  if (node->children().size() > 2)
-    kernel.seed = components(context_.expand.inline_reads(Ref(node->child(2))));
+  if (fold.has_seed()) kernel.seed = components(context_.expand.inline_reads(fold.seed()));
 
   kernel.output = builder.array(output, false);
   kernel.length = builder.extent_of(facts.extents.back());
@@ -399,7 +369,7 @@ bool GroupBuilder::makes_offsets_of(const Node& extent) const {
 
 void GroupBuilder::require_reshape(const Ref& node) {
   const auto& to = context_.staged.facts_of(node).extents;
-  const auto& from = context_.staged.facts_of(node->child(1)).extents;
+  const auto& from = context_.staged.facts_of(Reshape(node).array()).extents;
   const Ref difference =
       context_.simplify(primitive(Primitive::subtract, {product(to), product(from)}, node->place()));
   if (difference->op() == Op::constant && difference->payload().bits == 0) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/cost.h"
+#include "ir/views.h"
 
 namespace anabranch::plan {
 
@@ -84,12 +85,13 @@ void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
          topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
-      const bool component = node->op() == Op::project && node->payload().count == 1;
-      if (component && node->child(0)->op() == Op::shape)
+      const bool is_extent = node->op() == Op::project && Project(*node).count() == 1 &&
+                             Project(*node).value()->op() == Op::shape;
+      if (is_extent)
         rewriter.set(Ref(node), scalar_for(Ref(node)));
       else if (node->op() == Op::shape && node->type().components() == 1)
         rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && group_.is_given_whole(Ref(node->child(0))))
+      else if (node->op() == Op::shape && group_.is_given_whole(ShapeOf(*node).array()))
         rewriter.set(Ref(node), whole_shape(*node));
     }
   for (std::vector<Ref>* body : bodies)
@@ -99,21 +101,21 @@ void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
 }
 
 Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
-  if (original->op() != Op::index && original->op() != Op::linear_index) return rebuilt;
-  const Ref view = array_parameter(Ref(original->child(0)));
+  if (!is_read(original->op())) return rebuilt;
+  const Ref view = array_parameter(Read(original).array());
   // Rank 0 has one position, which is always there.
   const bool in_bounds =
       original->payload().in_bounds || (original->op() == Op::index && view->type().rank == 0);
   const Symbol label = original->payload().label;
   return original->op() == Op::index
-             ? index(view, Ref(rebuilt->child(1)), rebuilt->place(), in_bounds, label)
-             : linear_index(view, Ref(rebuilt->child(1)), rebuilt->place(), in_bounds, label);
+             ? index(view, Read(rebuilt).at(), rebuilt->place(), in_bounds, label)
+             : linear_index(view, Read(rebuilt).at(), rebuilt->place(), in_bounds, label);
 }
 
 Ref KernelBuilder::whole_shape(const Node& shape) {
   std::vector<Ref> extents;
   for (int d = 0; d < shape.type().components(); ++d)
-    extents.push_back(scalar_for(ir::extent(Ref(shape.child(0)), d)));
+    extents.push_back(scalar_for(ir::extent(ShapeOf(shape).array(), d)));
   return tuple(extents);
 }
 
@@ -154,9 +156,9 @@ void KernelBuilder::unshare_functions(const std::vector<std::vector<Ref>*>& bodi
   std::unordered_set<const Node*> bound;
   Rewriter rewriter([&](const Ref&, const Ref& rebuilt) -> Ref {
     if (rebuilt->op() != Op::while_loop) return rebuilt;
-    return while_loop(with_own_parameter(Ref(rebuilt->child(0)), bound),
-                      with_own_parameter(Ref(rebuilt->child(1)), bound), Ref(rebuilt->child(2)),
-                      rebuilt->place());
+    const WhileLoop loop(rebuilt);
+    return while_loop(with_own_parameter(loop.predicate(), bound), with_own_parameter(loop.body(), bound),
+                      loop.initial(), rebuilt->place());
   });
   for (std::vector<Ref>* body : bodies)
     for (Ref& component : *body) component = rewriter(component);
@@ -167,11 +169,10 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   for (const Check& check : kernel_.checks) known.insert(check.node);
   for (const Node* node : topological(body)) {
     if (known.contains(node)) continue;
-    const bool read = node->op() == Op::index || node->op() == Op::linear_index;
-    if (read && !node->payload().in_bounds)
+    if (is_read(node->op()) && !node->payload().in_bounds)
       kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
     if (node->op() == Op::primitive && ir::info(node->payload().primitive).can_fail &&
-        is_integer(node->child(0)->type().scalars[0]))
+        is_integer(PrimitiveTerm(*node).operand_type()))
       kernel_.checks.push_back({Check::Kind::division, node,
                                 std::string(ir::info(node->payload().primitive).name), node->place()});
   }

@@ -6,6 +6,7 @@
 
 #include "interp/evaluate.h"
 #include "ir/run_error.h"
+#include "ir/views.h"
 #include "ir/walk.h"
 #include "run/collector.h"
 #include "run/device_run.h"
@@ -72,9 +73,9 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
   // Nearly all are an extent of a known array.
   const ir::Node& e = *expression;
   if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
-  const ir::Node* shape = e.op() == ir::Op::project ? e.child(0).get() : &e;
+  const ir::Node* shape = e.op() == ir::Op::project ? ir::Project(e).value().get() : &e;
   if (shape->op() == ir::Op::shape) {
-    const HostArray* array = values.find(shape->child(0).get());
+    const HostArray* array = values.find(ir::ShapeOf(*shape).array().get());
     if (array)
       return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
   }

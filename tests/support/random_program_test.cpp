@@ -5,6 +5,7 @@
 #include <set>
 
 #include "interp/interpret.h"
+#include "ir/op_info.h"
 #include "ir/walk.h"
 #include "support/catch.h"
 #include "support/host_arrays.h"
@@ -57,7 +58,7 @@ TEST_CASE("random programs cover every operation") {
     collect(random_array_program(seed, 10, options));
     collect(random_sequence_program(seed, 5, options));
   }
-  CHECK(seen.size() == static_cast<std::size_t>(ir::op_count));
+  CHECK(seen.size() == ir::op_count);
   CHECK(primitives.size() == static_cast<std::size_t>(ir::primitive_count));
 }
 

@@ -3,6 +3,7 @@
 #include "cpu/llvm/emitter.h"
 #include "cpu/llvm/remainder.h"
 #include "ir/transcendental.h"
+#include "ir/views.h"
 #include "kernel/check_error.h"
 #include "kernel/primitive_recipe.h"
 
@@ -125,7 +126,7 @@ Value Emitter::primitive(const ir::Node& node) {
 
 Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
   const Primitive primitive = node.payload().primitive;
-  const ScalarType type = node.child(0)->type().scalars[0];
+  const ScalarType type = ir::PrimitiveTerm(node).operand_type();
   const ScalarType result_type = node.type().scalars[0];
   bool uniform_all = true;
   for (const Value& v : operands) uniform_all = uniform_all && v.uniform();
@@ -156,7 +157,7 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
 }
 
 llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm::Value* y) {
-  const ScalarType type = node.child(0)->type().scalars[0];
+  const ScalarType type = ir::PrimitiveTerm(node).operand_type();
   const bool is_vector = x->getType()->isVectorTy();
   llvm::Value* bad = b.CreateICmpEQ(y, llvm::Constant::getNullValue(y->getType()));
   if (ir::is_signed(type)) {

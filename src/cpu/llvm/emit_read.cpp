@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cpu/llvm/emitter.h"
+#include "ir/views.h"
 
 /// Reads of arrays, and the checks of their indices. A failed check never traps: the offence is remembered
 /// and the entry left. The common path is a compare and a branch that is never taken.
@@ -13,13 +14,13 @@ int Emitter::check_of(const ir::Node& node) const {
 }
 
 Values Emitter::read(const ir::Node& node) {
-  const ir::Node& array = *node.child(0);
+  const ir::Node& array = *ir::Read(node).array();
   if (is_pointwise && is_pointwise(node)) {
     View flat = views_.at(&array);
     return access(flat, array, flat_position, mask);
   }
   const View& view = views_.at(&array);
-  const Values& index = values(*node.child(1));
+  const Values& index = values(*ir::Read(node).at());
 
   std::vector<Test> tests;
   Value linear = uniform(frame.number(0));

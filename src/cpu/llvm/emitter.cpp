@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/views.h"
+
 namespace anabranch::cpu {
 namespace {
 
@@ -78,7 +80,7 @@ void Emitter::emit_region(const Regions& regions, int region) {
 }
 
 void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
-  switch (node.op()) {
+  switch (node.op().as<ir::ScalarOp>()) {
     case ir::Op::constant:
       return bind(node, {uniform(constant(node.type().scalars[0], node.payload().bits))});
     case ir::Op::primitive:
@@ -90,7 +92,7 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
       return bind(node, std::move(all));
     }
     case ir::Op::project: {
-      const Values& all = values(*node.child(0));
+      const Values& all = values(*ir::Project(node).value());
       const auto first = all.begin() + node.payload().first;
       return bind(node, Values(first, first + node.payload().count));
     }
@@ -101,24 +103,7 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
     case ir::Op::index:
     case ir::Op::linear_index:
       return bind(node, read(node));
-    case ir::Op::parameter:
     case ir::Op::shape:
-    case ir::Op::lambda:
-    case ir::Op::use:
-    case ir::Op::unit:
-    case ir::Op::generate:
-    case ir::Op::map:
-    case ir::Op::fold:
-    case ir::Op::backpermute:
-    case ir::Op::reshape:
-    case ir::Op::consume:
-    case ir::Op::stream_in:
-    case ir::Op::produce:
-    case ir::Op::rows:
-    case ir::Op::map_seq:
-    case ir::Op::project_seq:
-    case ir::Op::elements:
-    case ir::Op::tabulate:
       break;
   }
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
@@ -133,24 +118,23 @@ bool Emitter::flattens(const Regions& regions, int region) const {
   if (side.total) return true;
   if (!side.maskable) return false;
   for (const ir::Node* node : side.nodes) {
-    const bool is_read = node->op() == ir::Op::index || node->op() == ir::Op::linear_index;
     // A read at one place for all lanes is an ordinary load; a conditional inside may hold one.
-    if (node->op() == ir::Op::cond || (is_read && !varies(*node))) return false;
+    if (node->op() == ir::Op::cond || (is_read(node->op()) && !varies(*node))) return false;
   }
   return true;
 }
 
 Values Emitter::cond(const Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
-  const Value condition = value(node.child(0));
+  const Value condition = value(ir::Cond(node).condition());
   return condition.uniform() ? uniform_cond(regions, inner, node, condition.v)
                              : divergent_cond(regions, inner, node, lanes(condition));
 }
 
 Values Emitter::uniform_cond(const Regions& regions, int inner, const ir::Node& node,
                              llvm::Value* condition) {
-  const ir::Node& then = *node.child(1);
-  const ir::Node& otherwise = *node.child(2);
+  const ir::Node& then = *ir::Cond(node).then();
+  const ir::Node& otherwise = *ir::Cond(node).otherwise();
   const auto components = static_cast<std::size_t>(node.type().components());
   Values result(components);
   const auto is_cheap = [&](int side) { return regions[side].total && regions[side].cost <= select_cost; };
@@ -217,7 +201,7 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
   const auto components = static_cast<std::size_t>(node.type().components());
   std::vector<llvm::Value*> sides[2];
   for (int s = 0; s < 2; ++s) {
-    const ir::Node& value = *node.child(static_cast<std::size_t>(1 + s));
+    const ir::Node& value = s == 0 ? *ir::Cond(node).then() : *ir::Cond(node).otherwise();
     const int region = inner + s;
     auto& out = sides[s];
     if (regions[region].total && flattens(regions, region)) {
@@ -257,9 +241,9 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
 
 Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
-  const ir::Node& predicate = *node.child(0);
-  const ir::Node& body = *node.child(1);
-  const Values initial = values(*node.child(2));
+  const ir::Node& predicate = *ir::WhileLoop(node).predicate();
+  const ir::Node& body = *ir::WhileLoop(node).body();
+  const Values initial = values(*ir::WhileLoop(node).initial());
   const std::vector<bool>& live_after = regions.live_components(node);
   bool divergent = varies(node);
   for (const Value& v : initial) divergent = divergent || !v.uniform();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpu/llvm/skeleton.h"
+#include "ir/views.h"
 #include "kernel/fold_operator.h"
 
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
@@ -376,8 +377,7 @@ class Rows {
   /// Not only along the row.
   bool reads_anywhere() const {
     for (const ir::Node* node : body_[0].nodes)
-      if ((node->op() == ir::Op::index || node->op() == ir::Op::linear_index) && !node->payload().in_bounds)
-        return true;
+      if (is_read(node->op()) && !node->payload().in_bounds) return true;
     return false;
   }
 

@@ -1,0 +1,241 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+#include "ir/op.h"
+
+/// The table of operations: what passes ask of any operation without knowing it. Lifting takes the rule for
+/// its extents from here, fusion how its operands are read and whether it can be computed inside its readers,
+/// views (ir/views.h) the positions of its operands. A new enumerator without a row does not compile.
+namespace anabranch::ir {
+
+/// What an operand is.
+enum class Role : std::uint8_t { element, shape, function, array, sequence, sink };
+
+/// How an operation reads an operand.
+enum class Access : std::uint8_t {
+  value,        ///< an element: evaluated with the operation
+  if_taken,     ///< an element: evaluated where its side is taken
+  applied,      ///< a function: per element, round or item
+  shape_only,   ///< no element of it
+  own_element,  ///< an array: the element at the reader's own position
+  own_row,      ///< each element of the reader's own innermost row, once
+  by_position,  ///< the element at the reader's own row-major position
+  mapped,       ///< at an index that the operation's function gives; IndexFacts say what is known of it
+  computed,     ///< at positions that scalar code computes, each any number of times
+  per_item,     ///< a sequence: item by item. An array: as items, along its outermost dimension
+  whole,        ///< all of it, before the operation
+};
+
+enum class Count : std::uint8_t { one, optional, many /* one or more; zero of a tuple or a function */ };
+
+struct Operand {
+  std::string_view name;
+  Role role = Role::element;
+  Access access = Access::value;
+  Count count = Count::one;
+};
+
+/// When the elements of an array exist.
+enum class Storage : std::uint8_t {
+  no_array,
+  given,    ///< before any kernel runs
+  stored,   ///< a kernel of its own computes all of them
+  delayed,  ///< may be computed where they are read
+};
+
+/// How the extents of an array follow from its operands.
+enum class ExtentRule : std::uint8_t {
+  no_array,
+  atoms,              ///< they are its own: asked of the array itself
+  none,               ///< rank 0
+  as_given,           ///< the components of the operand `shape`; a negative one is a RunError
+  intersection,       ///< the minimum of the arrays', dimension by dimension
+  without_innermost,  ///< those of the array but for its last
+};
+
+struct OpInfo {
+  const char* name = nullptr;
+  std::array<Operand, 3> operand{};  ///< the first `operands` of them
+  std::size_t operands = 0;
+  Storage storage = Storage::no_array;
+  ExtentRule extents = ExtentRule::no_array;
+  const char* why = "";  ///< it is stored or given: for a person
+
+  constexpr OpInfo() = default;
+  template <std::same_as<Operand>... Operands>
+  constexpr explicit OpInfo(const char* op_name, Operands... its)
+      : name(op_name), operand{its...}, operands(sizeof...(its)) {}
+  constexpr OpInfo array(Storage when, ExtentRule rule, const char* reason = "") const {
+    OpInfo row = *this;
+    row.storage = when;
+    row.extents = rule;
+    row.why = reason;
+    return row;
+  }
+};
+
+namespace op_rows {
+
+constexpr Operand element(std::string_view name, Access access = Access::value, Count count = Count::one) {
+  return {name, Role::element, access, count};
+}
+constexpr Operand shape(std::string_view name = "shape") { return {name, Role::shape, Access::value}; }
+constexpr Operand function(std::string_view name = "function") {
+  return {name, Role::function, Access::applied};
+}
+constexpr Operand array(Access access, std::string_view name = "array", Count count = Count::one) {
+  return {name, Role::array, access, count};
+}
+constexpr Operand sequence(std::string_view name = "sequence", Count count = Count::one) {
+  return {name, Role::sequence, Access::per_item, count};
+}
+
+constexpr OpInfo row(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::constant:
+      return OpInfo("constant");
+    case ScalarOp::primitive:
+      return OpInfo("primitive", element("operands", Access::value, Count::many));
+    case ScalarOp::tuple:
+      return OpInfo("tuple", element("parts", Access::value, Count::many));
+    case ScalarOp::project:
+      return OpInfo("project", element("value"));
+    case ScalarOp::cond:
+      return OpInfo("cond", element("condition"), element("then", Access::if_taken),
+                    element("otherwise", Access::if_taken));
+    case ScalarOp::while_loop:
+      return OpInfo("while_loop", function("predicate"), function("body"), element("initial"));
+    case ScalarOp::index:
+      return OpInfo("index", array(Access::computed), element("at"));
+    case ScalarOp::linear_index:
+      return OpInfo("linear_index", array(Access::computed), element("at"));
+    case ScalarOp::shape:
+      return OpInfo("shape", array(Access::shape_only));
+  }
+  return {};
+}
+
+constexpr OpInfo row(FunctionOp op) {
+  switch (op) {
+    case FunctionOp::parameter:
+      return OpInfo("parameter").array(Storage::given, ExtentRule::atoms);
+    case FunctionOp::lambda:
+      return OpInfo("lambda");  // parameters and results: Node::parameters(), Node::results()
+  }
+  return {};
+}
+
+constexpr OpInfo row(ArrayOp op) {
+  switch (op) {
+    case ArrayOp::use:
+      return OpInfo("use").array(Storage::given, ExtentRule::atoms, "given by the host");
+    case ArrayOp::unit:
+      return OpInfo("unit", element("value")).array(Storage::delayed, ExtentRule::none);
+    case ArrayOp::generate:
+      return OpInfo("generate", shape(), function()).array(Storage::delayed, ExtentRule::as_given);
+    case ArrayOp::map:
+      return OpInfo("map", function(), array(Access::own_element, "arrays", Count::many))
+          .array(Storage::delayed, ExtentRule::intersection);
+    case ArrayOp::fold:
+      return OpInfo("fold", function(), array(Access::own_row),
+                    element("seed", Access::value, Count::optional))
+          .array(Storage::stored, ExtentRule::without_innermost, "a reduction");
+    case ArrayOp::backpermute:
+      return OpInfo("backpermute", shape(), function(), array(Access::mapped))
+          .array(Storage::delayed, ExtentRule::as_given);
+    case ArrayOp::reshape:
+      return OpInfo("reshape", shape(), array(Access::by_position))
+          .array(Storage::delayed, ExtentRule::as_given);
+    case ArrayOp::consume:
+      return OpInfo("consume", Operand{"sink", Role::sink, Access::whole})
+          .array(Storage::given, ExtentRule::atoms, "result of a stream");
+  }
+  return {};
+}
+
+constexpr OpInfo row(SourceOp op) {
+  switch (op) {
+    case SourceOp::stream_in:
+      return OpInfo("stream_in");
+    case SourceOp::produce:
+      return OpInfo("produce", element("count"), function());
+    case SourceOp::rows:
+      return OpInfo("rows", array(Access::per_item));
+  }
+  return {};
+}
+
+constexpr OpInfo row(SequenceOp op) {
+  switch (op) {
+    case SequenceOp::map_seq:
+      return OpInfo("map_seq", function(), sequence("sequences", Count::many));
+    case SequenceOp::project_seq:
+      return OpInfo("project_seq", sequence());
+  }
+  return {};
+}
+
+constexpr OpInfo row(SinkOp op) {
+  switch (op) {
+    case SinkOp::elements:
+      return OpInfo("elements", sequence());
+    case SinkOp::tabulate:
+      return OpInfo("tabulate", sequence());
+  }
+  return {};
+}
+
+/// How many enumerators a stratum has: those with a row.
+template <StratumOp E>
+constexpr std::size_t count() {
+  std::size_t n = 0;
+  while (row(static_cast<E>(n)).name) ++n;
+  return n;
+}
+
+template <StratumOp E>
+constexpr auto rows() {
+  std::array<OpInfo, count<E>()> table;
+  for (std::size_t n = 0; n < table.size(); ++n) table[n] = row(static_cast<E>(n));
+  return table;
+}
+
+}  // namespace op_rows
+
+/// The rows of one stratum, in the order of its enumeration.
+template <StratumOp E>
+inline constexpr auto op_table = op_rows::rows<E>();
+
+inline constexpr std::size_t op_count = op_table<ScalarOp>.size() + op_table<FunctionOp>.size() +
+                                        op_table<ArrayOp>.size() + op_table<SourceOp>.size() +
+                                        op_table<SequenceOp>.size() + op_table<SinkOp>.size();
+
+constexpr const OpInfo& info(Op op) {
+  return op.visit([&]<StratumOp E>(E) -> const OpInfo& { return op_table<E>[op.number()]; });
+}
+
+constexpr bool has_operand(Op op, Access access) {
+  const OpInfo& row = info(op);
+  for (std::size_t i = 0; i < row.operands; ++i)
+    if (row.operand[i].access == access) return true;
+  return false;
+}
+
+/// Where an operand of this name stands among the children.
+constexpr std::size_t find_operand(Op op, std::string_view name) {
+  const OpInfo& row = info(op);
+  for (std::size_t i = 0; i < row.operands; ++i) {
+    if (row.operand[i].name == name) return i;
+    if (row.operand[i].count == Count::many) break;
+  }
+  throw "the operation has no operand of this name, or none at a fixed position";
+}
+
+/// A name that the operation lacks does not compile.
+consteval std::size_t position_of(Op op, std::string_view name) { return find_operand(op, name); }
+
+}  // namespace anabranch::ir

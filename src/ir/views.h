@@ -1,0 +1,194 @@
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "ir/node.h"
+#include "ir/op_info.h"
+
+/// Operands by name: `Fold(node).seed()`. A view is made where it is used and costs nothing but a look at the
+/// node's operation: InternalError if it is another. Where a name stands among the children is in the table of
+/// operations (ir/op_info.h). What a view returns lives as long as the node.
+namespace anabranch::ir {
+
+[[noreturn]] void wrong_view(const Node& node, std::initializer_list<Op> expected);
+
+/// Of one of several operations, whose operands of one name stand at one position.
+template <auto... ops>
+class View {
+ public:
+  explicit View(const Node& node) : node_(node) {
+    if (((node.op() != ops) && ...)) wrong_view(node, {ops...});
+  }
+  explicit View(const Ref& node) : View(*node) {}
+
+ protected:
+  const Node& node() const { return node_; }
+  const Ref& at(std::size_t position) const { return node_.child(position); }
+  std::span<const Ref> from(std::size_t position) const { return node_.children().subspan(position); }
+  static consteval std::size_t position(std::string_view operand) {
+    const std::size_t found[] = {find_operand(ops, operand)...};
+    for (const std::size_t each : found)
+      if (each != found[0]) throw "the operand stands at different positions";
+    return found[0];
+  }
+
+ private:
+  const Node& node_;
+};
+
+/// f(the operand's row, the operand) for each operand that the table names.
+template <class F>
+void each_operand(const Node& node, F&& f) {
+  const OpInfo& row = info(node.op());
+  std::size_t child = 0;
+  for (std::size_t i = 0; i < row.operands; ++i) {
+    const std::size_t end = row.operand[i].count == Count::many ? node.children().size()
+                                                                : std::min(child + 1, node.children().size());
+    for (; child < end; ++child) f(row.operand[i], node.child(child));
+  }
+}
+
+// Scalar expressions.
+
+class PrimitiveTerm : public View<Op::primitive> {
+ public:
+  using View::View;
+  std::span<const Ref> operands() const { return from(position("operands")); }
+  /// All operands are of one.
+  ScalarType operand_type() const { return operands()[0]->type().scalars[0]; }
+};
+
+class Project : public View<Op::project> {
+ public:
+  using View::View;
+  const Ref& value() const { return at(position("value")); }
+  int first() const { return node().payload().first; }
+  int count() const { return node().payload().count; }
+};
+
+class Cond : public View<Op::cond> {
+ public:
+  using View::View;
+  const Ref& condition() const { return at(position("condition")); }
+  const Ref& then() const { return at(position("then")); }
+  const Ref& otherwise() const { return at(position("otherwise")); }
+};
+
+class WhileLoop : public View<Op::while_loop> {
+ public:
+  using View::View;
+  const Ref& predicate() const { return at(position("predicate")); }
+  const Ref& body() const { return at(position("body")); }
+  const Ref& initial() const { return at(position("initial")); }
+};
+
+/// Of an element: `index` or `linear_index`.
+constexpr bool is_read(Op op) { return op == Op::index || op == Op::linear_index; }
+
+class Read : public View<Op::index, Op::linear_index> {
+ public:
+  using View::View;
+  const Ref& array() const { return View::at(position("array")); }
+  /// An index, or a row-major position.
+  const Ref& at() const { return View::at(position("at")); }
+};
+
+class ShapeOf : public View<Op::shape> {
+ public:
+  using View::View;
+  const Ref& array() const { return at(position("array")); }
+};
+
+// Array computations.
+
+class Unit : public View<Op::unit> {
+ public:
+  using View::View;
+  const Ref& value() const { return at(position("value")); }
+};
+
+class Generate : public View<Op::generate> {
+ public:
+  using View::View;
+  const Ref& shape() const { return at(position("shape")); }
+  const Ref& function() const { return at(position("function")); }
+};
+
+class Map : public View<Op::map> {
+ public:
+  using View::View;
+  const Ref& function() const { return at(position("function")); }
+  std::span<const Ref> arrays() const { return from(position("arrays")); }
+};
+
+class Fold : public View<Op::fold> {
+ public:
+  using View::View;
+  const Ref& function() const { return at(position("function")); }
+  const Ref& array() const { return at(position("array")); }
+  /// Empty if there is none.
+  Ref seed() const { return has_seed() ? at(position("seed")) : Ref(); }
+  bool has_seed() const { return node().children().size() > position("seed"); }
+};
+
+class Backpermute : public View<Op::backpermute> {
+ public:
+  using View::View;
+  const Ref& shape() const { return at(position("shape")); }
+  const Ref& function() const { return at(position("function")); }
+  const Ref& array() const { return at(position("array")); }
+};
+
+class Reshape : public View<Op::reshape> {
+ public:
+  using View::View;
+  const Ref& shape() const { return at(position("shape")); }
+  const Ref& array() const { return at(position("array")); }
+};
+
+class Consume : public View<Op::consume> {
+ public:
+  using View::View;
+  const Ref& sink() const { return at(position("sink")); }
+};
+
+// Sequences.
+
+class Produce : public View<Op::produce> {
+ public:
+  using View::View;
+  const Ref& count() const { return at(position("count")); }
+  const Ref& function() const { return at(position("function")); }
+};
+
+class Rows : public View<Op::rows> {
+ public:
+  using View::View;
+  const Ref& array() const { return at(position("array")); }
+};
+
+class MapSeq : public View<Op::map_seq> {
+ public:
+  using View::View;
+  const Ref& function() const { return at(position("function")); }
+  std::span<const Ref> sequences() const { return from(position("sequences")); }
+};
+
+class ProjectSeq : public View<Op::project_seq> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+  int first() const { return node().payload().first; }
+  int count() const { return node().payload().count; }
+};
+
+/// A terminal, `elements` or `tabulate`.
+class Terminal : public View<Op::elements, Op::tabulate> {
+ public:
+  using View::View;
+  SinkOp kind() const { return node().op().as<SinkOp>(); }
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
+}  // namespace anabranch::ir

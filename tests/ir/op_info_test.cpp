@@ -1,0 +1,294 @@
+// The table of operations. The switches below are exhaustive over each stratum: a new operation does not compile
+// here until it has a constructor, views of all its operands, a text and its line in docs/language.md.
+
+#include "ir/op_info.h"
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "ir/print.h"
+#include "ir/views.h"
+#include "support/catch.h"
+#include "support/functions.h"
+#include "support/memory_source.h"
+
+using namespace anabranch;
+using namespace anabranch::testing;
+using Catch::Matchers::Contains;
+using ir::Op;
+using ir::Ref;
+using ir::Role;
+using ir::Type;
+
+namespace {
+
+/// An operation with all operands that it can have.
+struct Sample {
+  Ref node;
+  std::vector<Ref> operands;  ///< through its view
+  std::string text;           ///< what is printed of it
+  std::string documented;     ///< how docs/language.md names it; empty: no user writes it
+};
+
+template <class... R>
+std::vector<Ref> joined(const R&... operands) {
+  std::vector<Ref> all;
+  const auto add = [&](const auto& operand) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(operand)>, Ref>)
+      all.push_back(operand);
+    else
+      all.insert(all.end(), operand.begin(), operand.end());
+  };
+  (add(operands), ...);
+  return all;
+}
+
+const Ref three = ir::int64(3);
+Ref vector() { return ir::use(vector_of<std::int64_t>({1, 2, 3})); }
+Ref sequence() { return ir::stream_in(ragged<std::int64_t>("rows", {{1}, {2, 3}})); }
+Ref identity() {
+  return unary(int64s(1), [](const Ref& x) { return x; });
+}
+Ref positive() {
+  return unary(int64s(1), [](const Ref& x) { return ir::primitive(ir::Primitive::less, {ir::int64(0), x}); });
+}
+Ref same_array() {
+  return on_array({1, int64s(1)}, [](const Ref& a) { return a; });
+}
+
+Sample sample(ir::ScalarOp op) {
+  Ref n;
+  switch (op) {
+    case Op::constant:
+      return {three, {}, "3", ""};
+    case Op::primitive:
+      n = ir::primitive(ir::Primitive::maximum, {three, ir::int64(4)});
+      return {n, joined(ir::PrimitiveTerm(n).operands()), "maximum(3, 4)", "max"};
+    case Op::tuple:
+      n = ir::tuple({three, ir::int64(4)});
+      return {n, joined(n->children()), "(3, 4)", "pack(a, b, ...)"};
+    case Op::project:
+      n = ir::component(ir::parameter(Type::element(int64s(2))), 1);
+      return {n, joined(ir::Project(n).value()), "x0.1", "get<I>(e)"};
+    case Op::cond: {
+      n = ir::cond(ir::literal(true), three, ir::int64(4));
+      const ir::Cond view(n);
+      return {n, joined(view.condition(), view.then(), view.otherwise()), "(if true then 3 else 4)",
+              "cond(c, t, e)"};
+    }
+    case Op::while_loop: {
+      n = ir::while_loop(positive(), identity(), three);
+      const ir::WhileLoop view(n);
+      return {n, joined(view.predicate(), view.body(), view.initial()),
+              "while(\\x0 -> (0 < x0), \\x1 -> x1, 3)", "while_loop(p, f, x)"};
+    }
+    case Op::index:
+      n = ir::index(vector(), three);
+      return {n, joined(ir::Read(n).array(), ir::Read(n).at()), "a0?[3]", "a[ix]"};
+    case Op::linear_index:
+      n = ir::linear_index(vector(), three);
+      return {n, joined(ir::Read(n).array(), ir::Read(n).at()), "a0?.linear[3]", "a.linear(i)"};
+    case Op::shape:
+      n = ir::shape(vector());
+      return {n, joined(ir::ShapeOf(n).array()), "shape(a0)", "shape(a)"};
+  }
+  return {};
+}
+
+Sample sample(ir::FunctionOp op) {
+  switch (op) {
+    case Op::parameter:
+      return {ir::parameter(Type::element(int64s(1))), {}, "x0", ""};
+    case Op::lambda:
+      return {identity(), {}, "\\x0 -> x0", ""};
+  }
+  return {};
+}
+
+Sample sample(ir::ArrayOp op) {
+  Ref n;
+  switch (op) {
+    case Op::use:
+      return {vector(), {}, "use", "use(array)"};
+    case Op::unit:
+      n = ir::unit(three);
+      return {n, joined(ir::Unit(n).value()), "unit 3", "unit(e)"};
+    case Op::generate:
+      n = ir::generate(three, identity());
+      return {n, joined(ir::Generate(n).shape(), ir::Generate(n).function()), "generate 3 (\\x0 -> x0)",
+              "generate(shape, f)"};
+    case Op::map:
+      n = ir::map(operation(ir::Primitive::add, ScalarType::int64), {vector(), vector()});
+      return {n, joined(ir::Map(n).function(), ir::Map(n).arrays()), "map (\\x0 x1 -> (x0 + x1)) a0 a1",
+              "map(f, a)"};
+    case Op::fold: {
+      n = ir::fold(operation(ir::Primitive::add, ScalarType::int64), vector(), three);
+      const ir::Fold view(n);
+      return {n, joined(view.function(), view.array(), view.seed()), "fold (\\x0 x1 -> (x0 + x1)) a0 3",
+              "fold(f, z, a, axis = innermost)"};
+    }
+    case Op::backpermute: {
+      n = ir::backpermute(three, identity(), vector(), {});
+      const ir::Backpermute view(n);
+      return {n, joined(view.shape(), view.function(), view.array()), "backpermute 3 (\\x0 -> x0) a0",
+              "backpermute(shape, f, a)"};
+    }
+    case Op::reshape:
+      n = ir::reshape(three, vector());
+      return {n, joined(ir::Reshape(n).shape(), ir::Reshape(n).array()), "reshape 3 a0", "reshape(shape, a)"};
+    case Op::consume:
+      n = ir::consume(ir::elements(sequence()));
+      return {n, joined(ir::Consume(n).sink()), "consume a0", "consume(terminal)"};
+  }
+  return {};
+}
+
+Sample sample(ir::SourceOp op) {
+  Ref n;
+  switch (op) {
+    case Op::stream_in:
+      return {sequence(), {}, "stream_in", "stream_in(source)"};
+    case Op::produce: {
+      const Ref function = on_array({0, int64s(1)}, [](const Ref& a) { return a; });
+      n = ir::produce(three, function);
+      return {n, joined(ir::Produce(n).count(), ir::Produce(n).function()), "produce 3 (\\a0 -> a0)",
+              "produce(n, f)"};
+    }
+    case Op::rows:
+      n = ir::rows(vector());
+      return {n, joined(ir::Rows(n).array()), "rows a0", "rows(a)"};
+  }
+  return {};
+}
+
+Sample sample(ir::SequenceOp op) {
+  Ref n;
+  switch (op) {
+    case Op::map_seq:
+      n = ir::map_seq(same_array(), {sequence()});
+      return {n, joined(ir::MapSeq(n).function(), ir::MapSeq(n).sequences()), "map_seq (\\a0 -> a0) s0",
+              "map_seq(f, s)"};
+    case Op::project_seq: {
+      const Ref a = ir::parameter(Type::array(1, int64s(1)));
+      n = ir::project_seq(ir::map_seq(ir::lambda({a}, {a, a}), {sequence()}), 0, 1);
+      return {n, joined(ir::ProjectSeq(n).sequence()), "project_seq s1", "unzip_seq(s)"};
+    }
+  }
+  return {};
+}
+
+Sample sample(ir::SinkOp op) {
+  Ref n;
+  switch (op) {
+    case Op::elements:
+      n = ir::elements(sequence());
+      return {n, joined(ir::Terminal(n).sequence()), "elements s0", "elements(s)"};
+    case Op::tabulate:
+      n = ir::tabulate(sequence());
+      return {n, joined(ir::Terminal(n).sequence()), "tabulate s0", "tabulate(s)"};
+  }
+  return {};
+}
+
+template <class F>
+void for_all_operations(F&& f) {
+  const auto stratum = [&]<ir::StratumOp E>(E) {
+    for (std::size_t n = 0; n < ir::op_table<E>.size(); ++n) {
+      const Op op = static_cast<E>(n);
+      INFO(ir::name_of(op));
+      f(op, sample(static_cast<E>(n)));
+    }
+  };
+  stratum(ir::ScalarOp{});
+  stratum(ir::FunctionOp{});
+  stratum(ir::ArrayOp{});
+  stratum(ir::SourceOp{});
+  stratum(ir::SequenceOp{});
+  stratum(ir::SinkOp{});
+}
+
+bool is(const Type& type, Role role) {
+  switch (role) {
+    case Role::element:
+    case Role::shape:
+      return type.is_element();
+    case Role::function:
+      return type.kind == Type::Kind::function;
+    case Role::array:
+    case Role::sink:
+      return type.is_array();
+    case Role::sequence:
+      return type.is_sequence();
+  }
+  return false;
+}
+
+std::string printed(const Ref& node) {
+  ir::Printer printer;
+  std::string lets;
+  if (node->op() == Op::lambda) return printer.lambda(*node, "");
+  if (node->type().is_element()) return printer.scalar(node, lets, "");
+  return printer.program({&node, 1});
+}
+
+}  // namespace
+
+TEST_CASE("every operation has a constructor and views that agree with its row") {
+  std::set<std::string> names;
+  std::size_t operations = 0;
+  for_all_operations([&](Op op, const Sample& s) {
+    ++operations;
+    CHECK(names.insert(ir::name_of(op)).second);
+    REQUIRE(s.node);
+    CHECK(s.node->op() == op);
+    std::vector<Ref> operands;
+    ir::each_operand(*s.node, [&](const ir::Operand& how, const Ref& operand) {
+      INFO(how.name);
+      CHECK(is(operand->type(), how.role));
+      CHECK((how.role == Role::sink) == operand->op().is_a<ir::SinkOp>());
+      operands.push_back(operand);
+    });
+    CHECK(operands == s.operands);
+    if (op != Op::lambda) CHECK(operands == joined(s.node->children()));
+  });
+  CHECK(operations == ir::op_count);
+}
+
+TEST_CASE("rows of arrays say when they are stored, and why") {
+  for_all_operations([&](Op op, const Sample& s) {
+    const ir::OpInfo& row = ir::info(op);
+    const bool is_array = op.is_a<ir::ArrayOp>() || op == Op::parameter;
+    CHECK((row.storage != ir::Storage::no_array) == is_array);
+    CHECK((row.extents != ir::ExtentRule::no_array) == is_array);
+    if (op.is_a<ir::ArrayOp>()) CHECK((row.storage == ir::Storage::delayed) == std::string(row.why).empty());
+    std::size_t shapes = 0, arrays = 0;
+    ir::each_operand(*s.node, [&](const ir::Operand& how, const Ref&) {
+      shapes += how.role == Role::shape;
+      arrays += how.role == Role::array;
+    });
+    CHECK((row.extents == ir::ExtentRule::as_given) == (shapes == 1));
+    if (row.extents == ir::ExtentRule::intersection || row.extents == ir::ExtentRule::without_innermost)
+      CHECK(arrays > 0);
+  });
+}
+
+TEST_CASE("every operation is printed") {
+  for_all_operations([&](Op, const Sample& s) { CHECK_THAT(printed(s.node), Contains(s.text)); });
+}
+
+TEST_CASE("every operation that a user writes is in the description of the language") {
+  std::ifstream file(ANABRANCH_LANGUAGE_MD);
+  const std::string language{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE(!language.empty());
+  for_all_operations([&](Op, const Sample& s) {
+    if (!s.documented.empty()) CHECK_THAT(language, Contains("`" + s.documented + "`"));
+  });
+}
+
+TEST_CASE("another operation's operands cannot be asked for") {
+  CHECK_THROWS_AS(ir::Fold(vector()), InternalError);
+  CHECK_THROWS_WITH(ir::Read(three), Contains("index or linear_index") && Contains("constant"));
+  CHECK_THROWS_WITH(Op(Op::fold).as<ir::ScalarOp>(), Contains("scalar expression") && Contains("fold"));
+  CHECK(Op(Op::fold).as<ir::ArrayOp>() == ir::ArrayOp::fold);
+}
