@@ -44,6 +44,7 @@ stage cuda 'cuda|kernel|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
 stage run 'run|cpu|cuda|device|plan|kernel|interp|ir|scheduler|timeline'
+stage run/backends 'run|cpu|cuda|device|plan|kernel|interp|ir|scheduler|timeline'
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp

@@ -7,7 +7,7 @@
 
 #include "front/handle.h"
 #include "ir/run_error.h"
-#include "run/device_run.h"
+#include "run/backends/device_run.h"
 #include "run/execute.h"
 
 namespace anabranch::bench {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "run/bases.h"
+#include "run/sources.h"
 #include "scheduler/executor.h"
 
 /// What the host knows of the chunk at hand, whichever back end computes it: its exact shape.

@@ -7,8 +7,8 @@
 #include "interp/evaluate.h"
 #include "ir/run_error.h"
 #include "ir/walk.h"
+#include "run/backends/device_run.h"
 #include "run/collector.h"
-#include "run/device_run.h"
 #include "run/run_trace.h"
 #include "run/stage.h"
 

@@ -5,7 +5,7 @@
 
 #include "interp/bits.h"
 #include "ir/node.h"
-#include "run/bases.h"
+#include "run/sources.h"
 #include "scheduler/executor.h"
 
 /// Results in the caller's hands: they own their elements, or lie in memory that the caller gives.

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "run/chunk_run.h"
+#include "run/backends/cpu_chunk.h"
+#include "run/backends/device_stage.h"
 #include "run/collector.h"
-#include "run/device_stage.h"
 
 /// One stage at run time: opens its bases, executes its chunk group for every chunk, collects results.
 namespace anabranch {

@@ -6,7 +6,7 @@
 
 #include "cuda/device.h"
 #include "io/matrix_files.h"
-#include "run/device_trace.h"
+#include "run/backends/device_trace.h"
 #include "support/catch.h"
 #include "support/gpu_host/fake_driver.h"
 #include "support/host_arrays.h"

@@ -1,4 +1,4 @@
-#include "run/device_trace.h"
+#include "run/backends/device_trace.h"
 
 #include <algorithm>
 #include <array>

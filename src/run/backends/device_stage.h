@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "run/chunk_run.h"
-#include "run/device_chunk.h"
+#include "run/backends/cpu_chunk.h"
+#include "run/backends/device_chunk.h"
 
 /// The chunks of one stage on a GPU, or on GPU and CPU.
 namespace anabranch {

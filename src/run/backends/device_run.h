@@ -12,10 +12,10 @@
 
 #include "cuda/kernel_code.h"
 #include "plan/plan.h"
-#include "run/device_trace.h"
+#include "run/backends/device_trace.h"
+#include "run/backends/stop_word.h"
 #include "run/execute.h"
 #include "run/results.h"
-#include "run/stop_word.h"
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.

@@ -1,4 +1,4 @@
-#include "run/device_stage.h"
+#include "run/backends/device_stage.h"
 
 #include <anabranch/error.h>
 

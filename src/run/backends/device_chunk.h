@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "run/backends/device_run.h"
 #include "run/chunk_geometry.h"
-#include "run/device_run.h"
 
 /// Chunks on a GPU.
 namespace anabranch {

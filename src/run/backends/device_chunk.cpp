@@ -1,4 +1,4 @@
-#include "run/device_chunk.h"
+#include "run/backends/device_chunk.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "run/device_run.h"
+#include "run/backends/device_run.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "run/chunk_run.h"
+#include "run/backends/cpu_chunk.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "run/bases.h"
+#include "run/sources.h"
 
 #include <algorithm>
 #include <numeric>
