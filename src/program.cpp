@@ -28,6 +28,8 @@
 // What <anabranch/run.h> declares: programs, runs, streamed-out sequences.
 namespace anabranch::detail {
 
+using namespace runtime;
+
 namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {

@@ -4,7 +4,7 @@
 
 #include "ir/run_error.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::PlanExtent;
 
@@ -160,4 +160,4 @@ std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const
   return values;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -7,7 +7,7 @@
 #include "scheduler/executor.h"
 
 /// What the host knows of the chunk at hand, whichever back end computes it: its exact shape.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// Sizes, offsets and extents of one chunk of a stage's group. Value-dependent ones become known step by
 /// step, as scans are reached.
@@ -60,4 +60,4 @@ class ChunkGeometry {
   std::vector<const ArrayInfo*> item_infos_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::PlanArray;
 
@@ -152,4 +152,4 @@ void ResultCollector::trim_items(const std::vector<std::int64_t>& trimmed, std::
   }
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -6,7 +6,7 @@
 #include "run/results.h"
 
 /// Results of a stage, gathered over its chunks.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// Bytes of one element.
 std::int64_t width_of(const ir::ArrayType& type);
@@ -52,4 +52,4 @@ class ResultCollector {
       extents_;  ///< per dimension: one value while all agree, else one per item
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

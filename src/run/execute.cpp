@@ -12,7 +12,7 @@
 #include "run/run_trace.h"
 #include "run/stage.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::BufferRef;
 using plan::PlanArray;
@@ -268,4 +268,4 @@ ChunkReader::ChunkReader(RunContext& context, const std::vector<HostArray>& argu
 ChunkReader::~ChunkReader() = default;
 bool ChunkReader::next(std::vector<std::vector<HostArray>>& items) { return impl_->stage->next_chunk(items); }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -23,7 +23,7 @@
 
 /// Executes a plan on the CPU: evaluates exact sizes, allocates, binds and launches kernels; drives stages
 /// through the scheduler. One object per run.
-namespace anabranch {
+namespace anabranch::runtime {
 
 using HostArray = std::shared_ptr<detail::ArrayData>;
 
@@ -110,4 +110,4 @@ class ChunkReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -13,7 +13,7 @@
 
 #include "scheduler/budget.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 constexpr std::size_t page = 4096;
@@ -221,4 +221,4 @@ MemoryPool::BoundedRun::~BoundedRun() {
   --pool_.bounded_runs_;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -9,7 +9,7 @@
 /// Large memory that is written once per run: results and intermediate arrays. Fresh pages are dear: clearing
 /// and mapping them costs several times what a kernel needs to fill them. So large memory lies on large pages
 /// wherever the system has them, growing it keeps those whole, and what is given back is used again.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// One piece of memory, aligned to 64 bytes: from the heap while it is small, else pages of its own.
 class Memory {
@@ -88,4 +88,4 @@ class MemoryPool {
   int bounded_runs_ = 0;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -9,7 +9,7 @@
 #include "scheduler/executor.h"
 
 /// Results in the caller's hands: they own their elements, or lie in memory that the caller gives.
-namespace anabranch {
+namespace anabranch::runtime {
 
 using HostArray = std::shared_ptr<detail::ArrayData>;
 
@@ -36,4 +36,4 @@ void copy_elements(scheduler::Executor* executor, const detail::ArrayData& from,
 /// One thread alone does not copy as fast as the memory allows, or the link to a GPU.
 void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -7,7 +7,7 @@
 
 #include "scheduler/clock.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -102,4 +102,4 @@ void RunTrace::fail(const std::exception_ptr& error) noexcept {
   }
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

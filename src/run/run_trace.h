@@ -10,7 +10,7 @@
 #include "timeline/writer.h"
 
 /// The timeline of one run: which rows it has and what is drawn in them.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// A chunk of a stage; outside of the stages chunk is -1.
 struct ChunkPlace {
@@ -85,4 +85,4 @@ void timed(RunTrace* trace, RunTrace::Row row, std::string_view name, F&& f) {
   trace->span(row, name, begin, RunTrace::now_ns());
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -230,4 +230,4 @@ std::int64_t ZippedSources::resident_bytes() const {
   return bytes;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

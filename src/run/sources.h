@@ -10,7 +10,7 @@
 #include "scheduler/chunk_size.h"
 
 /// The bases of a stage at run time: sources that read together.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// Items 0, 1, ..., count - 1, each the scalar array holding its number.
 std::shared_ptr<SourceBase> make_counter(std::int64_t count);
@@ -51,4 +51,4 @@ class ZippedSources {
   std::int64_t items_before_ = 0;  ///< the next chunk, in the stream
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -10,7 +10,7 @@
 #include "ir/run_error.h"
 #include "run/run_trace.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::PlanArray;
 
@@ -532,4 +532,4 @@ void StageRun::make_items(const std::vector<SourceChunk>& chunks,
   }
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -8,7 +8,7 @@
 #include "run/collector.h"
 
 /// One stage at run time: opens its bases, executes its chunk group for every chunk, collects results.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// A whole stage.
 class StageRun {
@@ -67,4 +67,4 @@ class StageRun {
   std::int64_t chunks_ = 0;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

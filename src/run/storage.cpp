@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 void* GrowingBuffer::room(std::size_t bytes) {
   const std::size_t wanted = used_ + bytes + 64;
@@ -61,4 +61,4 @@ void BlockPool::give(void* address) {
     if (block.memory.data() == address) block.used = false;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

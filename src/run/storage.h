@@ -8,7 +8,7 @@
 #include "scheduler/budget.h"
 
 /// Memory of a run: results that grow while a stream passes, and blocks for intermediate arrays.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// One component of a result that grows chunk by chunk.
 class GrowingBuffer {
@@ -64,4 +64,4 @@ class BlockPool {
   std::vector<Block> blocks_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

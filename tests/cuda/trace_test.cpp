@@ -14,6 +14,11 @@
 
 // Timelines of runs on a simulated GPU, whose clock is simulated, too: what overlaps there is known.
 namespace anabranch::testing {
+
+using runtime::DeviceStream;
+using runtime::DeviceTrace;
+using runtime::RunTrace;
+
 namespace {
 
 using gpu_host::fake_gpu;

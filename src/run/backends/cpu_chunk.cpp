@@ -9,7 +9,7 @@
 #include "cpu/launch.h"
 #include "run/run_trace.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::BufferRef;
 using plan::PlanArray;
@@ -159,4 +159,4 @@ void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result
   launch_kernel(context_, step.kernel, buffers, scalars, shape_.items, from_memory_, shape_.first_item);
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

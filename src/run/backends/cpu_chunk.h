@@ -7,7 +7,7 @@
 #include "run/execute.h"
 
 /// Chunks on the CPU.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// How many bytes the processor's caches keep from one pass over them to the next.
 std::int64_t bytes_in_caches();
@@ -49,4 +49,4 @@ class ChunkRun final : public ChunkGeometry {
   std::vector<std::vector<void*>> blocks_of_;  ///< per array: what to give back
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -5,7 +5,7 @@
 
 #include "kernel/component_use.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::BufferRef;
 using plan::PlanArray;
@@ -504,4 +504,4 @@ ChunkResults DeviceChunk::take() const {
   return out;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

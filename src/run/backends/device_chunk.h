@@ -8,7 +8,7 @@
 #include "run/chunk_geometry.h"
 
 /// Chunks on a GPU.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// Results of some items, on the host, until their turn comes.
 struct ChunkResults {
@@ -121,4 +121,4 @@ class DeviceChunk final : public ChunkGeometry {
   bool busy_ = false;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

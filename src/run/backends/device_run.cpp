@@ -8,7 +8,7 @@
 
 #include "kernel/check_error.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 /// Bytes of freed device memory that are kept for the next run; other programs may want the rest.
@@ -275,4 +275,4 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   raise_failed(step.kernel, record, ir::no_item);
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -19,7 +19,7 @@
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// The code of a plan's kernels, by address of the plan's kernel.
 using DeviceKernels = std::unordered_map<const kernel::Kernel*, std::shared_ptr<cuda::KernelCode>>;
@@ -132,4 +132,4 @@ inline constexpr std::int64_t device_slack = 64;
 /// Throws the RunError of a record, if it holds one, in this item of the stream.
 void raise_failed(const kernel::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item);
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

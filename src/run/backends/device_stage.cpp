@@ -2,7 +2,7 @@
 
 #include <anabranch/error.h>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 DeviceStage::DeviceStage(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
                          const std::vector<std::int64_t>& uniforms,
@@ -162,4 +162,4 @@ void DeviceStage::in_halves(Slot& slot, const std::vector<SourceChunk>& chunks, 
   }
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

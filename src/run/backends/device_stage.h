@@ -11,7 +11,7 @@
 #include "run/backends/device_chunk.h"
 
 /// The chunks of one stage on a GPU, or on GPU and CPU.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// A ring of slots on the device. `compute` only enqueues, so that several chunks are on their way at once;
 /// `finish` waits for one. A chunk that does not fit is tried again when the others have left the device,
@@ -74,4 +74,4 @@ class DeviceStage {
   std::int64_t device_chunks_ = 0;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -127,4 +127,4 @@ void DeviceStream::draw() {
   on_their_way_.clear();
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -11,7 +11,7 @@
 #include "timeline/overlap.h"
 
 /// When the GPU did what: rows of a run's timeline, and how much copies and kernels overlapped.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// A piece of work on a stream.
 struct DeviceWork {
@@ -98,4 +98,4 @@ class DeviceStream {
   std::int64_t drawn_to_ns_ = INT64_MIN;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

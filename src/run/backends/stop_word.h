@@ -4,7 +4,7 @@
 
 #include "cpu/abi.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// While it lives, a request to stop sets the word that kernels look at: in the thread that makes the request,
 /// without waiting for anything. At once where the request was made before.
@@ -20,4 +20,4 @@ class StopSignal {
   std::stop_callback<Raise> callback_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime
