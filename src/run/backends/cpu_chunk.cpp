@@ -1,80 +1,32 @@
 #include "run/backends/cpu_chunk.h"
 
-#include <unistd.h>
-
-#include <new>
-
-#include <fmt/format.h>
-
-#include "cpu/launch.h"
-#include "run/run_trace.h"
+#include "run/backends/cpu_backend.h"
 
 namespace anabranch::runtime {
 
 using plan::BufferRef;
 using plan::PlanArray;
 
-std::int64_t bytes_in_caches() {
-  const std::int64_t last_level = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return (last_level > 0 ? last_level : std::int64_t{32} << 20) / 2;
-}
+CpuChunk::CpuChunk(CpuBackend& backend, RunContext& context, const StageWork& work)
+    : ChunkGroup(work.stage, work.uniforms),
+      backend_(backend),
+      context_(context),
+      global_(work.global),
+      bytes_in_memory_(work.bytes_in_memory) {}
 
-namespace {
+CpuChunk::~CpuChunk() { release(); }
 
-/// Memory that is counted as long as it is held.
-std::shared_ptr<void> take_counted(RunContext& context, const std::string& what, std::int64_t bytes) {
-  auto held = std::make_shared<scheduler::Reservation>(context.budget.reserve(what, bytes));
-  try {
-    auto memory = detail::allocate_aligned(static_cast<std::size_t>(bytes));
-    void* const address = memory.get();
-    return {address, [held, memory](void*) {}};
-  } catch (const std::bad_alloc&) {
-    throw ResourceError(
-        fmt::format("{}: {} are more memory than the system gives", what, scheduler::format_bytes(bytes)));
-  }
-}
-
-}  // namespace
-
-void launch_kernel(RunContext& context, const kernel::Kernel& kernel, const std::vector<void*>& buffers,
-                   const std::vector<std::int64_t>& scalars, std::int64_t items, bool from_memory,
-                   std::int64_t first_item) {
-  const cpu::CompiledKernel& code = *context.kernels.at(&kernel);
-  const auto check_stop = [&] {
-    if (context.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
-  };
-  check_stop();
-  RunTrace* const trace =
-      context.trace && RunTrace::is_drawn(context.trace->place().chunk) ? context.trace : nullptr;
-  timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
-    cpu::launch(
-        kernel, code, {buffers, scalars, items, from_memory, first_item, &context.stop_word},
-        [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
-          context.executor.parallel_for(pieces, [&](std::int64_t i) {
-            check_stop();
-            piece(i);
-          });
-        },
-        [&](std::int64_t bytes) {
-          return take_counted(context, fmt::format("partial results of {}", kernel.name), bytes);
-        });
-  });
-}
-
-ChunkRun::ChunkRun(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-                   const std::vector<std::int64_t>& uniforms, bool from_memory)
-    : ChunkGeometry(stage, uniforms), context_(context), global_(global), from_memory_(from_memory) {}
-ChunkRun::~ChunkRun() { release(); }
-
-void ChunkRun::release() {
+void CpuChunk::release() {
   for (auto& blocks : blocks_of_) {
     for (void* b : blocks) context_.blocks.give(b);
     blocks.clear();
   }
 }
 
-void ChunkRun::bind_arrays() {
+void CpuChunk::bind_items() {
   const plan::Group& group = stage_.group;
+  arrays_.resize(group.arrays.size());
+  blocks_of_.resize(group.arrays.size());
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     if (group.arrays[a].origin != PlanArray::Origin::item) continue;
     arrays_[a].clear();
@@ -83,40 +35,31 @@ void ChunkRun::bind_arrays() {
   }
 }
 
-void ChunkRun::execute(const std::vector<SourceChunk>& chunks,
-                       const std::vector<std::vector<ArrayInfo>>& infos, const ResultRoom& result) {
-  const plan::Group& group = stage_.group;
-  release();
+void CpuChunk::compute(const std::vector<SourceChunk>& chunks,
+                       const std::vector<std::vector<ArrayInfo>>& infos, ResultSink& results) {
+  results_ = &results;
   begin(chunks, infos);
-  arrays_.resize(group.arrays.size());
-  blocks_of_.resize(group.arrays.size());
-  bind_arrays();
-  for (std::size_t s = 0; s < group.steps.size(); ++s) {
-    const plan::Step& step = group.steps[s];
-    if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
-      run_kernel(*kernel, result);
-    else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step))
-      ChunkGeometry::make_offsets(*scan);
-    else if (const auto* require = std::get_if<plan::RequireStep>(&step))
-      ChunkGeometry::require(*require);
-    free_after(static_cast<int>(s));
-  }
+  bind_items();
+  run_steps();
 }
 
-void ChunkRun::free_after(int step) {
+void CpuChunk::run_step(const plan::OffsetsStep& step, std::size_t) { make_offsets(step); }
+void CpuChunk::run_step(const plan::RequireStep& step, std::size_t) { require(step); }
+
+void CpuChunk::give_back_after(std::size_t number) {
   for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
-    if (stage_.group.arrays[a].last_step != step || blocks_of_[a].empty()) continue;
+    if (stage_.group.arrays[a].last_step != static_cast<int>(number) || blocks_of_[a].empty()) continue;
     for (void* b : blocks_of_[a]) context_.blocks.give(b);
     blocks_of_[a].clear();
   }
 }
 
-void ChunkRun::allocate(int number, const ResultRoom& result) {
+void CpuChunk::allocate(int number) {
   const auto n = static_cast<std::size_t>(number);
   const PlanArray& array = stage_.group.arrays[n];
-  const std::int64_t elements = plan::elements_of(stage_.group, array, shape_);
+  const std::int64_t elements = this->elements(number);
   if (array.result >= 0) {
-    arrays_[n] = result(array.result, elements);
+    arrays_[n] = results_->room(array.result, elements);
   } else {
     arrays_[n].clear();
     for (ScalarType s : array.type.scalars) {
@@ -135,28 +78,20 @@ void ChunkRun::allocate(int number, const ResultRoom& result) {
                                 static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
 }
 
-void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result) {
-  allocate(step.output, result);
-  std::vector<void*> buffers;
-  buffers.reserve(step.buffers.size());
-  for (const BufferRef& ref : step.buffers) {
-    const auto i = static_cast<std::size_t>(ref.index);
-    const auto c = static_cast<std::size_t>(ref.component);
-    switch (ref.kind) {
-      case BufferRef::Kind::array:
-        buffers.push_back(ref.global ? global_.array(ref.index)->buffers[c].get() : arrays_[i][c]);
-        break;
-      case BufferRef::Kind::offsets:
-        buffers.push_back(const_cast<void*>(offsets_[i].data));
-        break;
-      case BufferRef::Kind::item_extents:
-        buffers.push_back(const_cast<std::int64_t*>(item_chunks_[i]->extents[c].get()));
-        break;
-    }
-  }
-  std::vector<std::int64_t> scalars;
-  for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
-  launch_kernel(context_, step.kernel, buffers, scalars, shape_.items, from_memory_, shape_.first_item);
+void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
+  allocate(step.output);
+  const std::vector<void*> buffers = bind_buffers<void*>(
+      step,
+      [&](const BufferRef& ref) {
+        const auto c = static_cast<std::size_t>(ref.component);
+        return ref.global ? global_.array(ref.index)->buffers[c].get()
+                          : arrays_[static_cast<std::size_t>(ref.index)][c];
+      },
+      [&](int descriptor) { return const_cast<void*>(offsets_[static_cast<std::size_t>(descriptor)].data); },
+      [&](std::size_t array, std::size_t dimension) {
+        return const_cast<std::int64_t*>(item_chunks_[array]->extents[dimension].get());
+      });
+  backend_.launch(step.kernel, buffers, scalars_of(step), shape_.items, bytes_in_memory_, shape_.first_item);
 }
 
 }  // namespace anabranch::runtime

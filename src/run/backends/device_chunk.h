@@ -4,47 +4,31 @@
 #include <optional>
 #include <vector>
 
+#include "run/backend.h"
 #include "run/backends/device_run.h"
-#include "run/chunk_geometry.h"
+#include "run/chunk_group.h"
 
 /// Chunks on a GPU.
 namespace anabranch::runtime {
 
-/// Results of some items, on the host, until their turn comes.
-struct ChunkResults {
-  struct Array {
-    std::int64_t elements = 0;
-    std::vector<const void*> components;
-    /// Per dimension: one value if uniform, else one per item. Empty where nobody asks for the items' shapes.
-    std::vector<std::vector<std::int64_t>> extents;
-  };
-  std::int64_t items = 0;
-  std::vector<Array> arrays;                 ///< per stage result
-  std::vector<std::shared_ptr<void>> owned;  ///< memory of the components, unless somebody else's
-  scheduler::Reservation reservation;        ///< of `owned`
-};
-
-/// Slot `slot` of the ring: a stream, page-locked staging memory, and the chunk that is on its way. Copies
-/// and kernels of different slots overlap.
-class DeviceChunk final : public ChunkGeometry {
+/// Slot `slot` of the ring: a stream, page-locked staging memory, and the chunk that is in flight. Copies and
+/// kernels of different slots overlap.
+class DeviceChunk final : public ChunkGroup {
  public:
-  DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
-              const std::vector<std::int64_t>& uniforms, int slot);
+  DeviceChunk(DeviceRun& run, RunContext& context, const StageWork& work, int slot);
   ~DeviceChunk() override;
 
   /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
-  /// are taken. Where sizes depend on values it waits for those. Throws DeviceMemoryFull, with nothing left
-  /// behind, and whatever a check found while it had to wait.
+  /// are taken. Where sizes depend on values it waits for those. Throws DeviceMemoryFull or
+  /// BudgetExceeded, with all memory given back, and the RunError of a check that failed before such a wait.
   void enqueue(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
   /// Waits until the results are on the host, frees the device memory, raises the first failed check.
   void complete();
   /// After complete(): valid until the next enqueue.
-  ChunkResults results() const;
-  /// The same, in memory of its own.
-  ChunkResults take() const;
-  /// Waits and forgets.
+  PartResults results() const;
+  /// Waits for the stream and drops the results.
   void drop() noexcept;
-  /// After complete() or drop(): gives staging memory back, that of the results only if nobody reads them.
+  /// After complete() or drop(): gives staging memory back, that of the results only if they have been taken.
   void release_staging(bool results_too) {
     in_.release();
     if (results_too) out_.release();
@@ -80,18 +64,19 @@ class DeviceChunk final : public ChunkGeometry {
   void bind_source();
   void upload_later(cuda::Address to, const void* from, std::int64_t bytes);
   void upload();
-  void run_kernel(const plan::KernelStep& step, std::size_t record);
-  void give_back_after(int step);
+  void run_step(const plan::KernelStep& step, std::size_t number) override;
+  void run_step(const plan::OffsetsStep& step, std::size_t number) override;
+  void run_step(const plan::RequireStep& step, std::size_t number) override;
+  void give_back_after(std::size_t number) override;
+  void bind_rows(const plan::KernelStep& step, cuda::Bindings& bindings);
   void forget() noexcept;
   cuda::Address offsets_of(int descriptor);
-  void make_offsets(const plan::OffsetsStep& step, std::size_t steps);
-  bool make_offsets_there(const plan::OffsetsStep& step, std::size_t steps);
+  bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);
   device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim);
-  void bring_sizes(const plan::Descriptor& descriptor, std::size_t steps);
   void fetch(int array, std::size_t steps);
   void wait_for_sizes(std::size_t steps);
   void raise_first(std::size_t steps);
-  void bring_offsets(int array);
+  void fetch_offsets(int array);
   std::vector<int> sizes_of_results() const;
   void download();
   const std::int64_t* values(int array) const override;
@@ -103,16 +88,16 @@ class DeviceChunk final : public ChunkGeometry {
   Staging in_, out_;
   std::vector<Copy> copies_;
   StreamMemory memory_;
-  std::vector<std::vector<bool>> read_;  ///< per group array and component; else it need not be uploaded
+  std::vector<std::vector<bool>> read_;  ///< per group array and component: whether it is uploaded
   std::vector<DeviceMemory> held_;       ///< until the chunk is done
-  /// Per group array and component, while it lives; nothing where nobody reads the component.
+  /// Per group array and component, while it lives; empty where no kernel reads the component.
   std::vector<std::vector<DeviceMemory>> blocks_of_;
   std::vector<std::vector<cuda::Address>> arrays_;  ///< the same, biased
   std::vector<std::vector<cuda::Address>> item_extents_;
   std::map<int, cuda::Address> device_offsets_;      ///< per descriptor
   std::map<int, std::vector<std::int64_t>> host_;    ///< per array: values that sizes depend on
-  std::map<int, const std::int64_t*> staged_sizes_;  ///< the same, which came with the results
-  /// Extents that the host knew and the GPU needs; what its scan found. Copies may be on their way.
+  std::map<int, const std::int64_t*> staged_sizes_;  ///< the same, downloaded with the results
+  /// Extents that are uploaded, and the totals of offsets that the GPU made: read or written by copies in flight.
   std::vector<std::vector<std::int64_t>> given_extents_;
   device::ItemTotals totals_{};
   std::vector<cuda::ErrorRecord> records_;  ///< per step
