@@ -58,6 +58,17 @@ stage io 'io'
 stage timeline 'timeline|io'
 stage run 'run|plan|kernel|interp|ir|scheduler|timeline' 'run/backends'
 stage run/backends 'run|cpu|cuda|device|system|plan|kernel|interp|ir|scheduler|timeline'
+# Inside src/run each file sees itself and those before it in this list, which names all of them.
+seen=
+for name in memory storage sources results run_trace context global_values result_sink chunk_geometry chunk_group \
+  backend collector stage_input stage_results item_results stage stage_reader plan_run chunk_reader execute; do
+  seen+=${seen:+|}$name
+  wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)
+  [ -z "$wrong" ] || { printf 'src/run/%s may not include:\n%s\n' "$name" "$wrong" >&2; status=1; }
+done
+for file in src/run/*.h; do
+  [[ $(basename "$file" .h) =~ ^($seen)$ ]] || { echo "$file is not in the list of scripts/check-layers.sh" >&2; status=1; }
+done
 allow "the spine" "$standard|$tools|$ours|\"[a-z]+/[a-z_]+\.h\"|\"[a-z_]+\.h\"|\"run/backends/choose\.h\"" \
   $(ls src/*.h src/*.cpp)
 refuse "the spine" '"(cpu|cuda|device)/' $(ls src/*.h src/*.cpp | grep -v '/doctor\.cpp$')

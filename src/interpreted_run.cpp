@@ -38,7 +38,8 @@ std::vector<HostArray> placed(const plan::Plan& plan, std::vector<HostArray> res
                               const std::vector<HostArray>& into) {
   for (std::size_t r = 0; r < into.size(); ++r) {
     const int array = plan.results[r];
-    runtime::check_capacity(*into[r], results[r]->size(), *plan.global.arrays[static_cast<std::size_t>(array)].node);
+    runtime::check_capacity(*into[r], results[r]->size(),
+                            *plan.global.arrays[static_cast<std::size_t>(array)].node);
     const HostArray given = runtime::in_memory_of(*into[r], results[r]->extents);
     runtime::copy_elements(nullptr, *results[r], *given);
     results[r] = given;

@@ -38,7 +38,8 @@ class ChunkGroup : public ChunkGeometry {
           buffers.push_back(offsets(ref.index));
           break;
         case plan::BufferRef::Kind::item_extents:
-          buffers.push_back(item_extents(static_cast<std::size_t>(ref.index), static_cast<std::size_t>(ref.component)));
+          buffers.push_back(
+              item_extents(static_cast<std::size_t>(ref.index), static_cast<std::size_t>(ref.component)));
           break;
       }
     }

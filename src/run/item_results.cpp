@@ -56,8 +56,7 @@ void ItemResults::take(std::vector<std::vector<HostArray>>& items) {
   // Of several items, the one that is handed out is copied out of the chunk.
   if (items_.size() > 1)
     for (std::size_t r = 0; r < largest_.size(); ++r)
-      reservations_.push_back(
-          context_.budget.reserve("results", largest_[r] * width_of(array_of(r).type)));
+      reservations_.push_back(context_.budget.reserve("results", largest_[r] * width_of(array_of(r).type)));
   items = std::exchange(items_, {});
 }
 

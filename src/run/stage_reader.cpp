@@ -80,8 +80,8 @@ scheduler::Decision StageReader::next_size() {
     controller_ = scheduler::make_controller(policy, config);
   }
   scheduler::Decision decision = controller_->next(so_far_);
-  decision.target.work = std::min(decision.target.work,
-                                  input_.work_of(std::min(traits_.chunk_memory, traits_.largest_chunk)));
+  decision.target.work =
+      std::min(decision.target.work, input_.work_of(std::min(traits_.chunk_memory, traits_.largest_chunk)));
   return decision;
 }
 
@@ -94,8 +94,7 @@ bool StageReader::read(const scheduler::Target& target) {
     read_.clear();
     return false;
   }
-  for (const SourceChunk& c : read_)
-    read_reservations_.push_back(context_.budget.reserve("chunks", c.bytes));
+  for (const SourceChunk& c : read_) read_reservations_.push_back(context_.budget.reserve("chunks", c.bytes));
   items_that_fit_ = read_[0].items;
   return true;
 }

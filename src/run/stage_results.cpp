@@ -29,8 +29,8 @@ std::unique_ptr<ResultCollector> StageResults::collector_of(const ir::Stage::Sin
   try {
     return std::make_unique<ResultCollector>(context_, array, sink.kind, size, into);
   } catch (const ResourceError& e) {
-    throw ResourceError(fmt::format("results of {}: {} ({})", array.node->label(), e.what(),
-                                    to_string(array.node->place())));
+    throw ResourceError(
+        fmt::format("results of {}: {} ({})", array.node->label(), e.what(), to_string(array.node->place())));
   }
 }
 

@@ -133,8 +133,7 @@ TEST_CASE("one item that a back end refuses is an error with its words") {
     none.late = late;
     none.most_items = 0;
     const Compiled program = compiled(consume(elements(ragged_items(10, 10))));
-    REQUIRE_THROWS_WITH(run_on(behaving(none), program, in_chunks_of(4)),
-                        "the made-up memory is full");
+    REQUIRE_THROWS_WITH(run_on(behaving(none), program, in_chunks_of(4)), "the made-up memory is full");
   }
 }
 
@@ -153,8 +152,7 @@ TEST_CASE("of several chunks with a failed check the first one's error comes out
 }
 
 TEST_CASE("items are streamed out of any back end") {
-  const Compiled sequence =
-      compile_sequence(front::node_of(ragged_items(60, 60).handle()), as_interpreted());
+  const Compiled sequence = compile_sequence(front::node_of(ragged_items(60, 60).handle()), as_interpreted());
   const auto expected = items_on([](RunContext&, std::unique_ptr<RunBackend> cpu) { return cpu; }, sequence,
                                  in_chunks_of(60, 1));
   REQUIRE(expected.size() == 60);
@@ -180,8 +178,7 @@ TEST_CASE("two back ends share the chunks of a stage") {
     std::shared_ptr<runtime::ProgramKernels> kernels;
     const MakeBackend both = [&](RunContext& context, std::unique_ptr<RunBackend> cpu) {
       kernels = runtime::make_program_kernels(context.plan);
-      auto other =
-          runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true);
+      auto other = runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true);
       return std::make_unique<runtime::HybridBackend>(context, std::move(cpu),
                                                       made_up(std::move(other), device));
     };

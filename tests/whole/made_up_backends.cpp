@@ -131,8 +131,8 @@ struct Run {
         blocks(budget, runtime::MemoryPool::of_process()),
         context{program.plan, options, runtime::MemoryPool::of_process(), *executor, budget, blocks, report},
         kernels(runtime::make_program_kernels(program.plan)),
-        backend(make(context, runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels,
-                                                    true))) {
+        backend(make(context,
+                     runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true))) {
     backend->prepare();
   }
 

@@ -12,11 +12,6 @@ using plan::PlanArray;
 
 namespace {
 
-constexpr std::int64_t staging_align = 256;
-std::int64_t padded(std::int64_t bytes) {
-  return (bytes + staging_align - 1) / staging_align * staging_align;
-}
-
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
 /// Device addresses are numbers, but the device primitives take pointers.
@@ -24,38 +19,6 @@ template <class T>
 T* device_pointer(cuda::Address address) {
   return reinterpret_cast<T*>(address);  // NOLINT: that is what they are
 }
-
-}  // namespace
-
-// ---- Staging
-
-void DeviceChunk::Staging::begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes) {
-  used_ = 0;
-  if (bytes <= block_.bytes()) return;
-  release();
-  const std::int64_t grown = padded(bytes + bytes / 8);
-  if (auto roomy = context_.budget.try_reserve("staging for the GPU", grown)) {
-    reservation_ = std::move(*roomy);
-  } else {
-    reservation_ = context_.budget.reserve("staging for the GPU", padded(bytes));
-  }
-  block_ = cuda::PinnedBlock(device, reservation_.bytes());
-}
-
-void DeviceChunk::Staging::release() {
-  block_ = cuda::PinnedBlock();
-  reservation_.release();
-}
-
-std::byte* DeviceChunk::Staging::take(std::int64_t bytes) {
-  std::byte* at = block_.data() + used_;
-  used_ += padded(bytes);
-  return at;
-}
-
-// ---- DeviceChunk
-
-namespace {
 
 /// Per group array and component: does a kernel read it, or is it a result?
 std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {

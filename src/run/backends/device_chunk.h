@@ -6,6 +6,7 @@
 
 #include "run/backend.h"
 #include "run/backends/device_run.h"
+#include "run/backends/device_staging.h"
 #include "run/chunk_group.h"
 
 /// Chunks on a GPU.
@@ -37,21 +38,6 @@ class DeviceChunk final : public ChunkGroup {
   bool arrived() { return !busy_ || stream_.idle(); }
 
  private:
-  /// Page-locked memory that grows as needed and is handed out piece by piece.
-  class Staging {
-   public:
-    explicit Staging(RunContext& context) : context_(context) {}
-    /// Room for `bytes` from the start again.
-    void begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes);
-    std::byte* take(std::int64_t bytes);
-    void release();
-
-   private:
-    RunContext& context_;
-    scheduler::Reservation reservation_;
-    cuda::PinnedBlock block_;
-    std::int64_t used_ = 0;
-  };
   struct Copy {
     cuda::Address to;
     const void* from;
@@ -85,7 +71,7 @@ class DeviceChunk final : public ChunkGroup {
   RunContext& context_;
   GlobalValues& global_;
   DeviceStream stream_;
-  Staging in_, out_;
+  DeviceStaging in_, out_;
   std::vector<Copy> copies_;
   StreamMemory memory_;
   std::vector<std::vector<bool>> read_;  ///< per group array and component: whether it is uploaded

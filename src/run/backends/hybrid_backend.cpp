@@ -9,8 +9,7 @@ class HybridStage final : public StageBackend {
   HybridStage(RunContext& context, const StageWork& work, std::unique_ptr<StageBackend> host,
               std::unique_ptr<StageBackend> device)
       : host_(std::move(host)), device_(std::move(device)) {
-    for (int s = 0; s < work.slots; ++s)
-      slots_.push_back(std::make_unique<Slot>(context, work.stage));
+    for (int s = 0; s < work.slots; ++s) slots_.push_back(std::make_unique<Slot>(context, work.stage));
   }
 
   ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) override {

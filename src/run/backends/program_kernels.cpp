@@ -40,8 +40,7 @@ const CpuKernels& ProgramKernels::for_cpu(RunReport* report, RunTrace* trace) {
     });
     const cpu::CacheStatistics after = cpu::cache_statistics();
     if (!report) return;
-    report->compile_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    report->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     report->kernels_compiled = static_cast<int>(after.compiled - before.compiled);
     report->kernels_from_disk = static_cast<int>(after.from_disk - before.from_disk);
     report->kernels_cached = static_cast<int>(after.hits - before.hits);
@@ -65,8 +64,7 @@ std::shared_future<DeviceKernels> ProgramKernels::for_device(const std::shared_p
               beside ? cuda::all_entries(*kernel) : cuda::certain_entries(*kernel));
     return codes;
   };
-  kernels =
-      (beside ? system::start_async(prepared) : std::async(std::launch::deferred, prepared)).share();
+  kernels = (beside ? system::start_async(prepared) : std::async(std::launch::deferred, prepared)).share();
   return kernels;
 }
 
