@@ -12,7 +12,7 @@ constexpr double regrowth = 4;                 // the same, when a model had bee
 constexpr double fixed_share = 0.03;           // of the time, for fixed costs
 constexpr double fixed_share_in_line = 0.005;  // nothing overlaps: small chunks gain nothing
 constexpr double tail_share = 0.12;
-constexpr double overhead_ns = 10'000;  // our own, per chunk: not in any stage's time
+constexpr double overhead_ns = 10'000;  // our own, per chunk: not in any phase's time
 constexpr double hysteresis = 1.25;
 constexpr double first_importance = 0.25;    // the first chunk pays for cold caches and new pages
 constexpr double explore_time_share = 0.25;  // of the longest chunk, while the cost is a guess
@@ -51,7 +51,7 @@ Decision AdaptiveController::next(const ChunkSize& so_far) {
 }
 
 // When the next chunk would leave less than itself, the rest is cut so that the stream neither ends with a
-// sliver that costs a whole chunk's overhead, nor, where stages overlap, with a long chunk beside which
+// sliver that costs a whole chunk's overhead, nor, where phases overlap, with a long chunk beside which
 // nothing else runs.
 double AdaptiveController::tail(double remaining) const {
   if (remaining >= 2 * work_) return work_;
@@ -82,7 +82,7 @@ void AdaptiveController::learn(const Observation& seen) {
   line_.add(work, in_line, importance);
   if (config_.read_overlaps) read_.add(work, read, importance);
   if (config_.write_overlaps) write_.add(work, write, importance);
-  const bool jumped = chunk_.add(work, stage_cost(config_, seen.ns) + overhead_ns, importance);
+  const bool jumped = chunk_.add(work, phase_cost(config_, seen.ns) + overhead_ns, importance);
   if (jumped) settled_ = false;
 
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
@@ -95,7 +95,7 @@ void AdaptiveController::decide() { adopt(cap(wish())); }
 
 AdaptiveController::Wish AdaptiveController::wish() {
   if (settled_ && std::abs(chunk_.level() - level_when_settled_) > std::max(drift, 2.5 * chunk_.noise())) {
-    // The machine is not the one that was learned: what other sizes cost is hearsay by now.
+    // The machine is not the one that was learned: what other sizes cost has to be measured again.
     for (CostModel* model : {&line_, &read_, &write_, &chunk_}) model->forget_others();
     settled_ = false;
   }
@@ -118,7 +118,7 @@ AdaptiveController::Wish AdaptiveController::explore() const {
   const double known = std::max(chunk_.largest(), 1.0);
   const Wish larger = cap({(learned_once_ ? regrowth : growth) * known, Reason::explore});
   if (larger.work >= regrowth * known || known <= regrowth) return {larger.work, Reason::explore};
-  // What is stale costs less than a look at a size that is too small.
+  // An old measurement is worth more than a trial of a size that is too small.
   return {learned_once_ ? std::min(larger.work, work_) : known / regrowth, Reason::explore};
 }
 
@@ -132,10 +132,10 @@ AdaptiveController::Wish AdaptiveController::affordable(double share) const {
   // max(a_i / w + b_i) is to be at most the limit for large w, max(b_i), plus the share.
   const double bottleneck = std::max({line.ns_per_work, read.ns_per_work, write.ns_per_work});
   double work = 1;
-  for (const CostModel::Line& stage : {line, read, write}) {
-    if (stage.fixed_ns <= 0) continue;
-    const double room = bottleneck / (1 - share) - stage.ns_per_work;
-    work = std::max(work, room > 0 ? std::min(stage.fixed_ns / room, unbounded) : unbounded);
+  for (const CostModel::Line& phase : {line, read, write}) {
+    if (phase.fixed_ns <= 0) continue;
+    const double room = bottleneck / (1 - share) - phase.ns_per_work;
+    work = std::max(work, room > 0 ? std::min(phase.fixed_ns / room, unbounded) : unbounded);
   }
   if (bottleneck == line.ns_per_work) return {work, Reason::fixed_cost};
   return {work, bottleneck == read.ns_per_work ? Reason::source_bound : Reason::sink_bound};
@@ -153,7 +153,7 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
     return {worse->work, Reason::explore};  // one bad chunk may be bad luck
   }
   if (worse && wish.work > best->work) {
-    // There is a valley, and its bottom is not far from the best size:
+    // The cost has a minimum between known sizes, not far from the best of them:
     // halve the gaps to what is known on both sides.
     double most = best->work;
     if (worse->work > 2.1 * best->work) {
@@ -164,7 +164,7 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
     if (wish.work > most) return {most, Reason::measured_worse};
   }
   if (gap_below) {
-    // The best size is dearer than the smaller ones let expect: then costs have begun to rise before it.
+    // The best size costs more than the smaller ones predict: then costs have begun to rise before it.
     const CostModel::Line line = chunk_.fit(below->work);
     const CostModel::Size expected{.work = best->work,
                                    .cost = line.fixed_ns / best->work + line.ns_per_work,
@@ -204,7 +204,7 @@ void AdaptiveController::adopt(Wish wish) {
   model_ = chunk_.fit(best ? best->work : std::numeric_limits<double>::infinity());
   const bool firm = wish.reason == Reason::memory_cap || wish.reason == Reason::too_big;
   if (!settled_ || firm) {
-    // While learning, act at once; and a limit is no matter of taste.
+    // While learning, act at once; and a limit is always obeyed at once.
     if (firm || wish.work > work_ || wish.work < work_ / hysteresis) work_ = wish.work;
     reason_ = wish.reason;
     return;
@@ -231,7 +231,7 @@ void AdaptiveController::adopt(Wish wish) {
   }
 }
 
-// Little's law: as many chunks are in flight as stages take time, in units of the slowest; half a chunk more
+// Little's law: as many chunks are in flight as phases take time, in units of the slowest; half a chunk more
 // against waits when times vary.
 void AdaptiveController::update_ring() {
   if (!overlaps_) {

@@ -1,4 +1,4 @@
-// The default policy: learn t = a + b w for each stage and make chunks just large enough that fixed costs
+// The default policy: learn t = a + b w for each phase and make chunks just large enough that fixed costs
 // stop mattering; never larger than memory or the time between two looks at the stop token allow. Small
 // chunks are worth something: more overlap, less memory, data still in cache when the next kernel reads it.
 #pragma once

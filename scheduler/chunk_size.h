@@ -1,4 +1,4 @@
-// The numbers the scheduler lives on: how big a chunk is, and how big the next one shall be.
+// The numbers that the scheduler works with: the size of a chunk, and limits for the next one.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
-/// Thrown by a stage that finds, before it has had any effect, that the chunk needs more memory than there is.
+/// Thrown by a phase that finds, before it has had any effect, that the chunk needs more memory than there is.
 /// The pipeline tries again with fewer items. With a single item and the whole memory the exception reaches
 /// the caller, so its message must be fit for a user: name the item and its size.
 class ChunkTooBig : public std::runtime_error {

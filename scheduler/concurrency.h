@@ -1,8 +1,8 @@
 // How many threads this process may really use.
 //
 // std::thread::hardware_concurrency and oneTBB count the machine's processors, or the affinity mask at best.
-// In a container with a CPU quota that means threads which the kernel stops in the middle of a chunk for the
-// rest of the quota's period, so we read the quota ourselves.
+// In a container with a CPU quota the kernel then stops threads in the middle of a chunk for the rest of the
+// quota's period, so the quota is read here.
 #pragma once
 
 #include <string>

@@ -56,7 +56,7 @@ class PaperController final : public Controller {
     // Chunks that were in flight when the size changed say nothing about the new size.
     if (seen.target.items != ceiling_.apply(items_)) return;
     const double ns =
-        stage_cost(config_, seen.ns) / static_cast<double>(std::max<int64_t>(seen.extent.items, 1));
+        phase_cost(config_, seen.ns) / static_cast<double>(std::max<int64_t>(seen.extent.items, 1));
     const double before = average_;
     average_ = before < 0 ? ns : weight_of_newest * ns + (1 - weight_of_newest) * before;
     if (seen.utilisation < enough_utilisation) {
@@ -161,7 +161,7 @@ int64_t slot_memory(const ControllerConfig& config) noexcept {
   return std::max<int64_t>(config.memory_limit / config.max_ring, 1);
 }
 
-double stage_cost(const ControllerConfig& config, const StageTimes& ns) noexcept {
+double phase_cost(const ControllerConfig& config, const PhaseTimes& ns) noexcept {
   const auto read = static_cast<double>(ns.read);
   const auto write = static_cast<double>(ns.write);
   const double in_line = static_cast<double>(ns.compute) + (config.read_overlaps ? 0 : read) +

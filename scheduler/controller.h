@@ -1,4 +1,4 @@
-// How big shall the next chunk be? A pure state machine: numbers in, numbers out, no clock and no thread, so
+// Decides how large the next chunk is. A pure state machine: numbers in, numbers out, no clock and no thread, so
 // that it is tested against simulated devices whose optimum is known. docs/scheduler.md has the formulas.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace anabranch::scheduler {
 
-/// Wall time of one chunk in each stage. `wait` is what the driver waited for the chunk to be read.
-struct StageTimes {
+/// Wall time of one chunk in each phase. `wait` is what the driver waited for the chunk to be read.
+struct PhaseTimes {
   int64_t read = 0;
   int64_t wait = 0;
   int64_t compute = 0;
@@ -24,7 +24,7 @@ struct StageTimes {
 struct Observation {
   ChunkSize extent{};
   Target target{};  ///< what it was read with: chunks in flight still follow older decisions
-  StageTimes ns{};
+  PhaseTimes ns{};
   double utilisation = 1;  ///< busy thread time / (wall time * concurrency) while it was computed, 0..1
 };
 
@@ -54,7 +54,7 @@ struct Decision {
   Target target{};
   int ring = 1;  ///< chunks in flight that are useful
   Reason reason = Reason::start;
-  /// adaptive: the model behind it, of the stage that is the bottleneck. Zero while unknown.
+  /// adaptive: the model behind it, of the phase that is the bottleneck. Zero while unknown.
   double fixed_ns = 0;
   double ns_per_work = 0;
 };
@@ -79,9 +79,9 @@ struct ControllerConfig {
 /// What one slot of the ring may hold.
 int64_t slot_memory(const ControllerConfig& config) noexcept;
 
-/// What a chunk costs the stream: the longest of the stages that run beside each other, where those that run
+/// What a chunk costs the stream: the longest of the phases that run beside each other, where those that run
 /// in line with computing count as one with it.
-double stage_cost(const ControllerConfig& config, const StageTimes& ns) noexcept;
+double phase_cost(const ControllerConfig& config, const PhaseTimes& ns) noexcept;
 
 class Controller {
  public:

@@ -42,7 +42,7 @@ bool CostModel::add(double work, double ns, double importance) {
   const double error = log_cost - (level_ + c.shape);
   const double most = std::max(3 * noise_, 0.1);
   if (error < -most && c.confidence < established_from) {
-    // Disturbances only ever make a chunk slower, so of two that disagree the quicker one is to be believed.
+    // Disturbances only make a chunk slower, so of two that disagree the quicker one counts.
     c.shape += error;
     streak_ = 0;
     return false;

@@ -1,4 +1,4 @@
-// What a stage costs as a function of the chunk's size, learned from chunks that were timed.
+// What a phase costs as a function of the chunk's size, learned from chunks that were timed.
 //
 // Two things are kept apart. The *shape*: the cost per unit of work of each size relative to the others, in
 // half-octave classes. And the *level*: one factor common to all sizes, which follows the machine when it

@@ -1,9 +1,9 @@
 // The threads of the runtime, behind an interface without any threading library in it.
 //
 // Compiled kernels, lifted programs and the pipeline ask for two things only: run these pieces in parallel
-// and come back, and run this stage somewhere else meanwhile. Two executors answer: oneTBB (the default,
-// composes with a user's own TBB code) and a plain pool of std::thread, which ThreadSanitizer understands to
-// the last word.
+// and come back, and run this phase somewhere else meanwhile. Two executors answer: oneTBB (the default,
+// composes with a user's own TBB code) and a plain pool of std::thread, in which ThreadSanitizer sees
+// every synchronisation.
 //
 // Results never depend on which executor runs, on the number of threads or on which thread gets which piece:
 // pieces are cut by the data alone, before they come here.
@@ -38,7 +38,7 @@ class Executor {
   /// Runs `task` some time on another thread and returns at once; with concurrency 1 runs it now. The task
   /// must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start
   /// late when all threads are busy, even never before the executor is destroyed: whoever waits for one must
-  /// be able to do its work himself (as the pipeline does), else two runs inside one saturated arena would
+  /// be able to do its work too (as the pipeline does), else two runs inside one saturated arena would
   /// wait for each other. The destructor runs what has not begun and waits for the rest.
   virtual void submit(Task task) = 0;
 

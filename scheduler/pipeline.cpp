@@ -19,26 +19,26 @@ namespace {
 
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-bool overlaps(const Executor& executor, bool inline_stage) noexcept {
-  return executor.concurrency() > 1 && !inline_stage;
+bool overlaps(const Executor& executor, bool inline_phase) noexcept {
+  return executor.concurrency() > 1 && !inline_phase;
 }
 
-ControllerConfig controller_config(const Executor& executor, const Stages& stages,
-                                   const RunOptions& options) {
+ControllerConfig controller_config(const Executor& executor, const ChunkPhases& phases,
+                                   const PipelineOptions& options) {
   return {.memory_limit = options.memory_limit,
-          .max_ring = ring_slots(executor, stages, options),
-          .read_overlaps = overlaps(executor, stages.inline_read),
-          .write_overlaps = overlaps(executor, stages.inline_write),
+          .max_ring = ring_slots(executor, phases, options),
+          .read_overlaps = overlaps(executor, phases.inline_read),
+          .write_overlaps = overlaps(executor, phases.inline_write),
           .total = options.total,
           .max_chunk_ns = options.max_chunk_ns};
 }
 
 struct Chunk {
   int64_t index = 0;  // in the order of reads
-  ChunkRecord record{};
+  ChunkTimes record{};
 };
 
-// A stage that may run beside computing. Queued: a task has been submitted for it, but whoever comes first,
+// A phase that may run beside computing. Queued: a task has been submitted for it, but whoever comes first,
 // the task or the driver, does it.
 struct Turn {
   enum class State { idle, queued, running };
@@ -64,15 +64,15 @@ Outcome attempt(F&& callback) noexcept {
   }
 }
 
-// One run. All members are guarded by the mutex; callbacks run without it. Tasks that begin after the run has
-// ended find their turn idle and go home, which is why the run is shared with them.
+// One run. All members are guarded by the mutex; callbacks run without it. A task that begins after the run has
+// ended finds its turn idle and returns, which is why the run is shared with the tasks.
 class Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(Executor& executor, const Stages& stages, const RunOptions& options)
+  Run(Executor& executor, const ChunkPhases& phases, const PipelineOptions& options)
       : executor_(executor),
-        stages_(stages),
+        phases_(phases),
         stop_(options.stop),
-        config_(controller_config(executor, stages, options)),
+        config_(controller_config(executor, phases, options)),
         plan_(make_controller(options.policy, config_), config_),
         meter_(options.clock != nullptr ? *options.clock : steady_clock(), executor.concurrency()),
         trace_(options.trace != nullptr ? *options.trace : own_trace_) {
@@ -83,7 +83,7 @@ class Run : public std::enable_shared_from_this<Run> {
     for (int slot = config_.max_ring - 1; slot >= 0; --slot) free_.push_back(slot);
   }
 
-  RunResult drive() {
+  PipelineResult drive() {
     idle_since_ = meter_.now_ns();
     trace_.begin(idle_since_, executor_.concurrency());
     {
@@ -99,8 +99,8 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  // The driver's next deed; false when nothing is left to do.
-  // He waits only for what another thread has begun.
+  // Does what the driver does next; false when nothing is left to do.
+  // It waits only for what another thread has begun.
   bool step(Lock& lock) {
     drop_dead_chunks();
     if (!ready_.empty()) {
@@ -147,9 +147,9 @@ class Run : public std::enable_shared_from_this<Run> {
     plan_.left();
   }
 
-  // --- stages beside the driver
+  // --- phases beside the driver
 
-  // Lets another thread take a stage. If none can be asked, the driver does it when he comes to it.
+  // Lets another thread take a phase. If none can be asked, the driver does it in its turn.
   void offer(Turn& turn, bool possible, void (Run::*task)()) {
     if (turn.state != Turn::State::idle || !possible) return;
     turn.state = Turn::State::queued;
@@ -162,7 +162,7 @@ class Run : public std::enable_shared_from_this<Run> {
     }
   }
 
-  // For the time the driver is computing; when he waits, he reads and writes himself.
+  // For the time the driver is computing; when it waits, it reads and writes itself.
   void offer_both() {
     offer(reader_, config_.read_overlaps && can_read(), &Run::read_task);
     offer(writer_, config_.write_overlaps && !done_.empty(), &Run::write_task);
@@ -196,20 +196,20 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void read_next(Lock& lock) {
     Chunk chunk{.index = next_index_};
-    ChunkRecord& record = chunk.record;
+    ChunkTimes& record = chunk.record;
     record.decision = plan_.next();
     record.slot = free_.back();
     free_.pop_back();
     ++in_flight_;
 
     std::optional<ChunkSize> extent;
-    const bool trims = plan_.alone() && stages_.trim;
-    const Outcome outcome = timed(lock, Stage::read, record.read, [&] {
+    const bool trims = plan_.alone() && phases_.trim;
+    const Outcome outcome = timed(lock, Phase::read, record.read, [&] {
       if (trims) {
         // The ring is empty, so the free slots stay as they are without the lock.
-        for (const int slot : free_) stages_.trim(slot);
+        for (const int slot : free_) phases_.trim(slot);
       }
-      extent = stages_.read(record.slot, record.decision.target);
+      extent = phases_.read(record.slot, record.decision.target);
       if (extent && extent->items < 1) throw std::logic_error("a source gave a chunk without items");
     });
 
@@ -258,18 +258,18 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // False when the chunk is not to be written. Sets `cut` when only a part of the slot has been computed.
   bool compute(Lock& lock, Chunk& chunk, bool& cut) {
-    ChunkRecord& record = chunk.record;
+    ChunkTimes& record = chunk.record;
     while (!is_dead(chunk)) {
       const RunMeter::Mark begin = meter_.mark();
-      const Outcome outcome = timed(lock, Stage::compute, record.compute, [&] {
+      const Outcome outcome = timed(lock, Phase::compute, record.compute, [&] {
         const BusySpan busy(&meter_.compute_meter());
-        stages_.compute(record.slot);
+        phases_.compute(record.slot);
       });
       record.utilisation = meter_.utilisation(begin, meter_.mark());
       record.wait_ns = record.compute.begin_ns - idle_since_;
       idle_since_ = record.compute.end_ns;
       if (!outcome.error) return true;
-      if (!outcome.too_big || !stages_.halve || record.extent.items <= 1) {
+      if (!outcome.too_big || !phases_.halve || record.extent.items <= 1) {
         fail(chunk.index, outcome.error);
         return false;
       }
@@ -277,7 +277,7 @@ class Run : public std::enable_shared_from_this<Run> {
       plan_.too_big(record.extent);
       const ChunkSize whole = record.extent;
       if (!unlocked(lock, chunk, [&] {
-            record.extent = stages_.halve(record.slot);
+            record.extent = phases_.halve(record.slot);
             if (record.extent.items < 1 || record.extent.items >= whole.items) {
               throw std::logic_error("halve did not make the chunk smaller");
             }
@@ -294,7 +294,7 @@ class Run : public std::enable_shared_from_this<Run> {
     std::optional<ChunkSize> extent;
     // As many as have just been found to fit.
     const int64_t items = chunk.record.extent.items;
-    if (!unlocked(lock, chunk, [&] { extent = stages_.rest(chunk.record.slot, items); }) || !extent)
+    if (!unlocked(lock, chunk, [&] { extent = phases_.rest(chunk.record.slot, items); }) || !extent)
       return false;
     chunk.record.extent = *extent;
     chunk.record.read.begin_ns = chunk.record.read.end_ns;  // the time is in the first part's record
@@ -303,7 +303,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // --- write
 
-  // Brings all that is computed to the sink.
+  // Writes all that is computed.
   void finish_writes(Lock& lock) {
     for (;;) {
       drop_dead_chunks();
@@ -324,19 +324,19 @@ class Run : public std::enable_shared_from_this<Run> {
     done_.erase(done_.begin());
     write(lock, chunk);
     free_slot(chunk.record.slot);
-    if (meter_.is_open(Stage::compute)) offer_both();
+    if (meter_.is_open(Phase::compute)) offer_both();
     changed_.notify_all();
   }
 
   bool write(Lock& lock, Chunk& chunk) {
-    ChunkRecord& record = chunk.record;
-    Outcome outcome = timed(lock, Stage::write, record.write, [&] { stages_.write(record.slot); });
+    ChunkTimes& record = chunk.record;
+    Outcome outcome = timed(lock, Phase::write, record.write, [&] { phases_.write(record.slot); });
     if (!outcome.error) outcome = attempt([&] { report(record); });
     if (outcome.error) fail(chunk.index, outcome.error);
     return !outcome.error;
   }
 
-  void report(ChunkRecord& record) {
+  void report(ChunkTimes& record) {
     record.chunk = written_++;
     plan_.observe({.extent = record.extent,
                    .target = record.decision.target,
@@ -351,12 +351,12 @@ class Run : public std::enable_shared_from_this<Run> {
   // --- calling back
 
   template <class F>
-  Outcome timed(Lock& lock, Stage stage, Span& span, F&& callback) {
-    span = meter_.begin(stage);
+  Outcome timed(Lock& lock, Phase phase, Span& span, F&& callback) {
+    span = meter_.begin(phase);
     lock.unlock();
     Outcome outcome = attempt(callback);
     lock.lock();
-    meter_.end(stage, span);
+    meter_.end(phase, span);
     return outcome;
   }
 
@@ -370,7 +370,7 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   Executor& executor_;
-  const Stages& stages_;
+  const ChunkPhases& phases_;
   const std::stop_token stop_;
   const ControllerConfig config_;
 
@@ -395,26 +395,26 @@ class Run : public std::enable_shared_from_this<Run> {
   int64_t idle_since_ = 0;  // when the driver last stopped computing
 };
 
-void check(const Stages& stages, const RunOptions& options) {
-  if (!stages.read || !stages.compute || !stages.write) {
-    throw std::invalid_argument("a pipeline needs a read, a compute and a write stage");
+void check(const ChunkPhases& phases, const PipelineOptions& options) {
+  if (!phases.read || !phases.compute || !phases.write) {
+    throw std::invalid_argument("a pipeline needs a read, a compute and a write phase");
   }
-  if (!stages.halve != !stages.rest) throw std::invalid_argument("the stages halve and rest go together");
+  if (!phases.halve != !phases.rest) throw std::invalid_argument("the phases halve and rest go together");
   if (options.max_ring < 1) throw std::invalid_argument("a ring has at least one slot");
   if (options.memory_limit < 0) throw std::invalid_argument("a memory limit below zero");
 }
 
 }  // namespace
 
-int ring_slots(const Executor& executor, const Stages& stages, const RunOptions& options) noexcept {
-  const int beside = overlaps(executor, stages.inline_read) + overlaps(executor, stages.inline_write);
-  // One more than stages that run at once, so that uneven chunks do not make them wait for each other.
+int ring_slots(const Executor& executor, const ChunkPhases& phases, const PipelineOptions& options) noexcept {
+  const int beside = overlaps(executor, phases.inline_read) + overlaps(executor, phases.inline_write);
+  // One more than phases that run at once, so that uneven chunks do not make them wait for each other.
   return beside == 0 ? 1 : std::min(options.max_ring, beside + 2);
 }
 
-RunResult run_pipeline(Executor& executor, const Stages& stages, const RunOptions& options) {
-  check(stages, options);
-  return std::make_shared<Run>(executor, stages, options)->drive();
+PipelineResult run_pipeline(Executor& executor, const ChunkPhases& phases, const PipelineOptions& options) {
+  check(phases, options);
+  return std::make_shared<Run>(executor, phases, options)->drive();
 }
 
 }  // namespace anabranch::scheduler

@@ -2,11 +2,11 @@
 //
 // While chunk k computes, chunk k+1 is read and chunk k-1 is written. Reads are one at a time and in order,
 // so are computes and writes; a compute is parallel inside, through the Executor it shares with the pipeline.
-// The calling thread is the driver: it computes, and does by itself whatever other stage no thread has begun
+// The calling thread is the driver: it computes, and does by itself whatever other phase no thread has begun
 // yet, so that a run makes progress even when every other thread is taken. With concurrency 1 all is inline
 // and in order.
 //
-// Whatever goes wrong, the effects are those of a serial run: when a stage of chunk k throws, chunks before k
+// Whatever goes wrong, the effects are those of a serial run: when a phase of chunk k throws, chunks before k
 // are computed and written to the end, nothing of a chunk after k is written, and the exception of the lowest
 // chunk reaches the caller with its type.
 #pragma once
@@ -23,9 +23,9 @@
 namespace anabranch::scheduler {
 
 /// The work of a run. `slot` is 0 .. max_ring - 1: an index into the caller's buffers. A slot belongs to one
-/// chunk from its read to the end of its write; two stages never touch the same slot at the same time, and
-/// each stage sees all that the one before it did.
-struct Stages {
+/// chunk from its read to the end of its write; two phases never touch the same slot at the same time, and
+/// each phase sees all that the one before it did.
+struct ChunkPhases {
   /// Reads the next chunk into the slot, within the target, at least one item; nullopt at the end of the
   /// stream (it is not called again). May throw ChunkTooBig before it has consumed anything from the source.
   std::function<std::optional<ChunkSize>(int slot, const Target& target)> read;
@@ -43,12 +43,12 @@ struct Stages {
   /// because a single item needs the memory of the whole ring.
   std::function<void(int slot)> trim;
 
-  /// The stage is trivially cheap (a view of memory): call it in line, without a switch of threads.
+  /// The phase is trivially cheap (a view of memory): call it in line, without a switch of threads.
   bool inline_read = false;
   bool inline_write = false;
 };
 
-struct RunOptions {
+struct PipelineOptions {
   Policy policy{};
   /// Ring slots that exist; the controller may use fewer.
   int max_ring = 4;
@@ -57,21 +57,21 @@ struct RunOptions {
   /// The extent of the whole stream, where it is known.
   std::optional<ChunkSize> total{};
   int64_t max_chunk_ns = 100'000'000;
-  /// Acts between stages: what runs is finished, nothing else is begun.
+  /// Acts between phases: what runs is finished, nothing else is begun.
   std::stop_token stop{};
   const Clock* clock = nullptr;  ///< null: steady_clock()
   Trace* trace = nullptr;        ///< null: only the summary is kept
 };
 
-struct RunResult {
+struct PipelineResult {
   bool cancelled = false;
   Summary summary{};
 };
 
-/// Ring slots that a run with these stages uses at most: buffers that the caller must have.
-int ring_slots(const Executor& executor, const Stages& stages, const RunOptions& options) noexcept;
+/// Ring slots that a run with these phases uses at most: buffers that the caller must have.
+int ring_slots(const Executor& executor, const ChunkPhases& phases, const PipelineOptions& options) noexcept;
 
 /// Blocks until the stream ends, is cancelled or fails. Any number of runs may share an executor.
-RunResult run_pipeline(Executor& executor, const Stages& stages, const RunOptions& options);
+PipelineResult run_pipeline(Executor& executor, const ChunkPhases& phases, const PipelineOptions& options);
 
 }  // namespace anabranch::scheduler

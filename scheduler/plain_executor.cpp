@@ -16,7 +16,7 @@
 namespace anabranch::scheduler {
 namespace {
 
-// The calls of one team. Invitations may be picked up after the team has gone home; then they do nothing.
+// The calls of one team. A task of a team may begin after the team has ended; then it does nothing.
 class Team {
  public:
   explicit Team(FunctionRef<void()> member) : member_(member) {}
@@ -32,7 +32,7 @@ class Team {
     if (--active_ == 0) left_.notify_one();
   }
 
-  // The caller has found no more work: takes no more members in and waits for those who are.
+  // The caller has found no more work: no more members are taken in, and those that are there are waited for.
   void close() {
     std::unique_lock lock(mutex_);
     closed_ = true;

@@ -1,6 +1,6 @@
 // What the next read is told, and what happens after one that did not fit: half of it is tried, down to one
-// item; one item that needs more than a slot's part of the memory waits until the ring is empty and travels
-// alone, with all of it. Not thread-safe.
+// item; one item that needs more than a slot's part of the memory waits until the ring is empty and is then
+// the only one, with all of it. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class ReadPlan {
 
   /// Whether another chunk may be in flight beside those that are.
   bool has_room(int in_flight) const noexcept;
-  /// The next read is for a chunk that travels alone.
+  /// The next read is for a chunk that is the only one in flight.
   bool alone() const noexcept { return lone_ == Lone::wanted; }
   Decision next();
 

@@ -10,23 +10,23 @@ RunMeter::RunMeter(const Clock& clock, int concurrency)
   threads_.push_back(std::this_thread::get_id());
 }
 
-Span RunMeter::begin(Stage stage) {
+Span RunMeter::begin(Phase phase) {
   const Span span{.begin_ns = now_ns(), .thread = thread_number()};
-  since_[static_cast<std::size_t>(stage)] = span.begin_ns;
+  since_[static_cast<std::size_t>(phase)] = span.begin_ns;
   return span;
 }
 
-void RunMeter::end(Stage stage, Span& span) {
+void RunMeter::end(Phase phase, Span& span) {
   span.end_ns = now_ns();
-  since_[static_cast<std::size_t>(stage)] = not_open;
-  if (stage != Stage::compute) io_ns_ += span.length();
+  since_[static_cast<std::size_t>(phase)] = not_open;
+  if (phase != Phase::compute) io_ns_ += span.length();
 }
 
 RunMeter::Mark RunMeter::mark() const noexcept {
   const int64_t now = now_ns();
   int64_t busy = compute_.busy_ns() + io_ns_;
-  for (const Stage stage : {Stage::read, Stage::write}) {
-    if (is_open(stage)) busy += now - since_[static_cast<std::size_t>(stage)];
+  for (const Phase phase : {Phase::read, Phase::write}) {
+    if (is_open(phase)) busy += now - since_[static_cast<std::size_t>(phase)];
   }
   return {now, busy};
 }

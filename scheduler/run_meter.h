@@ -1,4 +1,4 @@
-// The times of one run: who did which stage from when to when, and how busy all threads were meanwhile.
+// The times of one run: who did which phase from when to when, and how busy all threads were meanwhile.
 //
 // Computing is measured in its leaves (busy.h); a read or a write counts as one busy thread from begin to
 // end, even while it waits for a disk, because its thread can do nothing else. Not thread-safe except where
@@ -23,13 +23,13 @@ class RunMeter {
   RunMeter(const Clock& clock, int concurrency);
 
   int64_t now_ns() const noexcept { return clock_.now_ns(); }
-  /// Where the compute stage counts its busy time; thread-safe.
+  /// Where the compute phase counts its busy time; thread-safe.
   BusyMeter& compute_meter() noexcept { return compute_; }
 
-  /// A stage begins and ends on this thread; at most one of each kind at a time.
-  Span begin(Stage stage);
-  void end(Stage stage, Span& span);
-  bool is_open(Stage stage) const noexcept { return since_[static_cast<std::size_t>(stage)] != not_open; }
+  /// A phase begins and ends on this thread; at most one of each kind at a time.
+  Span begin(Phase phase);
+  void end(Phase phase, Span& span);
+  bool is_open(Phase phase) const noexcept { return since_[static_cast<std::size_t>(phase)] != not_open; }
 
   /// Share of all threads' time that was busy between the marks, 0..1.
   struct Mark {

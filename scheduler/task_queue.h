@@ -63,7 +63,7 @@ class TaskQueue {
     ++running_;
     lock.unlock();
     {
-      /// The thread may be waiting inside somebody's measured work: the task's time is not his.
+      /// The thread may be waiting inside somebody's measured work: the task's time does not count there.
       const BusySpan foreign(nullptr);
       task();
       task = nullptr;

@@ -33,7 +33,7 @@ void Trace::begin(int64_t now_ns, int concurrency) {
 
 bool Trace::is_kept(int64_t chunk) const noexcept { return chunk < first_chunks || chunk % stride_ == 0; }
 
-void Trace::add(const ChunkRecord& record) {
+void Trace::add(const ChunkTimes& record) {
   const int64_t chunk = summary_.chunks;
   const ChunkSize& extent = record.extent;
   summary_.min_items = chunk == 0 ? extent.items : std::min(summary_.min_items, extent.items);
@@ -42,10 +42,10 @@ void Trace::add(const ChunkRecord& record) {
   summary_.total.items += extent.items;
   summary_.total.work += extent.work;
   summary_.total.bytes += extent.bytes;
-  summary_.stage_ns.read += record.read.length();
-  summary_.stage_ns.wait += record.wait_ns;
-  summary_.stage_ns.compute += record.compute.length();
-  summary_.stage_ns.write += record.write.length();
+  summary_.phase_ns.read += record.read.length();
+  summary_.phase_ns.wait += record.wait_ns;
+  summary_.phase_ns.compute += record.compute.length();
+  summary_.phase_ns.write += record.write.length();
   ++summary_.chunks;
 
   if (chunk % size_stride_ == 0) {
@@ -59,7 +59,7 @@ void Trace::add(const ChunkRecord& record) {
   if (is_kept(chunk)) {
     if (records_.size() == capacity_) {
       stride_ *= 2;
-      std::erase_if(records_, [this](const ChunkRecord& r) { return !is_kept(r.chunk); });
+      std::erase_if(records_, [this](const ChunkTimes& r) { return !is_kept(r.chunk); });
     }
     if (is_kept(chunk)) {
       records_.push_back(record);

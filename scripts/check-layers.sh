@@ -26,9 +26,22 @@ ours='["<]anabranch/'
 allow "a public header" "<[a-z_]+>|$ours" include/anabranch/*.h include/anabranch/*/*.h
 allow "the scheduler" "$standard|\"scheduler/" $(ls scheduler/*.h scheduler/*.cpp | grep -v '/tbb_executor\.cpp$')
 
-# stage <folder> <folders it may see>
+# refuse <what> <regex of refused includes> <file>...: no include of the files may match.
+refuse() {
+  local what=$1 refused=$2
+  shift 2
+  local found
+  found=$(grep -HnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+($refused)" "$@" /dev/null 2>/dev/null || true)
+  if [ -n "$found" ]; then
+    printf '%s may not include:\n%s\n' "$what" "$found" >&2
+    status=1
+  fi
+}
+
+# stage <folder> <folders it may see> [<folder in one of those that it may not see>]
 stage() {
   allow "src/$1" "$standard|$tools|$ours|\"($2)/|\"[a-z0-9_]+\.h\"" src/"$1"/*.h src/"$1"/*.cpp
+  [ $# -lt 3 ] || refuse "src/$1" "\"$3/" src/"$1"/*.h src/"$1"/*.cpp
 }
 stage ir 'ir'
 stage front 'front|ir'
@@ -43,7 +56,22 @@ stage cpu 'cpu|kernel|ir|cache|system'
 stage cuda 'cuda|kernel|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
-stage run 'run|cpu|cuda|device|plan|kernel|interp|ir|scheduler|timeline'
+stage run 'run|plan|kernel|interp|ir|scheduler|timeline' 'run/backends'
+stage run/backends 'run|cpu|cuda|device|system|plan|kernel|interp|ir|scheduler|timeline'
+# Inside src/run each file sees itself and those before it in this list, which names all of them.
+seen=
+for name in memory storage sources results run_trace context global_values result_sink chunk_geometry chunk_group \
+  backend collector stage_input stage_results item_results stage stage_reader plan_run chunk_reader execute; do
+  seen+=${seen:+|}$name
+  wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)
+  [ -z "$wrong" ] || { printf 'src/run/%s may not include:\n%s\n' "$name" "$wrong" >&2; status=1; }
+done
+for file in src/run/*.h; do
+  [[ $(basename "$file" .h) =~ ^($seen)$ ]] || { echo "$file is not in the list of scripts/check-layers.sh" >&2; status=1; }
+done
+allow "the spine" "$standard|$tools|$ours|\"[a-z]+/[a-z_]+\.h\"|\"[a-z_]+\.h\"|\"run/backends/choose\.h\"" \
+  $(ls src/*.h src/*.cpp)
+refuse "the spine" '"(cpu|cuda|device)/' $(ls src/*.h src/*.cpp | grep -v '/doctor\.cpp$')
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp

@@ -7,8 +7,8 @@
 
 #include "front/handle.h"
 #include "ir/run_error.h"
-#include "run/device_run.h"
-#include "run/execute.h"
+#include "run/backends/device_run.h"
+#include "run/global_values.h"
 
 namespace anabranch::bench {
 namespace {
@@ -82,10 +82,10 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const Resident
   kernel_ = &step->kernel;
   std::vector<cuda::Address> buffers;
   for (const BufferRef& ref : step->buffers) buffers.push_back(address_of(plan, *group, ref, data));
-  const GlobalValues known(plan, {}, {});
+  const runtime::GlobalValues known(plan, {}, {});
   std::vector<std::int64_t> scalars;
   for (const int uniform : step->scalars)
-    scalars.push_back(evaluate_uniform(group->uniforms[static_cast<std::size_t>(uniform)], known));
+    scalars.push_back(runtime::evaluate_uniform(group->uniforms[static_cast<std::size_t>(uniform)], known));
   const cuda::Bindings bindings{buffers, scalars, work.items, work.positions, work.elements, work.longest};
   schedule_ = cuda::schedule(*kernel_, bindings, device_->facts().multiprocessors);
 
@@ -128,7 +128,7 @@ void ResidentKernel::check() {
   cuda::ErrorRecord record;
   own_stream_.download(&record, record_.address(), sizeof record);
   own_stream_.synchronize();
-  raise_failed(*kernel_, record, ir::no_item);
+  runtime::raise_failed(*kernel_, record, ir::no_item);
 }
 
 }  // namespace anabranch::bench

@@ -4,7 +4,7 @@
 
 #include "ir/run_error.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::PlanExtent;
 
@@ -151,6 +151,28 @@ std::int64_t ChunkGeometry::elements(int array) const {
   return plan::elements_of(stage_.group, stage_.group.arrays[static_cast<std::size_t>(array)], shape_);
 }
 
+bool ChunkGeometry::shapes_matter(std::size_t result) const {
+  return std::any_of(stage_.sinks.begin(), stage_.sinks.end(), [&](const ir::Stage::Sink& sink) {
+    const bool streamed_out = !sink.consume;
+    return sink.result == static_cast<int>(result) && (streamed_out || sink.kind == ir::Op::tabulate);
+  });
+}
+
+PartShape ChunkGeometry::shape_of_results() const {
+  PartShape shape;
+  shape.items = shape_.items;
+  for (std::size_t r = 0; r < stage_.results.size(); ++r) {
+    const int number = stage_.results[r];
+    PartShape::Result& result = shape.results.emplace_back();
+    result.elements = elements(number);
+    if (!shapes_matter(r)) continue;
+    const std::size_t dimensions = stage_.group.arrays[static_cast<std::size_t>(number)].extents.size();
+    for (std::size_t d = 0; d < dimensions; ++d)
+      result.extents.push_back(extents(number, static_cast<int>(d)));
+  }
+  return shape;
+}
+
 std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const {
   const PlanExtent& d =
       stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
@@ -160,4 +182,4 @@ std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const
   return values;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

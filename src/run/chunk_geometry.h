@@ -3,14 +3,15 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "run/bases.h"
+#include "run/result_sink.h"
+#include "run/sources.h"
 #include "scheduler/executor.h"
 
-/// What the host knows of the chunk at hand, whichever back end computes it: its exact shape.
-namespace anabranch {
+/// The exact shape of a chunk, which the host knows whichever back end computes it.
+namespace anabranch::runtime {
 
-/// Sizes, offsets and extents of one chunk of a stage's group. Value-dependent ones become known step by
-/// step, as scans are reached.
+/// Sizes, offsets and extents of one chunk of a stage's group. Those that depend on values become known when their
+/// OffsetsStep is reached.
 class ChunkGeometry {
  public:
   ChunkGeometry(const plan::StagePlan& stage, const std::vector<std::int64_t>& uniforms) : stage_(stage) {
@@ -24,32 +25,36 @@ class ChunkGeometry {
   std::int64_t elements(int array) const;
   /// The extents of an array's items in one dimension: one value if uniform.
   std::vector<std::int64_t> extents(int array, int dimension) const;
+  /// Of the stage's results in this chunk.
+  PartShape shape_of_results() const;
 
  protected:
   struct Offsets {
     const void* data = nullptr;
     OffsetType type = OffsetType::int64;
     std::vector<std::int64_t> own;  ///< computed ones
-    std::int64_t first = 0;         ///< under a source's offsets positions are counted from here
-    std::int64_t longest = -1;      ///< item's elements; -1: nobody has asked yet
+    std::int64_t first = 0;         ///< offsets[0], from which positions are counted
+    std::int64_t longest = -1;      ///< elements of the longest item; -1: not computed yet
   };
 
   /// Another chunk. The chunk's memory must live until the next one.
   void begin(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
   /// Offsets from the sizes of the items.
   void make_offsets(const plan::OffsetsStep& step);
-  /// The same where somebody else has made the offsets, which need not come here.
+  /// The same where a device has made the offsets, which stay there.
   void scanned(const plan::OffsetsStep& step, std::int64_t elements, std::int64_t longest);
   void require(const plan::RequireStep& step) const;
-  /// Elements of the largest item under a descriptor's offsets. Reads them all once a chunk.
+  /// Elements of the longest item under a descriptor's offsets. Reads them all, once per chunk.
   std::int64_t longest(int descriptor, scheduler::Executor& executor);
-  /// Values of a computed int64 array with one value an item, on the host.
+  /// Values of a computed int64 array with one value an item, in host memory.
   virtual const std::int64_t* values(int array) const = 0;
   /// Of an item of the chunk, in the whole stream.
   std::int64_t number_of(std::int64_t item) const { return shape_.first_item + item; }
   std::vector<std::int64_t> shape_of(const plan::Descriptor& descriptor, std::int64_t item) const;
-  /// The item of the chunk that holds an element of an array of the group, whose offsets are here.
+  /// The item of the chunk that an element of an array belongs to. The array's offsets are in host memory.
   std::int64_t item_at(int array, std::int64_t position) const;
+  /// Whether the shapes of a result's items are needed: the sink `elements` only joins their elements.
+  bool shapes_matter(std::size_t result) const;
   /// One extent of an item.
   std::int64_t dim(const plan::PlanExtent& dim, std::int64_t item) const;
 
@@ -60,4 +65,4 @@ class ChunkGeometry {
   std::vector<const ArrayInfo*> item_infos_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

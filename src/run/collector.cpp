@@ -4,22 +4,18 @@
 #include <cstring>
 #include <numeric>
 
-namespace anabranch {
+#include "run/result_sink.h"
+
+namespace anabranch::runtime {
 
 using plan::PlanArray;
-
-std::int64_t width_of(const ir::ArrayType& type) {
-  std::int64_t width = 0;
-  for (ScalarType s : type.scalars) width += static_cast<std::int64_t>(size_of(s));
-  return width;
-}
 
 ResultCollector::ResultCollector(RunContext& context, const PlanArray& array, ir::Op terminal,
                                  const ResultSize& size, HostArray into)
     : array_(array),
       terminal_(terminal),
       into_(std::move(into)),
-      // The memory given for items that are trimmed at the end need only hold what is left of them.
+      // Memory that is given for items which are trimmed at the end need only hold the trimmed ones.
       directly_(into_ && (terminal == ir::Op::elements || array.form == ir::Form::regular)),
       reservation_(context.budget.reserve("results", size.certain * width_of(array.type))) {
   extents_.resize(array.extents.size());
@@ -119,8 +115,8 @@ HostArray ResultCollector::finish_tabulate() {
   return array_of(std::move(extents));
 }
 
-// Into the memory given for the result, or in place: no element moves up, and each is read before anything is
-// written where it was.
+// Into the memory given for the result, or in place: no element moves to a higher address, and each is read
+// before its place is written.
 void ResultCollector::trim_items(const std::vector<std::int64_t>& trimmed, std::int64_t size) {
   const std::size_t rank = trimmed.size();
   const auto extent = [&](std::size_t d, std::int64_t item) {
@@ -152,4 +148,4 @@ void ResultCollector::trim_items(const std::vector<std::int64_t>& trimmed, std::
   }
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

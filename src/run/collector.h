@@ -2,19 +2,15 @@
 
 #include <vector>
 
-#include "run/execute.h"
-#include "run/results.h"
+#include "run/context.h"
 
 /// Results of a stage, gathered over its chunks.
-namespace anabranch {
-
-/// Bytes of one element.
-std::int64_t width_of(const ir::ArrayType& type);
+namespace anabranch::runtime {
 
 /// What is known of a result's size before the first chunk, in elements.
 struct ResultSize {
   std::int64_t certain = 0;  ///< reserved at once
-  /// A guess: so much room is made, where it is larger, but only what is written counts.
+  /// A guess: so much address space is taken, where it is larger, but only what is written counts.
   std::int64_t likely = 0;
 };
 
@@ -31,7 +27,7 @@ class ResultCollector {
   void add_items(std::int64_t items, const std::vector<std::vector<std::int64_t>>& extents);
   HostArray finish();
   std::int64_t elements() const { return elements_; }
-  /// What the account holds for the result, as long as the result is held.
+  /// The result's part of the memory bound, for as long as the result lives.
   scheduler::Reservation take_reservation() { return std::move(reservation_); }
 
  private:
@@ -43,7 +39,7 @@ class ResultCollector {
   const plan::PlanArray& array_;
   ir::Op terminal_;
   HostArray into_;
-  bool directly_ = false;  ///< what arrives is written to `into_` at once
+  bool directly_ = false;  ///< results are written to `into_` as they come
   std::vector<GrowingBuffer> buffers_;
   scheduler::Reservation reservation_;
   std::int64_t elements_ = 0;
@@ -52,4 +48,4 @@ class ResultCollector {
       extents_;  ///< per dimension: one value while all agree, else one per item
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -13,7 +13,7 @@
 
 #include "scheduler/budget.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 constexpr std::size_t page = 4096;
@@ -106,7 +106,7 @@ void Memory::grow(std::size_t bytes) {
   const bool in_place = (wanted < huge_from || reinterpret_cast<std::uintptr_t>(data_) % huge_page == 0) &&
                         ::mremap(data_, bytes_, wanted, 0) != MAP_FAILED;
   if (!in_place) {
-    // To a place that is aligned as this one: else the system takes every large page apart to move it.
+    // To an address of the same alignment: else the system splits every large page to move it.
     void* const place = map(wanted, PROT_NONE);
     if (!place) no_memory(wanted);
     // Where this fails, the system may have freed `place` and given it to another thread: it stays.
@@ -127,7 +127,7 @@ void Memory::shrink(std::size_t bytes) {
 }
 
 void Memory::forget() {
-  // Below, telling the system page by page costs more than it may gain.
+  // For less memory the system call costs more than it may save.
   if (!on_heap_ && bytes_ >= huge_from) ::madvise(data_, bytes_, MADV_FREE);
 }
 
@@ -152,7 +152,7 @@ void MemoryPool::drop_to(std::size_t bytes, Dropped& dropped) noexcept {
 
 Memory MemoryPool::take(std::size_t bytes) {
   if (bytes <= heap_up_to) return Memory(bytes);
-  // What is larger than asked for counts in no account.
+  // What is beyond the size asked for counts against no memory bound.
   const std::size_t most = bytes + bytes / 8 + 16 * page;
   Memory found;
   {
@@ -221,4 +221,4 @@ MemoryPool::BoundedRun::~BoundedRun() {
   --pool_.bounded_runs_;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 
-/// Large memory that is written once per run: results and intermediate arrays. Fresh pages are dear: clearing
-/// and mapping them costs several times what a kernel needs to fill them. So large memory lies on large pages
+/// Large memory that is written once per run: results and intermediate arrays. Fresh pages are expensive:
+/// clearing and mapping them costs several times what a kernel needs to fill them. So large memory lies on large pages
 /// wherever the system has them, growing it keeps those whole, and what is given back is used again.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// One piece of memory, aligned to 64 bytes: from the heap while it is small, else pages of its own.
 class Memory {
@@ -39,8 +39,8 @@ class Memory {
   bool on_heap_ = false;
 };
 
-/// Memory of finished runs, kept for the next ones, of all programs of the process. Bounded: what lies here
-/// counts in no run's account. Thread-safe.
+/// Memory of finished runs, kept for the next ones, of all programs of the process. Bounded, as it
+/// counts against no run's memory bound. Thread-safe.
 class MemoryPool {
  public:
   /// At most this much lies idle; while a run with a memory bound is under way, the lesser amount.
@@ -58,7 +58,7 @@ class MemoryPool {
   /// new memory.
   Memory take(std::size_t bytes);
   void give(Memory memory) noexcept;
-  /// Memory that comes back here when its last owner lets go. The pool must outlive it.
+  /// Memory that is given back when its last owner is destroyed. The pool must outlive it.
   std::shared_ptr<void> share(Memory memory);
   std::size_t idle_bytes() const;
 
@@ -88,4 +88,4 @@ class MemoryPool {
   int bounded_runs_ = 0;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

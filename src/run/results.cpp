@@ -7,7 +7,7 @@
 
 #include <anabranch/error.h>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -126,4 +126,4 @@ void copy_on_all_threads(scheduler::Executor& executor, void* to, const void* fr
     executor.parallel_for(pieces, one);
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -7,7 +7,7 @@
 
 #include "scheduler/clock.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -48,7 +48,7 @@ bool RunTrace::is_drawn(std::int64_t chunk) {
   return (static_cast<std::uint64_t>(chunk) & (stride - 1)) == 0;
 }
 
-void RunTrace::chunk(const scheduler::ChunkRecord& record) {
+void RunTrace::chunk(const scheduler::ChunkTimes& record) {
   writer_.check();
   if (!is_drawn(record.chunk)) return;
   const scheduler::ChunkSize& extent = record.extent;
@@ -102,4 +102,4 @@ void RunTrace::fail(const std::exception_ptr& error) noexcept {
   }
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -10,7 +10,7 @@
 #include "timeline/writer.h"
 
 /// The timeline of one run: which rows it has and what is drawn in them.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// A chunk of a stage; outside of the stages chunk is -1.
 struct ChunkPlace {
@@ -21,7 +21,7 @@ struct ChunkPlace {
 /// Of a long stream the first 8192 chunks are drawn, and of the next 8192, 16384, 32768 ... 4096 each, evenly
 /// spaced, so that 10^8 chunks make a file of some 150 MB. What is not drawn is counted nevertheless.
 ///
-/// Thread-safe but for what says otherwise. Where the file cannot be written, `chunk` and `finish` throw.
+/// Thread-safe except where it says otherwise. Where the file cannot be written, `chunk` and `finish` throw.
 class RunTrace {
  public:
   /// Creates the file, or throws IoError. Time begins `before_ns`
@@ -50,8 +50,8 @@ class RunTrace {
 
   static bool is_drawn(std::int64_t chunk);
   /// A finished chunk of the present stage: what read, compute and write took.
-  void chunk(const scheduler::ChunkRecord& record);
-  /// What is held of the bounds now, when something has just happened to this chunk.
+  void chunk(const scheduler::ChunkTimes& record);
+  /// How much of the memory bounds is in use now, drawn with this chunk.
   void memory(std::int64_t chunk, const scheduler::Budget& host, const scheduler::Budget* gpu);
 
   /// Which stage runs, and which of its chunks is computed. Called by the thread that computes, like `place`.
@@ -64,7 +64,7 @@ class RunTrace {
   timeline::Arguments& facts() { return facts_; }
   /// The file is complete. Only the first call of these two does something.
   void finish();
-  /// The same for a run that threw, whose error is what the user has to see.
+  /// The same for a run that failed. Does not throw: the run's own error is the one to be seen.
   void fail(const std::exception_ptr& error) noexcept;
 
  private:
@@ -85,4 +85,4 @@ void timed(RunTrace* trace, RunTrace::Row row, std::string_view name, F&& f) {
   trace->span(row, name, begin, RunTrace::now_ns());
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -1,70 +1,67 @@
 #pragma once
 
-#include <string>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
 #include <vector>
 
-#include "run/chunk_run.h"
-#include "run/collector.h"
-#include "run/device_stage.h"
+#include "run/backend.h"
+#include "run/stage_input.h"
+#include "run/stage_results.h"
+#include "scheduler/pipeline.h"
 
-/// One stage at run time: opens its bases, executes its chunk group for every chunk, collects results.
-namespace anabranch {
+/// One stage that runs to its end: read, compute and write over a ring of chunks.
+namespace anabranch::runtime {
 
-/// A whole stage.
 class StageRun {
  public:
-  StageRun(RunContext& context, int stage, GlobalValues& global);
-  /// Runs the stream to its end and gives the terminals' results. `into`: for each result of the stage memory
-  /// that the caller gives, or null.
-  std::vector<HostArray> run(const std::vector<HostArray>& into);
+  /// `number`: of the plan's stages. `into`: for each result of the stage memory that the caller gives, or null.
+  StageRun(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
+           const std::vector<HostArray>& into);
+  /// Runs the stream to its end and gives one array for each sink.
+  std::vector<HostArray> run();
   /// What the account holds for the results of `run`.
-  std::vector<scheduler::Reservation> take_reservations();
-  /// One chunk at a time, for streaming out: false at the end.
-  bool next_chunk(std::vector<std::vector<HostArray>>& items);
+  std::vector<scheduler::Reservation> take_reservations() { return results_.take_reservations(); }
 
  private:
-  void compute(const std::vector<SourceChunk>& chunks);
-  void compute_part(const std::vector<SourceChunk>& chunks, std::int64_t begin, std::int64_t end);
+  struct Slot {
+    Slot(RunContext& context, const plan::StagePlan& stage) : parts(context, stage) {}
+    std::vector<SourceChunk> chunks;
+    scheduler::Reservation reservation;
+    bool enqueued = false;   ///< as a whole: its results are still to be taken
+    bool on_device = false;  ///< all of it or a part
+    HeldResults parts;       ///< of a chunk that was computed in parts, until its turn
+  };
 
-  std::int64_t largest_chunk() const;
-  Limit limit_of(std::int64_t items, std::int64_t bytes, std::int64_t work, std::int64_t memory) const;
-  scheduler::Decision next_size();
-  bool read_next(const scheduler::Target& target);
-  scheduler::ChunkSize make_next_items(std::vector<std::vector<HostArray>>& items);
-  void make_items(const std::vector<SourceChunk>& chunks, std::vector<std::vector<HostArray>>& items);
-  void make_collectors(const std::vector<HostArray>& into);
-  std::int64_t likely_elements(int result, const plan::PlanArray& array) const;
-  void collect(const ChunkResults& part);
+  std::int64_t memory_for_chunks() const;
+  std::int64_t bytes_of_one_chunk() const;
+  scheduler::ChunkPhases phases();
+  std::optional<scheduler::ChunkSize> read(Slot& slot, const scheduler::Target& target);
+  bool read_source(Slot& slot, const scheduler::Target& target);
+  void compute(int number);
+  void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
+  bool fits(int number, const std::vector<SourceChunk>& chunks, ResultSink& results);
+  void write(int number);
+  void on_chunk(const scheduler::ChunkTimes& times);
+  void report(const scheduler::Summary& sum, const scheduler::Trace& trace) const;
   /// What is held now, for the trace, if there is one.
   void draw_memory(std::int64_t chunk);
-  void device_chunk(const std::vector<SourceChunk>& chunks, const ChunkRun::ResultRoom& room,
-                    std::vector<std::vector<std::vector<std::int64_t>>>& extents);
 
   RunContext& context_;
-  int number_;  ///< of the plan's stages
-  const plan::StagePlan& stage_;
-  GlobalValues& global_;
-  std::vector<std::shared_ptr<SourceBase>> sources_;
-  std::vector<SourcePass> passes_;  ///< over those of them that other runs could read too
-  std::vector<std::vector<ArrayInfo>> infos_;
-  std::unique_ptr<ZippedSources> zipped_;
-  std::vector<std::int64_t> uniforms_;
-  std::vector<std::unique_ptr<ResultCollector>> collectors_;  ///< per stage result
-  std::unique_ptr<ChunkRun> chunk_;
-  std::unique_ptr<DeviceStage> device_;  ///< of a run on a GPU
-  std::int64_t element_bytes_ = 0;       ///< of the items, per element of work
-  scheduler::Reservation resident_;
-  scheduler::Policy policy_;
-
-  // Streamed out: what has been read, from which on it has not been computed, and how many items of it fit.
-  std::vector<SourceChunk> read_;
-  std::int64_t read_at_ = 0, read_to_ = 0;
-  std::vector<scheduler::Reservation> given_;          ///< of it
-  std::vector<scheduler::Reservation> results_given_;  ///< of the items that are being handed out
-  std::unique_ptr<scheduler::Controller> controller_;  ///< of a source that is not live
-  scheduler::Decision size_;
-  scheduler::ChunkSize so_far_;
-  std::int64_t chunks_ = 0;
+  RunBackend& backend_;
+  const BackendTraits traits_;
+  int number_;
+  StageInput input_;
+  StageResults results_;
+  scheduler::PipelineOptions options_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::unique_ptr<StageBackend> computing_;
+  std::vector<SourceChunk> pending_;  ///< read, but waiting for memory
+  std::atomic<int> in_flight_ = 0;
+  std::int64_t device_chunks_ = 0;
+  std::exception_ptr refusal_;  ///< of the latest part that did not fit
+  Progress progress_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 void* GrowingBuffer::room(std::size_t bytes) {
   const std::size_t wanted = used_ + bytes + 64;
@@ -41,8 +41,8 @@ void* BlockPool::take(std::int64_t bytes) {
         (!best || block.bytes < best->bytes))
       best = &block;
   if (!best) {
-    // Smaller blocks that lie idle make room first, and one of them may grow to be the new one. Then the
-    // budget is asked, and only then the memory is taken.
+    // Smaller idle blocks are given back first, and the pool may grow one of them into the new one. The
+    // budget is asked before the memory is taken.
     drop_below(wanted);
     reservation_.resize(reservation_.bytes() + wanted);
     try {
@@ -61,4 +61,4 @@ void BlockPool::give(void* address) {
     if (block.memory.data() == address) block.used = false;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -8,12 +8,12 @@
 #include "scheduler/budget.h"
 
 /// Memory of a run: results that grow while a stream passes, and blocks for intermediate arrays.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// One component of a result that grows chunk by chunk.
 class GrowingBuffer {
  public:
-  /// Room for `bytes` at first. It is taken, not written: pages that nobody writes cost nothing.
+  /// Room for `bytes` at first. Pages that are not written cost nothing.
   GrowingBuffer(MemoryPool& pool, std::size_t bytes) : pool_(&pool), memory_(pool.take(bytes)) {}
   /// Into memory that somebody else owns and that is large enough for all that will be asked for.
   explicit GrowingBuffer(std::shared_ptr<void> given) : given_(std::move(given)) {}
@@ -23,7 +23,7 @@ class GrowingBuffer {
   void commit(std::size_t bytes) { used_ += bytes; }
   /// Only the first `bytes` are kept.
   void cut(std::size_t bytes) { used_ = bytes; }
-  /// Everything, in memory that comes back to the pool.
+  /// All of it, in memory that goes back to the pool.
   std::shared_ptr<void> finish();
   void* data() const { return given_ ? given_.get() : memory_.data(); }
 
@@ -64,4 +64,4 @@ class BlockPool {
   std::vector<Block> blocks_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -6,7 +6,7 @@
 
 #include "cuda/device.h"
 #include "io/matrix_files.h"
-#include "run/device_trace.h"
+#include "run/backends/device_trace.h"
 #include "support/catch.h"
 #include "support/gpu_host/fake_driver.h"
 #include "support/host_arrays.h"
@@ -14,6 +14,11 @@
 
 // Timelines of runs on a simulated GPU, whose clock is simulated, too: what overlaps there is known.
 namespace anabranch::testing {
+
+using runtime::DeviceStream;
+using runtime::DeviceTrace;
+using runtime::RunTrace;
+
 namespace {
 
 using gpu_host::fake_gpu;

@@ -34,7 +34,7 @@ int reversals(const std::vector<Step>& history, int begin) {
   return turns;
 }
 
-// The ways a pipeline can be set up: stages beside each other with their delay, or all in line.
+// The ways a pipeline can be set up: phases beside each other with their delay, or all in line.
 std::vector<Simulation> set_ups() {
   Simulation in_line;
   in_line.config.read_overlaps = in_line.config.write_overlaps = false;
@@ -200,7 +200,7 @@ TEST_CASE("adaptive does not grow when the source is the bottleneck") {
   REQUIRE(slow_source.regret(bound, 99) <= regret);
 }
 
-TEST_CASE("adaptive takes the fixed costs of whichever stage is the bottleneck") {
+TEST_CASE("adaptive takes the fixed costs of whichever phase is the bottleneck") {
   Simulation simulation;
   simulation.device.compute = affine(20e3, 1);
   simulation.device.write = affine(2e6, 2);
@@ -210,7 +210,7 @@ TEST_CASE("adaptive takes the fixed costs of whichever stage is the bottleneck")
   check_each_step(simulation, 100);
 }
 
-TEST_CASE("the ring is as deep as stages take time") {
+TEST_CASE("the ring is as deep as phases take time") {
   Simulation simulation;
   simulation.device.compute = affine(20e3, 1);
   REQUIRE(simulation.run(100).back().decision.ring == 2);

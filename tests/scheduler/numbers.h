@@ -1,5 +1,5 @@
 // A stream of the numbers 0 .. count - 1 through a pipeline,
-// with every rule of the stages checked on the way.
+// with every rule of the phases checked on the way.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace anabranch::scheduler::test {
 
-// Computes f(x) = 2 x + 1. Hooks run at the beginning of the stage, with the number of the call (0, 1, ...).
-// Violations are collected, not thrown: stages run on other threads.
+// Computes f(x) = 2 x + 1. Hooks run at the beginning of the phase, with the number of the call (0, 1, ...).
+// Violations are collected, not thrown: phases run on other threads.
 class Numbers {
  public:
   explicit Numbers(int64_t count, int slots = 8) : count_(count), slots_(static_cast<std::size_t>(slots)) {}
@@ -24,8 +24,8 @@ class Numbers {
   bool inline_write = false;
   Executor* executor = nullptr;  // computes in parallel with it, if any
 
-  Stages stages() {
-    Stages result;
+  ChunkPhases phases() {
+    ChunkPhases result;
     result.read = [this](int slot, const Target& target) { return read(slot, target); };
     result.compute = [this](int slot) { compute(slot); };
     result.write = [this](int slot) { write(slot); };
@@ -59,20 +59,20 @@ class Numbers {
     std::atomic<bool> touched = false;
   };
 
-  // Marks a stage and a slot as in use for its life time.
+  // Marks a phase and a slot as in use for its life time.
   class Use {
    public:
-    Use(Numbers& numbers, std::atomic<bool>& stage, Slot& slot) : stage_(stage), slot_(slot) {
-      if (stage_.exchange(true)) numbers.violate("a stage runs twice at a time");
-      if (slot_.touched.exchange(true)) numbers.violate("two stages in one slot");
+    Use(Numbers& numbers, std::atomic<bool>& phase, Slot& slot) : phase_(phase), slot_(slot) {
+      if (phase_.exchange(true)) numbers.violate("a phase runs twice at a time");
+      if (slot_.touched.exchange(true)) numbers.violate("two phases in one slot");
     }
     ~Use() {
       slot_.touched = false;
-      stage_ = false;
+      phase_ = false;
     }
 
    private:
-    std::atomic<bool>& stage_;
+    std::atomic<bool>& phase_;
     Slot& slot_;
   };
 

@@ -1,4 +1,4 @@
-// What a run does when something goes wrong: a stage throws, somebody cancels, a chunk does not fit.
+// What a run does when something goes wrong: a phase throws, somebody cancels, a chunk does not fit.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,13 +22,13 @@ using namespace anabranch::scheduler::test;
 namespace {
 
 struct Failure {  // not derived from std::exception: the type itself must come out
-  std::string stage;
+  std::string phase;
   int64_t call;
 };
 
-void fail_at(std::function<void(int64_t)>& hook, const char* stage, int64_t at) {
-  hook = [stage, at](int64_t call) {
-    if (call == at) throw Failure{stage, call};
+void fail_at(std::function<void(int64_t)>& hook, const char* phase, int64_t at) {
+  hook = [phase, at](int64_t call) {
+    if (call == at) throw Failure{phase, call};
   };
 }
 
@@ -36,21 +36,21 @@ constexpr int64_t all_items = 40;  // one per chunk
 
 }  // namespace
 
-TEST_CASE("an exception of any stage, at any call, comes out after what a serial run would have written") {
+TEST_CASE("an exception of any phase, at any call, comes out after what a serial run would have written") {
   for (const auto& [name, executor] : all_executors()) {
-    for (const std::string stage : {"read", "compute", "write"}) {
+    for (const std::string phase : {"read", "compute", "write"}) {
       for (const int64_t call : {int64_t{0}, all_items / 2, all_items - 1}) {
-        INFO(name << " " << stage << " " << call);
+        INFO(name << " " << phase << " " << call);
         Numbers numbers(all_items);
-        fail_at(stage == "read"      ? numbers.on_read
-                : stage == "compute" ? numbers.on_compute
+        fail_at(phase == "read"      ? numbers.on_read
+                : phase == "compute" ? numbers.on_compute
                                      : numbers.on_write,
-                stage.c_str(), call);
+                phase.c_str(), call);
         bool caught = false;
         try {
-          run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+          run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1)});
         } catch (const Failure& failure) {
-          caught = failure.stage == stage && failure.call == call;
+          caught = failure.phase == phase && failure.call == call;
         }
         REQUIRE(caught);
         REQUIRE(numbers.violation().empty());
@@ -58,7 +58,7 @@ TEST_CASE("an exception of any stage, at any call, comes out after what a serial
         REQUIRE(static_cast<int64_t>(numbers.written().size()) == call);
         // The executor is as good as before.
         Numbers next(all_items);
-        run_pipeline(*executor, next.stages(), {.policy = Policy::fixed(3)});
+        run_pipeline(*executor, next.phases(), {.policy = Policy::fixed(3)});
         REQUIRE(next.written_is_all());
       }
     }
@@ -70,7 +70,7 @@ TEST_CASE("an exception at the end of the stream") {
     INFO(name);
     Numbers numbers(all_items);
     fail_at(numbers.on_read, "read", all_items);
-    REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)}), Failure);
+    REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1)}), Failure);
     REQUIRE(numbers.written_is_all());
   }
 }
@@ -92,13 +92,13 @@ TEST_CASE("of several exceptions the one of the lowest chunk comes out") {
       read_failed.wait();
       throw Failure{"compute", call};
     };
-    std::string stage;
+    std::string phase;
     try {
-      run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+      run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1)});
     } catch (const Failure& failure) {
-      stage = failure.stage;
+      phase = failure.phase;
     }
-    REQUIRE(stage == "compute");
+    REQUIRE(phase == "compute");
     REQUIRE(numbers.written().size() == 4);
   }
 }
@@ -106,9 +106,9 @@ TEST_CASE("of several exceptions the one of the lowest chunk comes out") {
 TEST_CASE("a source that gives no items is an error, not an endless loop") {
   const auto executor = make_plain_executor(1);
   Numbers numbers(1);
-  Stages stages = numbers.stages();
-  stages.read = [](int, const Target&) { return ChunkSize{0, 0, 0}; };
-  REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::logic_error);
+  ChunkPhases phases = numbers.phases();
+  phases.read = [](int, const Target&) { return ChunkSize{0, 0, 0}; };
+  REQUIRE_THROWS_AS(run_pipeline(*executor, phases, {}), std::logic_error);
 }
 
 TEST_CASE("a trace callback that throws stops the run") {
@@ -116,11 +116,11 @@ TEST_CASE("a trace callback that throws stops the run") {
     INFO(name);
     Numbers numbers(all_items);
     Trace trace;
-    trace.on_chunk([](const ChunkRecord& record) {
+    trace.on_chunk([](const ChunkTimes& record) {
       if (record.chunk == 3) throw Failure{"trace", record.chunk};
     });
     REQUIRE_THROWS_AS(
-        run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1), .trace = &trace}), Failure);
+        run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1), .trace = &trace}), Failure);
     REQUIRE(numbers.written().size() == 4);
   }
 }
@@ -133,8 +133,8 @@ TEST_CASE("a stop request ends the run within the chunk") {
     numbers.on_compute = [&](int64_t call) {
       if (call == 10) stop.request_stop();
     };
-    const RunResult result =
-        run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1), .stop = stop.get_token()});
+    const PipelineResult result =
+        run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1), .stop = stop.get_token()});
     REQUIRE(result.cancelled);
     REQUIRE(numbers.computes() == 11);
     REQUIRE(numbers.written_is_prefix());
@@ -149,13 +149,13 @@ TEST_CASE("a stop request before the run reads nothing; one after the end change
     std::stop_source stop;
     stop.request_stop();
     Numbers none(10);
-    REQUIRE(run_pipeline(*executor, none.stages(), {.stop = stop.get_token()}).cancelled);
+    REQUIRE(run_pipeline(*executor, none.phases(), {.stop = stop.get_token()}).cancelled);
     REQUIRE(none.reads() == 0);
 
     std::stop_source late;
     Numbers all(10);
-    const Stages stages = all.stages();
-    REQUIRE(!run_pipeline(*executor, stages, {.stop = late.get_token()}).cancelled);
+    const ChunkPhases phases = all.phases();
+    REQUIRE(!run_pipeline(*executor, phases, {.stop = late.get_token()}).cancelled);
     REQUIRE(all.written_is_all());
   }
 }
@@ -171,22 +171,22 @@ class Refusing : public Numbers {
   bool can_halve = true;
   std::vector<int> trimmed;
 
-  Stages refusing_stages() {
-    Stages stages = this->stages();
+  ChunkPhases refusing_phases() {
+    ChunkPhases phases = this->phases();
     parts_.resize(slots_.size());
-    stages.read = [this](int slot, const Target& target) {
+    phases.read = [this](int slot, const Target& target) {
       const int64_t items = std::min({count_ - next_, target.items, target.work});
       if (items > most_read) throw ChunkTooBig("too big to read", {items, items, items * 8});
       const auto extent = read(slot, target);
       return extent;
     };
-    stages.compute = [this](int slot) {
+    phases.compute = [this](int slot) {
       const auto items = static_cast<int64_t>(slot_at(slot).values.size());
       if (items > most_computed) throw ChunkTooBig("too big to compute", {items, items, items * 8});
       compute(slot);
     };
     if (can_halve) {
-      stages.halve = [this](int slot) {
+      phases.halve = [this](int slot) {
         auto& values = slot_at(slot).values;
         auto& aside = parts_[static_cast<std::size_t>(slot)];
         const auto keep = static_cast<std::ptrdiff_t>((values.size() + 1) / 2);
@@ -194,7 +194,7 @@ class Refusing : public Numbers {
         values.resize(static_cast<std::size_t>(keep));
         return extent_of(values);
       };
-      stages.rest = [this](int slot, int64_t items) -> std::optional<ChunkSize> {
+      phases.rest = [this](int slot, int64_t items) -> std::optional<ChunkSize> {
         auto& aside = parts_[static_cast<std::size_t>(slot)];
         if (aside.empty()) return std::nullopt;
         const auto end = aside.begin() + std::min(items, static_cast<int64_t>(aside.size()));
@@ -204,8 +204,8 @@ class Refusing : public Numbers {
         return extent_of(slot_at(slot).values);
       };
     }
-    stages.trim = [this](int slot) { trimmed.push_back(slot); };
-    return stages;
+    phases.trim = [this](int slot) { trimmed.push_back(slot); };
+    return phases;
   }
 
  private:
@@ -226,7 +226,8 @@ TEST_CASE("a chunk that does not fit is halved until it does") {
           INFO(name << " " << to_string(policy) << " at most " << most << (in_read ? " read" : " computed"));
           Refusing numbers(1000);
           (in_read ? numbers.most_read : numbers.most_computed) = most;
-          const RunResult result = run_pipeline(*executor, numbers.refusing_stages(), {.policy = policy});
+          const PipelineResult result =
+              run_pipeline(*executor, numbers.refusing_phases(), {.policy = policy});
           REQUIRE(numbers.violation().empty());
           REQUIRE(numbers.written_is_all());
           REQUIRE(result.summary.max_items <= most);
@@ -247,7 +248,7 @@ TEST_CASE("after memory was short for a while chunks grow again") {
   numbers.on_write = [&](int64_t call) {
     if (call == 3) numbers.most_read = no_limit;
   };
-  const RunResult result = run_pipeline(*executor, numbers.refusing_stages(), {});
+  const PipelineResult result = run_pipeline(*executor, numbers.refusing_phases(), {});
   REQUIRE(numbers.written_is_all());
   REQUIRE(result.summary.max_items > 400);
 }
@@ -257,19 +258,19 @@ TEST_CASE("one item that does not fit is the user's error") {
     INFO(name);
     Refusing unreadable(100);
     unreadable.most_read = 0;
-    REQUIRE_THROWS_AS(run_pipeline(*executor, unreadable.refusing_stages(), {.policy = Policy::fixed(50)}),
+    REQUIRE_THROWS_AS(run_pipeline(*executor, unreadable.refusing_phases(), {.policy = Policy::fixed(50)}),
                       ChunkTooBig);
     REQUIRE(unreadable.written().empty());
     Refusing uncomputable(100);
     uncomputable.most_computed = 0;
     REQUIRE_THROWS_WITH(
-        run_pipeline(*executor, uncomputable.refusing_stages(), {.policy = Policy::fixed(50)}),
+        run_pipeline(*executor, uncomputable.refusing_phases(), {.policy = Policy::fixed(50)}),
         "too big to compute");
     REQUIRE(uncomputable.written().empty());
     Refusing unhalvable(100);
     unhalvable.most_computed = 10;
     unhalvable.can_halve = false;
-    REQUIRE_THROWS_AS(run_pipeline(*executor, unhalvable.refusing_stages(), {.policy = Policy::fixed(50)}),
+    REQUIRE_THROWS_AS(run_pipeline(*executor, unhalvable.refusing_phases(), {.policy = Policy::fixed(50)}),
                       ChunkTooBig);
   }
 }
@@ -285,8 +286,8 @@ TEST_CASE("an item that needs the whole memory travels alone") {
     std::vector<int64_t> written;
     std::atomic<int> trims = 0;
     int64_t next = 0;
-    Stages stages;
-    stages.read = [&](int slot, const Target& target) -> std::optional<ChunkSize> {
+    ChunkPhases phases;
+    phases.read = [&](int slot, const Target& target) -> std::optional<ChunkSize> {
       if (next == 40) return std::nullopt;
       const int64_t bytes = next == big ? 900 : 40;
       if (bytes > target.bytes) throw ChunkTooBig("item 13 needs 900 bytes", {1, 1, bytes});
@@ -297,21 +298,21 @@ TEST_CASE("an item that needs the whole memory travels alone") {
       items[s] = next++;
       return ChunkSize{1, 1, bytes};
     };
-    stages.compute = [&](int slot) {
+    phases.compute = [&](int slot) {
       // Time for a read beside it, which would not fit.
       if (items[static_cast<std::size_t>(slot)] == big)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     };
-    stages.write = [&](int slot) {
+    phases.write = [&](int slot) {
       const auto s = static_cast<std::size_t>(slot);
       written.push_back(items[s]);
       if (held[s].bytes() > 100) held[s].release();
     };
-    stages.trim = [&](int slot) {
+    phases.trim = [&](int slot) {
       ++trims;
       held[static_cast<std::size_t>(slot)].release();
     };
-    run_pipeline(*executor, stages, {.policy = Policy::fixed(1), .memory_limit = limit});
+    run_pipeline(*executor, phases, {.policy = Policy::fixed(1), .memory_limit = limit});
     REQUIRE(written.size() == 40);
     REQUIRE(std::is_sorted(written.begin(), written.end()));
     REQUIRE(budget.peak() <= limit);
@@ -319,7 +320,7 @@ TEST_CASE("an item that needs the whole memory travels alone") {
   }
 }
 
-TEST_CASE("a reservation that fails in a stage reaches the caller by name") {
+TEST_CASE("a reservation that fails in a phase reaches the caller by name") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     Budget budget(100);
@@ -327,7 +328,7 @@ TEST_CASE("a reservation that fails in a stage reaches the caller by name") {
     std::vector<Reservation> leak;
     numbers.on_write = [&](int64_t) { leak.push_back(budget.reserve("result y", 30)); };
     try {
-      run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+      run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1)});
       FAIL("no exception");
     } catch (const BudgetExceeded& e) {
       REQUIRE(e.name() == "result y");

@@ -27,7 +27,7 @@ TEST_CASE("nothing is lost, doubled or reordered") {
           numbers.inline_read = (mode & 1) != 0;
           numbers.inline_write = (mode & 2) != 0;
           numbers.executor = executor.get();
-          const RunResult result = run_pipeline(*executor, numbers.stages(), {.policy = policy});
+          const PipelineResult result = run_pipeline(*executor, numbers.phases(), {.policy = policy});
           REQUIRE(numbers.violation().empty());
           REQUIRE(numbers.written_is_all());
           REQUIRE(!result.cancelled);
@@ -39,7 +39,7 @@ TEST_CASE("nothing is lost, doubled or reordered") {
   }
 }
 
-TEST_CASE("stages of random length keep the order") {
+TEST_CASE("phases of random length keep the order") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     Numbers numbers(300);
@@ -49,7 +49,7 @@ TEST_CASE("stages of random length keep the order") {
     numbers.on_read = [&](int64_t call) { pause(call, 1); };
     numbers.on_compute = [&](int64_t call) { pause(call, 2); };
     numbers.on_write = [&](int64_t call) { pause(call, 3); };
-    run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(3)});
+    run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(3)});
     REQUIRE(numbers.violation().empty());
     REQUIRE(numbers.written_is_all());
   }
@@ -59,7 +59,7 @@ TEST_CASE("an empty stream is read once and computes nothing") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     Numbers numbers(0);
-    const RunResult result = run_pipeline(*executor, numbers.stages(), {});
+    const PipelineResult result = run_pipeline(*executor, numbers.phases(), {});
     REQUIRE(!result.cancelled);
     REQUIRE(result.summary.chunks == 0);
     REQUIRE(numbers.computes() == 0);
@@ -82,9 +82,9 @@ TEST_CASE("with concurrency 1 all is inline, in one slot, on the calling thread"
     numbers.on_read = [&](int64_t) { note('r'); };
     numbers.on_compute = [&](int64_t) { note('c'); };
     numbers.on_write = [&](int64_t) { note('w'); };
-    const Stages stages = numbers.stages();
-    REQUIRE(ring_slots(*executor, stages, {}) == 1);
-    run_pipeline(*executor, stages, {.policy = Policy::fixed(5)});
+    const ChunkPhases phases = numbers.phases();
+    REQUIRE(ring_slots(*executor, phases, {}) == 1);
+    run_pipeline(*executor, phases, {.policy = Policy::fixed(5)});
     REQUIRE(order == "rcwrcwr");
     REQUIRE(!elsewhere);
   }
@@ -104,12 +104,12 @@ TEST_CASE("the next chunk is read and the last one written while this one comput
     Numbers numbers(chunks);
     numbers.on_read = [&](int64_t call) { read_begun[static_cast<std::size_t>(call)].count_down(); };
     numbers.on_write = [&](int64_t call) { write_begun[static_cast<std::size_t>(call)].count_down(); };
-    // Ends only if the other stages go on meanwhile.
+    // Ends only if the other phases go on meanwhile.
     numbers.on_compute = [&](int64_t call) {
       read_begun[static_cast<std::size_t>(call) + 1].wait();
       if (call > 0) write_begun[static_cast<std::size_t>(call) - 1].wait();
     };
-    run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(1)});
+    run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(1)});
     REQUIRE(numbers.written_is_all());
   }
 }
@@ -119,10 +119,10 @@ TEST_CASE("never more chunks in flight than the ring has slots") {
     for (const int ring : {1, 2, 3, 4}) {
       INFO(name << " ring " << ring);
       Numbers numbers(100, ring);  // a higher slot would throw
-      const Stages stages = numbers.stages();
-      const RunOptions options{.policy = Policy::fixed(1), .max_ring = ring};
-      REQUIRE(ring_slots(*executor, stages, options) <= ring);
-      run_pipeline(*executor, stages, options);
+      const ChunkPhases phases = numbers.phases();
+      const PipelineOptions options{.policy = Policy::fixed(1), .max_ring = ring};
+      REQUIRE(ring_slots(*executor, phases, options) <= ring);
+      run_pipeline(*executor, phases, options);
       REQUIRE(numbers.written_is_all());
       REQUIRE(numbers.violation().empty());
     }
@@ -137,7 +137,7 @@ TEST_CASE("a run makes progress when every other thread is taken") {
     const auto over = std::make_shared<std::latch>(1);
     for (int i = 1; i < executor->concurrency(); ++i) executor->submit([over] { over->wait(); });
     Numbers numbers(500);
-    run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(2)});
+    run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(2)});
     over->count_down();
     REQUIRE(numbers.written_is_all());
   }
@@ -155,7 +155,7 @@ TEST_CASE("many runs share one executor") {
       std::vector<std::jthread> users;
       for (auto& stream : streams) {
         users.emplace_back([&stream, &shared = *executor] {
-          run_pipeline(shared, stream->stages(), {.policy = Policy::fixed(5)});
+          run_pipeline(shared, stream->phases(), {.policy = Policy::fixed(5)});
         });
       }
     }
@@ -172,22 +172,22 @@ TEST_CASE("a run inside a piece of another loop") {
     std::vector<std::unique_ptr<Numbers>> streams;
     for (int run = 0; run < 4; ++run) streams.push_back(std::make_unique<Numbers>(50));
     executor->parallel_for(4, [&](int64_t run) {
-      run_pipeline(*executor, streams[static_cast<std::size_t>(run)]->stages(), {.policy = Policy::fixed(3)});
+      run_pipeline(*executor, streams[static_cast<std::size_t>(run)]->phases(), {.policy = Policy::fixed(3)});
     });
     for (const auto& stream : streams) REQUIRE(stream->written_is_all());
   }
 }
 
-TEST_CASE("stages are checked before the run") {
+TEST_CASE("phases are checked before the run") {
   const auto executor = make_plain_executor(1);
   Numbers numbers(1);
-  Stages stages = numbers.stages();
-  stages.write = nullptr;
-  REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::invalid_argument);
-  stages = numbers.stages();
-  stages.halve = [](int) { return ChunkSize{}; };
-  REQUIRE_THROWS_AS(run_pipeline(*executor, stages, {}), std::invalid_argument);
-  REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.stages(), {.max_ring = 0}), std::invalid_argument);
+  ChunkPhases phases = numbers.phases();
+  phases.write = nullptr;
+  REQUIRE_THROWS_AS(run_pipeline(*executor, phases, {}), std::invalid_argument);
+  phases = numbers.phases();
+  phases.halve = [](int) { return ChunkSize{}; };
+  REQUIRE_THROWS_AS(run_pipeline(*executor, phases, {}), std::invalid_argument);
+  REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.phases(), {.max_ring = 0}), std::invalid_argument);
 }
 
 TEST_CASE("records are in order and utilisation is a share") {
@@ -196,12 +196,12 @@ TEST_CASE("records are in order and utilisation is a share") {
     Numbers numbers(100);
     numbers.executor = executor.get();
     Trace trace;
-    const RunResult result =
-        run_pipeline(*executor, numbers.stages(), {.policy = Policy::fixed(10), .trace = &trace});
+    const PipelineResult result =
+        run_pipeline(*executor, numbers.phases(), {.policy = Policy::fixed(10), .trace = &trace});
     REQUIRE(result.summary.utilisation >= 0);
     REQUIRE(result.summary.utilisation <= 1);
     REQUIRE(trace.records().size() == 10);
-    for (const ChunkRecord& record : trace.records()) {
+    for (const ChunkTimes& record : trace.records()) {
       REQUIRE(record.utilisation >= 0);
       REQUIRE(record.utilisation <= 1);
       REQUIRE(record.read.end_ns >= record.read.begin_ns);
@@ -230,16 +230,16 @@ TEST_CASE("a million chunks run in flat memory") {
     int64_t read = 0;
     int64_t sum = 0;
     int64_t early = 0;
-    Stages stages;
-    stages.read = [&](int, const Target&) -> std::optional<ChunkSize> {
+    ChunkPhases phases;
+    phases.read = [&](int, const Target&) -> std::optional<ChunkSize> {
       if (read == chunks) return std::nullopt;
       if (++read == chunks / 10) early = resident();
       return ChunkSize{1, 1, 1};
     };
-    stages.compute = [](int) {};
-    stages.write = [&](int) { ++sum; };
-    stages.inline_write = true;
-    const RunResult result = run_pipeline(*executor, stages, {.policy = Policy::fixed(1)});
+    phases.compute = [](int) {};
+    phases.write = [&](int) { ++sum; };
+    phases.inline_write = true;
+    const PipelineResult result = run_pipeline(*executor, phases, {.policy = Policy::fixed(1)});
     REQUIRE(sum == chunks);
     REQUIRE(result.summary.chunks == chunks);
     REQUIRE(result.summary.median_items == 1);

@@ -15,7 +15,7 @@
 
 namespace anabranch::scheduler::test {
 
-// Stage times in ns of a chunk of `work`, at step `step` of the run.
+// Phase times in ns of a chunk of `work`, at step `step` of the run.
 struct Device {
   std::function<double(double work, int step)> compute;
   std::function<double(double work, int step)> read = [](double, int) { return 0.0; };
@@ -26,7 +26,7 @@ struct Device {
   double outliers = 0;  // probability of a time that is 10 times too long
 
   double cost(const ControllerConfig& config, double work, int step) const {
-    return stage_cost(config, {.read = static_cast<int64_t>(read(work, step)),
+    return phase_cost(config, {.read = static_cast<int64_t>(read(work, step)),
                                .compute = static_cast<int64_t>(compute(work, step)),
                                .write = static_cast<int64_t>(write(work, step))});
   }
@@ -63,8 +63,8 @@ struct Simulation {
       so_far.work += extent.work;
       so_far.bytes += extent.bytes;
       history.push_back({decision, extent});
-      const auto time = [&](const auto& stage) {
-        double ns = stage(static_cast<double>(extent.work), step) * std::exp(device.noise * normal(random));
+      const auto time = [&](const auto& phase) {
+        double ns = phase(static_cast<double>(extent.work), step) * std::exp(device.noise * normal(random));
         if (uniform(random) < device.outliers) ns *= 10;
         return static_cast<int64_t>(ns);
       };

@@ -7,7 +7,7 @@
 using namespace anabranch::scheduler;
 
 namespace {
-ChunkRecord record_of(int64_t items) {
+ChunkTimes record_of(int64_t items) {
   return {.extent = {items, 2 * items, 8 * items},
           .decision = {.reason = Reason::fixed_cost},
           .read = {.begin_ns = 0, .end_ns = 10, .thread = 1},
@@ -33,10 +33,10 @@ TEST_CASE("the summary adds up") {
   REQUIRE(summary.max_chunk_bytes == 72);
   REQUIRE(summary.wall_ns == 100);
   REQUIRE(summary.utilisation == Approx(0.75));
-  REQUIRE(summary.stage_ns.read == 30);
-  REQUIRE(summary.stage_ns.wait == 9);
-  REQUIRE(summary.stage_ns.compute == 90);
-  REQUIRE(summary.stage_ns.write == 15);
+  REQUIRE(summary.phase_ns.read == 30);
+  REQUIRE(summary.phase_ns.wait == 9);
+  REQUIRE(summary.phase_ns.compute == 90);
+  REQUIRE(summary.phase_ns.write == 15);
   REQUIRE(summary.halvings == 1);
   REQUIRE(summary.items_per_second() == Approx(15e7));
   REQUIRE(summary.bytes_per_second() == Approx(120e7));
@@ -55,7 +55,7 @@ TEST_CASE("records stay bounded, cover the stream and keep its beginning") {
   trace.begin(0, 1);
   constexpr int64_t chunks = 100'000;
   int64_t called = 0;
-  trace.on_chunk([&](const ChunkRecord&) { ++called; });
+  trace.on_chunk([&](const ChunkTimes&) { ++called; });
   for (int64_t i = 0; i < chunks; ++i) trace.add(record_of(i + 1));
   REQUIRE(called == chunks);
   const auto& records = trace.records();

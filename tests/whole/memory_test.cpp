@@ -19,6 +19,11 @@
 
 // Memory of results and intermediate arrays: it grows, comes back, is used again, and stays within its bounds.
 namespace anabranch {
+
+using runtime::BlockPool;
+using runtime::Memory;
+using runtime::MemoryPool;
+
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;

@@ -12,14 +12,15 @@
 
 #include "cuda/kernel_code.h"
 #include "plan/plan.h"
-#include "run/device_trace.h"
-#include "run/execute.h"
+#include "run/backends/device_trace.h"
+#include "run/backends/stop_word.h"
+#include "run/global_values.h"
 #include "run/results.h"
-#include "run/stop_word.h"
+#include "run/run_trace.h"
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// The code of a plan's kernels, by address of the plan's kernel.
 using DeviceKernels = std::unordered_map<const kernel::Kernel*, std::shared_ptr<cuda::KernelCode>>;
@@ -31,21 +32,33 @@ struct DeviceMemory {
   cuda::Address address() const { return block.address(); }
 };
 
-/// Compiles what is not there yet of a kernel's code, which a traced run shows.
+/// Calls f, which uses the device on a thread that may have a context of its own. Memory that is short is a
+/// ResourceError: only a chunk that does not fit is tried again.
+template <class F>
+auto on_device(const cuda::Device& device, F&& f) {
+  const cuda::KeepContext keep(device.shared_api());
+  try {
+    return f();
+  } catch (const cuda::DeviceMemoryFull& e) {
+    throw ResourceError(e.what());
+  }
+}
+
+/// Compiles those entries of a kernel that are not compiled yet, which a traced run shows.
 void prepare(RunTrace* trace, const kernel::Kernel& kernel, cuda::KernelCode& code,
              const std::vector<int>& entries);
 
 class StreamMemory;
 
-/// Who made the offsets of items whose sizes only values tell, chunk by chunk.
+/// How often the GPU and the host made the offsets of items whose sizes depend on values.
 struct OffsetCounts {
   std::int64_t by_gpu = 0, by_host = 0;
-  std::string why_host;  ///< the latest time
+  std::string why_host;  ///< the latest reason for the host
 };
 
 class DeviceRun {
  public:
-  /// `kernels` may still be compiled by somebody else. `bound`: bytes of device memory that this run may
+  /// `kernels` may still be being compiled. `bound`: bytes of device memory that this run may
   /// hold; 0: nine tenths of what is free. `trace`: null: not traced.
   DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<DeviceKernels> kernels,
             std::int64_t bound, scheduler::Executor& executor, RunTrace* trace, const std::stop_token& stop);
@@ -53,7 +66,7 @@ class DeviceRun {
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
 
-  /// Whether nobody is compiling the kernels any more; `launch` waits for that.
+  /// Whether the kernels have been compiled; `launch` waits for that.
   bool ready() const { return kernels_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   std::int64_t bound() const { return budget_.limit(); }
@@ -62,7 +75,7 @@ class DeviceRun {
   /// Null: not traced.
   DeviceTrace* trace() { return trace_ ? &*trace_ : nullptr; }
 
-  /// After kernels were waited for: Cancelled where they were told to stop, as what they computed is
+  /// Called after kernels were waited for. Cancelled where they were told to stop: what they computed is
   /// meaningless then.
   void check_stop() const;
 
@@ -73,21 +86,22 @@ class DeviceRun {
   cuda::Address global(GlobalValues& values, int array, int component);
 
   /// Computes a global array; it stays on the device, and its host copy is filled, too.
-  void launch_global(const plan::KernelStep& step, GlobalValues& values, const detail::ArrayData& output);
+  void launch_global(const plan::KernelStep& step, GlobalValues& values);
 
   /// Enqueues one kernel; `memory` is that of the stream.
   void launch(DeviceStream& stream, const kernel::Kernel& kernel, const cuda::Bindings& bindings,
               cuda::Address error, StreamMemory& memory);
 
-  /// Whether the GPU makes the offsets of so many items whose sizes are there: it saves copying sizes and
-  /// offsets, and the host a pass over them. The host waits for two numbers either way, and for few items
-  /// that is all the cost. For the thread that computes chunks; each answer is counted.
+  /// Whether the GPU makes the offsets of so many items whose sizes are in its memory: that saves copies of sizes
+  /// and offsets and a pass of the host over them. The host waits for two numbers either way, and for few items
+  /// nothing else costs much. For the thread that computes chunks; each answer is counted.
   bool makes_offsets(std::int64_t items);
   const OffsetCounts& offset_counts() const { return offset_counts_; }
   /// Enqueues them.
   void make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory);
 
  private:
+  cuda::Address add_global(int array, int component, std::int64_t bytes);
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
   void download_whole(void* to, cuda::Address from, std::int64_t bytes);
 
@@ -98,7 +112,7 @@ class DeviceRun {
   scheduler::Budget budget_;
   std::optional<DeviceTrace> trace_;
   cuda::PinnedBlock stop_memory_;
-  cpu::StopWord& stop_word_;  ///< there, where kernels see it while they run
+  cpu::StopWord& stop_word_;  ///< in `stop_memory_`, where running kernels see it
   StopSignal stop_signal_;
   std::mutex mutex_;
   DeviceStream stream_;  ///< of the global group
@@ -107,7 +121,7 @@ class DeviceRun {
 };
 
 /// Memory for work that one stream does in order: what has been given back may be written by whatever comes
-/// later on the stream, without waiting. Everybody else gets it only after `release`.
+/// later on the stream, without waiting. Other streams get it only after `release`.
 class StreamMemory {
  public:
   StreamMemory(DeviceRun& run, DeviceStream& stream) : run_(run), stream_(stream) {}
@@ -126,10 +140,14 @@ class StreamMemory {
   std::vector<DeviceMemory> spare_;
 };
 
+/// Elements that the kernel's rows have together, where their length is known when it is launched; else -1.
+std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<std::int64_t>& scalars,
+                                std::int64_t positions);
+
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.
 inline constexpr std::int64_t device_slack = 64;
 
 /// Throws the RunError of a record, if it holds one, in this item of the stream.
 void raise_failed(const kernel::Kernel& kernel, const cuda::ErrorRecord& record, std::int64_t item);
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -1,4 +1,4 @@
-#include "run/device_trace.h"
+#include "run/backends/device_trace.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -95,7 +95,7 @@ void DeviceStream::synchronize() {
 
 void DeviceStream::drain() noexcept {
   stream_.drain();
-  on_their_way_.clear();
+  in_flight_.clear();
 }
 
 DeviceTrace::Event DeviceStream::record() {
@@ -111,20 +111,20 @@ DeviceTrace::Event DeviceStream::record() {
 }
 
 void DeviceStream::draw() {
-  if (on_their_way_.empty()) return;
-  for (const Timed& t : on_their_way_) {
+  if (in_flight_.empty()) return;
+  for (const Timed& t : in_flight_) {
     // In the order of the stream, also where the reference and with it the rounding has changed.
     const std::int64_t begin = std::max(trace_->reached_ns(*t.begin), drawn_to_ns_);
     drawn_to_ns_ = std::max(trace_->reached_ns(*t.end), begin);
     trace_->add(number_, t.place, t.work, {begin, drawn_to_ns_});
   }
-  // The first one: what other streams have on their way came after it.
-  trace_->renew_reference(on_their_way_.front().begin);
-  for (Timed& t : on_their_way_) {
+  // The first one: work in flight on other streams began after it.
+  trace_->renew_reference(in_flight_.front().begin);
+  for (Timed& t : in_flight_) {
     spare_.push_back(std::move(t.begin));
     spare_.push_back(std::move(t.end));
   }
-  on_their_way_.clear();
+  in_flight_.clear();
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

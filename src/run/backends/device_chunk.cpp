@@ -1,69 +1,24 @@
-#include "run/device_chunk.h"
+#include "run/backends/device_chunk.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "kernel/component_use.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 using plan::BufferRef;
 using plan::PlanArray;
 
 namespace {
 
-constexpr std::int64_t staging_align = 256;
-std::int64_t padded(std::int64_t bytes) {
-  return (bytes + staging_align - 1) / staging_align * staging_align;
-}
-
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
 /// Device addresses are numbers, but the device primitives take pointers.
 template <class T>
-T* there(cuda::Address address) {
+T* device_pointer(cuda::Address address) {
   return reinterpret_cast<T*>(address);  // NOLINT: that is what they are
 }
-
-/// Does anybody ask for the shapes of a result's items? `elements` puts them one behind the other.
-bool shapes_matter(const plan::StagePlan& stage, std::size_t result) {
-  return std::any_of(stage.sinks.begin(), stage.sinks.end(), [&](const ir::Stage::Sink& t) {
-    const bool streamed_out = !t.consume;
-    return t.result == static_cast<int>(result) && (streamed_out || t.kind == ir::Op::tabulate);
-  });
-}
-
-}  // namespace
-
-// ---- Staging
-
-void DeviceChunk::Staging::begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes) {
-  used_ = 0;
-  if (bytes <= block_.bytes()) return;
-  release();
-  const std::int64_t grown = padded(bytes + bytes / 8);
-  if (auto roomy = context_.budget.try_reserve("staging for the GPU", grown)) {
-    reservation_ = std::move(*roomy);
-  } else {
-    reservation_ = context_.budget.reserve("staging for the GPU", padded(bytes));
-  }
-  block_ = cuda::PinnedBlock(device, reservation_.bytes());
-}
-
-void DeviceChunk::Staging::release() {
-  block_ = cuda::PinnedBlock();
-  reservation_.release();
-}
-
-std::byte* DeviceChunk::Staging::take(std::int64_t bytes) {
-  std::byte* at = block_.data() + used_;
-  used_ += padded(bytes);
-  return at;
-}
-
-// ---- DeviceChunk
-
-namespace {
 
 /// Per group array and component: does a kernel read it, or is it a result?
 std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
@@ -91,17 +46,16 @@ std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
 
 }  // namespace
 
-DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, const plan::StagePlan& stage,
-                         GlobalValues& global, const std::vector<std::int64_t>& uniforms, int slot)
-    : ChunkGeometry(stage, uniforms),
+DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, const StageWork& work, int slot)
+    : ChunkGroup(work.stage, work.uniforms),
       run_(run),
       context_(context),
-      global_(global),
+      global_(work.global),
       stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
       in_(context),
       out_(context),
       memory_(run, stream_),
-      read_(read_components(stage)) {}
+      read_(read_components(work.stage)) {}
 
 DeviceChunk::~DeviceChunk() { drop(); }
 
@@ -142,7 +96,7 @@ void DeviceChunk::upload_later(cuda::Address to, const void* from, std::int64_t 
   if (bytes > 0) copies_.push_back({to, from, bytes});
 }
 
-/// Device places for the items' data, offsets and extents.
+/// Device memory for the items' data, offsets and extents.
 void DeviceChunk::bind_source() {
   const plan::Group& group = stage_.group;
   blocks_of_.resize(group.arrays.size());
@@ -189,7 +143,7 @@ void DeviceChunk::bind_source() {
   }
 }
 
-/// Straight from page-locked memory, else by way of our own.
+/// Directly from page-locked memory, else through the staging memory.
 void DeviceChunk::upload() {
   std::int64_t bytes = 0;
   std::vector<const Copy*> staged;
@@ -227,18 +181,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
     device_records_ = hold("error records", record_bytes);
     upload_later(device_records_, records_.data(), record_bytes);
     upload();
-    for (std::size_t s = 0; s < group.steps.size(); ++s) {
-      const plan::Step& step = group.steps[s];
-      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) {
-        run_kernel(*kernel, s);
-      } else if (const auto* scan_step = std::get_if<plan::OffsetsStep>(&step)) {
-        make_offsets(*scan_step, s);
-      } else if (const auto* condition = std::get_if<plan::RequireStep>(&step)) {
-        if (condition->array >= 0) fetch(condition->array, s);
-        require(*condition);
-      }
-      give_back_after(static_cast<int>(s));
-    }
+    run_steps();
     download();
   } catch (...) {
     drop();
@@ -256,85 +199,82 @@ cuda::Address DeviceChunk::offsets_of(int descriptor) {
   return device_offsets_[descriptor] = at;
 }
 
-void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
+void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
   const auto n = static_cast<std::size_t>(step.output);
   const PlanArray& array = stage_.group.arrays[n];
-  const std::int64_t positions = elements(step.output);
   for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
     add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
-  std::vector<cuda::Address> buffers;
-  for (const BufferRef& ref : step.buffers) {
-    const auto i = static_cast<std::size_t>(ref.index);
-    const auto c = static_cast<std::size_t>(ref.component);
-    switch (ref.kind) {
-      case BufferRef::Kind::array:
-        buffers.push_back(ref.global ? run_.global(global_, ref.index, ref.component) : arrays_[i][c]);
-        break;
-      case BufferRef::Kind::offsets:
-        buffers.push_back(offsets_of(ref.index));
-        break;
-      case BufferRef::Kind::item_extents:
-        buffers.push_back(item_extents_[i][c]);
-        break;
-    }
-  }
-  std::vector<std::int64_t> scalars;
-  for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
-  cuda::Bindings bindings{buffers, scalars, shape_.items, positions, -1};
+  const std::vector<cuda::Address> buffers = bind_buffers<cuda::Address>(
+      step,
+      [&](const BufferRef& ref) {
+        return ref.global
+                   ? run_.global(global_, ref.index, ref.component)
+                   : arrays_[static_cast<std::size_t>(ref.index)][static_cast<std::size_t>(ref.component)];
+      },
+      [&](int descriptor) { return offsets_of(descriptor); },
+      [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
+  const std::vector<std::int64_t> scalars = scalars_of(step);
+  cuda::Bindings bindings{buffers, scalars, shape_.items, elements(step.output), -1};
+  bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
+  if (step.kernel.skeleton == kernel::Skeleton::fold) bind_rows(step, bindings);
+  run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
+}
+
+/// Rows whose lengths differ: their elements together, and the longest of them.
+void DeviceChunk::bind_rows(const plan::KernelStep& step, cuda::Bindings& bindings) {
+  using Kind = kernel::KernelExtent::Kind;
   const kernel::Kernel& kernel = step.kernel;
-  if (kernel.skeleton == kernel::Skeleton::fold) {
-    using Kind = kernel::KernelExtent::Kind;
-    if (kernel.length.kind == Kind::constant)
-      bindings.elements = kernel.length.value * positions;
-    else if (kernel.length.kind == Kind::uniform)
-      bindings.elements = scalars[static_cast<std::size_t>(kernel.length.slot)] * positions;
-    else if (kernel.work_offsets >= 0)
-      bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(
-          step.buffers[static_cast<std::size_t>(kernel.work_offsets)].index)];
-    // Where lengths are values, no row is longer than its item.
-    const int offsets = kernel.length.kind == Kind::ragged     ? kernel.length.slot
-                        : kernel.length.kind == Kind::per_item ? kernel.work_offsets
-                                                               : -1;
-    if (offsets >= 0)
-      bindings.longest = longest(step.buffers[static_cast<std::size_t>(offsets)].index, context_.executor);
-  }
-  run_.launch(stream_, kernel, bindings, device_records_ + record * sizeof(cuda::ErrorRecord), memory_);
+  const auto descriptor_of = [&](int slot) { return step.buffers[static_cast<std::size_t>(slot)].index; };
+  if (bindings.elements < 0 && kernel.work_offsets >= 0)
+    bindings.elements =
+        shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(kernel.work_offsets))];
+  // Where lengths are values, no row is longer than its item.
+  const int offsets = kernel.length.kind == Kind::ragged     ? kernel.length.slot
+                      : kernel.length.kind == Kind::per_item ? kernel.work_offsets
+                                                             : -1;
+  if (offsets >= 0) bindings.longest = longest(descriptor_of(offsets), context_.executor);
 }
 
 /// What no later step reads: later steps may write there.
-void DeviceChunk::give_back_after(int step) {
+void DeviceChunk::give_back_after(std::size_t number) {
   for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
     const bool is_result =
         std::find(stage_.results.begin(), stage_.results.end(), static_cast<int>(a)) != stage_.results.end();
-    if (is_result || stage_.group.arrays[a].last_step != step) continue;
+    if (is_result || stage_.group.arrays[a].last_step != static_cast<int>(number)) continue;
     for (DeviceMemory& block : blocks_of_[a]) memory_.give_back(std::move(block));
     blocks_of_[a].clear();
   }
 }
 
-/// Offsets from the sizes of the items, by the GPU where that is quicker.
-/// Waits: what comes next is allocated by their sum.
-void DeviceChunk::make_offsets(const plan::OffsetsStep& step, std::size_t steps) {
-  const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
-  const bool computed =
-      std::any_of(descriptor.extents.begin(), descriptor.extents.end(),
-                  [](const plan::PlanExtent& d) { return d.kind == plan::PlanExtent::Kind::per_item; });
-  // What the host knows it need not wait for.
-  if (computed && run_.makes_offsets(shape_.items) && make_offsets_there(step, steps)) return;
-  bring_sizes(descriptor, steps);
-  ChunkGeometry::make_offsets(step);
+void DeviceChunk::run_step(const plan::RequireStep& step, std::size_t number) {
+  if (step.array >= 0) fetch(step.array, number);
+  require(step);
 }
 
-/// False: something is wrong with the sizes. The host will find the item, and say what.
-bool DeviceChunk::make_offsets_there(const plan::OffsetsStep& step, std::size_t steps) {
+/// Offsets from the sizes of the items, by the GPU where that is quicker.
+/// Waits: what comes next is allocated by their sum.
+void DeviceChunk::run_step(const plan::OffsetsStep& step, std::size_t number) {
+  const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
+  const auto computed = [](const plan::PlanExtent& d) { return d.kind == plan::PlanExtent::Kind::per_item; };
+  // Sizes that the host knows need no wait.
+  if (std::any_of(descriptor.extents.begin(), descriptor.extents.end(), computed) &&
+      run_.makes_offsets(shape_.items) && make_offsets_on_device(step, number))
+    return;
+  for (const plan::PlanExtent& d : descriptor.extents)
+    if (computed(d)) fetch(d.index, number);
+  make_offsets(step);
+}
+
+/// False where a size is negative or too large: the host then goes through them and names the item.
+bool DeviceChunk::make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps) {
   const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
   device::ItemOffsets what{};
   what.count = shape_.items;
   for (const plan::PlanExtent& d : descriptor.extents) what.extents[what.rank++] = device_extent(d);
   const std::int64_t bytes = (shape_.items + 1) * 8;
   const cuda::Address at = hold("offsets", bytes + static_cast<std::int64_t>(sizeof totals_));
-  what.offsets = there<std::int64_t>(at);
-  what.totals = there<device::ItemTotals>(at + static_cast<cuda::Address>(bytes));
+  what.offsets = device_pointer<std::int64_t>(at);
+  what.totals = device_pointer<device::ItemTotals>(at + static_cast<cuda::Address>(bytes));
   run_.make_offsets(stream_, what, memory_);
   stream_.download(&totals_, at + static_cast<cuda::Address>(bytes), sizeof totals_);
   wait_for_sizes(steps);
@@ -348,23 +288,18 @@ bool DeviceChunk::make_offsets_there(const plan::OffsetsStep& step, std::size_t 
 device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d) {
   if (d.uniform()) return {nullptr, dim(d, 0)};
   if (d.kind == plan::PlanExtent::Kind::per_item)
-    return {there<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
+    return {device_pointer<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
   std::vector<std::int64_t>& given = given_extents_.emplace_back();
   for (std::int64_t item = 0; item < shape_.items; ++item) given.push_back(dim(d, item));
   const cuda::Address at = hold("offsets", shape_.items * 8);
   stream_.upload(at, given.data(), shape_.items * 8);
-  return {there<const std::int64_t>(at), 0};
+  return {device_pointer<const std::int64_t>(at), 0};
 }
 
-/// Item sizes that kernels computed, to the host: waits for them.
-void DeviceChunk::bring_sizes(const plan::Descriptor& descriptor, std::size_t steps) {
-  for (const plan::PlanExtent& d : descriptor.extents)
-    if (d.kind == plan::PlanExtent::Kind::per_item) fetch(d.index, steps);
-}
-
+/// Downloads item sizes that kernels among the first `steps` steps computed, and waits for them.
 void DeviceChunk::fetch(int array, std::size_t steps) {
   if (host_.contains(array)) return;
-  // Kept with the chunk: the copy may still be on its way when something fails here.
+  // Kept with the chunk: the copy may still be in flight when something fails here.
   std::vector<std::int64_t>& values = host_[array];
   values.resize(static_cast<std::size_t>(shape_.items));
   if (!values.empty())
@@ -372,7 +307,7 @@ void DeviceChunk::fetch(int array, std::size_t steps) {
   wait_for_sizes(steps);
 }
 
-/// A size whose kernel failed means nothing: the failure comes first.
+/// A size is meaningless where a check of its kernel failed, so that error comes first.
 void DeviceChunk::wait_for_sizes(std::size_t steps) {
   const auto bytes = static_cast<std::int64_t>(steps * sizeof(cuda::ErrorRecord));
   if (bytes > 0) stream_.download(records_.data(), device_records_, bytes);
@@ -386,13 +321,13 @@ void DeviceChunk::raise_first(std::size_t steps) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
       if (records_[s].failed > 0) {
         const auto position = static_cast<std::int64_t>(records_[s].position);
-        bring_offsets(kernel->output);
+        fetch_offsets(kernel->output);
         raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->output, position)));
       }
 }
 
-/// Offsets of an array's items that the GPU has made, to the host.
-void DeviceChunk::bring_offsets(int array) {
+/// Downloads the offsets of an array's items that the GPU has made.
+void DeviceChunk::fetch_offsets(int array) {
   const PlanArray& of = stage_.group.arrays[static_cast<std::size_t>(array)];
   if (of.form != ir::Form::segmented) return;
   Offsets& o = offsets_[static_cast<std::size_t>(of.descriptor)];
@@ -403,11 +338,11 @@ void DeviceChunk::bring_offsets(int array) {
   o.data = o.own.data();
 }
 
-/// Arrays of item sizes that tell the shapes of results and are not on the host yet.
+/// Arrays of item sizes that decide the shapes of results and have not been downloaded yet.
 std::vector<int> DeviceChunk::sizes_of_results() const {
   std::vector<int> out;
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
-    if (!shapes_matter(stage_, r)) continue;
+    if (!shapes_matter(r)) continue;
     for (const plan::PlanExtent& d : stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].extents)
       if (d.kind == plan::PlanExtent::Kind::per_item && !host_.contains(d.index) &&
           std::find(out.begin(), out.end(), d.index) == out.end())
@@ -421,7 +356,7 @@ const std::int64_t* DeviceChunk::values(int array) const {
   return known != host_.end() ? known->second.data() : staged_sizes_.at(array);
 }
 
-/// Results, their items' sizes and error records into page-locked memory.
+/// Enqueues the download of results, their items' sizes and error records into page-locked memory.
 void DeviceChunk::download() {
   const auto record_bytes = static_cast<std::int64_t>(records_.size() * sizeof(cuda::ErrorRecord));
   const std::vector<int> sizes = sizes_of_results();
@@ -468,40 +403,12 @@ void DeviceChunk::complete() {
   forget();
 }
 
-ChunkResults DeviceChunk::results() const {
-  ChunkResults out;
-  out.items = shape_.items;
-  for (std::size_t r = 0; r < stage_.results.size(); ++r) {
-    const int number = stage_.results[r];
-    ChunkResults::Array array;
-    array.elements = elements(number);
-    array.components.assign(staged_[r].begin(), staged_[r].end());
-    const std::size_t dimensions = stage_.group.arrays[static_cast<std::size_t>(number)].extents.size();
-    for (std::size_t d = 0; d < dimensions && shapes_matter(stage_, r); ++d)
-      array.extents.push_back(extents(number, static_cast<int>(d)));
-    out.arrays.push_back(std::move(array));
-  }
+PartResults DeviceChunk::results() const {
+  PartResults out;
+  out.shape = shape_of_results();
+  for (std::size_t r = 0; r < stage_.results.size(); ++r)
+    out.components.emplace_back(staged_[r].begin(), staged_[r].end());
   return out;
 }
 
-ChunkResults DeviceChunk::take() const {
-  ChunkResults out = results();
-  std::int64_t total = 0;
-  for (std::size_t r = 0; r < out.arrays.size(); ++r)
-    for (ScalarType s : stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])].type.scalars)
-      total += out.arrays[r].elements * bytes_per(s);
-  out.reservation = context_.budget.reserve("results", total);
-  for (std::size_t r = 0; r < out.arrays.size(); ++r) {
-    const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(stage_.results[r])];
-    for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
-      const auto bytes = static_cast<std::size_t>(out.arrays[r].elements * bytes_per(array.type.scalars[c]));
-      auto memory = detail::allocate_aligned(bytes);
-      if (bytes > 0) std::memcpy(memory.get(), out.arrays[r].components[c], bytes);
-      out.arrays[r].components[c] = memory.get();
-      out.owned.push_back(std::move(memory));
-    }
-  }
-  return out;
-}
-
-}  // namespace anabranch
+}  // namespace anabranch::runtime

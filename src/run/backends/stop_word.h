@@ -4,10 +4,10 @@
 
 #include "cpu/abi.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
-/// While it lives, a request to stop sets the word that kernels look at: in the thread that makes the request,
-/// without waiting for anything. At once where the request was made before.
+/// While it lives, a request to stop sets the word that kernels look at, in the thread that makes the request and
+/// without waiting. A request that was made before sets it at once.
 class StopSignal {
  public:
   StopSignal(const std::stop_token& stop, cpu::StopWord& word) : callback_(stop, Raise{&word}) {}
@@ -20,4 +20,4 @@ class StopSignal {
   std::stop_callback<Raise> callback_;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

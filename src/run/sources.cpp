@@ -1,4 +1,4 @@
-#include "run/bases.h"
+#include "run/sources.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 
@@ -230,4 +230,4 @@ std::int64_t ZippedSources::resident_bytes() const {
   return bytes;
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

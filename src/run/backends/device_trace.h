@@ -11,7 +11,7 @@
 #include "timeline/overlap.h"
 
 /// When the GPU did what: rows of a run's timeline, and how much copies and kernels overlapped.
-namespace anabranch {
+namespace anabranch::runtime {
 
 /// A piece of work on a stream.
 struct DeviceWork {
@@ -34,12 +34,11 @@ class DeviceTrace {
 
   RunTrace& run() { return run_; }
   ChunkPlace place() const { return run_.place(); }
-  /// When an event was reached that somebody has waited for.
+  /// When an event was reached. It has been waited for.
   std::int64_t reached_ns(const cuda::DeviceEvent& event) const;
   /// Counts work of a stream, and draws it where its chunk is drawn.
   void add(int stream, const ChunkPlace& place, const DeviceWork& work, timeline::Interval when);
-  /// This event becomes the reference where the present one is long past: the driver's figures have 24 bits.
-  /// It is exchanged for the former one.
+  /// Exchanges the reference for this event where the reference is long past: the driver's figures have 24 bits.
   void renew_reference(Event& event);
   timeline::OverlapTimes overlap() const;
 
@@ -72,7 +71,7 @@ class DeviceStream {
   void record(cuda::Event event) { stream_.record(event); }
   void synchronize();
   bool idle() { return stream_.idle(); }
-  /// As cuda::Stream's; what was on its way is not drawn.
+  /// As cuda::Stream's; work that was in flight is not drawn.
   void drain() noexcept;
 
  private:
@@ -85,7 +84,7 @@ class DeviceStream {
   void timed(DeviceWork work, F&& enqueue) {
     DeviceTrace::Event begin = record();
     enqueue();
-    on_their_way_.push_back({std::move(work), trace_->place(), std::move(begin), record()});
+    in_flight_.push_back({std::move(work), trace_->place(), std::move(begin), record()});
   }
   DeviceTrace::Event record();
   void draw();
@@ -93,9 +92,9 @@ class DeviceStream {
   cuda::Stream stream_;
   DeviceTrace* trace_;
   int number_;
-  std::vector<Timed> on_their_way_;
+  std::vector<Timed> in_flight_;
   std::vector<DeviceTrace::Event> spare_;  ///< making an event takes longer than recording it
   std::int64_t drawn_to_ns_ = INT64_MIN;
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -9,8 +9,8 @@
 
 #include "scheduler/chunk_size.h"
 
-/// The bases of a stage at run time: sources that read together.
-namespace anabranch {
+/// The sources of a stage at run time: opened, and read together.
+namespace anabranch::runtime {
 
 /// Items 0, 1, ..., count - 1, each the scalar array holding its number.
 std::shared_ptr<SourceBase> make_counter(std::int64_t count);
@@ -37,8 +37,8 @@ class ZippedSources {
   /// Items of the whole stream, where a source knows.
   std::optional<std::int64_t> items() const;
   std::optional<std::int64_t> work() const;
-  /// Of the whole stream, where both are known: items without their work would pass for items of one element,
-  /// and the end of the stream would be cut into slivers.
+  /// Of the whole stream, where both are known: items without their work would count as items of one
+  /// element, and the end of the stream would be cut into chunks far too small.
   std::optional<scheduler::ChunkSize> extent() const;
   std::int64_t resident_bytes() const;
   /// Of what was read and is kept for the next chunk.
@@ -46,9 +46,9 @@ class ZippedSources {
 
  private:
   std::vector<std::shared_ptr<SourceBase>> sources_;
-  std::vector<SourceChunk> read_;  ///< by source: what has not been handed out
+  std::vector<SourceChunk> read_;  ///< per source: what has not been given yet
   bool over_ = false;
-  std::int64_t items_before_ = 0;  ///< the next chunk, in the stream
+  std::int64_t items_before_ = 0;  ///< of the next chunk
 };
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

@@ -1,4 +1,4 @@
-#include "run/device_run.h"
+#include "run/backends/device_run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "kernel/check_error.h"
 
-namespace anabranch {
+namespace anabranch::runtime {
 
 namespace {
 /// Bytes of freed device memory that are kept for the next run; other programs may want the rest.
@@ -57,7 +57,7 @@ DeviceRun::~DeviceRun() {
 
 DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
   try {
-    // What it is rounded up to counts.
+    // The rounded size counts.
     const std::int64_t wanted = bytes + device_slack;
     DeviceMemory out;
     if (auto usual = budget_.try_reserve(what, device_->usual(wanted)))
@@ -65,7 +65,7 @@ DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
     else
       out.reservation = budget_.reserve(what, device_->least(wanted));
     out.block = device_->allocate(wanted, out.reservation.bytes());
-    // What is kept for the next request counts, too, where somebody has set a bound.
+    // Where there is a bound, it counts freed memory that is kept for later requests, too.
     if (bounded_) device_->trim(budget_.available());
     return out;
   } catch (const scheduler::BudgetExceeded& e) {
@@ -97,14 +97,14 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
 namespace {
 
 /// A large copy from or to memory that is not page-locked goes through two pieces that are: the host fills or
-/// empties one while the other is on its way.
+/// empties one while the other is being copied.
 class StagedCopy {
  public:
   static constexpr std::int64_t piece = std::int64_t{8} << 20;
 
   StagedCopy(const std::shared_ptr<cuda::Device>& device, DeviceStream& stream)
       : stream_(stream), pieces_{Piece(device), Piece(device)} {}
-  /// Nobody else gets the pieces before the stream is done with them.
+  /// The pieces are given back after the stream is done with them.
   ~StagedCopy() { stream_.drain(); }
   StagedCopy(const StagedCopy&) = delete;
 
@@ -145,7 +145,7 @@ class StagedCopy {
   Piece pieces_[2];
 };
 
-/// Given back at once, to what comes after the launches that use it.
+/// Memory for the launches that follow. It is given back at once: only later work of the stream gets it.
 cuda::Address lend_workspace(StreamMemory& memory, std::int64_t bytes) {
   DeviceMemory block = memory.take("workspace", bytes);
   const cuda::Address at = block.address();
@@ -226,33 +226,48 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   return run_.allocate(what, bytes);
 }
 
-void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,
-                              const detail::ArrayData& output) {
+std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<std::int64_t>& scalars,
+                                std::int64_t positions) {
   using Kind = kernel::KernelExtent::Kind;
+  if (kernel.skeleton != kernel::Skeleton::fold) return -1;
+  switch (kernel.length.kind) {
+    case Kind::constant:
+      return kernel.length.value * positions;
+    case Kind::uniform: {
+      const std::int64_t length = scalars[static_cast<std::size_t>(kernel.length.slot)];
+      return length < 0 ? -1 : length * positions;
+    }
+    case Kind::per_item:
+    case Kind::ragged:
+      break;
+  }
+  return -1;
+}
+
+/// Room for a component of a global array that is about to be computed.
+cuda::Address DeviceRun::add_global(int array, int component, std::int64_t bytes) {
+  DeviceMemory result = allocate("arrays computed once", bytes);
+  const cuda::Address at = result.address();
+  const std::lock_guard lock(mutex_);
+  globals_[{array, component}] = std::move(result);
+  return at;
+}
+
+void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
+  const detail::ArrayData& output = *values.array(step.output);
+  const auto bytes_of = [&](std::size_t component) {
+    return output.size() * static_cast<std::int64_t>(size_of(output.scalars[component]));
+  };
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
-  for (const plan::BufferRef& ref : step.buffers) {
-    if (ref.index != step.output) {
-      buffers.push_back(global(values, ref.index, ref.component));
-      continue;
-    }
-    const auto c = static_cast<std::size_t>(ref.component);
-    DeviceMemory result = allocate("arrays computed once",
-                                   output.size() * static_cast<std::int64_t>(size_of(output.scalars[c])));
-    buffers.push_back(result.address());
-    const std::lock_guard lock(mutex_);
-    globals_[{ref.index, ref.component}] = std::move(result);
-  }
+  for (const plan::BufferRef& ref : step.buffers)
+    buffers.push_back(ref.index == step.output ? add_global(ref.index, ref.component,
+                                                            bytes_of(static_cast<std::size_t>(ref.component)))
+                                               : global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
   cuda::Bindings bindings{buffers, scalars, 1, output.size(), -1};
-  if (step.kernel.skeleton == kernel::Skeleton::fold) {
-    const kernel::KernelExtent& length = step.kernel.length;
-    const std::int64_t row = length.kind == Kind::constant  ? length.value
-                             : length.kind == Kind::uniform ? scalars[static_cast<std::size_t>(length.slot)]
-                                                            : -1;
-    if (row >= 0) bindings.elements = row * bindings.positions;
-  }
+  bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
   cuda::ErrorRecord record;
   const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
   const cuda::Address error = on_device.address();
@@ -261,10 +276,9 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     launch(stream_, step.kernel, bindings, error, memory);
     stream_.download(&record, error, sizeof record);
     for (std::size_t c = 0; c < output.scalars.size(); ++c) {
-      const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
       const auto at = globals_.find({step.output, static_cast<int>(c)});
-      if (bytes > 0 && at != globals_.end())
-        download_whole(output.buffers[c].get(), at->second.address(), bytes);
+      if (bytes_of(c) > 0 && at != globals_.end())
+        download_whole(output.buffers[c].get(), at->second.address(), bytes_of(c));
     }
     stream_.synchronize();
   } catch (...) {
@@ -275,4 +289,4 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   raise_failed(step.kernel, record, ir::no_item);
 }
 
-}  // namespace anabranch
+}  // namespace anabranch::runtime

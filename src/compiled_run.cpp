@@ -1,0 +1,59 @@
+#include "compiled_run.h"
+
+#include "scheduler/threads.h"
+
+namespace anabranch::detail {
+
+namespace {
+
+std::int64_t limit_of(const RunOptions& options) {
+  return options.memory > 0 ? options.memory : scheduler::Budget::no_limit;
+}
+
+}  // namespace
+
+CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
+                         std::shared_ptr<runtime::RunTrace> trace, RunReport* report,
+                         std::span<const runtime::HostArray> into)
+    : choice_(runtime::choose_backend(options.backend)),
+      executor_(program.executor(runtime::threads_of(choice_, options.threads))),
+      budget_(limit_of(options)),
+      blocks_(budget_, runtime::MemoryPool::of_process()),
+      context_{program.compiled().plan,
+               options,
+               runtime::MemoryPool::of_process(),
+               executor_,
+               budget_,
+               blocks_,
+               report,
+               std::move(trace),
+               into,
+               &program.result_sizes()} {
+  if (!budget_.unlimited()) bounded_.emplace(runtime::MemoryPool::of_process());
+  backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
+  backend_->prepare();
+}
+
+void CompiledRun::conclude() {
+  RunReport* const report = context_.report;
+  backend_->conclude(report);
+  if (!report) return;
+  report->backend = backend_->name();
+  report->backend_reason = choice_.reason;
+  report->threads = executor_.concurrency();
+  report->peak_bytes = budget_.peak();
+}
+
+void with_public_errors(scheduler::FunctionRef<void()> f) {
+  try {
+    f();
+  } catch (const scheduler::BudgetExceeded& e) {
+    throw ResourceError(e.what());
+  } catch (const scheduler::ChunkTooBig& e) {
+    throw ResourceError(e.what());
+  } catch (const scheduler::NoThreads& e) {
+    throw ResourceError(e.what());
+  }
+}
+
+}  // namespace anabranch::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "program.h"
+#include "run/backends/choose.h"
+#include "scheduler/budget.h"
+
+/// A run of a plan.
+namespace anabranch::detail {
+
+/// What a run needs, made in the one order in which it can be: the back end is chosen, then come threads, memory, what
+/// all parts share, the back end itself and its kernels.
+class CompiledRun {
+ public:
+  /// `into`: memory that the caller gives for the results, one array for each, or none.
+  CompiledRun(ProgramImpl& program, const RunOptions& options, std::shared_ptr<runtime::RunTrace> trace,
+              RunReport* report, std::span<const runtime::HostArray> into);
+
+  runtime::RunContext& context() { return context_; }
+  runtime::RunBackend& backend() { return *backend_; }
+  /// Nothing more will be computed: what the run knows goes into the report, where there is one, and the trace.
+  void conclude();
+
+ private:
+  runtime::BackendChoice choice_;
+  scheduler::Executor& executor_;
+  scheduler::Budget budget_;
+  std::optional<runtime::MemoryPool::BoundedRun> bounded_;
+  runtime::BlockPool blocks_;
+  runtime::RunContext context_;
+  std::unique_ptr<runtime::RunBackend> backend_;
+};
+
+/// Calls f. What the scheduler throws comes out in the words of the public interface.
+void with_public_errors(scheduler::FunctionRef<void()> f);
+
+}  // namespace anabranch::detail

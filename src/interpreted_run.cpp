@@ -1,0 +1,66 @@
+#include "interpreted_run.h"
+
+#include <unordered_set>
+
+#include "ir/walk.h"
+#include "run/global_values.h"
+#include "run/results.h"
+
+namespace anabranch {
+
+std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
+  std::vector<SourcePass> passes;
+  std::unordered_set<const SourceBase*> begun;
+  for (const ir::Node* reader : ir::topological(roots)) {
+    if (reader->op() != ir::Op::consume) continue;
+    const ir::Ref from(reader);
+    for (const ir::Node* node : ir::topological({&from, 1}))
+      if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
+        passes.emplace_back(node->payload().source, reader->place());
+  }
+  for (const ir::Node* node : ir::topological(roots))
+    if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
+      passes.emplace_back(node->payload().source, node->place());
+  return passes;
+}
+
+interp::OnItem progress_of(const RunOptions& options) {
+  if (!options.progress) return {};
+  return [&report = options.progress](std::int64_t items, std::optional<std::int64_t> total) {
+    report({items, total, items});
+  };
+}
+
+namespace {
+
+/// Moves results into the memory that the caller gives, where it gives any.
+std::vector<HostArray> placed(const plan::Plan& plan, std::vector<HostArray> results,
+                              const std::vector<HostArray>& into) {
+  for (std::size_t r = 0; r < into.size(); ++r) {
+    const int array = plan.results[r];
+    runtime::check_capacity(*into[r], results[r]->size(),
+                            *plan.global.arrays[static_cast<std::size_t>(array)].node);
+    const HostArray given = runtime::in_memory_of(*into[r], results[r]->extents);
+    runtime::copy_elements(nullptr, *results[r], *given);
+    results[r] = given;
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<HostArray> run_interpreter(const Compiled& program, const std::vector<HostArray>& arguments,
+                                       const RunOptions& options, const std::vector<HostArray>& into) {
+  const plan::Plan& plan = program.plan;
+  runtime::check_given_memory(into, runtime::inputs_of(plan, arguments));
+  std::vector<ir::Ref> values;
+  for (const HostArray& a : arguments) values.push_back(ir::use(a));
+  std::vector<ir::Ref> roots;
+  ir::Rewriter bind([](const ir::Ref&, const ir::Ref& rebuilt) { return rebuilt; });
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) bind.set(plan.parameters[i], values[i]);
+  for (const ir::Ref& root : program.program) roots.push_back(bind(root));
+  const std::vector<SourcePass> passes = begin_passes(roots);
+  return placed(plan, interp::run(roots, options.stop, progress_of(options)), into);
+}
+
+}  // namespace anabranch

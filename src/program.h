@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <anabranch/run.h>
+
+#include "compile.h"
+#include "run/backends/choose.h"
+#include "run/context.h"
+#include "scheduler/executor.h"
+
+/// A compiled program, and what is kept of it from run to run.
+namespace anabranch::detail {
+
+/// Thread-safe.
+class ProgramImpl {
+ public:
+  ProgramImpl(Compiled compiled, const CompileOptions& options);
+
+  const Compiled& compiled() const { return compiled_; }
+  double front_seconds() const { return front_seconds_; }
+  const CompileOptions& options() const { return options_; }
+  runtime::ResultSizes& result_sizes() { return result_sizes_; }
+  runtime::ProgramKernels& kernels() { return *kernels_; }
+  /// Threads: an arena for each number of them that was asked for.
+  scheduler::Executor& executor(int threads);
+
+ private:
+  const Compiled compiled_;
+  const CompileOptions options_;
+  double front_seconds_ = 0;
+  runtime::ResultSizes result_sizes_;
+  std::shared_ptr<runtime::ProgramKernels> kernels_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
+};
+
+/// The timeline of a run; null where none is asked for. It begins with the passes, drawn as though the run had
+/// followed at once.
+std::shared_ptr<runtime::RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options);
+
+}  // namespace anabranch::detail

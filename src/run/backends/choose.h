@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "run/backend.h"
+
+/// Which back end computes a run: decided here and nowhere else. No other header of this folder is included outside of
+/// it.
+namespace anabranch::cuda {
+class Device;
+}
+
+namespace anabranch::runtime {
+
+/// The kernels of one program, compiled for the back ends that its runs ask for.
+class ProgramKernels;
+std::shared_ptr<ProgramKernels> make_program_kernels(const plan::Plan& plan);
+
+struct BackendChoice {
+  bool cpu = true;
+  std::shared_ptr<cuda::Device> device;  ///< null: none is used
+  std::string reason;                    ///< where the choice was ours
+};
+
+/// Of all but Backend::interpreter, which executes no plan. BackendUnavailable where it needs a GPU and there is none.
+BackendChoice choose_backend(Backend backend);
+
+/// Threads of a run, of `asked` by the user (0: all that there are).
+int threads_of(const BackendChoice& choice, int asked);
+
+/// `caches`: false: kernels run as if no input were in a cache.
+std::unique_ptr<RunBackend> make_backend(const BackendChoice& choice, RunContext& context,
+                                         ProgramKernels& kernels, bool caches);
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,121 @@
+#include "run/backends/cpu_backend.h"
+
+#include <unistd.h>
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include "cpu/launch.h"
+#include "run/backends/cpu_chunk.h"
+#include "run/backends/program_kernels.h"
+#include "run/run_trace.h"
+
+namespace anabranch::runtime {
+
+std::int64_t bytes_in_caches() {
+  static const std::int64_t last_level = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return (last_level > 0 ? last_level : std::int64_t{32} << 20) / 2;
+}
+
+namespace {
+
+/// Memory that is counted as long as it is held.
+std::shared_ptr<void> take_counted(RunContext& context, const std::string& what, std::int64_t bytes) {
+  auto held = std::make_shared<scheduler::Reservation>(context.budget.reserve(what, bytes));
+  try {
+    auto memory = detail::allocate_aligned(static_cast<std::size_t>(bytes));
+    void* const address = memory.get();
+    return {address, [held, memory](void*) {}};
+  } catch (const std::bad_alloc&) {
+    throw ResourceError(
+        fmt::format("{}: {} are more memory than the system gives", what, scheduler::format_bytes(bytes)));
+  }
+}
+
+/// The chunks of one stage, each computed as it comes.
+class CpuStage final : public StageBackend {
+ public:
+  CpuStage(CpuBackend& backend, RunContext& context, const StageWork& work)
+      : context_(context), infos_(work.infos), chunk_(backend, context, work) {}
+
+  ComputedOn enqueue(int, const std::vector<SourceChunk>& chunks, ResultSink& results) override {
+    const Released released{chunk_};
+    chunk_.compute(chunks, infos_, results);
+    results.commit(chunk_.shape_of_results());
+    return ComputedOn::host;
+  }
+  void complete(int, ResultSink&) override {}
+  /// The chunk's own memory is what was too much.
+  bool make_room(int) override {
+    context_.blocks.trim();
+    return false;
+  }
+
+ private:
+  struct Released {
+    CpuChunk& chunk;
+    ~Released() { chunk.release(); }
+  };
+
+  RunContext& context_;
+  const std::vector<std::vector<ArrayInfo>>& infos_;
+  CpuChunk chunk_;
+};
+
+}  // namespace
+
+CpuBackend::CpuBackend(RunContext& context, ProgramKernels& kernels, std::int64_t cache_bytes)
+    : context_(context),
+      program_kernels_(kernels),
+      cache_bytes_(cache_bytes),
+      stop_signal_(context.options.stop, stop_word_) {}
+
+void CpuBackend::prepare() { kernels_ = &program_kernels_.for_cpu(context_.report, context_.trace.get()); }
+
+std::unique_ptr<StageBackend> CpuBackend::open_stage(const StageWork& work) {
+  return std::make_unique<CpuStage>(*this, context_, work);
+}
+
+void CpuBackend::check_stop() const {
+  if (context_.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+}
+
+void CpuBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {
+  std::vector<void*> buffers;
+  std::int64_t bytes = 0;
+  for (const plan::BufferRef& ref : step.buffers) {
+    const detail::ArrayData& data = *values.array(ref.index);
+    const auto c = static_cast<std::size_t>(ref.component);
+    buffers.push_back(data.buffers[c].get());
+    bytes += data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
+  }
+  std::vector<std::int64_t> scalars;
+  for (const int uniform : step.scalars) scalars.push_back(values.uniform(uniform));
+  launch(step.kernel, buffers, scalars, 1, bytes, ir::no_item);
+}
+
+void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& buffers,
+                        const std::vector<std::int64_t>& scalars, std::int64_t items, std::int64_t bytes_read,
+                        std::int64_t first_item) {
+  const cpu::CompiledKernel& code = *kernels_->at(&kernel);
+  check_stop();
+  RunTrace* const trace =
+      context_.trace && RunTrace::is_drawn(context_.trace->place().chunk) ? context_.trace.get() : nullptr;
+  const bool from_memory = bytes_read >= cache_bytes_;
+  timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
+    cpu::launch(
+        kernel, code, {buffers, scalars, items, from_memory, first_item, &stop_word_},
+        [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
+          context_.executor.parallel_for(pieces, [&](std::int64_t i) {
+            check_stop();
+            piece(i);
+          });
+        },
+        [&](std::int64_t bytes) {
+          return take_counted(context_, fmt::format("partial results of {}", kernel.name), bytes);
+        });
+  });
+}
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "run/backend.h"
+#include "run/chunk_group.h"
+
+/// Chunks on the CPU.
+namespace anabranch::runtime {
+
+class CpuBackend;
+
+/// The arrays of one chunk while its group is executed.
+class CpuChunk final : public ChunkGroup {
+ public:
+  CpuChunk(CpuBackend& backend, RunContext& context, const StageWork& work);
+  ~CpuChunk() override;
+
+  /// Executes the group on these items. Results are written into the room that the sink gives.
+  void compute(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos,
+               ResultSink& results);
+  /// Gives all intermediate arrays back.
+  void release();
+
+ private:
+  void run_step(const plan::KernelStep& step, std::size_t number) override;
+  void run_step(const plan::OffsetsStep& step, std::size_t number) override;
+  void run_step(const plan::RequireStep& step, std::size_t number) override;
+  void give_back_after(std::size_t number) override;
+  void bind_items();
+  void allocate(int array);
+  const std::int64_t* values(int array) const override {
+    return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(array)][0]);
+  }
+
+  CpuBackend& backend_;
+  RunContext& context_;
+  GlobalValues& global_;
+  std::int64_t bytes_in_memory_;
+  ResultSink* results_ = nullptr;              ///< of the chunk that is computed
+  std::vector<std::vector<void*>> arrays_;     ///< component addresses, biased
+  std::vector<std::vector<void*>> blocks_of_;  ///< per array: what to give back
+};
+
+}  // namespace anabranch::runtime

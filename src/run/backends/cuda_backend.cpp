@@ -1,0 +1,98 @@
+#include "run/backends/cuda_backend.h"
+
+#include "run/backends/device_stage.h"
+#include "run/backends/program_kernels.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// Page-locked memory is dear, and a copy of this size hides all other costs of a chunk.
+constexpr std::int64_t largest_staged_chunk = std::int64_t{128} << 20;
+/// More than on the CPU: there are more fixed costs to hide.
+constexpr std::int64_t largest_read = std::int64_t{64} << 20;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+}  // namespace
+
+CudaBackend::CudaBackend(RunContext& context, ProgramKernels& kernels, std::shared_ptr<cuda::Device> device,
+                         std::int64_t memory_bound, bool beside)
+    : context_(context),
+      device_(std::move(device)),
+      kernels_(kernels),
+      memory_bound_(memory_bound),
+      beside_(beside) {}
+
+CudaBackend::~CudaBackend() {
+  const cuda::KeepContext keep(device_->shared_api());
+  run_.reset();
+}
+
+BackendTraits CudaBackend::traits() const {
+  BackendTraits traits;
+  traits.completes_at_once = false;
+  traits.copies_chunks = true;
+  traits.largest_read = largest_read;
+  traits.chunk_memory = run_->bound() / 3;
+  traits.largest_chunk = largest_staged_chunk;
+  return traits;
+}
+
+void CudaBackend::prepare() {
+  on_device(*device_, [&] {
+    loads_before_ = device_->load_statistics();
+    const std::shared_future<DeviceKernels> kernels = kernels_.for_device(device_, beside_, context_.trace);
+    if (!beside_) kernels.wait();
+    run_ = std::make_unique<DeviceRun>(device_, kernels, memory_bound_, context_.executor,
+                                       context_.trace.get(), context_.options.stop);
+  });
+}
+
+void CudaBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {
+  on_device(*device_, [&] { run_->launch_global(step, values); });
+}
+
+std::unique_ptr<StageBackend> CudaBackend::open_stage(const StageWork& work) {
+  return on_device(*device_, [&] { return std::make_unique<DeviceStage>(*run_, context_, work); });
+}
+
+void CudaBackend::conclude(RunReport* report) {
+  if (report) report_loads(*report);
+  if (context_.trace) report_overlap(report);
+}
+
+void CudaBackend::report_loads(RunReport& report) const {
+  const cuda::LoadStatistics after = device_->load_statistics();
+  report.kernels_compiled += after.compiled - loads_before_.compiled;
+  report.kernels_from_disk += after.from_disk - loads_before_.from_disk;
+  report.kernels_cached += after.found - loads_before_.found;
+  report.compile_seconds += (after.milliseconds - loads_before_.milliseconds) * 1e-3;
+  report.gpu_peak_bytes = run_->peak();
+  const OffsetCounts& offsets = run_->offset_counts();
+  report.gpu_offsets = offsets.by_gpu;
+  report.gpu_offsets_by_host = offsets.by_host;
+  report.gpu_offsets_reason = offsets.why_host;
+}
+
+void CudaBackend::report_overlap(RunReport* report) {
+  const timeline::OverlapTimes times = run_->trace()->overlap();
+  context_.trace->facts()
+      .add("copy_seconds", seconds(times.copy_ns))
+      .add("kernel_seconds", seconds(times.kernel_ns))
+      .add("both_seconds", seconds(times.both_ns))
+      .add("overlap", times.share());
+  const OffsetCounts& offsets = run_->offset_counts();
+  if (offsets.by_gpu > 0) context_.trace->facts().add("offsets_by_gpu", offsets.by_gpu);
+  if (offsets.by_host > 0)
+    context_.trace->facts()
+        .add("offsets_by_host", offsets.by_host)
+        .add("offsets_by_host_because", offsets.why_host);
+  if (!report) return;
+  report->gpu_copy_seconds = seconds(times.copy_ns);
+  report->gpu_kernel_seconds = seconds(times.kernel_ns);
+  report->gpu_both_seconds = seconds(times.both_ns);
+  report->gpu_overlap = times.share();
+}
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "run/backend.h"
+#include "run/backends/device_run.h"
+#include "run/backends/device_staging.h"
+#include "run/chunk_group.h"
+
+/// Chunks on a GPU.
+namespace anabranch::runtime {
+
+/// Slot `slot` of the ring: a stream, page-locked staging memory, and the chunk that is in flight. Copies and
+/// kernels of different slots overlap.
+class DeviceChunk final : public ChunkGroup {
+ public:
+  DeviceChunk(DeviceRun& run, RunContext& context, const StageWork& work, int slot);
+  ~DeviceChunk() override;
+
+  /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
+  /// are taken. Where sizes depend on values it waits for those. Throws DeviceMemoryFull or
+  /// BudgetExceeded, with all memory given back, and the RunError of a check that failed before such a wait.
+  void enqueue(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
+  /// Waits until the results are on the host, frees the device memory, raises the first failed check.
+  void complete();
+  /// After complete(): valid until the next enqueue.
+  PartResults results() const;
+  /// Waits for the stream and drops the results.
+  void drop() noexcept;
+  /// After complete() or drop(): gives staging memory back, that of the results only if they have been taken.
+  void release_staging(bool results_too) {
+    in_.release();
+    if (results_too) out_.release();
+  }
+  /// Nothing is left to wait for.
+  bool arrived() { return !busy_ || stream_.idle(); }
+
+ private:
+  struct Copy {
+    cuda::Address to;
+    const void* from;
+    std::int64_t bytes;
+  };
+
+  cuda::Address hold(const char* what, std::int64_t bytes);
+  std::int64_t first_of(const plan::PlanArray& array) const;
+  cuda::Address add_component(std::size_t number, const char* what);
+  void bind_source();
+  void upload_later(cuda::Address to, const void* from, std::int64_t bytes);
+  void upload();
+  void run_step(const plan::KernelStep& step, std::size_t number) override;
+  void run_step(const plan::OffsetsStep& step, std::size_t number) override;
+  void run_step(const plan::RequireStep& step, std::size_t number) override;
+  void give_back_after(std::size_t number) override;
+  void bind_rows(const plan::KernelStep& step, cuda::Bindings& bindings);
+  void forget() noexcept;
+  cuda::Address offsets_of(int descriptor);
+  bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);
+  device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim);
+  void fetch(int array, std::size_t steps);
+  void wait_for_sizes(std::size_t steps);
+  void raise_first(std::size_t steps);
+  void fetch_offsets(int array);
+  std::vector<int> sizes_of_results() const;
+  void download();
+  const std::int64_t* values(int array) const override;
+
+  DeviceRun& run_;
+  RunContext& context_;
+  GlobalValues& global_;
+  DeviceStream stream_;
+  DeviceStaging in_, out_;
+  std::vector<Copy> copies_;
+  StreamMemory memory_;
+  std::vector<std::vector<bool>> read_;  ///< per group array and component: whether it is uploaded
+  std::vector<DeviceMemory> held_;       ///< until the chunk is done
+  /// Per group array and component, while it lives; empty where no kernel reads the component.
+  std::vector<std::vector<DeviceMemory>> blocks_of_;
+  std::vector<std::vector<cuda::Address>> arrays_;  ///< the same, biased
+  std::vector<std::vector<cuda::Address>> item_extents_;
+  std::map<int, cuda::Address> device_offsets_;      ///< per descriptor
+  std::map<int, std::vector<std::int64_t>> host_;    ///< per array: values that sizes depend on
+  std::map<int, const std::int64_t*> staged_sizes_;  ///< the same, downloaded with the results
+  /// Extents that are uploaded, and the totals of offsets that the GPU made: read or written by copies in flight.
+  std::vector<std::vector<std::int64_t>> given_extents_;
+  device::ItemTotals totals_{};
+  std::vector<cuda::ErrorRecord> records_;  ///< per step
+  cuda::Address device_records_ = 0;
+  std::vector<std::vector<std::byte*>> staged_;  ///< per stage result and component; then the records
+  bool busy_ = false;
+};
+
+}  // namespace anabranch::runtime

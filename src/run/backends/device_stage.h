@@ -1,0 +1,44 @@
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "run/backend.h"
+#include "run/backends/device_chunk.h"
+
+/// The chunks of one stage on a GPU.
+namespace anabranch::runtime {
+
+/// A ring of slots on the device: several chunks are in flight at once.
+class DeviceStage final : public StageBackend {
+ public:
+  DeviceStage(DeviceRun& run, RunContext& context, const StageWork& work);
+  ~DeviceStage() override;
+
+  ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) override;
+  void complete(int number, ResultSink& results) override;
+  bool make_room(int number) override;
+  /// The kernels are there, and the device has not enough to do: one chunk computes, the next is being copied.
+  bool ready() override;
+
+ private:
+  struct Slot {
+    std::unique_ptr<DeviceChunk> device;
+    std::mutex mutex;                    ///< of all this, while it is being completed
+    bool enqueued = false;               ///< its results are still to come
+    std::exception_ptr failure;          ///< of the chunk, until `complete` has thrown it
+    std::optional<PartResults> arrived;  ///< what has come, until `complete` has handed it out
+  };
+  /// Waits for a chunk in flight, under the slot's mutex. Idempotent: who needs the memory calls it, too. What fails
+  /// is kept before the mutex opens, as it is for `complete` to throw.
+  static void wait_for(Slot& slot);
+
+  DeviceRun& run_;
+  const std::vector<std::vector<ArrayInfo>>& infos_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace anabranch::runtime

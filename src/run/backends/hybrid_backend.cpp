@@ -1,0 +1,64 @@
+#include "run/backends/hybrid_backend.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+class HybridStage final : public StageBackend {
+ public:
+  HybridStage(RunContext& context, const StageWork& work, std::unique_ptr<StageBackend> host,
+              std::unique_ptr<StageBackend> device)
+      : host_(std::move(host)), device_(std::move(device)) {
+    for (int s = 0; s < work.slots; ++s) slots_.push_back(std::make_unique<Slot>(context, work.stage));
+  }
+
+  ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) override {
+    Slot& slot = *slots_[static_cast<std::size_t>(number)];
+    slot.results.clear();
+    slot.on_host = !device_->ready();
+    if (!slot.on_host) return device_->enqueue(number, chunks, results);
+    return host_->enqueue(number, chunks, slot.results);  // earlier chunks may not be complete
+  }
+
+  void complete(int number, ResultSink& results) override {
+    Slot& slot = *slots_[static_cast<std::size_t>(number)];
+    if (slot.on_host)
+      slot.results.move_to(results);
+    else
+      device_->complete(number, results);
+  }
+
+  bool make_room(int slot) override {
+    host_->make_room(slot);
+    return device_->make_room(slot);
+  }
+  bool ready() override { return host_->ready() || device_->ready(); }
+
+ private:
+  struct Slot {
+    Slot(RunContext& context, const plan::StagePlan& stage) : results(context, stage) {}
+    bool on_host = false;
+    HeldResults results;  ///< of the host
+  };
+
+  std::unique_ptr<StageBackend> host_, device_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace
+
+void HybridBackend::prepare() {
+  host_->prepare();
+  device_->prepare();
+}
+
+std::unique_ptr<StageBackend> HybridBackend::open_stage(const StageWork& work) {
+  return std::make_unique<HybridStage>(context_, work, host_->open_stage(work), device_->open_stage(work));
+}
+
+void HybridBackend::conclude(RunReport* report) {
+  host_->conclude(report);
+  device_->conclude(report);
+}
+
+}  // namespace anabranch::runtime

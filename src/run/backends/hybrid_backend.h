@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "run/backend.h"
+
+/// Two back ends that share the chunks of a stage.
+namespace anabranch::runtime {
+
+/// A chunk goes to the device if that would begin with it now, else to the host: whichever is quicker gets more of them.
+/// Arrays of the global group are computed on the host.
+class HybridBackend final : public RunBackend {
+ public:
+  /// `host` completes at once.
+  HybridBackend(RunContext& context, std::unique_ptr<RunBackend> host, std::unique_ptr<RunBackend> device)
+      : context_(context), host_(std::move(host)), device_(std::move(device)) {}
+
+  std::string name() const override { return host_->name() + "+" + device_->name(); }
+  BackendTraits traits() const override { return device_->traits(); }
+  const scheduler::Budget* device_memory() const override { return device_->device_memory(); }
+  void prepare() override;
+  void compute_global(const plan::KernelStep& step, GlobalValues& values) override {
+    host_->compute_global(step, values);
+  }
+  std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;
+  void conclude(RunReport* report) override;
+
+ private:
+  RunContext& context_;
+  std::unique_ptr<RunBackend> host_, device_;
+};
+
+}  // namespace anabranch::runtime

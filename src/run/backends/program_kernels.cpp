@@ -1,0 +1,71 @@
+#include "run/backends/program_kernels.h"
+
+#include <chrono>
+
+#include "system/start_async.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+template <class F>
+void for_each_kernel(const plan::Plan& plan, F&& f) {
+  const auto group = [&](const plan::Group& g) {
+    for (const plan::Step& step : g.steps)
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) f(kernel->kernel);
+  };
+  group(plan.global);
+  for (const plan::StagePlan& stage : plan.stages) group(stage.group);
+}
+
+/// Memory may have been short, which is no reason not to try again.
+bool failed(const std::shared_future<DeviceKernels>& kernels) {
+  if (kernels.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  try {
+    kernels.get();
+    return false;
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+const CpuKernels& ProgramKernels::for_cpu(RunReport* report, RunTrace* trace) {
+  std::call_once(cpu_once_, [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    const cpu::CacheStatistics before = cpu::cache_statistics();
+    for_each_kernel(plan_, [&](const kernel::Kernel& kernel) {
+      timed(trace, RunTrace::Row::compiling, kernel.name, [&] { cpu_[&kernel] = cpu::compile(kernel); });
+    });
+    const cpu::CacheStatistics after = cpu::cache_statistics();
+    if (!report) return;
+    report->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    report->kernels_compiled = static_cast<int>(after.compiled - before.compiled);
+    report->kernels_from_disk = static_cast<int>(after.from_disk - before.from_disk);
+    report->kernels_cached = static_cast<int>(after.hits - before.hits);
+  });
+  return cpu_;
+}
+
+std::shared_future<DeviceKernels> ProgramKernels::for_device(const std::shared_ptr<cuda::Device>& device,
+                                                             bool beside,
+                                                             const std::shared_ptr<RunTrace>& trace) {
+  const std::lock_guard lock(device_mutex_);
+  auto& kernels = device_[device.get()];
+  if (kernels.valid() && !failed(kernels)) return kernels;
+  DeviceKernels codes;
+  for_each_kernel(plan_, [&](const kernel::Kernel& kernel) {
+    codes[&kernel] = std::make_shared<cuda::KernelCode>(device, kernel);
+  });
+  const auto prepared = [codes, beside, trace] {
+    for (const auto& [kernel, code] : codes)
+      prepare(trace.get(), *kernel, *code,
+              beside ? cuda::all_entries(*kernel) : cuda::certain_entries(*kernel));
+    return codes;
+  };
+  kernels = (beside ? system::start_async(prepared) : std::async(std::launch::deferred, prepared)).share();
+  return kernels;
+}
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "run/backends/cpu_backend.h"
+#include "run/backends/device_run.h"
+#include "run/run_trace.h"
+
+/// The kernels of one program, compiled for the back ends that its runs ask for, and kept from run to run.
+namespace anabranch::runtime {
+
+/// Thread-safe.
+class ProgramKernels {
+ public:
+  explicit ProgramKernels(const plan::Plan& plan) : plan_(plan) {}
+
+  /// Compiled when they are first asked for, which the report and the trace show, where there are such.
+  const CpuKernels& for_cpu(RunReport* report, RunTrace* trace);
+
+  /// With `beside`, another thread compiles all that a chunk may need, perhaps beyond the end of the run; else who waits
+  /// for them compiles what every chunk needs, and the rest is compiled when a chunk asks for it.
+  std::shared_future<DeviceKernels> for_device(const std::shared_ptr<cuda::Device>& device, bool beside,
+                                               const std::shared_ptr<RunTrace>& trace);
+
+ private:
+  const plan::Plan& plan_;
+  std::once_flag cpu_once_;
+  CpuKernels cpu_;
+  std::mutex device_mutex_;
+  std::map<const cuda::Device*, std::shared_future<DeviceKernels>> device_;
+};
+
+}  // namespace anabranch::runtime

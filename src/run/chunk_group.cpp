@@ -1,0 +1,20 @@
+#include "run/chunk_group.h"
+
+namespace anabranch::runtime {
+
+void ChunkGroup::run_steps() {
+  const std::vector<plan::Step>& steps = stage_.group.steps;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    std::visit([&](const auto& step) { run_step(step, s); }, steps[s]);
+    give_back_after(s);
+  }
+}
+
+std::vector<std::int64_t> ChunkGroup::scalars_of(const plan::KernelStep& step) const {
+  std::vector<std::int64_t> scalars;
+  for (const int uniform : step.scalars)
+    scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
+  return scalars;
+}
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <vector>
+
+#include "run/chunk_geometry.h"
+
+/// One chunk of a stage while its group's steps are executed, on whichever back end.
+namespace anabranch::runtime {
+
+/// Goes through the steps; a back end says what each of them does.
+class ChunkGroup : public ChunkGeometry {
+ public:
+  using ChunkGeometry::ChunkGeometry;
+
+ protected:
+  void run_steps();
+  virtual void run_step(const plan::KernelStep& step, std::size_t number) = 0;
+  virtual void run_step(const plan::OffsetsStep& step, std::size_t number) = 0;
+  virtual void run_step(const plan::RequireStep& step, std::size_t number) = 0;
+  /// What no later step reads may be given back.
+  virtual void give_back_after(std::size_t number) = 0;
+
+  /// Values of a kernel's scalar slots.
+  std::vector<std::int64_t> scalars_of(const plan::KernelStep& step) const;
+  /// Addresses for a kernel's buffer slots, of a back end's type: `array(ref)`, `offsets(descriptor)` and
+  /// `item_extents(item array, dimension)` know where things are.
+  template <class Address, class Array, class Offsets, class ItemExtents>
+  static std::vector<Address> bind_buffers(const plan::KernelStep& step, Array&& array, Offsets&& offsets,
+                                           ItemExtents&& item_extents) {
+    std::vector<Address> buffers;
+    buffers.reserve(step.buffers.size());
+    for (const plan::BufferRef& ref : step.buffers) {
+      switch (ref.kind) {
+        case plan::BufferRef::Kind::array:
+          buffers.push_back(array(ref));
+          break;
+        case plan::BufferRef::Kind::offsets:
+          buffers.push_back(offsets(ref.index));
+          break;
+        case plan::BufferRef::Kind::item_extents:
+          buffers.push_back(
+              item_extents(static_cast<std::size_t>(ref.index), static_cast<std::size_t>(ref.component)));
+          break;
+      }
+    }
+    return buffers;
+  }
+};
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,16 @@
+#include "run/context.h"
+
+namespace anabranch::runtime {
+
+std::int64_t ResultSizes::of(int stage, int result) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = elements_.find({stage, result});
+  return known == elements_.end() ? 0 : known->second;
+}
+
+void ResultSizes::note(int stage, int result, std::int64_t elements) {
+  const std::lock_guard lock(mutex_);
+  elements_[{stage, result}] = elements;
+}
+
+}  // namespace anabranch::runtime

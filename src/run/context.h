@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include <anabranch/run.h>
+
+#include "plan/plan.h"
+#include "run/results.h"
+#include "run/storage.h"
+#include "scheduler/budget.h"
+#include "scheduler/executor.h"
+
+/// What all parts of one run share, whichever back end computes it.
+namespace anabranch::runtime {
+
+class RunTrace;
+
+/// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.
+class ResultSizes {
+ public:
+  /// 0: not known.
+  std::int64_t of(int stage, int result) const;
+  void note(int stage, int result, std::int64_t elements);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<int, int>, std::int64_t> elements_;
+};
+
+struct RunContext {
+  const plan::Plan& plan;
+  const RunOptions& options;
+  MemoryPool& memory;
+  scheduler::Executor& executor;
+  scheduler::Budget& budget;
+  BlockPool& blocks;
+  RunReport* report = nullptr;              ///< null: not asked for
+  const std::shared_ptr<RunTrace> trace{};  ///< null: not traced
+  /// Memory that the caller gives for the results, one array for each, or none.
+  std::span<const HostArray> into{};
+  ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: not kept
+};
+
+}  // namespace anabranch::runtime

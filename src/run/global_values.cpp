@@ -1,0 +1,74 @@
+#include "run/global_values.h"
+
+#include "interp/evaluate.h"
+#include "ir/walk.h"
+
+namespace anabranch::runtime {
+
+using plan::PlanArray;
+
+GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments,
+                           std::stop_token stop)
+    : plan_(plan),
+      stop_(std::move(stop)),
+      arrays_(plan.global.arrays.size()),
+      uniforms_(plan.global.uniforms.size()) {
+  for (std::size_t a = 0; a < plan.global.arrays.size(); ++a) {
+    const PlanArray& array = plan.global.arrays[a];
+    if (array.origin == PlanArray::Origin::use) set(static_cast<int>(a), array.node->payload().array);
+    if (array.origin == PlanArray::Origin::argument)
+      set(static_cast<int>(a), arguments[static_cast<std::size_t>(array.index)]);
+  }
+}
+
+void GlobalValues::set(int number, HostArray array) {
+  by_node_[plan_.global.arrays[static_cast<std::size_t>(number)].node.get()] = array;
+  arrays_[static_cast<std::size_t>(number)] = std::move(array);
+}
+
+const HostArray* GlobalValues::find(const ir::Node* node) const {
+  const auto it = by_node_.find(node);
+  return it == by_node_.end() ? nullptr : &it->second;
+}
+
+std::int64_t GlobalValues::uniform(int number) {
+  auto& value = uniforms_[static_cast<std::size_t>(number)];
+  if (!value) value = evaluate_uniform(plan_.global.uniforms[static_cast<std::size_t>(number)], *this);
+  return *value;
+}
+
+std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments) {
+  std::vector<HostArray> inputs;
+  for (const PlanArray& array : plan.global.arrays) {
+    if (array.origin == PlanArray::Origin::use) inputs.push_back(array.node->payload().array);
+    if (array.origin == PlanArray::Origin::argument)
+      inputs.push_back(arguments[static_cast<std::size_t>(array.index)]);
+  }
+  return inputs;
+}
+
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values) {
+  // Nearly all are an extent of a known array.
+  const ir::Node& e = *expression;
+  if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
+  const ir::Node* shape = e.op() == ir::Op::project ? ir::Project(e).value().get() : &e;
+  if (shape->op() == ir::Op::shape) {
+    const HostArray* array = values.find(ir::ShapeOf(*shape).array().get());
+    if (array)
+      return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
+  }
+  interp::Evaluator evaluator({&expression, 1}, values.stop());
+  for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
+    const ir::Node& node = evaluator.node(n);
+    if (!node.type().is_array()) continue;
+    const HostArray* array = values.find(&node);
+    if (!array) continue;
+    if (node.op() == ir::Op::parameter)
+      evaluator.bind(n, *array);
+    else
+      evaluator.set_array(n, *array);
+  }
+  return evaluator.integers(evaluator.number(e))[0];
+}
+
+}  // namespace anabranch::runtime

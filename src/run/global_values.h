@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/plan.h"
+#include "run/results.h"
+
+/// What is computed once per run: arrays and uniforms of the plan's global group.
+namespace anabranch::runtime {
+
+/// Values of the global group: evaluated as the run goes on.
+class GlobalValues {
+ public:
+  /// Evaluating ends with Cancelled once `stop` is requested.
+  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop);
+  HostArray& array(int number) { return arrays_[static_cast<std::size_t>(number)]; }
+  /// Arrays of the program whose values are known, for evaluating uniforms.
+  const HostArray* find(const ir::Node* node) const;
+  void set(int number, HostArray array);
+  std::int64_t uniform(int number);
+  const plan::Plan& plan() const { return plan_; }
+  const std::stop_token& stop() const { return stop_; }
+
+ private:
+  const plan::Plan& plan_;
+  std::stop_token stop_;
+  std::vector<HostArray> arrays_;
+  std::unordered_map<const ir::Node*, HostArray> by_node_;
+  std::vector<std::optional<std::int64_t>> uniforms_;
+};
+
+/// What a plan reads that is there before the run: arrays inside the program, and arguments.
+std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments);
+
+/// An int64 expression over known arrays, on the host.
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values);
+
+}  // namespace anabranch::runtime

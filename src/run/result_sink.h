@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "plan/plan.h"
+#include "run/context.h"
+#include "scheduler/budget.h"
+
+/// The way of results from a back end to the run.
+namespace anabranch::runtime {
+
+/// Bytes of one element.
+std::int64_t width_of(const ir::ArrayType& type);
+
+/// Of some consecutive items of a stream: how large their results are.
+struct PartShape {
+  struct Result {
+    std::int64_t elements = 0;
+    /// Per dimension: one value if uniform, else one per item. Empty where the items' shapes do not matter.
+    std::vector<std::vector<std::int64_t>> extents;
+  };
+  std::int64_t items = 0;
+  std::vector<Result> results;  ///< per result of the stage
+};
+
+/// Results of some items, somewhere in host memory.
+struct PartResults {
+  PartShape shape;
+  std::vector<std::vector<const void*>> components;  ///< per result of the stage
+  std::vector<std::shared_ptr<void>> owned;          ///< memory of the components, where it belongs to them
+  std::vector<scheduler::Reservation> reservations;  ///< of `owned`
+};
+
+/// Takes the results of a stage part by part, in the order of the stream.
+class ResultSink {
+ public:
+  ResultSink(RunContext& context, const plan::StagePlan& stage) : context_(context), stage_(stage) {}
+  virtual ~ResultSink() = default;
+  ResultSink(const ResultSink&) = delete;
+  ResultSink& operator=(const ResultSink&) = delete;
+
+  /// Addresses for so many elements of a result of the stage, one per component. What is written there counts
+  /// when it is committed; until then the same room may be asked for again. Throws BudgetExceeded.
+  virtual std::vector<void*> room(int result, std::int64_t elements) = 0;
+  /// The room of all results holds a part of this shape.
+  virtual void commit(PartShape shape) = 0;
+  /// A part that lies elsewhere. Here: is copied.
+  virtual void append(PartResults part);
+
+ protected:
+  const plan::PlanArray& array_of(std::size_t result) const {
+    return stage_.group.arrays[static_cast<std::size_t>(stage_.results[result])];
+  }
+
+  RunContext& context_;
+  const plan::StagePlan& stage_;
+};
+
+/// Keeps parts in memory of its own until their turn comes.
+class HeldResults final : public ResultSink {
+ public:
+  using ResultSink::ResultSink;
+  std::vector<void*> room(int result, std::int64_t elements) override;
+  void commit(PartShape shape) override;
+  void append(PartResults part) override;
+  bool empty() const { return parts_.empty(); }
+  /// Hands over all that is held.
+  void move_to(ResultSink& sink);
+  void clear();
+
+ private:
+  /// The room of one result.
+  struct Room {
+    std::vector<std::shared_ptr<void>> memory;
+    scheduler::Reservation reservation;
+  };
+  std::vector<Room> rooms_;  ///< per result, not committed
+  std::vector<PartResults> parts_;
+};
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,86 @@
+#include "run/stage_input.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ir/run_error.h"
+#include "scheduler/pipeline.h"
+
+namespace anabranch::runtime {
+
+scheduler::ChunkSize chunk_size_of(const std::vector<SourceChunk>& chunks) {
+  scheduler::ChunkSize size{chunks[0].items, 0, 0};
+  for (const SourceChunk& c : chunks) {
+    size.work += c.work;
+    size.bytes += c.bytes;
+  }
+  return size;
+}
+
+StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, GlobalValues& global)
+    : context_(context),
+      stage_(stage),
+      global_(global),
+      policy_(scheduler::parse_policy(context.options.scheduler)) {
+  for (std::size_t s = 0; s < stage.sources.size(); ++s) open(s);
+  for (const auto& source : opened_) infos_.push_back(source->info().arrays);
+  zipped_ = std::make_unique<ZippedSources>(opened_);
+  resident_ = context.budget.reserve("sources", zipped_->resident_bytes());
+  for (const ir::Ref& uniform : stage.group.uniforms) uniforms_.push_back(evaluate_uniform(uniform, global));
+  for (const auto& arrays : infos_)
+    for (const ArrayInfo& array : arrays)
+      for (ScalarType s : array.scalars) element_bytes_ += static_cast<std::int64_t>(size_of(s));
+}
+
+void StageInput::open(std::size_t source) {
+  const ir::Node& node = *stage_.sources[source].node;
+  const int input = stage_.base_inputs[source];
+  if (node.op() == ir::Op::stream_in) {
+    const ir::Ref& reader = stage_.sinks[0].consume;
+    passes_.emplace_back(node.payload().source,
+                         reader && reader->place().known() ? reader->place() : node.place());
+    opened_.push_back(node.payload().source);
+  } else if (node.op() == ir::Op::produce) {
+    const std::int64_t count = global_.uniform(input);
+    if (count < 0) ir::raise("produce", ir::negative_items(count), node.place());
+    opened_.push_back(make_counter(count));
+  } else {
+    opened_.push_back(make_rows(global_.array(input)));
+  }
+}
+
+StageWork StageInput::work(int slots) {
+  const std::int64_t elements = zipped_->in_memory() ? zipped_->work().value_or(0) : 0;
+  return {stage_, global_, uniforms_, infos_, slots, std::min(elements, INT64_MAX / 1024) * element_bytes_};
+}
+
+/// A live source gives what there is in the time that a chunk may take, unless the user wants N items.
+bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks) {
+  const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
+  Limit limit{target.items, std::max<std::int64_t>(1, std::min(target.bytes, left)), target.work, left};
+  if (zipped_->live()) {
+    limit.stop = context_.options.stop;
+    if (policy_.kind != scheduler::Policy::Kind::fixed)
+      limit.until = std::chrono::steady_clock::now() +
+                    std::chrono::nanoseconds(scheduler::PipelineOptions{}.max_chunk_ns);
+  }
+  return zipped_->next(limit, chunks);
+}
+
+std::vector<SourceChunk> StageInput::part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                                             std::int64_t end) const {
+  std::vector<SourceChunk> part;
+  for (std::size_t s = 0; s < chunks.size(); ++s) part.push_back(slice(chunks[s], infos_[s], begin, end));
+  return part;
+}
+
+std::int64_t StageInput::largest_chunk(const BackendTraits& traits) const {
+  return zipped_->in_memory() ? INT64_MAX : traits.largest_read;
+}
+
+std::int64_t StageInput::work_of(std::int64_t bytes) const {
+  if (bytes == scheduler::no_limit) return scheduler::no_limit;
+  return std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(element_bytes_, 1));
+}
+
+}  // namespace anabranch::runtime

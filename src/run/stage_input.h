@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "plan/plan.h"
+#include "run/backend.h"
+#include "run/context.h"
+#include "run/global_values.h"
+#include "run/sources.h"
+#include "scheduler/policy.h"
+
+/// What a stage reads.
+namespace anabranch::runtime {
+
+/// The opened sources of a stage, and how they are read.
+class StageInput {
+ public:
+  StageInput(RunContext& context, const plan::StagePlan& stage, GlobalValues& global);
+
+  const plan::StagePlan& stage() const { return stage_; }
+  ZippedSources& sources() { return *zipped_; }
+  const ZippedSources& sources() const { return *zipped_; }
+  /// Per source, of its arrays.
+  const std::vector<std::vector<ArrayInfo>>& infos() const { return infos_; }
+  /// Values of the uniforms of the stage's group.
+  const std::vector<std::int64_t>& uniforms() const { return uniforms_; }
+  const scheduler::Policy& policy() const { return policy_; }
+
+  /// For a back end that computes the stage with so many chunks in flight.
+  StageWork work(int slots);
+  /// The next chunk, of at most so many items, bytes and elements; false at the end.
+  bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks);
+  std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
+                                   std::int64_t end) const;
+  /// Bytes beyond which a chunk that is read into buffers gains nothing.
+  std::int64_t largest_chunk(const BackendTraits& traits) const;
+  /// Elements whose items have so many bytes; a view of memory counts no bytes, so a bound on what is copied is one
+  /// on its elements.
+  std::int64_t work_of(std::int64_t bytes) const;
+
+ private:
+  void open(std::size_t source);
+
+  RunContext& context_;
+  const plan::StagePlan& stage_;
+  GlobalValues& global_;
+  std::vector<std::shared_ptr<SourceBase>> opened_;
+  std::vector<SourcePass> passes_;  ///< over those of them that other runs could read too
+  std::vector<std::vector<ArrayInfo>> infos_;
+  std::unique_ptr<ZippedSources> zipped_;
+  std::vector<std::int64_t> uniforms_;
+  std::int64_t element_bytes_ = 0;  ///< of the items, per element of work
+  scheduler::Reservation resident_;
+  scheduler::Policy policy_;
+};
+
+/// Of one chunk's parts, one per source of the stage.
+scheduler::ChunkSize chunk_size_of(const std::vector<SourceChunk>& chunks);
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "run/collector.h"
+#include "run/result_sink.h"
+#include "run/stage_input.h"
+
+/// The results of a stage that runs to its end.
+namespace anabranch::runtime {
+
+/// One collector for each result of the stage: parts are written where they belong.
+class StageResults final : public ResultSink {
+ public:
+  /// `number`: of the plan's stages. `into`: for each result of the stage memory that the caller gives, or null.
+  StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into);
+  std::vector<void*> room(int result, std::int64_t elements) override;
+  void commit(PartShape shape) override;
+  /// Whether their sizes are known before the first chunk.
+  bool known_sizes() const { return known_sizes_; }
+  /// One array for each sink of the stage.
+  std::vector<HostArray> finish();
+  /// What the account holds for the results.
+  std::vector<scheduler::Reservation> take_reservations();
+
+ private:
+  std::unique_ptr<ResultCollector> collector_of(const ir::Stage::Sink& sink, const StageInput& input,
+                                                const HostArray& into);
+  std::int64_t likely_elements(int result, const StageInput& input) const;
+
+  int number_;
+  bool known_sizes_ = true;
+  std::vector<std::unique_ptr<ResultCollector>> collectors_;  ///< per result of the stage
+};
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,56 @@
+#include "run_options.h"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <anabranch/error.h>
+
+#include "scheduler/policy.h"
+
+namespace anabranch {
+
+namespace {
+
+/// What a back end has no use for is refused, never ignored.
+void check_for_backend(const RunOptions& options) {
+  const bool interpreter = options.backend == Backend::interpreter;
+  if (options.gpu_memory > 0 && (interpreter || options.backend == Backend::cpu))
+    throw ProgramError(
+        fmt::format("RunOptions: gpu_memory bounds what lies on a GPU, and the back end {} uses none",
+                    interpreter ? "interpreter" : "cpu"));
+  if (!interpreter) return;
+  if (options.threads > 1)
+    throw ProgramError(
+        fmt::format("RunOptions: {} threads, and the interpreter runs on one", options.threads));
+  if (options.memory > 0)
+    throw ProgramError(
+        fmt::format("RunOptions: a memory bound of {} bytes, and the interpreter keeps none; leave it 0",
+                    options.memory));
+  const scheduler::Policy policy = scheduler::parse_policy(options.scheduler);
+  if (policy != scheduler::Policy::adaptive() && policy != scheduler::Policy::fixed(1))
+    throw ProgramError(
+        fmt::format("RunOptions: the scheduler {} decides how many items make a chunk, and the interpreter "
+                    "takes items one by one",
+                    options.scheduler));
+}
+
+}  // namespace
+
+void check(const RunOptions& options) {
+  if (options.memory < 0)
+    throw ResourceError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
+  if (options.gpu_memory < 0)
+    throw ResourceError(fmt::format("RunOptions: a bound on GPU memory of {} bytes", options.gpu_memory));
+  if (options.threads < 0 || options.threads > 4096)
+    throw ProgramError(
+        fmt::format("RunOptions: 1 to 4096 threads, or 0 for all there are, not {}", options.threads));
+  try {
+    scheduler::parse_policy(options.scheduler);
+  } catch (const std::invalid_argument& e) {
+    throw ProgramError(fmt::format("RunOptions: {}", e.what()));
+  }
+  check_for_backend(options);
+}
+
+}  // namespace anabranch
