@@ -27,7 +27,7 @@ const char* name_of(Stratum stratum) {
 }
 
 void Op::wrong_stratum(Op op, Stratum expected) {
-  throw InternalError(fmt::format("expected a {}, not {}", name_of(expected), name_of(op)));
+  throw InternalError(fmt::format("{} is no {}", name_of(op), name_of(expected)));
 }
 
 }  // namespace anabranch::ir

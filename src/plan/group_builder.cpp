@@ -219,6 +219,8 @@ int GroupBuilder::make_array(const Ref& node) {
     const auto [stage, terminal] = context_.stream_results.at(node.get());
     array.index = stage;
     array.terminal = terminal;
+  } else if (is_given(*node)) {
+    throw InternalError(fmt::format("plan: where is {} given?", node->label()));
   }
   // The array is entered before its extents are, because
   // extents of given arrays are read off the arrays themselves.
