@@ -24,11 +24,12 @@ std::string product(const std::vector<std::string>& factors) {
 Generator::Generator(const kernel::Kernel& kernel, IsOwn own, bool flat)
     : kernel_(kernel),
       name_(identifier(kernel.name)),
-      segmented_(kernel.output.form == kernel::Form::segmented),
+      segmented_(kernel.domain.form == kernel::Form::segmented),
       flat_(flat),
       in_order_(cuda::in_order(kernel, kernel::ComponentUse(kernel))),
       own_(std::move(own)),
       body_(kernel.body, own_),
+      types_(kernel::result_types(kernel)),
       scalar_(out_, kernel) {
   scalar_.is_pointwise = own_;
   scalar_.own_position = "out_at";
@@ -63,7 +64,9 @@ void Generator::name_slots() {
     if (a.offsets >= 0)
       give(a.offsets, offset_type(a.offset_type), fmt::format("offsets{}", a.offsets), false);
   };
-  array(kernel_.output, "out", true);
+  const std::vector<kernel::KernelOutput>& outputs = kernel_.outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    array(outputs[i].array, outputs.size() == 1 ? "out" : fmt::format("out{}", i), true);
   for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
     array(kernel_.arrays[i], fmt::format("in{}", i), false);
   for (const kernel::KernelExtent& e : all_extents()) {
@@ -73,7 +76,7 @@ void Generator::name_slots() {
 }
 
 std::vector<kernel::KernelExtent> Generator::all_extents() const {
-  std::vector<kernel::KernelExtent> all = kernel_.output.extents;
+  std::vector<kernel::KernelExtent> all = kernel_.domain.extents;
   const auto add = [&](const std::vector<kernel::KernelExtent>& more) {
     all.insert(all.end(), more.begin(), more.end());
   };
@@ -132,7 +135,7 @@ void Generator::name_values() {
     index_.push_back(d < 4 ? names[d] : fmt::format("i{}", d));
     scalar_.bind(*kernel_.index[d], {index_.back()});
   }
-  domain_ = extents(kernel_.output.extents);
+  domain_ = extents(kernel_.domain.extents);
   name_own_values();
 }
 
@@ -208,18 +211,18 @@ void Generator::kernel_text() {
 }
 
 void Generator::places() {
-  const bool ranked = !kernel_.output.extents.empty();
+  const bool ranked = !kernel_.domain.extents.empty();
   out_.line("");
   out_.open("ANABRANCH_DEVICE i64 start([[maybe_unused]] i64 number) const {");
   if (segmented_)
     out_.line(fmt::format("return {} - {};",
-                          offset_at(kernel_.output.offsets, kernel_.output.offset_type, "number"),
-                          offset_at(kernel_.output.offsets, kernel_.output.offset_type, "0")));
+                          offset_at(kernel_.domain.offsets, kernel_.domain.offset_type, "number"),
+                          offset_at(kernel_.domain.offsets, kernel_.domain.offset_type, "0")));
   else
     out_.line("return 0;");
   out_.close();
   out_.open("ANABRANCH_DEVICE i64 item_of([[maybe_unused]] i64 position) const {");
-  if (!kernel_.over_items || flat_)
+  if (!kernel_.domain.over_items || flat_)
     out_.line("return 0;");
   else if (segmented_)
     out_.line("return search_item(*this, 0, a.items, position);");
@@ -244,7 +247,7 @@ void Generator::places() {
   }
   if (segmented_)
     out_.line(fmt::format("out_at = position + {};",
-                          offset_at(kernel_.output.offsets, kernel_.output.offset_type, "0")));
+                          offset_at(kernel_.domain.offsets, kernel_.domain.offset_type, "0")));
   else
     out_.line("out_at = position;");
   if (ranked && !flat_) decode();
@@ -255,7 +258,7 @@ void Generator::decode() {
   std::string before;
   if (segmented_)
     before = " - start(item)";
-  else if (kernel_.over_items)
+  else if (kernel_.domain.over_items)
     before = fmt::format(" - item * {}", product(domain_));
   if (index_.size() == 1) {
     out_.line(fmt::format("{} = position{};", index_[0], before));
@@ -270,9 +273,14 @@ void Generator::decode() {
   out_.line(fmt::format("{} = rest;", index_[0]));
 }
 
-std::string Generator::output_buffer(std::size_t c) {
-  return buffer(kernel_.output.first_buffer + static_cast<int>(c),
-                memory_type_text(kernel_.output.type.scalars[c]));
+std::vector<Generator::Stored> Generator::stored() {
+  std::vector<Stored> all;
+  for (const kernel::KernelOutput& output : kernel_.outputs)
+    for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
+      all.push_back({buffer(output.array.first_buffer + static_cast<int>(c),
+                            memory_type_text(output.array.type.scalars[c])),
+                     output.first + c});
+  return all;
 }
 
 std::string Generator::in_memory(std::size_t c, const std::string& value) const {
@@ -292,8 +300,8 @@ void Generator::give(const ExprTexts& values) {
 
 void Generator::store_parts() {
   out_.open("ANABRANCH_DEVICE void store(Value v) {");
-  for (std::size_t c = 0; c < components(); ++c)
-    out_.line(fmt::format("{}[out_at] = {};", output_buffer(c), in_memory(c, fmt::format("v.c{}", c))));
+  for (const auto& [buffer, c] : stored())
+    out_.line(fmt::format("{}[out_at] = {};", buffer, in_memory(c, fmt::format("v.c{}", c))));
   out_.close();
 }
 
@@ -309,7 +317,9 @@ bool Generator::loops() const {
     return std::any_of(nodes.begin(), nodes.end(),
                        [](const ir::Node* node) { return node->op() == ir::Op::while_loop; });
   };
-  return loop_in(kernel_.body) || loop_in(other_bodies());
+  const auto others = kernel::form_bodies(kernel_);
+  return loop_in(kernel_.body) ||
+         std::any_of(others.begin(), others.end(), [&](const auto* body) { return loop_in(*body); });
 }
 
 void Generator::element(const char* name, const std::string& parameter, const kernel::Regions& body) {
@@ -337,8 +347,9 @@ std::vector<std::string> Generator::entries(int only) {
 
 Unit generate(const kernel::Kernel& kernel) { return generate(kernel, -1); }
 Unit generate(const kernel::Kernel& kernel, int entry) {
-  return kernel.skeleton == kernel::Skeleton::map ? generate_map(kernel, entry)
-                                                  : generate_fold(kernel, entry);
+  return std::visit(kernel::overloaded{[&](const kernel::Map&) { return generate_map(kernel, entry); },
+                                       [&](const kernel::Reduce&) { return generate_fold(kernel, entry); }},
+                    kernel.form);
 }
 
 }  // namespace anabranch::cuda

@@ -16,7 +16,12 @@ using Kind = kernel::KernelExtent::Kind;
 class Fold : public Generator {
  public:
   explicit Fold(const kernel::Kernel& kernel)
-      : Generator(kernel, {}, false), combine_(kernel.combine), seed_(kernel.seed) {}
+      : Generator(kernel, {}, false),
+        reduce_(kernel::reduce_of(kernel)),
+        operators_(kernel),
+        combine_(operators_.combine),
+        seeded_combine_(operators_.seeded_combine),
+        seed_(operators_.seed) {}
 
  private:
   const char* included() const override { return in_order_ ? "fold_tiles.cuh" : "fold.cuh"; }
@@ -30,41 +35,33 @@ class Fold : public Generator {
                             tile_elements, row_work, eight_rows));
   }
 
-  std::vector<kernel::KernelExtent> own_extents() const override { return {kernel_.length}; }
+  std::vector<kernel::KernelExtent> own_extents() const override { return {reduce_.row.length}; }
 
   void name_own_values() override {
-    scalar_.bind(*kernel_.reduction, {"r"});
-    for (std::size_t c = 0; c < kernel_.left.size(); ++c) {
-      scalar_.bind(*kernel_.left[c], {fmt::format("x.c{}", c)});
-      scalar_.bind(*kernel_.right[c], {fmt::format("y.c{}", c)});
+    scalar_.bind(*reduce_.row.index, {"r"});
+    for (std::size_t c = 0; c < components(); ++c) {
+      scalar_.bind(*operators_.left[c], {fmt::format("x.c{}", c)});
+      scalar_.bind(*operators_.right[c], {fmt::format("y.c{}", c)});
     }
-    length_ = extent(kernel_.length);
-  }
-
-  std::vector<ir::Ref> other_bodies() const override {
-    std::vector<ir::Ref> all = kernel_.combine;
-    all.insert(all.end(), kernel_.seed.begin(), kernel_.seed.end());
-    return all;
+    length_ = extent(reduce_.row.length);
   }
 
   bool has_plain_element() const override { return true; }
 
-  bool commutative() const { return kernel_.order == ir::fold_order::OperatorClass::commutative; }
+  bool commutative() const { return reduce_.order == ir::fold_order::OperatorClass::commutative; }
 
   void constants() override {
     if (in_order_) out_.line(fmt::format("static_assert(sizeof(Value) == {});", value_bytes(kernel_)));
     out_.line(fmt::format("static constexpr bool commutative = {};", commutative()));
-    out_.line(fmt::format("static constexpr bool seeded = {};", !kernel_.seed.empty()));
+    out_.line(fmt::format("static constexpr bool seeded = {};", kernel::all_seeded(reduce_)));
     out_.line(fmt::format("static constexpr int components = {};", components()));
-    std::int64_t empty = 0;
-    for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
-      if (kernel_.checks[i].kind == kernel::Check::Kind::empty_fold) empty = static_cast<std::int64_t>(i);
-    out_.line(fmt::format("static constexpr i32 empty_check = {};", empty));
+    out_.line(fmt::format("static constexpr i32 empty_check = {};",
+                          kernel::all_seeded(reduce_) ? 0 : kernel::empty_check(kernel_)));
   }
 
   bool depends_on_element(const ir::Node& node) const {
     const auto& free = node.free();
-    return std::find(free.begin(), free.end(), kernel_.reduction.get()) != free.end();
+    return std::find(free.begin(), free.end(), reduce_.row.index.get()) != free.end();
   }
 
   /// "{f(v.c0), f(v.c1)}" with `part` giving f.
@@ -126,23 +123,22 @@ class Fold : public Generator {
     const auto outside = scalar_.mark();
     scalar_.element = "after_elements";
     scalar_.emit_region(combine_, 0);
-    give(scalar_.results(kernel_.combine));
+    give(scalar_.results(operators_.combine));
     out_.close();
     scalar_.undo(outside);
 
     out_.line("");
     out_.open("ANABRANCH_DEVICE Value seed() {");
-    if (kernel_.seed.empty()) {
+    if (operators_.seed.empty()) {
       out_.line("return {};");
     } else {
       scalar_.element = "in_seed";
       scalar_.emit_region(seed_, 0);
-      give(scalar_.results(kernel_.seed));
+      give(operators_.spread(scalar_.results(operators_.seed), ExprTexts(components(), "{}")));
       scalar_.undo(outside);
     }
     out_.close();
-    out_.line(fmt::format("ANABRANCH_DEVICE Value finish(Value total) {{ return {}; }}",
-                          kernel_.seed.empty() ? "total" : "join(seed(), total)"));
+    finish();
     store_parts();
 
     out_.line("");
@@ -178,6 +174,24 @@ class Fold : public Generator {
     }
   }
 
+  void finish() {
+    if (operators_.seed.empty() || kernel::all_seeded(reduce_)) {
+      out_.line(fmt::format("ANABRANCH_DEVICE Value finish(Value total) {{ return {}; }}",
+                            operators_.seed.empty() ? "total" : "join(seed(), total)"));
+      return;
+    }
+    out_.open("ANABRANCH_DEVICE Value finish(Value y) {");
+    out_.line("[[maybe_unused]] const Value x = seed();");
+    const auto outside = scalar_.mark();
+    scalar_.element = "after_elements";
+    scalar_.emit_region(seeded_combine_, 0);
+    ExprTexts rest;
+    for (std::size_t c = 0; c < components(); ++c) rest.push_back(fmt::format("y.c{}", c));
+    give(operators_.spread(scalar_.results(operators_.seeded_combine), rest));
+    out_.close();
+    scalar_.undo(outside);
+  }
+
   void elements(const std::string& parameter) {
     scalar_.brief = true;
     element("element", parameter, body_);
@@ -193,9 +207,9 @@ class Fold : public Generator {
 
   void row_start() {
     out_.open("ANABRANCH_DEVICE i64 row_start(i64 position) const {");
-    if (kernel_.length.kind == Kind::ragged)
-      out_.line(
-          fmt::format("return {};", offset_at(kernel_.length.slot, kernel_.length.offsets, "position")));
+    const kernel::KernelExtent& length = reduce_.row.length;
+    if (length.kind == Kind::ragged)
+      out_.line(fmt::format("return {};", offset_at(length.slot, length.offsets, "position")));
     else
       out_.line(fmt::format("return multiply(position, {});", length_));
     out_.close();
@@ -222,7 +236,9 @@ class Fold : public Generator {
     return body_[0].cost > unroll_cost ? "256, 1" : "256, 3";
   }
 
-  kernel::Regions combine_, seed_;
+  const kernel::Reduce& reduce_;
+  kernel::Operators operators_;
+  kernel::Regions combine_, seeded_combine_, seed_;
   std::string length_;
 };
 

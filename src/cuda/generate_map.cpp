@@ -34,7 +34,7 @@ class Map : public Generator {
     if (checked()) element("examine", "", body_);
     if (!in_order_) return;
     std::vector<std::string> written;
-    for (std::size_t c = 0; c < components(); ++c) written.push_back(output_buffer(c));
+    for (const Stored& s : stored()) written.push_back(s.buffer);
     read_in_order(written);
     store_four();
   }
@@ -44,10 +44,10 @@ class Map : public Generator {
   void store_four() {
     out_.open("ANABRANCH_DEVICE void store_four(const Value* v, i64 at, Range range, bool even) {");
     out_.open("if (even && range.has_four(at)) {");
-    for (std::size_t c = 0; c < components(); ++c) {
+    for (const auto& [buffer, c] : stored()) {
       std::string values;
       for (int i = 0; i < four; ++i) values += ", " + in_memory(c, fmt::format("v[{}].c{}", i, c));
-      out_.line(fmt::format("anabranch::store_four({}, at{});", output_buffer(c), values));
+      out_.line(fmt::format("anabranch::store_four({}, at{});", buffer, values));
     }
     out_.line("return;");
     out_.close();

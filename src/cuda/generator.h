@@ -39,7 +39,6 @@ class Generator {
   virtual void parts() = 0;       ///< its functions
   virtual void name_own_values() {}
   virtual std::vector<kernel::KernelExtent> own_extents() const { return {}; }
-  virtual std::vector<ir::Ref> other_bodies() const { return {}; }  ///< all but kernel.body
   virtual std::vector<Entry> all_entries() const = 0;
   virtual const char* launch_bounds(const Entry& entry) const = 0;
   /// Is there a function for an element besides that for positions in order?
@@ -78,10 +77,15 @@ class Generator {
   void store_parts();
   std::vector<std::string> entries(int only);
 
-  std::string output_buffer(std::size_t c);
+  /// A component of the results, and a buffer that it is stored in.
+  struct Stored {
+    std::string buffer;
+    std::size_t component;
+  };
+  std::vector<Stored> stored();
   std::string in_memory(std::size_t c, const std::string& value) const;
-  std::size_t components() const { return kernel_.output.type.scalars.size(); }
-  ScalarType type(std::size_t c) const { return kernel_.output.type.scalars[c]; }
+  std::size_t components() const { return types_.size(); }
+  ScalarType type(std::size_t c) const { return types_[c]; }
   /// Can an element fail?
   bool checked() const;
   /// Is there a loop that may never end?
@@ -106,6 +110,7 @@ class Generator {
   InOrder in_order_;
   IsOwn own_;
   kernel::Regions body_;
+  std::vector<ScalarType> types_;  ///< of the results' components
   Text out_;
   ScalarText scalar_;
   std::vector<Slot> slots_;

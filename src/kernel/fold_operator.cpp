@@ -2,13 +2,39 @@
 
 namespace anabranch::kernel {
 
-ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
-  const ir::Node* node = kernel.combine[c].get();
+Operators::Operators(const Kernel& kernel) {
+  const auto append = [](std::vector<ir::Ref>& to, const std::vector<ir::Ref>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  for (const Reduction& r : reduce_of(kernel).reductions) {
+    append(left, r.left);
+    append(right, r.right);
+    append(combine, r.combine);
+    append(seed, r.seed);
+    seeded.resize(combine.size(), !r.seed.empty());
+    if (!r.seed.empty()) append(seeded_combine, r.combine);
+  }
+}
+
+namespace {
+
+ir::Primitive operator_of(const ir::Ref& combined) {
+  const ir::Node* node = combined.get();
   while ((node->op() == ir::Op::tuple && node->children().size() == 1) ||
          (node->op() == ir::Op::project && node->child(0)->type().components() == 1))
     node = node->child(0).get();
   if (node->op() != ir::Op::primitive) throw InternalError("fold kernel: the operator is not commutative");
   return node->payload().primitive;
+}
+
+}  // namespace
+
+ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
+  for (const Reduction& r : reduce_of(kernel).reductions) {
+    if (c < r.combine.size()) return operator_of(r.combine[c]);
+    c -= r.combine.size();
+  }
+  throw InternalError("fold kernel: no such component");
 }
 
 std::uint64_t identity_of(ir::Primitive primitive, ScalarType type) {
@@ -56,18 +82,20 @@ std::uint64_t identity_of(ir::Primitive primitive, ScalarType type) {
 }
 
 bool seed_may_go_first(const Kernel& kernel) {
-  if (kernel.seed.empty() || kernel.order != ir::fold_order::OperatorClass::commutative) return false;
-  for (std::size_t c = 0; c < kernel.combine.size(); ++c) {
-    const ScalarType type = kernel.combine[c]->type().scalars[0];
-    const ir::Primitive primitive = operator_of(kernel, c);
-    if (!ir::is_float(type) || primitive == ir::Primitive::minimum || primitive == ir::Primitive::maximum)
-      continue;
-    const ir::Node& seed = *kernel.seed[c];
-    if (seed.op() != ir::Op::constant) return false;
-    if (seed.payload().bits != identity_of(primitive, type) &&
-        !(primitive == ir::Primitive::add && seed.payload().bits == 0))
-      return false;
-  }
+  const Reduce& reduce = reduce_of(kernel);
+  if (!all_seeded(reduce) || reduce.order != ir::fold_order::OperatorClass::commutative) return false;
+  for (const Reduction& r : reduce.reductions)
+    for (std::size_t c = 0; c < r.combine.size(); ++c) {
+      const ScalarType type = r.combine[c]->type().scalars[0];
+      const ir::Primitive primitive = operator_of(r.combine[c]);
+      if (!ir::is_float(type) || primitive == ir::Primitive::minimum || primitive == ir::Primitive::maximum)
+        continue;
+      const ir::Node& seed = *r.seed[c];
+      if (seed.op() != ir::Op::constant) return false;
+      if (seed.payload().bits != identity_of(primitive, type) &&
+          !(primitive == ir::Primitive::add && seed.payload().bits == 0))
+        return false;
+    }
   return true;
 }
 

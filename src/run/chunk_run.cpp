@@ -136,7 +136,7 @@ void ChunkRun::allocate(int number, const ResultRoom& result) {
 }
 
 void ChunkRun::run_kernel(const plan::KernelStep& step, const ResultRoom& result) {
-  allocate(step.output, result);
+  for (const int output : step.outputs) allocate(output, result);
   std::vector<void*> buffers;
   buffers.reserve(step.buffers.size());
   for (const BufferRef& ref : step.buffers) {

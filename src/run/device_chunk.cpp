@@ -257,11 +257,13 @@ cuda::Address DeviceChunk::offsets_of(int descriptor) {
 }
 
 void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
-  const auto n = static_cast<std::size_t>(step.output);
-  const PlanArray& array = stage_.group.arrays[n];
-  const std::int64_t positions = elements(step.output);
-  for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
-    add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
+  const std::int64_t positions = elements(step.outputs[0]);
+  for (const int output : step.outputs) {
+    const auto n = static_cast<std::size_t>(output);
+    const PlanArray& array = stage_.group.arrays[n];
+    for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+      add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
+  }
   std::vector<cuda::Address> buffers;
   for (const BufferRef& ref : step.buffers) {
     const auto i = static_cast<std::size_t>(ref.index);
@@ -282,19 +284,19 @@ void DeviceChunk::run_kernel(const plan::KernelStep& step, std::size_t record) {
   for (int uniform : step.scalars) scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
   cuda::Bindings bindings{buffers, scalars, shape_.items, positions, -1};
   const kernel::Kernel& kernel = step.kernel;
-  if (kernel.skeleton == kernel::Skeleton::fold) {
+  if (const kernel::Row* row = kernel::row_of(kernel)) {
     using Kind = kernel::KernelExtent::Kind;
-    if (kernel.length.kind == Kind::constant)
-      bindings.elements = kernel.length.value * positions;
-    else if (kernel.length.kind == Kind::uniform)
-      bindings.elements = scalars[static_cast<std::size_t>(kernel.length.slot)] * positions;
-    else if (kernel.work_offsets >= 0)
+    if (row->length.kind == Kind::constant)
+      bindings.elements = row->length.value * positions;
+    else if (row->length.kind == Kind::uniform)
+      bindings.elements = scalars[static_cast<std::size_t>(row->length.slot)] * positions;
+    else if (row->work_offsets >= 0)
       bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(
-          step.buffers[static_cast<std::size_t>(kernel.work_offsets)].index)];
+          step.buffers[static_cast<std::size_t>(row->work_offsets)].index)];
     // Where lengths are values, no row is longer than its item.
-    const int offsets = kernel.length.kind == Kind::ragged     ? kernel.length.slot
-                        : kernel.length.kind == Kind::per_item ? kernel.work_offsets
-                                                               : -1;
+    const int offsets = row->length.kind == Kind::ragged     ? row->length.slot
+                        : row->length.kind == Kind::per_item ? row->work_offsets
+                                                             : -1;
     if (offsets >= 0)
       bindings.longest = longest(step.buffers[static_cast<std::size_t>(offsets)].index, context_.executor);
   }
@@ -386,8 +388,8 @@ void DeviceChunk::raise_first(std::size_t steps) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
       if (records_[s].failed > 0) {
         const auto position = static_cast<std::int64_t>(records_[s].position);
-        bring_offsets(kernel->output);
-        raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->output, position)));
+        bring_offsets(kernel->outputs[0]);
+        raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->outputs[0], position)));
       }
 }
 

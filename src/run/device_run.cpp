@@ -226,16 +226,16 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   return run_.allocate(what, bytes);
 }
 
-void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values,
-                              const detail::ArrayData& output) {
+void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
   using Kind = kernel::KernelExtent::Kind;
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
   for (const plan::BufferRef& ref : step.buffers) {
-    if (ref.index != step.output) {
+    if (std::find(step.outputs.begin(), step.outputs.end(), ref.index) == step.outputs.end()) {
       buffers.push_back(global(values, ref.index, ref.component));
       continue;
     }
+    const detail::ArrayData& output = *values.array(ref.index);
     const auto c = static_cast<std::size_t>(ref.component);
     DeviceMemory result = allocate("arrays computed once",
                                    output.size() * static_cast<std::int64_t>(size_of(output.scalars[c])));
@@ -245,9 +245,9 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   }
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
-  cuda::Bindings bindings{buffers, scalars, 1, output.size(), -1};
-  if (step.kernel.skeleton == kernel::Skeleton::fold) {
-    const kernel::KernelExtent& length = step.kernel.length;
+  cuda::Bindings bindings{buffers, scalars, 1, values.array(step.outputs[0])->size(), -1};
+  if (const kernel::Row* of = kernel::row_of(step.kernel)) {
+    const kernel::KernelExtent& length = of->length;
     const std::int64_t row = length.kind == Kind::constant  ? length.value
                              : length.kind == Kind::uniform ? scalars[static_cast<std::size_t>(length.slot)]
                                                             : -1;
@@ -260,11 +260,14 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     stream_.upload(error, &record, sizeof record);
     launch(stream_, step.kernel, bindings, error, memory);
     stream_.download(&record, error, sizeof record);
-    for (std::size_t c = 0; c < output.scalars.size(); ++c) {
-      const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
-      const auto at = globals_.find({step.output, static_cast<int>(c)});
-      if (bytes > 0 && at != globals_.end())
-        download_whole(output.buffers[c].get(), at->second.address(), bytes);
+    for (const int number : step.outputs) {
+      const detail::ArrayData& output = *values.array(number);
+      for (std::size_t c = 0; c < output.scalars.size(); ++c) {
+        const std::int64_t bytes = output.size() * static_cast<std::int64_t>(size_of(output.scalars[c]));
+        const auto at = globals_.find({number, static_cast<int>(c)});
+        if (bytes > 0 && at != globals_.end())
+          download_whole(output.buffers[c].get(), at->second.address(), bytes);
+      }
     }
     stream_.synchronize();
   } catch (...) {

@@ -192,9 +192,9 @@ class PlanRun {
     throw InternalError("the global group has no offsets");
   }
 
-  void launch(const plan::KernelStep& step) {
+  void make_output(int number) {
     const plan::Group& group = context_.plan.global;
-    const PlanArray& output = group.arrays[static_cast<std::size_t>(step.output)];
+    const PlanArray& output = group.arrays[static_cast<std::size_t>(number)];
     plan::ChunkShape shape;
     shape.items = 1;
     shape.uniforms.resize(group.uniforms.size());
@@ -209,7 +209,7 @@ class PlanRun {
       extents.push_back(d.kind == plan::PlanExtent::Kind::constant ? d.value : values_.uniform(d.index));
     const std::int64_t elements = plan::elements_of(group, output, shape);
     HostArray array;
-    if (const HostArray given = given_for(step.output)) {
+    if (const HostArray given = given_for(number)) {
       check_capacity(*given, elements, *output.node);
       array = in_memory_of(*given, std::move(extents));
     } else {
@@ -220,8 +220,12 @@ class PlanRun {
                                         output.node->label(), bytes, to_string(output.node->place())));
       }
     }
-    values_.set(step.output, array);
-    if (context_.device && !context_.cpu_too) return context_.device->launch_global(step, values_, *array);
+    values_.set(number, array);
+  }
+
+  void launch(const plan::KernelStep& step) {
+    for (const int output : step.outputs) make_output(output);
+    if (context_.device && !context_.cpu_too) return context_.device->launch_global(step, values_);
 
     std::vector<void*> buffers;
     std::int64_t touched = 0;

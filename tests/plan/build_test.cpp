@@ -306,13 +306,13 @@ TEST_CASE("folds over segmented arrays can be cut by elements: they know where t
     INFO(row.name);
     const Planned p = planned(row.program);
     INFO(text_of(p.plan));
-    std::vector<const Kernel*> folds;
+    std::vector<const kernel::Row*> rows;
     for (const Group* group : {&p.plan.global, &chunk_of(p)})
       for (const Kernel* kernel : kernels_of(*group))
-        if (kernel->skeleton == kernel::Skeleton::fold) folds.push_back(kernel);
-    REQUIRE(folds.size() == 1);
-    CHECK((folds[0]->work_offsets >= 0) == row.offsets);
-    CHECK(folds[0]->length.kind == row.length);
+        if (kernel::row_of(*kernel)) rows.push_back(kernel::row_of(*kernel));
+    REQUIRE(rows.size() == 1);
+    CHECK((rows[0]->work_offsets >= 0) == row.offsets);
+    CHECK(rows[0]->length.kind == row.length);
   }
 }
 
@@ -335,10 +335,10 @@ TEST_CASE("a chunk's kernel sees captured arrays in the form avoided, the run's 
   const Planned p = planned(over([](V a) { return zip_with(times, a, map(dear, v())); }));
   REQUIRE(kernels_of(p.plan.global).size() == 1);
   const Kernel& once = *kernels_of(p.plan.global)[0];
-  CHECK_FALSE(once.over_items);
-  CHECK(once.output.form == ir::Form::avoided);
+  CHECK_FALSE(once.domain.over_items);
+  CHECK(once.domain.form == ir::Form::avoided);
   const Kernel& each = *kernels_of(chunk_of(p)).back();
-  CHECK(each.over_items);
+  CHECK(each.domain.over_items);
   std::multiset<ir::Form> forms;
   for (const auto& array : each.arrays) forms.insert(array.form);
   CHECK(forms == std::multiset<ir::Form>{ir::Form::avoided, ir::Form::segmented});
