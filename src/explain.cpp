@@ -1,5 +1,6 @@
 #include "explain.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -40,14 +41,16 @@ void kernels(const plan::Group& group, std::string& out) {
       std::vector<std::string> reads;
       for (const plan::BufferRef& b : kernel->buffers) {
         if (b.kind != plan::BufferRef::Kind::array || b.global || b.component != 0 ||
-            b.index == kernel->output)
+            std::find(kernel->outputs.begin(), kernel->outputs.end(), b.index) != kernel->outputs.end())
           continue;
         reads.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(b.index)]));
       }
+      std::vector<std::string> writes;
+      for (const int array : kernel->outputs)
+        writes.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(array)]));
       out += fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
                          reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),
-                         plan::size_text(group, group.arrays[static_cast<std::size_t>(kernel->output)]),
-                         kernel->kernel.operations);
+                         fmt::join(writes, " + "), kernel->kernel.operations);
     } else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step)) {
       out += fmt::format("offsets d{}: a scan of the item sizes\n", scan->descriptor);
     }

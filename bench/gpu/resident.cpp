@@ -29,6 +29,8 @@ OnlyKernel only_kernel(const plan::Plan& plan) {
   };
   look(plan.global);
   for (const plan::StagePlan& stage : plan.stages) look(stage.group);
+  if (found.size() == 1 && found[0].step->outputs.size() != 1)
+    throw std::runtime_error("the program's kernel has several results, not one");
   if (found.size() != 1)
     throw std::runtime_error("the program has " + std::to_string(found.size()) + " kernels, not one");
   return found[0];

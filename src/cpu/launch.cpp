@@ -86,7 +86,7 @@ struct Caller {
   ErrorRecord error;
   // Of a row of several blocks, a short last one is computed first.
   if (holder.row_length >= ir::fold_order::wide_from) {
-    std::vector<std::int64_t> partial(call.kernel.combine.size());
+    std::vector<std::int64_t> partial(call.kernel.body.size());
     Scratch scratch{holder.item, begin, holder.item, nullptr};
     for (std::int64_t block = 0; block < ir::fold_order::blocks(holder.row_length) && !error.failed;
          ++block) {
@@ -101,7 +101,7 @@ struct Caller {
   if (!error.failed) error = failure(begin, begin + 1);
   if (!error.failed)
     throw InternalError("kernel " + call.kernel.name + ": a failure that does not come again");
-  const bool in_stream = call.kernel.over_items && call.bindings.first_item != ir::no_item;
+  const bool in_stream = call.kernel.domain.over_items && call.bindings.first_item != ir::no_item;
   kernel::raise(call.kernel.checks[static_cast<std::size_t>(error.failed - 1)], error.value, error.bound,
                 in_stream ? call.bindings.first_item + holder.item : ir::no_item);
 }
@@ -122,7 +122,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
   const Cut plan = cut(kernel, bindings, piece_elements);
   if (plan.tasks == 0) return;
   // One 8-byte cell for each block and component.
-  const auto components = static_cast<std::int64_t>(kernel.combine.size());
+  const auto components = static_cast<std::int64_t>(kernel.body.size());
   std::shared_ptr<void> partials;
   if (plan.partials > 0) {
     std::int64_t bytes = 0;

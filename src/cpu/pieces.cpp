@@ -23,14 +23,14 @@ constexpr std::int64_t row_cost = 4;
 class Cutter {
  public:
   Cutter(const kernel::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
-    for (const auto& e : kernel.output.extents)
+    for (const auto& e : kernel.domain.extents)
       if (e.kind == kernel::KernelExtent::Kind::constant || e.kind == kernel::KernelExtent::Kind::uniform)
         size_ *= value(e, 0);
   }
 
   std::int64_t domain() const {
-    if (kernel_.output.form == kernel::Form::segmented) return output_offset(bound_.items) - output_offset(0);
-    return kernel_.over_items ? size_ * bound_.items : size_;
+    if (kernel_.domain.form == kernel::Form::segmented) return domain_offset(bound_.items) - domain_offset(0);
+    return kernel_.domain.over_items ? size_ * bound_.items : size_;
   }
 
   std::int64_t value(const kernel::KernelExtent& e, std::int64_t item) const {
@@ -54,17 +54,18 @@ class Cutter {
   /// Elements that bodies are computed for, all items together.
   std::int64_t work() const {
     const std::int64_t rows = domain();
-    if (kernel_.skeleton == kernel::Skeleton::map) return rows;
-    using Kind = kernel::KernelExtent::Kind;
-    if (kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform) {
-      const std::int64_t length = std::max<std::int64_t>(value(kernel_.length, 0), 0) + row_cost;
+    const kernel::Row* row = kernel::row_of(kernel_);
+    if (!row) return rows;
+    if (same_length(*row)) {
+      const std::int64_t length = std::max<std::int64_t>(value(row->length, 0), 0) + row_cost;
       return rows > INT64_MAX / length ? INT64_MAX : rows * length;
     }
-    if (kernel_.work_offsets >= 0) return work_offset(bound_.items) - work_offset(0) + row_cost * rows;
+    if (row->work_offsets >= 0)
+      return work_offset(*row, bound_.items) - work_offset(*row, 0) + row_cost * rows;
     return INT64_MAX;  // not known without looking at every item
   }
 
-  Cut map(std::int64_t piece) const {
+  Cut positions(std::int64_t piece) const {
     Cut out;
     const std::int64_t n = domain();
     for (std::int64_t begin = 0; begin < n; begin += piece) {
@@ -74,19 +75,17 @@ class Cutter {
     return out;
   }
 
-  Cut fold(std::int64_t piece) const {
+  Cut rows(const kernel::Row& row, std::int64_t piece) const {
     const std::int64_t rows = domain();
     Cut out;
     out.blocks_of_a_task = std::max<std::int64_t>(1, piece / order::block);
     if (rows == 0) return out;
-    using Kind = kernel::KernelExtent::Kind;
-    const bool same_length = kernel_.length.kind == Kind::constant || kernel_.length.kind == Kind::uniform;
-    if (same_length) {
-      add_rows(out, 0, rows, value(kernel_.length, 0), piece);
-    } else if (kernel_.work_offsets >= 0 && kernel_.output.extents.empty()) {
-      by_offsets(out, rows, piece);
+    if (same_length(row)) {
+      add_rows(out, 0, rows, value(row.length, 0), piece);
+    } else if (row.work_offsets >= 0 && kernel_.domain.extents.empty()) {
+      by_offsets(out, row, rows, piece);
     } else {
-      by_items(out, rows, piece);
+      by_items(out, row, rows, piece);
     }
     return out;
   }
@@ -94,28 +93,32 @@ class Cutter {
   Holder holder_of(std::int64_t position) const {
     Holder out;
     out.item = item_of(position);
-    if (kernel_.skeleton == kernel::Skeleton::fold) out.row_length = value(kernel_.length, out.item);
+    if (const kernel::Row* row = kernel::row_of(kernel_)) out.row_length = value(row->length, out.item);
     return out;
   }
 
  private:
   const void* buffer(int slot) const { return bound_.buffers[static_cast<std::size_t>(slot)]; }
-  std::int64_t output_offset(std::int64_t i) const {
-    return offset_at(buffer(kernel_.output.offsets), kernel_.output.offset_type, i);
+  std::int64_t domain_offset(std::int64_t i) const {
+    return offset_at(buffer(kernel_.domain.offsets), kernel_.domain.offset_type, i);
   }
-  std::int64_t work_offset(std::int64_t i) const {
-    return offset_at(buffer(kernel_.work_offsets), kernel_.work_offset_type, i);
+  std::int64_t work_offset(const kernel::Row& row, std::int64_t i) const {
+    return offset_at(buffer(row.work_offsets), row.work_offset_type, i);
+  }
+  static bool same_length(const kernel::Row& row) {
+    using Kind = kernel::KernelExtent::Kind;
+    return row.length.kind == Kind::constant || row.length.kind == Kind::uniform;
   }
 
   /// First output position of an item.
   std::int64_t start(std::int64_t item) const {
-    if (kernel_.output.form == kernel::Form::segmented) return output_offset(item) - output_offset(0);
-    return kernel_.over_items ? size_ * item : item * size_;
+    if (kernel_.domain.form == kernel::Form::segmented) return domain_offset(item) - domain_offset(0);
+    return kernel_.domain.over_items ? size_ * item : item * size_;
   }
 
   std::int64_t item_of(std::int64_t position) const {
-    if (!kernel_.over_items) return 0;
-    if (kernel_.output.form != kernel::Form::segmented) return size_ == 0 ? 0 : position / size_;
+    if (!kernel_.domain.over_items) return 0;
+    if (kernel_.domain.form != kernel::Form::segmented) return size_ == 0 ? 0 : position / size_;
     return last_at_most(bound_.items, [&](std::int64_t i) { return start(i); }, position);
   }
 
@@ -186,12 +189,12 @@ class Cutter {
 
   /// One row an item, lengths from the offsets:
   /// pieces end where the running work passes a multiple of the piece.
-  void by_offsets(Cut& out, std::int64_t rows, std::int64_t piece) const {
-    const auto work = [&](std::int64_t i) { return work_offset(i) + row_cost * i; };
+  void by_offsets(Cut& out, const kernel::Row& of, std::int64_t rows, std::int64_t piece) const {
+    const auto work = [&](std::int64_t i) { return work_offset(of, i) + row_cost * i; };
     // Pieces are about as long as the one before: a search over all rows would miss the cache at every step.
     std::int64_t rows_before = piece * rows / std::max<std::int64_t>(work(rows) - work(0), 1);
     for (std::int64_t row = 0; row < rows;) {
-      const std::int64_t length = work_offset(row + 1) - work_offset(row);
+      const std::int64_t length = work_offset(of, row + 1) - work_offset(of, row);
       if (is_long(length, piece)) {
         add_long_row(out, row++, length);
         continue;
@@ -208,7 +211,7 @@ class Cutter {
   }
 
   /// Row lengths that differ between items but not inside one.
-  void by_items(Cut& out, std::int64_t rows, std::int64_t piece) const {
+  void by_items(Cut& out, const kernel::Row& of, std::int64_t rows, std::int64_t piece) const {
     std::int64_t open = 0;  // first row that is in no piece yet
     std::int64_t work = 0;  // of the rows since
     const auto close = [&](std::int64_t row) {
@@ -218,7 +221,7 @@ class Cutter {
     };
     for (std::int64_t item = 0; item < bound_.items; ++item) {
       const std::int64_t begin = start(item), end = start(item + 1);
-      const std::int64_t length = std::max<std::int64_t>(value(kernel_.length, item), 0);
+      const std::int64_t length = std::max<std::int64_t>(value(of.length, item), 0);
       const std::int64_t cost = (end - begin) * (length + row_cost);
       if (is_long(length, piece) || cost > piece) {
         close(begin);
@@ -274,7 +277,8 @@ Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t pie
     piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
     piece = std::clamp(cutter.work() / parts, std::max(smallest, piece / 8), piece);
   }
-  return kernel.skeleton == kernel::Skeleton::map ? cutter.map(piece) : cutter.fold(piece);
+  const kernel::Row* row = kernel::row_of(kernel);
+  return row ? cutter.rows(*row, piece) : cutter.positions(piece);
 }
 
 }  // namespace anabranch::cpu

@@ -40,7 +40,7 @@ int positions_ahead(std::int64_t bytes, std::int64_t wanted, std::int64_t words,
 std::size_t value_bytes(const kernel::Kernel& kernel) {
   const auto padded = [](std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; };
   std::size_t bytes = 0, widest = 1;
-  for (const ScalarType s : kernel.output.type.scalars) {
+  for (const ScalarType s : kernel::result_types(kernel)) {
     bytes = padded(bytes, size_of(s)) + size_of(s);
     widest = std::max(widest, size_of(s));
   }
@@ -49,7 +49,9 @@ std::size_t value_bytes(const kernel::Kernel& kernel) {
 
 InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) {
   InOrder out;
-  const bool fold = kernel.skeleton == kernel::Skeleton::fold;
+  const bool fold = std::visit(kernel::overloaded{[](const kernel::Map&) { return false; },
+                                                  [](const kernel::Reduce&) { return true; }},
+                               kernel.form);
   if (!(fold ? kernel::is_flat_fold(kernel) : kernel::is_flat(kernel))) return out;
   const auto own = [&](const ir::Node& node) {
     return fold ? kernel::at_own_element(kernel, node) : kernel::is_pointwise(kernel, node);
@@ -74,7 +76,7 @@ InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) 
     }
   }
   std::int64_t kept = 0;
-  for (const ScalarType s : kernel.output.type.scalars)
+  for (const ScalarType s : kernel::result_types(kernel))
     if (fold) kept += lanes_kept * words_of(s);
   out.ahead = positions_ahead(bytes, fold ? fold_bytes : map_bytes, words, kept, cost);
   return out;

@@ -55,31 +55,33 @@ std::int64_t blocks_of_tiles(std::int64_t work, int multiprocessors) {
   return at_a_time * std::clamp<std::int64_t>(tiles / (at_a_time * tiles_of_block), 1, 4);
 }
 
-bool is_commutative(const kernel::Kernel& kernel) {
-  return kernel.order == order::OperatorClass::commutative;
+bool is_commutative(const kernel::Reduce& form) { return form.order == order::OperatorClass::commutative; }
+
+int entry_number(const kernel::Reduce& form, FoldEntry entry) {
+  const int number = static_cast<int>(entry);
+  return is_commutative(form) || number == 0 ? number : number - 2;
 }
 
 }  // namespace
 
-int entry_number(const kernel::Kernel& kernel, FoldEntry entry) {
-  const int number = static_cast<int>(entry);
-  return is_commutative(kernel) || number == 0 ? number : number - 2;
-}
-
 int entry_count(const kernel::Kernel& kernel) {
-  return kernel.skeleton == kernel::Skeleton::map ? 1 : entry_number(kernel, FoldEntry::finish) + 1;
+  return std::visit(kernel::overloaded{
+                        [](const kernel::Map&) { return 1; },
+                        [](const kernel::Reduce& form) { return entry_number(form, FoldEntry::finish) + 1; }},
+                    kernel.form);
 }
 
 FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings) {
   FoldPlan plan;
   plan.numbers.items = bindings.items;
   plan.numbers.positions = bindings.positions;
-  if (kernel.skeleton == kernel::Skeleton::map) return plan;
+  const kernel::Row* row = kernel::row_of(kernel);
+  if (!row) return plan;
   plan.elements = bindings.elements;
-  if (kernel.length.kind == Kind::constant) plan.length = kernel.length.value;
-  if (kernel.length.kind == Kind::uniform)
-    plan.length = bindings.scalars[static_cast<std::size_t>(kernel.length.slot)];
-  const bool same = kernel.length.kind == Kind::constant || kernel.length.kind == Kind::uniform;
+  if (row->length.kind == Kind::constant) plan.length = row->length.value;
+  if (row->length.kind == Kind::uniform)
+    plan.length = bindings.scalars[static_cast<std::size_t>(row->length.slot)];
+  const bool same = row->length.kind == Kind::constant || row->length.kind == Kind::uniform;
   if (same) {
     plan.length = std::max<std::int64_t>(plan.length, 0);
     if (plan.length > order::block) {
@@ -101,31 +103,30 @@ Schedule schedule(const kernel::Kernel& kernel, const Bindings& bindings, int mu
   return schedule(kernel, is_in_order(kernel), bindings, multiprocessors);
 }
 
-Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings,
-                  int multiprocessors) {
+namespace {
+
+Schedule of_map(const Bindings& bindings, int multiprocessors) {
+  Schedule out;
+  out.launches.push_back(
+      {0, grid_of(quotient_up(bindings.positions, map_tile), map_blocks, multiprocessors), threads});
+  out.why = fmt::format("map of {} positions", bindings.positions);
+  return out;
+}
+
+Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, bool in_order,
+                   const Bindings& bindings, int multiprocessors) {
   Schedule out;
   const std::int64_t positions = bindings.positions;
-  if (positions <= 0 || bindings.items <= 0) {
-    out.why = "nothing to compute";
-    return out;
-  }
-  if (kernel.skeleton == kernel::Skeleton::map) {
-    out.launches.push_back(
-        {0, grid_of(quotient_up(positions, map_tile), map_blocks, multiprocessors), threads});
-    out.why = fmt::format("map of {} positions", positions);
-    return out;
-  }
-
   const FoldPlan plan = fold_plan(kernel, bindings);
-  const std::int64_t components = static_cast<std::int64_t>(kernel.combine.size());
+  const std::int64_t components = static_cast<std::int64_t>(kernel.body.size());
   if (plan.results > 0) {
     out.workspace =
         workspace_header + plan.numbers.long_rows * long_row_bytes + plan.results * components * 8;
     out.zeroed = plan.numbers.long_rows > 0 ? workspace_header : 0;
   }
-  const bool commutative = is_commutative(kernel);
+  const bool commutative = is_commutative(form);
   const auto launch = [&](FoldEntry entry, std::int64_t blocks, std::int64_t most, unsigned block) {
-    out.launches.push_back({entry_number(kernel, entry), grid_of(blocks, most, multiprocessors), block});
+    out.launches.push_back({entry_number(form, entry), grid_of(blocks, most, multiprocessors), block});
   };
   const auto by_blocks = [&](std::int64_t results, std::int64_t rows, std::int64_t most) {
     const std::int64_t workers = results * (commutative ? 32 : 1);
@@ -163,7 +164,7 @@ Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& b
     out.why += ", from tiles";
     const std::int64_t elements = plan.length >= 0 ? plan.length * positions : plan.elements;
     out.launches.push_back(
-        {entry_number(kernel, entry),
+        {entry_number(form, entry),
          static_cast<unsigned>(blocks_of_tiles(elements + positions * row_work, multiprocessors)), threads});
   } else {
     launch(entry, quotient_up(positions * group, threads), fold_blocks, threads);
@@ -173,6 +174,22 @@ Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& b
     by_blocks(plan.results, plan.numbers.long_rows, listed_blocks);
   }
   return out;
+}
+
+}  // namespace
+
+Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings,
+                  int multiprocessors) {
+  if (bindings.positions <= 0 || bindings.items <= 0) {
+    Schedule out;
+    out.why = "nothing to compute";
+    return out;
+  }
+  return std::visit(kernel::overloaded{[&](const kernel::Map&) { return of_map(bindings, multiprocessors); },
+                                       [&](const kernel::Reduce& form) {
+                                         return of_reduce(kernel, form, in_order, bindings, multiprocessors);
+                                       }},
+                    kernel.form);
 }
 
 std::vector<int> entries_of(const Schedule& schedule) {
@@ -188,7 +205,7 @@ std::vector<int> all_entries(const kernel::Kernel& kernel) {
 }
 
 std::vector<int> certain_entries(const kernel::Kernel& kernel) {
-  if (kernel.skeleton != kernel::Skeleton::map && kernel.length.kind != Kind::constant) return {};
+  if (const kernel::Row* row = kernel::row_of(kernel); row && row->length.kind != Kind::constant) return {};
   Bindings one_row;
   one_row.positions = 1;
   return entries_of(schedule(kernel, one_row, 1));

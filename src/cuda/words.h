@@ -9,7 +9,6 @@ namespace anabranch::cuda {
 
 /// Entries of a fold's unit. Ordered operators have the first, `blocks` and `finish` only.
 enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
-int entry_number(const kernel::Kernel& kernel, FoldEntry entry);
 
 /// The entries' parameter after buffers and scalars, 8 bytes each, in this order.
 struct LaunchParams {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "fuse/folds.h"
 #include "ir/cost.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -46,6 +47,10 @@ class Fuser {
     // Arrays of which only the shape is asked for are given all the same.
     for (const auto& [array, facts] : staged_.facts)
       if (is_given(*array)) decide(*array);
+    if (options_.fusion)
+      folds(
+          staged_, order_, [&](const Node& node) { return additions(cost_.at(&node)); },
+          [&](const Node& node) { return uses_[&node].for_extents; }, options_);
   }
 
  private:

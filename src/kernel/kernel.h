@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ir/fold_order.h"
@@ -44,15 +45,32 @@ struct KernelExtent {
   friend bool operator==(const KernelExtent&, const KernelExtent&) = default;
 };
 
-/// A manifest array as one kernel sees it.
-struct KernelArray {
-  ir::Ref parameter;  ///< array parameter by which bodies mention it (null for the output)
-  ir::ArrayType type;
+/// Where elements lie, or positions are counted, in one of the three forms.
+struct Layout {
   Form form = Form::avoided;
   std::vector<KernelExtent> extents;  ///< one per dimension of an item, outermost first
   int offsets = -1;                   ///< segmented: buffer slot of the offsets
   OffsetType offset_type = OffsetType::int64;
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// The positions that a kernel computes.
+struct Domain : Layout {
+  bool over_items = false;  ///< else a program outside any stream: one item, everything avoided
+};
+
+/// A manifest array as one kernel sees it.
+struct KernelArray : Layout {
+  ir::Ref parameter;  ///< array parameter by which bodies mention it (null for outputs)
+  ir::ArrayType type;
   int first_buffer = -1;  ///< component c is in buffer slot first_buffer + c (bool: one byte, 0 or 1)
+};
+
+/// An array that a kernel writes. Where its form says nothing else, a position's results lie in the array at
+/// that position: the array has the domain's layout.
+struct KernelOutput {
+  KernelArray array;
+  std::size_t first = 0;  ///< it stores the results' components from this one on
 };
 
 /// A scalar the bodies mention that is bound per launch or per item rather than computed: an int64 parameter.
@@ -71,47 +89,79 @@ struct Check {
   Place place;
 };
 
-enum class Skeleton : std::uint8_t {
-  map,   ///< output[item, ix] = body(item, ix) for all ix of the output's domain
-  fold,  ///< output[item, ix] = seed(item, ix) o reduce over k < length of body(item, ix, k), canonical order
-};
+/// What a kernel does with its bodies' values. Whoever must know all forms visits them with `overloaded`, so
+/// that a new one does not compile until each place that must know it does.
 
-/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `reduction` parameter,
-/// `scalars` parameters, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
-/// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
-/// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an entry
-/// in `checks`.
-struct Kernel {
-  std::string name;  ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key
-  Place place;
-  Skeleton skeleton = Skeleton::map;
+/// A position's results are the values of the bodies there.
+struct Map {};
 
-  bool over_items = false;          ///< else a program outside any stream: one item, everything avoided
-  std::vector<KernelArray> arrays;  ///< read
-  KernelArray output;               ///< its extents are the domain
-  std::vector<KernelScalar> scalars;
-
-  std::vector<ir::Ref> index;  ///< int64 parameters, one per dimension of the output
-  std::vector<ir::Ref> body;   ///< map: per component of the output. fold: per component of an element
-
-  // fold only
-  ir::Ref reduction;    ///< int64 parameter k
+/// The elements that forms with rows have at every position of the domain.
+struct Row {
+  ir::Ref index;        ///< int64 parameter: the element's number in its row
   KernelExtent length;  ///< elements of a row
-  ir::fold_order::OperatorClass order = ir::fold_order::OperatorClass::ordered;
-  std::vector<ir::Ref> left, right;  ///< scalar parameters of the operator, per component
-  std::vector<ir::Ref> combine;      ///< its results, per component
-  std::vector<ir::Ref> seed;         ///< per component, over `index`; empty: fold1 (an empty row is an error)
   /// Where the rows' elements lie, so that work can be split by elements: set when rows have per-item lengths
-  /// and the folded array's items have offsets in a buffer. Row lengths of item i then add up to
+  /// and the array that they are read from has offsets in a buffer. Row lengths of item i then add up to
   /// offsets[i + 1] - offsets[i].
   int work_offsets = -1;
   OffsetType work_offset_type = OffsetType::int64;
+};
+
+/// One operator over some components of the elements.
+struct Reduction {
+  std::vector<ir::Ref> left, right;  ///< scalar parameters of the operator, per component
+  std::vector<ir::Ref> combine;      ///< its results, per component
+  std::vector<ir::Ref> seed;         ///< per component, over `index`; empty: fold1 (an empty row is an error)
+};
+
+/// A position's results are, for each reduction, seed o its components of element 0 o element 1 o ..., in the
+/// canonical order of the class that all their operators are of. The first reduction has the elements' first
+/// components, the second those after them, and so on.
+struct Reduce {
+  Row row;
+  ir::fold_order::OperatorClass order = ir::fold_order::OperatorClass::ordered;
+  std::vector<Reduction> reductions;
+};
+
+using KernelForm = std::variant<Map, Reduce>;
+
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+
+/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `scalars` parameters, what
+/// the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
+/// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
+/// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an entry
+/// in `checks`. So has the first reduction without a seed: a row without elements is its error.
+struct Kernel {
+  std::string name;  ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key
+  Place place;
+
+  Domain domain;
+  std::vector<KernelArray> arrays;  ///< read
+  std::vector<KernelScalar> scalars;
+  std::vector<ir::Ref> index;  ///< int64 parameters, one per dimension of the domain
+  std::vector<ir::Ref> body;   ///< per component: of a position, or of an element of its row
+  KernelForm form;
+  std::vector<KernelOutput> outputs;
 
   std::vector<Check> checks;
   int buffer_slots = 0;  ///< how many buffers the launcher must bind
   int scalar_slots = 0;  ///< how many int64 scalars
   int operations = 0;    ///< additions-equivalents per element (cost model)
 };
+
+/// The rows of a position, or null where the form has none.
+const Row* row_of(const Kernel& kernel);
+/// The types of the results' components.
+std::vector<ScalarType> result_types(const Kernel& kernel);
+/// The bodies that the form has beside `kernel.body`.
+std::vector<const std::vector<ir::Ref>*> form_bodies(const Kernel& kernel);
+/// Is there a seed wherever a row may have no element?
+bool all_seeded(const Reduce& reduce);
+/// Number of the check for rows without elements.
+int empty_check(const Kernel& kernel);
 
 /// One text that determines the generated code: canonical, without names and places. Cache key.
 std::string key_of(const Kernel& kernel);

@@ -29,7 +29,7 @@ bool has_index(const ir::Node& read, const std::vector<ir::Ref>& parameters) {
 /// differs from position to position, or from element to element?
 bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
   std::vector<ir::Ref> places = kernel.index;
-  if (kernel.reduction) places.push_back(kernel.reduction);
+  if (const Row* row = row_of(kernel)) places.push_back(row->index);
   for (const ir::Node* node : reachable(kernel.body, own)) {
     if (own(*node)) continue;
     if (node->op() == ir::Op::parameter) {
@@ -49,8 +49,8 @@ bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
 
 /// Are the rows of a fold over this array what the items' parts of the array are?
 bool rows_are_items(const Kernel& kernel, const KernelArray& array) {
-  const KernelExtent& length = kernel.length;
-  return kernel.output.form == Form::regular && kernel.output.extents.empty() &&
+  const KernelExtent& length = row_of(kernel)->length;
+  return kernel.domain.form == Form::regular && kernel.domain.extents.empty() &&
          array.form == Form::segmented && array.extents.size() == 1 && array.extents[0] == length &&
          length.kind == KernelExtent::Kind::ragged && length.divisor_kind == KernelExtent::Kind::constant &&
          length.divisor == 1 && length.slot == array.offsets && length.offsets == array.offset_type;
@@ -58,9 +58,9 @@ bool rows_are_items(const Kernel& kernel, const KernelArray& array) {
 
 /// Are they the innermost rows of a dense array?
 bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
-  if (array.form != kernel.output.form || array.form == Form::segmented) return false;
-  std::vector<KernelExtent> extents = kernel.output.extents;
-  extents.push_back(kernel.length);
+  if (array.form != kernel.domain.form || array.form == Form::segmented) return false;
+  std::vector<KernelExtent> extents = kernel.domain.extents;
+  extents.push_back(row_of(kernel)->length);
   const auto same_for_all = [](const KernelExtent& e) {
     return e.kind == KernelExtent::Kind::constant || e.kind == KernelExtent::Kind::uniform;
   };
@@ -72,15 +72,15 @@ bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
 bool is_pointwise(const Kernel& kernel, const ir::Node& node) {
   if (node.op() != ir::Op::index) return false;
   const KernelArray* array = array_of(kernel, node);
-  if (!array || array->form != kernel.output.form || array->extents != kernel.output.extents) return false;
+  if (!array || array->form != kernel.domain.form || array->extents != kernel.domain.extents) return false;
   if (array->form == Form::segmented &&
-      (array->offsets != kernel.output.offsets || array->offset_type != kernel.output.offset_type))
+      (array->offsets != kernel.domain.offsets || array->offset_type != kernel.domain.offset_type))
     return false;
   return has_index(node, kernel.index);
 }
 
 bool is_flat(const Kernel& kernel) {
-  if (kernel.output.extents.empty()) return false;
+  if (kernel.domain.extents.empty()) return false;
   return all_else_is_shared(kernel, [&](const ir::Node& node) { return is_pointwise(kernel, node); });
 }
 
@@ -89,7 +89,7 @@ bool at_own_element(const Kernel& kernel, const ir::Node& node) {
   const KernelArray* array = array_of(kernel, node);
   if (!array || (!rows_are_items(kernel, *array) && !rows_are_dense(kernel, *array))) return false;
   std::vector<ir::Ref> index = kernel.index;
-  index.push_back(kernel.reduction);
+  index.push_back(row_of(kernel)->index);
   return has_index(node, index);
 }
 

@@ -19,7 +19,7 @@ void find_last_uses(Group& group) {
     if (const auto* kernel = std::get_if<KernelStep>(&group.steps[s])) {
       for (const BufferRef& b : kernel->buffers)
         if (b.kind == BufferRef::Kind::array && !b.global) read(b.index);
-      read(kernel->output);
+      for (const int output : kernel->outputs) read(output);
     } else if (const auto* scan = std::get_if<OffsetsStep>(&group.steps[s])) {
       for (const PlanExtent& d : group.descriptors[static_cast<std::size_t>(scan->descriptor)].extents)
         if (d.kind == PlanExtent::Kind::per_item) read(d.index);
@@ -49,7 +49,9 @@ int input_of(GroupBuilder& global, const Node& source) {
 
 Plan build(const Staged& staged) {
   Plan plan;
-  Context context{staged, Expander(staged), ir::Simplifier(false), {}};
+  Context context{staged, Expander(staged), ir::Simplifier(false), {}, {}};
+  for (const std::vector<Ref>& set : staged.together)
+    for (const Ref& fold : set) context.together[fold.get()] = set;
   plan.stages.resize(staged.stages.size());
   plan.parameters = staged.parameters;
   GroupBuilder global(context, plan.global, nullptr, nullptr);

@@ -204,9 +204,12 @@ void GroupBuilder::shape_of(PlanArray& array, const Facts& facts, const Node& no
 }
 
 int GroupBuilder::make_array(const Ref& node) {
+  if (const auto set = context_.together.find(node.get()); set != context_.together.end()) {
+    make_together(set->second);
+    return arrays_.at(node.get());
+  }
   PlanArray array;
-  array.node = node;
-  array.why = context_.staged.manifest.at(node.get());
+  const bool computed = !is_given(*node);
   if (node->op() == Op::parameter) {
     const auto& arguments = context_.staged.parameters;
     const auto it = std::find(arguments.begin(), arguments.end(), node);
@@ -219,18 +222,33 @@ int GroupBuilder::make_array(const Ref& node) {
     const auto [stage, terminal] = context_.stream_results.at(node.get());
     array.index = stage;
     array.terminal = terminal;
-  } else if (is_given(*node)) {
+  } else if (!computed) {
     throw InternalError(fmt::format("plan: where is {} given?", node->label()));
   }
-  // The array is entered before its extents are, because
-  // extents of given arrays are read off the arrays themselves.
+  const int number = enter_array(node, std::move(array));
+  if (computed) add_definition(number, node);
+  return number;
+}
+
+/// The array is entered before its extents are, because
+/// extents of given arrays are read off the arrays themselves.
+int GroupBuilder::enter_array(const Ref& node, PlanArray array) {
+  array.node = node;
+  array.why = context_.staged.manifest.at(node.get());
   const int number = static_cast<int>(group_.arrays.size());
   group_.arrays.push_back(array);
   arrays_[node.get()] = number;
   shape_of(array, context_.staged.facts_of(node), *node);
-  group_.arrays[static_cast<std::size_t>(number)] = array;
-  if (!is_given(*node)) add_definition(number, node);
+  group_.arrays[static_cast<std::size_t>(number)] = std::move(array);
   return number;
+}
+
+/// Reductions of one kernel: all that any of them reads comes before it.
+void GroupBuilder::make_together(const std::vector<Ref>& folds) {
+  for (const Ref& fold : folds) provide(fold->children());
+  std::vector<int> numbers;
+  for (const Ref& fold : folds) numbers.push_back(enter_array(fold, {}));
+  add_reduce(numbers, folds);
 }
 
 int GroupBuilder::result_of(const Ref& node, int result) {
@@ -259,7 +277,7 @@ int GroupBuilder::copy_of(const Ref& node) {
 }
 
 void GroupBuilder::add_definition(int output, const Ref& node) {
-  if (node->op() == Op::fold) return add_fold(output, node);
+  if (node->op() == Op::fold) return add_reduce({&output, 1}, {&node, 1});
   const auto ix = index_parameters(static_cast<std::size_t>(node->type().rank), node->place());
   add_map(output, context_.expand.definition(node, ix), ix, title(*node), node->place());
 }
@@ -271,54 +289,75 @@ void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> ind
   Kernel& kernel = step.kernel;
   kernel.name = name;
   kernel.place = place;
-  kernel.skeleton = kernel::Skeleton::map;
+  kernel.form = kernel::Map{};
   kernel.index.assign(index.begin(), index.end());
   kernel.body = components(context_.expand.inline_reads(body));
-  kernel.output = builder.array(output, false);
+  builder.write(output, 0);
   builder.bind({&kernel.body});
   builder.finish();
-  step.output = output;
   group_.steps.emplace_back(std::move(step));
 }
 
-void GroupBuilder::add_fold(int output, const Ref& node) {
-  const Fold fold(node);
-  const Ref& function = fold.function();
-  const Ref& argument = fold.array();
+namespace {
+
+/// The operator of a fold, its parameters fresh, and its seed.
+kernel::Reduction reduction_of(const Fold& fold, const Place& place, Expander& expand) {
+  kernel::Reduction reduction;
+  for (ScalarType s : fold.array()->type().scalars) {
+    reduction.left.push_back(parameter(Type::element(s), place));
+    reduction.right.push_back(parameter(Type::element(s), place));
+  }
+  const std::vector<Ref> operands{tuple(reduction.left), tuple(reduction.right)};
+  reduction.combine = components(expand.inline_reads(ir::apply(fold.function(), operands)[0]));
+  if (fold.has_seed()) reduction.seed = components(expand.inline_reads(fold.seed()));
+  return reduction;
+}
+
+}  // namespace
+
+/// One kernel for reductions of rows that are equally long at equal positions.
+void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref> folds) {
+  const Node& first = *folds[0];
+  const Ref& argument = Fold(folds[0]).array();
   const Facts& facts = context_.staged.facts_of(argument);
   KernelStep step;
   KernelBuilder builder(*this, step);
   Kernel& kernel = step.kernel;
-  kernel.name = title(*node);
-  kernel.place = node->place();
-  kernel.skeleton = kernel::Skeleton::fold;
-  kernel.order = fold_order_class(*function);
-  kernel.index = index_parameters(facts.extents.size() - 1, node->place());
-  kernel.reduction = parameter(Type::element(ScalarType::int64), node->place());
+  kernel.name = title(first);
+  for (const Ref& fold : folds.subspan(1)) kernel.name += ", " + title(*fold);
+  kernel.place = first.place();
+  kernel.index = index_parameters(facts.extents.size() - 1, first.place());
+  kernel::Reduce reduce;
+  reduce.order = fold_order_class(*Fold(folds[0]).function());
+  reduce.row.index = parameter(Type::element(ScalarType::int64), first.place());
   std::vector<Ref> ix = kernel.index;
-  ix.push_back(kernel.reduction);
-  kernel.body = components(context_.expand.inline_reads(context_.expand.element(argument, ix)));
-
-  for (ScalarType s : argument->type().scalars) {
-    kernel.left.push_back(parameter(Type::element(s), node->place()));
-    kernel.right.push_back(parameter(Type::element(s), node->place()));
+  ix.push_back(reduce.row.index);
+  std::vector<std::size_t> begins;
+  for (const Ref& fold : folds) {
+    begins.push_back(kernel.body.size());
+    for (Ref& component :
+         components(context_.expand.inline_reads(context_.expand.element(Fold(fold).array(), ix))))
+      kernel.body.push_back(std::move(component));
+    reduce.reductions.push_back(reduction_of(Fold(fold), fold->place(), context_.expand));
   }
-  const std::vector<Ref> operands{tuple(kernel.left), tuple(kernel.right)};
-  kernel.combine = components(context_.expand.inline_reads(ir::apply(function, operands)[0]));
-  if (fold.has_seed()) kernel.seed = components(context_.expand.inline_reads(fold.seed()));
 
-  kernel.output = builder.array(output, false);
-  kernel.length = builder.extent_of(facts.extents.back());
+  for (std::size_t i = 0; i < outputs.size(); ++i) builder.write(outputs[i], begins[i]);
+  reduce.row.length = builder.extent_of(facts.extents.back());
   if (facts.form == Form::segmented) {
     const int descriptor = descriptor_of(facts.extents, *argument);
-    kernel.work_offsets = builder.offsets_slot(descriptor);
-    kernel.work_offset_type = offset_type(descriptor);
+    reduce.row.work_offsets = builder.offsets_slot(descriptor);
+    reduce.row.work_offset_type = offset_type(descriptor);
   }
-  builder.bind({&kernel.body, &kernel.combine, &kernel.seed});
-  if (kernel.seed.empty())
-    kernel.checks.push_back({Check::Kind::empty_fold, nullptr, node->label(), node->place()});
+  std::vector<std::vector<Ref>*> bodies{&kernel.body};
+  for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.combine);
+  for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.seed);
+  builder.bind(bodies);
+  const auto seedless =
+      std::find_if(folds.begin(), folds.end(), [](const Ref& fold) { return fold->children().size() < 3; });
+  if (seedless != folds.end())
+    kernel.checks.push_back({Check::Kind::empty_fold, nullptr, (*seedless)->label(), (*seedless)->place()});
+  kernel.form = std::move(reduce);
   builder.finish();
-  step.output = output;
   group_.steps.emplace_back(std::move(step));
 }
 

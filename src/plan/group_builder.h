@@ -19,6 +19,7 @@ struct Context {
   Expander expand;
   ir::Simplifier simplify;  ///< not into arrays: facts and the manifest set know arrays by address
   std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, terminal
+  std::unordered_map<const ir::Node*, std::vector<ir::Ref>> together;  ///< reduction -> all of its kernel
 };
 
 /// True for a component of the shape of a given array: an atom of extent expressions.
@@ -74,12 +75,14 @@ class GroupBuilder {
   const ArrayInfo* source_info(int item) const;
   int size_array(const ir::Ref& e);
   int make_array(const ir::Ref& node);
+  int enter_array(const ir::Ref& node, PlanArray array);
+  void make_together(const std::vector<ir::Ref>& folds);
   int copy_of(const ir::Ref& node);
   void shape_of(PlanArray& array, const ir::Facts& facts, const ir::Node& node);
   void add_definition(int output, const ir::Ref& node);
   void add_map(int output, const ir::Ref& body, std::span<const ir::Ref> index, const std::string& name,
                const Place& place);
-  void add_fold(int output, const ir::Ref& node);
+  void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
   void require_extents(const ir::Ref& array);
   void require_within(const ir::Ref& extent);
   bool makes_offsets_of(const ir::Node& extent) const;

@@ -25,6 +25,13 @@ KernelArray KernelBuilder::array(int number, bool global) {
   return view;
 }
 
+void KernelBuilder::write(int number, std::size_t first) {
+  const KernelArray view = array(number, false);
+  if (kernel_.outputs.empty()) static_cast<kernel::Layout&>(kernel_.domain) = view;
+  kernel_.outputs.push_back({view, first});
+  step_.outputs.push_back(number);
+}
+
 int KernelBuilder::buffer(const BufferRef& ref) {
   const auto it = std::find(step_.buffers.begin(), step_.buffers.end(), ref);
   if (it != step_.buffers.end()) return static_cast<int>(it - step_.buffers.begin());
@@ -182,7 +189,11 @@ void KernelBuilder::finish() {
   kernel_.buffer_slots = static_cast<int>(step_.buffers.size());
   kernel_.scalar_slots = static_cast<int>(step_.scalars.size());
   std::vector<Ref> roots(kernel_.body);
-  roots.insert(roots.end(), kernel_.combine.begin(), kernel_.combine.end());
+  const auto operators = [&](const kernel::Reduce& form) {
+    for (const kernel::Reduction& r : form.reductions)
+      roots.insert(roots.end(), r.combine.begin(), r.combine.end());
+  };
+  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators}, kernel_.form);
   kernel_.operations = static_cast<int>(additions(evaluation_cost(roots)));
 }
 

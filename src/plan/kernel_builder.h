@@ -12,11 +12,14 @@ namespace anabranch::plan {
 class KernelBuilder {
  public:
   KernelBuilder(GroupBuilder& group, KernelStep& step) : group_(group), step_(step), kernel_(step.kernel) {
-    kernel_.over_items = group.over_items();
+    kernel_.domain.over_items = group.over_items();
   }
 
   /// An array of the group, or of the global one, as this kernel sees it.
   KernelArray array(int number, bool global);
+  /// The kernel writes this array of the group: the results' components from `first` on. The first that it
+  /// writes gives it its domain.
+  void write(int number, std::size_t first);
   KernelExtent extent_of(const ir::Ref& e) { return extent(group_.dim_of(e), false); }
   int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
   /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.

@@ -109,7 +109,10 @@ void group_text(const Group& group, char letter, std::string& out) {
 void step_text(const Group& group, const Step& step, char letter, std::string& out) {
   (void)group;
   if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-    out += fmt::format("  {}{} <- {}", letter, kernel->output, to_string(kernel->kernel));
+    std::string written;
+    for (const int array : kernel->outputs)
+      written += fmt::format("{}{}{}", written.empty() ? "" : ", ", letter, array);
+    out += fmt::format("  {} <- {}", written, to_string(kernel->kernel));
   } else if (const auto* scan = std::get_if<OffsetsStep>(&step)) {
     out += fmt::format("  d{} <- scan of item sizes\n", scan->descriptor);
   } else if (const auto* require = std::get_if<RequireStep>(&step)) {

@@ -83,7 +83,7 @@ struct KernelStep {
   Kernel kernel;
   std::vector<BufferRef> buffers;  ///< per buffer slot
   std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
-  int output = -1;                 ///< array of the group
+  std::vector<int> outputs;        ///< arrays of the group: kernel.outputs, in their order
 };
 /// Offsets of group.descriptors[descriptor] from the sizes
 /// of the items; refuses negative extents and overflow.

@@ -1,6 +1,7 @@
 #include "run/global_values.h"
 
 #include "interp/evaluate.h"
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::runtime {

@@ -108,7 +108,7 @@ void PlanRun::run_stage(int number) {
 // ---- Steps of the global group
 
 void PlanRun::run_step(const plan::KernelStep& step) {
-  values_.set(step.output, make_output(step));
+  for (const int number : step.outputs) values_.set(number, make_output(number));
   backend_.compute_global(step, values_);
 }
 
@@ -119,9 +119,9 @@ void PlanRun::run_step(const plan::RequireStep& step) {
 }
 
 /// Room for what the kernel writes, with its exact bytes.
-HostArray PlanRun::make_output(const plan::KernelStep& step) {
+HostArray PlanRun::make_output(int number) {
   const plan::Group& group = context_.plan.global;
-  const PlanArray& output = group.arrays[static_cast<std::size_t>(step.output)];
+  const PlanArray& output = group.arrays[static_cast<std::size_t>(number)];
   plan::ChunkShape shape;
   shape.items = 1;
   shape.uniforms.resize(group.uniforms.size());
@@ -135,7 +135,7 @@ HostArray PlanRun::make_output(const plan::KernelStep& step) {
   const std::int64_t elements = plan::elements_of(group, output, shape);
   held_.push_back(context_.budget.reserve(
       fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
-  if (const HostArray given = given_for(step.output)) {
+  if (const HostArray given = given_for(number)) {
     check_capacity(*given, elements, *output.node);
     return in_memory_of(*given, std::move(extents));
   }

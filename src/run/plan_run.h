@@ -27,7 +27,7 @@ class PlanRun {
   void run_step(const plan::KernelStep& step);
   void run_step(const plan::OffsetsStep& step);
   void run_step(const plan::RequireStep& step);
-  HostArray make_output(const plan::KernelStep& step);
+  HostArray make_output(int number);
 
   RunContext& context_;
   RunBackend& backend_;

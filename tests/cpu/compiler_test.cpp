@@ -18,7 +18,7 @@ using ir::Primitive;
 namespace {
 
 KernelBuilder scaled(double factor, std::int64_t n = 100) {
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   const auto extent = k.uniform_extent(n);
   const ir::Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent},
                             k.buffer(std::vector<double>(static_cast<std::size_t>(n), 2.0)));
@@ -84,7 +84,7 @@ TEST_CASE("a loaded image works after a move and without its bytes") {
     CHECK(first.entries() == 0);
   }
   cpu::launch(k.kernel(), compiled, k.bindings(), cpu::one_by_one);
-  CHECK(static_cast<double*>(k.data(k.kernel().output.first_buffer))[2] == 8.0);
+  CHECK(static_cast<double*>(k.data(k.kernel().outputs[0].array.first_buffer))[2] == 8.0);
 }
 
 TEST_CASE("texts are given when asked for") {
@@ -179,7 +179,7 @@ TEST_CASE("threads change no bit, and the first error is the same on any number 
 }
 
 TEST_CASE("a chain of thousands of operations is compiled without recursion over it") {
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   const auto extent = k.uniform_extent(10);
   const ir::Ref a =
       k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(std::vector<double>(10, 1.0)));

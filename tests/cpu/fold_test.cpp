@@ -70,7 +70,7 @@ TEST_CASE("signed zeros, infinities and NaN keep their place in a fold") {
       const double special[] = {0.0, -0.0, 1.0 / 0.0, -0.0, 0.0, -0.0, -0.0, -0.0};
       for (int i = 0; i < 8; ++i) data[i] = special[i];
       for (int i = 40; i < 70; ++i) data[i] = i % 2 ? -0.0 : 0.0;
-      k.kernel().seed = {ir::literal(seed)};
+      reduction_in(k.kernel()).seed = {ir::literal(seed)};
       INFO(ir::info(op).name << " from " << seed);
       CHECK(disagreement(k) == "");
     }
@@ -80,7 +80,7 @@ TEST_CASE("ordered folds go from left to right in blocks") {
   auto k = rows_of<double>(lengths, Primitive::add, true);
   make_ordered(k.kernel());
   CHECK(disagreement(k) == "");
-  k.kernel().seed.clear();
+  reduction_in(k.kernel()).seed.clear();
   k.find_checks();
   REQUIRE_THROWS_AS(k.run(), RunError);
 }
@@ -126,7 +126,7 @@ TEST_CASE("folds prefetch rows whose elements point here and there") {
 
 TEST_CASE("several components are reduced together") {
   auto k = rows_of<double>(lengths, Primitive::add, true);
-  KernelBuilder both(kernel::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
+  KernelBuilder both(kernel::Reduce{}, true, static_cast<std::int64_t>(lengths.size()));
   std::vector<std::int64_t> offsets{0};
   for (const auto n : lengths) offsets.push_back(offsets.back() + n);
   const int off = both.buffer(offsets);
@@ -138,15 +138,29 @@ TEST_CASE("several components are reduced together") {
   both.output(kernel::Form::regular, {ScalarType::float64, ScalarType::int32}, {},
               static_cast<std::int64_t>(lengths.size()));
   auto& kernel = both.kernel();
-  const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
+  const ir::Ref element = ir::index(v, row_in(kernel).index, {}, true);
   kernel.body = {ir::project(element, 0, 1), ir::project(element, 1, 1)};
-  kernel.length = length;
-  kernel.order = ir::fold_order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]}),
-                    ir::primitive(Primitive::maximum, {kernel.left[1], kernel.right[1]})};
-  kernel.seed = {ir::literal(1.0), ir::literal(std::int32_t{-5})};
-  kernel.work_offsets = off;
+  row_in(kernel).length = length;
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  reduction_in(kernel).combine = {
+      ir::primitive(Primitive::add, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]}),
+      ir::primitive(Primitive::maximum, {reduction_in(kernel).left[1], reduction_in(kernel).right[1]})};
+  reduction_in(kernel).seed = {ir::literal(1.0), ir::literal(std::int32_t{-5})};
+  row_in(kernel).work_offsets = off;
   CHECK(disagreement(both) == "");
+}
+
+TEST_CASE("several reductions of one traversal, with and without seeds") {
+  for (const bool ordered : {false, true})
+    for (const auto& seeded : std::vector<std::vector<bool>>{
+             {true, true, true}, {false, false, false}, {true, false, true}, {false, true, false}})
+      for (const auto& lengths :
+           std::vector<std::vector<std::int64_t>>{{1, 3, 16, 17, 300, 2}, {5000, 1, 9000}, {2, 0, 7}}) {
+        auto k = several_reductions(lengths, seeded, ordered);
+        INFO((ordered ? "ordered" : "commutative")
+             << ", seeds " << seeded[0] << seeded[1] << seeded[2] << ", row " << lengths[0]);
+        CHECK(disagreement(k) == "");
+      }
 }
 
 TEST_CASE("dense folds of every shape") {
@@ -180,9 +194,9 @@ TEST_CASE("what the elements and the seed share and may fail is computed where i
       const ir::Ref x =
           k.array(kernel::Form::avoided, {anabranch::detail::scalar_type<T>}, {k.uniform_extent(size)}, xs);
       auto& kernel = k.kernel();
-      kernel.seed = {ir::index(x, ir::int64(0))};
-      kernel.body = {ir::primitive(Primitive::multiply, {kernel.body[0], kernel.seed[0]})};
-      INFO("x of " << size << ", rank " << kernel.output.extents.size());
+      reduction_in(kernel).seed = {ir::index(x, ir::int64(0))};
+      kernel.body = {ir::primitive(Primitive::multiply, {kernel.body[0], reduction_in(kernel).seed[0]})};
+      INFO("x of " << size << ", rank " << kernel.domain.extents.size());
       CHECK(disagreement(k) == "");
     };
     const std::vector<std::int64_t> rows{0, 0, 2, 20, 300, 5000};

@@ -9,13 +9,15 @@ using ir::Ref;
 
 TEST_CASE("elementwise maps run over flat positions") {
   for (const auto n : lengths) {
-    KernelBuilder k(kernel::Skeleton::map);
+    KernelBuilder k(kernel::Map{});
     const auto extent = k.uniform_extent(n);
     const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
     k.output(kernel::Form::avoided, {ScalarType::float64, ScalarType::boolean}, {extent}, n);
     const Ref v = ir::index(a, k.kernel().index[0]);
     k.kernel().body = {plus(times(v, v), ir::literal(0.1)), less(v, ir::literal(0.0))};
     k.find_checks();
+    CHECK(disagreement(k) == "");
+    k.split_output({1, 1});
     CHECK(disagreement(k) == "");
   }
 }
@@ -79,7 +81,7 @@ TEST_CASE("arrays of rank 0 to 4, in and outside streams, shifted and transposed
       std::int64_t n = items;
       for (const auto e : shape) n *= e;
       const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
-      KernelBuilder k(kernel::Skeleton::map, over_items, items);
+      KernelBuilder k(kernel::Map{}, over_items, items);
       std::vector<kernel::KernelExtent> extents;
       for (const auto e : shape) extents.push_back(k.uniform_extent(e));
       const Ref a = k.array(form, {ScalarType::float64}, extents, k.buffer(doubles(n)));
@@ -118,7 +120,7 @@ TEST_CASE("irregular items of rank 2, extents per item") {
   std::vector<std::int64_t> offsets{0};
   for (std::size_t i = 0; i < rows.size(); ++i) offsets.push_back(offsets.back() + rows[i] * columns[i]);
   const auto n = offsets.back();
-  KernelBuilder k(kernel::Skeleton::map, true, static_cast<std::int64_t>(rows.size()));
+  KernelBuilder k(kernel::Map{}, true, static_cast<std::int64_t>(rows.size()));
   const int off = k.buffer(offsets);
   const std::vector<kernel::KernelExtent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
   const Ref a = k.array(kernel::Form::segmented, {ScalarType::float64}, extents, k.buffer(doubles(n)), off);
@@ -133,7 +135,7 @@ TEST_CASE("irregular items of rank 2, extents per item") {
 }
 
 TEST_CASE("a failing check names the operation, the index, the extent and the place") {
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   const auto extent = k.uniform_extent(100);
   const Ref a =
       k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(5)}, k.buffer(doubles(5)));
@@ -153,7 +155,7 @@ TEST_CASE("a failing check names the operation, the index, the extent and the pl
 
 TEST_CASE("conditionals and loops: lanes go their own ways") {
   for (const std::int64_t n : {1, 15, 16, 17, 100, 1000}) {
-    KernelBuilder k(kernel::Skeleton::map);
+    KernelBuilder k(kernel::Map{});
     const auto extent = k.uniform_extent(n);
     const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
     const Ref none =

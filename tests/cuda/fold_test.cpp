@@ -87,7 +87,7 @@ TEST_CASE("cuda: signed zeros, infinities and NaN keep their place in a fold") {
       const double special[] = {0.0, -0.0, 1.0 / 0.0, -0.0, 0.0, -0.0, -0.0, std::nan("")};
       for (int i = 0; i < 8; ++i) data[i] = special[i];
       for (int i = 40; i < 70; ++i) data[i] = i % 2 ? -0.0 : 0.0;
-      k.kernel().seed = {ir::literal(seed)};
+      reduction_in(k.kernel()).seed = {ir::literal(seed)};
       INFO(ir::info(op).name << " from " << seed);
       CHECK(cuda_disagreement(k) == "");
     }
@@ -102,7 +102,7 @@ TEST_CASE("cuda: ordered folds go from left to right in blocks") {
   CHECK(cuda_disagreement(plain) == "");
   // Rows of one length, several blocks.
   auto same = dense_rows(true, {2}, 9000);
-  same.kernel().order = order::OperatorClass::ordered;
+  reduce_in(same.kernel()).order = order::OperatorClass::ordered;
   CHECK(cuda_disagreement(same) == "");
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("cuda: the first offence of the lowest row is reported") {
 }
 
 TEST_CASE("cuda: several components are reduced together") {
-  KernelBuilder both(kernel::Skeleton::fold, true, static_cast<std::int64_t>(lengths.size()));
+  KernelBuilder both(kernel::Reduce{}, true, static_cast<std::int64_t>(lengths.size()));
   std::vector<std::int64_t> offsets{0};
   for (const auto n : lengths) offsets.push_back(offsets.back() + n);
   const int off = both.buffer(offsets);
@@ -172,16 +172,30 @@ TEST_CASE("cuda: several components are reduced together") {
   const ir::Ref v = both.array(kernel::Form::segmented, types, {length}, first, off);
   both.output(kernel::Form::regular, types, {}, static_cast<std::int64_t>(lengths.size()));
   auto& kernel = both.kernel();
-  const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
+  const ir::Ref element = ir::index(v, row_in(kernel).index, {}, true);
   kernel.body = {ir::project(element, 0, 1), ir::project(element, 1, 1), ir::project(element, 2, 1)};
-  kernel.length = length;
-  kernel.order = order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]}),
-                    ir::primitive(Primitive::maximum, {kernel.left[1], kernel.right[1]}),
-                    ir::primitive(Primitive::bit_and, {kernel.left[2], kernel.right[2]})};
-  kernel.seed = {ir::literal(1.0), ir::literal(std::int32_t{-5}), ir::literal(true)};
-  kernel.work_offsets = off;
+  row_in(kernel).length = length;
+  reduce_in(kernel).order = order::OperatorClass::commutative;
+  reduction_in(kernel).combine = {
+      ir::primitive(Primitive::add, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]}),
+      ir::primitive(Primitive::maximum, {reduction_in(kernel).left[1], reduction_in(kernel).right[1]}),
+      ir::primitive(Primitive::bit_and, {reduction_in(kernel).left[2], reduction_in(kernel).right[2]})};
+  reduction_in(kernel).seed = {ir::literal(1.0), ir::literal(std::int32_t{-5}), ir::literal(true)};
+  row_in(kernel).work_offsets = off;
   CHECK(cuda_disagreement(both) == "");
+}
+
+TEST_CASE("cuda: several reductions of one traversal, with and without seeds") {
+  for (const bool ordered : {false, true})
+    for (const auto& seeded : std::vector<std::vector<bool>>{
+             {true, true, true}, {false, false, false}, {true, false, true}, {false, true, false}})
+      for (const auto& lengths :
+           std::vector<std::vector<std::int64_t>>{{1, 3, 16, 17, 300, 2}, {5000, 1, 9000}, {2, 0, 7}}) {
+        auto k = several_reductions(lengths, seeded, ordered);
+        INFO((ordered ? "ordered" : "commutative")
+             << ", seeds " << seeded[0] << seeded[1] << seeded[2] << ", row " << lengths[0]);
+        CHECK(cuda_disagreement(k) == "");
+      }
 }
 
 TEST_CASE("cuda: dense folds of every shape") {
@@ -204,7 +218,7 @@ TEST_CASE("cuda: rows inside items that differ in size") {
     row_offsets.push_back(row_offsets.back() + rows[i]);
   }
   for (const bool is_ordered : {false, true}) {
-    KernelBuilder k(kernel::Skeleton::fold, true, static_cast<std::int64_t>(rows.size()));
+    KernelBuilder k(kernel::Reduce{}, true, static_cast<std::int64_t>(rows.size()));
     const int off = k.buffer(offsets), row_off = k.buffer(row_offsets);
     const auto height = k.per_item_extent(rows), width = k.per_item_extent(columns);
     const ir::Ref a =
@@ -215,13 +229,14 @@ TEST_CASE("cuda: rows inside items that differ in size") {
     const ir::Ref scale = ir::cast(ScalarType::float64, kernel.index[0]);
     kernel.body = {ir::primitive(
         Primitive::add,
-        {ir::index(a, ir::tuple({kernel.index[0], kernel.reduction}), {}, true),
+        {ir::index(a, ir::tuple({kernel.index[0], row_in(kernel).index}), {}, true),
          ir::primitive(Primitive::multiply,
                        {scale, ir::index(a, ir::tuple({kernel.index[0], ir::int64(0)}), {}, false)})})};
-    kernel.length = width;
-    kernel.order = order::OperatorClass::commutative;
-    kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
-    kernel.seed = {scale};
+    row_in(kernel).length = width;
+    reduce_in(kernel).order = order::OperatorClass::commutative;
+    reduction_in(kernel).combine = {
+        ir::primitive(Primitive::add, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]})};
+    reduction_in(kernel).seed = {scale};
     if (is_ordered) make_ordered(kernel);
     CHECK(cuda_disagreement(k) == "");
   }
@@ -275,7 +290,7 @@ KernelBuilder numbered_rows() {
   auto k = rows_of<double>({1}, Primitive::add, true);
   auto& kernel = k.kernel();
   kernel.body = {
-      ir::primitive(Primitive::add, {kernel.body[0], ir::cast(ScalarType::float64, kernel.reduction)})};
+      ir::primitive(Primitive::add, {kernel.body[0], ir::cast(ScalarType::float64, row_in(kernel).index)})};
   return k;
 }
 

@@ -24,7 +24,7 @@ KernelBuilder dot_of_rows(const std::vector<std::int64_t>& rows, std::size_t mor
   for (const auto n : rows) offsets.push_back(offsets.back() + n);
   const auto items = static_cast<std::int64_t>(rows.size());
   const auto all = static_cast<std::size_t>(offsets.back());
-  KernelBuilder k(kernel::Skeleton::fold, true, items);
+  KernelBuilder k(kernel::Reduce{}, true, items);
   const int off = k.buffer(offsets);
   const int reals = k.buffer(random_values<float>(all + more_reals, 1));
   const int bytes = k.buffer(random_values<std::uint8_t>(all + more_bytes, 2));
@@ -33,20 +33,21 @@ KernelBuilder dot_of_rows(const std::vector<std::int64_t>& rows, std::size_t mor
   const ir::Ref w = k.array(kernel::Form::segmented, {ScalarType::uint8}, {length}, bytes, off);
   k.output(kernel::Form::regular, {ScalarType::float32}, {}, items);
   auto& kernel = k.kernel();
-  kernel.body = {ir::primitive(Primitive::multiply,
-                               {ir::index(x, kernel.reduction),
-                                ir::cast(ScalarType::float32, ir::index(w, kernel.reduction, {}, true))})};
-  kernel.length = length;
-  kernel.order = ir::fold_order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(Primitive::add, {kernel.left[0], kernel.right[0]})};
-  kernel.seed = {ir::literal(0.5f)};
-  kernel.work_offsets = off;
+  kernel.body = {ir::primitive(
+      Primitive::multiply, {ir::index(x, row_in(kernel).index),
+                            ir::cast(ScalarType::float32, ir::index(w, row_in(kernel).index, {}, true))})};
+  row_in(kernel).length = length;
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  reduction_in(kernel).combine = {
+      ir::primitive(Primitive::add, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]})};
+  reduction_in(kernel).seed = {ir::literal(0.5f)};
+  row_in(kernel).work_offsets = off;
   return k;
 }
 
 /// A map of floats and bytes to a float, a bool and an int64.
 KernelBuilder mixed_map(std::int64_t n, std::size_t more_reals, std::size_t more_bytes) {
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   const auto extent = k.uniform_extent(n);
   const auto size = static_cast<std::size_t>(n);
   const ir::Ref x = k.array(kernel::Form::avoided, {ScalarType::float32}, {extent},
@@ -74,14 +75,14 @@ TEST_CASE("cuda: which folds read in order") {
   // Elements that know where they are.
   auto numbered = rows_of<double>({1, 2}, Primitive::add, true);
   auto& kernel = numbered.kernel();
-  kernel.body = {plus(kernel.body[0], ir::cast(ScalarType::float64, kernel.reduction))};
+  kernel.body = {plus(kernel.body[0], ir::cast(ScalarType::float64, row_in(kernel).index))};
   CHECK(ahead(kernel) == 0);
   auto of_row = dense_rows(true, {2}, 9);
   of_row.kernel().body = {
       times(of_row.kernel().body[0], ir::cast(ScalarType::float32, of_row.kernel().index[0]))};
   CHECK(ahead(of_row.kernel()) == 0);
   auto of_item = rows_of<double>({1, 2}, Primitive::add, true);
-  const ir::Ref n = of_item.scalar_parameter(of_item.kernel().length);
+  const ir::Ref n = of_item.scalar_parameter(row_in(of_item.kernel()).length);
   of_item.kernel().body = {times(of_item.kernel().body[0], ir::cast(ScalarType::float64, n))};
   CHECK(ahead(of_item.kernel()) == 0);
   // Nothing to read, much to compute.
@@ -96,7 +97,7 @@ TEST_CASE("cuda: which folds read in order") {
 
 TEST_CASE("cuda: cheap maps of narrow types read further ahead") {
   CHECK(ahead(mixed_map(3, 0, 0).kernel()) == 8);
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   const auto extent = k.uniform_extent(3);
   const ir::Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(3)));
   k.output(kernel::Form::avoided, {ScalarType::float64}, {extent}, 3);
@@ -200,7 +201,7 @@ TEST_CASE("cuda: loops end after a failure, whoever met it") {
                               k.buffer(std::vector<double>{}));
     const ir::Ref step = ir::index(x, ir::int64(0));
     kernel.body = {plus(kernel.body[0], reach_one(ir::literal(0.0), step))};
-    if (numbered) kernel.body[0] = plus(kernel.body[0], ir::cast(ScalarType::float64, kernel.reduction));
+    if (numbered) kernel.body[0] = plus(kernel.body[0], ir::cast(ScalarType::float64, row_in(kernel).index));
     CHECK((ahead(kernel) > 0) == !numbered);
     CHECK(cuda_disagreement(k) == "");
 
@@ -214,10 +215,11 @@ TEST_CASE("cuda: loops end after a failure, whoever met it") {
     for (int i = 0; i < 4419 + 194 * 7; ++i) data[i] = i == 30 || i == 4418 || i == 5000 ? 17.0 : i % 3;
     ordered.body = {ir::index(ones, ir::cast(ScalarType::int64, ordered.body[0]))};
     if (numbered)
-      ordered.body = {
-          plus(ordered.body[0], times(ir::literal(0.0), ir::cast(ScalarType::float64, ordered.reduction)))};
-    ordered.order = ir::fold_order::OperatorClass::ordered;
-    ordered.combine = {plus(ordered.left[0], reach_one(ir::literal(0.5), ordered.right[0]))};
+      ordered.body = {plus(ordered.body[0],
+                           times(ir::literal(0.0), ir::cast(ScalarType::float64, row_in(ordered).index)))};
+    reduce_in(ordered).order = ir::fold_order::OperatorClass::ordered;
+    reduction_in(ordered).combine = {
+        plus(reduction_in(ordered).left[0], reach_one(ir::literal(0.5), reduction_in(ordered).right[0]))};
     CHECK((ahead(ordered) > 0) == !numbered);
     CHECK(cuda_disagreement(o) == "");
     o.find_checks();
@@ -235,7 +237,7 @@ TEST_CASE("cuda: tiles of values of several components") {
   for (int i = 0; i < 500; ++i) offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 60));
   const auto n = static_cast<std::size_t>(offsets.back());
   for (const Types& types : {Types{u8, boolean, u8}, Types{u8, i32}, Types{u8, i32, u8}}) {
-    KernelBuilder k(kernel::Skeleton::fold, true, 500);
+    KernelBuilder k(kernel::Reduce{}, true, 500);
     const int off = k.buffer(offsets);
     int first = -1;
     for (const ScalarType type : types) {
@@ -250,21 +252,22 @@ TEST_CASE("cuda: tiles of values of several components") {
     const ir::Ref v = k.array(kernel::Form::segmented, scalars, {length}, first, off);
     k.output(kernel::Form::regular, scalars, {}, 500);
     auto& kernel = k.kernel();
-    const ir::Ref element = ir::index(v, kernel.reduction, {}, true);
-    kernel.length = length;
-    kernel.order = ir::fold_order::OperatorClass::commutative;
+    const ir::Ref element = ir::index(v, row_in(kernel).index, {}, true);
+    row_in(kernel).length = length;
+    reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
     for (std::size_t c = 0; c < types.size(); ++c) {
       const int number = static_cast<int>(c);
       kernel.body.push_back(ir::project(element, number, 1));
-      kernel.combine.push_back(ir::primitive(types[c] == boolean ? Primitive::bit_or : Primitive::add,
-                                             {kernel.left[c], kernel.right[c]}));
+      reduction_in(kernel).combine.push_back(
+          ir::primitive(types[c] == boolean ? Primitive::bit_or : Primitive::add,
+                        {reduction_in(kernel).left[c], reduction_in(kernel).right[c]}));
     }
-    kernel.seed = kernel.body;
+    reduction_in(kernel).seed = kernel.body;
     for (std::size_t c = 0; c < types.size(); ++c)
-      kernel.seed[c] = types[c] == i32       ? ir::literal(std::int32_t{-2})
-                       : types[c] == boolean ? ir::literal(false)
-                                             : ir::literal(std::uint8_t{3});
-    kernel.work_offsets = off;
+      reduction_in(kernel).seed[c] = types[c] == i32       ? ir::literal(std::int32_t{-2})
+                                     : types[c] == boolean ? ir::literal(false)
+                                                           : ir::literal(std::uint8_t{3});
+    row_in(kernel).work_offsets = off;
     CHECK((ahead(kernel) > 0) == (cuda::value_bytes(kernel) <= 8));
     CHECK(cuda_disagreement(k) == "");
     CHECK(nvrtc_complaint(cuda::generate(kernel)) == "");

@@ -11,6 +11,9 @@ using namespace anabranch;
 using namespace anabranch::cuda;
 using anabranch::ir::Primitive;
 using anabranch::test::KernelBuilder;
+using anabranch::test::reduce_in;
+using anabranch::test::reduction_in;
+using anabranch::test::row_in;
 using gpu_host::WithFakeGpu;
 using OperatorClass = ir::fold_order::OperatorClass;
 
@@ -22,20 +25,21 @@ KernelBuilder fold_of(const kernel::KernelExtent& length, KernelBuilder k, bool 
       k.array(kernel::Form::avoided, {ScalarType::float64}, {length}, k.buffer(std::vector<double>(1, 1.0)));
   k.output(kernel::Form::avoided, {ScalarType::float64}, {}, 1);
   auto& kernel = k.kernel();
-  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
-  kernel.length = length;
-  kernel.order = ordered ? OperatorClass::ordered : OperatorClass::commutative;
+  kernel.body = {ir::index(v, row_in(kernel).index, {}, true)};
+  row_in(kernel).length = length;
+  reduce_in(kernel).order = ordered ? OperatorClass::ordered : OperatorClass::commutative;
   const ir::Ref left =
-      ordered ? ir::primitive(Primitive::divide, {kernel.left[0], ir::literal(3.0)}) : kernel.left[0];
-  kernel.combine = {ir::primitive(Primitive::add, {left, kernel.right[0]})};
-  kernel.seed = {ir::literal(0.0)};
+      ordered ? ir::primitive(Primitive::divide, {reduction_in(kernel).left[0], ir::literal(3.0)})
+              : reduction_in(kernel).left[0];
+  reduction_in(kernel).combine = {ir::primitive(Primitive::add, {left, reduction_in(kernel).right[0]})};
+  reduction_in(kernel).seed = {ir::literal(0.0)};
   return k;
 }
 KernelBuilder fold_of_constant(std::int64_t n, bool ordered = false) {
-  return fold_of(anabranch::test::constant_extent(n), KernelBuilder(kernel::Skeleton::fold), ordered);
+  return fold_of(anabranch::test::constant_extent(n), KernelBuilder(kernel::Reduce{}), ordered);
 }
 KernelBuilder fold_of_unknown() {
-  KernelBuilder k(kernel::Skeleton::fold);
+  KernelBuilder k(kernel::Reduce{});
   const kernel::KernelExtent length = k.uniform_extent(1);
   return fold_of(length, std::move(k));
 }
@@ -96,7 +100,7 @@ TEST_CASE("code that cannot be loaded is an error, and tried again") {
 }
 
 TEST_CASE("some entries are certain before there is a chunk") {
-  auto map = KernelBuilder(kernel::Skeleton::map);
+  auto map = KernelBuilder(kernel::Map{});
   CHECK(certain_entries(map.kernel()) == std::vector{0});
   CHECK(entry_count(map.kernel()) == 1);
   CHECK(certain_entries(fold_of_unknown().kernel()).empty());

@@ -22,8 +22,9 @@ TEST_CASE("cuda: texts compile for a GPU, without warnings and spills") {
   auto kernel = wide.kernel();
   CHECK(nvrtc_complaint(cuda::generate(narrow.kernel())) == "");
   CHECK(nvrtc_complaint(cuda::generate(kernel)) == "");
-  kernel.seed.clear();
-  kernel.order = ir::fold_order::OperatorClass::ordered;
+  reduction_in(kernel).seed.clear();
+  kernel.checks.push_back({kernel::Check::Kind::empty_fold, nullptr, "fold", {}});
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::ordered;
   CHECK(nvrtc_complaint(cuda::generate(kernel)) == "");
 }
 

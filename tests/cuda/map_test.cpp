@@ -28,12 +28,14 @@ std::int64_t ulps(T x, T y) {
 
 TEST_CASE("cuda: elementwise maps run over flat positions") {
   for (const auto n : lengths) {
-    KernelBuilder k(kernel::Skeleton::map);
+    KernelBuilder k(kernel::Map{});
     const auto extent = k.uniform_extent(n);
     const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
     k.output(kernel::Form::avoided, {ScalarType::float64, ScalarType::boolean}, {extent}, n);
     const Ref v = ir::index(a, k.kernel().index[0]);
     k.kernel().body = {plus(times(v, v), ir::literal(0.1)), less(v, ir::literal(0.0))};
+    CHECK(cuda_disagreement(k) == "");
+    k.split_output({1, 1});
     CHECK(cuda_disagreement(k) == "");
   }
 }
@@ -96,7 +98,7 @@ TEST_CASE("cuda: arrays of rank 0 to 4, in and outside streams, shifted and tran
       std::int64_t n = items;
       for (const auto e : shape) n *= e;
       const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
-      KernelBuilder k(kernel::Skeleton::map, over_items, items);
+      KernelBuilder k(kernel::Map{}, over_items, items);
       std::vector<kernel::KernelExtent> extents;
       for (const auto e : shape) extents.push_back(k.uniform_extent(e));
       const Ref a = k.array(form, {ScalarType::float64}, extents, k.buffer(doubles(n)));
@@ -128,7 +130,7 @@ TEST_CASE("cuda: irregular items of rank 2, extents per item") {
   std::vector<std::int64_t> offsets{0};
   for (std::size_t i = 0; i < rows.size(); ++i) offsets.push_back(offsets.back() + rows[i] * columns[i]);
   const auto n = offsets.back();
-  KernelBuilder k(kernel::Skeleton::map, true, static_cast<std::int64_t>(rows.size()));
+  KernelBuilder k(kernel::Map{}, true, static_cast<std::int64_t>(rows.size()));
   const int off = k.buffer(offsets);
   const std::vector<kernel::KernelExtent> extents{k.per_item_extent(rows), k.per_item_extent(columns)};
   const Ref a = k.array(kernel::Form::segmented, {ScalarType::float64}, extents, k.buffer(doubles(n)), off);
@@ -143,7 +145,7 @@ TEST_CASE("cuda: irregular items of rank 2, extents per item") {
 }
 
 TEST_CASE("cuda: the lowest failing position is reported") {
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   const Ref a =
       k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(5)}, k.buffer(doubles(5)));
   k.output(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(3000)}, 3000);
@@ -162,7 +164,7 @@ TEST_CASE("cuda: the lowest failing position is reported") {
 
 TEST_CASE("cuda: conditionals and loops") {
   for (const std::int64_t n : {1, 17, 1000}) {
-    KernelBuilder k(kernel::Skeleton::map);
+    KernelBuilder k(kernel::Map{});
     const auto extent = k.uniform_extent(n);
     const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {extent}, k.buffer(doubles(n)));
     const Ref none =

@@ -24,6 +24,9 @@ Kernel good() {
   return *kernels_of(p.plan.stages.at(0).group).at(0);
 }
 
+kernel::Reduce& reduce(Kernel& kernel) { return std::get<kernel::Reduce>(kernel.form); }
+kernel::Reduction& reduction(Kernel& kernel) { return reduce(kernel).reductions.at(0); }
+
 ir::Ref some_array() { return front::node_of(v().handle()); }
 ir::Ref stranger(ScalarType type) { return ir::parameter(ir::Type::element(type)); }
 
@@ -54,20 +57,35 @@ TEST_CASE("each broken promise is named") {
        }},
       {"an array lies outside the buffer slots",
        [](Kernel& k) { k.arrays[0].first_buffer = k.buffer_slots; }},
-      {"the output has no buffer", [](Kernel& k) { k.output.first_buffer = -1; }},
-      {"index parameters and output extents differ",
+      {"an array lies outside the buffer slots", [](Kernel& k) { k.outputs[0].array.first_buffer = -1; }},
+      {"an output is not laid out like the domain",
+       [](Kernel& k) { k.outputs[0].array.form = ir::Form::avoided; }},
+      {"an output stores components that there are not", [](Kernel& k) { k.outputs[0].first = 1; }},
+      {"an output stores components of another type",
+       [](Kernel& k) { k.outputs[0].array.type.scalars[0] = ScalarType::int64; }},
+      {"the kernel writes nothing", [](Kernel& k) { k.outputs.clear(); }},
+      {"index parameters and the domain's extents differ",
        [](Kernel& k) { k.index.push_back(stranger(ScalarType::int64)); }},
-      {"the body gives another number of components than the output has",
-       [](Kernel& k) { k.body.push_back(k.body[0]); }},
-      {"a fold needs its reduction parameter", [](Kernel& k) { k.reduction = ir::Ref(); }},
-      {"operator and element differ in components", [](Kernel& k) { k.left.clear(); }},
-      {"operator and element differ in components", [](Kernel& k) { k.combine.clear(); }},
-      {"seed and element differ in components", [](Kernel& k) { k.seed.push_back(k.seed[0]); }},
+      {"exactly a segmented domain has offsets", [](Kernel& k) { k.domain.form = ir::Form::segmented; }},
+      {"operators and elements differ in components", [](Kernel& k) { k.body.push_back(k.body[0]); }},
+      {"operators and elements differ in components", [](Kernel& k) { reduce(k).reductions.clear(); }},
+      {"rows need the parameter of their elements", [](Kernel& k) { reduce(k).row.index = ir::Ref(); }},
+      {"an operator's operands and results differ in components",
+       [](Kernel& k) { reduction(k).left.clear(); }},
+      {"an operator's operands and results differ in components",
+       [](Kernel& k) { reduction(k).combine.clear(); }},
+      {"seed and operator differ in components",
+       [](Kernel& k) { reduction(k).seed.push_back(reduction(k).seed[0]); }},
+      {"exactly where a seed lacks there is a check for empty rows",
+       [](Kernel& k) { reduction(k).seed.clear(); }},
       {"the body mentions something unbound", [](Kernel& k) { k.body[0] = stranger(ScalarType::float64); }},
       {"the operator mentions something unbound",
-       [](Kernel& k) { k.combine[0] = stranger(ScalarType::float64); }},
-      {"the seed mentions something unbound", [](Kernel& k) { k.seed[0] = stranger(ScalarType::float64); }},
-      {"the seed mentions something unbound", [](Kernel& k) { k.seed[0] = k.left[0]; }},
+       [](Kernel& k) { reduction(k).combine[0] = stranger(ScalarType::float64); }},
+      {"the seed mentions something unbound",
+       [](Kernel& k) { reduction(k).seed[0] = stranger(ScalarType::float64); }},
+      {"the seed mentions something unbound", [](Kernel& k) { reduction(k).seed[0] = reduction(k).left[0]; }},
+      {"a body gives several components at once",
+       [](Kernel& k) { reduction(k).combine[0] = ir::tuple({k.body[0], k.body[0]}); }},
       {"a body holds an array computation", [&](Kernel& k) { k.body[0] = element_of_array; }},
       {"a body holds a shape",
        [](Kernel& k) { k.body[0] = ir::cast(ScalarType::float64, ir::extent(k.arrays[0].parameter, 0)); }},

@@ -9,12 +9,14 @@
 #include "compile.h"
 #include "front/handle.h"
 #include "ir/walk.h"
+#include "kernel/fold_operator.h"
 #include "support/catch.h"
 
 using namespace anabranch;
 using ir::Form;
 using kernel::Kernel;
-using kernel::Skeleton;
+using kernel::Map;
+using kernel::Reduce;
 using plan::KernelStep;
 using plan::PlanArray;
 
@@ -76,11 +78,11 @@ TEST_CASE("smvm over a chunk of sparse rows is one fused segmented fold without 
   const auto all_kernels = kernels(group);
   REQUIRE(all_kernels.size() == 1);
   const Kernel& kernel = *all_kernels[0];
-  CHECK(kernel.skeleton == Skeleton::fold);
-  CHECK(kernel.order == ir::fold_order::OperatorClass::commutative);
-  CHECK(kernel.length.kind == kernel::KernelExtent::Kind::ragged);
-  CHECK(kernel.work_offsets >= 0);
-  CHECK(kernel.output.form == Form::regular);
+  CHECK(std::holds_alternative<Reduce>(kernel.form));
+  CHECK(kernel::reduce_of(kernel).order == ir::fold_order::OperatorClass::commutative);
+  CHECK(kernel::row_of(kernel)->length.kind == kernel::KernelExtent::Kind::ragged);
+  CHECK(kernel::row_of(kernel)->work_offsets >= 0);
+  CHECK(kernel.domain.form == Form::regular);
   REQUIRE(kernel.arrays.size() == 2);
   CHECK(kernel.arrays[0].form == Form::segmented);
   CHECK(kernel.arrays[1].form == Form::avoided);
@@ -97,9 +99,9 @@ TEST_CASE("the same function over equal rows takes the regular form and is one d
   const auto all_kernels = kernels(c.plan.stages[0].group);
   REQUIRE(all_kernels.size() == 1);
   const Kernel& kernel = *all_kernels[0];
-  CHECK(kernel.skeleton == Skeleton::fold);
-  CHECK(kernel.length.kind == kernel::KernelExtent::Kind::uniform);
-  CHECK(kernel.work_offsets == -1);
+  CHECK(std::holds_alternative<Reduce>(kernel.form));
+  CHECK(kernel::row_of(kernel)->length.kind == kernel::KernelExtent::Kind::uniform);
+  CHECK(kernel::row_of(kernel)->work_offsets == -1);
   for (const auto& array : kernel.arrays) CHECK(array.form != Form::segmented);
   CHECK(intermediates(c.plan.stages[0].group) == 0);
 }
@@ -115,9 +117,9 @@ TEST_CASE("a row divided by its own sum is a fold and a map that share the sourc
   const plan::Group& group = c.plan.stages[0].group;
   const auto all_kernels = kernels(group);
   REQUIRE(all_kernels.size() == 2);
-  CHECK(all_kernels[0]->skeleton == Skeleton::fold);
-  CHECK(all_kernels[1]->skeleton == Skeleton::map);
-  CHECK(all_kernels[1]->output.form == Form::segmented);
+  CHECK(std::holds_alternative<Reduce>(all_kernels[0]->form));
+  CHECK(std::holds_alternative<Map>(all_kernels[1]->form));
+  CHECK(all_kernels[1]->domain.form == Form::segmented);
   CHECK(all_kernels[1]->checks.empty());
   CHECK(scans(group) == 0);
   CHECK(intermediates(group) == 1);  // one sum per row
@@ -128,7 +130,7 @@ TEST_CASE("a captured map is computed once per run, not per chunk") {
   const Compiled c = plan_of(consume(elements(map_seq(dot_row_with(x), sparse_rows()))));
   INFO(plan::to_string(c.plan));
   REQUIRE(kernels(c.plan.global).size() == 1);
-  CHECK(kernels(c.plan.global)[0]->skeleton == Skeleton::map);
+  CHECK(std::holds_alternative<Map>(kernels(c.plan.global)[0]->form));
   const auto chunk = kernels(c.plan.stages[0].group);
   REQUIRE(chunk.size() == 1);
   for (const ir::Ref& body : chunk[0]->body)
@@ -148,8 +150,8 @@ TEST_CASE("a slice whose position and length come from the item: sizes first, th
   CHECK(scans(group) == 1);
   const auto all_kernels = kernels(group);
   REQUIRE(all_kernels.size() == 2);  // the lengths; the elements
-  CHECK(all_kernels[0]->output.form == Form::regular);
-  CHECK(all_kernels[1]->output.form == Form::segmented);
+  CHECK(all_kernels[0]->domain.form == Form::regular);
+  CHECK(all_kernels[1]->domain.form == Form::segmented);
 }
 
 TEST_CASE("an irregular matrix with uniform rows is folded on either axis without copies") {
@@ -160,7 +162,7 @@ TEST_CASE("an irregular matrix with uniform rows is folded on either axis withou
     const Compiled c = plan_of(consume(elements(s)));
     INFO(plan::to_string(c.plan));
     const auto all_kernels = kernels(c.plan.stages[0].group);
-    REQUIRE(all_kernels.back()->skeleton == Skeleton::fold);
+    REQUIRE(std::holds_alternative<Reduce>(all_kernels.back()->form));
     for (const PlanArray& a : c.plan.stages[0].group.arrays)
       CHECK((a.origin == PlanArray::Origin::item || a.result >= 0 || a.type.rank == 0));
   }

@@ -34,11 +34,15 @@ struct Value {
 };
 using Values = std::vector<Value>;
 
-/// An array as the code at hand sees it: that of the current item, or of the lane's item.
-struct View {
-  std::vector<llvm::Value*> buffers;  ///< per component
-  Value base;                         ///< position of the item's first element
+/// The current item's part of an array or of the domain, or that of the lane's item.
+struct ItemPart {
+  Value base;  ///< position of the item's first element
   std::vector<Value> extents;
+};
+
+/// An array as the code at hand sees it.
+struct View : ItemPart {
+  std::vector<llvm::Value*> buffers;  ///< per component
 };
 
 /// How often a node is computed: what depends on nothing but the launch once per piece, and so on.
@@ -89,6 +93,7 @@ class Emitter {
 
   // Kernel data.
   Value extent(const kernel::KernelExtent& extent, const Value& item);
+  ItemPart part(const kernel::Layout& layout, const Value& item);
   View view(const kernel::KernelArray& array, const Value& item);
   llvm::Value* offset_at(int slot, OffsetType type, llvm::Value* index);
 

@@ -16,6 +16,7 @@ class Fold {
   Fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
       : module_(module),
         kernel_(kernel),
+        reduce_(kernel::reduce_of(kernel)),
         machine_(machine),
         i64_(llvm::Type::getInt64Ty(module.getContext())),
         ptr_(llvm::PointerType::getUnqual(module.getContext())) {
@@ -170,13 +171,13 @@ class Fold {
     b.CreateRetVoid();
     b.SetInsertPoint(some);
     llvm::Value* first = f.number(0);
-    if (kernel_.output.form == kernel::Form::segmented) {
+    if (kernel_.domain.form == kernel::Form::segmented) {
       first = scratch_field(f, f.parameter(2), offsetof(Scratch, first_item), i64_);
-    } else if (kernel_.over_items) {
+    } else if (kernel_.domain.over_items) {
       llvm::Value* size = f.number(1);
-      for (const Value& extent : r.e.view(kernel_.output, r.e.uniform(f.number(0))).extents)
+      for (const Value& extent : r.e.part(kernel_.domain, r.e.uniform(f.number(0))).extents)
         size = b.CreateMul(size, extent.v);
-      first = kernel_.output.extents.empty() ? begin : b.CreateUDiv(begin, size);
+      first = kernel_.domain.extents.empty() ? begin : b.CreateUDiv(begin, size);
     }
     if (RowGroup::suits(kernel_, r)) {
       rows_in_groups(r, begin, end);
@@ -240,8 +241,8 @@ class Fold {
     r.bind_index(run.outer);
     llvm::Value* length = r.length(run.item);
     llvm::Value* empty = b.CreateICmpSLE(length, f.number(0));
-    if (kernel_.seed.empty()) {
-      f.leave_unless(b.CreateNot(empty), empty_check(), f.number(0), f.number(0));
+    if (!kernel::all_seeded(reduce_)) {
+      f.leave_unless(b.CreateNot(empty), kernel::empty_check(kernel_), f.number(0), f.number(0));
       empty = nullptr;
     }
     llvm::BasicBlock *some = f.block("filled"), *done = f.block("row_done"), *stored = f.block("stored");
@@ -333,14 +334,9 @@ class Fold {
     b.CreateBr(stored);
   }
 
-  int empty_check() const {
-    for (std::size_t i = 0; i < kernel_.checks.size(); ++i)
-      if (kernel_.checks[i].kind == kernel::Check::Kind::empty_fold) return static_cast<int>(i);
-    throw InternalError("fold kernel: no check for empty rows");
-  }
-
   llvm::Module& module_;
   const kernel::Kernel& kernel_;
+  const kernel::Reduce& reduce_;
   const Machine& machine_;
   llvm::Type* i64_;
   llvm::Type* ptr_;

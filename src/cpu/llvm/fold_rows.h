@@ -27,12 +27,15 @@ class Rows {
         e(f, kernel, machine),
         b(f.b),
         kernel_(kernel),
+        row_(kernel::reduce_of(kernel).row),
+        operators_(kernel),
         body_(kernel.body),
-        combine_(kernel.combine),
-        seed_(kernel.seed),
+        combine_(operators_.combine),
+        seeded_combine_(operators_.seeded_combine),
+        seed_(operators_.seed),
+        types_(kernel::result_types(kernel)),
         lanes_(lanes),
-        commutative_(kernel.order == order::OperatorClass::commutative) {
-    for (const auto& c : kernel.combine) types_.push_back(c->type().scalars[0]);
+        commutative_(kernel::reduce_of(kernel).order == order::OperatorClass::commutative) {
     enter_launch(e, kernel);
     // What cannot fail is computed once even where rows may all be empty.
     e.emit_certain(body_, Level::launch);
@@ -57,12 +60,12 @@ class Rows {
   }
   /// For a row given by its position: also its index.
   void enter(llvm::Value* item, llvm::Value* position) {
-    const View output = e.view(kernel_.output, e.uniform(item));
-    llvm::Value* start = kernel_.over_items ? item_start(e, kernel_, output) : f.number(0);
-    const auto index = decode(e, output.extents, b.CreateSub(position, start));
+    const ItemPart positions = e.part(kernel_.domain, e.uniform(item));
+    llvm::Value* start = kernel_.domain.over_items ? item_start(e, kernel_, positions) : f.number(0);
+    const auto index = decode(e, positions.extents, b.CreateSub(position, start));
     enter(item, index);
   }
-  llvm::Value* length(llvm::Value* item) { return e.extent(kernel_.length, e.uniform(item)).v; }
+  llvm::Value* length(llvm::Value* item) { return e.extent(row_.length, e.uniform(item)).v; }
 
   /// What all elements of the row share. Only where the row has an element.
   void emit_row() {
@@ -90,17 +93,21 @@ class Rows {
     return out;
   }
 
-  Registers join(const Registers& x, const Registers& y) {
+  Registers join(const Registers& x, const Registers& y) { return apply(combine_, operators_.combine, x, y); }
+
+  /// Some of the operators' results.
+  Registers apply(const Regions& regions, const std::vector<ir::Ref>& results, const Registers& x,
+                  const Registers& y) {
     const int width = x[0]->getType()->isVectorTy() ? lanes_in(x[0]) : 1;
     const int outside = std::exchange(e.width, width);
     const auto here = e.mark();
     for (std::size_t c = 0; c < components(); ++c) {
-      e.bind(*kernel_.left[c], {e.varying(x[c])});
-      e.bind(*kernel_.right[c], {e.varying(y[c])});
+      e.bind(*operators_.left[c], {e.varying(x[c])});
+      e.bind(*operators_.right[c], {e.varying(y[c])});
     }
-    e.emit_region(combine_, 0);
+    e.emit_region(regions, 0);
     Registers out;
-    for (const auto& root : kernel_.combine) out.push_back(e.lanes(e.value(root)));
+    for (const auto& root : results) out.push_back(e.lanes(e.value(root)));
     e.undo(here);
     e.width = outside;
     return out;
@@ -112,7 +119,7 @@ class Rows {
     // Where the body waits for reads here and there, the processor's own prefetching falls behind.
     if (width > 1 && reads_anywhere() && !computes_much()) e.ahead = f.ahead();
     const auto here = e.mark();
-    e.bind(*kernel_.reduction, {e.affine(k, 1)});
+    e.bind(*row_.index, {e.affine(k, 1)});
     e.emit_level(body_, Level::lane);
     Registers out;
     for (const auto& root : kernel_.body) out.push_back(e.lanes(e.value(root)));
@@ -138,11 +145,12 @@ class Rows {
     return f.number(0);
   }
 
+  /// Per component that has one.
   Registers seed() {
     const auto here = e.mark();
     e.emit_region(seed_, 0);
     Registers out;
-    for (const auto& root : kernel_.seed) out.push_back(e.value(root).v);
+    for (const auto& root : operators_.seed) out.push_back(e.value(root).v);
     e.undo(here);
     return out;
   }
@@ -198,10 +206,11 @@ class Rows {
     return out;
   }
 
-  /// seed o total, stored at the row's position.
+  /// seed o total, stored at the row's position. `is_empty`: null where the row has elements, as it has
+  /// wherever a seed lacks.
   void finish(Registers total, llvm::Value* position, llvm::Value* is_empty) {
-    if (!kernel_.seed.empty()) {
-      const Registers first = seed();
+    if (!operators_.seed.empty()) {
+      const Registers first = operators_.spread(seed(), total);
       // Without an identity there is no total to join where there is no element.
       const bool may_lack = !commutative_ && is_empty;
       llvm::BasicBlock* before = b.GetInsertBlock();
@@ -211,7 +220,7 @@ class Rows {
         b.CreateCondBr(is_empty, next, some);
         b.SetInsertPoint(some);
       }
-      total = join(first, total);
+      total = operators_.spread(apply(seeded_combine_, operators_.seeded_combine, first, total), total);
       if (may_lack) {
         llvm::BasicBlock* some_end = b.GetInsertBlock();
         b.CreateBr(next);
@@ -239,17 +248,19 @@ class Rows {
     for (llvm::Value*& v : first) v = b.CreateVectorSplat(static_cast<unsigned>(count), v);
     totals = join(first, totals);
     const int outside = std::exchange(e.width, count);
-    for (std::size_t c = 0; c < components(); ++c)
-      e.store(f.buffer(kernel_.output.first_buffer + static_cast<int>(c)), types_[c], e.affine(position, 1),
-              e.varying(totals[c]));
+    for (const kernel::KernelOutput& output : kernel_.outputs)
+      for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
+        e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), types_[output.first + c],
+                e.affine(position, 1), e.varying(totals[output.first + c]));
     e.width = outside;
   }
 
   void put_out(const Registers& total, llvm::Value* position) {
     llvm::Value* at = b.CreateAdd(position, output_bias(e, kernel_));
-    for (std::size_t c = 0; c < components(); ++c)
-      e.store(f.buffer(kernel_.output.first_buffer + static_cast<int>(c)), types_[c], e.uniform(at),
-              e.uniform(total[c]));
+    for (const kernel::KernelOutput& output : kernel_.outputs)
+      for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
+        e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), types_[output.first + c],
+                e.uniform(at), e.uniform(total[output.first + c]));
   }
 
   /// The mask of the first `count` lanes, count >= 0.
@@ -425,7 +436,9 @@ class Rows {
   }
 
   const kernel::Kernel& kernel_;
-  Regions body_, combine_, seed_;
+  const kernel::Row& row_;
+  kernel::Operators operators_;
+  Regions body_, combine_, seeded_combine_, seed_;
   std::vector<ScalarType> types_;
   int lanes_;
   bool commutative_;

@@ -64,8 +64,10 @@ Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& optio
   module.setTargetTriple(target->getTargetTriple().str());
   module.setDataLayout(target->createDataLayout());
   module.setPICLevel(llvm::PICLevel::SmallPIC);
-  const int entries = kernel.skeleton == kernel::Skeleton::map ? emit_map(module, kernel, machine)
-                                                               : emit_fold(module, kernel, machine);
+  const int entries = std::visit(
+      kernel::overloaded{[&](const kernel::Map&) { return emit_map(module, kernel, machine); },
+                         [&](const kernel::Reduce&) { return emit_fold(module, kernel, machine); }},
+      kernel.form);
 #if ANABRANCH_CHECKED
   std::string broken;
   llvm::raw_string_ostream broken_out(broken);

@@ -27,7 +27,7 @@ class Map {
                  })
                                     : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
-    if (!kernel.over_items && kernel.output.extents.empty()) lanes_ = 1;
+    if (!kernel.domain.over_items && kernel.domain.extents.empty()) lanes_ = 1;
   }
 
   void emit() {
@@ -43,7 +43,7 @@ class Map {
     b.SetInsertPoint(some);
     enter_launch(e_, kernel_);
     bias_ = output_bias(e_, kernel_);
-    const bool items_are_lanes = kernel_.over_items && kernel_.output.extents.empty();
+    const bool items_are_lanes = kernel_.domain.over_items && kernel_.domain.extents.empty();
     if (flat_) {
       for (const auto& index : kernel_.index) e_.set_level(*index, Level::lane);
       e_.is_pointwise = [this](const ir::Node& node) { return kernel::is_pointwise(kernel_, node); };
@@ -61,7 +61,7 @@ class Map {
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
       vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); });
-    } else if (kernel_.output.extents.empty()) {
+    } else if (kernel_.domain.extents.empty()) {
       e_.emit_region(regions_, 0);
       store(e_.uniform(begin));
     } else {
@@ -78,12 +78,12 @@ class Map {
     auto& b = f_.b;
     e_.emit_level(regions_, Level::launch);
     llvm::Value* first = f_.number(0);
-    if (kernel_.output.form == kernel::Form::segmented) {
+    if (kernel_.domain.form == kernel::Form::segmented) {
       first = scratch_field(f_, scratch, offsetof(Scratch, first_item), f_.i64());
-    } else if (kernel_.over_items) {
-      const View output = e_.view(kernel_.output, e_.uniform(f_.number(0)));
+    } else if (kernel_.domain.over_items) {
+      const ItemPart positions = e_.part(kernel_.domain, e_.uniform(f_.number(0)));
       llvm::Value* size = f_.number(1);
-      for (const Value& extent : output.extents) size = b.CreateMul(size, extent.v);
+      for (const Value& extent : positions.extents) size = b.CreateMul(size, extent.v);
       first = b.CreateUDiv(begin, size);
     }
     each_run(
@@ -145,12 +145,11 @@ class Map {
   }
 
   void store(const Value& position) {
-    std::size_t c = 0;
-    for (const auto& body : kernel_.body)
-      for (const Value& v : e_.values(*body)) {
-        llvm::Value* buffer = f_.buffer(kernel_.output.first_buffer + static_cast<int>(c));
-        e_.store(buffer, kernel_.output.type.scalars[c], e_.add(position, e_.uniform(bias_)), v);
-        ++c;
+    for (const kernel::KernelOutput& output : kernel_.outputs)
+      for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c) {
+        llvm::Value* buffer = f_.buffer(output.array.first_buffer + static_cast<int>(c));
+        e_.store(buffer, output.array.type.scalars[c], e_.add(position, e_.uniform(bias_)),
+                 e_.value(kernel_.body[output.first + c]));
       }
   }
 

@@ -5,13 +5,15 @@
 namespace anabranch::cpu {
 
 bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
-  return rows.commutative() && rows.in_vectors() && !kernel.seed.empty() && kernel.over_items &&
-         kernel.output.extents.empty() && kernel.length.kind == kernel::KernelExtent::Kind::ragged &&
-         kernel::is_flat_fold(kernel) && rows.seed_is_shared();
+  const kernel::Row& row = kernel::reduce_of(kernel).row;
+  return rows.commutative() && rows.in_vectors() && kernel::all_seeded(kernel::reduce_of(kernel)) &&
+         kernel.domain.over_items && kernel.domain.extents.empty() &&
+         row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(kernel) &&
+         rows.seed_is_shared();
 }
 
 RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
-    : r_(rows), kernel_(kernel), width_(rows.narrow_width()), capacity_(width_ * longest_row) {
+    : r_(rows), kernel_(kernel), length_(kernel::reduce_of(kernel).row.length), width_(rows.narrow_width()), capacity_(width_ * longest_row) {
   // What is loaded behind a row's end, and not used, lies in the buffer, too.
   for (std::size_t c = 0; c < r_.components(); ++c)
     buffers_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)),
@@ -20,7 +22,7 @@ RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
 }
 
 llvm::Type* RowGroup::offset_type() const {
-  return kernel_.length.offsets == OffsetType::int32 ? r_.b.getInt32Ty() : r_.b.getInt64Ty();
+  return length_.offsets == OffsetType::int32 ? r_.b.getInt32Ty() : r_.b.getInt64Ty();
 }
 
 /// Of a row counted from the group's first one, or of what follows the last one.
@@ -67,7 +69,7 @@ llvm::Value* RowGroup::count_rows(llvm::Value* item, llvm::Value* end) {
 llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
   auto& b = r_.b;
   Frame& f = r_.f;
-  offsets_ = f.element(offset_type(), f.buffer(kernel_.length.slot), item);
+  offsets_ = f.element(offset_type(), f.buffer(length_.slot), item);
   first_ = offset(f.number(0));
   rows_ = count_rows(item, end);
   total_ = b.CreateSub(offset(rows_), first_);

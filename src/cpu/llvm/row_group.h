@@ -44,6 +44,7 @@ class RowGroup {
 
   Rows& r_;
   const kernel::Kernel& kernel_;
+  const kernel::KernelExtent& length_;
   int width_;
   std::int64_t capacity_;              ///< elements
   std::vector<llvm::Value*> buffers_;  ///< of elements, per component

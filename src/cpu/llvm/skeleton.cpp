@@ -18,11 +18,17 @@ void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
     if (same) e.bind(*scalar.parameter, {e.extent(scalar.value, none)});
   }
   for (const auto& index : kernel.index) e.set_level(*index, Level::row);
-  if (kernel.skeleton == kernel::Skeleton::map && !kernel.index.empty())
-    e.set_level(*kernel.index.back(), Level::lane);
-  if (kernel.reduction) e.set_level(*kernel.reduction, Level::lane);
-  for (const auto& p : kernel.left) e.set_level(*p, Level::lane);
-  for (const auto& p : kernel.right) e.set_level(*p, Level::lane);
+  const auto map = [&](const kernel::Map&) {
+    if (!kernel.index.empty()) e.set_level(*kernel.index.back(), Level::lane);
+  };
+  const auto reduce = [&](const kernel::Reduce& form) {
+    e.set_level(*form.row.index, Level::lane);
+    for (const auto& reduction : form.reductions) {
+      for (const auto& p : reduction.left) e.set_level(*p, Level::lane);
+      for (const auto& p : reduction.right) e.set_level(*p, Level::lane);
+    }
+  };
+  std::visit(kernel::overloaded{map, reduce}, kernel.form);
 }
 
 void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item) {
@@ -45,14 +51,14 @@ std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llv
 }
 
 llvm::Value* output_bias(Emitter& e, const kernel::Kernel& kernel) {
-  if (kernel.output.form != kernel::Form::segmented) return e.frame.number(0);
-  return e.offset_at(kernel.output.offsets, kernel.output.offset_type, e.frame.number(0));
+  if (kernel.domain.form != kernel::Form::segmented) return e.frame.number(0);
+  return e.offset_at(kernel.domain.offsets, kernel.domain.offset_type, e.frame.number(0));
 }
 
-llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const View& output) {
-  if (kernel.output.form == kernel::Form::segmented)
-    return e.b.CreateSub(output.base.v, output_bias(e, kernel));
-  return output.base.v;
+llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const ItemPart& positions) {
+  if (kernel.domain.form == kernel::Form::segmented)
+    return e.b.CreateSub(positions.base.v, output_bias(e, kernel));
+  return positions.base.v;
 }
 
 llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offset, llvm::Type* type) {
@@ -64,10 +70,10 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
               const std::function<void(const Run&)>& body) {
   Frame& f = e.frame;
   auto& b = e.b;
-  const std::size_t rank = kernel.output.extents.size();
+  const std::size_t rank = kernel.domain.extents.size();
   const std::size_t outer_rank = inner ? rank - 1 : rank;
 
-  if (kernel.over_items && rank == 0) {
+  if (kernel.domain.over_items && rank == 0) {
     f.loop(begin, end, 1, {}, "items", [&](llvm::Value* item, const auto&) {
       in_item(item);
       body({item, {}, item, f.number(0), f.number(1)});
@@ -79,10 +85,10 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
   // One item's runs from `position` on; gives the position after them.
   const auto runs_of_item = [&](llvm::Value* item, llvm::Value* position) -> llvm::Value* {
     const auto here = e.mark();
-    View output = e.view(kernel.output, e.uniform(item));
+    const ItemPart positions = e.part(kernel.domain, e.uniform(item));
     llvm::Value* size = f.number(1);
-    for (const Value& extent : output.extents) size = b.CreateMul(size, extent.v);
-    llvm::Value* start = kernel.over_items ? item_start(e, kernel, output) : f.number(0);
+    for (const Value& extent : positions.extents) size = b.CreateMul(size, extent.v);
+    llvm::Value* start = kernel.domain.over_items ? item_start(e, kernel, positions) : f.number(0);
     llvm::Value* stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b.CreateAdd(start, size));
     llvm::BasicBlock* some = f.block("item_runs");
     llvm::BasicBlock* next = f.block("item_done");
@@ -96,14 +102,14 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
     llvm::Value* length = f.number(1);
     llvm::Value* row = local;
     if (inner) {
-      length = output.extents.back().v;
+      length = positions.extents.back().v;
       lo = local;
       if (outer_rank > 0) {
         lo = b.CreateURem(local, length);
         row = b.CreateUDiv(local, length);
       }
     }
-    const std::vector<llvm::Value*> index = decode(e, std::span(output.extents).first(outer_rank), row);
+    const std::vector<llvm::Value*> index = decode(e, std::span(positions.extents).first(outer_rank), row);
     llvm::BasicBlock* entry = b.GetInsertBlock();
     llvm::BasicBlock* header = f.block("runs");
     b.CreateBr(header);
@@ -128,7 +134,7 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
     llvm::Value* carry = b.getTrue();
     for (std::size_t d = outer_rank; d-- > 0;) {
       llvm::Value* up = b.CreateAdd(ix[d], b.CreateZExt(carry, f.i64()));
-      llvm::Value* over = d == 0 ? b.getFalse() : b.CreateICmpEQ(up, output.extents[d].v);
+      llvm::Value* over = d == 0 ? b.getFalse() : b.CreateICmpEQ(up, positions.extents[d].v);
       following[d] = b.CreateSelect(over, f.number(0), up);
       carry = over;
     }
@@ -146,7 +152,7 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
     return reached;
   };
 
-  if (!kernel.over_items) {
+  if (!kernel.domain.over_items) {
     runs_of_item(f.number(0), begin);
     return;
   }

@@ -40,10 +40,10 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
 /// position `local` of the current item, counted over these.
 std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local);
 
-/// Where output position 0 lies in the buffer.
+/// Where output position 0 lies in the buffers.
 llvm::Value* output_bias(Emitter& e, const kernel::Kernel& kernel);
-/// Position of the first element of the item whose view of the output this is, among the output positions.
-llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const View& output);
+/// The first of the output positions that are the item's whose part of the domain this is.
+llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const ItemPart& positions);
 
 /// offset of a field of Scratch, loaded.
 llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offset, llvm::Type* type);

@@ -232,28 +232,34 @@ View Emitter::view(const kernel::KernelArray& array, const Value& item) {
   View view;
   for (int c = 0; c < static_cast<int>(array.type.scalars.size()); ++c)
     view.buffers.push_back(frame.buffer(array.first_buffer + c));
-  for (const auto& e : array.extents) view.extents.push_back(extent(e, item));
-  switch (array.form) {
+  static_cast<ItemPart&>(view) = part(array, item);
+  return view;
+}
+
+ItemPart Emitter::part(const kernel::Layout& layout, const Value& item) {
+  ItemPart part;
+  for (const auto& e : layout.extents) part.extents.push_back(extent(e, item));
+  switch (layout.form) {
     case kernel::Form::avoided:
-      view.base = uniform(frame.number(0));
+      part.base = uniform(frame.number(0));
       break;
     case kernel::Form::regular: {
       Value size = uniform(frame.number(1));
-      for (const Value& e : view.extents) size = multiply(size, e);
+      for (const Value& e : part.extents) size = multiply(size, e);
       // Whole items may lie far apart: lanes that are items then have their addresses one by one.
-      view.base = array.extents.empty() ? item : multiply(item, size);
+      part.base = layout.extents.empty() ? item : multiply(item, size);
       break;
     }
     case kernel::Form::segmented: {
       const ScalarType stored =
-          array.offset_type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
-      const Value offset = load(frame.buffer(array.offsets), stored, item, mask);
+          layout.offset_type == OffsetType::int32 ? ScalarType::int32 : ScalarType::int64;
+      const Value offset = load(frame.buffer(layout.offsets), stored, item, mask);
       llvm::Value* wide = b.CreateSExt(offset.v, offset.uniform() ? frame.i64() : vector_type(frame.i64()));
-      view.base = offset.uniform() ? uniform(wide) : varying(wide);
+      part.base = offset.uniform() ? uniform(wide) : varying(wide);
       break;
     }
   }
-  return view;
+  return part;
 }
 
 }  // namespace anabranch::cpu

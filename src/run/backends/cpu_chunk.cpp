@@ -79,7 +79,7 @@ void CpuChunk::allocate(int number) {
 }
 
 void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
-  allocate(step.output);
+  for (const int output : step.outputs) allocate(output);
   const std::vector<void*> buffers = bind_buffers<void*>(
       step,
       [&](const BufferRef& ref) {

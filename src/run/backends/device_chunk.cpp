@@ -200,10 +200,12 @@ cuda::Address DeviceChunk::offsets_of(int descriptor) {
 }
 
 void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
-  const auto n = static_cast<std::size_t>(step.output);
-  const PlanArray& array = stage_.group.arrays[n];
-  for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
-    add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
+  for (const int output : step.outputs) {
+    const auto n = static_cast<std::size_t>(output);
+    const PlanArray& array = stage_.group.arrays[n];
+    for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+      add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
+  }
   const std::vector<cuda::Address> buffers = bind_buffers<cuda::Address>(
       step,
       [&](const BufferRef& ref) {
@@ -214,23 +216,22 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
   const std::vector<std::int64_t> scalars = scalars_of(step);
-  cuda::Bindings bindings{buffers, scalars, shape_.items, elements(step.output), -1};
+  cuda::Bindings bindings{buffers, scalars, shape_.items, elements(step.outputs[0]), -1};
   bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
-  if (step.kernel.skeleton == kernel::Skeleton::fold) bind_rows(step, bindings);
+  if (const kernel::Row* row = kernel::row_of(step.kernel)) bind_rows(step, *row, bindings);
   run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
 }
 
 /// Rows whose lengths differ: their elements together, and the longest of them.
-void DeviceChunk::bind_rows(const plan::KernelStep& step, cuda::Bindings& bindings) {
+void DeviceChunk::bind_rows(const plan::KernelStep& step, const kernel::Row& row, cuda::Bindings& bindings) {
   using Kind = kernel::KernelExtent::Kind;
-  const kernel::Kernel& kernel = step.kernel;
   const auto descriptor_of = [&](int slot) { return step.buffers[static_cast<std::size_t>(slot)].index; };
-  if (bindings.elements < 0 && kernel.work_offsets >= 0)
+  if (bindings.elements < 0 && row.work_offsets >= 0)
     bindings.elements =
-        shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(kernel.work_offsets))];
+        shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(row.work_offsets))];
   // Where lengths are values, no row is longer than its item.
-  const int offsets = kernel.length.kind == Kind::ragged     ? kernel.length.slot
-                      : kernel.length.kind == Kind::per_item ? kernel.work_offsets
+  const int offsets = row.length.kind == Kind::ragged     ? row.length.slot
+                      : row.length.kind == Kind::per_item ? row.work_offsets
                                                              : -1;
   if (offsets >= 0) bindings.longest = longest(descriptor_of(offsets), context_.executor);
 }
@@ -321,8 +322,8 @@ void DeviceChunk::raise_first(std::size_t steps) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
       if (records_[s].failed > 0) {
         const auto position = static_cast<std::int64_t>(records_[s].position);
-        fetch_offsets(kernel->output);
-        raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->output, position)));
+        fetch_offsets(kernel->outputs[0]);
+        raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->outputs[0], position)));
       }
 }
 

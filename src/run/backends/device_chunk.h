@@ -54,7 +54,7 @@ class DeviceChunk final : public ChunkGroup {
   void run_step(const plan::OffsetsStep& step, std::size_t number) override;
   void run_step(const plan::RequireStep& step, std::size_t number) override;
   void give_back_after(std::size_t number) override;
-  void bind_rows(const plan::KernelStep& step, cuda::Bindings& bindings);
+  void bind_rows(const plan::KernelStep& step, const kernel::Row& row, cuda::Bindings& bindings);
   void forget() noexcept;
   cuda::Address offsets_of(int descriptor);
   bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);

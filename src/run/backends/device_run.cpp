@@ -229,12 +229,13 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
 std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<std::int64_t>& scalars,
                                 std::int64_t positions) {
   using Kind = kernel::KernelExtent::Kind;
-  if (kernel.skeleton != kernel::Skeleton::fold) return -1;
-  switch (kernel.length.kind) {
+  const kernel::Row* row = kernel::row_of(kernel);
+  if (!row) return -1;
+  switch (row->length.kind) {
     case Kind::constant:
-      return kernel.length.value * positions;
+      return row->length.value * positions;
     case Kind::uniform: {
-      const std::int64_t length = scalars[static_cast<std::size_t>(kernel.length.slot)];
+      const std::int64_t length = scalars[static_cast<std::size_t>(row->length.slot)];
       return length < 0 ? -1 : length * positions;
     }
     case Kind::per_item:
@@ -254,19 +255,22 @@ cuda::Address DeviceRun::add_global(int array, int component, std::int64_t bytes
 }
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
-  const detail::ArrayData& output = *values.array(step.output);
-  const auto bytes_of = [&](std::size_t component) {
-    return output.size() * static_cast<std::int64_t>(size_of(output.scalars[component]));
+  const auto bytes_of = [](const detail::ArrayData& array, std::size_t component) {
+    return array.size() * static_cast<std::int64_t>(size_of(array.scalars[component]));
   };
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
+  const auto is_output = [&](int array) {
+    return std::find(step.outputs.begin(), step.outputs.end(), array) != step.outputs.end();
+  };
   for (const plan::BufferRef& ref : step.buffers)
-    buffers.push_back(ref.index == step.output ? add_global(ref.index, ref.component,
-                                                            bytes_of(static_cast<std::size_t>(ref.component)))
-                                               : global(values, ref.index, ref.component));
+    buffers.push_back(is_output(ref.index)
+                          ? add_global(ref.index, ref.component,
+                                       bytes_of(*values.array(ref.index), static_cast<std::size_t>(ref.component)))
+                          : global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
-  cuda::Bindings bindings{buffers, scalars, 1, output.size(), -1};
+  cuda::Bindings bindings{buffers, scalars, 1, values.array(step.outputs[0])->size(), -1};
   bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
   cuda::ErrorRecord record;
   const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
@@ -275,10 +279,13 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     stream_.upload(error, &record, sizeof record);
     launch(stream_, step.kernel, bindings, error, memory);
     stream_.download(&record, error, sizeof record);
-    for (std::size_t c = 0; c < output.scalars.size(); ++c) {
-      const auto at = globals_.find({step.output, static_cast<int>(c)});
-      if (bytes_of(c) > 0 && at != globals_.end())
-        download_whole(output.buffers[c].get(), at->second.address(), bytes_of(c));
+    for (const int number : step.outputs) {
+      const detail::ArrayData& output = *values.array(number);
+      for (std::size_t c = 0; c < output.scalars.size(); ++c) {
+        const auto at = globals_.find({number, static_cast<int>(c)});
+        if (bytes_of(output, c) > 0 && at != globals_.end())
+          download_whole(output.buffers[c].get(), at->second.address(), bytes_of(output, c));
+      }
     }
     stream_.synchronize();
   } catch (...) {

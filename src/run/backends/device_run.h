@@ -85,7 +85,7 @@ class DeviceRun {
   /// One component of a global array, uploaded when first asked for and kept until the run ends. Thread-safe.
   cuda::Address global(GlobalValues& values, int array, int component);
 
-  /// Computes a global array; it stays on the device, and its host copy is filled, too.
+  /// Computes global arrays; they stay on the device, and their host copies are filled, too.
   void launch_global(const plan::KernelStep& step, GlobalValues& values);
 
   /// Enqueues one kernel; `memory` is that of the stream.

@@ -34,19 +34,20 @@ KernelBuilder rows_of(const std::vector<std::int64_t>& row_lengths, ir::Primitiv
   for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
   const auto rows = static_cast<std::int64_t>(row_lengths.size());
   constexpr ScalarType type = anabranch::detail::scalar_type<T>;
-  KernelBuilder k(kernel::Skeleton::fold, true, rows);
+  KernelBuilder k(kernel::Reduce{}, true, rows);
   const int off = k.buffer(offsets);
   const int val = k.buffer(random_values<T>(static_cast<std::size_t>(offsets.back()), 3));
   const auto length = KernelBuilder::ragged_extent(off);
   const ir::Ref v = k.array(kernel::Form::segmented, {type}, {length}, val, off);
   k.output(kernel::Form::regular, {type}, {}, rows);
   auto& kernel = k.kernel();
-  kernel.body = {ir::index(v, kernel.reduction, {}, true)};
-  kernel.length = length;
-  kernel.order = ir::fold_order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(op, {kernel.left[0], kernel.right[0]})};
-  if (seeded) kernel.seed = {ir::literal(T(3))};
-  kernel.work_offsets = off;
+  kernel.body = {ir::index(v, row_in(kernel).index, {}, true)};
+  row_in(kernel).length = length;
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  reduction_in(kernel).combine = {
+      ir::primitive(op, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]})};
+  if (seeded) reduction_in(kernel).seed = {ir::literal(T(3))};
+  row_in(kernel).work_offsets = off;
   return k;
 }
 
@@ -58,16 +59,17 @@ T* elements_of_rows(KernelBuilder& k) {
 
 /// x / 3 + y, which is neither associative nor commutative.
 inline void make_ordered(kernel::Kernel& kernel) {
-  kernel.order = ir::fold_order::OperatorClass::ordered;
-  const ir::Ref third = ir::primitive(ir::Primitive::divide, {kernel.left[0], ir::literal(3.0)});
-  kernel.combine = {ir::primitive(ir::Primitive::add, {third, kernel.right[0]})};
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::ordered;
+  const ir::Ref third =
+      ir::primitive(ir::Primitive::divide, {reduction_in(kernel).left[0], ir::literal(3.0)});
+  reduction_in(kernel).combine = {ir::primitive(ir::Primitive::add, {third, reduction_in(kernel).right[0]})};
 }
 
 /// Rows of n elements: of a dense array of this outer shape,
 /// of which there is one for each of three items or one alone.
 inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>& shape, std::int64_t n) {
   const std::int64_t items = over_items ? 3 : 1;
-  KernelBuilder k(kernel::Skeleton::fold, over_items, items);
+  KernelBuilder k(kernel::Reduce{}, over_items, items);
   std::int64_t rows = items;
   for (const auto e : shape) rows *= e;
   const int val = k.buffer(random_values<float>(static_cast<std::size_t>(rows * n), 4));
@@ -80,15 +82,55 @@ inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>
   k.output(form, {ScalarType::float32}, outer, rows);
   auto& kernel = k.kernel();
   std::vector<ir::Ref> ix = kernel.index;
-  ix.push_back(kernel.reduction);
+  ix.push_back(row_in(kernel).index);
   const ir::Ref at = ix.size() == 1 ? ix[0] : ir::tuple(ix);
   const bool in_bounds = n % 2 == 0;
   kernel.body = {
       ir::primitive(ir::Primitive::multiply, {ir::index(v, at, {}, in_bounds), ir::literal(1.1f)})};
-  kernel.length = all.back();
-  kernel.order = ir::fold_order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(ir::Primitive::add, {kernel.left[0], kernel.right[0]})};
-  kernel.seed = {ir::literal(0.0f)};
+  row_in(kernel).length = all.back();
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  reduction_in(kernel).combine = {
+      ir::primitive(ir::Primitive::add, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]})};
+  reduction_in(kernel).seed = {ir::literal(0.0f)};
+  return k;
+}
+
+/// Three reductions of rows of one array: sums of doubles, maxima of floats and a quotient or minimum of
+/// integers, each with an output of its own. `seeded`: which of them have a seed.
+inline KernelBuilder several_reductions(const std::vector<std::int64_t>& row_lengths,
+                                        const std::vector<bool>& seeded, bool ordered) {
+  const auto rows = static_cast<std::int64_t>(row_lengths.size());
+  KernelBuilder k(kernel::Reduce{}, true, rows);
+  std::vector<std::int64_t> offsets{0};
+  for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
+  const auto n = static_cast<std::size_t>(offsets.back());
+  const int off = k.buffer(offsets);
+  const int values = k.buffer(random_values<double>(n, 1));
+  const auto length = KernelBuilder::ragged_extent(off);
+  const ir::Ref v = k.array(kernel::Form::segmented, {ScalarType::float64}, {length}, values, off);
+  k.output(kernel::Form::regular, {ScalarType::float64, ScalarType::float32, ScalarType::int32}, {}, rows);
+  auto& kernel = k.kernel();
+  const ir::Ref element = ir::index(v, row_in(kernel).index, {}, true);
+  kernel.body = {element, ir::cast(ScalarType::float32, element), ir::literal(std::int32_t{1})};
+  row_in(kernel).length = length;
+  row_in(kernel).work_offsets = off;
+  kernel::Reduction& all = reduction_in(kernel);
+  const auto& [x, y] = std::pair(all.left, all.right);
+  using enum ir::Primitive;
+  if (ordered) {
+    reduce_in(kernel).order = ir::fold_order::OperatorClass::ordered;
+    // The quotient fails where something that is no total nor seed is joined.
+    all.combine = {ir::primitive(add, {ir::primitive(divide, {x[0], ir::literal(3.0)}), y[0]}),
+                   ir::primitive(subtract, {x[1], y[1]}), ir::primitive(divide, {y[2], x[2]})};
+  } else {
+    reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+    all.combine = {ir::primitive(add, {x[0], y[0]}), ir::primitive(maximum, {x[1], y[1]}),
+                   ir::primitive(minimum, {x[2], y[2]})};
+  }
+  all.seed = {ir::literal(1.5), ir::literal(-5.0f), ir::literal(std::int32_t{1})};
+  k.split_output({1, 1, 1});
+  for (std::size_t i = 0; i < seeded.size(); ++i)
+    if (!seeded[i]) reduce_in(kernel).reductions[i].seed.clear();
   return k;
 }
 

@@ -67,13 +67,22 @@ class GuardedMemory {
   std::size_t bytes_ = 0;
 };
 
+// What kernels with rows have, and those with one reduction.
+inline kernel::Reduce& reduce_in(kernel::Kernel& kernel) { return std::get<kernel::Reduce>(kernel.form); }
+inline const kernel::Reduce& reduce_in(const kernel::Kernel& kernel) {
+  return std::get<kernel::Reduce>(kernel.form);
+}
+inline kernel::Row& row_in(kernel::Kernel& kernel) { return reduce_in(kernel).row; }
+inline const kernel::Row& row_in(const kernel::Kernel& kernel) { return reduce_in(kernel).row; }
+inline kernel::Reduction& reduction_in(kernel::Kernel& kernel) { return reduce_in(kernel).reductions.at(0); }
+
 class KernelBuilder {
  public:
-  explicit KernelBuilder(kernel::Skeleton skeleton, bool over_items = false, std::int64_t items = 1)
+  explicit KernelBuilder(kernel::KernelForm form, bool over_items = false, std::int64_t items = 1)
       : items_(items) {
     kernel_.name = "test";
-    kernel_.skeleton = skeleton;
-    kernel_.over_items = over_items;
+    kernel_.form = std::move(form);
+    kernel_.domain.over_items = over_items;
   }
 
   /// A buffer slot over these values; they are copied.
@@ -137,7 +146,7 @@ class KernelBuilder {
   }
   void output(kernel::Form form, std::vector<ScalarType> scalars, std::vector<kernel::KernelExtent> extents,
               std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
-    auto& o = kernel_.output;
+    auto& o = kernel_.outputs.emplace_back().array;
     o.type = {static_cast<int>(extents.size()), scalars};
     o.form = form;
     o.extents = std::move(extents);
@@ -151,17 +160,17 @@ class KernelBuilder {
     elements_ = elements;
     for (int d = 0; d < o.type.rank; ++d)
       kernel_.index.push_back(ir::parameter(ir::Type::element(ScalarType::int64)));
+    static_cast<kernel::Layout&>(kernel_.domain) = o;
+    if (!kernel::row_of(kernel_)) return;
+    row_in(kernel_).index = ir::parameter(ir::Type::element(ScalarType::int64));
+    kernel::Reduction& reduction = reduce_in(kernel_).reductions.emplace_back();
     for (const ScalarType s : scalars) {
-      kernel_.left.push_back(ir::parameter(ir::Type::element(s)));
-      kernel_.right.push_back(ir::parameter(ir::Type::element(s)));
-    }
-    if (kernel_.skeleton == kernel::Skeleton::fold) {
-      kernel_.reduction = ir::parameter(ir::Type::element(ScalarType::int64));
-    } else {
-      kernel_.left.clear();
-      kernel_.right.clear();
+      reduction.left.push_back(ir::parameter(ir::Type::element(s)));
+      reduction.right.push_back(ir::parameter(ir::Type::element(s)));
     }
   }
+  /// The output becomes several of so many components each; so does the reduction, where there is one.
+  void split_output(const std::vector<std::size_t>& sizes);
   ir::Ref scalar_parameter(kernel::KernelExtent value) {
     kernel_.scalars.push_back({ir::parameter(ir::Type::element(ScalarType::int64)), value});
     return kernel_.scalars.back().parameter;
@@ -211,7 +220,8 @@ inline void KernelBuilder::find_checks() {
   kernel_.checks.clear();
   std::vector<const ir::Node*> found, work;
   const auto visit = [&](const ir::Ref& node) { work.push_back(node.get()); };
-  for (const auto* roots : {&kernel_.body, &kernel_.combine, &kernel_.seed})
+  for (const auto& root : kernel_.body) visit(root);
+  for (const auto* roots : kernel::form_bodies(kernel_))
     for (const auto& root : *roots) visit(root);
   while (!work.empty()) {
     const ir::Node* node = work.back();
@@ -237,7 +247,7 @@ inline void KernelBuilder::find_checks() {
       kernel_.checks.push_back(check);
     }
   }
-  if (kernel_.skeleton == kernel::Skeleton::fold && kernel_.seed.empty()) {
+  if (kernel::row_of(kernel_) && !kernel::all_seeded(reduce_in(kernel_))) {
     kernel::Check check;
     check.kind = kernel::Check::Kind::empty_fold;
     check.what = "fold";
@@ -245,17 +255,42 @@ inline void KernelBuilder::find_checks() {
   }
 }
 
+inline void KernelBuilder::split_output(const std::vector<std::size_t>& sizes) {
+  const kernel::KernelOutput all = kernel_.outputs.at(0);
+  kernel_.outputs.clear();
+  const bool reduces = kernel::row_of(kernel_) != nullptr;
+  const kernel::Reduction whole = reduces ? reduction_in(kernel_) : kernel::Reduction{};
+  if (reduces) reduce_in(kernel_).reductions.clear();
+  std::size_t first = 0;
+  for (const std::size_t size : sizes) {
+    const auto part = [&](const auto& values) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(std::min(first, values.size()));
+      const auto end = values.begin() + static_cast<std::ptrdiff_t>(std::min(first + size, values.size()));
+      return std::decay_t<decltype(values)>(begin, end);
+    };
+    kernel::KernelOutput output = all;
+    output.first = first;
+    output.array.first_buffer += static_cast<int>(first);
+    output.array.type.scalars = part(all.array.type.scalars);
+    kernel_.outputs.push_back(std::move(output));
+    if (reduces)
+      reduce_in(kernel_).reductions.push_back(
+          {part(whole.left), part(whole.right), part(whole.combine), part(whole.seed)});
+    first += size;
+  }
+}
+
 inline std::span<std::byte> KernelBuilder::output_component(std::size_t c) {
-  const auto& output = kernel_.output;
-  return {static_cast<std::byte*>(data(output.first_buffer + static_cast<int>(c))),
-          static_cast<std::size_t>(elements_) * size_of(output.type.scalars[c])};
+  // Buffers of several outputs follow each other, too.
+  return {static_cast<std::byte*>(data(kernel_.outputs[0].array.first_buffer + static_cast<int>(c))),
+          static_cast<std::size_t>(elements_) * size_of(kernel::result_types(kernel_)[c])};
 }
 
 inline KernelBuilder::Outcome KernelBuilder::launch(const cpu::CompiledKernel& compiled,
                                                     const cpu::Bindings& bindings,
                                                     const cpu::ParallelFor& parallel_for,
                                                     std::int64_t piece) {
-  const std::size_t components = kernel_.output.type.scalars.size();
+  const std::size_t components = kernel_.body.size();
   for (std::size_t c = 0; c < components; ++c) std::ranges::fill(output_component(c), std::byte{0xcd});
   Outcome out;
   try {
@@ -289,7 +324,7 @@ KernelBuilder spmv(const std::vector<I>& offsets, const std::vector<I>& columns,
   constexpr ScalarType real = anabranch::detail::scalar_type<T>;
   constexpr ScalarType integer = anabranch::detail::scalar_type<I>;
   constexpr OffsetType offset_type = sizeof(I) == 4 ? OffsetType::int32 : OffsetType::int64;
-  KernelBuilder k(kernel::Skeleton::fold, true, rows);
+  KernelBuilder k(kernel::Reduce{}, true, rows);
   const auto put = [&](const auto& v) { return copy ? k.buffer(v) : k.view(v.data()); };
   const int off = put(offsets);
   const int col = put(columns);
@@ -302,16 +337,17 @@ KernelBuilder spmv(const std::vector<I>& offsets, const std::vector<I>& columns,
       k.array(kernel::Form::avoided, {real}, {k.uniform_extent(static_cast<std::int64_t>(x.size()))}, xs);
   k.output(kernel::Form::regular, {real}, {}, rows);
   auto& kernel = k.kernel();
-  const ir::Ref column = ir::cast(ScalarType::int64, ir::index(c, kernel.reduction, {}, true));
+  const ir::Ref column = ir::cast(ScalarType::int64, ir::index(c, row_in(kernel).index, {}, true));
   kernel.body = {ir::primitive(ir::Primitive::multiply,
-                               {ir::index(v, kernel.reduction, {}, true),
+                               {ir::index(v, row_in(kernel).index, {}, true),
                                 ir::index(xa, column, Place(std::source_location::current()))})};
-  kernel.length = length;
-  kernel.order = ir::fold_order::OperatorClass::commutative;
-  kernel.combine = {ir::primitive(ir::Primitive::add, {kernel.left[0], kernel.right[0]})};
-  kernel.seed = {ir::literal(T(0))};
-  kernel.work_offsets = off;
-  kernel.work_offset_type = offset_type;
+  row_in(kernel).length = length;
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  reduction_in(kernel).combine = {
+      ir::primitive(ir::Primitive::add, {reduction_in(kernel).left[0], reduction_in(kernel).right[0]})};
+  reduction_in(kernel).seed = {ir::literal(T(0))};
+  row_in(kernel).work_offsets = off;
+  row_in(kernel).work_offset_type = offset_type;
   kernel.operations = 2;
   k.find_checks();
   return k;

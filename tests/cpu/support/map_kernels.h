@@ -24,7 +24,7 @@ inline std::vector<double> doubles(std::int64_t n) {
 /// Items of these lengths: segmented values, an int64 per item, and an avoided vector of 100.
 struct Ragged {
   explicit Ragged(const std::vector<std::int64_t>& rows)
-      : k(kernel::Skeleton::map, true, static_cast<std::int64_t>(rows.size())) {
+      : k(kernel::Map{}, true, static_cast<std::int64_t>(rows.size())) {
     offsets.push_back(11);  // offsets need not begin at 0: buffers are biased
     for (const auto n : rows) offsets.push_back(offsets.back() + n);
     off = k.buffer(offsets);

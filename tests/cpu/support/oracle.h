@@ -5,6 +5,7 @@
 
 #include "interp/evaluate.h"
 #include "ir/walk.h"
+#include "kernel/fold_operator.h"
 #include "tests/cpu/support/kernels.h"
 
 /// What a kernel means: its bodies evaluated scalar by scalar by the interpreter, in the canonical order.
@@ -27,7 +28,7 @@ class Oracle {
       enter(item);
       std::vector<std::int64_t> extents;
       std::int64_t size = 1;
-      for (const auto& e : kernel_.output.extents) {
+      for (const auto& e : kernel_.domain.extents) {
         extents.push_back(value(e, item));
         size *= extents.back();
       }
@@ -48,8 +49,8 @@ class Oracle {
 
   static std::vector<ir::Ref> all_roots(const kernel::Kernel& kernel) {
     std::vector<ir::Ref> roots = kernel.body;
-    roots.insert(roots.end(), kernel.combine.begin(), kernel.combine.end());
-    roots.insert(roots.end(), kernel.seed.begin(), kernel.seed.end());
+    for (const auto* body : kernel::form_bodies(kernel))
+      roots.insert(roots.end(), body->begin(), body->end());
     return roots;
   }
 
@@ -75,7 +76,7 @@ class Oracle {
                                              ? e.divisor
                                              : builder_.scalars()[static_cast<std::size_t>(e.divisor)]);
   }
-  std::int64_t base(const kernel::KernelArray& a, std::int64_t item) {
+  std::int64_t base(const kernel::Layout& a, std::int64_t item) {
     if (a.form == kernel::Form::avoided) return 0;
     if (a.form == kernel::Form::segmented) return offset(a.offsets, a.offset_type, item);
     std::int64_t size = 1;
@@ -114,35 +115,44 @@ class Oracle {
   }
 
   Values element(std::int64_t item) {
-    if (kernel_.skeleton == kernel::Skeleton::map) return evaluate(kernel_.body);
-    const std::int64_t length = value(kernel_.length, item);
+    return std::visit(kernel::overloaded{[&](const kernel::Map&) { return evaluate(kernel_.body); },
+                                         [&](const kernel::Reduce& form) { return reduce(form, item); }},
+                      kernel_.form);
+  }
+
+  Values reduce(const kernel::Reduce& form, std::int64_t item) {
+    const kernel::Operators operators(kernel_);
+    const std::int64_t length = value(form.row.length, item);
     if (length == 0) {
-      if (kernel_.seed.empty()) throw RunError("fold of nothing");
-      return evaluate(kernel_.seed);
+      if (!kernel::all_seeded(form)) throw RunError("fold of nothing");
+      return evaluate(operators.seed);
     }
     const auto at = [&](std::int64_t k) {
-      bind(kernel_.reduction, k);
+      bind(form.row.index, k);
       return evaluate(kernel_.body);
     };
-    const auto join = [&](const Values& x, const Values& y) {
+    const auto bind_operands = [&](const Values& x, const Values& y) {
       for (std::size_t c = 0; c < x.size(); ++c) {
-        bind(kernel_.left[c], Values{x[c]});
-        bind(kernel_.right[c], Values{y[c]});
+        bind(operators.left[c], Values{x[c]});
+        bind(operators.right[c], Values{y[c]});
       }
-      return evaluate(kernel_.combine);
     };
-    Values total = ir::fold_order::reduce_row(length, kernel_.order, at, join);
-    if (!kernel_.seed.empty()) total = join(evaluate(kernel_.seed), total);
-    return total;
+    const auto join = [&](const Values& x, const Values& y) {
+      bind_operands(x, y);
+      return evaluate(operators.combine);
+    };
+    const Values total = ir::fold_order::reduce_row(length, form.order, at, join);
+    bind_operands(operators.spread(evaluate(operators.seed), total), total);
+    return operators.spread(evaluate(operators.seeded_combine), total);
   }
 
   void position(std::int64_t item, std::int64_t local, const Values& values) {
-    const auto& output = kernel_.output;
+    const auto types = kernel::result_types(kernel_);
     if (columns_.empty())
-      for (const ScalarType s : output.type.scalars)
+      for (const ScalarType s : types)
         columns_.emplace_back(static_cast<std::size_t>(builder_.elements()) * size_of(s), std::byte{0xcd});
     for (std::size_t c = 0; c < values.size(); ++c)
-      interp::store(output.type.scalars[c], columns_[c].data(), base(output, item) + local, values[c]);
+      interp::store(types[c], columns_[c].data(), base(kernel_.domain, item) + local, values[c]);
   }
 
   KernelBuilder& builder_;
@@ -158,7 +168,7 @@ inline bool same_values(const kernel::Kernel& kernel, std::int64_t elements, con
                         const std::vector<std::byte>& b) {
   if (a.size() != b.size()) return false;
   std::size_t at = 0;
-  for (const ScalarType s : kernel.output.type.scalars)
+  for (const ScalarType s : kernel::result_types(kernel))
     for (std::int64_t i = 0; i < elements; ++i, at += size_of(s)) {
       if (std::memcmp(&a[at], &b[at], size_of(s)) == 0) continue;
       if (s == ScalarType::float32) {
@@ -192,7 +202,7 @@ inline std::string disagreement(KernelBuilder& builder,
   }
   const std::int64_t n = cpu::domain_size(builder.kernel(), builder.bindings());
   if (!fails && expected.empty())
-    for (const ScalarType s : builder.kernel().output.type.scalars)
+    for (const ScalarType s : kernel::result_types(builder.kernel()))
       expected.resize(expected.size() + static_cast<std::size_t>(builder.elements()) * size_of(s),
                       std::byte{0xcd});
   for (const int lanes : {0, 1, 4})

@@ -104,7 +104,7 @@ inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType 
       const interp::Bits row[3] = {values[i], values[j], third};
       add(std::span(row).first(arity));
     }
-  KernelBuilder k(kernel::Skeleton::map);
+  KernelBuilder k(kernel::Map{});
   std::vector<ir::Ref> arrays;
   const auto extent = k.uniform_extent(rows);
   for (std::size_t c = 0; c < arity; ++c)

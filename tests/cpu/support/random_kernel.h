@@ -138,7 +138,7 @@ inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   const bool fold = random() % 3 == 0;
   const std::int64_t n = static_cast<std::int64_t>(1 + random() % 100);
   const std::int64_t rows = fold ? 3 : n;
-  KernelBuilder k(fold ? kernel::Skeleton::fold : kernel::Skeleton::map);
+  KernelBuilder k(fold ? kernel::KernelForm(kernel::Reduce{}) : kernel::Map{});
   const auto size = k.uniform_extent(128);
   const std::vector<ir::Ref> arrays{
       k.array(kernel::Form::avoided, {ScalarType::float64}, {size}, k.buffer(some<double>(128, seed))),
@@ -156,18 +156,19 @@ inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   auto& kernel = k.kernel();
   Expressions make(seed, arrays, exact);
   make.know(kernel.index[0]);
-  if (fold) make.know(kernel.reduction);
-  const ir::Ref lane = fold ? kernel.reduction : kernel.index[0];
+  if (fold) make.know(row_in(kernel).index);
+  const ir::Ref lane = fold ? row_in(kernel).index : kernel.index[0];
   for (const auto& a : arrays) make.know(ir::index(a, lane, {}, true));
   kernel.body = {make.any(type, 7)};
   if (fold) {
-    kernel.length = k.uniform_extent(n);
-    kernel.order = ir::fold_order::OperatorClass::commutative;
+    row_in(kernel).length = k.uniform_extent(n);
+    reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
     const ir::Primitive op[] = {ir::Primitive::add, ir::Primitive::multiply, ir::Primitive::minimum,
                                 ir::Primitive::maximum};
-    kernel.combine = {ir::primitive(op[random() % 4], {kernel.left[0], kernel.right[0]})};
-    kernel.seed = {ir::cast(type, ir::literal(std::int32_t{2}))};
-    if (type == ScalarType::int32) kernel.seed = {ir::literal(std::int32_t{2})};
+    reduction_in(kernel).combine = {
+        ir::primitive(op[random() % 4], {reduction_in(kernel).left[0], reduction_in(kernel).right[0]})};
+    reduction_in(kernel).seed = {ir::cast(type, ir::literal(std::int32_t{2}))};
+    if (type == ScalarType::int32) reduction_in(kernel).seed = {ir::literal(std::int32_t{2})};
   }
   return k;
 }

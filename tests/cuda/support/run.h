@@ -38,9 +38,9 @@ inline RowSizes row_sizes(KernelBuilder& builder) {
   };
   RowSizes out;
   for (std::int64_t item = 0; item < builder.items(); ++item) {
-    const std::int64_t length = value(kernel.length, item);
+    const std::int64_t length = value(row_in(kernel).length, item);
     std::int64_t rows = 1;
-    for (const auto& e : kernel.output.extents) rows *= value(e, item);
+    for (const auto& e : kernel.domain.extents) rows *= value(e, item);
     out.all += rows * length;
     out.longest = std::max(out.longest, length);
   }
@@ -70,7 +70,7 @@ struct CudaWay {
 
 inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   const auto& kernel = builder.kernel();
-  for (std::size_t c = 0; c < kernel.output.type.scalars.size(); ++c) {
+  for (std::size_t c = 0; c < kernel.body.size(); ++c) {
     const std::span<std::byte> bytes = builder.output_component(c);
     std::memset(bytes.data(), 0xcd, bytes.size());
   }
@@ -80,14 +80,14 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
     buffers.push_back(target->put(builder.buffers()[slot], builder.sizes()[slot]));
   cuda::Bindings bindings{buffers, builder.scalars(), builder.items()};
   bindings.positions = cpu::domain_size(kernel, builder.bindings());
-  if (kernel.skeleton == kernel::Skeleton::fold) {
+  if (kernel::row_of(kernel)) {
     const RowSizes sizes = row_sizes(builder);
     if (way.elements_known) bindings.elements = sizes.all;
     if (way.longest_known) bindings.longest = sizes.longest;
   }
   cuda::Schedule schedule = cuda::schedule(kernel, bindings, way.multiprocessors);
   if (way.rows_entry >= 0 && !schedule.launches.empty() && schedule.launches[0].entry < 3 &&
-      kernel.order == ir::fold_order::OperatorClass::commutative) {
+      reduce_in(kernel).order == ir::fold_order::OperatorClass::commutative) {
     schedule.launches[0].entry = way.rows_entry;
     schedule.launches[0].grid = static_cast<unsigned>(
         std::clamp<std::int64_t>((bindings.positions * way.group + 255) / 256, 1, way.multiprocessors * 2));
@@ -101,7 +101,7 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
                                 target->put(workspace.data(), fill.size()));
   for (const auto& launch : schedule.launches) target->launch(launch, words, way.seed);
   target->finish();
-  for (std::size_t c = 0; c < kernel.output.type.scalars.size(); ++c) {
+  for (std::size_t c = 0; c < kernel.body.size(); ++c) {
     const std::span<std::byte> bytes = builder.output_component(c);
     out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
   }
@@ -110,7 +110,7 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
 
 inline std::vector<CudaWay> all_ways(const kernel::Kernel& kernel) {
   std::vector<CudaWay> ways{{}, {7, 1}, {12, 3}};
-  if (kernel.skeleton == kernel::Skeleton::fold) {
+  if (kernel::row_of(kernel)) {
     ways.push_back({0, 2, false});
     ways.push_back({3, 2, true, 0, 1});
     ways.push_back({4, 1, true, 1, 8});
@@ -139,7 +139,7 @@ inline std::string cuda_disagreement(KernelBuilder& builder) {
     fails = true;
   }
   if (!fails && expected.empty())
-    for (const ScalarType s : builder.kernel().output.type.scalars)
+    for (const ScalarType s : kernel::result_types(builder.kernel()))
       expected.resize(expected.size() + static_cast<std::size_t>(builder.elements()) * size_of(s),
                       std::byte{0xcd});
   std::optional<cuda::ErrorRecord> first;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "fuse/arrays.h"
 #include "lift/lift.h"
 #include "plan/build.h"
@@ -46,7 +48,7 @@ inline std::string steps_of(const plan::Group& group) {
     text += text.empty() ? "" : ", ";
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
       text += "kernel " + kernel->kernel.name.substr(0, kernel->kernel.name.find('@')) + " -> " +
-              std::to_string(kernel->output);
+              fmt::format("{}", fmt::join(kernel->outputs, ", "));
     else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step))
       text += "scan d" + std::to_string(scan->descriptor);
     else

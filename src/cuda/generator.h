@@ -1,0 +1,125 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cuda/in_order.h"
+#include "cuda/scalar_text.h"
+#include "cuda/unit.h"
+
+/// The text of a unit: a structure of parameters, and one
+/// `Kernel` of which the skeletons in kernels/cuda are instances.
+namespace anabranch::cuda {
+
+/// What the texts of all kernels share.
+class Generator {
+ public:
+  virtual ~Generator() = default;
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  /// `only`: one of the entries; -1: all.
+  Unit make(int only);
+
+ protected:
+  /// Tells reads at the position at hand from others.
+  using IsOwn = std::function<bool(const ir::Node&)>;
+  /// `own`: in `element`; may be empty. `flat`: no position needs its item.
+  Generator(const kernel::Kernel& kernel, IsOwn own, bool flat);
+
+  // What a skeleton adds --------------------------------------------------------------------------------------
+
+  struct Entry {
+    std::string what, call;
+  };
+  virtual const char* included() const = 0;
+  virtual void assertions() = 0;  ///< what src/cuda/schedule.cpp counts with
+  virtual void constants() = 0;   ///< of the structure `Kernel`
+  virtual void parts() = 0;       ///< its functions
+  virtual void name_own_values() {}
+  virtual std::vector<kernel::KernelExtent> own_extents() const { return {}; }
+  virtual std::vector<Entry> all_entries() const = 0;
+  virtual const char* launch_bounds(const Entry& entry) const = 0;
+  /// Is there a function for an element besides that for positions in order?
+  virtual bool has_plain_element() const = 0;
+
+  // Slots -----------------------------------------------------------------------------------------------------
+
+  struct Slot {
+    std::string type;  ///< of what the buffer holds
+    std::string name;
+    bool written = false;
+  };
+  void name_slots();
+  static const char* offset_type(OffsetType type) { return type == OffsetType::int32 ? "i32" : "i64"; }
+  std::vector<kernel::KernelExtent> all_extents() const;
+  /// A buffer, as a pointer to these.
+  std::string buffer(int slot, const std::string& type);
+  std::string offset_at(int slot, OffsetType type, const std::string& item);
+  /// An extent: the text that has it once the item was entered. What differs from item to item is a member.
+  std::string extent(const kernel::KernelExtent& e);
+  std::string extent_of_item(const kernel::KernelExtent& e);
+  std::vector<std::string> extents(const std::vector<kernel::KernelExtent>& all);
+  void name_values();
+
+  // The text --------------------------------------------------------------------------------------------------
+
+  void head();
+  void arguments();
+  void kernel_text();
+  /// Where items begin, and what a position decides.
+  void places();
+  void decode();
+  void end_of_user_lines() { out_.own_lines(name_ + ".cu"); }
+  void value_type();
+  void give(const ExprTexts& values);
+  void store_parts();
+  std::vector<std::string> entries(int only);
+
+  /// A component of the results, and a buffer that it is stored in.
+  struct Stored {
+    std::string buffer;
+    std::size_t component;
+  };
+  std::vector<Stored> stored();
+  std::string in_memory(std::size_t c, const std::string& value) const;
+  std::size_t components() const { return types_.size(); }
+  ScalarType type(std::size_t c) const { return types_[c]; }
+  /// Can an element fail?
+  bool checked() const;
+  /// Is there a loop that may never end?
+  bool loops() const;
+
+  /// A function that computes an element: all of them say in `good` whether it failed, but for the one that
+  /// says in `failure` why, and is called then.
+  void element(const char* name, const std::string& parameter, const kernel::Regions& body);
+
+  // Positions in order (generate_in_order.cpp) ----------------------------------------------------------------
+
+  const kernel::KernelArray& array_of(const InOrder::Read& read) const { return kernel_.arrays[read.array]; }
+  std::string buffer_of(const InOrder::Read& read);
+  /// `written`: buffers that are written in order, too.
+  void read_in_order(const std::vector<std::string>& written);
+  void load_quad();
+  void element_of_four(const kernel::Regions& body);
+
+  const kernel::Kernel& kernel_;
+  std::string name_;
+  bool segmented_, flat_;
+  InOrder in_order_;
+  IsOwn own_;
+  kernel::Regions body_;
+  std::vector<ScalarType> types_;  ///< of the results' components
+  Text out_;
+  ScalarText scalar_;
+  std::vector<Slot> slots_;
+  std::vector<kernel::KernelExtent> item_extents_;
+  std::vector<std::string> index_, domain_;
+};
+
+// The skeletons: one entry, or all (-1).
+Unit generate_map(const kernel::Kernel& kernel, int only);
+Unit generate_fold(const kernel::Kernel& kernel, int only);
+
+}  // namespace anabranch::cuda

@@ -1,0 +1,154 @@
+#include "fuse/folds.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ir/operator_class.h"
+#include "ir/views.h"
+#include "ir/walk.h"
+
+namespace anabranch::fuse {
+
+using namespace ir;
+
+namespace {
+
+/// What must be there before an array's kernel can run.
+struct Need {
+  int level = 0;   ///< reductions that wait for one another at most, itself included
+  int stages = 0;  ///< the first so many stages
+  void add(const Need& other) {
+    level = std::max(level, other.level);
+    stages = std::max(stages, other.stages);
+  }
+};
+
+/// A reduction has a higher level than all whose values it needs, in whatever way. So those of one level that
+/// need the same stages may be computed together: none of them ever waits for another.
+class Needs {
+ public:
+  explicit Needs(const Staged& staged) : staged_(staged) {
+    for (std::size_t k = 0; k < staged.stages.size(); ++k) {
+      const Stage& stage = staged.stages[k];
+      std::vector<Ref> roots = stage.results;
+      for (const StageSource& source : stage.sources)
+        for (const Ref& child : source.node->children())
+          if (!child->type().is_sequence()) roots.push_back(child);
+      for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
+      const Need need{of_all(roots, static_cast<int>(k)).level, static_cast<int>(k) + 1};
+      for (const Stage::Sink& sink : stage.sinks)
+        if (sink.consume) need_[sink.consume.get()] = need;
+    }
+    std::vector<Ref> roots = staged.results;
+    for (const ExtentCheck& check : staged.extent_checks) roots.push_back(check.extent);
+    of_all(roots, -1);
+  }
+
+  Need of(const Node& node) const {
+    const auto known = need_.find(&node);
+    return known == need_.end() ? Need{} : known->second;
+  }
+  /// The stage whose item it depends on; -1: none.
+  int stage_of(const Node& node) const {
+    const auto known = stage_.find(&node);
+    return known == stage_.end() ? -1 : known->second;
+  }
+
+ private:
+  static bool enter(const Node& node) { return node.op() != Op::consume && node.op() != Op::shape; }
+
+  Need of_all(const std::vector<Ref>& roots, int stage) {
+    Need all;
+    for (const Node* node : topological(roots, enter)) all.add(compute(*node, stage));
+    return all;
+  }
+
+  Need compute(const Node& node, int stage) {
+    if (const auto known = need_.find(&node); known != need_.end()) return known->second;
+    Need need;
+    for (const Ref& child : node.children()) need.add(of(*child));
+    if (const auto facts = staged_.facts.find(&node); facts != staged_.facts.end()) {
+      need.add(of_all(facts->second.extents, stage));
+      if (facts->second.form != Form::avoided) stage_[&node] = stage;
+    }
+    if (node.op() == Op::fold) ++need.level;
+    need_[&node] = need;
+    return need;
+  }
+
+  const Staged& staged_;
+  NodeMap<Need> need_;
+  NodeMap<int> stage_;
+};
+
+/// What reductions of one kernel have in common.
+struct Kind {
+  int stage = -1;
+  int level = 0;
+  int stages = 0;  ///< that it needs; of a stage's own: 0, as all that they need are there
+  Form form = Form::avoided;
+  fold_order::OperatorClass order = fold_order::OperatorClass::ordered;
+  std::vector<std::uint64_t> extents;  ///< of the rows, by the ids of their nodes
+  friend auto operator<=>(const Kind&, const Kind&) = default;
+};
+
+struct Set {
+  std::vector<Ref> folds;
+  int components = 0;
+  std::int64_t cost = 0;
+};
+
+std::string title(const Node& fold) {
+  return fold.place().known() ? fmt::format("{}@{}", fold.label(), to_string(fold.place())) : fold.label();
+}
+
+}  // namespace
+
+void folds(Staged& staged, std::span<const Node* const> order, const std::function<std::int64_t(const Node&)>& cost,
+           const std::function<bool(const Node&)>& alone, const Options& options) {
+  const Needs needs(staged);
+  std::vector<Set> sets;
+  std::map<Kind, std::size_t> open;  // the newest set of a kind
+  for (const Node* node : order) {
+    if (node->op() != Op::fold || alone(*node)) continue;
+    Kind kind;
+    kind.stage = needs.stage_of(*node);
+    kind.level = needs.of(*node).level;
+    kind.stages = kind.stage < 0 ? needs.of(*node).stages : 0;
+    kind.form = staged.facts.at(node).form;
+    kind.order = fold_order_class(*Fold(*node).function());
+    for (const Ref& e : staged.facts_of(Fold(*node).array()).extents) kind.extents.push_back(e->id());
+    const int components = node->type().components();
+    const auto [at, is_new] = open.try_emplace(kind, sets.size());
+    std::string why;
+    if (!is_new) {
+      const Set& set = sets[at->second];
+      if (set.components + components > options.most_components)
+        why = fmt::format("more than {} components", options.most_components);
+      else if (set.cost + cost(*node) > options.kernel_cap)
+        why = fmt::format("more than {} operations", options.kernel_cap);
+      if (!why.empty())
+        staged.manifest[node] += fmt::format(", not in one kernel with {}: {}", title(*set.folds[0]), why);
+    }
+    if (is_new || !why.empty()) {
+      at->second = sets.size();
+      sets.emplace_back();
+    }
+    Set& set = sets[at->second];
+    set.folds.push_back(Ref(node));
+    set.components += components;
+    set.cost += cost(*node);
+  }
+  for (Set& set : sets) {
+    if (set.folds.size() < 2) continue;
+    for (std::size_t i = 1; i < set.folds.size(); ++i)
+      staged.manifest[set.folds[i].get()] += fmt::format(", in one kernel with {}", title(*set.folds[0]));
+    staged.together.push_back(std::move(set.folds));
+  }
+}
+
+}  // namespace anabranch::fuse

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "fuse/arrays.h"
+
+/// Horizontal fusion: reductions that share a traversal.
+///
+/// Reductions become one kernel (`Staged::together`) where their rows have the same extents, their operators
+/// are of the same class of order, both belong to the run or to the same stage, and neither's value is needed
+/// for the other. Their results are what separate kernels give, bit for bit, as the order of a reduction is a
+/// function of the row's length and the operator's class alone. (Futhark's SegRed with several operators.)
+namespace anabranch::fuse {
+
+/// `order`: all array computations, operands first. `cost`: what an element of each costs, its operands
+/// included. `alone`: is a reduction wanted before anything else can go on?
+void folds(ir::Staged& staged, std::span<const ir::Node* const> order,
+           const std::function<std::int64_t(const ir::Node&)>& cost, const std::function<bool(const ir::Node&)>& alone,
+           const Options& options);
+
+}  // namespace anabranch::fuse

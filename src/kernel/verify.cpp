@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "ir/walk.h"
+#include "kernel/kernel.h"
+
+namespace anabranch::kernel {
+
+using namespace ir;
+
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Kernel& kernel) : k_(kernel) {}
+
+  void run() {
+    layout(k_.domain, "exactly a segmented domain has offsets");
+    require(k_.index.size() == k_.domain.extents.size(), "index parameters and the domain's extents differ");
+    for (const KernelScalar& s : k_.scalars) shared_.insert(s.parameter.get());
+    for (const Ref& p : k_.index) shared_.insert(p.get());
+    for (const KernelArray& a : k_.arrays) {
+      require(a.parameter && a.parameter->type() == Type::array(a.type),
+              "an array has no parameter of its type");
+      array(a);
+      shared_.insert(a.parameter.get());
+    }
+    require(!k_.outputs.empty(), "the kernel writes nothing");
+    for (const KernelOutput& o : k_.outputs) output(o);
+    std::visit(overloaded{[&](const Map&) { body(k_.body, shared_, "the body mentions something unbound"); },
+                          [&](const Reduce& form) { reduce(form); }},
+               k_.form);
+  }
+
+ private:
+  using Scope = std::unordered_set<const Node*>;
+
+  void require(bool ok, const char* what) const {
+    if (!ok) throw InternalError(fmt::format("kernel {}: {}", k_.name, what));
+  }
+
+  void layout(const Layout& l, const char* what) const {
+    require((l.form == Form::segmented) == (l.offsets >= 0), what);
+  }
+
+  void array(const KernelArray& a) const {
+    require(a.extents.size() == static_cast<std::size_t>(a.type.rank),
+            "an array has not one extent per dimension");
+    layout(a, "exactly the segmented arrays have offsets");
+    require(
+        a.first_buffer >= 0 && a.first_buffer + static_cast<int>(a.type.scalars.size()) <= k_.buffer_slots,
+        "an array lies outside the buffer slots");
+  }
+
+  void output(const KernelOutput& o) const {
+    array(o.array);
+    const auto types = result_types(k_);
+    require(o.first + o.array.type.scalars.size() <= types.size(),
+            "an output stores components that there are not");
+    for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)
+      require(o.array.type.scalars[c] == types[o.first + c], "an output stores components of another type");
+    const auto like_domain = [&] {
+      require(static_cast<const Layout&>(o.array) == k_.domain, "an output is not laid out like the domain");
+    };
+    std::visit(overloaded{[&](const Map&) { like_domain(); }, [&](const Reduce&) { like_domain(); }},
+               k_.form);
+  }
+
+  void body(const std::vector<Ref>& roots, const Scope& scope, const char* what) const {
+    for (const Ref& r : roots) {
+      require(r->type().components() == 1, "a body gives several components at once");
+      for (const Node* p : r->free()) require(scope.contains(p), what);
+    }
+    for (const Node* node : topological(roots)) {
+      require(node->type().is_element() || node->op() == Op::lambda ||
+                  (node->op() == Op::parameter && node->type().is_array()),
+              "a body holds an array computation");
+      require(node->op() != Op::shape, "a body holds a shape");
+    }
+  }
+
+  void reduce(const Reduce& form) const {
+    require(static_cast<bool>(form.row.index), "rows need the parameter of their elements");
+    Scope inside = shared_;
+    inside.insert(form.row.index.get());
+    body(k_.body, inside, "the body mentions something unbound");
+    std::size_t components = 0;
+    for (const Reduction& r : form.reductions) {
+      components += r.combine.size();
+      require(r.left.size() == r.combine.size() && r.right.size() == r.combine.size(),
+              "an operator's operands and results differ in components");
+      require(r.seed.empty() || r.seed.size() == r.combine.size(), "seed and operator differ in components");
+      Scope operands = shared_;
+      for (const Ref& p : r.left) operands.insert(p.get());
+      for (const Ref& p : r.right) operands.insert(p.get());
+      body(r.combine, operands, "the operator mentions something unbound");
+      body(r.seed, shared_, "the seed mentions something unbound");
+    }
+    require(!form.reductions.empty() && components == k_.body.size(),
+            "operators and elements differ in components");
+    const auto first = std::find_if(k_.checks.begin(), k_.checks.end(),
+                                    [](const Check& c) { return c.kind == Check::Kind::empty_fold; });
+    require(all_seeded(form) == (first == k_.checks.end()),
+            "exactly where a seed lacks there is a check for empty rows");
+  }
+
+  const Kernel& k_;
+  Scope shared_;  ///< what all bodies may mention
+};
+
+}  // namespace
+
+void verify(const Kernel& k) { Verifier(k).run(); }
+
+}  // namespace anabranch::kernel
