@@ -108,7 +108,8 @@ std::string title(const Node& fold) {
 
 }  // namespace
 
-void folds(Staged& staged, std::span<const Node* const> order, const std::function<std::int64_t(const Node&)>& cost,
+void folds(Staged& staged, std::span<const Node* const> order,
+           const std::function<std::int64_t(const Node&)>& cost,
            const std::function<bool(const Node&)>& alone, const Options& options) {
   const Needs needs(staged);
   std::vector<Set> sets;

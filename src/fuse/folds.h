@@ -17,7 +17,7 @@ namespace anabranch::fuse {
 /// `order`: all array computations, operands first. `cost`: what an element of each costs, its operands
 /// included. `alone`: is a reduction wanted before anything else can go on?
 void folds(ir::Staged& staged, std::span<const ir::Node* const> order,
-           const std::function<std::int64_t(const ir::Node&)>& cost, const std::function<bool(const ir::Node&)>& alone,
-           const Options& options);
+           const std::function<std::int64_t(const ir::Node&)>& cost,
+           const std::function<bool(const ir::Node&)>& alone, const Options& options);
 
 }  // namespace anabranch::fuse

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 
 namespace anabranch::ir {
@@ -13,13 +14,11 @@ constexpr std::int64_t most = 1 << 20;
 /// Of a read at a computed position, besides the element.
 constexpr Cost position{3, 0};
 
-bool is_read(const Node& node) { return node.op() == Op::index || node.op() == Op::linear_index; }
-
 /// All of a node but the elements that it reads.
 Cost without_elements(const Node& node) {
   if (node.op() == Op::primitive) return {info(node.payload().primitive).cost, 0};
   if (node.op() == Op::cond) return {1, 0};
-  if (is_read(node) && node.child(0)->type().rank > 0) return position;
+  if (is_read(node.op()) && Read(node).array()->type().rank > 0) return position;
   return {};
 }
 
@@ -41,7 +40,7 @@ Cost element_read(const Type& array) {
 
 Cost own_cost(const Node& node) {
   Cost cost = without_elements(node);
-  if (is_read(node)) cost += element_read(node.child(0)->type());
+  if (is_read(node.op())) cost += element_read(Read(node).array()->type());
   return cost;
 }
 
@@ -49,7 +48,8 @@ Cost evaluation_cost(std::span<const Ref> roots, const std::function<Cost(const 
   Cost cost;
   for (const Node* node : topological(roots, [](const Node& n) { return !n.type().is_array(); })) {
     cost += without_elements(*node);
-    if (is_read(*node)) cost += element ? element(*node->child(0)) : element_read(node->child(0)->type());
+    if (is_read(node->op()))
+      cost += element ? element(*Read(*node).array()) : element_read(Read(*node).array()->type());
     if (node->op() == Op::while_loop) cost += unknown_rounds;
   }
   return cost;

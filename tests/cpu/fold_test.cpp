@@ -115,6 +115,37 @@ TEST_CASE("sparse matrix times vector, with 32 and 64 bit indices") {
   }
 }
 
+TEST_CASE(
+    "short rows in groups: full and incomplete ones, empty rows, and rows too long for a group among them") {
+  const std::vector<std::int64_t> borders{0,  1,  4,  7,   8,   9,   15,  16,  17,  31,
+                                          32, 33, 64, 127, 128, 129, 255, 256, 4097};
+  std::mt19937 random(17);
+  const auto rows = [&](std::size_t count, std::size_t kinds) {
+    std::vector<std::int64_t> out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(borders[random() % kinds]);
+    return out;
+  };
+  // How many of the borders: rows of a vector, of two, of a group; longer ones; of several blocks.
+  for (const std::size_t kinds : {1, 5, 8, 15, 18, 19})
+    for (const std::size_t count : {1, 7, 8, 9, 16, 31, 32, 33, 64, 65, 200}) {
+      INFO(count << " rows of up to " << borders[kinds - 1]);
+      const auto some = rows(count, kinds);
+      auto doubles = rows_of<double>(some, Primitive::add, true);
+      CHECK(disagreement(doubles) == "");
+      auto floats = rows_of<float>(some, Primitive::maximum, true);
+      CHECK(disagreement(floats) == "");
+      auto bytes = rows_of<std::uint8_t>(some, Primitive::bit_xor, true);
+      CHECK(disagreement(bytes) == "");
+    }
+  // One long row among many short ones, at every place of a group.
+  for (std::size_t at = 0; at < 40; ++at) {
+    std::vector<std::int64_t> mixed(70, 3);
+    mixed[at] = 300;
+    auto sums = rows_of<double>(mixed, Primitive::add, true);
+    CHECK(disagreement(sums) == "");
+  }
+}
+
 TEST_CASE("folds prefetch rows whose elements point here and there") {
   auto k = spmv<double, std::int32_t>({0, 3}, {0, 1, 0}, {1.0, 2.0, 3.0}, {1.0, 2.0});
   std::string assembly;

@@ -129,7 +129,7 @@ TEST_CASE("cuda: fours, wherever arrays begin") {
 TEST_CASE("cuda: fours of two bytes, wherever arrays begin") {
   for (std::size_t more = 0; more < 4; ++more)
     for (const std::int64_t n : {0, 1, 3, 4, 5, 8, 1025, 5000}) {
-      KernelBuilder k(kernel::Skeleton::map);
+      KernelBuilder k(kernel::Map{});
       const auto extent = k.uniform_extent(n);
       const ir::Ref x =
           k.array(kernel::Form::avoided, {ScalarType::uint16}, {extent},

@@ -148,7 +148,8 @@ TEST_CASE("what several places read is stored, unless it is as cheap as reading 
          const auto b = map(dear, a);
          return std::tuple{sum(map(cheap, b)), maximum(map(cheap, b))};
        }),
-       {"map: read in 2 places", "map: delayed", "map: delayed", "maximum: a reduction", "sum: a reduction"}},
+       {"map: read in 2 places", "map: delayed", "map: delayed",
+        "maximum: a reduction, in one kernel with sum", "sum: a reduction"}},
       {"a result, and read",
        two_of_vectors([](V a) {
          const auto b = map(dear, a);

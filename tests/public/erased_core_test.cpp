@@ -32,9 +32,8 @@ Vector<double> typed(const Matrix& m) {
 TEST_CASE("a program built through the erased core gives what the typed one gives") {
   const Matrix m;
   const auto program = detail::compile({erased_smvm(m.source().erased(), m.x.erased(), "model.py")}, {});
-  const HostArrays result =
-      agree_erased([&](const RunOptions& options) { return detail::run(*program, {}, options, nullptr); },
-                   Loc::current());
+  const HostArrays result = agree_erased(
+      [&](const RunOptions& options) { return detail::run(*program, {}, options, nullptr); }, Loc::current());
   REQUIRE(result.size() == 1);
   require_same(Vector<double>(result[0]), typed(m));
 }
@@ -51,9 +50,8 @@ TEST_CASE("explain and errors name the places and operations of another front en
   }
   const Vector<double> short_x{1.0, 2.0};
   const auto wrong = detail::compile({erased_smvm(m.source().erased(), short_x.erased(), "model.py")}, {});
-  fails_erased<RunError>(
-      [&](const RunOptions& options) { return detail::run(*wrong, {}, options, nullptr); },
-      {"py_take", "out of range 0..1", "model.py:6"}, Loc::current());
+  fails_erased<RunError>([&](const RunOptions& options) { return detail::run(*wrong, {}, options, nullptr); },
+                         {"py_take", "out of range 0..1", "model.py:6"}, Loc::current());
 }
 
 TEST_CASE("the erased core reports runs, takes arguments and gives items one by one") {
@@ -61,9 +59,8 @@ TEST_CASE("the erased core reports runs, takes arguments and gives items one by 
   const Place at(Symbol("model.py"), Symbol("main"), 40);
   const detail::Handle given = detail::array_parameter(1, std::array{ScalarType::float64}, at);
   const detail::Handle a = detail::element_parameter(std::array{ScalarType::float64}, at);
-  const detail::Handle doubled =
-      detail::map(detail::lambda({a}, {detail::primitive(detail::Primitive::add, {a, a}, at)}, at, {}), {given},
-                  at, {});
+  const detail::Handle doubled = detail::map(
+      detail::lambda({a}, {detail::primitive(detail::Primitive::add, {a, a}, at)}, at, {}), {given}, at, {});
   const auto program = detail::compile({doubled}, {given});
   RunReport report;
   const HostArrays out = detail::run(*program, {m.x.erased()}, {}, &report);
@@ -72,8 +69,8 @@ TEST_CASE("the erased core reports runs, takes arguments and gives items one by 
 
   detail::ItemReader reader(erased_row_sums(m.source().erased(), "model.py"), {});
   HostArrays item;
-  const Vector<double> sums =
-      run(consume(elements(map_seq([](auto row) { return sum(get<1>(unzip(row))); }, stream_in(m.source())))));
+  const Vector<double> sums = run(
+      consume(elements(map_seq([](auto row) { return sum(get<1>(unzip(row))); }, stream_in(m.source())))));
   for (std::int64_t i = 0; i < sums.size(); ++i) {
     REQUIRE(reader.next(item));
     require_same(Scalar<double>(item.at(0)), Scalar<double>(sums[i]));

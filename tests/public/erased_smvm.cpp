@@ -53,9 +53,8 @@ Handle erased_smvm(std::shared_ptr<SourceBase> rows, std::shared_ptr<detail::Arr
   const Handle values = detail::map(part(1, script.line(5)), {row}, script.line(5), {});
 
   const Handle column = detail::element_parameter(index, script.line(6));
-  const Handle read =
-      detail::index(vector, detail::cast(ScalarType::int64, column, script.line(6)), script.line(6),
-                    Script::name("py_take"));
+  const Handle read = detail::index(vector, detail::cast(ScalarType::int64, column, script.line(6)),
+                                    script.line(6), Script::name("py_take"));
   const Handle gather = detail::lambda({column}, {read}, script.line(6), {});
   const Handle gathered = detail::map(gather, {columns}, script.line(6), Script::name("py_take"));
 
@@ -72,7 +71,8 @@ Handle erased_row_sums(std::shared_ptr<SourceBase> rows, const std::string& file
   const Handle row = detail::array_parameter(1, entry, script.line(20));
   const Handle values = detail::map(part(1, script.line(21)), {row}, script.line(21), {});
   const Handle function = detail::lambda({row}, {sum(values, script.line(22))}, script.line(22), {});
-  return detail::map_seq(function, {detail::stream_in(std::move(rows), script.line(23))}, script.line(23), {});
+  return detail::map_seq(function, {detail::stream_in(std::move(rows), script.line(23))}, script.line(23),
+                         {});
 }
 
 }  // namespace anabranch::testing

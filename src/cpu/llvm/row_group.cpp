@@ -13,7 +13,11 @@ bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
 }
 
 RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
-    : r_(rows), kernel_(kernel), length_(kernel::reduce_of(kernel).row.length), width_(rows.narrow_width()), capacity_(width_ * longest_row) {
+    : r_(rows),
+      kernel_(kernel),
+      length_(kernel::reduce_of(kernel).row.length),
+      width_(rows.narrow_width()),
+      capacity_(width_ * longest_row) {
   // What is loaded behind a row's end, and not used, lies in the buffer, too.
   for (std::size_t c = 0; c < r_.components(); ++c)
     buffers_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)),

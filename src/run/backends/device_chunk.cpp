@@ -227,12 +227,11 @@ void DeviceChunk::bind_rows(const plan::KernelStep& step, const kernel::Row& row
   using Kind = kernel::KernelExtent::Kind;
   const auto descriptor_of = [&](int slot) { return step.buffers[static_cast<std::size_t>(slot)].index; };
   if (bindings.elements < 0 && row.work_offsets >= 0)
-    bindings.elements =
-        shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(row.work_offsets))];
+    bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(row.work_offsets))];
   // Where lengths are values, no row is longer than its item.
   const int offsets = row.length.kind == Kind::ragged     ? row.length.slot
                       : row.length.kind == Kind::per_item ? row.work_offsets
-                                                             : -1;
+                                                          : -1;
   if (offsets >= 0) bindings.longest = longest(descriptor_of(offsets), context_.executor);
 }
 

@@ -264,10 +264,10 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     return std::find(step.outputs.begin(), step.outputs.end(), array) != step.outputs.end();
   };
   for (const plan::BufferRef& ref : step.buffers)
-    buffers.push_back(is_output(ref.index)
-                          ? add_global(ref.index, ref.component,
-                                       bytes_of(*values.array(ref.index), static_cast<std::size_t>(ref.component)))
-                          : global(values, ref.index, ref.component));
+    buffers.push_back(is_output(ref.index) ? add_global(ref.index, ref.component,
+                                                        bytes_of(*values.array(ref.index),
+                                                                 static_cast<std::size_t>(ref.component)))
+                                           : global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
   cuda::Bindings bindings{buffers, scalars, 1, values.array(step.outputs[0])->size(), -1};

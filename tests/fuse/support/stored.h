@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ inline ir::Staged fused(const TestProgram& program, const fuse::Options& options
 }
 
 /// Every array the program computes, in order of dependence: "map: delayed", or why it is stored, "sum: a
-/// reduction".
+/// reduction", without the places that a reason names.
 inline std::vector<std::string> decisions(const ir::Staged& staged) {
   std::vector<const ir::Node*> arrays;
   for (const auto& [node, facts] : staged.facts)
@@ -27,8 +28,9 @@ inline std::vector<std::string> decisions(const ir::Staged& staged) {
   std::vector<std::string> texts;
   for (const ir::Node* node : arrays) {
     const auto stored = staged.manifest.find(node);
+    const std::string why = stored == staged.manifest.end() ? "delayed" : stored->second;
     texts.push_back(std::string(node->label()) + ": " +
-                    (stored == staged.manifest.end() ? "delayed" : stored->second));
+                    std::regex_replace(why, std::regex("@[a-z_]+\\.(cpp|h):[0-9]+"), ""));
   }
   return texts;
 }
