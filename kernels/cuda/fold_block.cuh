@@ -89,8 +89,8 @@ ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
   return halve<8>(k, k.join(low, high));
 }
 
-/// A row in `lanes` lanes by one thread. With half as many lanes as the order has, a row of
-/// two groups gives the same bits: lane j is then joined with lane j + lanes first, and so it is by halving.
+/// A row in `lanes` lanes by one thread. With half as many lanes as the order has, a row of two
+/// groups gives the same bits: lane j is joined with lane j + lanes first, and so it is by halving.
 template <int lanes, class K>
 ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
   constexpr int copies = K::unroll > 1 ? lanes : 1;  // of the element: large ones are there once
@@ -108,14 +108,26 @@ ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
   return lane[0];
 }
 
+/// Narrow lane `lane` and those `step`, 2 step ... after it, joined by halving, of a row of at least as many elements as
+/// there are lanes: one lane after the other, so that few values are alive at a time.
+template <int lane, int step, class K>
+ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, i64 count) {
+  if constexpr (step == fold_order::narrow_lanes) {
+    return strided<step>(k, lane, count);
+  } else {
+    const typename K::Value left = join_narrow_lanes<lane, 2 * step>(k, count);
+    return k.join(left, join_narrow_lanes<lane + step, 2 * step>(k, count));
+  }
+}
+
 /// A row by each thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps none. The
-/// warp's longest row decides for all of them how many lanes they keep.
+/// warp's longest row decides whether they keep four lanes.
 template <int longest, class K>
 ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, i64 count) {
   static_assert(longest < fold_order::wide_from && fold_order::narrow_lanes == 16);
   if (ballot(count > 8) == 0) return reduce_in_lanes<4>(k, count);
-  if (longest <= 16 || ballot(count > 16) == 0) return reduce_in_lanes<8>(k, count);
-  return reduce_in_lanes<16>(k, count);
+  if (longest <= 16 || count <= 16) return reduce_in_lanes<8>(k, count);
+  return join_narrow_lanes<0, 1>(k, count);
 }
 
 /// Ordered operators: strictly from left to right, at least one element.
