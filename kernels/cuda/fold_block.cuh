@@ -70,7 +70,8 @@ ANABRANCH_DEVICE typename K::Value reduce_block(K& k, i64 begin, i64 count, int 
   return halve<warp_size>(k, strided<warp_size>(k, begin + t, end));
 }
 
-/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads, each of which has two narrow lanes.
+/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads,
+/// each of which has two narrow lanes.
 template <class K>
 ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
   constexpr int pairs = K::unroll > 1 ? K::unroll / 2 : 1;
@@ -108,8 +109,8 @@ ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
   return lane[0];
 }
 
-/// Narrow lane `lane` and those `step`, 2 step ... after it, joined by halving, of a row of at least as many elements as
-/// there are lanes: one lane after the other, so that few values are alive at a time.
+/// Narrow lane `lane` and those `step`, 2 step ... after it, joined by halving, of a row of at least as many
+/// elements as there are lanes: one lane after the other, so that few values are alive at a time.
 template <int lane, int step, class K>
 ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, i64 count) {
   if constexpr (step == fold_order::narrow_lanes) {
@@ -120,8 +121,8 @@ ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, i64 count) {
   }
 }
 
-/// A row by each thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps none. The
-/// warp's longest row decides whether they keep four lanes.
+/// A row by each thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps
+/// none. The warp's longest row decides whether they keep four lanes.
 template <int longest, class K>
 ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, i64 count) {
   static_assert(longest < fold_order::wide_from && fold_order::narrow_lanes == 16);

@@ -89,9 +89,9 @@ class Fold {
     close(r);
   }
 
-  /// finish(args, row, item, blocks, partials, last): the row's total from the partial results of its blocks, the
-  /// last of which is in `last` where it is one for narrow lanes; the seed, the store. Where `partials` is null the
-  /// results are computed here, one after the other.
+  /// finish(args, row, item, blocks, partials, last): the row's total from the partial results of its blocks,
+  /// the last of which is in `last` where it is one for narrow lanes; the seed, the store. Where `partials`
+  /// is null the results are computed here, one after the other.
   void make_finish() {
     const std::vector<llvm::Type*> types{i64_, i64_, i64_, ptr_, ptr_};
     Rows r(module_, "finish", types, false, kernel_, machine_, lanes_);
@@ -190,7 +190,8 @@ class Fold {
     close(r);
   }
 
-  /// One row an item, lengths that differ, as in a sparse matrix: groups of short rows together, all others one by one.
+  /// One row an item, lengths that differ, as in a sparse matrix: groups of short rows together, all others
+  /// one by one.
   void rows_in_groups(Rows& r, llvm::Value* begin, llvm::Value* end) {
     Frame& f = r.f;
     auto& b = r.b;
@@ -211,8 +212,8 @@ class Fold {
     item->addIncoming(b.CreateAdd(item, group.rows()), b.GetInsertBlock());
     b.CreateBr(header);
 
-    // The row's number passes through memory here: else it would be one value alive in all of the code of single
-    // rows, which has no register to spare.
+    // The row's number passes through memory here: else it would be one value alive in all of the code of
+    // single rows, which has no register to spare.
     b.SetInsertPoint(apart);
     llvm::Value* kept = f.local(i64_);
     llvm::Value* stop =

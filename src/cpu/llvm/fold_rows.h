@@ -10,9 +10,9 @@
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
 ///
 /// For commutative operators every lane and every partial total starts from the operator's exact identity (-0
-/// for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no first element to treat
-/// apart, and the last vector of a row is filled up with it. Ordered operators have no identity; their first element
-/// is peeled.
+/// for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no first element to
+/// treat apart, and the last vector of a row is filled up with it. Ordered operators have no identity; their
+/// first element is peeled.
 namespace anabranch::cpu {
 
 namespace order = ir::fold_order;
@@ -328,9 +328,9 @@ class Rows {
     return b.CreateAdd(begin, b.CreateAnd(behind_first, f.number(-group)));
   }
 
-  /// Joins the elements [begin, end), at least one, to the lanes in `parts`: vector after vector, to one part after the
-  /// other, the last one filled up. The body is there twice, whatever the number of parts: they take turns in the
-  /// registers, and find back to their places at the end.
+  /// Joins the elements [begin, end), at least one, to the lanes in `parts`: vector after vector, to one part
+  /// after the other, the last one filled up. The body is there twice, whatever the number of parts: they
+  /// take turns in the registers, and find back to their places at the end.
   Parts in_turns(llvm::Value* begin, llvm::Value* end, const Parts& parts, int width) {
     const std::size_t count = parts.size();
     const auto turn = [&](Parts now, const Registers& next) {
@@ -359,7 +359,8 @@ class Rows {
     return out;
   }
 
-  /// Elements k .. k + count - 1 in the first of `width` lanes, the identity in the others. 0 < count <= width.
+  /// Elements k .. k + count - 1 in the first of `width` lanes, the identity in the others. 0 < count <=
+  /// width.
   Registers some_elements(llvm::Value* k, llvm::Value* count, int width) {
     llvm::Value* present = first_lanes(count, width);
     llvm::Value* const outside = std::exchange(e.mask, present);

@@ -52,7 +52,8 @@ llvm::Value* RowGroup::any_above(llvm::Value* lengths, std::int64_t most) const 
       lengths, llvm::ConstantInt::get(lengths->getType(), static_cast<std::uint64_t>(most))));
 }
 
-/// How many rows: several vectors of them if there are as many and their elements fit, else one vector, else none.
+/// How many rows: several vectors of them if there are as many and their elements fit, else one vector, else
+/// none.
 llvm::Value* RowGroup::count_rows(llvm::Value* item, llvm::Value* end) {
   auto& b = r_.b;
   Frame& f = r_.f;

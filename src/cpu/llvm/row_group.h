@@ -2,11 +2,12 @@
 
 #include "cpu/llvm/fold_rows.h"
 
-/// Short rows of a stream, several at a time. Where all elements of neighbouring rows lie one after the other and depend
-/// on nothing of their row (kernel::is_flat_fold), they are computed without a look at the rows, in whole vectors, into
-/// a buffer on the stack; then as many rows as a vector has lanes are reduced side by side: each is loaded into a
-/// vector filled up with the identity, and the vectors' lanes are joined by halving as the order says, two vectors
-/// into one at each step, until one vector holds a total for every row.
+/// Short rows of a stream, several at a time. Where all elements of neighbouring rows lie one after the other
+/// and depend on nothing of their row (kernel::is_flat_fold), they are computed without a look at the rows,
+/// in whole vectors, into a buffer on the stack; then as many rows as a vector has lanes are reduced side by
+/// side: each is loaded into a vector filled up with the identity, and the vectors' lanes are joined by
+/// halving as the order says, two vectors into one at each step, until one vector holds a total for every
+/// row.
 namespace anabranch::cpu {
 
 class RowGroup {
