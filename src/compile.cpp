@@ -28,7 +28,7 @@ namespace {
 using system::listed;
 using system::write_to_standard_error;
 
-/// Names in these lists that nobody knows: said once, on standard error.
+/// Reports unknown names in these lists, once, on standard error.
 void check_lists() {
   static const bool once = [] {
     const auto check = [](const char* variable, std::initializer_list<std::string_view> known) {
@@ -172,7 +172,7 @@ CompileOptions options_from_environment() {
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options) {
   check_closed(results, parameters);
-  // The program as a function: what mentions a parameter from now on does so outside of it.
+  // Makes the program a function that binds the parameters: a later use of them is outside of it.
   if (!parameters.empty()) (void)ir::lambda(parameters, results, results[0]->place());
   Compiled out;
   Passes pass(out.times);

@@ -6,11 +6,10 @@
 #include "ir/staged.h"
 #include "plan/plan.h"
 
-/// The spine: the passes of the compiler, in order. Who has read compile.cpp knows the house.
+/// The spine: the passes of the compiler, in order. compile.cpp is the place to start reading.
 namespace anabranch {
 
-/// What may be switched off, for tests and to see what a pass does.
-/// Results stay the same; only speed changes.
+/// What may be switched off, for tests and to see what a pass does. Results are the same but for `contract`.
 struct CompileOptions {
   bool share = true;     ///< hash-consing and constant folding
   bool contract = true;  ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")

@@ -10,7 +10,7 @@
 /// A run of a plan.
 namespace anabranch::detail {
 
-/// What a run needs, made in the one order in which it can be: the back end is chosen, then come threads, memory, what
+/// What a run needs, made in the order of dependence: the back end is chosen, then come threads, memory, what
 /// all parts share, the back end itself and its kernels.
 class CompiledRun {
  public:
@@ -20,7 +20,7 @@ class CompiledRun {
 
   runtime::RunContext& context() { return context_; }
   runtime::RunBackend& backend() { return *backend_; }
-  /// Nothing more will be computed: what the run knows goes into the report, where there is one, and the trace.
+  /// Ends the run's computations: what it knows goes into the report, where there is one, and the trace.
   void conclude();
 
  private:
@@ -33,7 +33,7 @@ class CompiledRun {
   std::unique_ptr<runtime::RunBackend> backend_;
 };
 
-/// Calls f. What the scheduler throws comes out in the words of the public interface.
+/// Calls f, and translates the scheduler's exceptions to those of the public interface.
 void with_public_errors(scheduler::FunctionRef<void()> f);
 
 }  // namespace anabranch::detail

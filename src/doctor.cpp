@@ -41,8 +41,8 @@ std::int64_t available_memory() {
   return 0;
 }
 
-/// Of a group and of those above it; 0 where none has a limit.
-/// Version 1 says "no limit" with a number near 2^63.
+/// The lowest limit of a group and of those above it; 0: none has one. Version 1 says "no limit" with a
+/// number near 2^63.
 std::int64_t tightest_limit(const std::string& mount, std::string path, const char* file,
                             std::int64_t memory) {
   std::int64_t result = 0;

@@ -14,8 +14,8 @@ namespace anabranch {
 
 using HostArray = std::shared_ptr<detail::ArrayData>;
 
-/// The passes over the sources that these computations read, begun. The interpreter itself knows the passes of its own
-/// run only, not which other runs read the same sources.
+/// Begins the passes over the sources that these computations read. The interpreter itself knows only the
+/// passes of its own run, not which other runs read the same sources.
 std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots);
 
 /// What the interpreter calls after each item, which counts as a chunk.

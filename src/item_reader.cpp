@@ -30,7 +30,7 @@ struct ItemReader::Impl {
 
   void begin();
   bool next(std::vector<HostArray>& item);
-  /// Nothing more will be asked for: the sources are free for others, and so is what the back end holds.
+  /// No more items will be read: releases the sources and what the back end holds.
   void end();
   ~Impl();
 };
@@ -82,13 +82,13 @@ ItemReader::Impl::~Impl() {
   try {
     end();
     if (trace && unfinished) trace->finish();
-  } catch (...) {  // NOLINT: nobody is there to be told
+  } catch (...) {  // there is no caller to tell
   }
 }
 
 namespace {
 
-/// Copies the elements of an array that nobody else holds to memory of its own.
+/// Copies the elements of an array that has no other owner to memory of its own.
 void make_own(ArrayData& array) {
   for (std::size_t c = 0; c < array.buffers.size(); ++c) {
     const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.scalars[c]);

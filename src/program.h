@@ -24,7 +24,7 @@ class ProgramImpl {
   const CompileOptions& options() const { return options_; }
   runtime::ResultSizes& result_sizes() { return result_sizes_; }
   runtime::ProgramKernels& kernels() { return *kernels_; }
-  /// Threads: an arena for each number of them that was asked for.
+  /// An executor for each number of threads that was asked for.
   scheduler::Executor& executor(int threads);
 
  private:
@@ -37,8 +37,8 @@ class ProgramImpl {
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
 };
 
-/// The timeline of a run; null where none is asked for. It begins with the passes, drawn as though the run had
-/// followed at once.
+/// The timeline of a run; null where none is asked for. It begins with the passes, drawn as though the run
+/// had followed at once.
 std::shared_ptr<runtime::RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options);
 
 }  // namespace anabranch::detail

@@ -2,7 +2,7 @@
 
 #include "scalar.cuh"
 
-/// Warps and blocks. Whatever shuffles is called by all threads of a warp together.
+/// Warps and blocks. Functions that shuffle must be called by all threads of a warp together.
 namespace anabranch {
 
 constexpr int warp_size = 32;
@@ -10,7 +10,7 @@ constexpr u32 whole_warp = 0xffffffffu;
 
 ANABRANCH_DEVICE int lane_in_warp() { return static_cast<int>(threadIdx.x) % warp_size; }
 
-// Shuffles of every scalar type, inside groups of `width` lanes. What is narrower than a register travels as one.
+// Shuffles of every scalar type, within groups of `width` lanes. Narrower types are widened to a register.
 
 template <class T>
 using InRegister = typename Choice<(sizeof(T) < sizeof(i32)), i32, T>::type;
@@ -25,7 +25,7 @@ ANABRANCH_DEVICE T shuffle_down(T v, int distance, int width) {
       __shfl_down_sync(whole_warp, static_cast<InRegister<T>>(v), static_cast<u32>(distance), width));
 }
 
-/// Bit i: whether it holds in lane i.
+/// Bit i is set where `holds` is true in lane i.
 ANABRANCH_DEVICE u32 ballot(bool holds) { return __ballot_sync(whole_warp, holds); }
 
 /// Largest of v in this lane and the lanes before it.

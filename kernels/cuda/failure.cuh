@@ -2,13 +2,12 @@
 
 #include "scalar.cuh"
 
-/// Failed checks. A kernel never traps: a thread remembers the first check that failed for what it computes
-/// at present, goes on with something harmless, and reports when it is done. Of all reports the lowest is
-/// kept: by output position, then by element of the row, then by check; so the message is the same in
-/// every run.
+/// Failed checks. A kernel never traps: a thread remembers the first check that failed for the position it is
+/// computing, continues with a harmless value, and reports when it is done. Only the lowest report is kept
+/// (by output position, then by element of the row, then by check), so the message is the same in every run.
 namespace anabranch {
 
-/// As in src/cuda/unit.h.
+/// The same layout as in src/cuda/unit.h.
 struct ErrorRecord {
   u64 position;
   u64 lowest;
@@ -20,7 +19,7 @@ struct ErrorRecord {
   u64 zero;
 };
 
-/// Elements that stand for what is computed after all of a row's elements.
+/// Element numbers that stand for what is computed after all of a row's elements.
 constexpr u64 after_elements = ~0ull - 1;
 constexpr u64 in_seed = ~0ull;
 
@@ -31,7 +30,7 @@ struct Failure {
   u64 element = 0;
 
   ANABRANCH_DEVICE bool any() const { return check != 0; }
-  /// Elements may come in any order: the lowest counts, and of its checks the first.
+  /// Elements may be checked in any order: the failure of the lowest is kept, and of its checks the first.
   ANABRANCH_DEVICE void unless(bool good, i32 number, u64 where, i64 offending, i64 limit) {
     if (!good && (check == 0 || where < element)) {
       check = number + 1;
@@ -42,13 +41,12 @@ struct Failure {
   }
 };
 
-/// The lowest position of which a failure was reported so far; ~0: none was.
+/// The lowest position at which a failure has been reported so far; ~0: none.
 ANABRANCH_DEVICE u64 lowest_failed(const ErrorRecord* record) {
   return static_cast<const volatile ErrorRecord*>(record)->lowest;
 }
 
-/// What is computed after the elements may be computed by several
-/// threads, each with values of its own: so these count, too.
+/// What follows the elements may be computed by several threads, with different values: these count, too.
 ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile ErrorRecord* kept) {
   if (position != kept->position) return position < kept->position;
   if (f.element != kept->element) return f.element < kept->element;
@@ -57,8 +55,9 @@ ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile E
   return f.bound < kept->bound;
 }
 
-/// Where very much fails, few take the lock: whoever is not the lowest so far has nothing to say. Threads of
-/// a warp may wait for one of them: each goes on by itself (from compute capability 7.0 on).
+/// With many failures few threads take the lock: reports above the lowest position so far are dropped.
+/// Threads of a warp may wait for one of the same warp, which needs independent scheduling of threads
+/// (compute capability 7.0).
 inline __device__ void report(ErrorRecord* record, u64 position, Failure failure) {
   volatile ErrorRecord* kept = record;
   if (position > kept->lowest || position > atomicMin(&record->lowest, position)) return;

@@ -4,12 +4,13 @@
 #include "fold_block.cuh"
 #include "items.cuh"
 
-/// The fold skeleton: rows by threads, by groups of 8 threads or by warps, as suits their average length.
+/// The fold skeleton: a row is reduced by a thread, by 8 threads or by a warp, as suits the average length.
 ///
-/// Rows longer than one block of the canonical order are not for those: they are entered in a list, with
-/// places for the partial results of their blocks. A second launch computes all listed blocks, a third joins
-/// each row's partial results. Where all rows are of one length and long, those two launches do all, without
-/// a list. Atomics give out places in the list, never values: no result depends on who came first.
+/// Rows longer than one block of the canonical order are left out by these: they are entered in a list, with
+/// space for the partial results of their blocks. A second launch computes all listed blocks, a third joins
+/// each row's partial results. Where all rows are long and of one length, those two launches do all the work,
+/// without a list. Atomics allocate list entries, never values, so no result depends on the order of the
+/// threads.
 ///
 /// A kernel K has, besides what a map's has: Value, one scalar per component; length(); begin_row(), what
 /// all elements of the row share (only if it has any); element(r), and where `checked` examine(r);
@@ -70,7 +71,7 @@ struct LongRows {
   }
 };
 
-/// The counter tree of ir/fold_order.h: partial results come in their order.
+/// The counter tree of ir/fold_order.h: partial results are pushed in order.
 template <class K>
 struct CounterTree {
   typename K::Value stack[48];
@@ -90,8 +91,8 @@ struct CounterTree {
 
 // Rows ------------------------------------------------------------------------------------------------------
 
-/// Elements only say that one of them failed. Whoever sees that computes his part of the row again, one after
-/// the other, to say what is wrong with the first.
+/// While computing, elements only record that one of them failed. A thread that finds this set recomputes its
+/// part of the row, element by element, to determine the first failure.
 template <class K>
 ANABRANCH_DEVICE void examine(K& k, i64 begin, i64 end) {
   if constexpr (K::checked) {
@@ -105,7 +106,7 @@ ANABRANCH_DEVICE void examine(K& k, i64 begin, i64 end) {
   }
 }
 
-/// A row's total, or that it has none, by the thread that has it.
+/// Stores a row's total, or records that there is none. Called by the thread that holds it.
 template <class K>
 ANABRANCH_DEVICE void finish_row(K& k, bool filled, const typename K::Value& total) {
   if (filled)
@@ -139,12 +140,13 @@ ANABRANCH_DEVICE typename K::Value reduce_row(K& k, i64 length, int t) {
   }
 }
 
-/// The longest row that a thread takes by itself.
+/// The longest row that a thread reduces alone.
 template <class K>
 constexpr int longest_of_thread = 16;
 
-/// A row by each group of a warp's threads. Longer ones are for the whole warp, one after the other: so their
-/// neighbours do not wait long. `some`: the group has a row that is not a listed one; else `length` is 0.
+/// One row for each group of a warp's threads. Longer ones are reduced by the whole warp, one after the
+/// other, so that the other groups do not wait long. `some`: the group has a row that is not a listed one;
+/// else `length` is 0.
 template <int group, class K>
 ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, int t) {
   if constexpr (!K::commutative || group == warp_size) {
@@ -189,7 +191,7 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
   }
 }
 
-/// All rows, those excepted that are entered in the list.
+/// All rows except those that are entered in the list.
 template <class K, int group, class A>
 ANABRANCH_DEVICE void fold_rows(const A& a) {
   constexpr int rows = fold_threads / group;  // of a block of threads at a time
@@ -224,7 +226,7 @@ ANABRANCH_DEVICE void fold_rows(const A& a) {
   }
 }
 
-/// Partial results of all blocks of the long rows: a warp a block, for ordered operators a thread.
+/// Partial results of all blocks of the long rows: one warp per block, for ordered operators one thread.
 template <class K, class A>
 ANABRANCH_DEVICE void fold_blocks(const A& a) {
   constexpr int group = K::commutative ? warp_size : 1;
@@ -259,11 +261,10 @@ ANABRANCH_DEVICE void fold_blocks(const A& a) {
   }
 }
 
-/// Partial results that a thread joins before threads join theirs: read together.
+/// Partial results that a thread reads together and joins before results of different threads are joined.
 constexpr int results_per_thread = 8;
 
-/// `count` values, the first ones of `v`, joined like the
-/// leaves of a binary tree: right subtrees may be missing.
+/// Joins the first `count` values of `v` as leaves of a binary tree in which right subtrees may be missing.
 template <class K>
 ANABRANCH_DEVICE void join_own(K& k, typename K::Value (&v)[results_per_thread], i64 count) {
 #pragma unroll
@@ -273,9 +274,9 @@ ANABRANCH_DEVICE void join_own(K& k, typename K::Value (&v)[results_per_thread],
       if (i + half < count) v[i] = k.join(v[i], v[i + half]);
 }
 
-/// Long rows' totals from the partial results of their blocks: a block of threads a row. The counter tree is
-/// a balanced binary tree in which whatever lies beyond the end is missing; the threads join aligned parts of
-/// it, and what remains is counted as ever.
+/// Long rows' totals from the partial results of their blocks: one block of threads per row. The counter tree
+/// is a balanced binary tree without what lies beyond the end; the threads join aligned subtrees of it, and a
+/// CounterTree joins their results.
 template <class K, class A>
 ANABRANCH_DEVICE void fold_finish(const A& a) {
   __shared__ u64 of_warp[warp_size][K::components > 0 ? K::components : 1];
@@ -292,7 +293,7 @@ ANABRANCH_DEVICE void fold_finish(const A& a) {
     else
       row = list.rows[r];
     if constexpr (K::checked) {
-      // Partial results of rows whose elements failed; an operator might never come to an end with them.
+      // Partial results of rows with failed elements: an operator applied to them might not terminate.
       if (thread == 0) meaningless = static_cast<u64>(row.position) >= lowest_failed(a.error);
       __syncthreads();
       const bool skipped = meaningless;

@@ -3,17 +3,17 @@
 #include "block.cuh"
 #include "fold_order.cuh"
 
-/// One block of a row, reduced in the canonical order of
-/// ir/fold_order.h by a warp, or a short row by 8 threads.
+/// One block of a row, reduced in the canonical order of ir/fold_order.h by a warp, or a short row by 8
+/// threads.
 ///
-/// Groups of a warp work side by side and shuffle together, so all of a warp's threads come through here
-/// with the same control flow around shuffles. Every lane and every partial total starts from the operator's
-/// exact identity: joining it changes no bit, so lanes without an element need no care. Results are in the
-/// group's first thread; `t` is a thread's number in its group. Elements are counted from the row's start.
+/// Groups of a warp work side by side and shuffle together, so control flow around shuffles is the same for
+/// all of a warp's threads. Every lane and every partial total starts from the operator's exact identity:
+/// joining it changes no bit, so lanes without an element need no special case. Results are in the group's
+/// first thread; `t` is a thread's number in its group. Elements are counted from the row's start.
 namespace anabranch {
 
-/// Element i, which must be one before `end`, or the identity. All threads read, those without an element the
-/// last one once more: without a branch the reads of several elements are in flight together.
+/// Element i if it lies before `end`, else the identity. Threads without an element read the last one once
+/// more: without a branch the reads of several elements are in flight together.
 template <class K>
 ANABRANCH_DEVICE typename K::Value element_or_identity(K& k, i64 i, i64 end) {
   const typename K::Value e = k.element(lesser(i, end - 1));
@@ -43,7 +43,7 @@ ANABRANCH_DEVICE typename K::Value halve(K& k, typename K::Value v) {
   return v;
 }
 
-/// Narrow lanes by a warp: 32 elements a round; the lane of each is joined to them in their order.
+/// Narrow lanes by a warp: each round reads 32 elements, which are joined to their lanes in order.
 template <class K>
 ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int t) {
   constexpr int lanes = static_cast<int>(fold_order::narrow_lanes);
@@ -70,8 +70,8 @@ ANABRANCH_DEVICE typename K::Value reduce_block(K& k, i64 begin, i64 count, int 
   return halve<warp_size>(k, strided<warp_size>(k, begin + t, end));
 }
 
-/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads,
-/// each of which has two narrow lanes.
+/// Rows of fewer than fold_order::wide_from elements by groups of 8 threads, each of which has two narrow
+/// lanes.
 template <class K>
 ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
   constexpr int pairs = K::unroll > 1 ? K::unroll / 2 : 1;
@@ -90,11 +90,11 @@ ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
   return halve<8>(k, k.join(low, high));
 }
 
-/// A row in `lanes` lanes by one thread. With half as many lanes as the order has, a row of two
-/// groups gives the same bits: lane j is joined with lane j + lanes first, and so it is by halving.
+/// A row in `lanes` lanes by one thread. With half as many lanes as the order has, a row of two groups gives
+/// the same bits: lane j is then joined with lane j + lanes first, as halving would.
 template <int lanes, class K>
 ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
-  constexpr int copies = K::unroll > 1 ? lanes : 1;  // of the element: large ones are there once
+  constexpr int copies = K::unroll > 1 ? lanes : 1;  // of the element's code: a large body is emitted once
   typename K::Value lane[lanes];
 #pragma unroll
   for (int j = 0; j < lanes; ++j) lane[j] = K::identity();
@@ -121,8 +121,8 @@ ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, i64 count) {
   }
 }
 
-/// A row by each thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps
-/// none. The warp's longest row decides whether they keep four lanes.
+/// One row per thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps none.
+/// The warp's longest row decides whether they keep four lanes.
 template <int longest, class K>
 ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, i64 count) {
   static_assert(longest < fold_order::wide_from && fold_order::narrow_lanes == 16);

@@ -3,35 +3,35 @@
 #include "fold.cuh"
 #include "in_order.cuh"
 
-/// Short rows whose elements lie one row after the other, and depend on nothing of their row. Each block of
-/// threads has rows that cost about as much as the others'. It computes the elements of some of them into
-/// shared memory, four neighbouring ones a thread, and reduces the rows from there. So memory is read in its
-/// order, whatever the rows' lengths, and as much at a time as for a map; and no one asks which row an
-/// element belongs to. (CSR-stream: Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on
-/// GPUs using the CSR Storage Format, SC 2014. Work dealt by rows and elements together: Merrill and Garland,
-/// Merge-based Parallel Sparse Matrix-Vector Multiplication, SC 2016.)
+/// Short rows whose elements are contiguous in memory, row after row, and depend on nothing of their row.
+/// Each block of threads gets rows of about the same total cost. It computes the elements of some of them
+/// into shared memory, four neighbouring ones per thread, and reduces the rows from there. So memory is read
+/// in order, whatever the rows' lengths, and as much at a time as for a map, and no element needs to know its
+/// row. (CSR-stream: Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR
+/// Storage Format, SC 2014. Work divided by rows and elements together: Merrill and Garland, Merge-based
+/// Parallel Sparse Matrix-Vector Multiplication, SC 2016.)
 ///
 /// A kernel K has, besides what a fold's has: `ahead`, elements that a thread fetches before it uses the
-/// first; is_aligned(at) for all arrays that are read so; row_start(position), where the row's elements begin;
-/// load_quad(n, at, range, even), which fetches the elements from `at` on that lie in the range, as number n
-/// to n + 3; element_of_four(n), the element of that number.
+/// first; is_aligned(at), for all arrays that are read in order; row_start(position), where the row's
+/// elements begin; load_quad(n, at, range, even), which fetches the elements from `at` on that lie in the
+/// range, as number n to n + 3; element_of_four(n), the element of that number.
 namespace anabranch {
 
-/// Any row that is not for the list fits.
+/// Large enough for any row that is not entered in the list.
 constexpr int tile_elements = fold_order::block;
-/// Rows whose places a block of threads knows at a time.
+/// Rows whose starts a block of threads holds at a time.
 constexpr int window_rows = 1024;
 /// What a row costs besides its elements, in elements: an offset and a result.
 constexpr i64 row_work = 4;
-/// Ordered operators' rows are one thread's each: on average longer ones would leave most of a block idle.
+/// Ordered operators take one thread per row: with a longer average most of a block would be idle.
 constexpr i64 longest_ordered = 128;
 
-/// Elements in shared memory. After each 128 bytes one place is left out: so fours side by side, and rows of
-/// as many elements side by side, are in different banks.
+/// Elements in shared memory. One slot is left out after each 128 bytes, so that neighbouring quads, and
+/// neighbouring rows of as many elements, are in different banks.
 template <class Value>
 struct Tile {
   static constexpr u32 line = 128 / sizeof(Value);
-  static constexpr u32 most = tile_elements + four;  // fours may begin before the first row
+  static constexpr u32 most = tile_elements + four;  // a quad may begin before the first row
 
   Value places[most + most / line];
 
@@ -39,18 +39,18 @@ struct Tile {
   ANABRANCH_DEVICE const Value& operator[](u32 element) const { return places[element + element / line]; }
 };
 
-/// K as those see it who reduce rows whose elements are in shared memory. Who computes those elements has K.
+/// K for the reduction of rows whose elements are in shared memory. K itself computes those elements.
 template <class K>
 struct TiledRow : K {
   using Value = typename K::Value;
-  static constexpr bool checked = false;  // they have been
-  static constexpr int unroll = 2;        // shared memory answers soon
+  static constexpr bool checked = false;  // checked when they were computed
+  static constexpr int unroll = 2;        // shared memory has a short latency
 
   const Tile<Value>& tile;
-  const i64* starts;      ///< of rows: at first_row and after it
+  const i64* starts;      ///< of the rows from first_row on
   i64 first_element = 0;  ///< of the tile
   i64 first_row = 0;
-  u32 row = 0;  ///< its first element in the tile
+  u32 row = 0;  ///< the current row's first element in the tile
 
   template <class A>
   ANABRANCH_DEVICE TiledRow(const A& a, const Tile<Value>& its_tile, const i64* its_starts)
@@ -64,8 +64,8 @@ struct TiledRow : K {
   ANABRANCH_DEVICE Value element(i64 r) const { return tile[row + static_cast<u32>(r)]; }
 };
 
-/// A thread needs neither its neighbours nor to wait for memory. Longer rows would keep the others of the warp
-/// waiting, and are all of the warp's.
+/// A thread needs no shuffles and does not wait for memory. Longer rows would keep the others of the warp
+/// waiting, so the whole warp reduces them.
 template <class K>
 constexpr int longest_of_thread<TiledRow<K>> = 63;
 
@@ -81,8 +81,8 @@ ANABRANCH_DEVICE i32 row_of(const i64* starts, i32 low, i32 high, i64 element) {
   return low;
 }
 
-/// The first row that so much work comes before, of `rows` rows
-/// and their elements. By a warp: 32 places are looked at together.
+/// The first of `rows` rows with at least `work` before it, counted in rows and elements. By a warp, which
+/// probes 32 positions at a time.
 template <class K>
 ANABRANCH_DEVICE i64 row_after(const K& k, i64 rows, i64 work) {
   const i64 origin = k.row_start(0);
@@ -98,7 +98,7 @@ ANABRANCH_DEVICE i64 row_after(const K& k, i64 rows, i64 work) {
   return low;
 }
 
-/// Which of a thread's elements failed first, and why. Returns the number of its row, or `next`.
+/// Finds out which of a thread's elements failed first, and why. Returns the number of its row, or `next`.
 template <class K>
 ANABRANCH_DEVICE i32 examine_elements(K& k, const TiledRow<K>& tiled, i64 first, Range range, i32 row,
                                       i32 next) {
@@ -121,8 +121,8 @@ ANABRANCH_DEVICE i32 examine_elements(K& k, const TiledRow<K>& tiled, i64 first,
   return next;
 }
 
-/// Computes the elements of the rows [row, next), which fit, into the tile. What failed is reported, and
-/// `failed` becomes the number of the first row with such an element if that is less.
+/// Computes the elements of the rows [row, next), which fit, into the tile. Failures are reported, and
+/// `failed` is lowered to the number of the first row with a failed element.
 template <class K>
 ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Value>& tile, i32& failed,
                                        const Quad& fours, i32 row, i32 next) {
@@ -136,7 +136,7 @@ ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Valu
   constexpr i64 step = fold_threads * four;
 #pragma unroll 1
   for (i64 turn = first; turn < range.end; turn += step * (K::ahead / four)) {
-    // All of it is on its way before any of it is used.
+    // All reads are issued before any value is used.
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four)
       if (turn + n / four * step < range.end) k.load_quad(n, turn + n / four * step, range, fours.even);
@@ -155,7 +155,7 @@ ANABRANCH_DEVICE void compute_elements(TiledRow<K>& tiled, Tile<typename K::Valu
     if (!k.good) atomicMin(&failed, examine_elements(k, tiled, first, range, row, next));
 }
 
-/// The rows [row, next) from the elements in the tile.
+/// Reduces the rows [row, next) from the elements in the tile.
 template <int group, class K>
 ANABRANCH_DEVICE void reduce_tile(TiledRow<K>& k, i32 row, i32 next) {
   const int t = static_cast<int>(threadIdx.x) % group;
@@ -173,8 +173,8 @@ ANABRANCH_DEVICE void reduce_tile(TiledRow<K>& k, i32 row, i32 next) {
   }
 }
 
-/// A row longer than a block of the canonical order: entered in the list; where there is none, which can only
-/// be for ordered operators, computed by one thread.
+/// A row longer than a block of the canonical order: entered in the list, or, where there is none, which
+/// happens for ordered operators only, computed by one thread.
 template <class K, class A>
 ANABRANCH_DEVICE void long_row(K& k, const A& a, i64 position, i64 length) {
   if (threadIdx.x != 0) return;
@@ -190,13 +190,13 @@ ANABRANCH_DEVICE void long_row(K& k, const A& a, i64 position, i64 length) {
   }
 }
 
-/// All rows, those excepted that are entered in the list.
+/// All rows except those that are entered in the list.
 template <class K, int group, class A>
 ANABRANCH_DEVICE void fold_tiles(const A& a) {
   __shared__ Tile<typename K::Value> tile;
   __shared__ i64 starts[window_rows + 1];
   __shared__ i64 share[2];
-  __shared__ i32 failed;  // rows from this one on have no elements to be reduced
+  __shared__ i32 failed;  // the first row with a failed element: rows from it on are not reduced
   static_assert(sizeof(tile) + sizeof(starts) + 64 <= 48 * 1024, "what a block of threads can share");
 
   TiledRow<K> k(a, tile, starts);
@@ -218,7 +218,7 @@ ANABRANCH_DEVICE void fold_tiles(const A& a) {
   for (i64 begin = share[0]; begin < end; begin += window_rows) {
     const i32 rows = static_cast<i32>(lesser(window_rows, end - begin));
     k.first_row = begin;
-    __syncthreads();  // nobody needs the rows before these any more
+    __syncthreads();  // all threads are done with the rows before these
     if (threadIdx.x == 0) failed = rows;
     for (i32 i = static_cast<i32>(threadIdx.x); i <= rows; i += fold_threads)
       starts[i] = k.row_start(begin + i);

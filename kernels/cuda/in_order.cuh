@@ -2,8 +2,8 @@
 
 #include "scalar.cuh"
 
-/// Arrays that are read, or written, position by position in their order: a thread takes four neighbouring
-/// positions at a time, with reads and writes of up to 16 bytes.
+/// Arrays that are read or written in the order of positions: a thread takes four neighbouring positions at a
+/// time, with reads and writes of up to 16 bytes.
 namespace anabranch {
 
 constexpr int four = 4;
@@ -16,17 +16,17 @@ struct Range {
   ANABRANCH_DEVICE i64 nearest(i64 at) const { return at < begin ? begin : lesser(at, end - 1); }
 };
 
-/// Whether the four elements from `at` on, and every four after them, lie where one read can fetch them.
+/// Whether the four elements from `at` on, and every four after them, are aligned for vector reads.
 template <class T>
 ANABRANCH_DEVICE bool is_aligned(const T* array, i64 at) {
   constexpr u64 bytes = sizeof(T) < 4 ? four * sizeof(T) : 16;
   return (reinterpret_cast<u64>(array) + static_cast<u64>(at) * sizeof(T)) % bytes == 0;
 }
 
-/// Where a kernel's fours begin, so that they lie even in all of its arrays.
+/// Where a kernel's quads begin, so that they are aligned in all of its arrays.
 struct Quad {
   i64 first = 0;      ///< a position below `four`
-  bool even = false;  ///< such a place exists; else everything is read one by one
+  bool even = false;  ///< such a position exists; else elements are read one by one
 
   template <class K>
   explicit ANABRANCH_DEVICE Quad(const K& k) {
@@ -36,7 +36,7 @@ struct Quad {
         even = true;
       }
   }
-  /// The first of the four positions among which this one is.
+  /// The first position of the quad that contains this one.
   ANABRANCH_DEVICE i64 of(i64 at) const { return at - ((at - first) & (four - 1)); }
 };
 

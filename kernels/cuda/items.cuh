@@ -4,7 +4,8 @@
 
 /// Which item an output position belongs to. Where items have different sizes, a block of threads finds the
 /// items of a whole tile of positions at once: one binary search for the first and the last item, then each
-/// item that begins in the tile leaves its number where it begins, and a running maximum spreads the numbers.
+/// item that begins in the tile writes its number at its first position, and a running maximum propagates the
+/// numbers.
 namespace anabranch {
 
 /// Largest i in [low, high) with start(i) <= position.
@@ -24,10 +25,10 @@ ANABRANCH_DEVICE i64 search_item(const K& k, i64 low, i64 high, i64 position) {
 template <int size>
 struct ItemTile {
   u32 number[size];  ///< of the position's item, counted from `first`
-  i64 first, last;   ///< items of the tile's ends
+  i64 first, last;   ///< items of the tile's first and last position
 };
 
-/// So many items for each position, nearly all of them empty, are better searched.
+/// With more items than this per position, nearly all of them empty, a binary search per position is faster.
 constexpr i64 items_per_position = 8;
 
 /// Called by the whole block.
@@ -51,7 +52,7 @@ ANABRANCH_DEVICE void find_items(ItemTile<size>& tile, const K& k, i64 items, i6
     if (k.start(item + 1) > start) tile.number[start - begin] = static_cast<u32>(item - first);
   }
   __syncthreads();
-  // Each thread runs over neighbouring places, between the scan of the threads' largest.
+  // Each thread processes a contiguous part, before and after the scan of the threads' maxima.
   const i32 each = (size + threads - 1) / threads;
   const i32 from = lesser(thread * each, size), to = lesser(from + each, size);
   u32 largest = 0;

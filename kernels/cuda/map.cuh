@@ -9,15 +9,15 @@
 ///
 /// A kernel K has: the constants `segmented` and `unroll`, positions that a thread computes before it stores
 /// the first of them; Value, one scalar per component; start(item), the item's first position;
-/// item_of(position); enter(item, position), what the item and the index in it decide; element();
-/// store(value) at `out_at`; `failure`.
+/// item_of(position); enter(item, position), which sets what depends on the item and on the index in it;
+/// element(); store(value) at `out_at`; `failure`.
 namespace anabranch {
 
 constexpr int map_threads = 256;
 constexpr i32 map_tile = 1024;
 
-/// A thread that has computed positions remembers only whether all went well. When not, it computes each
-/// again to say what is wrong with the first: `enter(n)` makes the kernel enter the n-th, and returns the
+/// While computing positions a thread only records whether any check failed. If one did, it computes each
+/// position again to determine the first failure: `enter(n)` makes the kernel enter the n-th, and returns the
 /// position or -1 for none.
 template <class K, class Enter>
 ANABRANCH_DEVICE void examine(K& k, int count, Enter enter) {
@@ -68,7 +68,7 @@ ANABRANCH_DEVICE void map_a_tile(K& k, i64 begin, i32 count, ItemAt item_at) {
     map_some(k, begin, first, count, item_at);
 }
 
-/// Domains in which a position says by itself which item it belongs to, or where no one asks.
+/// Domains in which the item follows from the position alone, or is not needed.
 template <class K, class A>
 ANABRANCH_DEVICE void map_positions(const A& a) {
   K k(a);
@@ -93,9 +93,9 @@ ANABRANCH_DEVICE void map_segments(const A& a) {
   }
 }
 
-/// Kernels that read nothing but what lies at the position they write, and what all positions share. K has
-/// besides: `ahead`, positions that a thread takes at a time; load_quad(n, at, range, even) and
-/// element_of_four(n) as in fold_tiles.cuh; store_four(values, at, range, even).
+/// Kernels that read only elements at the position they write, and what all positions share. K also has:
+/// `ahead`, positions that a thread takes at a time; load_quad(n, at, range, even) and element_of_four(n) as
+/// in fold_tiles.cuh; store_four(values, at, range, even).
 template <class K, class A>
 ANABRANCH_DEVICE void map_in_order(const A& a) {
   K k(a);
@@ -106,7 +106,7 @@ ANABRANCH_DEVICE void map_in_order(const A& a) {
   for (i64 tile = fours.of(range.begin) + static_cast<i64>(blockIdx.x) * (K::ahead * map_threads);
        tile < range.end; tile += static_cast<i64>(gridDim.x) * (K::ahead * map_threads)) {
     const i64 first = tile + static_cast<i64>(threadIdx.x) * four;
-    // All of it is on its way before any of it is used.
+    // All reads are issued before any value is used.
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four)
       if (first + n / four * step < range.end) k.load_quad(n, first + n / four * step, range, fours.even);

@@ -105,8 +105,7 @@ template <class T>
 ANABRANCH_DEVICE T load(const T* from, i64 at) {
   return __ldg(from + at);
 }
-/// Where `good` does not hold, what lies at `elsewhere`: so there is no branch, and the reads of several
-/// elements can be in flight together.
+/// Reads at `elsewhere` where `good` does not hold: without a branch many reads are in flight at once.
 template <class T>
 ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at, const void* elsewhere) {
   const u64 place = reinterpret_cast<u64>(from) + static_cast<u64>(at) * sizeof(T);
@@ -125,7 +124,7 @@ ANABRANCH_DEVICE i64 ragged(const Offset* offsets, i64 item, i64 divisor) {
   return divisor > 1 ? size / divisor : size;
 }
 
-/// Quotients of positions: mostly they fit 32 bits, for which GPUs are several times faster.
+/// Quotients of positions: the operands mostly fit 32 bits, for which GPUs divide several times faster.
 ANABRANCH_DEVICE i64 quotient(i64 x, i64 y) {
   if (((static_cast<u64>(x) | static_cast<u64>(y)) >> 32) == 0)
     return static_cast<i64>(static_cast<u32>(x) / static_cast<u32>(y));
@@ -134,20 +133,20 @@ ANABRANCH_DEVICE i64 quotient(i64 x, i64 y) {
 
 ANABRANCH_DEVICE i64 lesser(i64 x, i64 y) { return x < y ? x : y; }
 
-// Loops that may never end.
+// Loops that may not terminate.
 
-/// A loop of so many rounds is not worth a look at the host's memory.
+/// Rounds of a loop between two reads of the stop word, which is in the host's memory.
 constexpr u32 rounds_between_looks = 4096;
 
-/// Whether the run was told to stop, of a thread. The word is in page-locked memory of the host, who sets it
-/// while kernels run; what they should have computed is meaningless then.
+/// A thread's view of whether the run was told to stop. The word is in page-locked host memory, and the host
+/// sets it while kernels run; their results are meaningless then.
 struct StopWord {
-  const u32* word;  ///< null: nobody will stop it
+  const u32* word;  ///< null: the run cannot be stopped
   u32 rounds = 0;   ///< since the last look
   bool raised = false;
 
   explicit ANABRANCH_DEVICE StopWord(const u32* of_run) : word(of_run) {}
-  /// After so many rounds more of any loop.
+  /// To be called after `more` rounds of any loop.
   ANABRANCH_DEVICE void count(u32 more) {
     rounds += more;
     if (rounds < rounds_between_looks) return;

@@ -10,10 +10,10 @@
 namespace anabranch::device {
 namespace {
 
-/// Asked for as temporary storage, and insisted on, so that tests see who forgets it.
+/// Requested as temporary storage, and required, so that tests notice callers that pass none.
 constexpr std::size_t some_bytes = 256;
 
-/// The part that all have in common; `body` runs where something is to be computed.
+/// What all functions have in common; `body` runs where something is to be computed.
 template <class Body>
 Status with_storage(Temporary* temporary, std::int64_t count, Body&& body) {
   if (count < 0) return bad_argument;
@@ -22,7 +22,7 @@ Status with_storage(Temporary* temporary, std::int64_t count, Body&& body) {
     return done;
   }
   if (temporary->bytes < some_bytes) return bad_argument;
-  std::memset(temporary->at, 0xa5, some_bytes);  // it is scratch: nobody may keep anything there
+  std::memset(temporary->at, 0xa5, some_bytes);  // scratch: callers cannot rely on its contents
   body();
   return done;
 }

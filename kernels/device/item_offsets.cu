@@ -18,11 +18,11 @@ struct TotalsOfItem {
   }
 };
 
-/// Where the scan's results go: what the items up to one have together.
+/// Stores the scan's results: the totals of the items up to and including one.
 class StoreTotals {
  public:
   struct Place {
-    std::int64_t* offset;  ///< of the item behind
+    std::int64_t* offset;  ///< of the next item
     ItemTotals* totals;    ///< null: there are more items
     bool first;
     __device__ void operator=(ItemTotals upto) const {

@@ -69,7 +69,7 @@ Status with_type(Element element, F&& f) {
   return status;
 }
 
-/// Something of 16 bytes that is moved only.
+/// A value of 16 bytes that is only moved.
 struct alignas(16) Wide {
   std::uint64_t words[2];
 };
@@ -82,7 +82,7 @@ Status with_size(std::int32_t bytes, F&& f) {
   return status;
 }
 
-/// Which combinations there are.
+/// Which combinations are compiled.
 template <class F>
 Status scan_types(const Scan& what, F&& f) {
   if (what.in == what.out)
@@ -128,8 +128,7 @@ inline Status check_rank(const ItemOffsets& what) {
   return what.rank >= 0 && what.rank <= most_extents ? done : not_compiled;
 }
 
-/// Elements of an item, or too_many_elements. The multiplication that overflows is found as it comes: a zero
-/// behind it changes nothing.
+/// Elements of an item, or too_many_elements. An overflow counts even where a later extent is 0.
 ANABRANCH_BOTH inline std::int64_t item_size(const ItemOffsets& what, std::int64_t item) {
   std::int64_t size = 1;
   for (std::int32_t k = 0; k < most_extents; ++k) {  // a fixed number: a GPU keeps the extents in registers
@@ -142,8 +141,8 @@ ANABRANCH_BOTH inline std::int64_t item_size(const ItemOffsets& what, std::int64
   return size < too_many_elements ? size : too_many_elements;
 }
 
-/// Of items side by side. Too many stay too many, so that one number tells of any failure; associative, as no
-/// sum is negative or beyond twice too_many_elements.
+/// Joins the totals of adjacent items. too_many_elements is absorbing, so that one number reports any
+/// failure; associative, as no sum is negative or beyond twice too_many_elements.
 struct JoinTotals {
   ANABRANCH_BOTH constexpr ItemTotals operator()(ItemTotals a, ItemTotals b) const {
     return {smaller(a.elements + b.elements, too_many_elements), larger(a.longest, b.longest)};

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The interface of libanabranch-device: data-parallel primitives over
-/// device memory (CUB, compiled ahead of time) as a table of functions.
-/// host_table() has the same for host memory. What there is for which types: docs/gpu.md.
+/// The interface of libanabranch-device: data-parallel primitives over device memory (CUB, compiled ahead of
+/// time) as a table of functions. host_table() has the same for host memory. The types each one takes:
+/// docs/gpu.md.
 ///
 /// Both sides are built together; the version handshake catches a mixed installation before anything is
 /// passed. Everything is of standard layout, and no exception crosses.

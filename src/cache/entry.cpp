@@ -9,7 +9,7 @@
 namespace anabranch::cache {
 namespace {
 
-/// Another layout of entries gets another mark: old ones are then no entries.
+/// Changed with the layout of entries, so that files of another layout are not taken for entries.
 constexpr char mark[8] = {'A', 'N', 'A', 'K', 'E', 'R', 'N', '1'};
 
 constexpr std::string_view hexadecimal = "0123456789abcdef";

@@ -6,13 +6,13 @@
 #include <string_view>
 
 /// What a file of the kernel cache holds: the whole key and the image, with sizes and a checksum. The
-/// checksum finds damage, not malice: that nobody else writes here is the folder's part (private_folder.h).
+/// checksum detects damage, not malice: private_folder.h ensures that nobody else writes here.
 namespace anabranch::cache {
 
 /// 128 bits of the text, as 32 hexadecimal digits.
 std::string fingerprint(std::string_view text);
 
-/// The file of a key, by its fingerprint. Keys that share one take it from each other.
+/// The file name of a key, from its fingerprint. Keys with the same one overwrite each other's entries.
 std::string entry_name(std::string_view key);
 /// The length of an entry's name, if the text begins with one; else 0.
 std::size_t entry_name_at(std::string_view text);

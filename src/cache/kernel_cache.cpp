@@ -15,7 +15,7 @@ constexpr std::int64_t abandoned_after = 3600;
 
 bool is_entry(const std::string& name) { return entry_name_at(name) == name.size() && !name.empty(); }
 
-/// Everything else in the folder is somebody's, and left alone.
+/// All other files in the folder are not the cache's and are left alone.
 bool is_ours(const std::string& name) {
   return is_entry(name) || (entry_name_at(name) > 0 && name.ends_with(unfinished));
 }
@@ -32,8 +32,8 @@ std::int64_t bytes_of(const std::vector<PrivateFolder::File>& files) {
   return out;
 }
 
-/// Removes what killed writers left, and, where that leaves more than `most` bytes, the entries that were not
-/// used for the longest time, until no more than `wanted` are left. The bytes that are left.
+/// Removes what killed writers left, and, where that leaves more than `most` bytes, the least recently used
+/// entries until no more than `wanted` are left. Returns the bytes that are left.
 std::int64_t evict(const PrivateFolder& folder, std::int64_t most, std::int64_t wanted) {
   auto files = our_files(folder);
   std::int64_t left = bytes_of(files);
@@ -84,7 +84,7 @@ void KernelCache::store(const std::string& key, const std::string& image) {
 
 void KernelCache::make_room(const PrivateFolder& folder, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  // Where something must go, some more goes: not every entry from now on has to look for room.
+  // Evicts more than necessary, so that not every later entry has to make room again.
   if (!held_ || *held_ + bytes > settings_.bound)
     held_ = evict(folder, settings_.bound - bytes, settings_.bound / 8 * 7 - bytes);
   *held_ += bytes;

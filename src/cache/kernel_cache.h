@@ -36,7 +36,7 @@ class KernelCache {
   bool off() const { return !settings_.why_not.empty(); }
 
   std::optional<std::string> find(const std::string& key) const;
-  /// Entries go when there is no room, those first that were not used for the longest time.
+  /// Evicts the least recently used entries where there is no room.
   void store(const std::string& key, const std::string& image);
   /// Tries to write something, too.
   Inventory inventory() const;
@@ -51,9 +51,9 @@ class KernelCache {
   std::optional<std::int64_t> held_;
 };
 
-/// The process's, as the environment said when it was first asked for.
+/// The cache of this process, with the environment's settings when it was first asked for.
 std::shared_ptr<KernelCache> kernel_cache();
-/// Another one from now on; null: as the environment says (tests).
+/// Replaces it from now on; null: as the environment says (tests).
 void set_kernel_cache(std::shared_ptr<KernelCache> cache);
 
 }  // namespace anabranch::cache

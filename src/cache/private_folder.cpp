@@ -18,7 +18,7 @@ namespace {
 
 /// Nothing that is larger was written here.
 constexpr off_t largest_file = 64 << 20;
-/// How exactly it is known when a file was last read: each note is a write.
+/// Resolution in seconds of when a file was last read: each update is a write.
 constexpr std::time_t use_is_noted_every = 3600;
 
 std::string words_for(int error) { return std::generic_category().message(error); }
@@ -41,7 +41,7 @@ class Descriptor {
   int fd_;
 };
 
-/// Could others put something here, or is it somebody else's altogether? Empty: no.
+/// Why a folder or file is not trusted: others can write to it, or it belongs to another user. Empty: it is.
 std::string distrust(const struct stat& status) {
   if (status.st_uid != ::geteuid()) return "belongs to another user";
   if (status.st_mode & (S_IWGRP | S_IWOTH)) return "is writable for others (chmod go-w makes it usable)";
@@ -83,7 +83,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Writing beyond this limit would not be an error, but the end of the process.
+/// Writing beyond this limit would not fail, but kill the process.
 bool exceeds_file_size_limit(std::size_t bytes) {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur;
@@ -135,7 +135,7 @@ PrivateFolder::~PrivateFolder() {
 
 std::optional<std::string> PrivateFolder::read(const std::string& name) const {
   if (!why_not_.empty()) return std::nullopt;
-  // Without O_NONBLOCK, opening a pipe nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe that has no writer would block for ever.
   Descriptor file(
       system_calls().openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0));
   struct stat status{};

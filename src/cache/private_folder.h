@@ -22,8 +22,8 @@ struct SystemCalls {
 /// The table in use. Not synchronised: only a test changes it, while nothing else runs.
 SystemCalls& system_calls();
 
-/// A folder in which nobody but this user can put anything, so that what lies in it may be executed. It is
-/// held open: what its path leads to later does not matter. Nothing here throws but std::bad_alloc.
+/// A folder in which only this user can create files, so that what lies in it may be executed. It is held
+/// open: what its path leads to later does not matter. Nothing here throws but std::bad_alloc.
 class PrivateFolder {
  public:
   /// Made where it is missing, like its parents, for this user alone. A folder that is a symbolic link,
@@ -33,12 +33,12 @@ class PrivateFolder {
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
 
-  /// Empty: it can be used. Else all files are missing and cannot be written.
+  /// Empty: it can be used. Else reads find no file and writes fail.
   const std::string& why_not() const { return why_not_; }
 
-  /// The bytes of a file of this user's that nobody else can write to. What was read is noted as used.
+  /// The bytes of a file that belongs to this user and that nobody else can write to. Marks it as used.
   std::optional<std::string> read(const std::string& name) const;
-  /// Whole or not at all, for whoever reads meanwhile. What stopped it; empty: nothing.
+  /// Atomic for concurrent readers. Returns why it failed; empty: it did not.
   std::string write(const std::string& name, std::string_view bytes) const;
   void remove(const std::string& name) const;
 

@@ -38,7 +38,7 @@ std::int64_t size_of(std::string_view text) {
 
 std::string folder() {
   if (std::string own = variable("ANABRANCH_CACHE_DIR"); !own.empty()) return own;
-  // The rule for this variable is to ignore what is not absolute.
+  // The specification of this variable says to ignore relative paths.
   if (const std::string xdg = variable("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/anabranch";
   if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/anabranch";
   return {};

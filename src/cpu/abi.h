@@ -11,7 +11,7 @@
 ///   map    entry 0  elements: output positions [begin, end), counted over the whole chunk in output order
 ///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
 ///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
-/// For commutative operators blocks leave out what does not fill wide lanes at the end of the row. So a row
+/// For commutative operators, blocks skips a last block of the row that is too short for wide lanes. So a row
 /// whose blocks were computed by several calls is finished by rows [row, row + 1) with these
 /// scratch->partials; else they are null. Where the output is segmented, scratch->first_item is the item that
 /// holds position `begin` (else computed inside).
@@ -19,13 +19,13 @@ namespace anabranch::cpu {
 
 inline constexpr std::uint32_t abi_version = 4;
 
-/// What kernels look at in long loops: once it is not 0 the entry ends, and what it should have written is
-/// meaningless. They read it as the four bytes that it is.
+/// Polled by kernels in long loops: once it is not 0 the entry returns, and its results are meaningless.
+/// Kernels read it as four plain bytes.
 using StopWord = std::atomic<std::uint32_t>;
 static_assert(sizeof(StopWord) == 4 && StopWord::is_always_lock_free);
 
-/// What a failed check leaves behind: the first that fails ends the entry, and later ones are not recorded.
-/// What the entry should have written is meaningless then. Zero-initialised by the launcher, one per piece.
+/// The record of a failed check: the first that fails ends the entry, and later ones are not recorded. The
+/// entry's results are meaningless then. Zero-initialised by the launcher, one per piece.
 struct ErrorRecord {
   std::int64_t failed = 0;  ///< the number of the check, plus one; 0: none
   std::int64_t value = 0;   ///< index: the offending linear or dimension index; division: the dividend
@@ -52,7 +52,7 @@ struct Scratch {
 using Entry = void (*)(const KernelArgs* args, std::int64_t begin, std::int64_t end, Scratch* scratch);
 
 inline constexpr char image_magic[] = "ANABRK01";
-/// The header is as long as the blob is aligned: an image at an aligned address has its blob at one.
+/// The header's size is the blob's alignment, so an image at an aligned address has an aligned blob.
 inline constexpr std::uint64_t image_align = 64;
 
 struct alignas(image_align) ImageHeader {

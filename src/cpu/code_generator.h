@@ -9,8 +9,7 @@ namespace anabranch::cpu {
 /// libanabranch-llvm, opened. Never closed: LLVM's static state lives in it.
 class CodeGenerator {
  public:
-  /// Opens it, once. Throws BackendUnavailable if it cannot
-  /// be opened or does not fit; the next caller tries again.
+  /// Opens it, once. Throws BackendUnavailable if that fails or it does not fit; the next caller tries again.
   static const CodeGenerator& get();
 
   AnabranchLlvmCompile compile = nullptr;
@@ -23,8 +22,8 @@ class CodeGenerator {
   CodeGenerator();
 };
 
-/// The build id of the library that `get` would open now, which is not opened for it. Any change of the code
-/// generator, of LLVM or of how they were compiled is another id. Empty: there is no library, or no id.
+/// The build id of the library that `get` would open now, read without opening it. It changes with the code
+/// generator, with LLVM and with how they were compiled. Empty: there is no library, or it has no id.
 std::string code_generator_build_id();
 
 }  // namespace anabranch::cpu

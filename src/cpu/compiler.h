@@ -7,8 +7,7 @@
 #include "cpu/loader.h"
 #include "kernel/kernel.h"
 
-/// From kernels to machine code, once per kernel:
-/// what was compiled is kept by the process, and on disk for the next one.
+/// From kernels to machine code, once per kernel: what was compiled is kept by the process, and on disk.
 namespace anabranch::cpu {
 
 struct CompileStatistics {
@@ -19,7 +18,7 @@ struct CompileStatistics {
   std::uint64_t instructions = 0;  ///< of LLVM IR, before the passes
 };
 
-/// Machine code of one kernel. Immutable; lives as long as somebody holds it.
+/// Machine code of one kernel. Immutable; lives as long as it has an owner.
 struct CompiledKernel {
   LoadedImage image;
   CompileStatistics statistics;  ///< where it was compiled; else its total only
@@ -55,13 +54,13 @@ struct CacheStatistics {
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
 ///
 /// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
-/// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on disk.
-/// The IR before the passes is printed before they run.
+/// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on
+/// disk. The IR before the passes is printed before they run.
 std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
                                               const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();
-/// Forgets all kernels that nobody holds elsewhere. Those on disk stay.
+/// Drops all kernels that have no other owner. Those on disk stay.
 void clear_cache();
 
 /// Compiles without looking into any cache: the image.

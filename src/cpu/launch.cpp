@@ -65,8 +65,8 @@ struct Caller {
   }
 };
 
-/// Raises the failure at the lowest of the output positions [begin, end), where there is one. Computes them
-/// again, half by half: kernels write only what they compute, and nobody wants that any more.
+/// Raises the failure at the lowest of the output positions [begin, end), if there is one, found by computing
+/// them again and bisecting: kernels write only their output, which is no longer needed.
 [[noreturn]] void raise_lowest(const Caller& call, std::int64_t begin, std::int64_t end) {
   const auto failure = [&](std::int64_t from, std::int64_t to) {
     Scratch scratch;
@@ -84,13 +84,13 @@ struct Caller {
   }
   const Holder holder = holder_of(call.kernel, call.bindings, begin);
   ErrorRecord error;
-  // Of a row of several blocks, a short last one is computed first.
+  // The rows entry computes the short last block of a row first, so the blocks before it are checked here.
   if (holder.row_length >= ir::fold_order::wide_from) {
     std::vector<std::int64_t> partial(call.kernel.body.size());
     Scratch scratch{holder.item, begin, holder.item, nullptr};
     for (std::int64_t block = 0; block < ir::fold_order::blocks(holder.row_length) && !error.failed;
          ++block) {
-      // Blocks find their cell by their number.
+      // A block's cell is addressed by the block's number.
       const auto back = static_cast<std::uintptr_t>(block) * partial.size() * sizeof(std::int64_t);
       // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
       scratch.partials = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(partial.data()) - back);
@@ -176,7 +176,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     end = p.long_row < 0 ? p.end : begin + 1;
   }
   if (in_joins.task() >= 0) {
-    // The blocks of a long row may go well, and what they leave or their join may not.
+    // The blocks of a long row may succeed, and its short last block or the join may fail.
     const std::int64_t row = plan.long_rows[static_cast<std::size_t>(in_joins.task())].row;
     if (row < begin) {
       begin = row;

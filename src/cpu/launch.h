@@ -11,14 +11,14 @@
 
 namespace anabranch::cpu {
 
-/// What the slots of a kernel stand for in one launch.
+/// What the slots of a kernel are bound to in one launch.
 struct Bindings {
   std::span<void* const> buffers;         ///< one per buffer slot, biased for offsets[0] != 0
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
   std::int64_t items = 1;                 ///< of the chunk
   bool from_memory = false;               ///< what is read is too much for the caches: folds prefetch it
   std::int64_t first_item = ir::no_item;  ///< of the chunk, in the stream: for messages
-  const StopWord* stop = nullptr;         ///< of the run; null: nobody will stop it
+  const StopWord* stop = nullptr;         ///< of the run; null: it cannot be stopped
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.
@@ -26,7 +26,7 @@ using ParallelFor = std::function<void(std::int64_t pieces, const std::function<
 /// One after the other, on this thread.
 void one_by_one(std::int64_t pieces, const std::function<void(std::int64_t)>& piece);
 
-/// Memory for what a launch holds while it runs: its owner lets go of it when the launch is done.
+/// Allocates what a launch needs while it runs; the launch releases it when it is done.
 using TakeMemory = std::function<std::shared_ptr<void>(std::int64_t bytes)>;
 /// From the heap, uncounted.
 std::shared_ptr<void> from_heap(std::int64_t bytes);
@@ -39,8 +39,9 @@ std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings)
 /// `piece_elements` overrides the size of a piece (tests). A long row needs 8 bytes for each block and
 /// component: `take_memory` is asked for them once, before anything is computed.
 ///
-/// Throws RunError where checks failed: for the lowest output position at which one did, found by computing that
-/// piece again in smaller and smaller parts. Cancelled where the stop word was raised; what `take_memory` throws.
+/// Throws RunError where checks failed: for the lowest output position at which one did, found by computing
+/// that piece again in smaller and smaller parts. Throws Cancelled where the stop word was set, and what
+/// `take_memory` throws.
 void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, const TakeMemory& take_memory = from_heap,
             std::int64_t piece_elements = 0);

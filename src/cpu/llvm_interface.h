@@ -6,8 +6,8 @@
 /// The C interface of libanabranch-llvm, the code generator: the only library that contains LLVM. It is
 /// opened when a kernel must be compiled and found in no cache.
 ///
-/// Both sides are built together; the version handshake
-/// catches a mixed installation before anything is passed.
+/// Both sides are built together; the version handshake catches a mixed installation before anything is
+/// passed.
 extern "C" {
 
 struct AnabranchLlvmOptions {
@@ -21,7 +21,7 @@ struct AnabranchLlvmOptions {
 enum AnabranchLlvmError {
   anabranch_llvm_internal = 1,
   anabranch_llvm_unavailable = 2,
-  /// Memory ran out in LLVM, whose state is lost with it: now and in every later call. Without a text.
+  /// Memory ran out in LLVM, in this call or an earlier one, and its state is lost. Without a text.
   anabranch_llvm_no_memory = 3,
 };
 

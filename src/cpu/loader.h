@@ -13,8 +13,7 @@ namespace anabranch::cpu {
 class LoadedImage {
  public:
   LoadedImage() = default;
-  /// Throws InternalError if the bytes are no image of this ABI,
-  /// ResourceError where the system gives no such pages.
+  /// Throws InternalError if the bytes are no image of this ABI, ResourceError where there are no such pages.
   explicit LoadedImage(std::span<const std::byte> image);
   LoadedImage(LoadedImage&& other) noexcept;
   LoadedImage& operator=(LoadedImage&& other) noexcept;

@@ -11,7 +11,7 @@ namespace {
 
 namespace order = ir::fold_order;
 
-/// Counts of what is nowhere stored have no bound; what needs memory for that many is refused.
+/// Counts of elements that are not stored have no bound; what needs memory for so many is refused.
 std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -136,8 +136,7 @@ class Cutter {
     return low;
   }
 
-  /// The same, searched from `guess` on outwards:
-  /// where the guess is good, few places are looked at, and near ones.
+  /// The same, searched outwards from `guess`: with a good guess few positions are probed, and near ones.
   template <class F>
   static std::int64_t last_at_most(std::int64_t n, F&& f, std::int64_t x, std::int64_t guess) {
     std::int64_t low = 0, high = n;
@@ -187,8 +186,7 @@ class Cutter {
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
-  /// One row an item, lengths from the offsets:
-  /// pieces end where the running work passes a multiple of the piece.
+  /// One row per item, lengths from the offsets: pieces end where the work passes multiples of `piece`.
   void by_offsets(Cut& out, const kernel::Row& of, std::int64_t rows, std::int64_t piece) const {
     const auto work = [&](std::int64_t i) { return work_offset(of, i) + row_cost * i; };
     // Pieces are about as long as the one before: a search over all rows would miss the cache at every step.

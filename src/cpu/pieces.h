@@ -24,8 +24,8 @@ struct LongRow {
   std::int64_t first_partial = 0;  ///< where its partial results begin, in blocks
 };
 
-/// Tasks are counted through all pieces, in their order. Those of a long row are numbers only: a row of
-/// elements that are stored nowhere may have any number of them.
+/// Tasks are numbered across all pieces, in their order. Those of a long row are not listed: a row whose
+/// elements are not stored may have any number of them.
 struct Cut {
   std::vector<Piece> pieces;
   std::vector<LongRow> long_rows;

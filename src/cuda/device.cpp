@@ -31,7 +31,7 @@ std::string megabytes(std::int64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
-/// The driver takes no such image: not valid, not for this GPU, of a newer PTX.
+/// Whether the driver rejects the image: invalid, not for this GPU, or PTX of a newer version.
 bool is_about_image(Result result) {
   constexpr Result answers[] = {200, 209, 218, 222};
   return std::find(std::begin(answers), std::end(answers), result) != std::end(answers);
@@ -54,7 +54,7 @@ struct Opened {
   Platform chosen, real;
   std::shared_ptr<Device> device;
 };
-/// Never destroyed: at the end of the process the driver may be gone first.
+/// Never destroyed: at the end of the process the driver may be unloaded first.
 Opened& opened() {
   static auto* all = new Opened;
   return *all;
@@ -167,7 +167,7 @@ struct Device::Impl {
   LoadStatistics statistics;
 
   std::mutex opening_primitives;
-  std::unique_ptr<const DevicePrimitives> primitives;  ///< null: nobody has asked yet
+  std::unique_ptr<const DevicePrimitives> primitives;  ///< null: not asked for yet
 
   /// Gives the kept blocks back, the largest first, until they are no more than `most` bytes.
   void trim(const DriverApi& api, std::int64_t most) noexcept {
@@ -196,7 +196,7 @@ struct Device::Impl {
     }
   }
 
-  /// Kept or from the driver; 0: `result` says why.
+  /// A kept block, or one from the driver; 0: `result` says why there is none.
   Address find(const DriverApi& api, std::int64_t bytes, Result& result) {
     result = success;
     Address address = 0;
@@ -259,7 +259,7 @@ Device::Device(Platform platform) : platform_(std::move(platform)), impl_(std::m
   need(driver.device_total_mem(&total, impl_->number), "the GPU's memory");
   facts_.memory = static_cast<std::int64_t>(total);
   facts_.compiler = platform_.compiler->version();
-  static_cast<void>(platform_.compiler->settings(architecture()));  // or it does not know GPUs as old as this
+  static_cast<void>(platform_.compiler->settings(architecture()));  // throws if it is too new for the GPU
   const KeepContext keep(platform_.driver);
   need(driver.primary_ctx_retain(&impl_->context, impl_->number), "opening the GPU");
   try {
@@ -350,7 +350,7 @@ void Device::give_pinned(std::byte* memory, std::int64_t bytes) noexcept {
       impl_->pinned_bytes += bytes;
       impl_->trim_pinned(api(), Impl::pinned_at_most);
       return;
-    } catch (...) {  // no memory to keep it with
+    } catch (...) {  // no memory for the list of kept blocks
     }
   }
   static_cast<void>(api().mem_free_host(memory));
@@ -411,8 +411,8 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
 
 namespace {
 
-/// What the library was not compiled for shows when it is
-/// asked for something: here, for the size of a workspace.
+/// Whether the library was compiled for this GPU shows only when it is used: here, by asking for the size of
+/// a workspace.
 DevicePrimitives open_primitives(const Platform& platform) {
   DevicePrimitives out;
   try {
@@ -455,7 +455,7 @@ LoadStatistics Device::load_statistics() const {
 
 std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::string& name) {
   using Loaded = Impl::Loaded;
-  // A loaded unit keeps its device alive; the device, which keeps the unit, must not keep itself.
+  // A loaded unit keeps its device alive; the device, which owns the unit, must not keep itself alive.
   const auto with_device = [&](Loaded loaded) {
     struct Both {
       std::shared_ptr<const Device> device;
@@ -491,7 +491,7 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
     out->compiled = find_or_compile(*platform_.compiler, unit, name, architecture());
     make_current();
     Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
-    if (out->compiled.from_disk && is_about_image(loaded)) {  // made when there was another driver
+    if (out->compiled.from_disk && is_about_image(loaded)) {  // made under another driver
       out->compiled = platform_.compiler->compile(unit, name, architecture());
       loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
     }

@@ -39,7 +39,7 @@ class Compiler {
   /// BackendUnavailable where the compiler is too old or too new for the architecture.
   virtual Result compile(const Unit& unit, const std::string& name, const std::string& architecture) = 0;
   virtual std::string version() const = 0;
-  /// All that decides an image beside the unit and `headers()`: the compiler's version, target, options.
+  /// All that determines an image besides the unit and `headers()`: the compiler's version, target, options.
   /// Throws as `compile` does where there is no target for the architecture.
   virtual std::string settings(const std::string& architecture) const = 0;
 };
@@ -48,18 +48,18 @@ class Compiler {
 struct Platform {
   std::shared_ptr<const DriverApi> driver;
   std::shared_ptr<Compiler> compiler;
-  /// Device memory is asked for in the very size, and given back at once: for tests that look for accesses
-  /// out of bounds or after the end.
+  /// Device memory is allocated in exactly the requested size, and freed at once: for tests that look for
+  /// accesses out of bounds or after a free.
   bool exact_memory = false;
-  std::size_t units_kept = 256;  ///< loaded ones, for programs to come; those in use live on anyway
+  std::size_t units_kept = 256;  ///< loaded ones, for later programs; those in use stay alive anyway
   /// Throws BackendUnavailable where there are none.
   std::function<device::Primitives()> open_primitives = device::Primitives::open;
-  /// With fewer items the host is as quick as a primitive: chunk_geometry.h does their offsets.
+  /// With fewer items the host is as quick as a primitive, and chunk_geometry.h computes their offsets.
   std::int64_t few_items = 4096;
 };
 /// Opens libcuda and NVRTC. Throws BackendUnavailable saying what is missing and where it was looked for.
 Platform open_platform();
-/// What open_platform finds from now on; an empty one: the real one again (tests).
+/// Makes open_platform return this one; an empty one restores the real one (tests).
 void set_platform(Platform platform);
 
 struct DeviceFacts {
@@ -72,7 +72,7 @@ struct DeviceFacts {
   std::string compiler;          ///< NVRTC's version
 };
 
-/// Primitives that were compiled ahead of time, as far as they are there and have code for this GPU.
+/// Primitives that were compiled ahead of time, if they are installed and have code for this GPU.
 struct DevicePrimitives {
   const device::Table* table = nullptr;  ///< null: there are none
   std::string why_not;                   ///< then
@@ -80,7 +80,7 @@ struct DevicePrimitives {
 
 class Device;
 
-/// A point in a stream's work. With `timing`, two of them tell the time between.
+/// A point in a stream's work. With `timing`, two of them measure the time between.
 class DeviceEvent {
  public:
   explicit DeviceEvent(std::shared_ptr<Device> device, bool timing = false);
@@ -88,7 +88,7 @@ class DeviceEvent {
   DeviceEvent(DeviceEvent&&) noexcept;
   DeviceEvent(const DeviceEvent&) = delete;
   operator Event() const { return handle_; }  // NOLINT: is given to streams
-  /// Until the work recorded before it is done.
+  /// Waits until the work recorded before it is done.
   void synchronize();
   double milliseconds_since(const DeviceEvent& begin) const;
 
@@ -110,14 +110,14 @@ class Stream {
   void fill_zero(Address to, std::int64_t bytes);
   /// `words`: the entry's parameter; as many bytes as the entry takes.
   void launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words);
-  /// By the device primitives, which must be there. `workspace`: of Device::workspace_of(what) bytes.
+  /// Uses the device primitives, which must be there. `workspace`: of Device::workspace_of(what) bytes.
   void make_offsets(const device::ItemOffsets& what, Address workspace, std::int64_t bytes);
   void record(Event event);
   void wait(Event event);
-  /// Until all is done. Throws RunError where a kernel died, naming what the driver said.
+  /// Waits until all is done. Throws RunError with the driver's message where a kernel crashed.
   void synchronize();
   bool idle();  ///< throws as synchronize does
-  /// Before memory goes that the stream may still use: until all is done, or the GPU is lost.
+  /// Waits until all is done, or the GPU is lost: before memory is freed that the stream may still use.
   void drain() noexcept;
   Device& device() { return *device_; }
 
@@ -126,8 +126,7 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
-/// The calling thread's context may be somebody else's:
-/// at the end it is what it was. With null, does nothing.
+/// Restores the calling thread's context, which may be the user's, at the end of scope. Null: does nothing.
 class KeepContext {
  public:
   explicit KeepContext(std::shared_ptr<const DriverApi> api) noexcept;
@@ -141,7 +140,7 @@ class KeepContext {
   bool known_ = false;
 };
 
-/// Device memory of one owner. Dropped only after the work that uses it is done: another stream may get it.
+/// Device memory of one owner. Destroyed only after the work that uses it: another stream may get it.
 class DeviceBlock {
  public:
   DeviceBlock() = default;
@@ -173,7 +172,7 @@ class PinnedBlock {
  private:
   std::shared_ptr<Device> device_;
   std::byte* data_ = nullptr;
-  std::int64_t bytes_ = 0, whole_ = 0;  ///< asked for; there
+  std::int64_t bytes_ = 0, whole_ = 0;  ///< requested; allocated
 };
 
 /// Code of one unit on one device.
@@ -201,17 +200,17 @@ class Device : public std::enable_shared_from_this<Device> {
   const DeviceFacts& facts() const { return facts_; }
   std::string architecture() const;  ///< "sm_90"
 
-  /// Of `most` bytes at most, which is at least `least(bytes)`. Freed blocks are kept and given out
-  /// again, whole or none (sizes are rounded up to a few size classes), and given back to the driver
-  /// before this refuses: with DeviceMemoryFull, naming request and what is in use. What a run may have
-  /// it accounts for itself.
+  /// Allocates at most `most` bytes, which is at least `least(bytes)`. Freed blocks are kept and given out
+  /// again, as a whole (sizes are rounded up to a few size classes), and returned to the driver before this
+  /// refuses, with DeviceMemoryFull that names the request and what is in use. Runs account for their own
+  /// limits.
   DeviceBlock allocate(std::int64_t bytes, std::int64_t most = INT64_MAX);
   /// What a block of so many bytes takes: rounded up, and the least it could be rounded to.
   std::int64_t usual(std::int64_t bytes) const;
   std::int64_t least(std::int64_t bytes) const;
   std::int64_t in_use() const;  ///< bytes given out, rounded up as they are
   std::int64_t kept() const;    ///< bytes of freed blocks that were not given back
-  /// Gives kept blocks back to the driver, but for `most` bytes.
+  /// Returns kept blocks to the driver, but for `most` bytes.
   void trim(std::int64_t most = 0) noexcept;
   /// Bytes that could be given out now: what the driver says is free, and what is kept.
   std::int64_t available() const;
@@ -227,12 +226,12 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Opened and tried when first asked for, once. Thread-safe.
   const DevicePrimitives& primitives();
   std::int64_t few_items() const { return platform_.few_items; }
-  /// Bytes that Stream::make_offsets needs besides.
+  /// Bytes of workspace that Stream::make_offsets needs.
   std::int64_t workspace_of(const device::ItemOffsets& what);
 
   const DriverApi& api() const { return *platform_.driver; }
   const std::shared_ptr<const DriverApi>& shared_api() const { return platform_.driver; }
-  /// Makes the device's context the calling thread's. Whoever is called by a user has a KeepContext.
+  /// Makes the device's context the calling thread's. Functions that a user calls hold a KeepContext.
   void make_current() const;
   Context context() const;
 
@@ -241,7 +240,7 @@ class Device : public std::enable_shared_from_this<Device> {
   friend class PinnedBlock;
   explicit Device(Platform platform);
   void free(Address address) noexcept;
-  /// Page-locked memory, some of which is kept: locking takes longer than copying. `bytes` becomes its size.
+  /// Page-locked memory, some of it reused: locking takes longer than copying. `bytes` becomes its size.
   std::byte* take_pinned(std::int64_t& bytes);
   void give_pinned(std::byte* memory, std::int64_t bytes) noexcept;
   struct Impl;
@@ -250,9 +249,9 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Raises what a driver call answered, unless it is success: DeviceMemoryFull, else RunError "cuda: ...".
+/// Throws unless a driver call succeeded: DeviceMemoryFull, else RunError "cuda: ...".
 void check(const DriverApi& api, int result, const char* what);
-/// The same for what a device primitive answered.
+/// The same for the result of a device primitive.
 void check(const device::Table& primitives, device::Status status, const char* what);
 
 }  // namespace anabranch::cuda

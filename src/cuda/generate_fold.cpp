@@ -229,8 +229,8 @@ class Fold : public Generator {
     return all;
   }
 
-  // Without a number of blocks the compiler aims at more threads than help, and spills for them. A block more,
-  // where that costs no spills: rows are reduced while others' elements are on their way.
+  // Without a minimum number of blocks the compiler aims at more threads than help, and spills registers for
+  // them. One block more where that costs no spills: it reduces rows while others read.
   const char* launch_bounds(const Entry& entry) const override {
     if (entry.call.starts_with("fold_tiles") && components() == 1 && body_[0].cost <= unroll_cost / 4)
       return "256, 4";

@@ -2,7 +2,7 @@
 
 #include "cuda/generator.h"
 
-/// What reads arrays position by position in their order (kernels/cuda/in_order.cuh), in maps and in folds.
+/// Code that reads arrays in the order of positions (kernels/cuda/in_order.cuh), in maps and in folds.
 namespace anabranch::cuda {
 
 std::string Generator::buffer_of(const InOrder::Read& read) {

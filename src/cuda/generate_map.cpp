@@ -65,7 +65,7 @@ class Map : public Generator {
                                            : "map_positions<anabranch::Kernel>"}};
   }
 
-  // Without a number of blocks the compiler aims at more threads than help, and spills for them.
+  // Without a minimum number of blocks the compiler aims at more threads than help, and spills for them.
   const char* launch_bounds(const Entry&) const override {
     return body_[0].cost > unroll_cost ? "256, 1" : "256, 2";
   }

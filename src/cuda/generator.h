@@ -8,8 +8,8 @@
 #include "cuda/scalar_text.h"
 #include "cuda/unit.h"
 
-/// The text of a unit: a structure of parameters, and one
-/// `Kernel` of which the skeletons in kernels/cuda are instances.
+/// The text of a unit: a structure of parameters, and one `Kernel` of which the skeletons in kernels/cuda are
+/// instances.
 namespace anabranch::cuda {
 
 /// What the texts of all kernels share.
@@ -23,18 +23,18 @@ class Generator {
   Unit make(int only);
 
  protected:
-  /// Tells reads at the position at hand from others.
+  /// Distinguishes reads at the current position from others.
   using IsOwn = std::function<bool(const ir::Node&)>;
   /// `own`: in `element`; may be empty. `flat`: no position needs its item.
   Generator(const kernel::Kernel& kernel, IsOwn own, bool flat);
 
-  // What a skeleton adds --------------------------------------------------------------------------------------
+  // What a skeleton adds ------------------------------------------------------------------------------------
 
   struct Entry {
     std::string what, call;
   };
   virtual const char* included() const = 0;
-  virtual void assertions() = 0;  ///< what src/cuda/schedule.cpp counts with
+  virtual void assertions() = 0;  ///< constants that src/cuda/schedule.cpp relies on
   virtual void constants() = 0;   ///< of the structure `Kernel`
   virtual void parts() = 0;       ///< its functions
   virtual void name_own_values() {}
@@ -44,7 +44,7 @@ class Generator {
   /// Is there a function for an element besides that for positions in order?
   virtual bool has_plain_element() const = 0;
 
-  // Slots -----------------------------------------------------------------------------------------------------
+  // Slots ---------------------------------------------------------------------------------------------------
 
   struct Slot {
     std::string type;  ///< of what the buffer holds
@@ -63,12 +63,12 @@ class Generator {
   std::vector<std::string> extents(const std::vector<kernel::KernelExtent>& all);
   void name_values();
 
-  // The text --------------------------------------------------------------------------------------------------
+  // The text ------------------------------------------------------------------------------------------------
 
   void head();
   void arguments();
   void kernel_text();
-  /// Where items begin, and what a position decides.
+  /// Functions for where items begin, and for what follows from a position.
   void places();
   void decode();
   void end_of_user_lines() { out_.own_lines(name_ + ".cu"); }
@@ -88,14 +88,14 @@ class Generator {
   ScalarType type(std::size_t c) const { return types_[c]; }
   /// Can an element fail?
   bool checked() const;
-  /// Is there a loop that may never end?
+  /// Is there a loop that may not terminate?
   bool loops() const;
 
-  /// A function that computes an element: all of them say in `good` whether it failed, but for the one that
-  /// says in `failure` why, and is called then.
+  /// A function that computes an element. Each says in `good` whether a check failed, except the one that
+  /// records the failure in `failure` and is called then.
   void element(const char* name, const std::string& parameter, const kernel::Regions& body);
 
-  // Positions in order (generate_in_order.cpp) ----------------------------------------------------------------
+  // Positions in order (generate_in_order.cpp) --------------------------------------------------------------
 
   const kernel::KernelArray& array_of(const InOrder::Read& read) const { return kernel_.arrays[read.array]; }
   std::string buffer_of(const InOrder::Read& read);

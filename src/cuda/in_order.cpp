@@ -10,22 +10,22 @@
 namespace anabranch::cuda {
 namespace {
 
-/// What a thread should have on its way, so that the 2048 threads of a multiprocessor that run a map, and the
-/// 1024 that run a fold, have the 48 KB or more that today's need at full bandwidth.
+/// Bytes that a thread should have in flight, so that the 2048 threads of a multiprocessor that run a map,
+/// and the 1024 that run a fold, have the 48 KB or more that current GPUs need for full bandwidth.
 constexpr std::int64_t map_bytes = 32, fold_bytes = 48;
-/// Copies of a body in a loop may cost so much together.
+/// Largest cost of all copies of a body in an unrolled loop.
 constexpr std::int64_t copies_cost = 4 * unroll_cost;
-/// Of the values that rows are reduced from, in shared memory.
+/// Largest size of the values, in shared memory, that rows are reduced from.
 constexpr std::size_t most_tile_bytes = 8;
 
-/// Registers that hold it until it is used, and the lanes that a thread of a fold keeps.
+/// Most registers for data in flight and for the lanes that a thread of a fold keeps.
 constexpr std::int64_t most_words = 20;
-/// Those of most short rows.
+/// The lanes that most short rows need.
 constexpr std::int64_t lanes_kept = 8;
 
 std::int64_t words_of(ScalarType type) { return (static_cast<std::int64_t>(size_of(type)) + 3) / 4; }
 
-/// `words`: of a position.
+/// `words`: per position.
 int positions_ahead(std::int64_t bytes, std::int64_t wanted, std::int64_t words, std::int64_t kept,
                     std::int64_t cost) {
   int ahead = four;

@@ -7,7 +7,7 @@
 #include "kernel/component_use.h"
 #include "kernel/kernel.h"
 
-/// Kernels that read arrays position by position in their order (kernels/cuda/in_order.cuh).
+/// Kernels that read arrays in the order of positions (kernels/cuda/in_order.cuh).
 namespace anabranch::cuda {
 
 struct InOrder {
@@ -21,14 +21,14 @@ struct InOrder {
   explicit operator bool() const { return ahead > 0; }
 };
 
-/// Bodies dearer than this (in additions) are there once in every loop:
-/// several copies would crowd out registers and code.
+/// Bodies costlier than this (in additions) are emitted once in every loop: several copies would take too
+/// many registers and too much code.
 inline constexpr std::int64_t unroll_cost = 64;
 
 /// Neighbouring positions that are read at once.
 inline constexpr int four = 4;
 
-/// Of the structure of a fold's values, on a GPU.
+/// Bytes of the structure of a fold's values, on a GPU.
 std::size_t value_bytes(const kernel::Kernel& kernel);
 
 InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use);

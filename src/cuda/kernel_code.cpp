@@ -24,7 +24,7 @@ Function KernelCode::function(int entry) {
     const std::lock_guard lock(mutex_);
     if (loaded_[e]) return loaded_[e]->entries[0];
   }
-  // The device sees to it that a text is compiled once.
+  // The device compiles each text only once.
   auto made = device_->load(generate(kernel_, entry), kernel_.name);
   const std::lock_guard lock(mutex_);
   loaded_[e] = std::move(made);

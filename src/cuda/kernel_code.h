@@ -17,9 +17,9 @@ class KernelCode {
   bool in_order() const { return in_order_; }
   /// Throws what Device::load does; the next call tries again.
   Function function(int entry);
-  /// Is any of them not there yet?
+  /// Is any of them not loaded yet?
   bool lacks(const std::vector<int>& entries);
-  /// What is not there yet is compiled side by side.
+  /// Compiles those that are not loaded yet, in parallel.
   void prepare(const std::vector<int>& entries);
 
  private:

@@ -203,8 +203,7 @@ void ScalarText::emit(const kernel::Regions& regions, int region, const ir::Node
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
-/// The machine that the recipes of primitives are written for,
-/// as expressions; what is checked is a statement.
+/// The abstract machine of the primitives' recipes: operations become expressions, checks become statements.
 class ScalarText::PrimitiveBuilder {
  public:
   struct Scalar {
@@ -434,8 +433,7 @@ ExprTexts ScalarText::loop(const kernel::Regions& regions, int region, const ir:
     out_.line(fmt::format("{} {} = {};", type_text(scalars[c]), state[c], initial[c]));
   }
   out_.place(node.place());
-  // Rounds are counted in a loop of their own, so that several of them can be one after the other in the code,
-  // with one count.
+  // The rounds between two reads of the stop word are an inner loop, unrolled with one counter.
   const std::string rounds = result + "_rounds", more = result + "_more";
   out_.line(fmt::format("u32 {} = 0;", rounds));
   out_.open(fmt::format("for (bool {0} = !stop.raised; {0};) {{", more));
@@ -448,7 +446,7 @@ ExprTexts ScalarText::loop(const kernel::Regions& regions, int region, const ir:
     out_.line("break;");
     out_.close();
   };
-  end_if("!good || failure.any()");  // what follows a failure may never end
+  end_if("!good || failure.any()");  // after a failure the loop may not terminate
   const auto here = mark();
   bind(*predicate.parameters()[0], state);
   emit_region(regions, inner);

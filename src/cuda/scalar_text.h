@@ -22,9 +22,9 @@ class Text {
   void open(std::string_view text);
   void close(std::string_view text = "}");
   void reopen(std::string_view text);  ///< ends a block and begins another
-  /// The next line is the user's.
+  /// Ascribes the next line to the user's place (#line).
   void place(const Place& place);
-  /// Lines count again as they stand here, under this name.
+  /// Line numbers are those of this text again, under this name.
   void own_lines(std::string_view name);
   const std::string& str() const { return text_; }
 
@@ -41,7 +41,7 @@ const char* memory_type_text(ScalarType type);
 /// A literal of exactly that type.
 std::string literal_text(ScalarType type, std::uint64_t bits);
 std::string literal_text(std::int64_t value);
-/// What remains of a text in an identifier.
+/// A text reduced to what an identifier may contain.
 std::string identifier(std::string_view text);
 
 /// One expression per component: names and literals, which can be repeated.
@@ -52,7 +52,7 @@ struct ArrayText {
   std::string base;                  ///< position of the item's first element; empty: 0
   std::vector<std::string> extents;  ///< of the item
   std::vector<std::string> buffers;  ///< per component
-  std::vector<std::string> fetched;  ///< per component, what is read at the own position; else empty
+  std::vector<std::string> fetched;  ///< per component, the value read at the current position; else empty
 };
 
 class ScalarText {
@@ -64,12 +64,12 @@ class ScalarText {
 
   void set_array(const ir::Node& parameter, ArrayText text) { arrays_[&parameter] = std::move(text); }
   ArrayText& array(const ir::Node& parameter) { return arrays_.at(&parameter); }
-  /// Where reads for which it holds are: at this position, whatever their index.
+  /// Reads for which it holds are at `own_position`, whatever their index.
   std::function<bool(const ir::Node&)> is_pointwise;
   std::string own_position;
-  /// What a failure says of the element of the row.
+  /// The number of the row's element that a failure records.
   std::string element = "0";
-  /// Only whether all checks hold is remembered, in `good`.
+  /// Checks only record in `good` whether all hold.
   bool brief = false;
 
   bool knows(const ir::Node& node) const { return environment_.contains(&node); }

@@ -14,8 +14,8 @@ namespace order = ir::fold_order;
 using Kind = kernel::KernelExtent::Kind;
 
 constexpr unsigned threads = block_threads;
-/// Blocks of threads per multiprocessor at most; the rest is done by the same ones, one tile after the other.
-/// Rows differ in length, so folds leave more to the hardware to balance.
+/// Blocks of threads per multiprocessor at most; they compute further tiles one after the other. Rows differ
+/// in length, so folds leave more to the hardware to balance.
 constexpr std::int64_t map_blocks = 32;
 constexpr std::int64_t fold_blocks = 64;
 /// The same for listed rows, of which there may be none.
@@ -27,11 +27,10 @@ constexpr std::int64_t few_workers = 1024;
 /// Rows of more blocks than this are joined by many threads.
 constexpr std::int64_t many_results = 256;
 
-/// The same for rows from tiles: a thread has all lanes of the canonical order, and waits for no memory.
+/// The same for rows from tiles: a thread has all lanes of the canonical order, and does not wait for memory.
 constexpr std::int64_t thread_rows_in_tiles = 48;
-/// Blocks of tiles that a multiprocessor runs at a time; each finds its
-/// rows by a search, which four tiles are worth. A few times as many blocks,
-/// where there is enough for them, balance what the search cannot know.
+/// Blocks of tiles that a multiprocessor runs at a time. Each finds its rows by a search, which pays off from
+/// four tiles on; with enough work, up to four times as many blocks balance what the search cannot know.
 constexpr std::int64_t tile_blocks = 4;
 constexpr std::int64_t tiles_of_block = 4;
 
@@ -42,7 +41,7 @@ unsigned grid_of(std::int64_t blocks, std::int64_t per_multiprocessor, int multi
   return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
 }
 
-/// Of the rows together; -1: not known.
+/// Average length of the rows; -1: not known.
 std::int64_t average_length(const FoldPlan& plan, std::int64_t positions) {
   if (plan.length >= 0) return plan.length;
   return plan.elements >= 0 ? quotient_up(plan.elements, std::max<std::int64_t>(positions, 1)) : -1;

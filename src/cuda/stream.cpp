@@ -92,7 +92,7 @@ void Stream::synchronize() {
   check(device_->api(), device_->api().stream_synchronize(handle_), "running on the GPU");
 }
 void Stream::drain() noexcept {
-  // Twice: the first answer may be about something else, such as a context that could not be chosen.
+  // Twice: the first result may be another error, such as a context that could not be made current.
   for (int k = 0; k < 2; ++k) {
     static_cast<void>(device_->api().ctx_set_current(device_->context()));
     if (device_->api().stream_synchronize(handle_) == success) return;

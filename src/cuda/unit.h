@@ -34,7 +34,7 @@ Unit generate(const kernel::Kernel& kernel);
 /// a fold has up to five, and a chunk needs one to three.
 Unit generate(const kernel::Kernel& kernel, int entry);
 
-/// What the slots of a kernel stand for in one launch, and what the host knows about the chunk.
+/// What the slots of a kernel are bound to in one launch, and what the host knows about the chunk.
 struct Bindings {
   std::span<const Address> buffers;       ///< one per buffer slot, biased for offsets[0] != 0
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
@@ -48,22 +48,21 @@ struct Bindings {
 
 inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};
 
-/// What a failed check leaves behind: of all that failed in a launch, the one at the lowest output position
-/// (then the lowest element of the row, then the lowest check): the same in every run. In device memory,
-/// initialised as here.
+/// The record of failed checks: of all that failed in a launch, the one at the lowest output position (then
+/// the lowest element of the row, then the lowest check), so that it is the same in every run. In device
+/// memory, initialised as here.
 struct ErrorRecord {
   std::uint64_t position = no_failure;  ///< no_failure: no check failed
-  std::uint64_t lowest = no_failure;    ///< of the device's
+  std::uint64_t lowest = no_failure;    ///< used on the device only
   std::int64_t failed = 0;              ///< the number of the check, plus one
   std::int64_t value = 0;               ///< index: the offending index
   std::int64_t bound = 0;               ///< index: the extent it was compared with
-  std::uint64_t element = 0;            ///< of the row; of the device's
-  std::uint64_t lock = 0;               ///< of the device's
+  std::uint64_t element = 0;            ///< of the row; used on the device only
+  std::uint64_t lock = 0;               ///< used on the device only
   std::uint64_t zero = 0;               ///< is read in place of what is out of range
 };
 
-/// One launch of an entry. All entries of a unit take the
-/// same parameter: `words`, by value, as one structure.
+/// One launch of an entry. All entries of a unit take one structure by value: `words`.
 struct Launch {
   int entry = 0;
   unsigned grid = 1;
@@ -74,7 +73,7 @@ struct Launch {
 struct Schedule {
   std::vector<Launch> launches;
   std::int64_t workspace = 0;  ///< bytes of device memory that the launches share
-  std::int64_t zeroed = 0;     ///< of these, so many at the start are 0 before the first launch
+  std::int64_t zeroed = 0;     ///< so many bytes at its start must be 0 before the first launch
   std::string why;             ///< the rule that applied, for `explain` and the trace
 };
 
@@ -84,17 +83,17 @@ struct Schedule {
 ///  * Nothing is launched where there is no position.
 ///  * A map is one launch.
 ///  * A fold whose rows all have one length of more than 4096 elements (a block of the canonical order): the
-///    rows' blocks by one launch, a warp a block; then a launch that joins each row's partial results.
-///  * Other folds by the average length of a row: up to 16 elements a thread a row, up to
-///    128 eight threads, beyond a warp; also a warp where the number of elements is not known. Where elements are in order (in_order.h), the first two take rows from tiles in shared
-///    memory. Where rows of more than 4096 elements are possible (by the longest, or by all elements
-///    together), the first launch enters those in a list in the workspace, and two more compute their blocks
-///    and join them.
-///  * Ordered operators have a thread a row, and a thread a block of a long row.
+///    rows' blocks by one launch, one warp per block; then a launch that joins each row's partial results.
+///  * Other folds by the average length of a row: up to 16 elements one thread per row, up to 128 eight
+///    threads, beyond that a warp; also a warp where the number of elements is not known. Where elements are
+///    in order (in_order.h), the first two take rows from tiles in shared memory. Where rows of more than
+///    4096 elements are possible (by the longest, or by all elements together), the first launch enters those
+///    in a list in the workspace, and two more compute their blocks and join them.
+///  * Ordered operators have one thread per row, and one thread per block of a long row.
 Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors);
 Schedule schedule(const kernel::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 
-/// Does the kernel read arrays in their order (in_order.h)? For those who schedule it often.
+/// Does the kernel read arrays in their order (in_order.h)? Callers that schedule it often keep the answer.
 bool is_in_order(const kernel::Kernel& kernel);
 
 std::vector<int> entries_of(const Schedule& schedule);

@@ -14,8 +14,8 @@ enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
 struct LaunchParams {
   std::int64_t items = 1;
   std::int64_t positions = 0;
-  std::int64_t row_blocks =
-      0;                       ///< all rows have so many blocks, and are computed by blocks; 0: see long_rows
+  /// All rows have so many blocks, and are computed by blocks; 0: see long_rows.
+  std::int64_t row_blocks = 0;
   std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
 };
 
@@ -28,12 +28,12 @@ struct FoldPlan {
 };
 FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings);
 
-/// Threads of a block, but for those of few rows.
+/// Threads of a block, except where there are few rows.
 inline constexpr unsigned block_threads = 256;
 /// Positions that a block of threads computes at a time in a map.
 inline constexpr std::int64_t map_tile = 1024;
 
-/// Rows that are longer on average are a warp's.
+/// Rows that are longer on average are reduced by warps.
 inline constexpr std::int64_t eight_rows = 128;
 /// Elements of short rows that a block of threads keeps in shared memory, and what a row costs besides.
 inline constexpr std::int64_t tile_elements = 4096;

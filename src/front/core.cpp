@@ -6,8 +6,8 @@
 #include "front/handle.h"
 #include "ir/make.h"
 
-// The erased core of the public headers: each function turns
-// handles into nodes and calls the checked constructor.
+// The erased core of the public headers: each function turns handles into nodes and calls the checked
+// constructor.
 namespace anabranch {
 
 namespace front {

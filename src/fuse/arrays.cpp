@@ -26,7 +26,7 @@ struct Uses {
   bool root = false;
 };
 
-/// Of an element besides its operands and functions.
+/// The cost of an element besides its operands and functions.
 constexpr Cost own_element{1, 0};
 
 /// An array that is read twice at the same position is read once.
@@ -44,7 +44,7 @@ class Fuser {
   void run() {
     collect();
     for (const Node* array : order_) decide(*array);
-    // Arrays of which only the shape is asked for are given all the same.
+    // Given arrays of which only the shape is used are not in `order_`.
     for (const auto& [array, facts] : staged_.facts)
       if (is_given(*array)) decide(*array);
     if (options_.fusion)
@@ -159,7 +159,7 @@ class Fuser {
       if (node->type().is_array() && avoided(*node)) uses_[node].by_chunk = true;
   }
 
-  /// An element, where one that is not stored is computed.
+  /// The cost of reading an element, or of computing it where the array is not stored.
   Cost read_cost(const Node& array) const {
     const auto it = staged_.is_manifest(&array) ? cost_.end() : cost_.find(&array);
     return it == cost_.end() ? element_read(array.type()) : it->second;
@@ -225,7 +225,7 @@ bool is_positional(const Staged& staged, const Node& array) {
 }  // namespace
 
 bool reads_linearly(const Staged& staged, const Node& array) {
-  // Along a chain of maps over equal shapes, say; each array is looked at once.
+  // For example along a chain of maps over equal shapes; each array is visited once.
   NodeSet seen;
   std::vector<const Node*> open{&array};
   while (!open.empty()) {

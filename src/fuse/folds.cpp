@@ -19,16 +19,16 @@ namespace {
 
 /// What must be there before an array's kernel can run.
 struct Need {
-  int level = 0;   ///< reductions that wait for one another at most, itself included
-  int stages = 0;  ///< the first so many stages
+  int level = 0;   ///< the longest chain of reductions that need one another, itself included
+  int stages = 0;  ///< the first so many stages must have run
   void add(const Need& other) {
     level = std::max(level, other.level);
     stages = std::max(stages, other.stages);
   }
 };
 
-/// A reduction has a higher level than all whose values it needs, in whatever way. So those of one level that
-/// need the same stages may be computed together: none of them ever waits for another.
+/// A reduction has a higher level than all whose values it needs, directly or not. So those of one level that
+/// need the same stages may be computed together: none of them depends on another.
 class Needs {
  public:
   explicit Needs(const Staged& staged) : staged_(staged) {

@@ -15,7 +15,7 @@
 namespace anabranch::fuse {
 
 /// `order`: all array computations, operands first. `cost`: what an element of each costs, its operands
-/// included. `alone`: is a reduction wanted before anything else can go on?
+/// included. `alone`: must a reduction be computed before other kernels can be sized?
 void folds(ir::Staged& staged, std::span<const ir::Node* const> order,
            const std::function<std::int64_t(const ir::Node&)>& cost,
            const std::function<bool(const ir::Node&)>& alone, const Options& options);

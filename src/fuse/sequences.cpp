@@ -15,8 +15,8 @@ using namespace ir;
 
 namespace {
 
-/// Builds one stage: the bases under a sequence,
-/// and the sequence's item arrays as expressions over base items.
+/// Builds one stage: the sources under a sequence, and the sequence's item arrays as expressions over the
+/// sources' items.
 class Composer {
  public:
   explicit Composer(Stage& stage) : stage_(stage) {}
@@ -105,8 +105,8 @@ void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
   }
 }
 
-/// Results become what terminals ask for: components that nobody takes vanish, and a component taken by
-/// terminals of two kinds is two results.
+/// Results become what terminals ask for: unused components are dropped, and a component taken by terminals
+/// of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
   std::map<std::pair<int, SinkOp>, int> number;
@@ -125,8 +125,8 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
   staged.results.assign(results.begin(), results.end());
   staged.parameters.assign(parameters.begin(), parameters.end());
 
-  // Ids grow from children to parents, so stages in id order find what they depend on already there.
-  // Terminals of one sequence depend on the same things, so they all run with the first.
+  // Ids grow from children to parents, so in id order a stage comes after those it depends on. Terminals of
+  // one sequence depend on the same things, so they all run with the first.
   std::unordered_map<const Node*, std::size_t> stage_of;
   for (const Node* node : topological(results)) {
     if (node->op() != Op::consume) continue;

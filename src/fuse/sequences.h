@@ -9,15 +9,14 @@
 /// and no intermediate stream exists. Terminals over the same sequence (or components of it) share one
 /// pass over the source.
 ///
-/// Throws ProgramError where a sequence is consumed inside the
-/// function of another one (not supported yet), naming both lines.
+/// Throws ProgramError, naming both lines, where a sequence is consumed inside the function of another one
+/// (not supported yet).
 namespace anabranch::fuse {
 
 /// Stages of the whole program. `parameters` are array parameters that stay free.
 ir::Staged sequences(std::span<const ir::Ref> results, std::span<const ir::Ref> parameters);
 
-/// The one stage of a sequence that is streamed out item
-/// by item (no terminals), after the stages it depends on.
+/// The one stage of a sequence that is streamed out by items (no terminals), after those it depends on.
 ir::Staged sequences_out(const ir::Ref& sequence);
 
 }  // namespace anabranch::fuse

@@ -81,7 +81,7 @@ class Evaluator {
   Place nearest_place;
   /// The number of the item that is being computed, of the innermost stream.
   std::int64_t item = ir::no_item;
-  /// With these two.
+  /// With `nearest_place` and `item`.
   [[noreturn]] void fail(const ir::Node& node, const std::string& wrong) const;
 
  private:

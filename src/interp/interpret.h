@@ -25,7 +25,8 @@ using OnItem = std::function<void(std::int64_t items, std::optional<std::int64_t
 
 /// The values of these array computations. Each terminal makes one pass of its own over its sequence, however
 /// often it is used. They own their elements: none shares memory with an input or another value. Throws
-/// RunError where the program has no meaning for its values, whatever a source or `on_item` throws, Cancelled.
+/// RunError where the program has no meaning for its values, whatever a source or `on_item` throws,
+/// Cancelled.
 std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {}, OnItem on_item = {});
 
 /// The items of a sequence, computed as they are asked for.

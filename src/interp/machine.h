@@ -8,8 +8,8 @@
 #include "interp/interpret.h"
 #include "interp/source_reader.h"
 
-/// Runs a program: array computations by need, each at most
-/// once per activation of the sequence function it is in.
+/// Runs a program: array computations by need, each at most once per activation of the sequence function it
+/// is in.
 ///
 /// Arrays are strict. Before an array computation is executed, all arrays it needs are computed in full: its
 /// operands, and the arrays that its functions and scalar operands mention, even where only one side of a
@@ -34,7 +34,7 @@ class Machine {
   Sources& sources() { return sources_; }
   /// Throws Cancelled if the run was stopped.
   void check_stop() const { evaluator_.check_stop(); }
-  /// Null: nobody wants to know.
+  /// Null: there is none.
   const OnItem& on_item() const { return on_item_; }
 
  private:

@@ -152,7 +152,7 @@ bool Pass::next(std::vector<HostArray>& item) {
   return true;
 }
 
-/// How many items there are in all: nobody knows where a source does not.
+/// The number of items in all; none where a source does not know its own.
 std::optional<std::int64_t> Pass::length() const {
   std::optional<std::int64_t> least;
   const auto at_most = [&](std::int64_t items) { least = std::min(least.value_or(items), items); };

@@ -9,9 +9,9 @@
 /// Sequence computations, item by item.
 namespace anabranch::interp {
 
-/// One pass over a sequence from its first item to its last.
-/// All sequences it is made of advance together, so a sequence that is used twice
-/// within one pass is computed once per item, and the pass ends with the shortest.
+/// One pass over a sequence from its first item to its last. All sequences it is made of advance together, so
+/// a sequence that is used twice within one pass is computed once per item, and the pass ends with the
+/// shortest.
 class Pass {
  public:
   using Number = Evaluator::Number;

@@ -22,8 +22,8 @@ using ir::Primitive;
 using anabranch::detail::FloatValue;
 using anabranch::detail::with_scalar;
 
-// Arithmetic that wraps is done on unsigned numbers at least
-// as wide as int, where overflow is defined, and then cut.
+// Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and
+// then cut.
 template <class T>
 using Wrapping =
     std::conditional_t<(sizeof(T) < sizeof(std::uint32_t)), std::uint32_t, std::make_unsigned_t<T>>;

@@ -7,8 +7,7 @@
 #include "ir/primitive.h"
 
 /// The scalar primitives in plain C++, one type at a time, as ir/primitive.h states them. Written from that
-/// text and from nothing else: no table is shared with a code generator, so that the two can be held against
-/// each other.
+/// text and from nothing else: no table is shared with a code generator, so that each tests the other.
 namespace anabranch::interp {
 
 /// The result of `primitive` on operands of type `type`; `result` is the type asked of a cast (else ignored).

@@ -6,15 +6,15 @@
 #include "interp/bits.h"
 #include "ir/node.h"
 
-/// Reading a Source one item at a time, and keeping the books on who reads which source.
+/// Reading a Source one item at a time, and recording which pass reads which source.
 namespace anabranch::interp {
 
 /// The next item of a source as arrays that share the chunk's memory; false at the end. A source that does
 /// not keep to its own description is a RunError.
 bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item);
 
-/// A source is read from its beginning to its end by one
-/// pass at a time. Another pass rewinds it, or is an error.
+/// A source is read from its beginning to its end by one pass at a time. Another pass rewinds it, or is
+/// an error.
 class Sources {
  public:
   /// Begins a pass for `reader` (a terminal, or the sequence itself).

@@ -13,7 +13,7 @@ namespace anabranch::io::detail {
 
 namespace {
 
-/// Sizes come in steps of 1/16, so that chunks of nearly equal size find each other's buffers.
+/// Sizes come in steps of 1/16, so that chunks of nearly equal size can reuse each other's buffers.
 std::int64_t round_up(std::int64_t bytes) {
   const auto floor =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
@@ -53,7 +53,7 @@ BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
   void* at = found.memory.get();
   const std::int64_t capacity = found.capacity;
   // The handle given out owns the pool, not the memory: its deleter returns the buffer, under the lock,
-  // whichever thread lets go last.
+  // whichever thread releases it last.
   auto lent = std::shared_ptr<void>(at, [pool = shared_from_this(), buffer = std::move(found)](
                                             void*) mutable { pool->give_back(std::move(buffer)); });
   return {std::move(lent), capacity};

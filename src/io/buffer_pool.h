@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-/// Buffers of one kind (say: the values of a source's chunks), 64-byte aligned, used again when their last
-/// owner lets go. Fresh memory costs a page fault and a cleared page every 4 KiB, several times what reading
+/// Buffers of one kind (say: the values of a source's chunks), 64-byte aligned, reused when their last owner
+/// releases them. Fresh memory costs a page fault and a cleared page every 4 KiB, several times what reading
 /// it from the page cache costs.
 ///
 /// Memory rule: a fresh buffer is allocated only after all idle buffers of the pool were freed, so the pool
@@ -17,8 +17,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   struct Buffer {
     std::shared_ptr<void> memory;
-    std::int64_t capacity =
-        0;  ///< what it really keeps alive: at least the bytes asked for, at most about 1/8 more
+    /// Bytes that it really keeps alive: at least those asked for, at most about 1/8 more.
+    std::int64_t capacity = 0;
   };
 
   Buffer take(std::int64_t bytes);

@@ -9,8 +9,8 @@
 
 namespace anabranch::io::detail {
 
-// ISA-L folds with carry-less multiplication, 20 times as fast as zlib where there are 512-bit vectors:
-// beside reading from the page cache it hardly shows.
+// ISA-L folds with carry-less multiplication, 20 times as fast as zlib where there are 512-bit vectors: its
+// cost is small beside reading from the page cache.
 std::uint32_t crc32(std::uint32_t before, const void* bytes, std::int64_t count) {
   return ::crc32_gzip_refl(before, static_cast<const unsigned char*>(bytes),
                            static_cast<std::uint64_t>(count));

@@ -5,8 +5,8 @@
 /// The structure checks on CSR arrays, at memory speed: nothing is located unless something is wrong.
 namespace anabranch::io::detail {
 
-/// Position of the first of p[0..n) that is smaller than
-/// its predecessor (p[-1] is `before`); n if there is none.
+/// Position of the first of p[0..n) that is smaller than its predecessor (p[-1] is `before`); n if there is
+/// none.
 std::int64_t first_decrease(const std::int32_t* p, std::int64_t n, std::int32_t before);
 std::int64_t first_decrease(const std::int64_t* p, std::int64_t n, std::int64_t before);
 

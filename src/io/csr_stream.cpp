@@ -15,10 +15,10 @@ namespace anabranch::io::detail {
 namespace {
 
 constexpr std::int64_t block_bytes = 64 << 10;
-// Columns are checked piece by piece behind the read that brought them into the cache.
+// Columns are checked piece by piece, right after the read that brought them into the cache.
 constexpr std::int64_t piece_bytes = 256 << 10;
 constexpr std::int64_t staging_bytes = 128 << 10;
-// Recycled buffers are up to an eighth larger than what they hold; where that is little, nobody minds.
+// Recycled buffers are up to an eighth larger than what they hold; for small ones that is ignored.
 constexpr std::int64_t without_slack(std::int64_t bytes) {
   return bytes < 64 << 10 ? bytes : bytes - bytes / 8;
 }
@@ -95,8 +95,7 @@ CsrStream::Rows CsrStream::next_rows(const Limit& limit) {
   const std::int64_t rows_left = layout_.header.rows - row_;
   const std::int64_t most = std::min({rows_left, std::max<std::int64_t>(limit.items, 1),
                                       std::max<std::int64_t>(limit.bytes / std::int64_t{sizeof(P)}, 1)});
-  // The number of rows is not known yet: take room for as
-  // many as last time, and double it when that is too little.
+  // The number of rows is not known yet: take room for as many as last time, doubled when too little.
   std::int64_t room = std::min(most, std::max<std::int64_t>(expected_rows_ + expected_rows_ / 8, 1024));
   Rows out;
   out.offsets = offset_pool_->take((room + 1) * std::int64_t{sizeof(P)});

@@ -46,10 +46,10 @@ class CsrStream final : public SourceBase {
   std::int64_t chunk_limit_;
   SourceInfo info_;
 
-  std::int64_t row_ = 0;    ///< the next to give
+  std::int64_t row_ = 0;    ///< the next row to hand out
   std::int64_t entry_ = 0;  ///< its first entry, = indptr[row_]
-  std::vector<std::int64_t>
-      block_;  ///< a piece of indptr (of the file's type): ends of the rows from row_ on
+  /// A piece of indptr (of the file's type): ends of the rows from row_ on.
+  std::vector<std::int64_t> block_;
   std::int64_t block_begin_ = 0;
   std::int64_t block_end_ = 0;
   std::int64_t offsets_read_ = 0;  ///< elements of indptr taken from the cursor

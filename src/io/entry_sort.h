@@ -10,7 +10,7 @@
 /// Sorting matrix entries in memory.
 namespace anabranch::io::detail {
 
-/// Adds integers held as doubles: false if their sum was rounded. (Of other numbers it says the same.)
+/// Adds integers held as doubles: false if their sum was rounded. (It tells the same of other numbers.)
 inline bool add(double& sum, double value) {
   const double before = sum;
   sum += value;

@@ -91,7 +91,7 @@ std::shared_ptr<ReadFile> memory_file(std::string name, std::vector<unsigned cha
 }
 
 std::shared_ptr<File> File::open(const std::string& path) {
-  // Without O_NONBLOCK, opening a pipe nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe that has no writer would block for ever.
   auto file = closed(path);
   file->fd_ = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
   if (file->fd_ < 0) throw_os(path, "cannot open", errno);
@@ -266,7 +266,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
     throw IoError(path + ": cannot write: it exists and is not a regular file");
   folder_ = File::folder_of(path_);
   std::string name = unique_beside(path_);
-  // Before it has its permissions, it is ours alone.
+  // Until it has its permissions, only this user may open it.
   file_ = File::create(name, path_, replaces ? 0600 : 0666);
   temporary_.path = std::move(name);
   if (replaces) file_->take_permissions(path_, was);

@@ -22,7 +22,7 @@ class ReadFile {
   virtual void read(std::int64_t offset, void* into, std::int64_t bytes) const = 0;
   /// A hint that this range is read next.
   virtual void prefetch(std::int64_t, std::int64_t) const {}
-  /// For files without a checksum, after the last read: DataError if somebody has written to it since it was
+  /// For files without a checksum, after the last read: DataError if the file was written to since it was
   /// opened, as far as its size and time tell.
   virtual void check_unchanged() const {}
 };
@@ -54,8 +54,8 @@ class File final : public ReadFile {
   void check_unchanged() const override;
 
   void write(std::int64_t offset, const void* from, std::int64_t bytes);
-  /// Gives it the permissions of the file at `path`, whose status is `was`: owner, group, mode, access control
-  /// list. Where the system refuses the group or the list, the group may do what everybody may.
+  /// Gives it the permissions of the file at `path`, whose status is `was`: owner, group, mode, access
+  /// control list. Where the system refuses the group or the list, the group gets the others' permissions.
   void take_permissions(const std::string& path, const struct stat& was);
   /// Waits until all that was written is on the disk.
   void sync();
@@ -68,7 +68,7 @@ class File final : public ReadFile {
 
  private:
   explicit File(std::string name) : name_(std::move(name)) {}
-  /// One that has no descriptor yet: nothing can fail between opening it and having it in an owner's hands.
+  /// One without a descriptor yet, so that nothing can fail between opening the file and owning it.
   static std::shared_ptr<File> closed(std::string name) {
     return std::shared_ptr<File>(new File(std::move(name)));
   }

@@ -58,8 +58,7 @@ bool exceeds_one(const char* at, const char* end) {
   return digits + (negative ? -exponent : exponent) > 0;
 }
 
-/// Reads one line after the other. Relies on the block's
-/// last character being '\n': no other end test is needed.
+/// Reads one line after the other. Relies on the block's last character being '\n': no other end test needed.
 class LineParser {
  public:
   explicit LineParser(const TextBlock& block) : at_(block.text.data()), end_(at_ + block.text.size()) {}

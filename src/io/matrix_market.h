@@ -26,8 +26,7 @@ struct MatrixMarketHeader {
   CsrHeader csr_header() const;
 };
 
-/// Reads banner, comments and size line. DataError also
-/// where the file is too short for the entries it promises.
+/// Reads banner, comments and size line. DataError, too, where the file is too short for its entries.
 MatrixMarketHeader read_matrix_market_header(const ReadFile& file);
 
 /// Sorts the entries by row and column into a spool file, holding at most options.memory bytes.

@@ -25,9 +25,9 @@ struct NpyFormat {
   std::int64_t data_bytes() const { return count * item_bytes; }
 };
 
-/// Reads a header from the cursor, whose array has `total_bytes` bytes in all.
-/// DataError, naming `name`, unless the header is well formed, the type is
-/// one of ours (or text) and header and elements fill exactly `total_bytes`.
+/// Reads a header from the cursor, whose array has `total_bytes` bytes in all. DataError, naming `name`,
+/// unless the header is well formed, the type is one of ours (or text) and header and elements fill exactly
+/// `total_bytes`.
 NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::string& name);
 
 /// "<f8" and the like.

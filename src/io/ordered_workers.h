@@ -65,13 +65,12 @@ void run_ordered(int threads, Take take, Work work, Commit commit) {
           failure = std::current_exception();
         }
       }
-      // The end of the pieces and failures take their turn too,
-      // so that what came before them is committed first.
+      // The end of the pieces and failures take their turn too, so that earlier pieces are committed first.
       std::unique_lock lock(mutex);
       turn_changed.wait(lock, [&] { return stopped || turn == mine; });
       if (stopped) return;
       if (more && !failure) {
-        lock.unlock();  // others may take meanwhile; nobody else can commit
+        lock.unlock();  // others may take meanwhile; no other thread can commit
         try {
           commit(state);
         } catch (...) {

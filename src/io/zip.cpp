@@ -159,8 +159,8 @@ void apply_zip64(const ReadFile& file, const std::string& name, const unsigned c
   }
 }
 
-/// Refuses a member whose own header says other things than the directory: who goes by the one would read
-/// other numbers than who goes by the other.
+/// Refuses a member whose own header contradicts the directory: readers that trust the one would read other
+/// numbers than readers that trust the other.
 void compare(const ReadFile& file, const std::string& name, const Facts& header, const Facts& directory) {
   const auto differ = [&](const char* what, const auto& in_header, const auto& in_directory) {
     fail(file, fmt::format("{}: its header and the directory disagree on the {}: {} and {}", name, what,
@@ -172,7 +172,7 @@ void compare(const ReadFile& file, const std::string& name, const Facts& header,
   if (header.sizes_follow() != directory.sizes_follow())
     differ("place of the sizes", header.sizes_follow() ? "after the data" : "before the data",
            directory.sizes_follow() ? "after the data" : "before the data");
-  // Who writes to a pipe knows these three only after the data: then the header may have zeros.
+  // A writer to a pipe knows these three only after the data: then the header may have zeros.
   const auto agree = [&](std::int64_t in_header, std::int64_t in_directory) {
     return in_header == in_directory || (header.sizes_follow() && in_header == 0);
   };
@@ -241,7 +241,7 @@ ZipEntry read_entry(const ReadFile& file, std::int64_t directory, const unsigned
   return entry;
 }
 
-/// No name twice, no byte in two members: which of them is meant would be the reader's choice.
+/// No name twice, no byte in two members: which of them is meant would depend on the reader.
 void check_apart(const ReadFile& file, const std::vector<ZipEntry>& entries) {
   std::vector<const ZipEntry*> order;
   for (const ZipEntry& e : entries) order.push_back(&e);

@@ -21,7 +21,7 @@ struct ZipEntry {
 };
 
 /// All members. DataError unless every member lies inside the file before the directory, apart from the
-/// others, under a name of its own, and could have its declared size: nothing later has to doubt a size.
+/// others, under a name of its own, and could have its declared size: later code can rely on all sizes.
 /// DataError, too, where the file could be read in two ways: a member's own header that disagrees with the
 /// directory, several end records, entries beyond their declared number.
 std::vector<ZipEntry> read_zip_directory(const ReadFile& file);

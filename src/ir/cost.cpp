@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int64_t word = 8;
 constexpr std::int64_t most = 1 << 20;
-/// Of a read at a computed position, besides the element.
+/// The cost of a read at a computed position, besides the element.
 constexpr Cost position{3, 0};
 
-/// All of a node but the elements that it reads.
+/// The cost of a node without that of the elements it reads.
 Cost without_elements(const Node& node) {
   if (node.op() == Op::primitive) return {info(node.payload().primitive).cost, 0};
   if (node.op() == Op::cond) return {1, 0};

@@ -7,7 +7,8 @@
 #include "ir/node.h"
 
 /// What it takes to evaluate scalar code: the one model by which fusion chooses between storing and computing
-/// twice, the code generators between conditionals and branches, loops and copies, and work is cut into pieces.
+/// twice, the code generators between conditionals and branches, loops and copies, and work is cut into
+/// pieces.
 namespace anabranch::ir {
 
 struct Cost {
@@ -21,7 +22,7 @@ struct Cost {
 /// One number to compare by: a vector unit adds 8 bytes about as fast as the caches deliver them.
 std::int64_t additions(const Cost& cost);
 
-/// Reading one element of the array that a thread or lane is at anyhow. Whole words are read.
+/// Reading the element at the current position of a thread or lane. Whole words are read.
 Cost element_read(const Type& array);
 
 /// The node by itself: neither its operands nor its functions. A read at a computed position costs the

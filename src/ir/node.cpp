@@ -15,9 +15,9 @@ Node::Node(Op op, Type type, std::vector<Ref> children, Payload payload, Place p
       place_(place),
       free_(std::move(free)) {}
 
-// The children of a dying node are put on a list instead of being released from its destructor: a chain of
-// any length dies in constant stack. The list goes through the dead, whose ids nobody asks for any more:
-// dying needs no memory, which may be what lacks.
+// The children of a destroyed node are put on a list instead of being released from its destructor, so that a
+// chain of any length is destroyed in constant stack. The list is linked through the destroyed nodes' ids,
+// which are no longer used, so that it needs no memory, which may have run out.
 void Node::destroy(const Node* node) noexcept {
   static_assert(sizeof(id_) >= sizeof(Node*));
   Node* dead = nullptr;

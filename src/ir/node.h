@@ -19,8 +19,8 @@
 /// The core language: one immutable, reference-counted node type for its three strata (scalar expressions,
 /// array computations, sequence computations) and for functions. Nodes are made only by the checked
 /// constructors of ir/make.h; a node's id is larger than those of its children, so sorting by id is a
-/// topological order and no pass needs recursion.
-/// What each operation means stands at its constructor, what passes ask of it in ir/op_info.h.
+/// topological order and no pass needs recursion. What each operation means stands at its constructor, what
+/// passes ask of it in ir/op_info.h.
 namespace anabranch::ir {
 
 class Node;
@@ -42,8 +42,8 @@ class Ref {
   const Node& operator*() const { return *node_; }
   const Node* operator->() const { return node_; }
   explicit operator bool() const { return node_ != nullptr; }
-  /// For owners that keep a reference outside of any Ref
-  /// (the public handle): retain adds one, release gives it back.
+  /// For owners that keep a reference outside of any Ref (the public handle): retain adds one, release gives
+  /// it back.
   static void retain(const Node* node) noexcept;
   static void release(const Node* node) noexcept;
   friend bool operator==(const Ref& a, const Ref& b) { return a.node_ == b.node_; }

@@ -7,9 +7,9 @@
 
 #include "ir/node.h"
 
-/// Tables over nodes, which every pass makes and fills once: open addressing,
-/// no allocation for each entry. Unlike with the standard ones, inserting
-/// moves entries, so references into a table do not outlive the next insertion.
+/// Tables over nodes, which every pass makes and fills once: open addressing, no allocation for each entry.
+/// Unlike with the standard ones, inserting moves entries, so references into a table do not outlive the next
+/// insertion.
 namespace anabranch::ir {
 
 struct NodeHash {

@@ -63,7 +63,7 @@ struct OpInfo {
   std::size_t operands = 0;
   Storage storage = Storage::no_array;
   ExtentRule extents = ExtentRule::no_array;
-  const char* why = "";  ///< it is stored or given: for a person
+  const char* why = "";  ///< why it is stored or given, for the user
 
   constexpr OpInfo() = default;
   template <std::same_as<Operand>... Operands>

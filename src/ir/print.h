@@ -6,9 +6,9 @@
 
 #include "ir/node.h"
 
-/// Programs as text a person can read: every shared or long term is bound
-/// to a name, arrays a0, a1, ..., sequences s0, ..., scalars t0, ...;
-/// functions are \x0 -> ...; types and the user's lines stand on the right.
+/// Programs as text a person can read: every shared or long term is bound to a name, arrays a0, a1, ...,
+/// sequences s0, ..., scalars t0, ...; functions are \x0 -> ...; types and the user's lines stand on the
+/// right.
 namespace anabranch::ir {
 
 /// Names already given to nodes (parameters, arrays).

@@ -7,14 +7,14 @@
 
 #include <anabranch/error.h>
 
-/// What a program is told that has no meaning for the values it met. All back ends say it with these words,
-/// so that a message is the same wherever the program runs:
+/// The RunErrors of a program that has no meaning for its values. All back ends use these functions, so that
+/// a message is the same wherever the program runs:
 ///
 ///     gather: index 7 out of range 0..4 in item 7,123 (smvm.cpp:12)
 ///
-/// Inside a stream the item is named, counted from 0 over the whole stream. Where several fail, it is the first
-/// one of those that the same operation meets; of chunks the first, of the operations that a chunk is computed
-/// by the first that meets one.
+/// Inside a stream the item is named, counted from 0 over the whole stream. Where several checks fail, the
+/// error is of the first chunk with a failure, in it of the first failing operation, of that operation's
+/// failures the first.
 namespace anabranch::ir {
 
 inline constexpr std::int64_t no_item = -1;
@@ -30,7 +30,7 @@ std::string division_overflows(std::int64_t dividend);  ///< by -1
 std::string empty_fold();                               ///< that has no seed
 std::string negative_extent(std::int64_t extent);
 std::string too_many_elements(std::span<const std::int64_t> extents);
-std::string other_size(std::int64_t more);  ///< elements than the array has that is reshaped; or fewer
+std::string other_size(std::int64_t more);  ///< more elements than the array that is reshaped has; or fewer
 std::string negative_items(std::int64_t items);
 
 /// "7,123".

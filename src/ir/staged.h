@@ -27,8 +27,8 @@ struct ExtentCheck {
   Ref array;
 };
 
-/// One pass over some bases: for every item, results are computed from the item's arrays and fed to
-/// terminals. `items` are array parameters; everything between the bases and the terminals is in `results`.
+/// One pass over some sources: for every item, results are computed from the item's arrays and fed to
+/// terminals. `items` are array parameters; everything between the sources and the terminals is in `results`.
 struct Stage {
   std::vector<StageSource> sources;
   std::vector<Ref> items;

@@ -165,8 +165,8 @@ class Routines {
   T evaluate(Primitive primitive, ScalarType type, T x) const {
     const int number = routine_number(primitive, type);
     if (number < 0) throw InternalError("not a library routine: " + std::string(info(primitive).name));
-    // The idle lanes hold the same value, so that they can
-    // neither raise flags nor take a slower path of their own.
+    // The idle lanes hold the same value, so that they can neither raise flags nor take a slower path of
+    // their own.
     std::array<T, 16> lanes;
     lanes.fill(x);
     calls_[static_cast<std::size_t>(number)](at(number).address, lanes.data());

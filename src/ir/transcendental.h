@@ -13,8 +13,8 @@ namespace anabranch::ir {
 
 /// A vector routine as generated code calls it: `lanes` values in one vector register, in and out.
 struct Routine {
-  const void* address =
-      nullptr;  ///< vector routine of `lanes` lanes; lanes == 1: an ordinary scalar C function
+  /// Vector routine of `lanes` lanes; lanes == 1: an ordinary scalar C function.
+  const void* address = nullptr;
   int lanes = 1;
   const char* symbol = "";  ///< "_ZGVeN8v_exp", for listings and cache keys
 };
@@ -23,8 +23,8 @@ struct Routine {
 inline constexpr int routine_count = 64;
 /// -1 where the primitive is no library routine for that type.
 int routine_number(Primitive primitive, ScalarType type);
-/// Resolved once per process. Vector width may be forced
-/// narrower only for tests of other machines, never for speed.
+/// Resolved once per process. Vector width may be forced narrower only for tests of other machines, never for
+/// speed.
 const Routine& routine(int number);
 /// routine(i).address for all i: what KernelArgs::functions points to.
 const void* const* routine_table();

@@ -7,8 +7,8 @@
 #include "ir/op_info.h"
 
 /// Operands by name: `Fold(node).seed()`. A view is made where it is used and costs nothing but a look at the
-/// node's operation: InternalError if it is another. Where a name stands among the children is in the table of
-/// operations (ir/op_info.h). What a view returns lives as long as the node.
+/// node's operation: InternalError if it is another. Where a name stands among the children is in the table
+/// of operations (ir/op_info.h). What a view returns lives as long as the node.
 namespace anabranch::ir {
 
 [[noreturn]] void wrong_view(const Node& node, std::initializer_list<Op> expected);

@@ -20,12 +20,12 @@ std::vector<const Node*> topological(std::span<const Ref> roots,
                                      const std::function<bool(const Node&)>& enter);
 
 /// Rewrites a DAG bottom-up. `rule` gets each node with its already rewritten children in place (types equal)
-/// and answers with its replacement, or the node itself. Shared nodes are rewritten once and stay shared. One
+/// and returns its replacement, or the node itself. Shared nodes are rewritten once and stay shared. One
 /// Rewriter may be used for several roots; its memory is kept.
 class Rewriter {
  public:
   using Rule = std::function<Ref(const Ref& original, const Ref& rebuilt)>;
-  /// Where `enter` is false a node stands for itself and is not looked into.
+  /// Where `enter` is false a node is its own image and is not looked into.
   explicit Rewriter(Rule rule, std::function<bool(const Node&)> enter = nullptr)
       : rule_(std::move(rule)), enter_(std::move(enter)) {}
 

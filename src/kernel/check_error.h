@@ -7,8 +7,8 @@ namespace anabranch::kernel {
 /// What a failed division leaves as `bound`.
 inline constexpr std::int64_t division_by_zero = 1, division_overflow = 2;
 
-/// Throws the RunError of a check that failed on `value` (an index, a dividend) against `bound` (the extent, or
-/// one of the above), in this item of the stream (ir/run_error.h).
+/// Throws the RunError of a check that failed on `value` (an index, a dividend) against `bound` (the extent,
+/// or one of the above), in this item of the stream (ir/run_error.h).
 [[noreturn]] void raise(const Check& check, std::int64_t value, std::int64_t bound, std::int64_t item);
 
 }  // namespace anabranch::kernel

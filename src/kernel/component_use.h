@@ -5,7 +5,7 @@
 
 #include "kernel/kernel.h"
 
-/// Which components of what a kernel reads anybody uses: `values` of (column, value) entries alone, say.
+/// Which components of what a kernel reads are used: only `values` of (column, value) entries, for example.
 namespace anabranch::kernel {
 
 class ComponentUse {

@@ -6,8 +6,8 @@
 
 #include "kernel/kernel.h"
 
-/// What is known about the operators of a reduction. Throws
-/// InternalError where it must be commutative and is not.
+/// What is known about the operators of a reduction. Throws InternalError where it must be commutative and is
+/// not.
 namespace anabranch::kernel {
 
 inline const Reduce& reduce_of(const Kernel& kernel) { return std::get<Reduce>(kernel.form); }

@@ -80,7 +80,7 @@ struct KernelScalar {
 };
 
 /// A place in the bodies that can fail at run time. Kernels never trap: they compute something harmless,
-/// remember the offence and leave or go on; the launcher turns a remembered offence into a RunError.
+/// record the failure and return or go on; the launcher turns a recorded failure into a RunError.
 struct Check {
   enum class Kind : std::uint8_t { index, division, empty_fold };
   Kind kind = Kind::index;
@@ -89,8 +89,8 @@ struct Check {
   Place place;
 };
 
-/// What a kernel does with its bodies' values. Whoever must know all forms visits them with `overloaded`, so
-/// that a new one does not compile until each place that must know it does.
+/// What a kernel does with its bodies' values. Code that depends on the form visits it with `overloaded`, so
+/// that a new form does not compile until every such place handles it.
 
 /// A position's results are the values of the bodies there.
 struct Map {};
@@ -129,11 +129,11 @@ struct overloaded : F... {
   using F::operator()...;
 };
 
-/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `scalars` parameters, what
-/// the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
+/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `scalars` parameters,
+/// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
 /// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
-/// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an entry
-/// in `checks`. So has the first reduction without a seed: a row without elements is its error.
+/// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an
+/// entry in `checks`. So has the first reduction without a seed: a row without elements is its error.
 struct Kernel {
   std::string name;  ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key
   Place place;

@@ -25,8 +25,8 @@ bool has_index(const ir::Node& read, const std::vector<ir::Ref>& parameters) {
          std::equal(index->children().begin(), index->children().end(), parameters.begin(), parameters.end());
 }
 
-/// Do the bodies, these reads aside, depend on nothing that
-/// differs from position to position, or from element to element?
+/// Do the bodies, these reads aside, depend on nothing that differs from position to position, or from
+/// element to element?
 bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
   std::vector<ir::Ref> places = kernel.index;
   if (const Row* row = row_of(kernel)) places.push_back(row->index);

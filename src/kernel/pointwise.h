@@ -5,19 +5,19 @@
 /// Reads that need no index: those at the position a kernel writes.
 namespace anabranch::kernel {
 
-/// Is the node a read at the domain's position at hand, of an array laid out like the domain?
+/// Is the node a read at the domain's current position, of an array laid out like the domain?
 bool is_pointwise(const Kernel& kernel, const ir::Node& node);
 
 /// Is everything the kernel reads at the position it writes?
 /// Then it runs over flat positions, whatever the shapes.
 bool is_flat(const Kernel& kernel);
 
-/// Of a kernel with rows: is the node a read of the row's element at hand, of an array in which the elements of all rows
-/// lie one row after the other?
+/// Of a kernel with rows: is the node a read of the row's current element, of an array in which the elements
+/// of all rows are contiguous, row after row?
 bool at_own_element(const Kernel& kernel, const ir::Node& node);
 
-/// Of a kernel with rows: are these the only reads but for what all rows share, and is nothing else of an element its
-/// own? Then elements can be computed without knowing which row they belong to.
+/// Of a kernel with rows: are these the only reads except for what all rows share, and does nothing else
+/// differ between elements? Then elements can be computed without knowing which row they belong to.
 bool is_flat_fold(const Kernel& kernel);
 
 }  // namespace anabranch::kernel

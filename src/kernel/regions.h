@@ -32,13 +32,13 @@ struct Region {
 
 class Regions {
  public:
-  /// `leaf` nodes are evaluated by whoever asks:
-  /// their operands are not looked at. Parameters are always leaves.
+  /// `leaf` nodes are evaluated by the caller: their operands are not looked at. Parameters are always
+  /// leaves.
   explicit Regions(std::span<const ir::Ref> roots, const std::function<bool(const ir::Node&)>& leaf = {});
 
   const Region& operator[](int region) const { return regions_[static_cast<std::size_t>(region)]; }
-  /// First of the two regions of a conditional (then,
-  /// otherwise) or loop (predicate, loop) evaluated in `region`.
+  /// First of the two regions of a conditional (then, otherwise) or loop (predicate, loop) evaluated in
+  /// `region`.
   int inner(int region, const ir::Node& owner) const;
   /// Components of a loop's result that something reads.
   const std::vector<bool>& live_components(const ir::Node& loop) const { return live_.at(&loop); }

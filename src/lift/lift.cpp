@@ -122,7 +122,7 @@ class Lifter {
       }
   }
 
-  /// As far as it is plain to see. (Sizes that wrap around are found where memory is counted.)
+  /// True only where it is easy to see. (Sizes that wrap around are found where memory is counted.)
   bool is_not_negative(const Ref& e, int depth = 16) const {
     if (not_negative_.contains(e.get())) return true;
     if (e->op() == Op::constant) return static_cast<std::int64_t>(e->payload().bits) >= 0;

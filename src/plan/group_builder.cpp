@@ -230,8 +230,8 @@ int GroupBuilder::make_array(const Ref& node) {
   return number;
 }
 
-/// The array is entered before its extents are, because
-/// extents of given arrays are read off the arrays themselves.
+/// The array is entered before its extents are, because extents of given arrays are read off the arrays
+/// themselves.
 int GroupBuilder::enter_array(const Ref& node, PlanArray array) {
   array.node = node;
   array.why = context_.staged.manifest.at(node.get());

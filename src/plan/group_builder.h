@@ -34,8 +34,8 @@ class GroupBuilder {
     group_.over_items = stage != nullptr;
   }
 
-  /// Extents that are computed and must not be negative, of arrays of this group: asked for when `provide` meets
-  /// the array, and of the rest by `require_rest`, when all else is planned.
+  /// Extents that are computed and must not be negative, of arrays of this group: asked for when `provide`
+  /// meets the array, and of the rest by `require_rest`, when all else is planned.
   void check(std::span<const ir::ExtentCheck> checks);
   void require_rest(std::span<const ir::ExtentCheck> checks);
   /// Plans every manifest array of this group that these terms read, in order of dependence.
@@ -59,8 +59,8 @@ class GroupBuilder {
   bool is_global(const ir::Ref& array) const {
     return stage_ && context_.staged.facts_of(array).form == ir::Form::avoided;
   }
-  /// Do all extents of this given array stand for themselves?
-  /// An item's do not: lifting has replaced them one by one.
+  /// Do all extents of this given array stand for themselves? An item's do not: lifting has replaced them one
+  /// by one.
   bool is_given_whole(const ir::Ref& array) const { return item_number(array.get()) < 0; }
   bool over_items() const { return stage_ != nullptr; }
   Context& context() { return context_; }

@@ -157,8 +157,8 @@ Ref with_own_parameter(const Ref& function, std::unordered_set<const Node*>& bou
 }
 }  // namespace
 
-// Two loops that share a function after inlining get functions
-// of their own: a parameter has one binder in a kernel.
+// Two loops that share a function after inlining get functions of their own: a parameter has one binder in a
+// kernel.
 void KernelBuilder::unshare_functions(const std::vector<std::vector<Ref>*>& bodies) {
   std::unordered_set<const Node*> bound;
   Rewriter rewriter([&](const Ref&, const Ref& rebuilt) -> Ref {

@@ -85,12 +85,12 @@ struct KernelStep {
   std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
   std::vector<int> outputs;        ///< arrays of the group: kernel.outputs, in their order
 };
-/// Offsets of group.descriptors[descriptor] from the sizes
-/// of the items; refuses negative extents and overflow.
+/// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and
+/// overflow.
 struct OffsetsStep {
   int descriptor = 0;
 };
-/// Of int64 array `array`, every element, or the uniform. Else a RunError.
+/// A condition on every element of int64 array `array`, or on the uniform. Else a RunError.
 struct RequireStep {
   enum class Kind : std::uint8_t {
     same_size,  ///< is 0: the number of elements that a reshape asks for, less that of the array
@@ -115,7 +115,7 @@ struct Group {
 
 struct StagePlan {
   std::vector<ir::StageSource> sources;
-  /// For each base of kind rows: the global array; of kind produce: the global uniform that counts. Else -1.
+  /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
   std::vector<int> base_inputs;
   std::vector<ir::Ref> items;
   std::vector<ir::Stage::Sink> sinks;

@@ -140,7 +140,7 @@ void Writer::finish() {
   if (!file_) return;
   const std::string end =
       std::string(first_ ? "{\"traceEvents\":[" : "") + "\n],\"displayTimeUnit\":\"ms\"}\n";
-  // Whatever happens, it is over.
+  // Finished, even if what follows throws.
   const auto file = std::move(file_);
   const auto out = std::move(out_);
   out->append(end.data(), static_cast<std::int64_t>(end.size()));

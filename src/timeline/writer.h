@@ -47,15 +47,15 @@ struct Row {
 /// events after that, or after `finish`, go nowhere.
 class Writer {
  public:
-  /// Times are in ns of one clock, of which the file shows the distance from `origin_ns`.
-  /// Throws IoError where the file cannot be created.
+  /// Times are in ns of one clock, of which the file shows the distance from `origin_ns`. Throws IoError
+  /// where the file cannot be created.
   Writer(const std::string& path, std::int64_t origin_ns);
   ~Writer();
 
   void name_group(int group, std::string_view name);
-  /// Again with the same row: nothing.
+  /// Does nothing if the row has a name already.
   void name_row(Row row, std::string_view name);
-  /// Spans of one row do not overlap, or lie one in the other.
+  /// Spans of one row are disjoint or nested.
   void span(Row row, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
             const Arguments& arguments = {});
   /// A number over time, with a row of its own.

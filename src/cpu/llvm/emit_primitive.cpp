@@ -196,8 +196,8 @@ llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) 
   const bool is_signed = ir::is_signed(type);
   const int bits = ir::scalar_info(type).bits;
   if (!x->getType()->isVectorTy() || bits > 32) return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
-  // No vector unit divides integers; quotients of 32 bits
-  // are exact in double after truncation, of up to 16 bits in float.
+  // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, those of up
+  // to 16 bits in float.
   llvm::Type* real =
       llvm::FixedVectorType::get(bits > 16 ? b.getDoubleTy() : b.getFloatTy(), static_cast<unsigned>(width));
   const auto to_real = [&](llvm::Value* v) {

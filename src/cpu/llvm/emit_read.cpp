@@ -3,8 +3,8 @@
 #include "cpu/llvm/emitter.h"
 #include "ir/views.h"
 
-/// Reads of arrays, and the checks of their indices. A failed check never traps: the offence is remembered
-/// and the entry left. The common path is a compare and a branch that is never taken.
+/// Reads of arrays, and the checks of their indices. A failed check never traps: it is recorded and the entry
+/// left. The common path is a compare and a branch that is never taken.
 namespace anabranch::cpu {
 
 int Emitter::check_of(const ir::Node& node) const {
@@ -54,7 +54,7 @@ llvm::Value* Emitter::in_range_all(const Test& test) {
   if (test.bound.uniform()) {
     if (i.uniform()) return b.CreateICmpULT(i.v, test.bound.v);
     if (i.kind == Value::Kind::affine && i.stride > 0) {
-      // In range at both ends, and the far end not wrapped around: then everywhere between.
+      // In range at both ends, without wrap-around: then everywhere between.
       llvm::Value* last = b.CreateAdd(i.v, frame.number((width - 1) * i.stride));
       return b.CreateAnd(b.CreateICmpULT(i.v, test.bound.v), b.CreateICmpULT(last, test.bound.v));
     }

@@ -52,8 +52,7 @@ bool Emitter::varies(const ir::Node& node) const {
       if (!views_.at(free).base.uniform()) return true;
       continue;
     }
-    // Where the domain is flat its indices have no values;
-    // whatever depends on them differs from lane to lane.
+    // Indices of a flat domain have no values; whatever depends on them differs from lane to lane.
     const auto known = environment_.find(free);
     if (known == environment_.end()) return true;
     for (const Value& value : known->second)
@@ -289,8 +288,7 @@ Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
     b.CreateCondBr(wanted.v, round, after);
   }
 
-  // What the predicate computed is not for the body:
-  // regions are laid out so that nothing there is needed here.
+  // Regions are laid out so that the body needs nothing that the predicate computed.
   b.SetInsertPoint(round);
   bind(*body.parameters()[0], current);
   emit_region(regions, inner + 1);

@@ -4,10 +4,10 @@
 #include "cpu/llvm/fold_rows.h"
 #include "cpu/llvm/row_group.h"
 
-/// The fold skeleton. To keep the code small, every part of the order is there once:
+/// The fold skeleton. To keep the code small, every part of the order is emitted once:
 ///   entry0 (rows)    narrow lanes: short rows, and the last block of long ones where it is short
 ///   entry1 (blocks)  wide lanes, all other blocks; for ordered operators all blocks
-///   finish           the tree that joins the blocks of a row, the seed; computes blocks that nobody has
+///   finish           the tree that joins the blocks of a row, the seed; computes missing blocks
 namespace anabranch::cpu {
 namespace {
 
@@ -89,9 +89,9 @@ class Fold {
     close(r);
   }
 
-  /// finish(args, row, item, blocks, partials, last): the row's total from the partial results of its blocks,
-  /// the last of which is in `last` where it is one for narrow lanes; the seed, the store. Where `partials`
-  /// is null the results are computed here, one after the other.
+  /// finish(args, row, item, blocks, partials, last): the row's total from the partial results of its blocks
+  /// (that of the last block is in `last` if it is one for narrow lanes), the seed, the store. Where
+  /// `partials` is null the results are computed here, one block after the other.
   void make_finish() {
     const std::vector<llvm::Type*> types{i64_, i64_, i64_, ptr_, ptr_};
     Rows r(module_, "finish", types, false, kernel_, machine_, lanes_);
@@ -104,7 +104,7 @@ class Fold {
     r.enter(item, row);
     llvm::Value* stack = r.cells(64);
     llvm::Value* fresh = r.cells(1);
-    r.put(fresh, f.number(0), r.nothing());  // a block that fails leaves it alone
+    r.put(fresh, f.number(0), r.nothing());  // left alone by a block that fails
     llvm::Value* own = b.CreateIsNull(partials);
     llvm::Value* is_short = b.getFalse();  // the last block
     if (r.commutative()) {
@@ -117,7 +117,7 @@ class Fold {
           llvm::BasicBlock* before = b.GetInsertBlock();
           b.CreateCondBr(own, compute, ready);
           b.SetInsertPoint(compute);
-          // Blocks find their cell by their number, counted from `partials`.
+          // A block's cell is addressed by the block's number, relative to `partials`.
           llvm::Value* numbered = r.cell(fresh, b.CreateNeg(block), 0);
           llvm::Value* after = b.CreateAdd(block, f.number(1));
           b.CreateCall(blocks_, {f.args(), block, after, give(r, row, item, numbered)});
@@ -190,8 +190,7 @@ class Fold {
     close(r);
   }
 
-  /// One row an item, lengths that differ, as in a sparse matrix: groups of short rows together, all others
-  /// one by one.
+  /// One row per item, of different lengths, as in a sparse matrix: short rows in groups, others one by one.
   void rows_in_groups(Rows& r, llvm::Value* begin, llvm::Value* end) {
     Frame& f = r.f;
     auto& b = r.b;
@@ -212,7 +211,7 @@ class Fold {
     item->addIncoming(b.CreateAdd(item, group.rows()), b.GetInsertBlock());
     b.CreateBr(header);
 
-    // The row's number passes through memory here: else it would be one value alive in all of the code of
+    // The row's number is kept in memory here: else it would be one more value alive in all of the code of
     // single rows, which has no register to spare.
     b.SetInsertPoint(apart);
     llvm::Value* kept = f.local(i64_);
@@ -253,7 +252,7 @@ class Fold {
     else
       b.CreateBr(some);
     b.SetInsertPoint(some);
-    // What the elements share and may fail is computed here, where there is one; the seed computes its own.
+    // What elements share and may fail is computed here, where there is one; the seed computes its own.
     const auto inside = r.e.mark();
     Registers total =
         r.commutative() ? lanes_of_row(r, run, length, stored) : ordered_row(r, run, length, stored);
@@ -297,7 +296,7 @@ class Fold {
     b.SetInsertPoint(wide);
     llvm::Value* last = last_block(r, length);
     llvm::Value* result = r.cells(1);
-    r.put(result, f.number(0), r.nothing());  // a block that fails leaves it alone
+    r.put(result, f.number(0), r.nothing());  // left alone by a block that fails
     b.CreateCondBr(b.CreateICmpEQ(last, f.number(0)), one, several);
     b.SetInsertPoint(one);
     b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});

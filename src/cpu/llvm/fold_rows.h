@@ -10,8 +10,8 @@
 /// How one row is reduced, in the canonical order of ir/fold_order.h.
 ///
 /// For commutative operators every lane and every partial total starts from the operator's exact identity (-0
-/// for floating addition, +inf for minimum, ...): joining it changes no bit, so there is no first element to
-/// treat apart, and the last vector of a row is filled up with it. Ordered operators have no identity; their
+/// for floating addition, +inf for minimum, ...): joining it changes no bit, so the first element needs no
+/// special case, and the last vector of a row is padded with it. Ordered operators have no identity; their
 /// first element is peeled.
 namespace anabranch::cpu {
 
@@ -72,7 +72,8 @@ class Rows {
     for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);
   }
 
-  /// Then a few instructions more per row or round are lost beside the body, and another copy of it is dear.
+  /// Whether the body is so large that a few more instructions per row or round do not matter, but a second
+  /// copy of it does.
   bool computes_much() const { return body_[0].cost > 32; }
 
   Registers identity(int width) {
@@ -116,7 +117,7 @@ class Rows {
   /// Elements k .. k + width - 1.
   Registers elements(llvm::Value* k, int width) {
     const int outside = std::exchange(e.width, width);
-    // Where the body waits for reads here and there, the processor's own prefetching falls behind.
+    // Where the body waits for reads at computed positions, the processor's own prefetching falls behind.
     if (width > 1 && reads_anywhere() && !computes_much()) e.ahead = f.ahead();
     const auto here = e.mark();
     e.bind(*row_.index, {e.affine(k, 1)});
@@ -129,9 +130,8 @@ class Rows {
     return out;
   }
 
-  /// total o elements [begin, end), from left to right. `base`:
-  /// a position in memory that element numbers are added to by most reads, or 0;
-  /// the loop counts positions then, which leaves addresses without an addition.
+  /// total o elements [begin, end), from left to right. `base`: a position in memory that most reads add to
+  /// element numbers, or 0; the loop then counts positions, so that addresses need no addition.
   Registers sequential(llvm::Value* begin, llvm::Value* end, Registers total, llvm::Value* base) {
     return f.loop(b.CreateAdd(base, begin), b.CreateAdd(base, end), 1, std::move(total), "sequential",
                   [&](llvm::Value* at, const Registers& so_far) {
@@ -170,7 +170,7 @@ class Rows {
     const Parts none(static_cast<std::size_t>(order::wide_lanes) / static_cast<std::size_t>(lanes_),
                      identity(lanes_));
     if (body_is_large()) return join_lanes(in_turns(begin, end, none, lanes_));
-    // All groups but the last with a part of the body for each part of a group.
+    // All groups but the last, with one copy of the body for each part of a group.
     llvm::Value* last = before_last(begin, end, order::wide_lanes);
     const Registers sums = f.loop(
         begin, last, order::wide_lanes, flat(none), "groups", [&](llvm::Value* k, const Registers& all) {
@@ -194,7 +194,7 @@ class Rows {
     return sequential(b.CreateAdd(begin, f.number(1)), end, std::move(first), base());
   }
 
-  /// Either, by the block that control came from.
+  /// A phi of x and y, by the block that control came from.
   Registers merge(const Registers& x, llvm::BasicBlock* x_end, const Registers& y, llvm::BasicBlock* y_end) {
     Registers out;
     for (std::size_t c = 0; c < x.size(); ++c) {
@@ -206,8 +206,8 @@ class Rows {
     return out;
   }
 
-  /// seed o total, stored at the row's position. `is_empty`: null where the row has elements, as it has
-  /// wherever a seed lacks.
+  /// seed o total, stored at the row's position. `is_empty`: null where the row is known to have elements, as
+  /// it is wherever there is no seed.
   void finish(Registers total, llvm::Value* position, llvm::Value* is_empty) {
     if (!operators_.seed.empty()) {
       const Registers first = operators_.spread(seed(), total);
@@ -328,9 +328,9 @@ class Rows {
     return b.CreateAdd(begin, b.CreateAnd(behind_first, f.number(-group)));
   }
 
-  /// Joins the elements [begin, end), at least one, to the lanes in `parts`: vector after vector, to one part
-  /// after the other, the last one filled up. The body is there twice, whatever the number of parts: they
-  /// take turns in the registers, and find back to their places at the end.
+  /// Joins the elements [begin, end), at least one, to the lanes in `parts`: one vector after the other, to
+  /// each part in turn, the last one padded. The body is emitted twice, whatever the number of parts: the
+  /// parts rotate through the registers, and are rotated back at the end.
   Parts in_turns(llvm::Value* begin, llvm::Value* end, const Parts& parts, int width) {
     const std::size_t count = parts.size();
     const auto turn = [&](Parts now, const Registers& next) {
@@ -348,7 +348,7 @@ class Rows {
     llvm::Value* turns = b.CreateAdd(b.CreateSDiv(b.CreateSub(last, begin), f.number(width)), f.number(1));
     for (std::size_t step = 1; step < count; step *= 2) {
       llvm::Value* odd = b.CreateAnd(turns, f.number(static_cast<std::int64_t>(step)));
-      // All lanes or none, by a comparison of vectors: a single bit would become a branch.
+      // A mask of all lanes or none, by a vector comparison: a scalar condition would become a branch.
       llvm::Value* all = first_lanes(b.CreateMul(odd, f.number(width)), width);
       Parts back = out;
       for (std::size_t p = 0; p < count; ++p)
@@ -359,8 +359,7 @@ class Rows {
     return out;
   }
 
-  /// Elements k .. k + count - 1 in the first of `width` lanes, the identity in the others. 0 < count <=
-  /// width.
+  /// Elements [k, k + count) in the first of `width` lanes, the identity in the others. 0 < count <= width.
   Registers some_elements(llvm::Value* k, llvm::Value* count, int width) {
     llvm::Value* present = first_lanes(count, width);
     llvm::Value* const outside = std::exchange(e.mask, present);
@@ -382,11 +381,12 @@ class Rows {
     return static_cast<int>(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements());
   }
 
-  /// Bodies that read here and there, or compute much, are emitted once and take their turns with the partial
-  /// totals: the moves between registers are lost beside them, and the code is a quarter of the size.
+  /// Bodies that read at computed positions, or compute much, are emitted once, and the partial totals take
+  /// turns (in_turns): moves between registers do not matter beside them, and the code is a quarter of the
+  /// size.
   bool body_is_large() const { return reads_anywhere() || computes_much(); }
 
-  /// Not only along the row.
+  /// Whether the body reads at other positions than along the row.
   bool reads_anywhere() const {
     for (const ir::Node* node : body_[0].nodes)
       if (is_read(node->op()) && !node->payload().in_bounds) return true;

@@ -99,7 +99,7 @@ void Frame::leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm:
 }
 
 namespace {
-/// Some microseconds of the shortest rounds: soon enough for people, and so seldom that it costs nothing.
+/// Some microseconds of the shortest rounds: quick enough for a user, and rare enough to cost nothing.
 constexpr std::uint32_t rounds_between_looks = 4096;
 }  // namespace
 
@@ -145,7 +145,7 @@ void Frame::Rounds::next() {
 
 void Frame::Rounds::leave() { f_.b.CreateStore(left_, kept_); }
 
-/// One block for all checks of the function, reached from the block at hand with this offence.
+/// One block for all checks of the function, reached from the current block with this failure.
 llvm::BasicBlock* Frame::failed(int check, llvm::Value* value, llvm::Value* bound) {
   if (!failed_) {
     failed_ = block("failed");

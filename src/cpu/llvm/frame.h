@@ -47,7 +47,7 @@ class Frame {
   llvm::BasicBlock* block(const char* name);
   /// A load from memory that this kernel never writes.
   llvm::LoadInst* load_constant(llvm::Type* type, llvm::Value* address, unsigned align);
-  /// Asks for the cache line at an address, which need not be valid.
+  /// Prefetches the cache line at an address, which need not be valid.
   void prefetch(llvm::Value* address);
   /// Goes to `good` almost always.
   void branch_likely(llvm::Value* condition, llvm::BasicBlock* good, llvm::BasicBlock* bad);
@@ -55,13 +55,13 @@ class Frame {
   /// Goes to `usual` more often than not.
   void branch_likely_weakly(llvm::Value* condition, llvm::BasicBlock* usual, llvm::BasicBlock* seldom);
 
-  /// A check has failed: remembers it, unless one failed before, and leaves the function.
+  /// A check has failed: records it, unless one failed before, and leaves the function.
   void leave(int check, llvm::Value* value, llvm::Value* bound);
   /// The same unless `good`; code goes on where it holds.
   void leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound);
 
-  /// Of a loop that may never end: rounds that are left until it looks at the stop word. They are counted
-  /// through all entries into the loop, so that many short ones count as one long one.
+  /// Of a loop that may not terminate: rounds that are left until it reads the stop word. They are counted
+  /// across all entries into the loop, so that many short runs count as one long one.
   class Rounds {
    public:
     /// Where the loop is entered.

@@ -74,7 +74,7 @@ Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& optio
   if (llvm::verifyModule(module, &broken_out))
     throw InternalError("generated code is broken: " + broken + text_of(module));
 #endif
-  // At once: should the passes end the process, it is known on what.
+  // Printed first: should the passes end the process, it is known on what.
   if (options.want_ir) give_ir("; before the passes\n" + text_of(module), sink);
   for (const auto& function : module) out.instructions += function.getInstructionCount();
   out.emit_ms = clock.lap();
@@ -110,7 +110,7 @@ Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& optio
     return compile(kernel, options, sink, machine, *work);
   } catch (const std::bad_alloc&) {
     memory_ran_out = true;
-    static_cast<void>(work.release());  // a destructor would use what is broken
+    static_cast<void>(work.release());  // a destructor would use the broken state
     throw;
   }
 }

@@ -52,8 +52,8 @@ const llvm::Target& x86() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    // A sixth of the time to generate code, and worth nothing here:
-    // addresses are emitted as the processor wants them.
+    // Takes a sixth of the time to generate code and gains nothing here: addresses are emitted as the
+    // processor wants them.
     const auto& options = llvm::cl::getRegisteredOptions();
     if (const auto lsr = options.find("disable-lsr"); lsr != options.end())
       lsr->second->addOccurrence(0, "disable-lsr", "true");

@@ -10,7 +10,7 @@
 namespace anabranch::cpu {
 namespace {
 
-/// Bodies dearer than this are emitted once, always under a mask, instead of twice.
+/// Bodies costlier than this are emitted once, always under a mask, instead of twice.
 constexpr std::int64_t one_copy_cost = 400;
 
 class Map {
@@ -103,8 +103,7 @@ class Map {
         });
   }
 
-  /// Positions of one run: `enter` binds the lane parameter
-  /// to counters from `lo`; `position` belongs to `lo`.
+  /// Positions of one run: `enter` binds the lane parameter to counters from `lo`, which is at `position`.
   void vector_loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* position,
                    const std::function<void(const Value&)>& enter) {
     auto& b = f_.b;

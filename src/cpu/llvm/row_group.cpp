@@ -18,7 +18,7 @@ RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
       length_(kernel::reduce_of(kernel).row.length),
       width_(rows.narrow_width()),
       capacity_(width_ * longest_row) {
-  // What is loaded behind a row's end, and not used, lies in the buffer, too.
+  // Loads beyond a row's end, whose values are not used, stay within the buffer.
   for (std::size_t c = 0; c < r_.components(); ++c)
     buffers_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)),
                                   static_cast<std::uint64_t>(capacity_ + longest_row + order::narrow_lanes)));
@@ -29,7 +29,7 @@ llvm::Type* RowGroup::offset_type() const {
   return length_.offsets == OffsetType::int32 ? r_.b.getInt32Ty() : r_.b.getInt64Ty();
 }
 
-/// Of a row counted from the group's first one, or of what follows the last one.
+/// The offset of a row, counted from the group's first one, or the end of the last one.
 llvm::Value* RowGroup::offset(llvm::Value* row) const {
   llvm::Value* at = r_.f.element(offset_type(), offsets_, row);
   return r_.b.CreateSExt(r_.f.load_constant(offset_type(), at, offset_type()->getIntegerBitWidth() / 8),
@@ -52,8 +52,7 @@ llvm::Value* RowGroup::any_above(llvm::Value* lengths, std::int64_t most) const 
       lengths, llvm::ConstantInt::get(lengths->getType(), static_cast<std::uint64_t>(most))));
 }
 
-/// How many rows: several vectors of them if there are as many and their elements fit, else one vector, else
-/// none.
+/// How many rows: several vectors of them if there are so many and their elements fit; else one, or none.
 llvm::Value* RowGroup::count_rows(llvm::Value* item, llvm::Value* end) {
   auto& b = r_.b;
   Frame& f = r_.f;
@@ -87,12 +86,12 @@ llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
         b.CreateAlignedStore(b.CreateSExt(lengths, wide), f.element(f.i64(), lengths_, row), llvm::Align(8));
         return Registers{b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, so_far[0], lengths)};
       });
-  // One vector of elements at least: so no row at all is none of these.
+  // At least one vector of elements; this also excludes a group of no rows.
   return b.CreateAnd(b.CreateNot(any_above(longest[0], longest_row)),
                      b.CreateICmpSGE(total_, f.number(width_)));
 }
 
-/// The elements of all rows. The last vector begins where it ends with them: some are computed twice.
+/// Computes the elements of all rows. The last vector ends with the last element: some are computed twice.
 void RowGroup::compute_elements(llvm::Value* item) {
   auto& b = r_.b;
   const auto here = r_.e.mark();
@@ -112,7 +111,7 @@ void RowGroup::compute_elements(llvm::Value* item) {
   r_.e.undo(here);
 }
 
-/// Elements `from` ... of a row in a vector; all of it is the row's.
+/// Elements of a row from `from` on, which fill the whole vector.
 Registers RowGroup::load_full(std::int64_t row, llvm::Value* from) {
   auto& b = r_.b;
   llvm::Value* at = b.CreateSub(offset(b.CreateAdd(row_, r_.f.number(row))), first_);
@@ -128,7 +127,7 @@ Registers RowGroup::load_full(std::int64_t row, llvm::Value* from) {
   return out;
 }
 
-/// The same with the identity behind the row's last element. `from` null: 0.
+/// The same with the identity after the row's last element. `from` null: 0.
 Registers RowGroup::load_row(std::int64_t row, llvm::Value* from) {
   auto& b = r_.b;
   llvm::Value* length = b.CreateAlignedLoad(
@@ -206,7 +205,7 @@ Registers RowGroup::totals_of_longer(llvm::Value* shortest, llvm::Value* longest
   return join_rows(std::move(rows));
 }
 
-/// The totals of the rows at hand.
+/// The totals of the current vector of rows.
 Registers RowGroup::totals() {
   auto& b = r_.b;
   llvm::Value* lengths = lengths_from(row_);

@@ -2,12 +2,11 @@
 
 #include "cpu/llvm/fold_rows.h"
 
-/// Short rows of a stream, several at a time. Where all elements of neighbouring rows lie one after the other
-/// and depend on nothing of their row (kernel::is_flat_fold), they are computed without a look at the rows,
-/// in whole vectors, into a buffer on the stack; then as many rows as a vector has lanes are reduced side by
-/// side: each is loaded into a vector filled up with the identity, and the vectors' lanes are joined by
-/// halving as the order says, two vectors into one at each step, until one vector holds a total for every
-/// row.
+/// Short rows of a stream, several at a time. Where the elements of neighbouring rows are contiguous and
+/// depend on nothing of their row (kernel::is_flat_fold), they are computed in whole vectors, regardless of
+/// where rows begin, into a buffer on the stack. Then as many rows as a vector has lanes are reduced side by
+/// side: each is loaded into a vector padded with the identity, and the vectors' lanes are joined by halving
+/// as the order says, two vectors into one at each step, until one vector holds a total for every row.
 namespace anabranch::cpu {
 
 class RowGroup {
@@ -21,11 +20,11 @@ class RowGroup {
   llvm::Value* are_short(llvm::Value* item, llvm::Value* end);
   /// How many they are.
   llvm::Value* rows() const { return rows_; }
-  /// Computes and stores their totals. Where are_short has been asked.
+  /// Computes and stores their totals. To be called after are_short.
   void compute(llvm::Value* item);
 
  private:
-  /// Of a group: one longer sends them all apart.
+  /// Longest row of a group: where one is longer, all of them are reduced one by one.
   static constexpr std::int64_t longest_row = 128;
   /// Vectors of rows whose elements are computed together, if they are not too many for the first cache.
   static constexpr std::int64_t vectors = 4;
@@ -51,7 +50,7 @@ class RowGroup {
   std::vector<llvm::Value*> buffers_;  ///< of elements, per component
   llvm::Value* lengths_;               ///< of the rows, in memory, int64
   llvm::Value *rows_ = nullptr, *offsets_ = nullptr, *first_ = nullptr, *total_ = nullptr;
-  llvm::Value* row_ = nullptr;  ///< the first one of the vector at hand
+  llvm::Value* row_ = nullptr;  ///< the first one of the current vector
 };
 
 }  // namespace anabranch::cpu

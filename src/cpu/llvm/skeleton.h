@@ -36,13 +36,12 @@ struct Run {
 void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
               llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
               const std::function<void(const Run&)>& body);
-/// Index in the output's first `dimensions` dimensions of
-/// position `local` of the current item, counted over these.
+/// Index in the output's first `dimensions` dimensions of the current item's position `local` in them.
 std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local);
 
 /// Where output position 0 lies in the buffers.
 llvm::Value* output_bias(Emitter& e, const kernel::Kernel& kernel);
-/// The first of the output positions that are the item's whose part of the domain this is.
+/// The first output position of the item whose part of the domain this is.
 llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const ItemPart& positions);
 
 /// offset of a field of Scratch, loaded.
