@@ -86,20 +86,21 @@ llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
         b.CreateAlignedStore(b.CreateSExt(lengths, wide), f.element(f.i64(), lengths_, row), llvm::Align(8));
         return Registers{b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, so_far[0], lengths)};
       });
-  // At least one vector of elements; this also excludes a group of no rows.
-  return b.CreateAnd(b.CreateNot(any_above(longest[0], longest_row)),
-                     b.CreateICmpSGE(total_, f.number(width_)));
+  // Whole vectors are computed, of which the last may go on into the rows behind: only so far as rows are
+  // computed here. At least one element also excludes a group of no rows.
+  llvm::Value* whole = b.CreateAnd(b.CreateAdd(total_, f.number(width_ - 1)), f.number(-width_));
+  llvm::Value* given = b.CreateSub(offset(b.CreateSub(end, item)), first_);
+  llvm::Value* fits = b.CreateAnd(b.CreateICmpSLE(whole, given), b.CreateICmpSGT(total_, f.number(0)));
+  return b.CreateAnd(b.CreateNot(any_above(longest[0], longest_row)), fits);
 }
 
-/// Computes the elements of all rows. The last vector ends with the last element: some are computed twice.
+/// Computes the elements of all rows, and those behind them that complete the last vector.
 void RowGroup::compute_elements(llvm::Value* item) {
   auto& b = r_.b;
   const auto here = r_.e.mark();
   enter_item(r_.e, kernel_, r_.e.uniform(item));
   r_.emit_row();
-  llvm::Value* last = b.CreateSub(total_, r_.f.number(width_));
-  r_.f.loop(r_.f.number(0), total_, width_, {}, "elements", [&](llvm::Value* k, const auto&) {
-    llvm::Value* at = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, last);
+  r_.f.loop(r_.f.number(0), total_, width_, {}, "elements", [&](llvm::Value* at, const auto&) {
     const Registers values = r_.elements(at, width_);
     for (std::size_t c = 0; c < values.size(); ++c) {
       llvm::Type* type = r_.e.memory_type_of(r_.type(c));
@@ -163,14 +164,14 @@ Registers RowGroup::join_rows(std::vector<Registers> rows) {
 }
 
 /// Rows of at most a vector's elements.
-Registers RowGroup::totals_of_short() {
+std::vector<Registers> RowGroup::lanes_of_short() {
   std::vector<Registers> rows;
   for (int row = 0; row < width_; ++row) rows.push_back(load_row(row, nullptr));
-  return join_rows(std::move(rows));
+  return rows;
 }
 
 /// Rows of up to `longest` elements: the groups of narrow lanes that all rows fill first, then the others.
-Registers RowGroup::totals_of_longer(llvm::Value* shortest, llvm::Value* longest) {
+std::vector<Registers> RowGroup::lanes_of_longer(llvm::Value* shortest, llvm::Value* longest) {
   auto& b = r_.b;
   const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
   const std::size_t n = r_.components();
@@ -202,7 +203,7 @@ Registers RowGroup::totals_of_longer(llvm::Value* shortest, llvm::Value* longest
     for (std::size_t p = 1; p < parts; ++p) whole = r_.join(whole, part_of(lanes, row * parts + p));
     rows.push_back(std::move(whole));
   }
-  return join_rows(std::move(rows));
+  return rows;
 }
 
 /// The totals of the current vector of rows.
@@ -215,15 +216,18 @@ Registers RowGroup::totals() {
   b.SetInsertPoint(longer);
   llvm::Value* longest = b.CreateSExt(b.CreateIntMaxReduce(lengths, true), r_.f.i64());
   llvm::Value* shortest = b.CreateSExt(b.CreateIntMinReduce(lengths, true), r_.f.i64());
-  const Registers of_longer = totals_of_longer(shortest, longest);
+  const std::vector<Registers> of_longer = lanes_of_longer(shortest, longest);
   llvm::BasicBlock* longer_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(shorter);
-  const Registers of_shorter = totals_of_short();
+  const std::vector<Registers> of_shorter = lanes_of_short();
   llvm::BasicBlock* shorter_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(done);
-  return r_.merge(of_longer, longer_end, of_shorter, shorter_end);
+  std::vector<Registers> rows;
+  for (std::size_t row = 0; row < of_longer.size(); ++row)
+    rows.push_back(r_.merge(of_longer[row], longer_end, of_shorter[row], shorter_end));
+  return join_rows(std::move(rows));
 }
 
 void RowGroup::compute(llvm::Value* item) {

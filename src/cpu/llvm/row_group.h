@@ -38,8 +38,8 @@ class RowGroup {
   Registers load_full(std::int64_t row, llvm::Value* from);
   Registers load_row(std::int64_t row, llvm::Value* from);
   Registers totals();
-  Registers totals_of_short();
-  Registers totals_of_longer(llvm::Value* shortest, llvm::Value* longest);
+  std::vector<Registers> lanes_of_short();
+  std::vector<Registers> lanes_of_longer(llvm::Value* shortest, llvm::Value* longest);
   Registers join_rows(std::vector<Registers> rows);
 
   Rows& r_;
