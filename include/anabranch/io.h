@@ -133,6 +133,7 @@ auto csr_view(std::int64_t rows, std::int64_t cols, P&& indptr, I&& indices, V&&
 /// Of temporaries: a sentence.
 template <detail::PlainArray P, detail::PlainArray I, detail::PlainArray V>
   requires(!BorrowedArray<P> || !BorrowedArray<I> || !BorrowedArray<V>)
+// NOLINTNEXTLINE(performance-unnecessary-value-param): never called
 auto csr_view(std::int64_t, std::int64_t, P&&, I&&, V&&, std::shared_ptr<const void> = {}) {
   static_assert(anabranch::detail::always_false<P>,
                 "anabranch: csr_view keeps no copy of its arrays, and a temporary ends with the call; give "
