@@ -65,6 +65,7 @@ ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int 
 /// Elements [begin, begin + count), 1 <= count <= fold_order::block, by a warp.
 template <class K>
 ANABRANCH_DEVICE typename K::Value reduce_block(K& k, i64 begin, i64 count, int t) {
+  static_assert(fold_order::wide_lanes == warp_size);
   const i64 end = begin + count;
   if (count < fold_order::wide_from) return narrow_by_warp(k, begin, end, t);
   return halve<warp_size>(k, strided<warp_size>(k, begin + t, end));

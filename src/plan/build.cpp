@@ -71,7 +71,7 @@ Plan build(const Staged& staged) {
     out.sinks = stage.sinks;
     global.provide(stage.results);
     for (const StageSource& base : stage.sources) {
-      out.base_inputs.push_back(input_of(global, *base.node));
+      out.source_inputs.push_back(input_of(global, *base.node));
     }
     GroupBuilder chunk(context, out.group, &global, &stage);
     chunk.check(stage.extent_checks);

@@ -34,7 +34,7 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
 
 void StageInput::open(std::size_t source) {
   const ir::Node& node = *stage_.sources[source].node;
-  const int input = stage_.base_inputs[source];
+  const int input = stage_.source_inputs[source];
   if (node.op() == ir::Op::stream_in) {
     const ir::Ref& reader = stage_.sinks[0].consume;
     passes_.emplace_back(node.payload().source,

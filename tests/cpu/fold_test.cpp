@@ -137,6 +137,13 @@ TEST_CASE(
       auto bytes = rows_of<std::uint8_t>(some, Primitive::bit_xor, true);
       CHECK(disagreement(bytes) == "");
     }
+  // Several operators, some rows of one vector, some of more.
+  for (const std::size_t kinds : {5, 15})
+    for (const std::size_t count : {8, 33, 100}) {
+      INFO("several operators, " << count << " rows of up to " << borders[kinds - 1]);
+      auto several = several_reductions(rows(count, kinds), {true, true, true}, false);
+      CHECK(disagreement(several) == "");
+    }
   // One long row among many short ones, at every place of a group.
   for (std::size_t at = 0; at < 40; ++at) {
     std::vector<std::int64_t> mixed(70, 3);
