@@ -193,7 +193,10 @@ void KernelBuilder::finish() {
     for (const kernel::Reduction& r : form.reductions)
       roots.insert(roots.end(), r.combine.begin(), r.combine.end());
   };
-  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators}, kernel_.form);
+  const auto scan = [&](const kernel::Scan& form) {
+    roots.insert(roots.end(), form.reduction.combine.begin(), form.reduction.combine.end());
+  };
+  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators, scan}, kernel_.form);
   kernel_.operations = static_cast<int>(additions(evaluation_cost(roots)));
 }
 
