@@ -133,6 +133,7 @@ class Fuser {
       case Access::value:
       case Access::if_taken:
       case Access::applied:
+      case Access::taken:
       case Access::per_item:
       case Access::whole:
         break;
@@ -186,7 +187,8 @@ class Fuser {
     const bool cheap = cost - additions(own_element) <= options_.cheap;
     const auto store = [&](std::string why) { staged_.manifest.emplace(&array, std::move(why)); };
     if (array.op() == Op::parameter) return store(array.closed() ? "given" : "read from the source");
-    if (info(array.op()).storage != Storage::delayed) return store(info(array.op()).why);
+    const OpInfo& made = info(maker_of(array).op());
+    if (made.storage != Storage::delayed) return store(made.why);
     if (uses.root) return store("a result");
     if (uses.for_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");

@@ -34,7 +34,7 @@ HostArray Machine::demand(Number array) {
     for (Number need : needs(next))
       if (!evaluator_.has_array(need)) waiting.push_back(need);
     if (waiting.size() > before) continue;
-    evaluator_.set_array(next, compute(next));
+    evaluator_.set_arrays(next, compute(next));
     waiting.pop_back();
   }
   return evaluator_.array(array);
@@ -44,14 +44,18 @@ void Machine::demand_needs_of(Number computation) {
   for (Number need : needs(computation)) demand(need);
 }
 
-HostArray Machine::compute(Number array) {
+std::vector<HostArray> Machine::compute(Number computation) {
   check_stop();
-  const Node& node = evaluator_.node(array);
+  const Node& node = evaluator_.node(computation);
   const Place outer = evaluator_.nearest_place;
   if (node.place().known()) evaluator_.nearest_place = node.place();
-  HostArray value = node.op().is_a<ir::SinkOp>() ? run_terminal(*this, array) : execute(evaluator_, array);
+  std::vector<HostArray> values;
+  if (node.op().is_a<ir::SinkOp>())
+    values.push_back(run_terminal(*this, computation));
+  else
+    values = execute(evaluator_, computation);
   evaluator_.nearest_place = outer;
-  return value;
+  return values;
 }
 
 const std::vector<Machine::Number>& Machine::needs(Number computation) {
@@ -81,7 +85,8 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
           if (parameter->type().is_array()) items.insert(parameter.get());
         visit(evaluator_.results(number));
         break;
-      case Type::Kind::array: {
+      case Type::Kind::array:
+      case Type::Kind::arrays: {
         if (node.op() == Op::parameter) break;
         const bool per_item = std::any_of(node.free().begin(), node.free().end(),
                                           [&](const Node* p) { return items.contains(p); });

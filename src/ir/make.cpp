@@ -363,23 +363,57 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place, Symbol label) {
   return collective(Op::map, std::move(type), std::move(children), labelled(label), place);
 }
 
-Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
-  const char* what = label ? label.c_str() : "fold";
-  std::vector<Ref> children{std::move(function), std::move(array)};
-  if (seed) children.push_back(std::move(seed));
+namespace {
+/// Of an operation along rows: an operator on the elements of an array, and perhaps a seed.
+Type require_rows(std::span<const Ref> children, const Place& place, const char* what) {
   require_present(children, place, what);
   const Type& type = children[1]->type();
-  require(
-      type.is_array() && type.rank >= 1, place, what,
-      fmt::format("reduces the innermost dimension of an array of rank 1 or more, got {}", to_string(type)));
+  require(type.is_array() && type.rank >= 1, place, what,
+          fmt::format("works along the innermost dimension of an array of rank 1 or more, got {}",
+                      to_string(type)));
   const Type element = Type::element(type.scalars);
   require_lambda(children[0], 2, 1, place, what);
   require_type(children[0]->parameters()[0]->type(), element, place, what);
   require_type(children[0]->parameters()[1]->type(), element, place, what);
   require_type(children[0]->result()->type(), element, place, what);
   if (children.size() == 3) require_type(children[2]->type(), element, place, what);
+  return type;
+}
+}  // namespace
+
+Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "fold";
+  std::vector<Ref> children{std::move(function), std::move(array)};
+  if (seed) children.push_back(std::move(seed));
+  const Type type = require_rows(children, place, what);
   Type result = Type::array(type.rank - 1, type.scalars);
   return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
+}
+
+Ref scan(Ref function, Ref array, Ref seed, bool exclusive, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "scan";
+  std::vector<Ref> children{std::move(function), std::move(array)};
+  if (seed) children.push_back(std::move(seed));
+  const Type type = require_rows(children, place, what);
+  const bool seeded = children.size() == 3;
+  require(seeded || !exclusive, place, what, "an exclusive scan needs a seed");
+  std::vector<ArrayType> results{type.array_type()};
+  if (seeded) results.push_back({type.rank - 1, type.scalars});
+  Payload payload = labelled(label);
+  payload.exclusive = exclusive;
+  return collective(Op::scan, Type::several(std::move(results)), std::move(children), std::move(payload),
+                    place);
+}
+
+Ref project_array(Ref arrays, int which, Place place) {
+  require_present({&arrays, 1}, place, "project_array");
+  const Type& type = arrays->type();
+  require(type.is_several() && which >= 0 && static_cast<std::size_t>(which) < type.arrays.size(), place,
+          "project_array", fmt::format("array {} of {}", which, to_string(type)));
+  Payload payload = labelled(arrays->payload().label);
+  payload.first = which;
+  return collective(Op::project_array, Type::array(type.arrays[static_cast<std::size_t>(which)]),
+                    {std::move(arrays)}, std::move(payload), place);
 }
 
 Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place, Symbol label) {
@@ -570,12 +604,16 @@ struct Rebuilt {
         return map(child(0), from(1), at, p.label);
       case Op::fold:
         return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
+      case Op::scan:
+        return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.exclusive, at, p.label);
       case Op::backpermute:
         return backpermute(child(0), child(1), child(2), {p.injective, p.in_bounds}, at, p.label);
       case Op::reshape:
         return reshape(child(0), child(1), at, p.label);
       case Op::consume:
         return consume(child(0), at);
+      case Op::project_array:
+        return project_array(child(0), p.first, at);
     }
     return {};
   }
@@ -623,6 +661,12 @@ Ref rebuild(const Ref& node, std::vector<Ref> children) {
 }
 
 Ref component(const Ref& element, int c) { return project(element, c, 1, element->place()); }
+
+std::vector<Ref> components(const Ref& element) {
+  std::vector<Ref> parts;
+  for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
+  return parts;
+}
 
 Ref extent(const Ref& array, int d) { return project(shape(array), d, 1); }
 

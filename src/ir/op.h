@@ -29,8 +29,19 @@ enum class ScalarOp : std::uint8_t {
 /// What functions are made of: any stratum's.
 enum class FunctionOp : std::uint8_t { parameter, lambda };
 
-/// An array.
-enum class ArrayOp : std::uint8_t { use, unit, generate, map, fold, backpermute, reshape, consume };
+/// An array, or several of which project_array takes one.
+enum class ArrayOp : std::uint8_t {
+  use,
+  unit,
+  generate,
+  map,
+  fold,
+  scan,
+  backpermute,
+  reshape,
+  consume,
+  project_array,
+};
 
 /// A sequence from something else: where the items of a stage come from.
 enum class SourceOp : std::uint8_t { stream_in, produce, rows };
@@ -74,9 +85,11 @@ class Op {
   static constexpr auto generate = ArrayOp::generate;
   static constexpr auto map = ArrayOp::map;
   static constexpr auto fold = ArrayOp::fold;
+  static constexpr auto scan = ArrayOp::scan;
   static constexpr auto backpermute = ArrayOp::backpermute;
   static constexpr auto reshape = ArrayOp::reshape;
   static constexpr auto consume = ArrayOp::consume;
+  static constexpr auto project_array = ArrayOp::project_array;
   static constexpr auto stream_in = SourceOp::stream_in;
   static constexpr auto produce = SourceOp::produce;
   static constexpr auto rows = SourceOp::rows;

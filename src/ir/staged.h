@@ -7,6 +7,7 @@
 #include "ir/form.h"
 #include "ir/node.h"
 #include "ir/op_info.h"
+#include "ir/views.h"
 
 /// A program on its way through the compiler, between the user's nodes and the plan. Each pass fills in its
 /// part: sequence fusion makes the stages, lifting the facts, array fusion the manifest set.
@@ -66,7 +67,7 @@ struct Staged {
 };
 
 /// Array computations whose elements exist before any kernel runs.
-inline bool is_given(const Node& node) { return info(node.op()).storage == Storage::given; }
+inline bool is_given(const Node& node) { return info(maker_of(node).op()).storage == Storage::given; }
 
 /// Does what it is computed from belong to the same stage? (For traversals.)
 inline bool within_stage(const Node& node) { return !has_operand(node.op(), Access::whole); }

@@ -1,5 +1,7 @@
 #include "plan/build.h"
 
+#include <algorithm>
+
 #include "ir/views.h"
 #include "plan/group_builder.h"
 
@@ -45,11 +47,23 @@ int input_of(GroupBuilder& global, const Node& source) {
   return -1;
 }
 
+/// Of operations that give several arrays: those that are stored, by their numbers.
+std::unordered_map<const Node*, std::vector<Ref>> results_of(const Staged& staged) {
+  std::unordered_map<const Node*, std::vector<Ref>> results;
+  for (const auto& [array, why] : staged.manifest)
+    if (array->op() == Op::project_array && !is_given(*array))
+      results[&maker_of(*array)].push_back(Ref(array));
+  for (auto& [maker, arrays] : results)
+    std::sort(arrays.begin(), arrays.end(),
+              [](const Ref& a, const Ref& b) { return ProjectArray(a).which() < ProjectArray(b).which(); });
+  return results;
+}
+
 }  // namespace
 
 Plan build(const Staged& staged) {
   Plan plan;
-  Context context{staged, Expander(staged), ir::Simplifier(false), {}, {}};
+  Context context{staged, Expander(staged), ir::Simplifier(false), {}, {}, results_of(staged)};
   for (const std::vector<Ref>& set : staged.together)
     for (const Ref& fold : set) context.together[fold.get()] = set;
   plan.stages.resize(staged.stages.size());

@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(16)) {
+    switch (dice_.below(17)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -53,6 +53,8 @@ class RandomArrays {
         return reshape(scope);
       case 14:
         return scaled_by_own_sum(scope);
+      case 15:
+        return scan(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
@@ -129,6 +131,18 @@ class RandomArrays {
     Scope inner{{}, scope.arrays, 2};
     const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
     return ir::fold(join, a, seed);
+  }
+
+  /// The prefixes of the rows, or what they end with.
+  Ref scan(Scope& scope) {
+    const bool seeded = dice_.chance(60);
+    const Ref a = proper(scope);
+    const Scalars& scalars = a->type().scalars;
+    const Ref join = scalars_.join(scope, scalars);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
+    const Ref both = ir::scan(join, a, seed, seeded && dice_.chance(50));
+    return ir::project_array(both, seeded ? dice_.below(2) : 0);
   }
 
   /// Any index function at all, taken modulo the extents. Where there is nothing to read, nothing is read.
