@@ -77,6 +77,13 @@ std::string explain(const Compiled& compiled) {
         if (shown.insert(item.get()).second)
           operation(staged, *item, base.node->label(), base.node->place(), printer, out);
       }
+    for (const ItemBound& bound : stage.bounds) {
+      std::string lets;
+      const std::string count = printer.scalar(bound.count, lets, "  ");
+      out +=
+          fmt::format("{}  reads at most {} items: {}{}\n", lets, count, bound.take->label(),
+                      bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string());
+    }
     operations(staged, stage.results, printer, shown, out);
     for (const auto& t : stage.sinks)
       out += fmt::format("  {} of {}\n", name_of(t.kind),

@@ -177,6 +177,9 @@ Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label
 Handle project_seq(const Handle& sequence, int first, int count, Place at) {
   return handle_of(ir::project_seq(node_of(sequence), first, count, at));
 }
+Handle take_seq(const Handle& count, const Handle& sequence, Place at) {
+  return handle_of(ir::take_seq(node_of(count), node_of(sequence), at));
+}
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }
 

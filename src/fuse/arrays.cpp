@@ -63,9 +63,9 @@ class Fuser {
         each_operand(*base.node, [&](const Operand& how, const Ref& operand) {
           if (how.role == Role::array) root(operand, roots);
           if (how.role != Role::element) return;
-          roots.push_back(operand);
-          extent_expression(operand, roots);
+          number_of_items(operand, roots);
         });
+      for (const ItemBound& bound : stage.bounds) number_of_items(bound.count, roots);
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
       for (const Ref& r : stage.results) {
         root(r, roots);
@@ -89,6 +89,11 @@ class Fuser {
   void root(const Ref& array, std::vector<Ref>& roots) {
     uses_[array.get()].root = true;
     roots.push_back(array);
+  }
+
+  void number_of_items(const Ref& number, std::vector<Ref>& roots) {
+    roots.push_back(number);
+    extent_expression(number, roots);
   }
 
   void extent_expression(const Ref& extent, std::vector<Ref>& roots) {

@@ -520,6 +520,15 @@ Ref project_seq(Ref sequence, int first, int count, Place place) {
   return collective(Op::project_seq, std::move(type), {std::move(sequence)}, std::move(payload), place);
 }
 
+Ref take_seq(Ref count, Ref sequence, Place place) {
+  std::vector<Ref> children{std::move(count), std::move(sequence)};
+  require_present(children, place, "take_seq");
+  require_type(children[0]->type(), Type::element(ScalarType::int64), place, "take_seq");
+  require(children[1]->type().is_sequence(), place, "take_seq", "works on sequences");
+  Type type = children[1]->type();
+  return collective(Op::take_seq, std::move(type), std::move(children), {}, place);
+}
+
 namespace {
 const ArrayType& only_component(const Ref& sequence, const Place& place, const char* what) {
   require_present({&sequence, 1}, place, what);
@@ -636,6 +645,8 @@ struct Rebuilt {
         return map_seq(child(0), from(1), at, p.label);
       case Op::project_seq:
         return project_seq(child(0), p.first, p.count, at);
+      case Op::take_seq:
+        return take_seq(child(0), child(1), at);
     }
     return {};
   }

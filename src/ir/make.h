@@ -96,6 +96,9 @@ Ref rows(Ref array, Place place = {});
 Ref map_seq(Ref function, std::vector<Ref> sequences, Place place = {}, Symbol label = {});
 /// Components [first, first + count) of every item.
 Ref project_seq(Ref sequence, int first, int count, Place place = {});
+/// The first `count` items, or all where there are fewer. Nothing of the pass goes beyond them: no source is
+/// asked for a further item, no function applied to one. A negative count is a RunError.
+Ref take_seq(Ref count, Ref sequence, Place place = {});
 
 // Sequence terminals, to be consumed.
 

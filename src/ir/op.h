@@ -47,7 +47,7 @@ enum class ArrayOp : std::uint8_t {
 enum class SourceOp : std::uint8_t { stream_in, produce, rows };
 
 /// A sequence from sequences.
-enum class SequenceOp : std::uint8_t { map_seq, project_seq };
+enum class SequenceOp : std::uint8_t { map_seq, project_seq, take_seq };
 
 /// An array from a whole sequence; `consume` makes it an array computation.
 enum class SinkOp : std::uint8_t { elements, tabulate };
@@ -95,6 +95,7 @@ class Op {
   static constexpr auto rows = SourceOp::rows;
   static constexpr auto map_seq = SequenceOp::map_seq;
   static constexpr auto project_seq = SequenceOp::project_seq;
+  static constexpr auto take_seq = SequenceOp::take_seq;
   static constexpr auto elements = SinkOp::elements;
   static constexpr auto tabulate = SinkOp::tabulate;
 

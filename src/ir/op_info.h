@@ -191,6 +191,8 @@ constexpr OpInfo row(SequenceOp op) {
       return OpInfo("map_seq", function(), sequence("sequences", Count::many));
     case SequenceOp::project_seq:
       return OpInfo("project_seq", sequence());
+    case SequenceOp::take_seq:
+      return OpInfo("take_seq", element("count"), sequence());
   }
   return {};
 }

@@ -28,10 +28,17 @@ struct ExtentCheck {
   Ref array;
 };
 
+/// Of the items that the sources of a stage give no more than these are read: the count of a take_seq.
+struct ItemBound {
+  Ref count;  ///< int64, the same for all items
+  Ref take;
+};
+
 /// One pass over some sources: for every item, results are computed from the item's arrays and fed to
 /// terminals. `items` are array parameters; everything between the sources and the terminals is in `results`.
 struct Stage {
   std::vector<StageSource> sources;
+  std::vector<ItemBound> bounds;  ///< the least of them ends the pass
   std::vector<Ref> items;
   std::vector<Ref> results;
   struct Sink {

@@ -207,6 +207,13 @@ class ProjectSeq : public View<Op::project_seq> {
   int count() const { return node().payload().count; }
 };
 
+class TakeSeq : public View<Op::take_seq> {
+ public:
+  using View::View;
+  const Ref& count() const { return at(position("count")); }
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
 /// A terminal, `elements` or `tabulate`.
 class Terminal : public View<Op::elements, Op::tabulate> {
  public:

@@ -29,6 +29,7 @@ class Lifter {
     stage_ = &stage;
     items_.clear();
     for (StageSource& base : stage.sources) lift_base(stage, base);
+    for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
     stage_ = nullptr;

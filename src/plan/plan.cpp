@@ -150,6 +150,8 @@ std::string to_string(const Plan& plan) {
     }
     const StagePlan& stage = plan.stages[static_cast<std::size_t>(action.index)];
     out += fmt::format("stage {}, for every chunk:\n", action.index);
+    for (const ItemBound& bound : stage.bounds)
+      out += fmt::format("  reads at most u{} items: {}\n", bound.uniform, bound.take->label());
     group_text(stage.group, 'c', out);
     for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out);
     for (const auto& t : stage.sinks)

@@ -118,10 +118,17 @@ struct Group {
   std::vector<Step> steps;
 };
 
+/// Of the items that the sources give no more than `uniform`, of the global group, are read.
+struct ItemBound {
+  int uniform = 0;
+  ir::Ref take;  ///< for messages
+};
+
 struct StagePlan {
   std::vector<ir::StageSource> sources;
   /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
   std::vector<int> source_inputs;
+  std::vector<ItemBound> bounds;
   std::vector<ir::Ref> items;
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk

@@ -259,3 +259,24 @@ TEST_CASE("a run can be stopped") {
   const Ref a = sum(ir::use(vector_of<std::int64_t>({1})));
   CHECK_THROWS_AS(interp::run({&a, 1}, stop.get_token()), Cancelled);
 }
+
+TEST_CASE("take_seq ends all that advances with it, and asks no source for more") {
+  const auto source = ragged<std::int64_t>("rows", {{1, 2}, {3}, {4, 5, 6}});
+  const auto other = ragged<std::int64_t>("other", {{10}, {20}, {30}});
+  const Ref s = ir::stream_in(source);
+  const Ref t = ir::stream_in(other);
+  CHECK(same(run(all_elements(ir::take_seq(ir::int64(2), s))), vector_of<std::int64_t>({1, 2, 3})));
+  CHECK(source->chunks_given == 2);
+  CHECK(same(run(all_elements(ir::take_seq(ir::int64(4), s))), vector_of<std::int64_t>({1, 2, 3, 4, 5, 6})));
+  CHECK(run(all_elements(ir::take_seq(ir::int64(0), s)))->extents == I64{0});
+  const Ref a = ir::parameter(Type::array(1, int64));
+  const Ref b = ir::parameter(Type::array(1, int64));
+  const Ref zipped =
+      ir::map_seq(ir::lambda({a, b}, {ir::map(plus(), {a, b})}), {s, ir::take_seq(ir::int64(1), t)});
+  source->chunks_given = other->chunks_given = 0;
+  CHECK(same(run(all_elements(zipped)), vector_of<std::int64_t>({11})));
+  CHECK(source->chunks_given == 1);
+  CHECK(other->chunks_given == 1);
+  const Ref nested = ir::take_seq(ir::int64(3), sums(ir::take_seq(ir::int64(2), s)));
+  CHECK(same(run(all_elements(nested)), vector_of<std::int64_t>({3, 3})));
+}

@@ -184,6 +184,10 @@ Sample sample(ir::SequenceOp op) {
       n = ir::project_seq(ir::map_seq(ir::lambda({a}, {a, a}), {sequence()}), 0, 1);
       return {n, joined(ir::ProjectSeq(n).sequence()), "project_seq s1", "unzip_seq(s)"};
     }
+    case Op::take_seq:
+      n = ir::take_seq(three, sequence());
+      return {n, joined(ir::TakeSeq(n).count(), ir::TakeSeq(n).sequence()), "take_seq 3 s0",
+              "take_seq(n, s)"};
   }
   return {};
 }

@@ -266,6 +266,7 @@ class RandomSequences {
       if (dice_.chance(40)) more.push_back(streams[0]);
       result = map_seq(more, 1 + size_ / 3);
     }
+    if (dice_.chance(15)) result = ir::take_seq(ir::int64(dice_.below(most_items())), result);
     std::vector<Ref> roots;
     const int components = static_cast<int>(result->type().arrays.size());
     for (int c = 0; c < components; ++c) {
@@ -284,6 +285,11 @@ class RandomSequences {
   int most_items() const { return std::min(200, 4 + size_ * 20); }
 
   Ref stream() {
+    const Ref all = source();
+    return dice_.chance(15) ? ir::take_seq(ir::int64(dice_.below(most_items())), all) : all;
+  }
+
+  Ref source() {
     switch (dice_.below(8)) {
       case 0: {
         const Ref i = ir::parameter(Type::array(0, {ScalarType::int64}));

@@ -94,6 +94,7 @@ ANABRANCH_API Handle produce(const Handle& count, const Handle& function, Place 
 ANABRANCH_API Handle rows(const Handle& array, Place at);
 ANABRANCH_API Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label);
 ANABRANCH_API Handle project_seq(const Handle& sequence, int first, int count, Place at);
+ANABRANCH_API Handle take_seq(const Handle& count, const Handle& sequence, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
 
