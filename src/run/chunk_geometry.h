@@ -53,7 +53,7 @@ class ChunkGeometry {
   std::vector<std::int64_t> shape_of(const plan::Descriptor& descriptor, std::int64_t item) const;
   /// The item of the chunk that an element of an array belongs to. The array's offsets are in host memory.
   std::int64_t item_at(int array, std::int64_t position) const;
-  /// Whether the shapes of a result's items are needed: the sink `elements` only joins their elements.
+  /// Whether the shapes of a result's items are needed: by its sink, or by whoever takes the items one by one.
   bool shapes_matter(std::size_t result) const;
   /// One extent of an item.
   std::int64_t dim(const plan::PlanExtent& dim, std::int64_t item) const;
