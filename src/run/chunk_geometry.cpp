@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/run_error.h"
+#include "run/sinks.h"
 
 namespace anabranch::runtime {
 
@@ -154,12 +155,13 @@ std::int64_t ChunkGeometry::elements(int array) const {
 bool ChunkGeometry::shapes_matter(std::size_t result) const {
   return std::any_of(stage_.sinks.begin(), stage_.sinks.end(), [&](const ir::Stage::Sink& sink) {
     const bool streamed_out = !sink.consume;
-    return sink.result == static_cast<int>(result) && (streamed_out || sink.kind == ir::Op::tabulate);
+    return sink.result == static_cast<int>(result) && (streamed_out || needs_extents(sink.kind));
   });
 }
 
 PartShape ChunkGeometry::shape_of_results() const {
   PartShape shape;
+  shape.first = shape_.first_item;
   shape.items = shape_.items;
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const int number = stage_.results[r];

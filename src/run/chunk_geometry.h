@@ -55,7 +55,7 @@ class ChunkGeometry {
   std::int64_t positions(const plan::KernelStep& step) const { return plan::positions_of(step, shape_); }
   /// The item of the chunk that a position of a kernel belongs to. The domain's offsets are in host memory.
   std::int64_t item_at(const plan::KernelStep& step, std::int64_t position) const;
-  /// Whether the shapes of a result's items are needed: the sink `elements` only joins their elements.
+  /// Whether the shapes of a result's items are needed: by its sink, or by whoever takes the items one by one.
   bool shapes_matter(std::size_t result) const;
   /// One extent of an item.
   std::int64_t dim(const plan::PlanExtent& dim, std::int64_t item) const;

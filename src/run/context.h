@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,11 @@
 namespace anabranch::runtime {
 
 class RunTrace;
+class Sink;
+struct SinkWork;
+
+/// Makes the sink of a terminal.
+using MakeSink = std::function<std::unique_ptr<Sink>(ir::SinkOp, const SinkWork&)>;
 
 /// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.
 class ResultSizes {
@@ -43,6 +49,8 @@ struct RunContext {
   /// Memory that the caller gives for the results, one array for each, or none.
   std::span<const HostArray> into{};
   ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: not kept
+  /// Sinks of this run that are not the library's (run/sinks.h): those that write elsewhere. Empty: all are.
+  MakeSink own_sinks{};
 };
 
 }  // namespace anabranch::runtime

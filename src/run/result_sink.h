@@ -20,6 +20,7 @@ struct PartShape {
     /// Per dimension: one value if uniform, else one per item. Empty where the items' shapes do not matter.
     std::vector<std::vector<std::int64_t>> extents;
   };
+  std::int64_t first = 0;  ///< number of its first item in the stream
   std::int64_t items = 0;
   std::vector<Result> results;  ///< per result of the stage
 };

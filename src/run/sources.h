@@ -25,8 +25,8 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
 
 /// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
-/// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and after `most` items:
-/// then no source is asked for another one.
+/// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and
+/// after `most` items: then no source is asked for another one.
 class ZippedSources {
  public:
   explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most = INT64_MAX);

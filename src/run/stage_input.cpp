@@ -35,28 +35,35 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
 void StageInput::open(std::size_t source) {
   const ir::Node& node = *stage_.sources[source].node;
   const int input = stage_.source_inputs[source];
-  if (node.op() == ir::Op::stream_in) {
-    const ir::Ref& reader = stage_.sinks[0].consume;
-    passes_.emplace_back(node.payload().source,
-                         reader && reader->place().known() ? reader->place() : node.place());
-    opened_.push_back(node.payload().source);
-  } else if (node.op() == ir::Op::produce) {
-    const std::int64_t count = global_.uniform(input);
-    if (count < 0) ir::raise("produce", ir::negative_items(count), node.place());
-    opened_.push_back(make_counter(count));
-  } else {
-    opened_.push_back(make_rows(global_.array(input)));
+  switch (node.op().as<ir::SourceOp>()) {
+    case ir::Op::stream_in: {
+      const ir::Ref& reader = stage_.sinks[0].consume;
+      passes_.emplace_back(node.payload().source,
+                           reader && reader->place().known() ? reader->place() : node.place());
+      opened_.push_back(node.payload().source);
+      return;
+    }
+    case ir::Op::produce:
+      opened_.push_back(make_counter(number_of_items(input, node)));
+      return;
+    case ir::Op::rows:
+      opened_.push_back(make_rows(global_.array(input)));
+      return;
   }
+}
+
+/// A uniform that says how many items there are.
+std::int64_t StageInput::number_of_items(int uniform, const ir::Node& asked) const {
+  const std::int64_t items = global_.uniform(uniform);
+  if (items < 0) ir::raise(asked.label(), ir::negative_items(items), asked.place());
+  return items;
 }
 
 /// The least bound on how many items are read.
 std::int64_t StageInput::most_items() const {
   std::int64_t most = INT64_MAX;
-  for (const plan::ItemBound& bound : stage_.bounds) {
-    const std::int64_t count = global_.uniform(bound.uniform);
-    if (count < 0) ir::raise(bound.take->label(), ir::negative_items(count), bound.take->place());
-    most = std::min(most, count);
-  }
+  for (const plan::ItemBound& bound : stage_.bounds)
+    most = std::min(most, number_of_items(bound.uniform, *bound.take));
   return most;
 }
 

@@ -10,16 +10,16 @@ using plan::PlanArray;
 
 StageResults::StageResults(RunContext& context, int number, const StageInput& input,
                            const std::vector<HostArray>& into)
-    : ResultSink(context, input.stage()), number_(number), collectors_(stage_.results.size()) {
+    : ResultSink(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
   for (const ir::Stage::Sink& sink : stage_.sinks) {
     const auto r = static_cast<std::size_t>(sink.result);
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;
-    if (!collectors_[r]) collectors_[r] = collector_of(sink, input, into[r]);
+    if (!sinks_[r]) sinks_[r] = sink_of(sink, input, into[r]);
   }
 }
 
-std::unique_ptr<ResultCollector> StageResults::collector_of(const ir::Stage::Sink& sink,
-                                                            const StageInput& input, const HostArray& into) {
+std::unique_ptr<Sink> StageResults::sink_of(const ir::Stage::Sink& sink, const StageInput& input,
+                                            const HostArray& into) {
   const PlanArray& array = array_of(static_cast<std::size_t>(sink.result));
   ResultSize size;
   if (array.form != ir::Form::regular)
@@ -27,7 +27,8 @@ std::unique_ptr<ResultCollector> StageResults::collector_of(const ir::Stage::Sin
   else if (const auto items = input.sources().items())
     size.certain = plan::elements_of(array, plan::ChunkShape{*items, input.uniforms(), {}, 0});
   try {
-    return std::make_unique<ResultCollector>(context_, array, sink.kind, size, into);
+    const SinkWork work{context_, array, size, into};
+    return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);
   } catch (const ResourceError& e) {
     throw ResourceError(
         fmt::format("results of {}: {} ({})", array.node->label(), e.what(), to_string(array.node->place())));
@@ -45,26 +46,33 @@ std::int64_t StageResults::likely_elements(int result, const StageInput& input) 
 }
 
 std::vector<void*> StageResults::room(int result, std::int64_t elements) {
-  return collectors_[static_cast<std::size_t>(result)]->room(elements);
+  return sinks_[static_cast<std::size_t>(result)]->room(elements);
+}
+
+/// What a sink carries from part to part may depend on their order.
+void StageResults::check_order(const PartShape& shape) {
+  const bool in_order = shape.first == next_item_;
+  next_item_ = shape.first + shape.items;
+  for (const auto& sink : sinks_)
+    if (sink && sink->order_matters() && !in_order)
+      throw InternalError(fmt::format("results of item {} out of their order", shape.first));
 }
 
 void StageResults::commit(PartShape shape) {
-  for (std::size_t r = 0; r < collectors_.size(); ++r) {
-    if (!collectors_[r]) continue;
-    collectors_[r]->commit(shape.results[r].elements);
-    collectors_[r]->add_items(shape.items, shape.results[r].extents);
-  }
+  check_order(shape);
+  for (std::size_t r = 0; r < sinks_.size(); ++r)
+    if (sinks_[r]) sinks_[r]->commit(shape.items, shape.results[r]);
 }
 
 std::vector<HostArray> StageResults::finish() {
-  std::vector<HostArray> finished(collectors_.size());
+  std::vector<HostArray> finished(sinks_.size());
   std::vector<HostArray> results;
   for (const ir::Stage::Sink& sink : stage_.sinks) {
     HostArray& array = finished[static_cast<std::size_t>(sink.result)];
     if (!array) {
-      ResultCollector& collector = *collectors_[static_cast<std::size_t>(sink.result)];
-      if (context_.sizes) context_.sizes->note(number_, sink.result, collector.elements());
-      array = collector.finish();
+      Sink& taken = *sinks_[static_cast<std::size_t>(sink.result)];
+      if (context_.sizes) context_.sizes->note(number_, sink.result, taken.elements());
+      array = taken.finish();
     }
     results.push_back(array);
   }
@@ -73,8 +81,8 @@ std::vector<HostArray> StageResults::finish() {
 
 std::vector<scheduler::Reservation> StageResults::take_reservations() {
   std::vector<scheduler::Reservation> out;
-  for (const auto& collector : collectors_)
-    if (collector) out.push_back(collector->take_reservation());
+  for (const auto& sink : sinks_)
+    if (sink) out.push_back(sink->take_reservation());
   return out;
 }
 

@@ -3,14 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "run/collector.h"
 #include "run/result_sink.h"
+#include "run/sinks.h"
 #include "run/stage_input.h"
 
 /// The results of a stage that runs to its end.
 namespace anabranch::runtime {
 
-/// One collector for each result of the stage: parts are written where they belong.
+/// One sink for each result of the stage: parts are written where they belong.
 class StageResults final : public ResultSink {
  public:
   /// `number`: of the plan's stages. `into`: for each result of the stage memory that the caller gives, or null.
@@ -25,13 +25,14 @@ class StageResults final : public ResultSink {
   std::vector<scheduler::Reservation> take_reservations();
 
  private:
-  std::unique_ptr<ResultCollector> collector_of(const ir::Stage::Sink& sink, const StageInput& input,
-                                                const HostArray& into);
+  std::unique_ptr<Sink> sink_of(const ir::Stage::Sink& sink, const StageInput& input, const HostArray& into);
+  void check_order(const PartShape& shape);
   std::int64_t likely_elements(int result, const StageInput& input) const;
 
   int number_;
   bool known_sizes_ = true;
-  std::vector<std::unique_ptr<ResultCollector>> collectors_;  ///< per result of the stage
+  std::int64_t next_item_ = 0;                ///< the first that has not been committed
+  std::vector<std::unique_ptr<Sink>> sinks_;  ///< per result of the stage
 };
 
 }  // namespace anabranch::runtime

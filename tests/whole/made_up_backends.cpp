@@ -76,8 +76,10 @@ class MadeUpStage final : public StageBackend {
     if (items <= behaviour_.most_items_of_a_part) {
       cpu_->enqueue(slot, chunks, results);
     } else {
-      cpu_->enqueue(slot, part_of(chunks, infos_, 0, items / 2), results);
-      cpu_->enqueue(slot, part_of(chunks, infos_, items / 2, items), results);
+      const auto first = part_of(chunks, infos_, 0, items / 2);
+      const auto second = part_of(chunks, infos_, items / 2, items);
+      cpu_->enqueue(slot, behaviour_.backwards ? second : first, results);
+      cpu_->enqueue(slot, behaviour_.backwards ? first : second, results);
     }
     cpu_->complete(slot, results);
   }

@@ -18,6 +18,8 @@ struct Behaviour {
   bool late = false;
   /// Items of a chunk that has more are committed in two parts.
   std::int64_t most_items_of_a_part = INT64_MAX;
+  /// The second part before the first: no back end may do so where the order matters.
+  bool backwards = false;
   /// A chunk of more items is refused: memory is short.
   std::int64_t most_items = INT64_MAX;
   /// What `make_room` answers. Where it says that room has been made, the next chunk is not refused.

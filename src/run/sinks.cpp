@@ -1,0 +1,28 @@
+#include "run/sinks.h"
+
+#include "run/elements_sink.h"
+#include "run/tabulate_sink.h"
+
+namespace anabranch::runtime {
+
+bool needs_extents(ir::SinkOp sink) {
+  switch (sink) {
+    case ir::Op::elements:
+      return false;
+    case ir::Op::tabulate:
+      return true;
+  }
+  return true;
+}
+
+std::unique_ptr<Sink> make_sink(ir::SinkOp sink, const SinkWork& work) {
+  switch (sink) {
+    case ir::Op::elements:
+      return std::make_unique<ElementsSink>(work);
+    case ir::Op::tabulate:
+      return std::make_unique<TabulateSink>(work);
+  }
+  throw InternalError("a terminal without a sink");
+}
+
+}  // namespace anabranch::runtime
