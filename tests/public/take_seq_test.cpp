@@ -1,6 +1,5 @@
 #include <stdexcept>
 
-
 #include "agree.h"
 #include "support/memory_source.h"
 
@@ -12,7 +11,8 @@ const auto doubled = [](auto row) { return map([](auto x) { return x * 2.0; }, r
 
 std::vector<Vector<double>> some_rows() {
   std::vector<Vector<double>> rows;
-  for (std::int64_t n : {3, 0, 70, 1, 128, 9}) rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n) + 1));
+  for (std::int64_t n : {3, 0, 70, 1, 128, 9})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n) + 1));
   return rows;
 }
 
@@ -62,7 +62,8 @@ std::vector<Vector<double>> of_endless(int n) {
 
 TEST_CASE("take_seq of every kind of source") {
   const auto rows_ = some_rows();
-  const Matrix<double> matrix = array_of(Index{5, 7}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); });
+  const Matrix<double> matrix =
+      array_of(Index{5, 7}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); });
   std::vector<Vector<double>> of_matrix;
   for (std::int64_t r = 0; r < 5; ++r)
     of_matrix.push_back(vector_of(7, [&](std::int64_t i) { return matrix[Index{r, i}]; }));
@@ -78,7 +79,8 @@ TEST_CASE("take_seq of every kind of source") {
     check_items(take_seq(n, rows(use(matrix))), first(count, of_matrix));
     check_items(take_seq(n, produce(6, [](auto i) { return unit(i * i); })), [&] {
       std::vector<Scalar<std::int64_t>> expected;
-      for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 6); ++i) expected.push_back(Scalar<std::int64_t>(i * i));
+      for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 6); ++i)
+        expected.push_back(Scalar<std::int64_t>(i * i));
       return expected;
     }());
   }
@@ -87,13 +89,14 @@ TEST_CASE("take_seq of every kind of source") {
 TEST_CASE("of take_seq in take_seq the smallest counts") {
   const auto rows_ = some_rows();
   for (const auto& [inner, outer] : {std::pair(2, 5), {5, 2}, {3, 3}, {0, 4}, {4, 0}})
-    check_items(take_seq(outer, map_seq(doubled, take_seq(inner, map_seq(doubled, take_seq(5, stream_in(rows_)))))),
-                [&, n = static_cast<std::size_t>(std::min(inner, outer))] {
-                  auto expected = first(n, rows_);
-                  for (auto& row : expected)
-                    row = vector_of(row.size(), [&](std::int64_t i) { return row[i] * 2 * 2; });
-                  return expected;
-                }());
+    check_items(
+        take_seq(outer, map_seq(doubled, take_seq(inner, map_seq(doubled, take_seq(5, stream_in(rows_)))))),
+        [&, n = static_cast<std::size_t>(std::min(inner, outer))] {
+          auto expected = first(n, rows_);
+          for (auto& row : expected)
+            row = vector_of(row.size(), [&](std::int64_t i) { return row[i] * 2 * 2; });
+          return expected;
+        }());
 }
 
 TEST_CASE("what is read in step with a take_seq ends with it") {
@@ -125,7 +128,8 @@ TEST_CASE("n may be computed once per run, also from another stream") {
     return consume(tabulate(map_seq([](auto r) { return sum(r); }, take_seq(the(n) + 1, stream_in(rows_)))));
   };
   const auto program = compile<Scalar<std::int64_t>>(sums_of_first);
-  for (std::int64_t n : {-1, 0, 3, 100}) REQUIRE(agree_on(program, Scalar<std::int64_t>(n)).size() == std::min<std::int64_t>(n + 1, 6));
+  for (std::int64_t n : {-1, 0, 3, 100})
+    REQUIRE(agree_on(program, Scalar<std::int64_t>(n)).size() == std::min<std::int64_t>(n + 1, 6));
   const Acc<Scalar<std::int64_t>> lengths =
       sum(consume(elements(map_seq([](auto r) { return unit(size(r)); }, take_seq(2, stream_in(rows_))))));
   check_items(take_seq(the(lengths), stream_in(rows_)), first(3, rows_));
@@ -170,7 +174,8 @@ TEST_CASE("a live source is asked for an item when it is wanted, and for no more
     const auto source = std::make_shared<Endless>(true);
     std::int64_t given = 0;
     for (const Vector<double>& item :
-         stream_out(map_seq(doubled, take_seq(3, stream_in(Source<Vector<double>>(source)))), {.backend = backend})) {
+         stream_out(map_seq(doubled, take_seq(3, stream_in(Source<Vector<double>>(source)))),
+                    {.backend = backend})) {
       REQUIRE(item[0] == 2.0 * static_cast<double>(given));
       REQUIRE(source->asked() == ++given);
     }
