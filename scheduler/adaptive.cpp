@@ -219,9 +219,9 @@ void AdaptiveController::adopt(Wish wish) {
                        : std::exp(0.7 * std::log(smoothed_wish_) + 0.3 * std::log(wish.work));
   // Growing is asked for by the cost. Shrinking only saves latency and memory, so it takes a stronger reason,
   // unless larger chunks are slow or long. Noise makes the wish itself uncertain.
-  const bool dear = wish.reason == Reason::measured_worse || wish.reason == Reason::time_cap;
+  const bool strong = wish.reason == Reason::measured_worse || wish.reason == Reason::time_cap;
   const double grow = hysteresis + 2 * chunk_.noise();
-  const double shrink = dear ? grow : 2 * grow;
+  const double shrink = strong ? grow : 2 * grow;
   if (bad_here || smoothed_wish_ > work_ * grow || smoothed_wish_ < work_ / shrink) {
     work_ = smoothed_wish_;
     reason_ = wish.reason;

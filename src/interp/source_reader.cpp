@@ -8,7 +8,7 @@ namespace anabranch::interp {
 
 namespace {
 
-[[noreturn]] void lies(const SourceBase& source, const Place& place, const std::string& what) {
+[[noreturn]] void contradicts(const SourceBase& source, const Place& place, const std::string& what) {
   throw RunError(fmt::format("source {}: {} ({})", source.info().name, what, anabranch::to_string(place)));
 }
 
@@ -30,8 +30,9 @@ class Component {
 
   HostArray item() const {
     if (chunk_.data.size() != info_.scalars.size())
-      lies(source_, place_,
-           fmt::format("gave {} buffers for {} scalar components", chunk_.data.size(), info_.scalars.size()));
+      contradicts(
+          source_, place_,
+          fmt::format("gave {} buffers for {} scalar components", chunk_.data.size(), info_.scalars.size()));
     auto out = std::make_shared<anabranch::detail::ArrayData>();
     out->scalars = info_.scalars;
     std::int64_t begin = 0;
@@ -51,7 +52,7 @@ class Component {
 
  private:
   std::vector<std::int64_t> extents(std::int64_t size) const {
-    if (size < 0) lies(source_, place_, fmt::format("its offsets decrease by {}", -size));
+    if (size < 0) contradicts(source_, place_, fmt::format("its offsets decrease by {}", -size));
     std::vector<std::int64_t> out;
     if (info_.ragged()) {
       std::int64_t inner = 1;
@@ -66,7 +67,8 @@ class Component {
     std::int64_t product = 1;
     for (std::int64_t extent : out) product *= extent;
     if (product != size)
-      lies(source_, place_, fmt::format("an item of shape {} is given {} elements", to_string(out), size));
+      contradicts(source_, place_,
+                  fmt::format("an item of shape {} is given {} elements", to_string(out), size));
     return out;
   }
 
@@ -84,10 +86,10 @@ bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& i
   one.items = 1;
   if (!source.next(one, chunk)) return false;
   const std::vector<ArrayInfo>& infos = source.info().arrays;
-  if (chunk.items != 1) lies(source, place, fmt::format("asked for 1 item, it gave {}", chunk.items));
+  if (chunk.items != 1) contradicts(source, place, fmt::format("asked for 1 item, it gave {}", chunk.items));
   if (chunk.arrays.size() != infos.size())
-    lies(source, place,
-         fmt::format("gave {} arrays per item instead of {}", chunk.arrays.size(), infos.size()));
+    contradicts(source, place,
+                fmt::format("gave {} arrays per item instead of {}", chunk.arrays.size(), infos.size()));
   item.clear();
   for (std::size_t a = 0; a < infos.size(); ++a)
     item.push_back(Component(source, place, infos[a], chunk.arrays[a]).item());

@@ -16,9 +16,22 @@ constexpr Cost position{3, 0};
 
 /// The cost of a node without that of the elements it reads.
 Cost without_elements(const Node& node) {
-  if (node.op() == Op::primitive) return {info(node.payload().primitive).cost, 0};
-  if (node.op() == Op::cond) return {1, 0};
-  if (is_read(node.op()) && Read(node).array()->type().rank > 0) return position;
+  if (!node.op().is_a<ScalarOp>()) return {};
+  switch (node.op().as<ScalarOp>()) {
+    case Op::primitive:
+      return {info(node.payload().primitive).cost, 0};
+    case Op::cond:
+      return {1, 0};
+    case Op::index:
+    case Op::linear_index:
+      return Read(node).array()->type().rank > 0 ? position : Cost{};
+    case Op::constant:
+    case Op::tuple:
+    case Op::project:
+    case Op::while_loop:
+    case Op::shape:
+      break;
+  }
   return {};
 }
 

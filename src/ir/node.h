@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,15 @@ struct Payload {
   bool injective = false;
   bool exclusive = false;  ///< scan: element i has the elements before it, without its own
 };
+
+/// All that tells two nodes of one operation, type and children apart: everything but the label. A field that is
+/// not said here does not compile.
+inline auto distinguishing(const Payload& payload) {
+  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive] =
+      payload;
+  static_cast<void>(label);
+  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, exclusive);
+}
 
 class Node {
  public:

@@ -31,38 +31,6 @@ Component maker_of(const Node* node, int c) {
   }
 }
 
-bool commutes(Primitive primitive) {
-  switch (primitive) {
-    case Primitive::add:
-    case Primitive::multiply:
-    case Primitive::minimum:
-    case Primitive::maximum:
-    case Primitive::bit_and:
-    case Primitive::bit_or:
-    case Primitive::bit_xor:
-      return true;
-    case Primitive::subtract:
-    case Primitive::divide:
-    case Primitive::remainder:
-    case Primitive::negate:
-    case Primitive::absolute:
-    case Primitive::fma:
-    case Primitive::equal:
-    case Primitive::not_equal:
-    case Primitive::less:
-    case Primitive::less_equal:
-    case Primitive::logical_not:
-    case Primitive::square_root:
-    case Primitive::exponential:
-    case Primitive::logarithm:
-    case Primitive::sine:
-    case Primitive::cosine:
-    case Primitive::cast:
-      return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 fold_order::OperatorClass fold_order_class(const Node& lambda) {
@@ -72,7 +40,7 @@ fold_order::OperatorClass fold_order_class(const Node& lambda) {
   const int components = lambda.result()->type().components();
   for (int c = 0; c < components; ++c) {
     const Component maker = maker_of(lambda.result().get(), c);
-    if (maker.node->op() != Op::primitive || !commutes(maker.node->payload().primitive))
+    if (maker.node->op() != Op::primitive || !info(maker.node->payload().primitive).identity)
       return OperatorClass::ordered;
     const auto operands = PrimitiveTerm(*maker.node).operands();
     const Component a = maker_of(operands[0].get(), 0);

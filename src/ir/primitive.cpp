@@ -8,26 +8,27 @@ namespace anabranch::ir {
 // cost model may compute twice.
 const PrimitiveInfo& info(Primitive primitive) {
   using enum Operands;
+  using Identities = anabranch::detail::ScalarIdentities;
   static constexpr std::array<PrimitiveInfo, primitive_count> table{{
-      //  name           arity operands  boolean can_fail transcendental cost
-      {"add", 2, numbers, false, false, false, 1},
+      //  name           arity operands  boolean can_fail transcendental cost, identity
+      {"add", 2, numbers, false, false, false, 1, &Identities::add},
       {"subtract", 2, numbers, false, false, false, 1},
-      {"multiply", 2, numbers, false, false, false, 1},
+      {"multiply", 2, numbers, false, false, false, 1, &Identities::multiply},
       {"divide", 2, numbers, false, true, false, 8},
       {"remainder", 2, numbers, false, true, false, 12},
       {"negate", 1, numbers, false, false, false, 1},
       {"absolute", 1, numbers, false, false, false, 1},
-      {"minimum", 2, numbers, false, false, false, 2},
-      {"maximum", 2, numbers, false, false, false, 2},
+      {"minimum", 2, numbers, false, false, false, 2, &Identities::minimum},
+      {"maximum", 2, numbers, false, false, false, 2, &Identities::maximum},
       {"fma", 3, floats, false, false, false, 1},
       {"equal", 2, any, true, false, false, 1},
       {"not_equal", 2, any, true, false, false, 1},
       {"less", 2, any, true, false, false, 1},
       {"less_equal", 2, any, true, false, false, 1},
       {"logical_not", 1, boolean, true, false, false, 1},
-      {"bit_and", 2, bits, false, false, false, 1},
-      {"bit_or", 2, bits, false, false, false, 1},
-      {"bit_xor", 2, bits, false, false, false, 1},
+      {"bit_and", 2, bits, false, false, false, 1, &Identities::bit_and},
+      {"bit_or", 2, bits, false, false, false, 1, &Identities::bit_or},
+      {"bit_xor", 2, bits, false, false, false, 1, &Identities::bit_xor},
       {"sqrt", 1, floats, false, false, false, 12},
       {"exp", 1, floats, false, false, true, 16},
       {"log", 1, floats, false, false, true, 20},

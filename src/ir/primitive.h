@@ -39,6 +39,8 @@ struct PrimitiveInfo {
   bool can_fail;        ///< on integers: may be a run-time error, so never evaluated speculatively
   bool transcendental;  ///< a library routine
   int cost;             ///< in additions, for the fusion cost model
+  /// Of those that commute and can join a fold in lanes: the neutral element. Null: of no other.
+  std::uint64_t anabranch::detail::ScalarIdentities::* identity = nullptr;
 };
 
 const PrimitiveInfo& info(Primitive primitive);

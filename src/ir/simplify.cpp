@@ -143,13 +143,8 @@ struct Equal {
   bool operator()(const Key& x, const Key& y) const {
     const Node &a = *x.node, &b = *y.node;
     if (a.op() != b.op() || a.type() != b.type()) return false;
-    const Payload &p = a.payload(), &q = b.payload();
-    if (p.bits != q.bits || p.primitive != q.primitive || p.first != q.first || p.count != q.count)
-      return false;
     // A checked read must not become an unchecked one, so the two are different terms.
-    if (p.in_bounds != q.in_bounds || p.array != q.array || p.source != q.source ||
-        p.injective != q.injective || p.exclusive != q.exclusive)
-      return false;
+    if (distinguishing(a.payload()) != distinguishing(b.payload())) return false;
     return std::equal(a.children().begin(), a.children().end(), b.children().begin(), b.children().end());
   }
 };

@@ -2,6 +2,24 @@
 
 namespace anabranch::ir {
 
+namespace {
+/// A new enumerator needs a case here, and then a row in anabranch/scalar.h.
+constexpr bool has_row(ScalarType type) {
+  switch (type) {
+    case ScalarType::boolean:
+    case ScalarType::uint8:
+    case ScalarType::uint16:
+    case ScalarType::int32:
+    case ScalarType::int64:
+    case ScalarType::float32:
+    case ScalarType::float64:
+      return static_cast<std::size_t>(type) < anabranch::detail::scalar_count;
+  }
+  return false;
+}
+static_assert(has_row(ScalarType::float64));
+}  // namespace
+
 std::string to_string(const Scalars& scalars) {
   if (scalars.size() == 1) return name_of(scalars[0]);
   std::string out = "(";

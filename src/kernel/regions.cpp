@@ -42,20 +42,32 @@ bool own_total(const ir::Node& node) {
 template <class F>
 void for_operands(const ir::Node& node, F&& f) {
   using Kind = Region::Kind;
-  if (node.op() == ir::Op::cond) {
-    const ir::Cond cond(node);
-    f(*cond.condition(), Kind::root);
-    f(*cond.then(), Kind::then);
-    f(*cond.otherwise(), Kind::otherwise);
-  } else if (node.op() == ir::Op::while_loop) {
-    const ir::WhileLoop loop(node);
-    f(*loop.predicate()->result(), Kind::predicate);
-    f(*loop.body()->result(), Kind::loop);
-    f(*loop.initial(), Kind::root);
-  } else if (is_read(node.op())) {
-    f(*ir::Read(node).at(), Kind::root);
-  } else {
-    for (const auto& child : node.children()) f(*child, Kind::root);
+  switch (node.op().as<ir::ScalarOp>()) {
+    case ir::Op::cond: {
+      const ir::Cond cond(node);
+      f(*cond.condition(), Kind::root);
+      f(*cond.then(), Kind::then);
+      f(*cond.otherwise(), Kind::otherwise);
+      return;
+    }
+    case ir::Op::while_loop: {
+      const ir::WhileLoop loop(node);
+      f(*loop.predicate()->result(), Kind::predicate);
+      f(*loop.body()->result(), Kind::loop);
+      f(*loop.initial(), Kind::root);
+      return;
+    }
+    case ir::Op::index:
+    case ir::Op::linear_index:
+      return f(*ir::Read(node).at(), Kind::root);
+    case ir::Op::constant:
+    case ir::Op::primitive:
+    case ir::Op::tuple:
+    case ir::Op::project:
+      for (const auto& child : node.children()) f(*child, Kind::root);
+      return;
+    case ir::Op::shape:
+      throw InternalError("a kernel's body holds a shape");
   }
 }
 
@@ -80,9 +92,8 @@ std::vector<const ir::Node*> reachable(std::span<const ir::Ref> roots,
   return found;
 }
 
-Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const ir::Node&)>& leaf) {
-  add(Region::Kind::root, -1, nullptr);
-  const auto order = reachable(roots, leaf);
+void Regions::find_total(std::span<const ir::Node* const> order,
+                         const std::function<bool(const ir::Node&)>& leaf) {
   for (const ir::Node* node : order) {
     if (leaf && leaf(*node)) continue;
     if (!own_total(*node)) continue;
@@ -98,7 +109,12 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
       });
     if (total) total_cost_[node] = cost;
   }
+}
 
+Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const ir::Node&)>& leaf) {
+  add(Region::Kind::root, -1, nullptr);
+  const auto order = reachable(roots, leaf);
+  find_total(order, leaf);
   std::unordered_map<const ir::Node*, std::vector<int>> uses;
   for (const auto& root : roots) uses[root.get()].push_back(0);
   const auto mark_all = [&](const ir::Node& node) {

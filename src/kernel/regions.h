@@ -57,6 +57,7 @@ class Regions {
       return std::hash<const void*>()(k.owner) * 31 + static_cast<std::size_t>(k.region);
     }
   };
+  void find_total(std::span<const ir::Node* const> order, const std::function<bool(const ir::Node&)>& leaf);
   int add(Region::Kind kind, int parent, const ir::Node* owner);
   bool binds(int region, const ir::Node& node) const;
   int common(int a, int b, const ir::Node& node) const;

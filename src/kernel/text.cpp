@@ -74,16 +74,22 @@ class Canonical {
 
  private:
   void line(const Node& node) {
-    const Payload& p = node.payload();
     text_ += fmt::format("{}={}", number_.size(), node.op().code());
     for (ScalarType s : node.type().scalars) text_ += fmt::format(".{}", static_cast<int>(s));
-    if (node.op() == Op::constant) text_ += fmt::format("#{:x}", p.bits);
-    if (node.op() == Op::primitive) text_ += fmt::format("p{}", static_cast<int>(p.primitive));
-    if (node.op() == Op::project || node.op() == Op::lambda) text_ += fmt::format("f{},{}", p.first, p.count);
-    if (p.in_bounds) text_ += '!';
+    payload(distinguishing(node.payload()));
     for (const Ref& c : node.children()) text_ += fmt::format(" {}", number_.at(c.get()));
     text_ += '\n';
     number_.emplace(&node, number_.size());
+  }
+
+  void payload(const auto& fields) {
+    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, exclusive] = fields;
+    if (array || source || injective || exclusive)
+      throw InternalError("kernel body: a payload that only array computations and sequences have");
+    if (bits != 0) text_ += fmt::format("#{:x}", bits);
+    if (primitive != Primitive{}) text_ += fmt::format("p{}", static_cast<int>(primitive));
+    if (first != 0 || count != 0) text_ += fmt::format("f{},{}", first, count);
+    if (in_bounds) text_ += '!';
   }
 
   std::string& text_;

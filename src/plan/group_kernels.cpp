@@ -161,8 +161,8 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
   builder.domain(rows_of(scan.array()));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const bool prefixes = ProjectArray(results[i]).which() == 0;
-    builder.write(outputs[i], 0, prefixes ? kernel::KernelOutput::Write::element
-                                          : kernel::KernelOutput::Write::position);
+    builder.write(outputs[i], 0,
+                  prefixes ? kernel::KernelOutput::Write::element : kernel::KernelOutput::Write::position);
   }
   measure_rows(builder, form.row, scan.array());
   builder.bind({&kernel.body, &form.reduction.combine, &form.reduction.seed});

@@ -68,8 +68,7 @@ TEST_CASE("operators over tuples, and ones that do not commute") {
   everywhere(
       [](auto a) {
         const auto numbered = zip(a, generate(size(a), [](auto i) { return i; }));
-        return scanl1(
-            [](auto p, auto q) { return cond(get<0>(q) > get<0>(p), q, p); }, numbered);
+        return scanl1([](auto p, auto q) { return cond(get<0>(q) > get<0>(p), q, p); }, numbered);
       },
       rows());
 }
@@ -79,8 +78,11 @@ TEST_CASE("a scan inside other computations") {
   everywhere([](auto a) { return sum(scanl1(plus, a)); }, rows());
   everywhere([](auto a) { return scanl1(maximum_of, scanl1(plus, a)); }, rows());
   everywhere([](auto a) { return zip_with(plus, scanl1(plus, a), a); }, rows());
-  everywhere([](auto a) { return prescanl(plus, std::int64_t{0}, map([](auto x) { return cast<std::int64_t>(x > 0.0); }, a)); },
-             rows());
+  everywhere(
+      [](auto a) {
+        return prescanl(plus, std::int64_t{0}, map([](auto x) { return cast<std::int64_t>(x > 0.0); }, a));
+      },
+      rows());
 }
 
 TEST_CASE("a seed and elements that depend on the item") {

@@ -7,7 +7,7 @@ namespace anabranch::runtime {
 
 namespace {
 
-/// Page-locked memory is dear, and a copy of this size hides all other costs of a chunk.
+/// Page-locked memory is costly, and a copy of this size hides all other costs of a chunk.
 constexpr std::int64_t largest_staged_chunk = std::int64_t{128} << 20;
 /// More than on the CPU: there are more fixed costs to hide.
 constexpr std::int64_t largest_read = std::int64_t{64} << 20;
