@@ -11,6 +11,7 @@
 ///   map    entry 0  elements: output positions [begin, end), counted over the whole chunk in output order
 ///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
 ///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
+///   scan   entry 0  rows:     the same as of a fold; elements go where each output has them
 /// For commutative operators, blocks skips a last block of the row that is too short for wide lanes. So a row
 /// whose blocks were computed by several calls is finished by rows [row, row + 1) with these
 /// scratch->partials; else they are null. Where the output is segmented, scratch->first_item is the item that

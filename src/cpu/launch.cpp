@@ -85,7 +85,7 @@ struct Caller {
   const Holder holder = holder_of(call.kernel, call.bindings, begin);
   ErrorRecord error;
   // The rows entry computes the short last block of a row first, so the blocks before it are checked here.
-  if (holder.row_length >= ir::fold_order::wide_from) {
+  if (has_partials(call.kernel) && holder.row_length >= ir::fold_order::wide_from) {
     std::vector<std::int64_t> partial(call.kernel.body.size());
     Scratch scratch{holder.item, begin, holder.item, nullptr};
     for (std::int64_t block = 0; block < ir::fold_order::blocks(holder.row_length) && !error.failed;

@@ -170,8 +170,9 @@ class Cutter {
     out.long_rows.push_back(l);
   }
 
-  static bool is_long(std::int64_t length, std::int64_t piece) {
-    return length > std::max(piece, order::block);
+  /// Is a row of this length the work of several pieces?
+  bool is_long(std::int64_t length, std::int64_t piece) const {
+    return splits_rows_ && length > std::max(piece, order::block);
   }
 
   /// Rows [begin, end), all of one length.
@@ -236,9 +237,17 @@ class Cutter {
   const kernel::Kernel& kernel_;
   const Bindings& bound_;
   std::int64_t size_ = 1;
+  bool splits_rows_ = has_partials(kernel_);
 };
 
 }  // namespace
+
+bool has_partials(const kernel::Kernel& kernel) {
+  return std::visit(
+      kernel::overloaded{[](const kernel::Map&) { return false; }, [](const kernel::Reduce&) { return true; },
+                         [](const kernel::Scan&) { return false; }},
+      kernel.form);
+}
 
 void Cut::add(Piece piece) {
   piece.first_task = tasks;

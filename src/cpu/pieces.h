@@ -41,7 +41,10 @@ struct Cut {
 /// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data).
 Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements);
 
-/// The item that holds an output position; `row_length`: elements of the row there, of a fold.
+/// Are there entries that compute the blocks of a row apart, to be joined afterwards?
+bool has_partials(const kernel::Kernel& kernel);
+
+/// The item that holds an output position; `row_length`: elements of the row there, of a form with rows.
 struct Holder {
   std::int64_t item = 0;
   std::int64_t row_length = 0;

@@ -24,7 +24,7 @@
 ///    element of group g is c(g) o its lane. A block's own total is ((t0 o t1) o t2) ..., without the carry.
 ///  * The carry of block b is seed o tree, where tree joins the totals of the blocks before it as
 ///    fold_order's counter tree does. Block 0 has the seed as its carry, or none: then its first group's
-///    lanes are the elements.
+///    lanes are the elements. The total of a row's last block, on which nothing depends, is not computed.
 ///
 /// So a vector or a warp scans a group in logarithmic time, one pass reads and writes each element once, and
 /// blocks of a long row are independent but for their carries, which need no more than their totals.
@@ -49,6 +49,7 @@ void scan_row(std::int64_t length, const std::optional<Value>& seed, At&& at, Jo
     if (!tree.empty()) carry = join_left(seed, fold_order::CounterTree<Value>(tree).total(join));
     std::optional<Value> total;  // of the block's groups so far
     const std::int64_t block_end = std::min(length, block + fold_order::block);
+    const bool is_last = block_end == length;
     for (std::int64_t begin = block; begin < block_end; begin += group) {
       const auto count = static_cast<std::size_t>(std::min(group, block_end - begin));
       for (std::size_t j = 0; j < count; ++j) lane[j] = at(begin + static_cast<std::int64_t>(j));
@@ -57,9 +58,9 @@ void scan_row(std::int64_t length, const std::optional<Value>& seed, At&& at, Jo
       for (std::size_t j = 0; j < count; ++j)
         put(begin + static_cast<std::int64_t>(j), join_left(carry, lane[j]));
       carry = join_left(carry, lane[count - 1]);
-      total = join_left(total, lane[count - 1]);
+      if (!is_last) total = join_left(total, lane[count - 1]);
     }
-    tree.push(std::move(*total), join);
+    if (!is_last) tree.push(std::move(*total), join);
   }
 }
 

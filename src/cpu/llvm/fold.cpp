@@ -1,6 +1,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "cpu/llvm/block_tree.h"
 #include "cpu/llvm/fold_rows.h"
 #include "cpu/llvm/row_group.h"
 
@@ -102,7 +103,7 @@ class Fold {
     llvm::Value *row = f.parameter(0), *item = f.parameter(1), *blocks = f.parameter(2),
                 *partials = f.parameter(3);
     r.enter(item, row);
-    llvm::Value* stack = r.cells(64);
+    BlockTree tree(r);
     llvm::Value* fresh = r.cells(1);
     r.put(fresh, f.number(0), r.nothing());  // left alone by a block that fails
     llvm::Value* own = b.CreateIsNull(partials);
@@ -132,29 +133,9 @@ class Fold {
             llvm::Value* given_last = r.cell(f.parameter(4), b.CreateNeg(block), 0);
             from_cell = b.CreateSelect(b.CreateAnd(is_last, is_short), given_last, from);
           }
-          Registers carried = r.get(from_cell, block);
-          // Like adding one to a binary number: each trailing one bit of `block` joins two equal subtrees.
-          llvm::Value* joins =
-              b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b.CreateNot(block), b.getFalse());
-          carried.push_back(state[0]);
-          Registers out =
-              f.loop(f.number(0), joins, 1, carried, "carry", [&](llvm::Value*, const Registers& s) {
-                llvm::Value* top = b.CreateSub(s.back(), f.number(1));
-                Registers next = r.join(r.get(stack, top), Registers(s.begin(), s.end() - 1));
-                next.push_back(top);
-                return next;
-              });
-          llvm::Value* top = out.back();
-          out.pop_back();
-          r.put(stack, top, out);
-          return Registers{b.CreateAdd(top, f.number(1))};
+          return Registers{tree.push(block, state[0], r.get(from_cell, block))};
         });
-    // What remains is joined from the right.
-    llvm::Value* top = b.CreateSub(depth[0], f.number(1));
-    const Registers total =
-        f.loop(f.number(0), top, 1, r.get(stack, top), "total", [&](llvm::Value* i, const Registers& so_far) {
-          return r.join(r.get(stack, b.CreateSub(b.CreateSub(top, f.number(1)), i)), so_far);
-        });
+    const Registers total = tree.total(depth[0]);
     r.finish(total, row, nullptr);
     close(r);
   }
@@ -170,15 +151,7 @@ class Fold {
     b.SetInsertPoint(none);
     b.CreateRetVoid();
     b.SetInsertPoint(some);
-    llvm::Value* first = f.number(0);
-    if (kernel_.domain.form == kernel::Form::segmented) {
-      first = scratch_field(f, f.parameter(2), offsetof(Scratch, first_item), i64_);
-    } else if (kernel_.domain.over_items) {
-      llvm::Value* size = f.number(1);
-      for (const Value& extent : r.e.part(kernel_.domain, r.e.uniform(f.number(0))).extents)
-        size = b.CreateMul(size, extent.v);
-      first = kernel_.domain.extents.empty() ? begin : b.CreateUDiv(begin, size);
-    }
+    llvm::Value* first = r.first_item(begin, f.parameter(2));
     if (RowGroup::suits(kernel_, r)) {
       rows_in_groups(r, begin, end);
     } else {

@@ -10,11 +10,12 @@ namespace anabranch::cpu {
 /// Emits the entry functions entry0, entry1, ... of a kernel into the module; gives their number.
 int emit_map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
 int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
+int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
 
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 
-// What both skeletons share ---------------------------------------------------------------------------------
+// What the skeletons share ---------------------------------------------------------------------------------
 
 /// Levels of the kernel's parameters, and what does not depend on the item.
 void enter_launch(Emitter& e, const kernel::Kernel& kernel);

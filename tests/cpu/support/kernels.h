@@ -67,14 +67,20 @@ class GuardedMemory {
   std::size_t bytes_ = 0;
 };
 
-// What kernels with rows have, and those with one reduction.
+// What kernels with rows have, and the first operator of theirs.
 inline kernel::Reduce& reduce_in(kernel::Kernel& kernel) { return std::get<kernel::Reduce>(kernel.form); }
 inline const kernel::Reduce& reduce_in(const kernel::Kernel& kernel) {
   return std::get<kernel::Reduce>(kernel.form);
 }
-inline kernel::Row& row_in(kernel::Kernel& kernel) { return reduce_in(kernel).row; }
-inline const kernel::Row& row_in(const kernel::Kernel& kernel) { return reduce_in(kernel).row; }
-inline kernel::Reduction& reduction_in(kernel::Kernel& kernel) { return reduce_in(kernel).reductions.at(0); }
+inline kernel::Scan& scan_in(kernel::Kernel& kernel) { return std::get<kernel::Scan>(kernel.form); }
+inline const kernel::Row& row_in(const kernel::Kernel& kernel) { return *kernel::row_of(kernel); }
+inline kernel::Row& row_in(kernel::Kernel& kernel) {
+  return const_cast<kernel::Row&>(row_in(std::as_const(kernel)));
+}
+inline kernel::Reduction& reduction_in(kernel::Kernel& kernel) {
+  if (auto* scan = std::get_if<kernel::Scan>(&kernel.form)) return scan->reduction;
+  return reduce_in(kernel).reductions.at(0);
+}
 
 class KernelBuilder {
  public:
@@ -146,28 +152,29 @@ class KernelBuilder {
   }
   void output(kernel::Form form, std::vector<ScalarType> scalars, std::vector<kernel::KernelExtent> extents,
               std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
-    auto& o = kernel_.outputs.emplace_back().array;
-    o.type = {static_cast<int>(extents.size()), scalars};
-    o.form = form;
-    o.extents = std::move(extents);
-    o.offsets = offsets;
-    o.offset_type = offset_type;
-    o.first_buffer = static_cast<int>(buffers_.size());
-    for (const ScalarType s : scalars) {
-      const std::vector<std::byte> zero(static_cast<std::size_t>(elements) * size_of(s));
-      bytes(zero.data(), zero.size());
-    }
+    const auto& o = add_output(form, scalars, std::move(extents), elements, offsets, offset_type).array;
     elements_ = elements;
     for (int d = 0; d < o.type.rank; ++d)
       kernel_.index.push_back(ir::parameter(ir::Type::element(ScalarType::int64)));
     static_cast<kernel::Layout&>(kernel_.domain) = o;
     if (!kernel::row_of(kernel_)) return;
     row_in(kernel_).index = ir::parameter(ir::Type::element(ScalarType::int64));
-    kernel::Reduction& reduction = reduce_in(kernel_).reductions.emplace_back();
+    if (auto* reduce = std::get_if<kernel::Reduce>(&kernel_.form)) reduce->reductions.emplace_back();
+    kernel::Reduction& reduction = reduction_in(kernel_);
     for (const ScalarType s : scalars) {
       reduction.left.push_back(ir::parameter(ir::Type::element(s)));
       reduction.right.push_back(ir::parameter(ir::Type::element(s)));
     }
+  }
+  /// Of a scan, whose domain and rows are known: an output of the components from `first` on that is written
+  /// by elements.
+  void output_elements(kernel::Form form, std::vector<ScalarType> scalars, std::size_t first,
+                       std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
+    auto extents = kernel_.domain.extents;
+    extents.push_back(row_in(kernel_).length);
+    auto& output = add_output(form, scalars, std::move(extents), elements, offsets, offset_type);
+    output.first = first;
+    output.write = kernel::KernelOutput::Write::element;
   }
   /// The output becomes several of so many components each; so does the reduction, where there is one.
   void split_output(const std::vector<std::size_t>& sizes);
@@ -189,7 +196,15 @@ class KernelBuilder {
   const std::vector<void*>& buffers() const { return buffers_; }
   const std::vector<std::int64_t>& scalars() const { return scalars_; }
 
-  /// The memory of an output component.
+  /// Types and buffer slots of all components of all outputs.
+  std::vector<std::pair<ScalarType, int>> output_components() const {
+    std::vector<std::pair<ScalarType, int>> out;
+    for (const auto& o : kernel_.outputs)
+      for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)
+        out.emplace_back(o.array.type.scalars[c], o.array.first_buffer + static_cast<int>(c));
+    return out;
+  }
+  /// The memory of one of them.
   std::span<std::byte> output_component(std::size_t c);
 
   /// The bytes of all output components after a launch into fresh memory. It runs once as if its input were
@@ -199,6 +214,24 @@ class KernelBuilder {
                              const cpu::ParallelFor& parallel_for = cpu::one_by_one);
 
  private:
+  kernel::KernelOutput& add_output(kernel::Form form, const std::vector<ScalarType>& scalars,
+                                   std::vector<kernel::KernelExtent> extents, std::int64_t elements,
+                                   int offsets, OffsetType offset_type) {
+    kernel::KernelOutput& output = kernel_.outputs.emplace_back();
+    auto& o = output.array;
+    o.type = {static_cast<int>(extents.size()), scalars};
+    o.form = form;
+    o.extents = std::move(extents);
+    o.offsets = offsets;
+    o.offset_type = offset_type;
+    o.first_buffer = static_cast<int>(buffers_.size());
+    for (const ScalarType s : scalars) {
+      const std::vector<std::byte> zero(static_cast<std::size_t>(elements) * size_of(s));
+      bytes(zero.data(), zero.size());
+    }
+    return output;
+  }
+
   struct Outcome {
     std::string error;  ///< of a RunError; empty: none
     std::vector<std::byte> output;
@@ -247,7 +280,8 @@ inline void KernelBuilder::find_checks() {
       kernel_.checks.push_back(check);
     }
   }
-  if (kernel::row_of(kernel_) && !kernel::all_seeded(reduce_in(kernel_))) {
+  const auto* reduce = std::get_if<kernel::Reduce>(&kernel_.form);
+  if (reduce && !kernel::all_seeded(*reduce)) {
     kernel::Check check;
     check.kind = kernel::Check::Kind::empty_fold;
     check.what = "fold";
@@ -258,7 +292,7 @@ inline void KernelBuilder::find_checks() {
 inline void KernelBuilder::split_output(const std::vector<std::size_t>& sizes) {
   const kernel::KernelOutput all = kernel_.outputs.at(0);
   kernel_.outputs.clear();
-  const bool reduces = kernel::row_of(kernel_) != nullptr;
+  const bool reduces = std::holds_alternative<kernel::Reduce>(kernel_.form);
   const kernel::Reduction whole = reduces ? reduction_in(kernel_) : kernel::Reduction{};
   if (reduces) reduce_in(kernel_).reductions.clear();
   std::size_t first = 0;
@@ -281,16 +315,15 @@ inline void KernelBuilder::split_output(const std::vector<std::size_t>& sizes) {
 }
 
 inline std::span<std::byte> KernelBuilder::output_component(std::size_t c) {
-  // Buffers of several outputs follow each other, too.
-  return {static_cast<std::byte*>(data(kernel_.outputs[0].array.first_buffer + static_cast<int>(c))),
-          static_cast<std::size_t>(elements_) * size_of(kernel::result_types(kernel_)[c])};
+  const int slot = output_components()[c].second;
+  return {static_cast<std::byte*>(data(slot)), sizes_[static_cast<std::size_t>(slot)]};
 }
 
 inline KernelBuilder::Outcome KernelBuilder::launch(const cpu::CompiledKernel& compiled,
                                                     const cpu::Bindings& bindings,
                                                     const cpu::ParallelFor& parallel_for,
                                                     std::int64_t piece) {
-  const std::size_t components = kernel_.body.size();
+  const std::size_t components = output_components().size();
   for (std::size_t c = 0; c < components; ++c) std::ranges::fill(output_component(c), std::byte{0xcd});
   Outcome out;
   try {

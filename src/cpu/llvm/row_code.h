@@ -1,0 +1,196 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "cpu/llvm/skeleton.h"
+#include "ir/views.h"
+
+namespace anabranch::cpu {
+
+using Registers = std::vector<llvm::Value*>;  ///< one per component: scalars, or vectors of lanes
+
+/// One function of the image in which the elements of rows are computed, for one row at a time: what forms of
+/// kernels with rows share.
+class RowCode {
+ public:
+  RowCode(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> types, bool entry,
+          const kernel::Kernel& kernel, const Machine& machine)
+      : f(module, name, types, entry, machine),
+        e(f, kernel, machine),
+        b(f.b),
+        kernel_(kernel),
+        row_(*kernel::row_of(kernel)),
+        body_(kernel.body),
+        types_(kernel::result_types(kernel)) {
+    enter_launch(e, kernel);
+    // What cannot fail is computed once even where rows may all be empty.
+    e.emit_certain(body_, Level::launch);
+  }
+
+  Frame f;
+  Emitter e;
+  llvm::IRBuilder<>& b;
+
+  std::size_t components() const { return types_.size(); }
+  ScalarType type(std::size_t c) const { return types_[c]; }
+
+  /// Binds item and index of a row.
+  void enter(llvm::Value* item, std::span<llvm::Value* const> index) {
+    enter_item(e, kernel_, e.uniform(item));
+    bind_index(index);
+  }
+  void bind_index(std::span<llvm::Value* const> index) {
+    for (std::size_t d = 0; d < index.size(); ++d) e.bind(*kernel_.index[d], {e.uniform(index[d])});
+  }
+  /// For a row given by its position: its index, which is bound, too.
+  std::vector<llvm::Value*> enter(llvm::Value* item, llvm::Value* position) {
+    const ItemPart positions = e.part(kernel_.domain, e.uniform(item));
+    llvm::Value* start = kernel_.domain.over_items ? item_start(e, kernel_, positions) : f.number(0);
+    auto index = decode(e, positions.extents, b.CreateSub(position, start));
+    enter(item, index);
+    return index;
+  }
+  llvm::Value* length(llvm::Value* item) { return e.extent(row_.length, e.uniform(item)).v; }
+
+  /// The item that holds position `begin`, of an entry that is called with this Scratch.
+  llvm::Value* first_item(llvm::Value* begin, llvm::Value* scratch) {
+    if (kernel_.domain.form == kernel::Form::segmented)
+      return scratch_field(f, scratch, offsetof(Scratch, first_item), f.i64());
+    if (!kernel_.domain.over_items) return f.number(0);
+    llvm::Value* size = f.number(1);
+    for (const Value& extent : e.part(kernel_.domain, e.uniform(f.number(0))).extents)
+      size = b.CreateMul(size, extent.v);
+    return kernel_.domain.extents.empty() ? begin : b.CreateUDiv(begin, size);
+  }
+
+  /// What all elements of the row share. Only where the row has an element.
+  void emit_row() {
+    for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);
+  }
+
+  /// Whether the body is so large that a few more instructions per row or round do not matter, but a second
+  /// copy of it does.
+  bool computes_much() const { return body_[0].cost > 32; }
+
+  /// Bodies that read at computed positions, or compute much, are emitted once, as moves between registers or
+  /// to the stack do not matter beside them, and the code is a quarter of the size.
+  bool body_is_large() const { return reads_anywhere() || computes_much(); }
+
+  /// Elements k .. k + width - 1.
+  Registers elements(llvm::Value* k, int width) {
+    const int outside = std::exchange(e.width, width);
+    // Where the body waits for reads at computed positions, the processor's own prefetching falls behind.
+    if (width > 1 && reads_anywhere() && !computes_much()) e.ahead = f.ahead();
+    const auto here = e.mark();
+    e.bind(*row_.index, {e.affine(k, 1)});
+    e.emit_level(body_, Level::lane);
+    Registers out;
+    for (const auto& root : kernel_.body) out.push_back(e.lanes(e.value(root)));
+    e.undo(here);
+    e.ahead = nullptr;
+    e.width = outside;
+    return out;
+  }
+
+  /// A phi of x and y, by the block that control came from.
+  Registers merge(const Registers& x, llvm::BasicBlock* x_end, const Registers& y, llvm::BasicBlock* y_end) {
+    Registers out;
+    for (std::size_t c = 0; c < x.size(); ++c) {
+      llvm::PHINode* phi = b.CreatePHI(x[c]->getType(), 2);
+      phi->addIncoming(x[c], x_end);
+      phi->addIncoming(y[c], y_end);
+      out.push_back(phi);
+    }
+    return out;
+  }
+
+  /// The mask of the first `count` lanes, count >= 0.
+  llvm::Value* first_lanes(llvm::Value* count, int width) { return lanes_below(count, nullptr, width); }
+  /// The mask of the lanes j with from + j < count. `from` null: 0.
+  llvm::Value* lanes_below(llvm::Value* count, llvm::Value* from, int width) {
+    std::size_t bytes = 4;  // compared in registers as wide as the elements'
+    for (const ScalarType type : types_) bytes = std::max(bytes, size_of(type));
+    llvm::Type* number = b.getIntNTy(static_cast<unsigned>(8 * bytes));
+    std::vector<llvm::Constant*> numbers;
+    for (int lane = 0; lane < width; ++lane)
+      numbers.push_back(llvm::ConstantInt::get(number, static_cast<std::uint64_t>(lane)));
+    llvm::Value* lanes = llvm::ConstantVector::get(numbers);
+    const auto splat = [&](llvm::Value* v) {
+      return b.CreateVectorSplat(static_cast<unsigned>(width), b.CreateTrunc(v, number));
+    };
+    if (from) lanes = b.CreateAdd(lanes, splat(from));
+    return b.CreateICmpSLT(lanes, splat(count));
+  }
+
+  // Partial results: one cell of eight bytes per component.
+  llvm::Value* cell(llvm::Value* cells, llvm::Value* block, std::size_t c) {
+    llvm::Value* i = b.CreateAdd(b.CreateMul(block, f.number(static_cast<std::int64_t>(components()))),
+                                 f.number(static_cast<std::int64_t>(c)));
+    return f.element(f.i64(), cells, i);
+  }
+  void put(llvm::Value* cells, llvm::Value* block, const Registers& values) {
+    for (std::size_t c = 0; c < components(); ++c)
+      b.CreateAlignedStore(e.to_memory(types_[c], values[c]), cell(cells, block, c), llvm::Align(8));
+  }
+  Registers get(llvm::Value* cells, llvm::Value* block) {
+    Registers out;
+    for (std::size_t c = 0; c < components(); ++c) {
+      llvm::Value* v =
+          b.CreateAlignedLoad(e.memory_type_of(types_[c]), cell(cells, block, c), llvm::Align(8));
+      out.push_back(e.from_memory(types_[c], v));
+    }
+    return out;
+  }
+  llvm::Value* cells(std::int64_t blocks) {
+    return f.local(f.i64(), static_cast<std::uint64_t>(blocks) * components());
+  }
+
+  static int lanes_in(llvm::Value* v) {
+    return static_cast<int>(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements());
+  }
+
+ protected:
+  /// Whether the body reads at other positions than along the row.
+  bool reads_anywhere() const {
+    for (const ir::Node* node : body_[0].nodes)
+      if (is_read(node->op()) && !node->payload().in_bounds) return true;
+    return false;
+  }
+
+  /// Some results of an operator whose operands these parameters are.
+  Registers apply(const Regions& regions, const std::vector<ir::Ref>& left, const std::vector<ir::Ref>& right,
+                  const std::vector<ir::Ref>& results, const Registers& x, const Registers& y) {
+    const int width = x[0]->getType()->isVectorTy() ? lanes_in(x[0]) : 1;
+    const int outside = std::exchange(e.width, width);
+    const auto here = e.mark();
+    for (std::size_t c = 0; c < components(); ++c) {
+      e.bind(*left[c], {e.varying(x[c])});
+      e.bind(*right[c], {e.varying(y[c])});
+    }
+    e.emit_region(regions, 0);
+    Registers out;
+    for (const auto& root : results) out.push_back(e.lanes(e.value(root)));
+    e.undo(here);
+    e.width = outside;
+    return out;
+  }
+
+  /// Values of bodies over what the row's position binds.
+  Registers scalars(const Regions& regions, const std::vector<ir::Ref>& roots) {
+    const auto here = e.mark();
+    e.emit_region(regions, 0);
+    Registers out;
+    for (const auto& root : roots) out.push_back(e.value(root).v);
+    e.undo(here);
+    return out;
+  }
+
+  const kernel::Kernel& kernel_;
+  const kernel::Row& row_;
+  Regions body_;
+  std::vector<ScalarType> types_;
+};
+
+}  // namespace anabranch::cpu

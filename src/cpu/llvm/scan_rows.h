@@ -1,0 +1,92 @@
+#pragma once
+
+#include "cpu/llvm/row_code.h"
+#include "ir/scan_order.h"
+
+/// How one row is scanned, in the canonical order of ir/scan_order.h.
+namespace anabranch::cpu {
+
+/// A function of the image that scans rows. The lanes of a group are a few vectors, and a step of the scan of
+/// a group shifts lanes from vector to vector (`in_registers`). Operators that may fail or are large go over
+/// the group's lanes in memory instead, as loops, with a mask of those that the order joins.
+///
+/// What is carried from group to group is the same in all lanes. Inclusive prefixes are all that is computed:
+/// exclusive ones are the same, each stored one element further, but for the row's last.
+class ScanRows : public RowCode {
+ public:
+  ScanRows(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> types, bool entry,
+           const kernel::Kernel& kernel, const Machine& machine);
+
+  bool seeded() const { return !reduction_.seed.empty(); }
+  bool exclusive() const { return scan_.exclusive; }
+  /// Whether an output has one element for each row.
+  bool has_totals() const;
+
+  Registers join(const Registers& x, const Registers& y);
+  /// The seed's scalars, computed here.
+  Registers seed() { return scalars(seed_, reduction_.seed); }
+  /// Scalars in place of a carry that there is not.
+  Registers nothing();
+  /// A carry of these scalars, and the scalars of a carry.
+  Registers spread(const Registers& scalars);
+  Registers one_of(const Registers& carry);
+
+  /// Where the current row's elements are written.
+  void enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index, llvm::Value* length);
+  /// Writes the seed as the first element of an exclusive scan.
+  void put_first(const Registers& seed);
+  void put_total(const Registers& total, llvm::Value* position);
+
+  /// Scans elements [begin, end) of the last block of a row, of which there is one at least. Gives their last
+  /// inclusive prefix as scalars, if `has_totals`.
+  Registers last_block(llvm::Value* begin, llvm::Value* end, Registers carry);
+  /// Scans a whole block that others follow: gives its total without the carry, as scalars.
+  Registers whole_block(llvm::Value* begin, Registers carry);
+
+ private:
+  using Parts = std::vector<Registers>;  ///< a group's lanes, vector by vector
+
+  /// Elements [k, k + count) of a row as a group: all of them are scanned, and the first `stored` written.
+  struct Group {
+    llvm::Value* k = nullptr;
+    llvm::Value* count = nullptr;
+    llvm::Value* stored = nullptr;
+  };
+  /// What a group leaves: the carry for the next one, and its own total, spread.
+  struct Passed {
+    Registers carry, total;
+  };
+
+  llvm::Value* lacks_carry(llvm::Value* k);
+  Parts join_all(llvm::Value* none, const Registers& carry, Parts values);
+
+  // In registers.
+  Parts prefixes(Parts lanes);
+  Registers shifted(const Registers& before, const Registers& lanes, int by);
+  Registers last_lane(const Registers& lanes);
+  Passed full_group(llvm::Value* k, const Registers& carry);
+  Passed few_parts(const Group& group, std::size_t parts, const Registers& carry, bool wants_total);
+
+  // In memory.
+  Passed any_group(const Group& group, const Registers& carry, bool wants_total);
+  Passed rolled_group(const Group& group, const Registers& carry);
+  void elements_to_memory(const Group& group);
+  void rolled_prefixes(llvm::Value* count);
+  llvm::Value* lane_address(std::size_t c, llvm::Value* lane);
+  void put_lanes(llvm::Value* lane, const Registers& values);
+  Registers get_lanes(llvm::Value* lane, int width);
+  llvm::Value* lanes_before(llvm::Value* count, llvm::Value* lane);
+
+  void put_elements(llvm::Value* k, const Registers& values, llvm::Value* mask);
+  void put_some(const Group& group, llvm::Value* at, const Registers& values);
+
+  const kernel::Scan& scan_;
+  const kernel::Reduction& reduction_;
+  Regions combine_, seed_;
+  int lanes_ = 1;
+  bool in_registers_ = false;
+  std::vector<llvm::Value*> group_;  ///< memory for a group's lanes, per component
+  std::vector<llvm::Value*> bases_;  ///< per output: where the current row's first inclusive prefix goes
+};
+
+}  // namespace anabranch::cpu

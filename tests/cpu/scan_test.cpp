@@ -1,0 +1,233 @@
+#include "tests/cpu/support/scan_kernels.h"
+
+#include "support/catch.h"
+#include "tests/cpu/support/oracle.h"
+
+using namespace anabranch;
+using namespace anabranch::test;
+using ir::Primitive;
+
+namespace {
+
+std::string described(const ScanOptions& options) {
+  const char* results[] = {"elements", "totals", "both"};
+  return std::string(options.exclusive ? "exclusive" : "inclusive") +
+         (options.seeded ? ", seeded, " : ", no seed, ") + results[static_cast<int>(options.results)];
+}
+
+template <class T>
+void all_operators() {
+  for (const Primitive op :
+       {Primitive::add, Primitive::multiply, Primitive::subtract, Primitive::maximum, Primitive::bit_xor}) {
+    if (!ir::accepts(ir::info(op).operands, anabranch::detail::scalar_type<T>)) continue;
+    INFO(ir::info(op).name << " on " << name_of(anabranch::detail::scalar_type<T>));
+    for (const ScanOptions& options : all_scan_options()) {
+      INFO(described(options));
+      auto k = scan_of<T>(scan_lengths, op, options);
+      CHECK(disagreement(k, {0, 5}) == "");
+    }
+  }
+}
+
+/// Every way to write the results of a kernel.
+template <class Make>
+void in_all_ways(Make&& make) {
+  for (const ScanOptions& options : all_scan_options()) {
+    INFO(described(options));
+    KernelBuilder k = make(options);
+    CHECK(disagreement(k, {0, 5}) == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("scans keep the canonical order, for every type") {
+  all_operators<float>();
+  all_operators<double>();
+  all_operators<std::uint8_t>();
+  all_operators<std::uint16_t>();
+  all_operators<std::int32_t>();
+  all_operators<std::int64_t>();
+}
+
+TEST_CASE("one long row, and many short ones") {
+  in_all_ways([](const ScanOptions& options) { return scan_of<double>({100000}, Primitive::add, options); });
+  std::vector<std::int64_t> lengths;
+  std::mt19937 random(3);
+  for (int i = 0; i < 500; ++i)
+    lengths.push_back(static_cast<std::int64_t>(random() % (i % 9 == 0 ? 40 : 6)));
+  in_all_ways([&](const ScanOptions& options) { return scan_of<double>(lengths, Primitive::add, options); });
+  in_all_ways(
+      [&](const ScanOptions& options) { return scan_of<std::uint8_t>(lengths, Primitive::add, options); });
+}
+
+TEST_CASE("scans of tuples") {
+  in_all_ways([](const ScanOptions& options) { return scan_of_affine_maps(scan_lengths, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_of_maxima_with_places(scan_lengths, options); });
+}
+
+TEST_CASE("several outputs take components of a scan's tuples") {
+  for (const bool exclusive : {false, true}) {
+    ScannedRows rows = scanned_rows<double, std::int32_t>(scan_lengths, /*narrow_offsets=*/true);
+    auto& kernel = rows.k.kernel();
+    auto& reduction = reduction_in(kernel);
+    reduction.combine = {ir::primitive(Primitive::add, {rows.left[0], rows.right[0]}),
+                         ir::primitive(Primitive::minimum, {rows.left[1], rows.right[1]})};
+    reduction.seed = {ir::literal(0.25), ir::literal(std::int32_t{7})};
+    scan_in(kernel).exclusive = exclusive;
+    kernel.outputs[0].array.type.scalars = {ScalarType::float64};  // totals of the first component only
+    for (const std::size_t first : {1u, 0u, 1u})
+      rows.k.output_elements(kernel::Form::segmented, {first ? ScalarType::int32 : ScalarType::float64},
+                             first, rows.elements, rows.offsets, OffsetType::int32);
+    INFO("exclusive " << exclusive);
+    CHECK(disagreement(rows.k) == "");
+  }
+}
+
+TEST_CASE("dense scans of every shape") {
+  for (const bool over_items : {false, true})
+    for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {5}, {3, 4}, {2, 1, 3}, {0}, {4, 0}})
+      for (const std::int64_t n : {0, 5, 33, 4097})
+        for (const ScanOptions& options : all_scan_options()) {
+          if (n > 100 && options.results != Results::both && options.seeded) continue;
+          INFO("rank " << shape.size() << ", row " << n << ", items " << over_items << ", "
+                       << described(options));
+          auto k = dense_scan(over_items, shape, n, options);
+          CHECK(disagreement(k, {0, 7}) == "");
+        }
+}
+
+TEST_CASE("scans of matrices of different extents, with a seed for each item") {
+  in_all_ways([](const ScanOptions& options) {
+    return scan_of_ragged_matrices({{2, 3}, {0, 7}, {5, 0}, {1, 33}, {3, 4100}, {4, 32}, {40, 2}}, options);
+  });
+}
+
+TEST_CASE("scans of what is computed of several arrays") {
+  in_all_ways([](const ScanOptions& options) {
+    ScannedRows rows = scanned_rows<double, float>(scan_lengths);
+    auto& kernel = rows.k.kernel();
+    const ir::Ref other = ir::cast(ScalarType::float64, rows.element[1]);
+    kernel.body = {ir::primitive(Primitive::multiply, {rows.element[0], other}),
+                   ir::cast(ScalarType::float32,
+                            ir::primitive(Primitive::divide,
+                                          {other, ir::cast(ScalarType::float64, row_in(kernel).index)}))};
+    auto& reduction = reduction_in(kernel);
+    reduction.combine = {ir::primitive(Primitive::add, {rows.left[0], rows.right[0]}),
+                         ir::primitive(Primitive::maximum, {rows.left[1], rows.right[1]})};
+    reduction.seed = {ir::literal(1.5), ir::literal(2.5f)};
+    add_scan_outputs(rows, options);
+    return std::move(rows.k);
+  });
+}
+
+TEST_CASE("operators that cost much, and that branch and loop") {
+  const auto scan_by = [](const ScanOptions& options, auto&& combine) {
+    ScannedRows rows = scanned_rows<double>({0, 1, 5, 33, 100, 4200, 31, 64, 9000});
+    auto& reduction = reduction_in(rows.k.kernel());
+    reduction.combine = {combine(rows.left[0], rows.right[0])};
+    reduction.seed = {ir::literal(0.5)};
+    add_scan_outputs(rows, options);
+    return std::move(rows.k);
+  };
+  in_all_ways([&](const ScanOptions& options) {
+    return scan_by(options, [](const ir::Ref& x, const ir::Ref& y) {
+      ir::Ref z = ir::primitive(Primitive::add, {x, y});
+      for (int i = 0; i < 20; ++i)
+        z = ir::primitive(i % 2 ? Primitive::add : Primitive::multiply, {z, i % 3 ? ir::literal(0.75) : x});
+      return z;
+    });
+  });
+  in_all_ways([&](const ScanOptions& options) {
+    return scan_by(options, [](const ir::Ref& x, const ir::Ref& y) {
+      ir::Ref z = y;
+      for (int i = 0; i < 40; ++i) z = ir::primitive(Primitive::divide, {z, ir::literal(1.01)});
+      return ir::cond(ir::primitive(Primitive::less, {x, y}), z, ir::primitive(Primitive::subtract, {x, y}));
+    });
+  });
+  // Their sum is halved while it is larger than y.
+  in_all_ways([&](const ScanOptions& options) {
+    return scan_by(options, [](const ir::Ref& x, const ir::Ref& y) {
+      const auto state = [] { return ir::parameter(ir::Type::element(ScalarType::float64)); };
+      const auto size = [](const ir::Ref& v) { return ir::primitive(Primitive::absolute, {v}); };
+      const ir::Ref p = state(), q = state();
+      const ir::Ref bound = ir::primitive(Primitive::add, {size(y), ir::literal(1.0)});
+      const ir::Ref half = ir::primitive(Primitive::divide, {q, ir::literal(2.0)});
+      return ir::while_loop(ir::lambda({p}, {ir::primitive(Primitive::less, {bound, size(p)})}),
+                            ir::lambda({q}, {half}), ir::primitive(Primitive::add, {x, y}));
+    });
+  });
+}
+
+TEST_CASE("operators, elements and seeds that may fail") {
+  const auto quotients = [](const std::vector<std::int64_t>& lengths, const ScanOptions& options) {
+    ScannedRows rows = scanned_rows<std::int32_t>(lengths);
+    auto& reduction = reduction_in(rows.k.kernel());
+    reduction.combine = {ir::primitive(Primitive::divide, {rows.left[0], rows.right[0]})};
+    reduction.seed = {ir::literal(std::int32_t{1 << 30})};
+    add_scan_outputs(rows, options);
+    return std::move(rows.k);
+  };
+  // Divisors that are 1 or -1 in an order that keeps quotients from being 0, and one 0 somewhere or nowhere.
+  for (const std::int64_t zero : {-1, 0, 1, 31, 32, 40, 4095, 4096, 4999})
+    for (const ScanOptions& options : all_scan_options()) {
+      auto k = quotients({0, 1, 2, 33, 0, 5000, 3}, options);
+      auto* data = static_cast<std::int32_t*>(k.data(1));
+      std::fill_n(data, k.sizes()[1] / 4, 1);
+      for (std::size_t i = 0; i < k.sizes()[1] / 4; i += 3) data[i] = -1;
+      if (zero >= 0) data[first_element + 36 + zero] = 0;
+      INFO(described(options) << ", zero at " << zero);
+      CHECK(disagreement(k, {0, 5}) == "");
+    }
+  // The seed is read from an array without elements: only where it is needed.
+  for (const std::int64_t size : {0, 2})
+    for (const auto& lengths : std::vector<std::vector<std::int64_t>>{{0, 0}, {0, 3, 40}})
+      for (const ScanOptions& options : all_scan_options()) {
+        auto k = scan_of<double>(lengths, Primitive::add, options);
+        const int xs = k.buffer(std::vector<double>(static_cast<std::size_t>(size), 2.5));
+        const ir::Ref x = k.array(kernel::Form::avoided, {ScalarType::float64}, {k.uniform_extent(size)}, xs);
+        const ir::Ref read = ir::index(x, ir::int64(0));
+        if (options.seeded) reduction_in(k.kernel()).seed = {read};
+        INFO(described(options) << ", x of " << size << ", " << lengths.size() << " rows");
+        CHECK(disagreement(k) == "");
+        k.kernel().body = {ir::primitive(Primitive::multiply, {k.kernel().body[0], read})};
+        CHECK(disagreement(k) == "");
+      }
+}
+
+TEST_CASE("elements of a scan at computed positions") {
+  const auto scan_at = [](std::int64_t row, std::int32_t bad, const ScanOptions& options) {
+    ScannedRows rows = scanned_rows<std::int32_t, double>({2, row, 3});
+    auto& kernel = rows.k.kernel();
+    auto* columns = static_cast<std::int32_t*>(rows.k.data(1));
+    for (std::int64_t i = 0; i < rows.elements; ++i) columns[i] = static_cast<std::int32_t>(i * 7 % 500);
+    if (bad >= 0) columns[first_element + 2 + bad] = 600;
+    const int xs = rows.k.buffer(random_values<double>(500, 9));
+    const ir::Ref x =
+        rows.k.array(kernel::Form::avoided, {ScalarType::float64}, {rows.k.uniform_extent(500)}, xs);
+    const ir::Ref at =
+        ir::index(x, ir::cast(ScalarType::int64, rows.element[0]), Place(std::source_location::current()));
+    kernel.body = {rows.element[0], ir::primitive(Primitive::multiply, {rows.element[1], at})};
+    auto& reduction = reduction_in(kernel);
+    reduction.combine = {ir::primitive(Primitive::maximum, {rows.left[0], rows.right[0]}),
+                         ir::primitive(Primitive::add, {rows.left[1], rows.right[1]})};
+    reduction.seed = {ir::literal(std::int32_t{0}), ir::literal(0.5)};
+    add_scan_outputs(rows, options);
+    rows.k.find_checks();
+    return std::move(rows.k);
+  };
+  for (const std::int32_t row : {1, 5, 32, 33, 100, 4096, 4097, 9000})
+    for (const ScanOptions& options : all_scan_options()) {
+      INFO(row << " elements, " << described(options));
+      auto good = scan_at(row, -1, options);
+      CHECK(disagreement(good) == "");
+      for (const std::int32_t bad : {0, row / 2, row - 1}) {
+        auto k = scan_at(row, bad, options);
+        k.kernel().domain.over_items = true;
+        CHECK_THROWS_WITH(k.run(), Catch::Contains("index 600 out of range 0..499 (scan_test.cpp:"));
+        cpu::CompileOptions scalar;
+        scalar.lanes = 1;
+        CHECK_THROWS_WITH(k.run(scalar, 5), Catch::Contains("index 600 out of range 0..499"));
+      }
+    }
+}
