@@ -247,7 +247,8 @@ inline void KernelBuilder::find_checks() {
       kernel_.checks.push_back(check);
     }
   }
-  if (kernel::row_of(kernel_) && !kernel::all_seeded(reduce_in(kernel_))) {
+  const auto* reduce = std::get_if<kernel::Reduce>(&kernel_.form);
+  if (reduce && !kernel::all_seeded(*reduce)) {
     kernel::Check check;
     check.kind = kernel::Check::Kind::empty_fold;
     check.what = "fold";

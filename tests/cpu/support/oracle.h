@@ -44,7 +44,7 @@ class Oracle {
     return out;
   }
 
- private:
+ protected:
   using Values = std::vector<interp::Bits>;
 
   static std::vector<ir::Ref> all_roots(const kernel::Kernel& kernel) {
@@ -116,7 +116,10 @@ class Oracle {
 
   Values element(std::int64_t item) {
     return std::visit(kernel::overloaded{[&](const kernel::Map&) { return evaluate(kernel_.body); },
-                                         [&](const kernel::Reduce& form) { return reduce(form, item); }},
+                                         [&](const kernel::Reduce& form) { return reduce(form, item); },
+                                         [](const kernel::Scan&) -> Values {
+                                           throw std::logic_error("scans write more than one element");
+                                         }},
                       kernel_.form);
   }
 
