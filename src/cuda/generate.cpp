@@ -69,6 +69,9 @@ void Generator::name_slots() {
     array(outputs[i].array, outputs.size() == 1 ? "out" : fmt::format("out{}", i), true);
   for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
     array(kernel_.arrays[i], fmt::format("in{}", i), false);
+  if (kernel_.domain.offsets >= 0)
+    give(kernel_.domain.offsets, offset_type(kernel_.domain.offset_type),
+         fmt::format("offsets{}", kernel_.domain.offsets), false);
   for (const kernel::KernelExtent& e : all_extents()) {
     if (e.kind == Kind::per_item) give(e.slot, "i64", fmt::format("extents{}", e.slot), false);
     if (e.kind == Kind::ragged) give(e.slot, offset_type(e.offsets), fmt::format("offsets{}", e.slot), false);
@@ -349,9 +352,7 @@ Unit generate(const kernel::Kernel& kernel) { return generate(kernel, -1); }
 Unit generate(const kernel::Kernel& kernel, int entry) {
   return std::visit(kernel::overloaded{[&](const kernel::Map&) { return generate_map(kernel, entry); },
                                        [&](const kernel::Reduce&) { return generate_fold(kernel, entry); },
-                                       [](const kernel::Scan&) -> Unit {
-                                         throw InternalError("scan kernels have no code here yet");
-                                       }},
+                                       [&](const kernel::Scan&) { return generate_scan(kernel, entry); }},
                     kernel.form);
 }
 

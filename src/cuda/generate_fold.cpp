@@ -1,10 +1,7 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
-#include "cuda/generator.h"
+#include "cuda/row_generator.h"
 #include "cuda/words.h"
-#include "ir/views.h"
 #include "kernel/fold_operator.h"
 #include "kernel/pointwise.h"
 
@@ -14,17 +11,19 @@ namespace {
 
 using Kind = kernel::KernelExtent::Kind;
 
-class Fold : public Generator {
+class Fold : public RowGenerator {
  public:
-  explicit Fold(const kernel::Kernel& kernel)
-      : Generator(kernel, {}, false),
+  explicit Fold(const kernel::Kernel& kernel) : Fold(kernel, kernel::Operators(kernel)) {}
+
+ private:
+  Fold(const kernel::Kernel& kernel, kernel::Operators operators)
+      : RowGenerator(kernel, operators.left, operators.right),
         reduce_(kernel::reduce_of(kernel)),
-        operators_(kernel),
+        operators_(std::move(operators)),
         combine_(operators_.combine),
         seeded_combine_(operators_.seeded_combine),
         seed_(operators_.seed) {}
 
- private:
   const char* included() const override { return in_order_ ? "fold_tiles.cuh" : "fold.cuh"; }
 
   void assertions() override {
@@ -35,19 +34,6 @@ class Fold : public Generator {
       out_.line(fmt::format("static_assert(tile_elements == {} && row_work == {} && longest_ordered == {});",
                             tile_elements, row_work, eight_rows));
   }
-
-  std::vector<kernel::KernelExtent> own_extents() const override { return {reduce_.row.length}; }
-
-  void name_own_values() override {
-    scalar_.bind(*reduce_.row.index, {"r"});
-    for (std::size_t c = 0; c < components(); ++c) {
-      scalar_.bind(*operators_.left[c], {fmt::format("x.c{}", c)});
-      scalar_.bind(*operators_.right[c], {fmt::format("y.c{}", c)});
-    }
-    length_ = extent(reduce_.row.length);
-  }
-
-  bool has_plain_element() const override { return true; }
 
   bool commutative() const { return reduce_.order == ir::fold_order::OperatorClass::commutative; }
 
@@ -60,85 +46,13 @@ class Fold : public Generator {
                           kernel::all_seeded(reduce_) ? 0 : kernel::empty_check(kernel_)));
   }
 
-  bool depends_on_element(const ir::Node& node) const {
-    const auto& free = node.free();
-    return std::find(free.begin(), free.end(), reduce_.row.index.get()) != free.end();
-  }
-
-  /// "{f(v.c0), f(v.c1)}" with `part` giving f.
-  template <class F>
-  std::string each_component(F&& part) {
-    std::string out;
-    for (std::size_t c = 0; c < components(); ++c) out += (c ? ", " : "") + part(c);
-    return "{" + out + "}";
-  }
-
   void parts() override {
+    row_parts();
     out_.line("");
-    out_.line(fmt::format("ANABRANCH_DEVICE i64 length() const {{ return {}; }}", length_));
-
-    // What the elements of a row share is kept in members.
-    const auto before = scalar_.mark();
-    std::vector<std::pair<std::string, ScalarType>> kept;
+    operation("ANABRANCH_DEVICE Value join(Value x, Value y) {", combine_, operators_.combine,
+              "after_elements");
     out_.line("");
-    out_.open("ANABRANCH_DEVICE void begin_row() {");
-    scalar_.emit_region(body_, 0, [&](const ir::Node& node) { return !depends_on_element(node); });
-    end_of_user_lines();
-    for (const ir::Node* node : body_[0].nodes) {
-      if (depends_on_element(*node) || node->op() == ir::Op::constant || node->op() == ir::Op::tuple ||
-          node->op() == ir::Op::project)
-        continue;
-      ExprTexts words = scalar_.words(*node);
-      for (std::size_t c = 0; c < words.size(); ++c) {
-        const std::string member = "row_" + words[c];
-        out_.line(fmt::format("{} = {};", member, words[c]));
-        kept.emplace_back(member, node->type().scalars[c]);
-        words[c] = member;
-      }
-      scalar_.bind(*node, std::move(words));
-    }
-    out_.close();
-    for (const auto& [member, type] : kept) out_.line(fmt::format("{} {} = {{}};", type_text(type), member));
-    // Tuples and projections name the members, too.
-    for (const ir::Node* node : body_[0].nodes) {
-      if (depends_on_element(*node)) continue;
-      if (node->op() == ir::Op::tuple) {
-        ExprTexts all;
-        for (const auto& child : node->children())
-          for (const auto& word : scalar_.words(*child)) all.push_back(word);
-        scalar_.bind(*node, std::move(all));
-      } else if (node->op() == ir::Op::project) {
-        const ExprTexts& all = scalar_.words(*ir::Project(*node).value());
-        const auto first = all.begin() + node->payload().first;
-        scalar_.bind(*node, ExprTexts(first, first + node->payload().count));
-      }
-    }
-
-    out_.line("");
-    scalar_.element = "u64(r)";
-    elements("[[maybe_unused]] i64 r");
-    scalar_.undo(before);
-
-    out_.line("");
-    out_.open("ANABRANCH_DEVICE Value join(Value x, Value y) {");
-    const auto outside = scalar_.mark();
-    scalar_.element = "after_elements";
-    scalar_.emit_region(combine_, 0);
-    give(scalar_.results(operators_.combine));
-    out_.close();
-    scalar_.undo(outside);
-
-    out_.line("");
-    out_.open("ANABRANCH_DEVICE Value seed() {");
-    if (operators_.seed.empty()) {
-      out_.line("return {};");
-    } else {
-      scalar_.element = "in_seed";
-      scalar_.emit_region(seed_, 0);
-      give(operators_.spread(scalar_.results(operators_.seed), ExprTexts(components(), "{}")));
-      scalar_.undo(outside);
-    }
-    out_.close();
+    seed();
     finish();
     store_parts();
 
@@ -148,31 +62,26 @@ class Fold : public Generator {
                   return literal_text(type(c), kernel::identity_of(kernel::operator_of(kernel_, c), type(c)));
                 }) +
                 "; }");
-    out_.line("static ANABRANCH_DEVICE Value shuffle(Value v, int lane, int width) {");
-    out_.line("  return " + each_component([](std::size_t c) {
-                return fmt::format("anabranch::shuffle(v.c{}, lane, width)", c);
-              }) +
-              ";");
-    out_.line("}");
-    out_.line("static ANABRANCH_DEVICE Value shuffle_down(Value v, int distance, int width) {");
-    out_.line("  return " + each_component([](std::size_t c) {
-                return fmt::format("anabranch::shuffle_down(v.c{}, distance, width)", c);
-              }) +
-              ";");
-    out_.line("}");
-    out_.open("static ANABRANCH_DEVICE void put(u64* cell, Value v) {");
-    for (std::size_t c = 0; c < components(); ++c) out_.line(fmt::format("cell[{0}] = to_bits(v.c{0});", c));
-    out_.close();
-    out_.line("static ANABRANCH_DEVICE Value get(const u64* cell) {");
-    out_.line("  return " + each_component([&](std::size_t c) {
-                return fmt::format("from_bits<{}>(cell[{}])", type_text(type(c)), c);
-              }) +
-              ";");
-    out_.line("}");
+    shuffles("shuffle_down", "int distance, int width", "distance, width");
+    cells();
     if (in_order_) {
       read_in_order({});
       row_start();
     }
+  }
+
+  void seed() {
+    out_.open("ANABRANCH_DEVICE Value seed() {");
+    if (operators_.seed.empty()) {
+      out_.line("return {};");
+    } else {
+      const auto outside = scalar_.mark();
+      scalar_.element = "in_seed";
+      scalar_.emit_region(seed_, 0);
+      give(operators_.spread(scalar_.results(operators_.seed), ExprTexts(components(), "{}")));
+      scalar_.undo(outside);
+    }
+    out_.close();
   }
 
   void finish() {
@@ -193,7 +102,7 @@ class Fold : public Generator {
     scalar_.undo(outside);
   }
 
-  void elements(const std::string& parameter) {
+  void elements(const std::string& parameter) override {
     scalar_.brief = true;
     element("element", parameter, body_);
     if (in_order_) {
@@ -208,7 +117,7 @@ class Fold : public Generator {
 
   void row_start() {
     out_.open("ANABRANCH_DEVICE i64 row_start(i64 position) const {");
-    const kernel::KernelExtent& length = reduce_.row.length;
+    const kernel::KernelExtent& length = row_.length;
     if (length.kind == Kind::ragged)
       out_.line(fmt::format("return {};", offset_at(length.slot, length.offsets, "position")));
     else
@@ -240,7 +149,6 @@ class Fold : public Generator {
   const kernel::Reduce& reduce_;
   kernel::Operators operators_;
   kernel::Regions combine_, seeded_combine_, seed_;
-  std::string length_;
 };
 
 }  // namespace

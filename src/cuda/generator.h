@@ -121,5 +121,6 @@ class Generator {
 // The skeletons: one entry, or all (-1).
 Unit generate_map(const kernel::Kernel& kernel, int only);
 Unit generate_fold(const kernel::Kernel& kernel, int only);
+Unit generate_scan(const kernel::Kernel& kernel, int only);
 
 }  // namespace anabranch::cuda

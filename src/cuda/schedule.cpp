@@ -24,6 +24,11 @@ constexpr std::int64_t listed_blocks = 8;
 constexpr std::int64_t thread_rows = 16;
 /// Threads per multiprocessor; with fewer, blocks have 32 threads.
 constexpr std::int64_t few_workers = 1024;
+/// Threads per multiprocessor that read as fast as more would: with so many long rows none is divided in a
+/// scan, which would read it twice.
+constexpr std::int64_t many_workers = 1024;
+/// Average rows up to this length are scanned several at a time by a warp.
+constexpr std::int64_t packed_length = 16;
 /// Rows of more blocks than this are joined by many threads.
 constexpr std::int64_t many_results = 256;
 
@@ -67,7 +72,7 @@ int entry_count(const kernel::Kernel& kernel) {
   return std::visit(
       kernel::overloaded{[](const kernel::Map&) { return 1; },
                          [](const kernel::Reduce& form) { return entry_number(form, FoldEntry::finish) + 1; },
-                         [](const kernel::Scan&) { return 1; }},
+                         [](const kernel::Scan&) { return static_cast<int>(ScanEntry::blocks) + 1; }},
       kernel.form);
 }
 
@@ -113,17 +118,20 @@ Schedule of_map(const Bindings& bindings, int multiprocessors) {
   return out;
 }
 
+/// Room for the list of long rows and the partial results.
+void give_workspace(Schedule& out, const kernel::Kernel& kernel, const FoldPlan& plan) {
+  if (plan.results <= 0) return;
+  const auto components = static_cast<std::int64_t>(kernel.body.size());
+  out.workspace = workspace_header + plan.numbers.long_rows * long_row_bytes + plan.results * components * 8;
+  out.zeroed = plan.numbers.long_rows > 0 ? workspace_header : 0;
+}
+
 Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, bool in_order,
                    const Bindings& bindings, int multiprocessors) {
   Schedule out;
   const std::int64_t positions = bindings.positions;
   const FoldPlan plan = fold_plan(kernel, bindings);
-  const std::int64_t components = static_cast<std::int64_t>(kernel.body.size());
-  if (plan.results > 0) {
-    out.workspace =
-        workspace_header + plan.numbers.long_rows * long_row_bytes + plan.results * components * 8;
-    out.zeroed = plan.numbers.long_rows > 0 ? workspace_header : 0;
-  }
+  give_workspace(out, kernel, plan);
   const bool commutative = is_commutative(form);
   const auto launch = [&](FoldEntry entry, std::int64_t blocks, std::int64_t most, unsigned block) {
     out.launches.push_back({entry_number(form, entry), grid_of(blocks, most, multiprocessors), block});
@@ -176,6 +184,42 @@ Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, boo
   return out;
 }
 
+Schedule of_scan(const kernel::Kernel& kernel, const Bindings& bindings, int multiprocessors) {
+  Schedule out;
+  const std::int64_t positions = bindings.positions;
+  const FoldPlan plan = fold_plan(kernel, bindings);
+  const auto launch = [&](ScanEntry entry, std::int64_t blocks, std::int64_t most, unsigned block) {
+    out.launches.push_back({static_cast<int>(entry), grid_of(blocks, most, multiprocessors), block});
+  };
+  const auto by_blocks = [&](std::int64_t results, std::int64_t rows, std::int64_t most) {
+    give_workspace(out, kernel, plan);
+    const unsigned block = results * 32 < few_workers * multiprocessors ? 32 : threads;
+    launch(ScanEntry::totals, quotient_up(results * 32, block), most, block);
+    launch(ScanEntry::tree, rows, most, results > many_results * rows ? threads : 32);
+    launch(ScanEntry::blocks, quotient_up(results * 32, block), most, block);
+  };
+  if (plan.numbers.row_blocks > 0 && positions * 32 < many_workers * multiprocessors) {
+    out.why = fmt::format("{} rows of {} elements: {} blocks each, twice", positions, plan.length,
+                          plan.numbers.row_blocks);
+    by_blocks(plan.results, positions, fold_blocks);
+    return out;
+  }
+
+  const std::int64_t average = average_length(plan, positions);
+  const bool packed = average >= 0 && average <= packed_length;
+  const std::int64_t rows = packed ? threads / 32 * packed_rows : threads / 32;
+  launch(packed ? ScanEntry::packed : ScanEntry::by_warp, quotient_up(positions, rows), fold_blocks, threads);
+  const std::string lengths =
+      average < 0 ? "unknown" : fmt::format("{}{}", plan.length >= 0 ? "" : "about ", average);
+  out.why = fmt::format("{} rows of {} elements: {}", positions, lengths,
+                        packed ? "as many a warp as fit" : "a warp each");
+  if (plan.numbers.long_rows > 0) {
+    out.why += fmt::format("; those of more than {} by blocks, twice", order::block);
+    by_blocks(plan.results, plan.numbers.long_rows, listed_blocks);
+  }
+  return out;
+}
+
 }  // namespace
 
 Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings,
@@ -185,14 +229,13 @@ Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& b
     out.why = "nothing to compute";
     return out;
   }
-  return std::visit(kernel::overloaded{[&](const kernel::Map&) { return of_map(bindings, multiprocessors); },
-                                       [&](const kernel::Reduce& form) {
-                                         return of_reduce(kernel, form, in_order, bindings, multiprocessors);
-                                       },
-                                       [](const kernel::Scan&) -> Schedule {
-                                         throw InternalError("scan kernels have no code here yet");
-                                       }},
-                    kernel.form);
+  return std::visit(
+      kernel::overloaded{[&](const kernel::Map&) { return of_map(bindings, multiprocessors); },
+                         [&](const kernel::Reduce& form) {
+                           return of_reduce(kernel, form, in_order, bindings, multiprocessors);
+                         },
+                         [&](const kernel::Scan&) { return of_scan(kernel, bindings, multiprocessors); }},
+      kernel.form);
 }
 
 std::vector<int> entries_of(const Schedule& schedule) {
@@ -211,6 +254,8 @@ std::vector<int> certain_entries(const kernel::Kernel& kernel) {
   if (const kernel::Row* row = kernel::row_of(kernel); row && row->length.kind != Kind::constant) return {};
   Bindings one_row;
   one_row.positions = 1;
+  // How long rows are scanned depends on how many there are.
+  if (std::holds_alternative<kernel::Scan>(kernel.form) && fold_plan(kernel, one_row).results > 0) return {};
   return entries_of(schedule(kernel, one_row, 1));
 }
 

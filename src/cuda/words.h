@@ -10,6 +10,9 @@ namespace anabranch::cuda {
 /// Entries of a fold's unit. Ordered operators have the first, `blocks` and `finish` only.
 enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
 
+/// Entries of a scan's unit.
+enum class ScanEntry : int { packed, by_warp, totals, tree, blocks };
+
 /// The entries' parameter after buffers and scalars, 8 bytes each, in this order.
 struct LaunchParams {
   std::int64_t items = 1;
@@ -19,7 +22,7 @@ struct LaunchParams {
   std::int64_t long_rows = 0;  ///< rows that the list in the workspace has room for; 0: there is no list
 };
 
-/// Of one launch of a fold, beside `LaunchParams`.
+/// Of one launch of a fold or a scan, beside `LaunchParams`.
 struct FoldPlan {
   LaunchParams numbers;
   std::int64_t length = -1;    ///< of all rows, where they have one
@@ -35,6 +38,9 @@ inline constexpr std::int64_t map_tile = 1024;
 
 /// Rows that are longer on average are reduced by warps.
 inline constexpr std::int64_t eight_rows = 128;
+/// Rows of scans that a warp takes at a time where they are short.
+inline constexpr std::int64_t packed_rows = 32;
+
 /// Elements of short rows that a block of threads keeps in shared memory, and what a row costs besides.
 inline constexpr std::int64_t tile_elements = 4096;
 inline constexpr std::int64_t row_work = 4;

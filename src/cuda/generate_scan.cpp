@@ -1,0 +1,140 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cuda/row_generator.h"
+#include "cuda/words.h"
+
+/// Prefixes of rows: kernels/cuda/scan.cuh.
+namespace anabranch::cuda {
+namespace {
+
+using Write = kernel::KernelOutput::Write;
+
+/// Largest cost of an operator whose code is repeated for each step over a warp's lanes.
+constexpr std::int64_t small_operator_cost = unroll_cost / 4;
+
+class Scan : public RowGenerator {
+ public:
+  explicit Scan(const kernel::Kernel& kernel) : Scan(kernel, std::get<kernel::Scan>(kernel.form)) {}
+
+ private:
+  Scan(const kernel::Kernel& kernel, const kernel::Scan& scan)
+      : RowGenerator(kernel, scan.reduction.left, scan.reduction.right),
+        scan_(scan),
+        combine_(scan.reduction.combine),
+        seed_(scan.reduction.seed) {
+    for (const kernel::KernelOutput& output : kernel.outputs)
+      if (output.write == Write::element && place_of(output.array) == places_.size())
+        places_.push_back(output.array);
+  }
+
+  const char* included() const override { return "scan_blocks.cuh"; }
+
+  void assertions() override {
+    out_.line(
+        fmt::format("static_assert(scan_threads == {} && LongRows::header == {} && sizeof(LongRow) == {});",
+                    block_threads, workspace_header, long_row_bytes));
+    out_.line(fmt::format("static_assert(packed_rows == {});", packed_rows));
+  }
+
+  bool has_totals() const {
+    return std::any_of(kernel_.outputs.begin(), kernel_.outputs.end(),
+                       [](const kernel::KernelOutput& o) { return o.write == Write::position; });
+  }
+
+  void constants() override {
+    out_.line(fmt::format("static constexpr bool seeded = {};", !scan_.reduction.seed.empty()));
+    out_.line(fmt::format("static constexpr bool exclusive = {};", scan_.exclusive));
+    out_.line(fmt::format("static constexpr bool totals = {};", has_totals()));
+    out_.line(fmt::format("static constexpr int components = {};", components()));
+    out_.line(
+        fmt::format("static constexpr bool small_operator = {};", combine_[0].cost <= small_operator_cost));
+  }
+
+  void parts() override {
+    row_parts();
+    out_.line("");
+    operation("ANABRANCH_DEVICE Value join(Value x, Value y, [[maybe_unused]] i64 at) {", combine_,
+              scan_.reduction.combine, "of_join(at)");
+    out_.line("");
+    if (scan_.reduction.seed.empty())
+      out_.line("ANABRANCH_DEVICE Value seed() { return {}; }");
+    else
+      operation("ANABRANCH_DEVICE Value seed() {", seed_, scan_.reduction.seed, "before_joins");
+    out_.line("");
+    row_places();
+    store("store([[maybe_unused]] i64 r, [[maybe_unused]] Value v)", Write::element);
+    store("store_total([[maybe_unused]] Value v)", Write::position);
+    out_.line("");
+    shuffles("shuffle_up", "int distance", "distance");
+    cells();
+  }
+
+  // Outputs that are written by elements --------------------------------------------------------------------
+
+  /// The number of the array's layout in `places_`.
+  std::size_t place_of(const kernel::Layout& layout) const {
+    return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), layout) - places_.begin());
+  }
+
+  /// Where the row's prefixes lie, for each layout.
+  void row_places() {
+    for (std::size_t p = 0; p < places_.size(); ++p) out_.line(fmt::format("i64 row_at{} = 0;", p));
+    out_.open("ANABRANCH_DEVICE void enter_row(i64 item_number, i64 position) {");
+    out_.line("enter(item_number, position);");
+    for (std::size_t p = 0; p < places_.size(); ++p)
+      out_.line(fmt::format("row_at{} = {};", p, row_place(places_[p])));
+    out_.close();
+  }
+
+  std::string row_place(const kernel::Layout& layout) {
+    // Without offsets items are alike, and rows lie one after the other.
+    if (layout.form != kernel::Form::segmented) return fmt::format("multiply(position, {})", length_);
+    const std::string base = offset_at(layout.offsets, layout.offset_type, "item");
+    if (kernel_.domain.extents.empty()) return base;
+    std::string rows = "1ll";
+    for (const std::string& e : domain_) rows = fmt::format("multiply({}, {})", rows, e);
+    const std::string first = segmented_ ? "start(item)" : fmt::format("multiply(item, {})", rows);
+    return fmt::format("{} + multiply(position - {}, {})", base, first, length_);
+  }
+
+  void store(const std::string& signature, Write write) {
+    out_.open(fmt::format("ANABRANCH_DEVICE void {} {{", signature));
+    for (const kernel::KernelOutput& output : kernel_.outputs) {
+      if (output.write != write) continue;
+      const kernel::KernelArray& array = output.array;
+      const std::string at =
+          write == Write::position ? "out_at" : fmt::format("row_at{} + r", place_of(array));
+      for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+        out_.line(fmt::format(
+            "{}[{}] = {};",
+            buffer(array.first_buffer + static_cast<int>(c), memory_type_text(array.type.scalars[c])), at,
+            in_memory(output.first + c, fmt::format("v.c{}", output.first + c))));
+    }
+    out_.close();
+  }
+
+  /// In the order of ScanEntry.
+  std::vector<Entry> all_entries() const override {
+    return {{"packed", fmt::format("scan_rows<anabranch::Kernel, {}>", packed_rows)},
+            {"by_warp", "scan_rows<anabranch::Kernel, 1>"},
+            {"totals", "scan_totals<anabranch::Kernel>"},
+            {"tree", "scan_tree<anabranch::Kernel>"},
+            {"blocks", "scan_blocks<anabranch::Kernel>"}};
+  }
+
+  const char* launch_bounds(const Entry&) const override {
+    return body_[0].cost > unroll_cost || combine_[0].cost > unroll_cost ? "256, 1" : "256, 3";
+  }
+
+  const kernel::Scan& scan_;
+  kernel::Regions combine_, seed_;
+  std::vector<kernel::Layout> places_;
+};
+
+}  // namespace
+
+Unit generate_scan(const kernel::Kernel& kernel, int only) { return Scan(kernel).make(only); }
+
+}  // namespace anabranch::cuda

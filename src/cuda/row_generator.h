@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cuda/generator.h"
+
+/// What the texts of kernels with rows share: functions of a row's elements, of the operator, and of values.
+namespace anabranch::cuda {
+
+class RowGenerator : public Generator {
+ protected:
+  /// `left`, `right`: the operator's parameters per component of the elements.
+  RowGenerator(const kernel::Kernel& kernel, std::vector<ir::Ref> left, std::vector<ir::Ref> right);
+
+  std::vector<kernel::KernelExtent> own_extents() const override { return {row_.length}; }
+  void name_own_values() override;
+  bool has_plain_element() const override { return true; }
+
+  /// length(), begin_row(), and the functions for elements.
+  void row_parts();
+  virtual void elements(const std::string& parameter);
+  /// A function of values x and y that gives `roots`; failures are recorded at `element`.
+  void operation(const std::string& head, const kernel::Regions& body, const std::vector<ir::Ref>& roots,
+                 const std::string& element);
+  /// shuffle(), and another shuffle, whose parameters have these names.
+  void shuffles(const std::string& other, const std::string& parameters, const std::string& arguments);
+  /// put() and get().
+  void cells();
+  /// "{f(0), f(1)}", per component.
+  template <class F>
+  std::string each_component(F&& part) const {
+    std::string out;
+    for (std::size_t c = 0; c < components(); ++c) out += (c ? ", " : "") + part(c);
+    return "{" + out + "}";
+  }
+
+  const kernel::Row& row_;
+  std::string length_;
+
+ private:
+  bool depends_on_element(const ir::Node& node) const;
+  void keep_shared_values();
+  void name_shared_values();
+  std::vector<ir::Ref> left_, right_;
+};
+
+}  // namespace anabranch::cuda
