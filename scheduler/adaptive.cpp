@@ -73,7 +73,7 @@ void AdaptiveController::observe(const Observation& observation) {
 }
 
 void AdaptiveController::learn(const Observation& seen) {
-  const auto work = static_cast<double>(seen.extent.weight());
+  const auto work = static_cast<double>(seen.size.weight());
   const double importance = chunk_.empty() ? first_importance : 1;
   const auto read = static_cast<double>(seen.ns.read);
   const auto write = static_cast<double>(seen.ns.write);
@@ -86,7 +86,7 @@ void AdaptiveController::learn(const Observation& seen) {
   if (jumped) settled_ = false;
 
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
-  const double bytes = static_cast<double>(seen.extent.bytes) / work;
+  const double bytes = static_cast<double>(seen.size.bytes) / work;
   bytes_per_work_ = std::max(bytes, bytes_per_work_ * 0.95 + bytes * 0.05);
   memory_ceiling_ = std::min(memory_ceiling_ * 1.01, unbounded);
 }

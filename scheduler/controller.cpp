@@ -56,7 +56,7 @@ class PaperController final : public Controller {
     // Chunks that were in flight when the size changed say nothing about the new size.
     if (seen.target.items != ceiling_.apply(items_)) return;
     const double ns =
-        phase_cost(config_, seen.ns) / static_cast<double>(std::max<int64_t>(seen.extent.items, 1));
+        phase_cost(config_, seen.ns) / static_cast<double>(std::max<int64_t>(seen.size.items, 1));
     const double before = average_;
     average_ = before < 0 ? ns : weight_of_newest * ns + (1 - weight_of_newest) * before;
     if (seen.utilisation < enough_utilisation) {

@@ -22,7 +22,7 @@ struct PhaseTimes {
 
 /// A finished chunk.
 struct Observation {
-  ChunkSize extent{};
+  ChunkSize size{};
   Target target{};  ///< what it was read with: chunks in flight still follow older decisions
   PhaseTimes ns{};
   double utilisation = 1;  ///< busy thread time / (wall time * concurrency) while it was computed, 0..1

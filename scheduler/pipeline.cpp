@@ -202,20 +202,15 @@ class Run : public std::enable_shared_from_this<Run> {
     free_.pop_back();
     ++in_flight_;
 
-    std::optional<ChunkSize> extent;
-    const bool trims = plan_.alone() && phases_.trim;
+    std::optional<ChunkSize> size;
     const Outcome outcome = timed(lock, Phase::read, record.read, [&] {
-      if (trims) {
-        // The ring is empty, so the free slots stay as they are without the lock.
-        for (const int slot : free_) phases_.trim(slot);
-      }
-      extent = phases_.read(record.slot, record.decision.target);
-      if (extent && extent->items < 1) throw std::logic_error("a source gave a chunk without items");
+      size = phases_.read(record.slot, record.decision.target);
+      if (size && size->items < 1) throw std::logic_error("a source gave a chunk without items");
     });
 
-    if (!outcome.error && extent) {
-      record.extent = *extent;
-      plan_.succeeded(*extent);
+    if (!outcome.error && size) {
+      record.size = *size;
+      plan_.succeeded(*size);
       ++next_index_;
       ready_.push_back(chunk);
     } else {
@@ -237,67 +232,40 @@ class Run : public std::enable_shared_from_this<Run> {
     Chunk chunk = ready_.front();
     ready_.erase(ready_.begin());
     offer_both();
-    bool cut = false;
-    for (;;) {
-      if (!compute(lock, chunk, cut)) break;
-      if (config_.write_overlaps && !cut) {
-        done_.push_back(chunk);
-        return;
-      }
-      finish_writes(lock);
-      if (is_dead(chunk) || !write(lock, chunk)) break;
-      if (!cut || !advance(lock, chunk)) {
-        // Written to the end: a stop that is requested now has left nothing out.
-        free_slot(chunk.record.slot);
-        return;
-      }
+    bool done = !is_dead(chunk) && compute(lock, chunk);
+    if (done && config_.write_overlaps) {
+      done_.push_back(chunk);
+      return;
     }
-    dropped_ = true;
+    if (done) {
+      finish_writes(lock);
+      done = !is_dead(chunk) && write(lock, chunk);
+    }
+    // What is written to the end: a stop that is requested now has left nothing out.
+    dropped_ |= !done;
     free_slot(chunk.record.slot);
   }
 
-  // False when the chunk is not to be written. Sets `cut` when only a part of the slot has been computed.
-  bool compute(Lock& lock, Chunk& chunk, bool& cut) {
+  // False when the chunk is not to be written.
+  bool compute(Lock& lock, Chunk& chunk) {
     ChunkTimes& record = chunk.record;
-    while (!is_dead(chunk)) {
-      const RunMeter::Mark begin = meter_.mark();
-      const Outcome outcome = timed(lock, Phase::compute, record.compute, [&] {
-        const BusySpan busy(&meter_.compute_meter());
-        phases_.compute(record.slot);
-      });
-      record.utilisation = meter_.utilisation(begin, meter_.mark());
-      record.wait_ns = record.compute.begin_ns - idle_since_;
-      idle_since_ = record.compute.end_ns;
-      if (!outcome.error) return true;
-      if (!outcome.too_big || !phases_.halve || record.extent.items <= 1) {
-        fail(chunk.index, outcome.error);
-        return false;
-      }
-      trace_.add_halving();
-      plan_.too_big(record.extent);
-      const ChunkSize whole = record.extent;
-      if (!unlocked(lock, chunk, [&] {
-            record.extent = phases_.halve(record.slot);
-            if (record.extent.items < 1 || record.extent.items >= whole.items) {
-              throw std::logic_error("halve did not make the chunk smaller");
-            }
-          })) {
-        return false;
-      }
-      cut = true;
-    }
-    return false;
-  }
-
-  // Goes on to the part of a cut chunk that was put aside; false when there is none.
-  bool advance(Lock& lock, Chunk& chunk) {
-    std::optional<ChunkSize> extent;
-    // As many as have just been found to fit.
-    const int64_t items = chunk.record.extent.items;
-    if (!unlocked(lock, chunk, [&] { extent = phases_.rest(chunk.record.slot, items); }) || !extent)
+    const RunMeter::Mark begin = meter_.mark();
+    Computed computed = Computed::whole;
+    const Outcome outcome = timed(lock, Phase::compute, record.compute, [&] {
+      const BusySpan busy(&meter_.compute_meter());
+      computed = phases_.compute(record.slot);
+    });
+    record.utilisation = meter_.utilisation(begin, meter_.mark());
+    record.wait_ns = record.compute.begin_ns - idle_since_;
+    idle_since_ = record.compute.end_ns;
+    if (outcome.error) {
+      fail(chunk.index, outcome.error);
       return false;
-    chunk.record.extent = *extent;
-    chunk.record.read.begin_ns = chunk.record.read.end_ns;  // the time is in the first part's record
+    }
+    if (computed == Computed::in_parts) {
+      trace_.add_halving();
+      plan_.too_big(record.size);
+    }
     return true;
   }
 
@@ -338,7 +306,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void report(ChunkTimes& record) {
     record.chunk = written_++;
-    plan_.observe({.extent = record.extent,
+    plan_.observe({.size = record.size,
                    .target = record.decision.target,
                    .ns = {.read = record.read.length(),
                           .wait = record.wait_ns,
@@ -358,15 +326,6 @@ class Run : public std::enable_shared_from_this<Run> {
     lock.lock();
     meter_.end(phase, span);
     return outcome;
-  }
-
-  template <class F>
-  bool unlocked(Lock& lock, const Chunk& chunk, F&& callback) {
-    lock.unlock();
-    Outcome outcome = attempt(callback);
-    lock.lock();
-    if (outcome.error) fail(chunk.index, outcome.error);
-    return !outcome.error;
   }
 
   Executor& executor_;
@@ -399,7 +358,6 @@ void check(const ChunkPhases& phases, const PipelineOptions& options) {
   if (!phases.read || !phases.compute || !phases.write) {
     throw std::invalid_argument("a pipeline needs a read, a compute and a write phase");
   }
-  if (!phases.halve != !phases.rest) throw std::invalid_argument("the phases halve and rest go together");
   if (options.max_ring < 1) throw std::invalid_argument("a ring has at least one slot");
   if (options.memory_limit < 0) throw std::invalid_argument("a memory limit below zero");
 }

@@ -22,6 +22,9 @@
 
 namespace anabranch::scheduler {
 
+/// How a chunk has been computed.
+enum class Computed { whole, in_parts /* there was not memory enough for all of it at once */ };
+
 /// The work of a run. `slot` is 0 .. max_ring - 1: an index into the caller's buffers. A slot belongs to one
 /// chunk from its read to the end of its write; two phases never touch the same slot at the same time, and
 /// each phase sees all that the one before it did.
@@ -29,19 +32,9 @@ struct ChunkPhases {
   /// Reads the next chunk into the slot, within the target, at least one item; nullopt at the end of the
   /// stream (it is not called again). May throw ChunkTooBig before it has consumed anything from the source.
   std::function<std::optional<ChunkSize>(int slot, const Target& target)> read;
-  /// May throw ChunkTooBig before it has had any effect; then `halve` is called, if there is one.
-  std::function<void(int slot)> compute;
+  /// After `in_parts` the controller asks for smaller chunks.
+  std::function<Computed(int slot)> compute;
   std::function<void(int slot)> write;
-
-  /// Optional, both or none. halve: keep the first half of the slot's items as the chunk (at least one) and
-  /// put the others aside, before those that are there already; return what is kept. rest: after that part has
-  /// been written, make the first of what was put aside, `items` at most, the slot's chunk; nullopt when
-  /// nothing is left.
-  std::function<ChunkSize(int slot)> halve;
-  std::function<std::optional<ChunkSize>(int slot, int64_t items)> rest;
-  /// Optional: give back the buffers of an idle slot,
-  /// because a single item needs the memory of the whole ring.
-  std::function<void(int slot)> trim;
 
   /// The phase is trivially cheap (a view of memory): call it in line, without a switch of threads.
   bool inline_read = false;
@@ -54,7 +47,7 @@ struct PipelineOptions {
   int max_ring = 4;
   /// For all chunks in flight. Handed to `read` as Target::bytes, the ring'th part for each slot.
   int64_t memory_limit = no_limit;
-  /// The extent of the whole stream, where it is known.
+  /// The size of the whole stream, where it is known.
   std::optional<ChunkSize> total{};
   int64_t max_chunk_ns = 100'000'000;
   /// Acts between phases: what runs is finished, nothing else is begun.

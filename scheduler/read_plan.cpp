@@ -38,10 +38,10 @@ Decision ReadPlan::next() {
   return decision;
 }
 
-void ReadPlan::succeeded(const ChunkSize& extent) noexcept {
-  so_far_.items += extent.items;
-  so_far_.work += extent.work;
-  so_far_.bytes += extent.bytes;
+void ReadPlan::succeeded(const ChunkSize& size) noexcept {
+  so_far_.items += size.items;
+  so_far_.work += size.work;
+  so_far_.bytes += size.bytes;
   retry_ = Target{};
   if (alone()) lone_ = Lone::in_flight;
 }

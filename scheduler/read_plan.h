@@ -19,7 +19,7 @@ class ReadPlan {
   bool alone() const noexcept { return lone_ == Lone::wanted; }
   Decision next();
 
-  void succeeded(const ChunkSize& extent) noexcept;
+  void succeeded(const ChunkSize& size) noexcept;
   /// False if nothing smaller can be tried, or the source went beyond its target: then the error is final.
   bool try_smaller(const Target& target, const ChunkSize& tried);
   /// A chunk that had been read successfully has left the ring.

@@ -35,13 +35,13 @@ bool Trace::is_kept(int64_t chunk) const noexcept { return chunk < first_chunks 
 
 void Trace::add(const ChunkTimes& record) {
   const int64_t chunk = summary_.chunks;
-  const ChunkSize& extent = record.extent;
-  summary_.min_items = chunk == 0 ? extent.items : std::min(summary_.min_items, extent.items);
-  summary_.max_items = std::max(summary_.max_items, extent.items);
-  summary_.max_chunk_bytes = std::max(summary_.max_chunk_bytes, extent.bytes);
-  summary_.total.items += extent.items;
-  summary_.total.work += extent.work;
-  summary_.total.bytes += extent.bytes;
+  const ChunkSize& size = record.size;
+  summary_.min_items = chunk == 0 ? size.items : std::min(summary_.min_items, size.items);
+  summary_.max_items = std::max(summary_.max_items, size.items);
+  summary_.max_chunk_bytes = std::max(summary_.max_chunk_bytes, size.bytes);
+  summary_.total.items += size.items;
+  summary_.total.work += size.work;
+  summary_.total.bytes += size.bytes;
   summary_.phase_ns.read += record.read.length();
   summary_.phase_ns.wait += record.wait_ns;
   summary_.phase_ns.compute += record.compute.length();
@@ -54,7 +54,7 @@ void Trace::add(const ChunkTimes& record) {
       for (std::size_t i = 0; 2 * i < sizes_.size(); ++i) sizes_[i] = sizes_[2 * i];
       sizes_.resize((sizes_.size() + 1) / 2);
     }
-    if (chunk % size_stride_ == 0) sizes_.push_back(extent.items);
+    if (chunk % size_stride_ == 0) sizes_.push_back(size.items);
   }
   if (is_kept(chunk)) {
     if (records_.size() == capacity_) {

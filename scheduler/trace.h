@@ -30,7 +30,7 @@ struct Span {
 struct ChunkTimes {
   int64_t chunk = 0;  ///< 0, 1, 2 ... in stream order
   int slot = 0;
-  ChunkSize extent{};
+  ChunkSize size{};
   Decision decision{};  ///< what it was read with
   Span read{}, compute{}, write{};
   int64_t wait_ns = 0;

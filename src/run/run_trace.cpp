@@ -51,13 +51,13 @@ bool RunTrace::is_drawn(std::int64_t chunk) {
 void RunTrace::chunk(const scheduler::ChunkTimes& record) {
   writer_.check();
   if (!is_drawn(record.chunk)) return;
-  const scheduler::ChunkSize& extent = record.extent;
+  const scheduler::ChunkSize& size = record.size;
   timeline::Arguments arguments;
   arguments.add("stage", std::int64_t{place_.stage})
       .add("chunk", record.chunk)
-      .add("items", extent.items)
-      .add("work", extent.work)
-      .add("bytes", extent.bytes)
+      .add("items", size.items)
+      .add("work", size.work)
+      .add("bytes", size.bytes)
       .add("reason", to_string(record.decision.reason))
       .add("slot", std::int64_t{record.slot});
   const std::string name = fmt::format("chunk {}", record.chunk);
@@ -67,8 +67,8 @@ void RunTrace::chunk(const scheduler::ChunkTimes& record) {
   stage(Row::read, record.read);
   stage(Row::compute, record.compute);
   stage(Row::write, record.write);
-  writer_.counter(host_group, "items of a chunk", record.read.end_ns, extent.items);
-  writer_.counter(host_group, "bytes of a chunk", record.read.end_ns, extent.bytes);
+  writer_.counter(host_group, "items of a chunk", record.read.end_ns, size.items);
+  writer_.counter(host_group, "bytes of a chunk", record.read.end_ns, size.bytes);
 }
 
 void RunTrace::memory(std::int64_t chunk, const scheduler::Budget& host, const scheduler::Budget* gpu) {

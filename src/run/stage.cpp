@@ -79,8 +79,9 @@ scheduler::ChunkPhases StageRun::phases() {
   };
   phases.compute = [this](int s) {
     if (context_.trace) context_.trace->next_chunk();
-    compute(s);
+    const scheduler::Computed computed = compute(s);
     if (context_.trace) draw_memory(context_.trace->place().chunk);
+    return computed;
   };
   phases.write = [this](int s) { write(s); };
   phases.inline_read = input_.sources().in_memory();
@@ -123,12 +124,14 @@ bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
 
 /// A chunk that does not fit is tried again when the back end has made room, if that helps, and then in halves; one
 /// item that does not fit is an error.
-void StageRun::compute(int number) {
+scheduler::Computed StageRun::compute(int number) {
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   slot.on_device = false;
   slot.enqueued = fits(number, slot.chunks, results_) ||
                   (computing_->make_room(number) && fits(number, slot.chunks, results_));
-  if (!slot.enqueued) compute_in_halves(number, 0, slot.chunks[0].items);
+  if (slot.enqueued) return scheduler::Computed::whole;
+  compute_in_halves(number, 0, slot.chunks[0].items);
+  return scheduler::Computed::in_parts;
 }
 
 void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t end) {
@@ -179,7 +182,7 @@ void StageRun::on_chunk(const scheduler::ChunkTimes& times) {
     context_.trace->chunk(times);
     draw_memory(times.chunk);
   }
-  progress_.items += times.extent.items;
+  progress_.items += times.size.items;
   ++progress_.chunks;
   if (context_.options.progress) context_.options.progress(progress_);
 }
@@ -203,9 +206,9 @@ void StageRun::report(const scheduler::Summary& sum, const scheduler::Trace& tra
   report->utilisation = sum.utilisation;
   for (const scheduler::ChunkTimes& t : trace.records()) {
     ChunkRecord& out = report->records.emplace_back();
-    out.items = t.extent.items;
-    out.work = t.extent.work;
-    out.bytes = t.extent.bytes;
+    out.items = t.size.items;
+    out.work = t.size.work;
+    out.bytes = t.size.bytes;
     out.read_seconds = seconds(t.read.length());
     out.compute_seconds = seconds(t.compute.length());
     out.write_seconds = seconds(t.write.length());

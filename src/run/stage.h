@@ -39,7 +39,7 @@ class StageRun {
   scheduler::ChunkPhases phases();
   std::optional<scheduler::ChunkSize> read(Slot& slot, const scheduler::Target& target);
   bool read_source(Slot& slot, const scheduler::Target& target);
-  void compute(int number);
+  scheduler::Computed compute(int number);
   void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
   bool fits(int number, const std::vector<SourceChunk>& chunks, ResultSink& results);
   void write(int number);

@@ -39,18 +39,18 @@ bool StageReader::make_next(std::vector<std::vector<HostArray>>& items, schedule
   times.decision = size_;
   times.read.end_ns = times.compute.begin_ns = clock.now_ns();
   if (context_.trace) context_.trace->next_chunk();
-  times.extent = compute(items);
+  times.size = compute(items);
   times.compute.end_ns = clock.now_ns();
   return true;
 }
 
 void StageReader::observe(const scheduler::ChunkTimes& times) {
-  so_far_.items += times.extent.items;
-  so_far_.work += times.extent.work;
-  so_far_.bytes += times.extent.bytes;
+  so_far_.items += times.size.items;
+  so_far_.work += times.size.work;
+  so_far_.bytes += times.size.bytes;
   ++chunks_;
   if (controller_)
-    controller_->observe({.extent = times.extent,
+    controller_->observe({.size = times.size,
                           .target = size_.target,
                           .ns = {.read = times.read.length(), .compute = times.compute.length()}});
   if (context_.trace) {

@@ -49,7 +49,7 @@ void check_each_step(const Simulation& simulation, int steps, int from = learnin
   const auto history = simulation.run(steps);
   for (int step = from; step < static_cast<int>(history.size()); ++step) {
     const Step& taken = history[static_cast<std::size_t>(step)];
-    INFO("step " << step << " work " << taken.extent.work << ": " << describe(taken.decision));
+    INFO("step " << step << " work " << taken.size.work << ": " << describe(taken.decision));
     REQUIRE(simulation.regret(taken, step) <= regret);
   }
 }
@@ -131,7 +131,7 @@ TEST_CASE("adaptive survives one giant item") {
     REQUIRE(simulation.regret(history, learning) <= regret);
     // Alone in its chunk, or with those of its chunk before it that fit: never split, never dropped.
     int64_t items = 0;
-    for (const Step& step : history) items += step.extent.items;
+    for (const Step& step : history) items += step.size.items;
     REQUIRE(items > 1'000'000);
     REQUIRE(simulation.regret(history, static_cast<int>(history.size()) - 20) <= regret);
   }
@@ -164,7 +164,7 @@ TEST_CASE("chunks in flight never exceed the memory limit") {
       simulation.policy = policy;
       INFO(to_string(policy) << " lag " << simulation.lag);
       for (const Step& step : simulation.run(200)) {
-        REQUIRE(step.extent.bytes * simulation.config.max_ring <= simulation.config.memory_limit);
+        REQUIRE(step.size.bytes * simulation.config.max_ring <= simulation.config.memory_limit);
         REQUIRE(step.decision.ring <= simulation.config.max_ring);
       }
     }
@@ -181,10 +181,10 @@ TEST_CASE("adaptive chunks stay below the longest allowed time") {
     simulation.device.compute = affine(20e6, 1);
     const auto history = simulation.run(100);
     for (std::size_t step = 0; step < history.size(); ++step) {
-      const auto ns = simulation.device.compute(static_cast<double>(history[step].extent.work), 0);
+      const auto ns = simulation.device.compute(static_cast<double>(history[step].size.work), 0);
       REQUIRE(ns <= 1.1 * static_cast<double>(simulation.config.max_chunk_ns));
     }
-    const auto last = simulation.device.compute(static_cast<double>(history.back().extent.work), 0);
+    const auto last = simulation.device.compute(static_cast<double>(history.back().size.work), 0);
     REQUIRE(last >= 0.5 * static_cast<double>(simulation.config.max_chunk_ns));
   }
 }
@@ -196,7 +196,7 @@ TEST_CASE("adaptive does not grow when the source is the bottleneck") {
   slow_source.device.read = affine(5e3, 3);
   const Step free = simulation.run(100).back();
   const Step bound = slow_source.run(100).back();
-  REQUIRE(bound.extent.work < free.extent.work / 4);
+  REQUIRE(bound.size.work < free.size.work / 4);
   REQUIRE(slow_source.regret(bound, 99) <= regret);
 }
 
@@ -226,10 +226,9 @@ TEST_CASE("adaptive begins modestly and needs few chunks for many small items") 
   for (const bool overlaps : {false, true}) {
     simulation.config.read_overlaps = simulation.config.write_overlaps = overlaps;
     const auto history = simulation.run(100'000);
-    REQUIRE(history.front().extent.work <= 64 * 1024);
+    REQUIRE(history.front().size.work <= 64 * 1024);
     double ns = 0;
-    for (const Step& step : history)
-      ns += simulation.device.compute(static_cast<double>(step.extent.work), 0);
+    for (const Step& step : history) ns += simulation.device.compute(static_cast<double>(step.size.work), 0);
     REQUIRE(ns <= 1.05 * 0.5 * 30e6);
   }
 }
@@ -239,18 +238,18 @@ TEST_CASE("the end of a known stream is cut without slivers") {
     INFO("lag " << simulation.lag);
     simulation.device.compute = affine(20e3, 1);
     simulation.uniform_work = 1;
-    const int64_t steady = simulation.run(100).back().extent.work;
+    const int64_t steady = simulation.run(100).back().size.work;
     for (const int64_t extra : {int64_t{1}, steady / 3, steady - 1}) {
       const int64_t total = 40 * steady + extra;
       simulation.config.total = ChunkSize{.items = total, .work = total, .bytes = 0};
       const auto history = simulation.run(1000);
       int64_t items = 0;
-      for (const Step& step : history) items += step.extent.items;
+      for (const Step& step : history) items += step.size.items;
       REQUIRE(items == total);
       for (const Step& step : history)
         REQUIRE((step.decision.reason != Reason::tail || &step == &history.back()));
-      REQUIRE(history.back().extent.work >= steady / 10);
-      REQUIRE(history.back().extent.work <= steady * 5 / 4);
+      REQUIRE(history.back().size.work >= steady / 10);
+      REQUIRE(history.back().size.work <= steady * 5 / 4);
       REQUIRE(simulation.regret(history, learning) <= regret);
     }
     simulation.config.total.reset();
@@ -262,8 +261,8 @@ TEST_CASE("items without work end a chunk too") {
   simulation.device.compute = affine(20e3, 1);
   simulation.item_work = [](int64_t) { return 0; };
   const auto history = simulation.run(3);
-  REQUIRE(history.front().extent.items <= 64 * 1024);
-  for (const Step& step : history) REQUIRE(step.extent.items <= step.decision.target.items);
+  REQUIRE(history.front().size.items <= 64 * 1024);
+  for (const Step& step : history) REQUIRE(step.size.items <= step.decision.target.items);
 }
 
 TEST_CASE("a chunk that was too big is remembered") {
@@ -283,7 +282,7 @@ TEST_CASE("fixed takes what it was told") {
   simulation.policy = Policy::fixed(7);
   simulation.device.compute = affine(1, 1);
   for (const Step& step : simulation.run(50)) {
-    REQUIRE(step.extent.items == 7);
+    REQUIRE(step.size.items == 7);
     REQUIRE(step.decision.reason == Reason::fixed);
   }
 }
@@ -292,9 +291,9 @@ namespace {
 // Feeds the paper's policy one chunk of the size it asked for.
 Decision feed(Controller& controller, double ns_per_item, double utilisation) {
   const Target target = controller.next({}).target;
-  const ChunkSize extent{.items = target.items, .work = target.items, .bytes = 0};
+  const ChunkSize size{.items = target.items, .work = target.items, .bytes = 0};
   controller.observe(
-      {.extent = extent,
+      {.size = size,
        .target = target,
        .ns = {.compute = static_cast<int64_t>(ns_per_item * static_cast<double>(target.items))},
        .utilisation = utilisation});
@@ -328,7 +327,7 @@ TEST_CASE("the paper's policy, step by step") {
 TEST_CASE("the paper's policy ignores chunks of former sizes") {
   const auto controller = make_controller(Policy::paper(), {});
   const Target first = controller->next({}).target;
-  const Observation late{.extent = {1, 1, 0}, .target = first, .ns = {.compute = 1000}, .utilisation = 0.1};
+  const Observation late{.size = {1, 1, 0}, .target = first, .ns = {.compute = 1000}, .utilisation = 0.1};
   controller->observe(late);
   REQUIRE(controller->next({}).target.items == 2);
   controller->observe(late);

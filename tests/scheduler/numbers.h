@@ -27,7 +27,10 @@ class Numbers {
   ChunkPhases phases() {
     ChunkPhases result;
     result.read = [this](int slot, const Target& target) { return read(slot, target); };
-    result.compute = [this](int slot) { compute(slot); };
+    result.compute = [this](int slot) {
+      compute(slot);
+      return Computed::whole;
+    };
     result.write = [this](int slot) { write(slot); };
     result.inline_read = inline_read;
     result.inline_write = inline_write;

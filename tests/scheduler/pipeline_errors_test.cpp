@@ -162,58 +162,27 @@ TEST_CASE("a stop request before the run reads nothing; one after the end change
 
 namespace {
 
-// Refuses chunks of more than `most` items, in read or in compute.
+// Refuses to read more than `most_read` items, and computes more than `most_computed` in parts.
 class Refusing : public Numbers {
  public:
   using Numbers::Numbers;
   int64_t most_read = no_limit;
   int64_t most_computed = no_limit;
-  bool can_halve = true;
-  std::vector<int> trimmed;
 
   ChunkPhases refusing_phases() {
     ChunkPhases phases = this->phases();
-    parts_.resize(slots_.size());
     phases.read = [this](int slot, const Target& target) {
       const int64_t items = std::min({count_ - next_, target.items, target.work});
       if (items > most_read) throw ChunkTooBig("too big to read", {items, items, items * 8});
-      const auto extent = read(slot, target);
-      return extent;
+      return read(slot, target);
     };
     phases.compute = [this](int slot) {
       const auto items = static_cast<int64_t>(slot_at(slot).values.size());
-      if (items > most_computed) throw ChunkTooBig("too big to compute", {items, items, items * 8});
       compute(slot);
+      return items > most_computed ? Computed::in_parts : Computed::whole;
     };
-    if (can_halve) {
-      phases.halve = [this](int slot) {
-        auto& values = slot_at(slot).values;
-        auto& aside = parts_[static_cast<std::size_t>(slot)];
-        const auto keep = static_cast<std::ptrdiff_t>((values.size() + 1) / 2);
-        aside.insert(aside.begin(), values.begin() + keep, values.end());
-        values.resize(static_cast<std::size_t>(keep));
-        return extent_of(values);
-      };
-      phases.rest = [this](int slot, int64_t items) -> std::optional<ChunkSize> {
-        auto& aside = parts_[static_cast<std::size_t>(slot)];
-        if (aside.empty()) return std::nullopt;
-        const auto end = aside.begin() + std::min(items, static_cast<int64_t>(aside.size()));
-        slot_at(slot).values.assign(aside.begin(), end);
-        slot_at(slot).state = State::read;
-        aside.erase(aside.begin(), end);
-        return extent_of(slot_at(slot).values);
-      };
-    }
-    phases.trim = [this](int slot) { trimmed.push_back(slot); };
     return phases;
   }
-
- private:
-  static ChunkSize extent_of(const std::vector<int64_t>& values) {
-    const auto items = static_cast<int64_t>(values.size());
-    return {items, items, items * 8};
-  }
-  std::vector<std::vector<int64_t>> parts_;
 };
 
 }  // namespace
@@ -222,21 +191,33 @@ TEST_CASE("a chunk that does not fit is halved until it does") {
   for (const auto& [name, executor] : all_executors()) {
     for (const Policy& policy : {Policy::fixed(100), Policy::adaptive(), Policy::paper()}) {
       for (const int64_t most : {1, 3, 60}) {
-        for (const bool in_read : {true, false}) {
-          INFO(name << " " << to_string(policy) << " at most " << most << (in_read ? " read" : " computed"));
-          Refusing numbers(1000);
-          (in_read ? numbers.most_read : numbers.most_computed) = most;
-          const PipelineResult result =
-              run_pipeline(*executor, numbers.refusing_phases(), {.policy = policy});
-          REQUIRE(numbers.violation().empty());
-          REQUIRE(numbers.written_is_all());
-          REQUIRE(result.summary.max_items <= most);
-          REQUIRE(result.summary.total.items == 1000);
-          if (policy.kind != Policy::Kind::paper) REQUIRE(result.summary.halvings > 0);
-          // It learns: not every chunk fails first.
-          REQUIRE(result.summary.halvings < 100);
-        }
+        INFO(name << " " << to_string(policy) << " at most " << most);
+        Refusing numbers(1000);
+        numbers.most_read = most;
+        const PipelineResult result = run_pipeline(*executor, numbers.refusing_phases(), {.policy = policy});
+        REQUIRE(numbers.violation().empty());
+        REQUIRE(numbers.written_is_all());
+        REQUIRE(result.summary.max_items <= most);
+        REQUIRE(result.summary.total.items == 1000);
+        if (policy.kind != Policy::Kind::paper) REQUIRE(result.summary.halvings > 0);
+        // It learns: not every chunk fails first.
+        REQUIRE(result.summary.halvings < 100);
       }
+    }
+  }
+}
+
+TEST_CASE("after a chunk that was computed in parts the next ones are smaller") {
+  for (const auto& [name, executor] : all_executors()) {
+    for (const Policy& policy : {Policy::adaptive(), Policy::paper(), Policy::fixed(500)}) {
+      INFO(name << " " << to_string(policy));
+      Refusing numbers(200'000);
+      numbers.most_computed = 60;
+      const PipelineResult result = run_pipeline(*executor, numbers.refusing_phases(), {.policy = policy});
+      REQUIRE(numbers.violation().empty());
+      REQUIRE(numbers.written_is_all());
+      // It halves its way down, and tries larger chunks again now and then.
+      REQUIRE(result.summary.halvings <= 24 + result.summary.chunks / 10);
     }
   }
 }
@@ -261,17 +242,6 @@ TEST_CASE("one item that does not fit is the user's error") {
     REQUIRE_THROWS_AS(run_pipeline(*executor, unreadable.refusing_phases(), {.policy = Policy::fixed(50)}),
                       ChunkTooBig);
     REQUIRE(unreadable.written().empty());
-    Refusing uncomputable(100);
-    uncomputable.most_computed = 0;
-    REQUIRE_THROWS_WITH(
-        run_pipeline(*executor, uncomputable.refusing_phases(), {.policy = Policy::fixed(50)}),
-        "too big to compute");
-    REQUIRE(uncomputable.written().empty());
-    Refusing unhalvable(100);
-    unhalvable.most_computed = 10;
-    unhalvable.can_halve = false;
-    REQUIRE_THROWS_AS(run_pipeline(*executor, unhalvable.refusing_phases(), {.policy = Policy::fixed(50)}),
-                      ChunkTooBig);
   }
 }
 
@@ -284,7 +254,6 @@ TEST_CASE("an item that needs the whole memory travels alone") {
     std::vector<Reservation> held(4);
     std::vector<int64_t> items(4);
     std::vector<int64_t> written;
-    std::atomic<int> trims = 0;
     int64_t next = 0;
     ChunkPhases phases;
     phases.read = [&](int slot, const Target& target) -> std::optional<ChunkSize> {
@@ -292,9 +261,7 @@ TEST_CASE("an item that needs the whole memory travels alone") {
       const int64_t bytes = next == big ? 900 : 40;
       if (bytes > target.bytes) throw ChunkTooBig("item 13 needs 900 bytes", {1, 1, bytes});
       const auto s = static_cast<std::size_t>(slot);
-      // As a buffer that is kept for the next chunk: it only grows.
-      if (held[s].bytes() == 0) held[s] = budget.reserve("slot", bytes);
-      if (held[s].bytes() < bytes) held[s].resize(bytes);
+      held[s] = budget.reserve("slot", bytes);
       items[s] = next++;
       return ChunkSize{1, 1, bytes};
     };
@@ -302,21 +269,17 @@ TEST_CASE("an item that needs the whole memory travels alone") {
       // Time for a read beside it, which would not fit.
       if (items[static_cast<std::size_t>(slot)] == big)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return Computed::whole;
     };
     phases.write = [&](int slot) {
       const auto s = static_cast<std::size_t>(slot);
       written.push_back(items[s]);
-      if (held[s].bytes() > 100) held[s].release();
-    };
-    phases.trim = [&](int slot) {
-      ++trims;
-      held[static_cast<std::size_t>(slot)].release();
+      held[s].release();
     };
     run_pipeline(*executor, phases, {.policy = Policy::fixed(1), .memory_limit = limit});
     REQUIRE(written.size() == 40);
     REQUIRE(std::is_sorted(written.begin(), written.end()));
     REQUIRE(budget.peak() <= limit);
-    if (executor->concurrency() > 1) REQUIRE(trims == 3);
   }
 }
 

@@ -185,7 +185,7 @@ TEST_CASE("phases are checked before the run") {
   phases.write = nullptr;
   REQUIRE_THROWS_AS(run_pipeline(*executor, phases, {}), std::invalid_argument);
   phases = numbers.phases();
-  phases.halve = [](int) { return ChunkSize{}; };
+  phases.compute = nullptr;
   REQUIRE_THROWS_AS(run_pipeline(*executor, phases, {}), std::invalid_argument);
   REQUIRE_THROWS_AS(run_pipeline(*executor, numbers.phases(), {.max_ring = 0}), std::invalid_argument);
 }
@@ -236,7 +236,7 @@ TEST_CASE("a million chunks run in flat memory") {
       if (++read == chunks / 10) early = resident();
       return ChunkSize{1, 1, 1};
     };
-    phases.compute = [](int) {};
+    phases.compute = [](int) { return Computed::whole; };
     phases.write = [&](int) { ++sum; };
     phases.inline_write = true;
     const PipelineResult result = run_pipeline(*executor, phases, {.policy = Policy::fixed(1)});

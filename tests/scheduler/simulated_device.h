@@ -34,7 +34,7 @@ struct Device {
 
 struct Step {
   Decision decision;
-  ChunkSize extent;
+  ChunkSize size;
 };
 
 struct Simulation {
@@ -58,21 +58,21 @@ struct Simulation {
     for (int step = 0; step < steps; ++step) {
       if (config.total && so_far.items >= config.total->items) break;
       const Decision decision = controller->next(so_far);
-      const ChunkSize extent = take(decision.target, so_far.items);
-      so_far.items += extent.items;
-      so_far.work += extent.work;
-      so_far.bytes += extent.bytes;
-      history.push_back({decision, extent});
+      const ChunkSize size = take(decision.target, so_far.items);
+      so_far.items += size.items;
+      so_far.work += size.work;
+      so_far.bytes += size.bytes;
+      history.push_back({decision, size});
       const auto time = [&](const auto& phase) {
-        double ns = phase(static_cast<double>(extent.work), step) * std::exp(device.noise * normal(random));
+        double ns = phase(static_cast<double>(size.work), step) * std::exp(device.noise * normal(random));
         if (uniform(random) < device.outliers) ns *= 10;
         return static_cast<int64_t>(ns);
       };
       in_flight.push_back(
-          {.extent = extent,
+          {.size = size,
            .target = decision.target,
            .ns = {.read = time(device.read), .compute = time(device.compute), .write = time(device.write)},
-           .utilisation = device.utilisation(static_cast<double>(extent.work))});
+           .utilisation = device.utilisation(static_cast<double>(size.work))});
       if (static_cast<int64_t>(in_flight.size()) > lag) {
         controller->observe(in_flight.front());
         in_flight.pop_front();
@@ -84,19 +84,19 @@ struct Simulation {
   // As a source cuts: stops before the first limit is exceeded, but takes at least one item.
   ChunkSize take(const Target& target, int64_t first) const {
     if (!item_work) return take_uniform(target, first);
-    ChunkSize extent;
+    ChunkSize size;
     for (int64_t item = first; !config.total || item < config.total->items; ++item) {
       const int64_t work = item_work(item);
       const auto bytes = static_cast<int64_t>(std::ceil(static_cast<double>(work) * device.bytes_per_work));
-      if (extent.items > 0 && (extent.items + 1 > target.items || extent.work + work > target.work ||
-                               extent.bytes + bytes > target.bytes)) {
+      if (size.items > 0 && (size.items + 1 > target.items || size.work + work > target.work ||
+                             size.bytes + bytes > target.bytes)) {
         break;
       }
-      extent.items += 1;
-      extent.work += work;
-      extent.bytes += bytes;
+      size.items += 1;
+      size.work += work;
+      size.bytes += bytes;
     }
-    return extent;
+    return size;
   }
 
   ChunkSize take_uniform(const Target& target, int64_t first) const {
@@ -122,7 +122,7 @@ struct Simulation {
 
   // How much more a chunk of this size costs than the best one, as a factor.
   double regret(const Step& taken, int step) const {
-    const auto work = static_cast<double>(taken.extent.work);
+    const auto work = static_cast<double>(taken.size.work);
     return device.cost(config, work, step) / work / best_cost(step);
   }
 
@@ -131,7 +131,7 @@ struct Simulation {
     double cost = 0;
     double best = 0;
     for (int step = begin; step < static_cast<int>(history.size()); ++step) {
-      const auto work = static_cast<double>(history[static_cast<std::size_t>(step)].extent.work);
+      const auto work = static_cast<double>(history[static_cast<std::size_t>(step)].size.work);
       cost += device.cost(config, work, step);
       best += best_cost(step) * work;
     }

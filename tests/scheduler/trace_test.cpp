@@ -8,7 +8,7 @@ using namespace anabranch::scheduler;
 
 namespace {
 ChunkTimes record_of(int64_t items) {
-  return {.extent = {items, 2 * items, 8 * items},
+  return {.size = {items, 2 * items, 8 * items},
           .decision = {.reason = Reason::fixed_cost},
           .read = {.begin_ns = 0, .end_ns = 10, .thread = 1},
           .compute = {.begin_ns = 10, .end_ns = 40},
