@@ -1,5 +1,5 @@
 #include "cpu/llvm/block_tree.h"
-#include "cpu/llvm/scan_rows.h"
+#include "cpu/llvm/short_scans.h"
 
 /// The scan skeleton:
 ///   entry0 (rows)  whole rows: of each the last block, after a call of `blocks` where there are others
@@ -73,11 +73,41 @@ class Scan {
     b.SetInsertPoint(none);
     b.CreateRetVoid();
     b.SetInsertPoint(some);
-    each_run(
-        r.e, kernel_, begin, end, r.first_item(begin, f.parameter(2)), false,
-        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
-        [&](const Run& run) { one_row(r, run); });
+    if (ShortScans::suits(kernel_, r)) {
+      short_rows_together(r, begin, end);
+    } else {
+      each_run(
+          r.e, kernel_, begin, end, r.first_item(begin, f.parameter(2)), false,
+          [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+          [&](const Run& run) { one_row(r, run); });
+    }
     close(r);
+  }
+
+  /// One row per item, of different lengths: longer ones one by one.
+  void short_rows_together(ScanRows& r, llvm::Value* begin, llvm::Value* end) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    ShortScans together(r, kernel_);
+    llvm::BasicBlock *before = b.GetInsertBlock(), *header = f.block("rows"), *round = f.block("some_rows"),
+                     *apart = f.block("row_apart"), *done = f.block("rows_done");
+    b.CreateBr(header);
+    b.SetInsertPoint(header);
+    llvm::PHINode* item = b.CreatePHI(i64_, 3, "item");
+    item->addIncoming(begin, before);
+    b.CreateCondBr(b.CreateICmpSLT(item, end), round, done);
+    b.SetInsertPoint(round);
+    llvm::Value* next = together.scan(item, end);
+    item->addIncoming(next, b.GetInsertBlock());
+    b.CreateCondBr(b.CreateICmpEQ(next, item), apart, header);
+    b.SetInsertPoint(apart);
+    const auto here = r.e.mark();
+    enter_item(r.e, kernel_, r.e.uniform(item));
+    one_row(r, {item, {}, item, f.number(0), f.number(1)});
+    r.e.undo(here);
+    item->addIncoming(b.CreateAdd(item, f.number(1)), b.GetInsertBlock());
+    b.CreateBr(header);
+    b.SetInsertPoint(done);
   }
 
   void one_row(ScanRows& r, const Run& run) {

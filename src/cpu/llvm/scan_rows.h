@@ -17,6 +17,11 @@ class ScanRows : public RowCode {
   ScanRows(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> types, bool entry,
            const kernel::Kernel& kernel, const Machine& machine);
 
+  using Parts = std::vector<Registers>;  ///< a group's lanes, vector by vector
+
+  /// Whether groups are vectors in registers, and of how many lanes.
+  bool in_registers() const { return in_registers_; }
+  int lanes() const { return lanes_; }
   bool seeded() const { return !reduction_.seed.empty(); }
   bool exclusive() const { return scan_.exclusive; }
   /// Whether an output has one element for each row.
@@ -25,6 +30,8 @@ class ScanRows : public RowCode {
   Registers join(const Registers& x, const Registers& y);
   /// The seed's scalars, computed here.
   Registers seed() { return scalars(seed_, reduction_.seed); }
+  /// Whether the seed, if there is one, is the same for all rows, and is known without a chance of failure.
+  bool seed_is_known() const;
   /// Scalars in place of a carry that there is not.
   Registers nothing();
   /// A carry of these scalars, and the scalars of a carry.
@@ -43,9 +50,15 @@ class ScanRows : public RowCode {
   /// Scans a whole block that others follow: gives its total without the carry, as scalars.
   Registers whole_block(llvm::Value* begin, Registers carry);
 
- private:
-  using Parts = std::vector<Registers>;  ///< a group's lanes, vector by vector
+  // For rows in groups: elements of a whole group, or of one of `count`, by way of memory; lane j - by of the
+  // lanes of `before` and `lanes`, which follow each other; a group's elements as they are written, all or
+  // `count` of them.
+  Parts group_elements(llvm::Value* k);
+  Parts group_in_memory(llvm::Value* k, llvm::Value* count);
+  Registers shifted(const Registers& before, const Registers& lanes, int by);
+  void put_group(llvm::Value* k, const Parts& lanes, llvm::Value* count);
 
+ private:
   /// Elements [k, k + count) of a row as a group: all of them are scanned, and the first `stored` written.
   struct Group {
     llvm::Value* k = nullptr;
@@ -62,7 +75,6 @@ class ScanRows : public RowCode {
 
   // In registers.
   Parts prefixes(Parts lanes);
-  Registers shifted(const Registers& before, const Registers& lanes, int by);
   Registers last_lane(const Registers& lanes);
   Passed full_group(llvm::Value* k, const Registers& carry);
   Passed few_parts(const Group& group, std::size_t parts, const Registers& carry, bool wants_total);
