@@ -85,6 +85,8 @@ struct SourceInfo {
   std::optional<std::int64_t> work;   ///< total elements where known
   bool rewindable = false;            ///< `rewind` may be called; else a second pass is an error
   bool in_memory = false;             ///< chunks are views of memory: `next` costs microseconds and no budget
+  /// Reading is apart from handing out: several workers that read pieces at once gain (SourceBase::split).
+  bool splits = false;
   /// The next item may not be there yet: `next` may wait for a socket, a device, a person. Then `stream_out`
   /// asks for one item at a time, and for the next one when the results of this one have been read
   /// (docs/scheduler.md, "Live sources"). Set it to false for files and whatever else never waits long. What
@@ -114,6 +116,21 @@ struct SourceChunk {
   std::int64_t first = 0;  ///< number of its first item in the stream: set by the run, not by sources
 };
 
+/// Consecutive items that a source has handed out and that are still to be read. A piece is destroyed before
+/// its source is rewound or destroyed, read or not.
+class ANABRANCH_API SourcePiece {
+ public:
+  virtual ~SourcePiece();
+  virtual std::int64_t items() const = 0;
+  /// Reads the items: once, on any thread, beside other pieces and while the source hands out further ones.
+  /// Throws DataError, IoError.
+  virtual void read(SourceChunk& chunk) = 0;
+  /// The piece has been read and all those before it are complete: here is put together what spans pieces, a
+  /// checksum say. Comes in the order of the stream, one at a time, perhaps beside others' `read`. Throws
+  /// DataError; until the last piece of the stream is complete its items may turn out to be damaged.
+  virtual void complete() = 0;
+};
+
 /// The untyped face of a source. Calls come from one thread at a time (not always the same one).
 class ANABRANCH_API SourceBase {
  public:
@@ -124,6 +141,12 @@ class ANABRANCH_API SourceBase {
   /// a user's range throws. A chunk's memory stays valid as long as its shared pointers do; a source may
   /// recycle buffers whose last outside owner is gone.
   virtual bool next(const Limit& limit, SourceChunk& chunk) = 0;
+
+  /// The next items, handed out in the order of the stream and read by whoever, whenever; null at the end.
+  /// One thread at a time calls it, and within a pass not `next`, too. A source that can tell its items apart
+  /// without reading them gives pieces that several workers read at once (info().splits). Here, for all
+  /// others: what `next` gives, read already.
+  virtual std::unique_ptr<SourcePiece> split(const Limit& limit);
 
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();

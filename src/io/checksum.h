@@ -20,6 +20,8 @@ class MemberChecksum {
 
   void begin() { sum_ = 0; }
   void add(const void* bytes, std::int64_t count) { sum_ = crc32(sum_, bytes, count); }
+  /// The next `count` bytes, whose sum is known.
+  void add_sum(std::uint32_t sum, std::int64_t count) { sum_ = crc32_of_both(sum_, sum, count); }
   /// At the member's end: DataError with both sums unless they agree.
   void check() const;
 

@@ -45,6 +45,9 @@ CsrStream::CsrStream(CsrLayout layout, ScalarType index, ScalarType value, std::
   info_.work = layout_.header.nnz;
   info_.rewindable = true;
   info_.live = false;
+  // Types are converted through one buffer, and what is compressed is read from first to last.
+  info_.splits =
+      staging_.empty() && layout_.indices.cursor->reads_anywhere() && layout_.values.cursor->reads_anywhere();
   rewind();
 }
 
@@ -149,43 +152,55 @@ void CsrStream::check_columns(ScalarType type, const void* columns, std::int64_t
                               first + at, (first + at) * width(type), column, cols));
 }
 
-/// Reads `count` elements into a buffer of type `as`.
-BufferPool::Buffer CsrStream::read_entries(StoredArray& array, ScalarType as, BufferPool& pool,
-                                           std::int64_t count, bool columns) {
+/// Reads `count` elements into a buffer of type `as`. Each part is checked when it has been read: where it
+/// is, of how many elements, and the number of its first.
+BufferPool::Buffer CsrStream::read_entries(const StoredArray& array, ScalarType as, BufferPool& pool,
+                                           std::int64_t count, const Read& read, const Check& check) {
   BufferPool::Buffer out = pool.take(count * width(as));
   auto* to = static_cast<unsigned char*>(out.memory.get());
   const bool same = array.type == as;
-  if (same && !columns) {
-    array.cursor->read(to, count * width(as));
+  if (same && !check) {
+    read(to, count * width(as));
     return out;
   }
   const std::int64_t step = (same ? piece_bytes : staging_bytes) / width(array.type);
   for (std::int64_t i = 0; i < count; i += step) {
     const std::int64_t n = std::min(step, count - i);
     void* raw = same ? to + i * width(as) : staging_.data();
-    array.cursor->read(raw, n * width(array.type));
-    if (columns) check_columns(array.type, raw, n, entry_ + i);
+    read(raw, n * width(array.type));
+    if (check) check(raw, n, i);
     if (!same) convert(array.type, raw, as, to + i * width(as), n);
   }
   return out;
 }
 
-bool CsrStream::next(const Limit& asked, SourceChunk& chunk) {
-  if (row_ == layout_.header.rows) return false;
+BufferPool::Buffer CsrStream::read_columns(const Read& read, std::int64_t count, std::int64_t first) {
+  return read_entries(layout_.indices, index_, *index_pool_, count, read,
+                      [&](const void* columns, std::int64_t n, std::int64_t begin) {
+                        check_columns(layout_.indices.type, columns, n, first + begin);
+                      });
+}
+
+BufferPool::Buffer CsrStream::read_values(const Read& read, std::int64_t count) {
+  return read_entries(layout_.values, value_, *value_pool_, count, read, nullptr);
+}
+
+/// The rows of the next chunk: as many as fit.
+CsrStream::Rows CsrStream::take_rows(const Limit& asked) {
   Limit limit = asked;
   limit.bytes = without_slack(std::min(limit.bytes, chunk_limit_));
   Rows rows = layout_.indptr.type == ScalarType::int32 ? next_rows<std::int32_t>(limit)
                                                        : next_rows<std::int64_t>(limit);
+  rows.first_entry = entry_;
   const std::int64_t bytes = cost_.bytes(rows.count, rows.entries);
   if (bytes > chunk_limit_)
     throw ResourceError(fmt::format(
         "{}: row {} has {} entries, {} bytes: more than the {} bytes of memory the source may use",
         layout_.name, row_, rows.entries, bytes, chunk_limit_));
-  auto columns = read_entries(layout_.indices, index_, *index_pool_, rows.entries, true);
-  auto values = read_entries(layout_.values, value_, *value_pool_, rows.entries, false);
-  row_ += rows.count;
-  entry_ += rows.entries;
+  return rows;
+}
 
+void CsrStream::fill(SourceChunk& chunk, Rows rows, BufferPool::Buffer columns, BufferPool::Buffer values) {
   chunk.items = rows.count;
   chunk.work = rows.entries;
   chunk.bytes = columns.capacity + values.capacity + rows.offsets.capacity;
@@ -196,7 +211,76 @@ bool CsrStream::next(const Limit& asked, SourceChunk& chunk) {
   array.data.push_back(std::move(values.memory));
   array.offsets = std::move(rows.offsets.memory);
   array.extents.clear();
+}
+
+bool CsrStream::next(const Limit& limit, SourceChunk& chunk) {
+  if (row_ == layout_.header.rows) return false;
+  Rows rows = take_rows(limit);
+  const auto from = [](StoredArray& array) {
+    return [&](void* into, std::int64_t bytes) { array.cursor->read(into, bytes); };
+  };
+  auto columns = read_columns(from(layout_.indices), rows.entries, rows.first_entry);
+  auto values = read_values(from(layout_.values), rows.entries);
+  row_ += rows.count;
+  entry_ += rows.entries;
+  fill(chunk, std::move(rows), std::move(columns), std::move(values));
   return true;
+}
+
+/// Rows whose offsets are there and whose entries are still to be read, from wherever they lie in the file.
+class CsrStream::Piece final : public SourcePiece {
+ public:
+  Piece(CsrStream& stream, Rows rows)
+      : stream_(stream), items_(rows.count), entries_(rows.entries), rows_(std::move(rows)) {}
+
+  std::int64_t items() const override { return items_; }
+
+  void read(SourceChunk& chunk) override {
+    Part columns(stream_.layout_.indices, rows_.first_entry),
+        values(stream_.layout_.values, rows_.first_entry);
+    auto read_columns = stream_.read_columns(std::ref(columns), entries_, rows_.first_entry);
+    auto read_values = stream_.read_values(std::ref(values), entries_);
+    columns_ = columns.sum;
+    values_ = values.sum;
+    fill(chunk, std::move(rows_), std::move(read_columns), std::move(read_values));
+  }
+
+  void complete() override {
+    pass(stream_.layout_.indices, columns_);
+    pass(stream_.layout_.values, values_);
+  }
+
+ private:
+  /// Reads an array part by part from an entry on, and sums up its bytes.
+  struct Part {
+    Part(const StoredArray& stored, std::int64_t entry)
+        : array(stored), at(stored.begin + entry * width(stored.type)) {}
+    void operator()(void* into, std::int64_t bytes) {
+      sum = crc32_of_both(sum, array.cursor->read_at(at, into, bytes), bytes);
+      at += bytes;
+    }
+    const StoredArray& array;
+    std::int64_t at;
+    std::uint32_t sum = 0;
+  };
+
+  void pass(StoredArray& array, std::uint32_t sum) const {
+    array.cursor->pass(entries_ * width(array.type), sum);
+  }
+
+  CsrStream& stream_;
+  std::int64_t items_, entries_;
+  Rows rows_;
+  std::uint32_t columns_ = 0, values_ = 0;
+};
+
+std::unique_ptr<SourcePiece> CsrStream::split(const Limit& limit) {
+  if (!info_.splits) return SourceBase::split(limit);
+  if (row_ == layout_.header.rows) return nullptr;
+  Rows rows = take_rows(limit);
+  row_ += rows.count;
+  entry_ += rows.entries;
+  return std::make_unique<Piece>(*this, std::move(rows));
 }
 
 }  // namespace anabranch::io::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,7 @@ class CsrStream final : public SourceBase {
 
   const SourceInfo& info() const override { return info_; }
   bool next(const Limit& limit, SourceChunk& chunk) override;
+  std::unique_ptr<SourcePiece> split(const Limit& limit) override;
   void rewind() override;
   std::int64_t resident_bytes() const override;
 
@@ -28,16 +30,26 @@ class CsrStream final : public SourceBase {
   struct Rows {
     std::int64_t count = 0;
     std::int64_t entries = 0;
+    std::int64_t first_entry = 0;
     BufferPool::Buffer offsets;
   };
 
+  class Piece;
+  /// Reads the next bytes of an array.
+  using Read = std::function<void(void* into, std::int64_t bytes)>;
+  using Check = std::function<void(const void* elements, std::int64_t count, std::int64_t first)>;
+
+  Rows take_rows(const Limit& limit);
   template <class P>
   Rows next_rows(const Limit& limit);
   template <class P>
   void refill();
   void check_columns(ScalarType type, const void* columns, std::int64_t count, std::int64_t first);
-  BufferPool::Buffer read_entries(StoredArray& array, ScalarType as, BufferPool& pool, std::int64_t count,
-                                  bool columns);
+  BufferPool::Buffer read_columns(const Read& read, std::int64_t count, std::int64_t first);
+  BufferPool::Buffer read_values(const Read& read, std::int64_t count);
+  BufferPool::Buffer read_entries(const StoredArray& array, ScalarType as, BufferPool& pool,
+                                  std::int64_t count, const Read& read, const Check& check);
+  static void fill(SourceChunk& chunk, Rows rows, BufferPool::Buffer columns, BufferPool::Buffer values);
 
   CsrLayout layout_;
   ScalarType index_;

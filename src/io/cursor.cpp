@@ -31,6 +31,13 @@ void Cursor::rewind(std::int64_t to) {
   }
 }
 
+std::uint32_t Cursor::read_at(std::int64_t, void*, std::int64_t) const {
+  throw InternalError("this array is read from first to last");
+}
+void Cursor::pass(std::int64_t, std::uint32_t) {
+  throw InternalError("this array is read from first to last");
+}
+
 StoredCursor::StoredCursor(std::shared_ptr<const ReadFile> file, std::int64_t offset, std::int64_t size)
     : file_(std::move(file)), begin_(offset), end_(offset + size), at_(offset) {}
 
@@ -44,10 +51,34 @@ void StoredCursor::restart() {
   if (checksum_) checksum_->begin();
 }
 
-void StoredCursor::read(void* into, std::int64_t bytes) {
-  if (bytes > end_ - at_)
+void StoredCursor::check_range(std::int64_t from, std::int64_t bytes) const {
+  if (bytes > end_ - from)
     throw DataError(fmt::format("{}: {} bytes wanted at byte {}, but the array ends at byte {}",
-                                file_->name(), bytes, at_, end_));
+                                file_->name(), bytes, from, end_));
+}
+
+std::uint32_t StoredCursor::read_at(std::int64_t at, void* into, std::int64_t bytes) const {
+  check_range(begin_ + at, bytes);
+  std::uint32_t sum = 0;
+  const std::int64_t step = checksum_ ? summed_bytes : bytes;
+  for (std::int64_t i = 0; i < bytes; i += step) {
+    const std::int64_t n = std::min(step, bytes - i);
+    auto* to = static_cast<unsigned char*>(into) + i;
+    file_->read(begin_ + at + i, to, n);
+    if (checksum_) sum = crc32(sum, to, n);
+  }
+  return sum;
+}
+
+void StoredCursor::pass(std::int64_t bytes, std::uint32_t sum) {
+  at_ += bytes;
+  if (!checksum_) return;
+  checksum_->add_sum(sum, bytes);
+  if (at_ == end_ && bytes > 0) checksum_->check();
+}
+
+void StoredCursor::read(void* into, std::int64_t bytes) {
+  check_range(at_, bytes);
   std::chrono::duration<double> spent{};
   const std::int64_t step = checksum_ ? summed_bytes : bytes;
   for (std::int64_t i = 0; i < bytes; i += step) {

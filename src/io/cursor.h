@@ -28,6 +28,14 @@ class Cursor {
   virtual std::int64_t position() const = 0;
   virtual std::int64_t resident_bytes() const { return 0; }
 
+  /// Whether `read_at` may be called: by several threads at once.
+  virtual bool reads_anywhere() const { return false; }
+  /// Bytes [at, at + bytes) of the array, and their checksum (0 where there is none to compare).
+  virtual std::uint32_t read_at(std::int64_t at, void* into, std::int64_t bytes) const;
+  /// The next `bytes` bytes have been read with `read_at`, and this is their checksum. DataError where they
+  /// are the last and the checksum is not the member's.
+  virtual void pass(std::int64_t bytes, std::uint32_t sum);
+
  private:
   virtual void restart() = 0;
 };
@@ -40,9 +48,13 @@ class StoredCursor final : public Cursor {
   StoredCursor(std::shared_ptr<const ReadFile> file, const ZipEntry& entry);
   void read(void* into, std::int64_t bytes) override;
   std::int64_t position() const override { return at_; }
+  bool reads_anywhere() const override { return true; }
+  std::uint32_t read_at(std::int64_t at, void* into, std::int64_t bytes) const override;
+  void pass(std::int64_t bytes, std::uint32_t sum) override;
 
  private:
   void restart() override;
+  void check_range(std::int64_t from, std::int64_t bytes) const;
 
   std::shared_ptr<const ReadFile> file_;
   std::optional<MemberChecksum> checksum_;

@@ -32,6 +32,27 @@ std::string to_string(const Place& place) {
 }
 
 SourceBase::~SourceBase() = default;
+SourcePiece::~SourcePiece() = default;
+
+namespace {
+class ReadPiece final : public SourcePiece {
+ public:
+  explicit ReadPiece(SourceChunk chunk) : chunk_(std::move(chunk)), items_(chunk_.items) {}
+  std::int64_t items() const override { return items_; }
+  void read(SourceChunk& chunk) override { chunk = std::move(chunk_); }
+  void complete() override {}
+
+ private:
+  SourceChunk chunk_;
+  std::int64_t items_;
+};
+}  // namespace
+
+std::unique_ptr<SourcePiece> SourceBase::split(const Limit& limit) {
+  SourceChunk chunk;
+  if (!next(limit, chunk)) return nullptr;
+  return std::make_unique<ReadPiece>(std::move(chunk));
+}
 
 void SourceBase::rewind() { throw RunError("source " + info().name + ": cannot be read a second time"); }
 

@@ -55,6 +55,13 @@ TEST_CASE("chains of sequence functions become one function of a stage") {
          return consume(elements(zip_with_seq([](V x, V y) { return zip_with(plus, x, y); }, a, b)));
        }},
        {"stream_in -> zip_with | elements 0"}},
+      {"the beginning of a sequence, in step with all of it",
+       {[] {
+         const auto a = vectors();
+         return consume(elements(zip_with_seq([](V x, V y) { return zip_with(plus, x, y); }, a,
+                                              take_seq(3, map_seq(double_items, take_seq(5, a))))));
+       }},
+       {"stream_in, 2 bounds -> zip_with | elements 0"}},
       {"a source, rows and numbers in step",
        {[] {
          const auto numbers = produce(7, [](Exp<std::int64_t> i) { return unit(cast<double>(i)); });
@@ -118,6 +125,12 @@ TEST_CASE("terminals over one sequence, or components of one, share a pass; othe
              zip_with_seq([](S s, V x) { return map([=](Exp<double> e) { return e / the(s); }, x); }, a, b)));
        }},
        {"stream_in -> map | elements 0"}},
+      {"a sequence and its beginning are two passes",
+       {[] {
+         const auto source = vectors();
+         return std::tuple{consume(elements(source)), consume(elements(take_seq(1, source)))};
+       }},
+       {"stream_in -> item | elements 0", "stream_in, 1 bounds -> item | elements 0"}},
       {"two functions over one source are two passes",
        {[] {
          const auto source = vectors();

@@ -35,15 +35,18 @@ inline std::vector<std::string> decisions(const ir::Staged& staged) {
   return texts;
 }
 
-/// "stream_in, produce -> sum, map | elements 0, tabulate 1": where items come from, what is computed of
-/// each, which terminal takes which of these.
+/// "stream_in, produce, 2 bounds -> sum, map | elements 0, tabulate 1": where items come from and how often their
+/// number is bounded, what is computed of each, which terminal takes which of these.
 inline std::string stage_text(const ir::Stage& stage) {
   const auto list = [](const auto& range, const auto& text) {
     std::string all;
     for (const auto& x : range) all += (all.empty() ? "" : ", ") + text(x);
     return all;
   };
-  return list(stage.sources, [](const ir::StageSource& b) { return std::string(b.node->label()); }) + " -> " +
+  const std::string bounds =
+      stage.bounds.empty() ? "" : ", " + std::to_string(stage.bounds.size()) + " bounds";
+  return list(stage.sources, [](const ir::StageSource& b) { return std::string(b.node->label()); }) + bounds +
+         " -> " +
          list(stage.results,
               [](const ir::Ref& r) {
                 return std::string(r->op() == ir::Op::parameter ? "item" : r->label());
