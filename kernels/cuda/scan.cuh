@@ -16,7 +16,8 @@
 /// element(r), and where `checked` examine(r); seed(); join(x, y, at), where `at` is the element whose prefix
 /// it is for; store(r, value) and store_total(value); shuffles, and put / get of a Value into 8-byte cells.
 /// `seeded`: there is a seed; `exclusive`: element r of the result is the prefix before element r; `totals`:
-/// rows' last inclusive prefixes are stored; `small_operator`: the operator's code can be repeated.
+/// rows' last inclusive prefixes are stored; `small_operator`: the operator's code can be repeated. `packs`:
+/// how often several rows together are read before the first of them are scanned.
 ///
 /// Failures of a row are ordered by what they belong to: the elements, then the seed, then the operator by
 /// the element whose prefix it computes. So the one that is reported does not depend on who computes what.
@@ -192,24 +193,44 @@ ANABRANCH_DEVICE void scan_nothing(K& k, i64 position) {
 
 // Several rows together -------------------------------------------------------------------------------------
 
-/// A lane's element of one of several rows.
-struct PackedLane {
-  bool some = false;  ///< the lane has one
-  i64 item = 0, position = 0;
-  int r = 0, length = 0;  ///< of the row
+/// Of the rows that a warp takes at a time each lane knows one.
+struct RowsOfWarp {
+  i64 item, position;
+  int length;  ///< 0: the row has no elements, or more than there are lanes
+  int end;     ///< elements of the rows up to this one
+  int all;     ///< of all of them
 };
 
-/// Whole rows, side by side in a warp's lanes.
-template <class K>
-ANABRANCH_DEVICE void scan_packed(K& k, const PackedLane& lane) {
-  k.failure = Failure();
-  typename K::Value v = {}, seed = {};
-  if (lane.some) {
-    k.enter_row(lane.item, lane.position);
-    k.begin_row();
-    v = k.element(lane.r);
-    if constexpr (K::seeded) seed = k.seed();
+/// A lane's element of one of the rows whose elements a warp has together.
+struct PackedLane {
+  bool some;  ///< the lane has one
+  i64 item, position;
+  int r, length;  ///< of the row
+};
+
+/// The lane's element where the warp has elements [begin, next) of all.
+ANABRANCH_DEVICE PackedLane packed_lane(const RowsOfWarp& rows, int begin, int next) {
+  const int at = begin + lane_in_warp();
+  int row = 0;  // the rows that end at or before the element
+#pragma unroll
+  for (int half = warp_size / 2; half > 0; half /= 2) {
+    const int end = shuffle(rows.end, row + half - 1, warp_size);
+    if (end <= at) row += half;
   }
+  PackedLane lane;
+  lane.some = at < next;
+  lane.item = shuffle(rows.item, row, warp_size);
+  lane.position = shuffle(rows.position, row, warp_size);
+  lane.length = shuffle(rows.length, row, warp_size);
+  lane.r = at - (shuffle(rows.end, row, warp_size) - lane.length);
+  if (!lane.some) lane.r = lane.length = 0;
+  return lane;
+}
+
+/// Whole rows, side by side in a warp's lanes; `v` and `seed` are the lane's, computed.
+template <class K>
+ANABRANCH_DEVICE void scan_packed(K& k, const PackedLane& lane, typename K::Value v,
+                                  const typename K::Value& seed) {
   bool good = lane.some;  // nothing failed in the row
   if constexpr (K::checked) {
     const u32 row = (lane.length < warp_size ? (1u << lane.length) - 1 : whole_warp)
@@ -228,10 +249,35 @@ ANABRANCH_DEVICE void scan_packed(K& k, const PackedLane& lane) {
   if (lane.some) report_row(k, lane.position);
 }
 
+/// Elements from `begin` on, as many times as many whole rows as fit the lanes as `packs` says: all are read
+/// before the first are scanned. Returns where the next begin.
+template <int packs, class K>
+ANABRANCH_DEVICE int scan_packs(K& k, const RowsOfWarp& rows, int begin) {
+  const int fit = __popc(ballot(rows.end <= begin + warp_size));
+  const int next = shuffle(rows.end, fit - 1, warp_size);
+  const PackedLane lane = packed_lane(rows, begin, next);
+  k.failure = Failure();
+  typename K::Value v = {}, seed = {};
+  if (lane.some) {
+    k.enter_row(lane.item, lane.position);
+    k.begin_row();
+    v = k.element(lane.r);
+    if constexpr (K::seeded) seed = k.seed();
+  }
+  int end = next;
+  if constexpr (packs > 1) {
+    if (next < rows.all) {
+      K ahead(k.a);
+      end = scan_packs<packs - 1>(ahead, rows, next);
+    }
+  }
+  scan_packed(k, lane, v, seed);
+  return end;
+}
+
 /// Up to packed_rows rows, one of which each lane knows. `length`: -1: there is none, or it is listed.
 template <class K>
 ANABRANCH_DEVICE void scan_short_rows(K& k, i64 item, i64 position, i64 length) {
-  const int lane = lane_in_warp();
   if (length == 0) scan_nothing(k, position);
   for (u32 left = ballot(length > warp_size); left != 0; left &= left - 1) {
     const int its = __ffs(static_cast<int>(left)) - 1;
@@ -241,33 +287,19 @@ ANABRANCH_DEVICE void scan_short_rows(K& k, i64 item, i64 position, i64 length) 
     scan_row(k, shuffle(length, its, warp_size));
     report_row(k, row);
   }
-  const int own = length > 0 && length <= warp_size ? static_cast<int>(length) : 0;
-  int end = own;  // elements of the rows up to the lane's
+  RowsOfWarp rows;
+  rows.item = item;
+  rows.position = position;
+  rows.length = length > 0 && length <= warp_size ? static_cast<int>(length) : 0;
+  rows.end = rows.length;
 #pragma unroll
   for (int h = 1; h < warp_size; h *= 2) {
-    const int before = shuffle_up(end, h);
-    if (lane >= h) end += before;
+    const int before = shuffle_up(rows.end, h);
+    if (lane_in_warp() >= h) rows.end += before;
   }
-  const int all = shuffle(end, warp_size - 1, warp_size);
+  rows.all = shuffle(rows.end, warp_size - 1, warp_size);
 #pragma unroll 1
-  for (int begin = 0; begin < all;) {
-    // As many further rows as there are lanes for their elements.
-    const int rows = __popc(ballot(end <= begin + warp_size));
-    const int next = shuffle(end, rows - 1, warp_size);
-    PackedLane mine;
-    mine.some = begin + lane < next;
-    int row = 0;  // the rows that end at or before the lane's element
-#pragma unroll
-    for (int half = warp_size / 2; half > 0; half /= 2)
-      if (const int row_end = shuffle(end, row + half - 1, warp_size); row_end <= begin + lane) row += half;
-    mine.item = shuffle(item, row, warp_size);
-    mine.position = shuffle(position, row, warp_size);
-    mine.length = shuffle(own, row, warp_size);
-    mine.r = begin + lane - (shuffle(end, row, warp_size) - mine.length);
-    if (!mine.some) mine.r = mine.length = 0;
-    scan_packed(k, mine);
-    begin = next;
-  }
+  for (int begin = 0; begin < rows.all;) begin = scan_packs<K::packs>(k, rows, begin);
 }
 
 // All rows --------------------------------------------------------------------------------------------------

@@ -43,13 +43,20 @@ class Scan : public RowGenerator {
                        [](const kernel::KernelOutput& o) { return o.write == Write::position; });
   }
 
+  /// Packs of short rows that a warp reads at a time, as far as registers allow: what may fail is kept until
+  /// it is known that it did not.
+  int packs_ahead() const { return checked() || value_bytes(kernel_) > 8 ? 2 : 4; }
+  bool small_operator() const { return combine_[0].cost <= small_operator_cost; }
+
   void constants() override {
     out_.line(fmt::format("static constexpr bool seeded = {};", !scan_.reduction.seed.empty()));
     out_.line(fmt::format("static constexpr bool exclusive = {};", scan_.exclusive));
     out_.line(fmt::format("static constexpr bool totals = {};", has_totals()));
     out_.line(fmt::format("static constexpr int components = {};", components()));
-    out_.line(
-        fmt::format("static constexpr bool small_operator = {};", combine_[0].cost <= small_operator_cost));
+    out_.line(fmt::format("static constexpr bool small_operator = {};", small_operator()));
+    // Each has its own view of the stop word, where there are loops.
+    const bool repeated = small_operator() && body_[0].cost <= unroll_cost && !loops();
+    out_.line(fmt::format("static constexpr int packs = {};", !repeated ? 1 : packs_ahead()));
   }
 
   void parts() override {

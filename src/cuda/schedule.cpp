@@ -28,7 +28,7 @@ constexpr std::int64_t few_workers = 1024;
 /// scan, which would read it twice.
 constexpr std::int64_t many_workers = 1024;
 /// Average rows up to this length are scanned several at a time by a warp.
-constexpr std::int64_t packed_length = 16;
+constexpr std::int64_t packed_length = 32;
 /// Rows of more blocks than this are joined by many threads.
 constexpr std::int64_t many_results = 256;
 

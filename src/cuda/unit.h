@@ -90,10 +90,10 @@ struct Schedule {
 ///    4096 elements are possible (by the longest, or by all elements together), the first launch enters those
 ///    in a list in the workspace, and two more compute their blocks and join them.
 ///  * Ordered operators have one thread per row, and one thread per block of a long row.
-///  * A scan, by the average length of a row: up to 16 elements a warp takes as many rows at a time as fit
-///    its lanes, beyond that one. Rows of more than 4096 elements are entered in a list there, too; three more
-///    launches compute the totals of their blocks, join them, and scan the blocks. Those launches alone do
-///    rows of one such length, unless there are enough rows to keep the GPU busy with a warp each.
+///  * A scan, by the average length of a row: up to 32 elements a warp takes as many rows at a time as fit
+///    its lanes, beyond that one. Rows of more than 4096 elements are entered in a list there, too; three
+///    more launches compute the totals of their blocks, join them, and scan the blocks. Those launches alone
+///    do rows of one such length, unless there are enough rows to keep the GPU busy with a warp each.
 Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors);
 Schedule schedule(const kernel::Kernel& kernel, const Bindings& bindings, int multiprocessors);
 

@@ -237,8 +237,8 @@ TEST_CASE("cuda: schedules of scans follow the average row") {
   };
   CHECK(cuda::entry_count(k.kernel()) == 5);
   CHECK(of(0, 0).launches.empty());
-  CHECK(of(100, 1600).launches.at(0).entry == 0);
-  CHECK(of(100, 1601).launches.at(0).entry == 1);
+  CHECK(of(100, 3200).launches.at(0).entry == 0);
+  CHECK(of(100, 3201).launches.at(0).entry == 1);
   CHECK(of(100, -1).launches.at(0).entry == 1);
   CHECK(of(100, -1).workspace == 0);
   CHECK(of(100, 4096).launches.size() == 1);
@@ -253,8 +253,8 @@ TEST_CASE("cuda: schedules of scans follow the average row") {
     auto dense = dense_scan(false, shape, n, ScanResult::inclusive, true);
     return std::pair(cuda::certain_entries(dense.kernel()), dense.kernel());
   };
-  CHECK(of_length(16, {2}).first == std::vector{0});
-  CHECK(of_length(18, {2}).first == std::vector{1});
+  CHECK(of_length(32, {2}).first == std::vector{0});
+  CHECK(of_length(34, {2}).first == std::vector{1});
   CHECK(of_length(4098, {2}).first.empty());
   const kernel::Kernel long_rows = of_length(4098, {2}).second;
   const std::vector<cuda::Address> slots(static_cast<std::size_t>(long_rows.buffer_slots));
