@@ -141,6 +141,13 @@ Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label)
 }
 Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
 
+Handles awhile(const Handle& predicate, const Handle& body, Handles state, Place at) {
+  return {handle_of(ir::awhile(node_of(predicate), node_of(body), nodes_of(state), at))};
+}
+Handles acond(const Handle& condition, const Handle& then, const Handle& otherwise, Place at) {
+  return {handle_of(ir::acond(node_of(condition), node_of(then), node_of(otherwise), at))};
+}
+
 Handle stream_in(std::shared_ptr<SourceBase> source, Place at) {
   return handle_of(ir::stream_in(std::move(source), at));
 }

@@ -108,8 +108,11 @@ class Operation {
         return reshape();
       case Op::consume:
         return evaluator_.array(parts_[position_of(Op::consume, "sink")]);
+      case Op::awhile:
+      case Op::acond:
+        break;
     }
-    return {};
+    throw InternalError(fmt::format("interpreter: {} runs bodies", ir::name_of(node_.op())));
   }
 
  private:

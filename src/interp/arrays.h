@@ -5,7 +5,7 @@
 /// Array computations, one element after the other, in row-major order.
 namespace anabranch::interp {
 
-/// Executes use, unit, generate, map, fold, backpermute or reshape. What it needs (arrays_needed) must exist.
+/// Executes an array operation that runs no bodies. What it needs (Machine::demand_needs_of) must exist.
 HostArray execute(Evaluator& evaluator, Evaluator::Number computation);
 
 /// Zero-filled storage; a bad shape is a RunError of `node`.

@@ -30,7 +30,18 @@ enum class ScalarOp : std::uint8_t {
 enum class FunctionOp : std::uint8_t { parameter, lambda };
 
 /// An array.
-enum class ArrayOp : std::uint8_t { use, unit, generate, map, fold, backpermute, reshape, consume };
+enum class ArrayOp : std::uint8_t {
+  use,
+  unit,
+  generate,
+  map,
+  fold,
+  backpermute,
+  reshape,
+  consume,
+  awhile,
+  acond,
+};
 
 /// A sequence from something else: where the items of a stage come from.
 enum class SourceOp : std::uint8_t { stream_in, produce, rows };
@@ -77,6 +88,8 @@ class Op {
   static constexpr auto backpermute = ArrayOp::backpermute;
   static constexpr auto reshape = ArrayOp::reshape;
   static constexpr auto consume = ArrayOp::consume;
+  static constexpr auto awhile = ArrayOp::awhile;
+  static constexpr auto acond = ArrayOp::acond;
   static constexpr auto stream_in = SourceOp::stream_in;
   static constexpr auto produce = SourceOp::produce;
   static constexpr auto rows = SourceOp::rows;

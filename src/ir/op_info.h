@@ -18,8 +18,9 @@ enum class Role : std::uint8_t { element, shape, function, array, sequence, sink
 /// How an operation reads an operand.
 enum class Access : std::uint8_t {
   value,        ///< an element: evaluated with the operation
-  if_taken,     ///< an element: evaluated where its side is taken
+  if_taken,     ///< an element: evaluated where its side is taken. A function: a body, run if it is taken
   applied,      ///< a function: per element, round or item
+  repeated,     ///< a function of arrays: a body, run once a round
   shape_only,   ///< no element of it
   own_element,  ///< an array: the element at the reader's own position
   own_row,      ///< each element of the reader's own innermost row, once
@@ -87,6 +88,7 @@ constexpr Operand shape(std::string_view name = "shape") { return {name, Role::s
 constexpr Operand function(std::string_view name = "function") {
   return {name, Role::function, Access::applied};
 }
+constexpr Operand body(std::string_view name, Access access) { return {name, Role::function, access}; }
 constexpr Operand array(Access access, std::string_view name = "array", Count count = Count::one) {
   return {name, Role::array, access, count};
 }
@@ -153,6 +155,14 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::consume:
       return OpInfo("consume", Operand{"sink", Role::sink, Access::whole})
           .array(Storage::given, ExtentRule::atoms, "result of a stream");
+    case ArrayOp::awhile:
+      return OpInfo("awhile", body("predicate", Access::repeated), body("body", Access::repeated),
+                    array(Access::whole, "state", Count::many))
+          .array(Storage::given, ExtentRule::atoms, "result of a loop");
+    case ArrayOp::acond:
+      return OpInfo("acond", element("condition"), body("then", Access::if_taken),
+                    body("otherwise", Access::if_taken))
+          .array(Storage::given, ExtentRule::atoms, "result of a branch");
   }
   return {};
 }
@@ -222,6 +232,14 @@ constexpr bool has_operand(Op op, Access access) {
   const OpInfo& row = info(op);
   for (std::size_t i = 0; i < row.operands; ++i)
     if (row.operand[i].access == access) return true;
+  return false;
+}
+
+/// Does it run bodies, functions that are programs of their own? A loop or a branch.
+constexpr bool has_bodies(Op op) {
+  const OpInfo& row = info(op);
+  for (std::size_t i = 0; i < row.operands; ++i)
+    if (row.operand[i].role == Role::function && row.operand[i].access != Access::applied) return true;
   return false;
 }
 

@@ -59,6 +59,8 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
       break;
     case Op::use:
     case Op::consume:
+    case Op::awhile:
+    case Op::acond:
     case Op::fold:
       throw InternalError(fmt::format("plan: {} cannot be delayed", name_of(array->op())));
   }

@@ -222,6 +222,9 @@ int GroupBuilder::make_array(const Ref& node) {
     const auto [stage, terminal] = context_.stream_results.at(node.get());
     array.index = stage;
     array.terminal = terminal;
+  } else if (has_bodies(node->op())) {
+    array.origin = PlanArray::Origin::control;
+    array.index = context_.controls.at(node.get());
   } else if (!computed) {
     throw InternalError(fmt::format("plan: where is {} given?", node->label()));
   }

@@ -140,6 +140,19 @@ Sample sample(ir::ArrayOp op) {
     case Op::consume:
       n = ir::consume(ir::elements(sequence()));
       return {n, joined(ir::Consume(n).sink()), "consume a0", "consume(terminal)"};
+    case Op::awhile: {
+      const Ref never = on_array({1, int64s(1)}, [](const Ref&) { return ir::unit(ir::literal(false)); });
+      n = ir::awhile(never, same_array(), {vector()});
+      const ir::Awhile view(n);
+      return {n, joined(view.predicate(), view.body(), view.state()), "awhile (\\a2 -> a3) (\\a1 -> a1) a0",
+              "awhile(p, f, state)"};
+    }
+    case Op::acond: {
+      n = ir::acond(ir::literal(true), ir::lambda({}, {vector()}), ir::lambda({}, {vector()}));
+      const ir::Acond view(n);
+      return {n, joined(view.condition(), view.then(), view.otherwise()), "acond true (\\ -> a0) (\\ -> a1)",
+              "acond(c, t, e)"};
+    }
   }
   return {};
 }

@@ -58,7 +58,44 @@ class RandomArrays {
     }
   }
 
+  /// A few rounds, each of which gives an array that is shorter by one.
+  Ref loop(Scope& scope) {
+    const Ref start = proper(scope);
+    const Ref rounds = ir::int64(dice_.below(4));
+    const Ref v = ir::parameter(start->type());
+    const Ref most = ir::primitive(Primitive::subtract, {ir::extent(start, 0), rounds});
+    const Ref longer = ir::primitive(
+        Primitive::less, {ir::primitive(Primitive::maximum, {most, ir::int64(0)}), ir::extent(v, 0)});
+    const Ref w = ir::parameter(start->type());
+    Scope inner = scope;
+    for (int i = 0; i < 3; ++i) inner.arrays.push_back(w);
+    return ir::awhile(ir::lambda({v}, {ir::unit(longer)}), ir::lambda({w}, {shorter(mapped(inner, w))}),
+                      {start});
+  }
+
+  /// One of two arrays, of which only one is computed.
+  Ref branch(Scope& scope) {
+    const Ref a = array(scope);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref condition = scalars_.scalar(inner, ScalarType::boolean, 2);
+    Scope then = scope, otherwise = scope;
+    return ir::acond(condition, ir::lambda({}, {mapped(then, a)}), ir::lambda({}, {mapped(otherwise, a)}));
+  }
+
  private:
+  /// A function of each element, to one of the same type, and of something that is computed here.
+  Ref mapped(Scope& scope, const Ref& a) {
+    scope.arrays.push_back(computation(scope));
+    return ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, a->type().scalars, 3), {a});
+  }
+
+  static Ref shorter(const Ref& a) {
+    std::vector<Ref> extents{ir::primitive(Primitive::subtract, {ir::extent(a, 0), ir::int64(1)})};
+    for (int d = 1; d < a->type().rank; ++d) extents.push_back(ir::extent(a, d));
+    const Ref ix = ir::parameter(Type::element(int64s(a->type().rank)));
+    return ir::backpermute(ir::tuple(std::move(extents)), ir::lambda({ix}, {ix}), a, {true, true});
+  }
+
   std::int64_t extent(int rank) { return std::min(dice_.extent(rank), longest_); }
 
   /// Extents of arrays that this program can afford, from constants, other arrays' extents, or values.
@@ -263,6 +300,9 @@ class RandomSequences {
       Scope after{{}, roots, 0};
       roots.push_back(arrays_.computation(after));
     }
+    Scope after{{}, roots, 0};
+    if (dice_.chance(15)) roots.push_back(arrays_.loop(after));
+    if (dice_.chance(15)) roots.push_back(arrays_.branch(after));
     return roots;
   }
 
@@ -327,6 +367,8 @@ RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOp
   }
   RandomProgram out{seed, size, {made.back()}};
   while (out.roots.size() < 3 && dice.chance(40)) out.roots.push_back(dice.pick(made));
+  if (dice.chance(20)) out.roots.push_back(arrays.loop(scope));
+  if (dice.chance(20)) out.roots.push_back(arrays.branch(scope));
   return out;
 }
 
