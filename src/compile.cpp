@@ -103,6 +103,12 @@ std::string staged_text(const ir::Staged& staged) {
         out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
       out += "\n";
     }
+    for (const ir::ItemBound& bound : stage.bounds) {
+      std::string lets;
+      const std::string count = printer.scalar(bound.count, lets, "  ");
+      out += fmt::format("{}  at most {} items: {} ({})\n", lets, count, bound.take->label(),
+                         to_string(bound.take->place()));
+    }
     out += printer.program(stage.results);
     for (const auto& t : stage.sinks)
       out += fmt::format("  {} {}\n", ir::name_of(t.kind),

@@ -31,7 +31,7 @@ void operations(const Staged& staged, std::span<const Ref> roots, Printer& print
                 std::string& out) {
   for (const Node* node : topological(roots, reads_elements))
     if (node->type().is_array() && shown.insert(node).second)
-      operation(staged, *node, node->label(), node->place(), printer, out);
+      operation(staged, *node, maker_of(*node).label(), node->place(), printer, out);
 }
 
 void kernels(const plan::Group& group, std::string& out) {
@@ -89,6 +89,13 @@ class Explanation {
         if (shown_.insert(item.get()).second)
           operation(staged_, *item, base.node->label(), base.node->place(), printer_, out_);
       }
+    for (const ItemBound& bound : stage.bounds) {
+      std::string lets;
+      const std::string count = printer_.scalar(bound.count, lets, "  ");
+      out_ +=
+          fmt::format("{}  reads at most {} items: {}{}\n", lets, count, bound.take->label(),
+                      bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string());
+    }
     operations(staged_, stage.results, printer_, shown_, out_);
     for (const auto& t : stage.sinks)
       out_ += fmt::format("  {} of {}\n", name_of(t.kind),

@@ -7,6 +7,7 @@
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
 #include <anabranch/run.h>
+#include <anabranch/scan.h>
 #include <anabranch/seq.h>
 #include <anabranch/source.h>
 #include <anabranch/version.h>

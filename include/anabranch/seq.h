@@ -233,6 +233,14 @@ std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at
   }(std::index_sequence_for<As...>{});
 }
 
+/// The first n items, or all where there are fewer; n is a number, or an Exp<int64_t> that is the same for all
+/// items. The pass ends there: no source is asked for a further item, no function applied to one, and what is
+/// read in step with them (zip_with_seq) ends as well. Free. A negative n is a RunError.
+template <class A>
+Seq<A> take_seq(const Position& n, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {
+  return {detail::FromHandle{}, detail::take_seq(n.value().handle(), s.handle(), at)};
+}
+
 // ---- Terminals --------------------------------------------------------------------------------------------
 
 /// All elements of all items, in order, as one vector.

@@ -348,7 +348,10 @@ std::vector<std::string> Generator::entries(int only) {
 Unit generate(const kernel::Kernel& kernel) { return generate(kernel, -1); }
 Unit generate(const kernel::Kernel& kernel, int entry) {
   return std::visit(kernel::overloaded{[&](const kernel::Map&) { return generate_map(kernel, entry); },
-                                       [&](const kernel::Reduce&) { return generate_fold(kernel, entry); }},
+                                       [&](const kernel::Reduce&) { return generate_fold(kernel, entry); },
+                                       [](const kernel::Scan&) -> Unit {
+                                         throw InternalError("scan kernels have no code here yet");
+                                       }},
                     kernel.form);
 }
 

@@ -49,9 +49,11 @@ std::size_t value_bytes(const kernel::Kernel& kernel) {
 
 InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) {
   InOrder out;
-  const bool fold = std::visit(kernel::overloaded{[](const kernel::Map&) { return false; },
-                                                  [](const kernel::Reduce&) { return true; }},
-                               kernel.form);
+  if (std::holds_alternative<kernel::Scan>(kernel.form)) return out;
+  const bool fold = std::visit(
+      kernel::overloaded{[](const kernel::Map&) { return false; }, [](const kernel::Reduce&) { return true; },
+                         [](const kernel::Scan&) { return false; }},
+      kernel.form);
   if (!(fold ? kernel::is_flat_fold(kernel) : kernel::is_flat(kernel))) return out;
   const auto own = [&](const ir::Node& node) {
     return fold ? kernel::at_own_element(kernel, node) : kernel::is_pointwise(kernel, node);

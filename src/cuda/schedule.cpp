@@ -64,10 +64,11 @@ int entry_number(const kernel::Reduce& form, FoldEntry entry) {
 }  // namespace
 
 int entry_count(const kernel::Kernel& kernel) {
-  return std::visit(kernel::overloaded{
-                        [](const kernel::Map&) { return 1; },
-                        [](const kernel::Reduce& form) { return entry_number(form, FoldEntry::finish) + 1; }},
-                    kernel.form);
+  return std::visit(
+      kernel::overloaded{[](const kernel::Map&) { return 1; },
+                         [](const kernel::Reduce& form) { return entry_number(form, FoldEntry::finish) + 1; },
+                         [](const kernel::Scan&) { return 1; }},
+      kernel.form);
 }
 
 FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings) {
@@ -187,6 +188,9 @@ Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& b
   return std::visit(kernel::overloaded{[&](const kernel::Map&) { return of_map(bindings, multiprocessors); },
                                        [&](const kernel::Reduce& form) {
                                          return of_reduce(kernel, form, in_order, bindings, multiprocessors);
+                                       },
+                                       [](const kernel::Scan&) -> Schedule {
+                                         throw InternalError("scan kernels have no code here yet");
                                        }},
                     kernel.form);
 }

@@ -106,30 +106,53 @@ Handle map(const Handle& function, Handles arrays, Place at, Symbol label) {
 }
 
 namespace {
+/// Dimension d of the result is dimension order[d] of the array.
+ir::Ref permuted(const ir::Ref& array, const std::vector<int>& order, const Place& at) {
+  const std::size_t rank = order.size();
+  std::vector<ir::Ref> extents;
+  for (const int d : order) extents.push_back(ir::extent(array, d));
+  const ir::Ref ix = ir::parameter(ir::shape(array)->type(), at);
+  std::vector<ir::Ref> from(rank);
+  for (std::size_t d = 0; d < rank; ++d)
+    from[static_cast<std::size_t>(order[d])] = ir::component(ix, static_cast<int>(d));
+  return ir::backpermute(ir::tuple(extents, at), ir::lambda({ix}, {ir::tuple(from, at)}, at), array,
+                         {true, true}, at, "transpose");
+}
+
 /// The array with dimension `axis` moved to the innermost place.
-ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, Symbol label) {
+ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, const char* what) {
   const int rank = array->type().rank;
   if (axis == rank - 1) return array;
-  check_dimension(label ? label.c_str() : "fold", axis, rank, at);
-  std::vector<int> order;  // dimension d of the result is dimension order[d] of the array
+  check_dimension(what, axis, rank, at);
+  std::vector<int> order;
   for (int d = 0; d < rank; ++d)
     if (d != axis) order.push_back(d);
   order.push_back(axis);
-  std::vector<ir::Ref> extents;
-  for (int d : order) extents.push_back(ir::extent(array, d));
-  const ir::Ref ix = ir::parameter(ir::shape(array)->type(), at);
-  std::vector<ir::Ref> from(static_cast<std::size_t>(rank));
-  for (int d = 0; d < rank; ++d)
-    from[static_cast<std::size_t>(order[static_cast<std::size_t>(d)])] = ir::component(ix, d);
-  return ir::backpermute(ir::tuple(extents, at), ir::lambda({ix}, {ir::tuple(from, at)}, at), array,
-                         {true, true}, at, "transpose");
+  return permuted(array, order, at);
+}
+
+/// The array with its innermost dimension moved to place `axis`.
+ir::Ref from_innermost(const ir::Ref& array, int axis, const Place& at) {
+  const int rank = array->type().rank;
+  if (axis == rank - 1) return array;
+  std::vector<int> order;
+  for (int d = 0; d < rank; ++d) order.push_back(d < axis ? d : d == axis ? rank - 1 : d - 1);
+  return permuted(array, order, at);
 }
 }  // namespace
 
 Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
             Symbol label) {
-  return handle_of(
-      ir::fold(node_of(function), innermost(node_of(array), axis, at, label), node_of(seed), at, label));
+  const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "fold");
+  return handle_of(ir::fold(node_of(function), rows, node_of(seed), at, label));
+}
+Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis, bool exclusive,
+             Place at, Symbol label) {
+  const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "scan");
+  const ir::Ref both = ir::scan(node_of(function), rows, node_of(seed), exclusive, at, label);
+  Handles results{handle_of(from_innermost(ir::project_array(both, 0, at), axis, at))};
+  if (both->type().arrays.size() > 1) results.push_back(handle_of(ir::project_array(both, 1, at)));
+  return results;
 }
 Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, IndexFacts permutes,
                    Place at, Symbol label) {
@@ -141,11 +164,21 @@ Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label)
 }
 Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
 
+namespace {
+/// Each of the arrays that an operation gives.
+Handles each_array(const ir::Ref& arrays, const Place& at) {
+  Handles handles;
+  for (int i = 0; i < static_cast<int>(arrays->type().arrays.size()); ++i)
+    handles.push_back(handle_of(ir::project_array(arrays, i, at)));
+  return handles;
+}
+}  // namespace
+
 Handles awhile(const Handle& predicate, const Handle& body, Handles state, Place at) {
-  return {handle_of(ir::awhile(node_of(predicate), node_of(body), nodes_of(state), at))};
+  return each_array(ir::awhile(node_of(predicate), node_of(body), nodes_of(state), at), at);
 }
 Handles acond(const Handle& condition, const Handle& then, const Handle& otherwise, Place at) {
-  return {handle_of(ir::acond(node_of(condition), node_of(then), node_of(otherwise), at))};
+  return each_array(ir::acond(node_of(condition), node_of(then), node_of(otherwise), at), at);
 }
 
 Handle stream_in(std::shared_ptr<SourceBase> source, Place at) {
@@ -160,6 +193,9 @@ Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label
 }
 Handle project_seq(const Handle& sequence, int first, int count, Place at) {
   return handle_of(ir::project_seq(node_of(sequence), first, count, at));
+}
+Handle take_seq(const Handle& count, const Handle& sequence, Place at) {
+  return handle_of(ir::take_seq(node_of(count), node_of(sequence), at));
 }
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }

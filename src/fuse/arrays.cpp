@@ -64,9 +64,9 @@ class Fuser {
         each_operand(*base.node, [&](const Operand& how, const Ref& operand) {
           if (how.role == Role::array) root(operand, roots);
           if (how.role != Role::element) return;
-          roots.push_back(operand);
-          extent_expression(operand, roots);
+          number_of_items(operand, roots);
         });
+      for (const ItemBound& bound : stage.bounds) number_of_items(bound.count, roots);
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
       for (const Ref& r : stage.results) {
         root(r, roots);
@@ -104,6 +104,11 @@ class Fuser {
   void root(const Ref& array, std::vector<Ref>& roots) {
     uses_[array.get()].root = true;
     roots.push_back(array);
+  }
+
+  void number_of_items(const Ref& number, std::vector<Ref>& roots) {
+    roots.push_back(number);
+    extent_expression(number, roots);
   }
 
   void extent_expression(const Ref& extent, std::vector<Ref>& roots) {
@@ -150,6 +155,7 @@ class Fuser {
       case Access::if_taken:
       case Access::applied:
       case Access::repeated:
+      case Access::taken:
       case Access::per_item:
         break;
     }
@@ -203,7 +209,8 @@ class Fuser {
     const bool cheap = cost - additions(own_element) <= options_.cheap;
     const auto store = [&](std::string why) { staged_.manifest.emplace(&array, std::move(why)); };
     if (array.op() == Op::parameter) return store(array.closed() ? "given" : "read from the source");
-    if (info(array.op()).storage != Storage::delayed) return store(info(array.op()).why);
+    const OpInfo& made = info(maker_of(array).op());
+    if (made.storage != Storage::delayed) return store(made.why);
     if (uses.root) return store("a result");
     if (uses.whole) return store("given to a loop or a branch");
     if (uses.for_extents) return store("its values decide a shape");

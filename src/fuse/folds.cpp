@@ -67,6 +67,7 @@ class Needs {
     for (const StageSource& source : stage.sources)
       for (const Ref& child : source.node->children())
         if (!child->type().is_sequence()) roots.push_back(child);
+    for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
     for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
     const Need need{of_all(roots, number).level, parts};
     for (const Stage::Sink& sink : stage.sinks)

@@ -47,6 +47,12 @@ class Composer {
         const auto begin = items_.at(part.sequence().get()).begin() + part.first();
         return {begin, begin + part.count()};
       }
+      case Op::take_seq: {
+        // All sequences of a stage advance together, so what ends one of them ends the pass.
+        const TakeSeq take(sequence);
+        stage_.bounds.push_back({take.count(), sequence});
+        return items_.at(take.sequence().get());
+      }
     }
     return {};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "ir/op_info.h"
 #include "ir/operator_class.h"
 #include "ir/run_error.h"
+#include "ir/scan_order.h"
 
 namespace anabranch::interp {
 
@@ -90,24 +92,28 @@ class Operation {
   Operation(Evaluator& evaluator, Number number)
       : evaluator_(evaluator), node_(evaluator.node(number)), parts_(evaluator.children(number)) {}
 
-  HostArray execute() {
+  std::vector<HostArray> execute() {
     switch (node_.op().as<ArrayOp>()) {
       case Op::use:
-        return node_.payload().array;
+        return {node_.payload().array};
       case Op::unit:
-        return unit();
+        return {unit()};
       case Op::generate:
-        return generate();
+        return {generate()};
       case Op::map:
-        return map();
+        return {map()};
       case Op::fold:
-        return fold();
+        return {fold()};
+      case Op::scan:
+        return scan();
       case Op::backpermute:
-        return backpermute();
+        return {backpermute()};
       case Op::reshape:
-        return reshape();
+        return {reshape()};
       case Op::consume:
-        return evaluator_.array(parts_[position_of(Op::consume, "sink")]);
+        return {evaluator_.array(parts_[position_of(Op::consume, "sink")])};
+      case Op::project_array:
+        return {evaluator_.array(parts_[position_of(Op::project_array, "arrays")], node_.payload().first)};
       case Op::awhile:
       case Op::acond:
         break;
@@ -118,6 +124,10 @@ class Operation {
  private:
   HostArray allocate(std::span<const std::int64_t> extents) {
     return interp::allocate(evaluator_, node_, node_.type().scalars, extents);
+  }
+  /// Array `which` of those that the operation gives.
+  HostArray allocate(std::size_t which, std::span<const std::int64_t> extents) {
+    return interp::allocate(evaluator_, node_, node_.type().arrays[which].scalars, extents);
   }
 
   std::span<const Bits> apply(Number lambda, std::span<const std::int64_t> ix) {
@@ -164,38 +174,71 @@ class Operation {
     return out;
   }
 
-  HostArray fold() {
-    const Number function = parts_[position_of(Op::fold, "function")];
-    const HostArray& array = evaluator_.array(parts_[position_of(Op::fold, "array")]);
-    const std::int64_t length = array->extents.back();
-    const auto order = ir::fold_order_class(evaluator_.node(function));
-    const auto join = [&](const Element& left, const Element& right) {
+  /// The user's operator applied to two elements.
+  auto joining(Number function) {
+    return [this, function](const Element& left, const Element& right) {
       evaluator_.bind(evaluator_.parameters(function)[0], left);
       evaluator_.bind(evaluator_.parameters(function)[1], right);
       const auto joined = evaluator_.evaluate(evaluator_.results(function)[0]);
       return Element(joined.begin(), joined.end());
     };
+  }
+
+  std::optional<Element> seed(std::size_t position) {
+    if (parts_.size() <= position) return std::nullopt;
+    const auto value = evaluator_.evaluate(parts_[position]);
+    return Element(value.begin(), value.end());
+  }
+
+  HostArray fold() {
+    const Number function = parts_[position_of(Op::fold, "function")];
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::fold, "array")]);
+    const std::int64_t length = array->extents.back();
+    const auto order = ir::fold_order_class(evaluator_.node(function));
+    const auto join = joining(function);
 
     const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     HostArray out = allocate(std::span(array->extents).first(array->extents.size() - 1));
     const std::int64_t rows = out->size();
-    constexpr std::size_t seed_at = position_of(Op::fold, "seed");
-    const bool seeded = parts_.size() > seed_at;
-    Element seed;
-    if (seeded) {
-      const auto value = evaluator_.evaluate(parts_[seed_at]);
-      seed.assign(value.begin(), value.end());
-    }
+    const std::optional<Element> first = seed(position_of(Op::fold, "seed"));
     for (std::int64_t row = 0; row < rows; ++row) {
       if (length == 0) {
-        if (!seeded) evaluator_.fail(node_, ir::empty_fold());
-        set_element(out, row, seed);
+        if (!first) evaluator_.fail(node_, ir::empty_fold());
+        set_element(out, row, *first);
         continue;
       }
       const auto at = [&](std::int64_t i) { return element_at(array, row * length + i); };
       Element total = ir::fold_order::reduce_row(length, order, at, join);
-      if (seeded) total = join(seed, total);
+      if (first) total = join(*first, total);
       set_element(out, row, total);
+    }
+    return out;
+  }
+
+  std::vector<HostArray> scan() {
+    const Number function = parts_[position_of(Op::scan, "function")];
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::scan, "array")]);
+    const std::int64_t length = array->extents.back();
+    const bool exclusive = node_.payload().exclusive;
+
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
+    std::vector<HostArray> out{allocate(0, array->extents)};
+    const std::optional<Element> first = seed(position_of(Op::scan, "seed"));
+    const auto outer = std::span(array->extents).first(array->extents.size() - 1);
+    if (first) out.push_back(allocate(1, outer));
+    std::int64_t rows = 1;
+    for (const std::int64_t extent : outer) rows *= extent;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t begin = row * length;
+      if (first) set_element(out[1], row, *first);
+      if (exclusive && length > 0) set_element(out[0], begin, *first);
+      ir::scan_order::scan_row(
+          length, first, [&](std::int64_t i) { return element_at(array, begin + i); }, joining(function),
+          [&](std::int64_t i, const Element& prefix) {
+            const std::int64_t at = exclusive ? i + 1 : i;
+            if (at < length) set_element(out[0], begin + at, prefix);
+            if (first && i + 1 == length) set_element(out[1], row, prefix);
+          });
     }
     return out;
   }
@@ -240,7 +283,7 @@ class Operation {
 
 }  // namespace
 
-HostArray execute(Evaluator& evaluator, Number computation) {
+std::vector<HostArray> execute(Evaluator& evaluator, Number computation) {
   return Operation(evaluator, computation).execute();
 }
 

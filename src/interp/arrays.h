@@ -5,8 +5,9 @@
 /// Array computations, one element after the other, in row-major order.
 namespace anabranch::interp {
 
-/// Executes an array operation that runs no bodies. What it needs (Machine::demand_needs_of) must exist.
-HostArray execute(Evaluator& evaluator, Evaluator::Number computation);
+/// Executes an array operation that runs no bodies: the array it gives, or all of several. What it needs
+/// (Machine::needs) must exist.
+std::vector<HostArray> execute(Evaluator& evaluator, Evaluator::Number computation);
 
 /// Zero-filled storage; a bad shape is a RunError of `node`.
 HostArray allocate(const Evaluator& evaluator, const ir::Node& node, const ir::Scalars& scalars,

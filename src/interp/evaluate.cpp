@@ -59,6 +59,9 @@ Evaluator::Evaluator(std::span<const ir::Ref> roots, std::stop_token stop) : sto
       components += node->type().scalars.size();
     } else if (node->type().is_array()) {
       entry.slot = static_cast<std::uint32_t>(arrays++);
+    } else if (node->type().is_several()) {
+      entry.slot = static_cast<std::uint32_t>(arrays);
+      arrays += node->type().arrays.size();
     }
     entry.scope = scope_of(*node);
     entries_.push_back(entry);
@@ -153,14 +156,14 @@ void Evaluator::bind(Number parameter, HostArray value) {
   arrays_[entries_[parameter].slot] = std::move(value);
 }
 
-void Evaluator::set_array(Number computation, HostArray value) {
-  arrays_[entries_[computation].slot] = std::move(value);
+void Evaluator::set_arrays(Number computation, std::vector<HostArray> values) {
+  std::move(values.begin(), values.end(), arrays_.begin() + entries_[computation].slot);
   done(computation);
 }
 
-const HostArray& Evaluator::array(Number number) const {
+const HostArray& Evaluator::array(Number number, int which) const {
   if (!ready(number)) throw InternalError("interpreter: an array was asked for before it was computed");
-  return arrays_[entries_[number].slot];
+  return arrays_[entries_[number].slot + static_cast<std::size_t>(which)];
 }
 
 std::span<const Bits> Evaluator::value(Number number) const {

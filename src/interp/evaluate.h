@@ -64,11 +64,12 @@ class Evaluator {
   void bind(Number parameter, std::span<const Bits> value);
   void bind(Number parameter, HostArray value);
 
-  /// The value of an array computation, until one of its free parameters is bound again.
-  void set_array(Number computation, HostArray value);
+  /// The value of an array computation, one array or as many as it gives, until one of its free parameters is
+  /// bound again.
+  void set_arrays(Number computation, std::vector<HostArray> values);
   bool has_array(Number computation) const { return ready(computation); }
-  /// Of an array parameter that is bound, or a computation that was set.
-  const HostArray& array(Number number) const;
+  /// Of an array parameter that is bound, or a computation that was set: array `which` of several.
+  const HostArray& array(Number number, int which = 0) const;
 
   /// The components of a scalar expression. Its array operands must have been bound or set. The span stays
   /// valid and unchanged until one of the expression's free parameters is bound again.
@@ -93,7 +94,7 @@ class Evaluator {
   struct Entry {
     const ir::Node* node;
     std::uint32_t first_child;
-    std::uint32_t slot;  ///< element: first component in values_. array: position in arrays_
+    std::uint32_t slot;  ///< element: first component in values_. array, or several: first in arrays_
     std::uint32_t scope;
     std::uint64_t computed = 0;  ///< the scope's binding then
   };

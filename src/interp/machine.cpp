@@ -36,7 +36,7 @@ HostArray Machine::demand(Number array) {
     for (Number need : needs(next))
       if (!evaluator_.has_array(need)) waiting.push_back(need);
     if (waiting.size() > before) continue;
-    evaluator_.set_array(next, compute(next));
+    evaluator_.set_arrays(next, compute(next));
     waiting.pop_back();
   }
   return evaluator_.array(array);
@@ -46,20 +46,20 @@ void Machine::demand_needs_of(Number computation) {
   for (Number need : needs(computation)) demand(need);
 }
 
-HostArray Machine::compute(Number array) {
+std::vector<HostArray> Machine::compute(Number computation) {
   check_stop();
-  const Node& node = evaluator_.node(array);
+  const Node& node = evaluator_.node(computation);
   const Place outer = evaluator_.nearest_place;
   if (node.place().known()) evaluator_.nearest_place = node.place();
-  HostArray value;
+  std::vector<HostArray> values;
   if (node.op().is_a<ir::SinkOp>())
-    value = run_terminal(*this, array);
+    values.push_back(run_terminal(*this, computation));
   else if (ir::has_bodies(node.op()))
-    value = run_control(*this, array)[0];
+    values = run_control(*this, computation);
   else
-    value = execute(evaluator_, array);
+    values = execute(evaluator_, computation);
   evaluator_.nearest_place = outer;
-  return value;
+  return values;
 }
 
 const std::vector<Machine::Number>& Machine::needs(Number computation) {
@@ -97,7 +97,8 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
           if (parameter->type().is_array()) items.insert(parameter.get());
         visit(evaluator_.results(number));
         break;
-      case Type::Kind::array: {
+      case Type::Kind::array:
+      case Type::Kind::arrays: {
         if (node.op() == Op::parameter) break;
         const bool per_item = std::any_of(node.free().begin(), node.free().end(),
                                           [&](const Node* p) { return items.contains(p); });

@@ -39,7 +39,7 @@ class Machine {
 
  private:
   const std::vector<Number>& needs(Number computation);
-  HostArray compute(Number array);
+  std::vector<HostArray> compute(Number computation);
 
   Evaluator evaluator_;
   Sources sources_;

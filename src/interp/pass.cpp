@@ -50,12 +50,26 @@ void Pass::close() noexcept {
 }
 
 void Pass::open(Stage& stage) {
-  if (!stage.node->op().is_a<SourceOp>()) return;
+  if (stage.node->op().is_a<SourceOp>()) return open_source(stage);
+  Evaluator& evaluator = machine_.evaluator();
+  const auto children = evaluator.children(stage.number);
+  switch (stage.node->op().as<SequenceOp>()) {
+    case Op::map_seq:
+    case Op::project_seq:
+      return;
+    case Op::take_seq:
+      stage.length = evaluator.integers(children[position_of(Op::take_seq, "count")])[0];
+      if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
+      return;
+  }
+}
+
+void Pass::open_source(Stage& stage) {
   Evaluator& evaluator = machine_.evaluator();
   const auto children = evaluator.children(stage.number);
   switch (stage.node->op().as<SourceOp>()) {
     case Op::stream_in:
-      return open_source(stage);
+      return open_reading(stage);
     case Op::produce:
       stage.length = evaluator.integers(children[position_of(Op::produce, "count")])[0];
       if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
@@ -66,7 +80,7 @@ void Pass::open(Stage& stage) {
   }
 }
 
-void Pass::open_source(Stage& stage) {
+void Pass::open_reading(Stage& stage) {
   SourceBase* source = stage.node->payload().source.get();
   const auto same = std::find_if(readings_.begin(), readings_.end(),
                                  [&](const Reading& reading) { return reading.source == source; });
@@ -113,6 +127,9 @@ void Pass::compute(Stage& stage) {
       stage.item.assign(begin, begin + stage.node->payload().count);
       return;
     }
+    case Op::take_seq:
+      stage.item = stages_[stage_of_.at(children[position_of(Op::take_seq, "sequence")])].item;
+      return;
   }
 }
 

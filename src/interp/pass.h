@@ -29,7 +29,7 @@ class Pass {
   struct Stage {
     Number number;
     const ir::Node* node;
-    std::optional<std::int64_t> length{};  ///< of a source that knows it without a reading
+    std::optional<std::int64_t> length{};  ///< of a source that knows it without a reading, and of a take_seq
     std::size_t reading = 0;               ///< stream_in: which of readings_
     std::vector<HostArray> item{};
   };
@@ -42,6 +42,7 @@ class Pass {
 
   void open(Stage& stage);
   void open_source(Stage& stage);
+  void open_reading(Stage& stage);
   void close() noexcept;
   bool pull();
   std::optional<std::int64_t> length() const;

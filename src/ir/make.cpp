@@ -363,23 +363,57 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place, Symbol label) {
   return collective(Op::map, std::move(type), std::move(children), labelled(label), place);
 }
 
-Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
-  const char* what = label ? label.c_str() : "fold";
-  std::vector<Ref> children{std::move(function), std::move(array)};
-  if (seed) children.push_back(std::move(seed));
+namespace {
+/// Of an operation along rows: an operator on the elements of an array, and perhaps a seed.
+Type require_rows(std::span<const Ref> children, const Place& place, const char* what) {
   require_present(children, place, what);
   const Type& type = children[1]->type();
-  require(
-      type.is_array() && type.rank >= 1, place, what,
-      fmt::format("reduces the innermost dimension of an array of rank 1 or more, got {}", to_string(type)));
+  require(type.is_array() && type.rank >= 1, place, what,
+          fmt::format("works along the innermost dimension of an array of rank 1 or more, got {}",
+                      to_string(type)));
   const Type element = Type::element(type.scalars);
   require_lambda(children[0], 2, 1, place, what);
   require_type(children[0]->parameters()[0]->type(), element, place, what);
   require_type(children[0]->parameters()[1]->type(), element, place, what);
   require_type(children[0]->result()->type(), element, place, what);
   if (children.size() == 3) require_type(children[2]->type(), element, place, what);
+  return type;
+}
+}  // namespace
+
+Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "fold";
+  std::vector<Ref> children{std::move(function), std::move(array)};
+  if (seed) children.push_back(std::move(seed));
+  const Type type = require_rows(children, place, what);
   Type result = Type::array(type.rank - 1, type.scalars);
   return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
+}
+
+Ref scan(Ref function, Ref array, Ref seed, bool exclusive, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "scan";
+  std::vector<Ref> children{std::move(function), std::move(array)};
+  if (seed) children.push_back(std::move(seed));
+  const Type type = require_rows(children, place, what);
+  const bool seeded = children.size() == 3;
+  require(seeded || !exclusive, place, what, "an exclusive scan needs a seed");
+  std::vector<ArrayType> results{type.array_type()};
+  if (seeded) results.push_back({type.rank - 1, type.scalars});
+  Payload payload = labelled(label);
+  payload.exclusive = exclusive;
+  return collective(Op::scan, Type::several(std::move(results)), std::move(children), std::move(payload),
+                    place);
+}
+
+Ref project_array(Ref arrays, int which, Place place) {
+  require_present({&arrays, 1}, place, "project_array");
+  const Type& type = arrays->type();
+  require(type.is_several() && which >= 0 && static_cast<std::size_t>(which) < type.arrays.size(), place,
+          "project_array", fmt::format("array {} of {}", which, to_string(type)));
+  Payload payload = labelled(arrays->payload().label);
+  payload.first = which;
+  return collective(Op::project_array, Type::array(type.arrays[static_cast<std::size_t>(which)]),
+                    {std::move(arrays)}, std::move(payload), place);
 }
 
 Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place, Symbol label) {
@@ -436,10 +470,10 @@ void require_results(std::span<const Ref> got, std::span<const Ref> wanted, cons
   for (std::size_t i = 0; i < got.size(); ++i) require_type(got[i]->type(), wanted[i]->type(), place, what);
 }
 
-/// The type of a node that stands for these arrays.
-Type type_of_results(std::span<const Ref> results, const Place& place, const char* what) {
-  require(results.size() == 1, place, what, "of several arrays is not supported yet");
-  return results[0]->type();
+Type type_of_results(std::span<const Ref> results) {
+  std::vector<ArrayType> arrays;
+  for (const Ref& r : results) arrays.push_back(r->type().array_type());
+  return Type::several(std::move(arrays));
 }
 
 }  // namespace
@@ -456,7 +490,7 @@ Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place) {
                "awhile condition");
   require_body(children[1], state, place, "awhile");
   require_results(children[1]->results(), state, place, "awhile");
-  Type type = type_of_results(state, place, "awhile");
+  Type type = type_of_results(state);
   return collective(Op::awhile, std::move(type), std::move(children), {}, place);
 }
 
@@ -467,7 +501,7 @@ Ref acond(Ref condition, Ref then, Ref otherwise, Place place) {
   require_body(children[1], {}, place, "acond");
   require_body(children[2], {}, place, "acond");
   require_results(children[2]->results(), children[1]->results(), place, "acond");
-  Type type = type_of_results(children[1]->results(), place, "acond");
+  Type type = type_of_results(children[1]->results());
   return collective(Op::acond, std::move(type), std::move(children), {}, place);
 }
 
@@ -539,6 +573,15 @@ Ref project_seq(Ref sequence, int first, int count, Place place) {
   payload.first = first;
   payload.count = count;
   return collective(Op::project_seq, std::move(type), {std::move(sequence)}, std::move(payload), place);
+}
+
+Ref take_seq(Ref count, Ref sequence, Place place) {
+  std::vector<Ref> children{std::move(count), std::move(sequence)};
+  require_present(children, place, "take_seq");
+  require_type(children[0]->type(), Type::element(ScalarType::int64), place, "take_seq");
+  require(children[1]->type().is_sequence(), place, "take_seq", "works on sequences");
+  Type type = children[1]->type();
+  return collective(Op::take_seq, std::move(type), std::move(children), {}, place);
 }
 
 namespace {
@@ -625,12 +668,16 @@ struct Rebuilt {
         return map(child(0), from(1), at, p.label);
       case Op::fold:
         return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
+      case Op::scan:
+        return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.exclusive, at, p.label);
       case Op::backpermute:
         return backpermute(child(0), child(1), child(2), {p.injective, p.in_bounds}, at, p.label);
       case Op::reshape:
         return reshape(child(0), child(1), at, p.label);
       case Op::consume:
         return consume(child(0), at);
+      case Op::project_array:
+        return project_array(child(0), p.first, at);
       case Op::awhile:
         return awhile(child(0), child(1), from(2), at);
       case Op::acond:
@@ -657,6 +704,8 @@ struct Rebuilt {
         return map_seq(child(0), from(1), at, p.label);
       case Op::project_seq:
         return project_seq(child(0), p.first, p.count, at);
+      case Op::take_seq:
+        return take_seq(child(0), child(1), at);
     }
     return {};
   }
@@ -682,6 +731,12 @@ Ref rebuild(const Ref& node, std::vector<Ref> children) {
 }
 
 Ref component(const Ref& element, int c) { return project(element, c, 1, element->place()); }
+
+std::vector<Ref> components(const Ref& element) {
+  std::vector<Ref> parts;
+  for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
+  return parts;
+}
 
 Ref extent(const Ref& array, int d) { return project(shape(array), d, 1); }
 

@@ -63,6 +63,14 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = 
 /// left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
 /// RunError.
 Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
+/// The prefixes of each row of the innermost dimension, in the canonical order of ir/scan_order.h: several
+/// arrays. The first is as large as `array`; its element i of a row is seed o x0 o ... o xi, or, exclusive, the
+/// seed and all before element i. With a seed there is a second: the last inclusive element of each row, of an
+/// empty row the seed. An exclusive scan needs a seed.
+Ref scan(Ref function, Ref array, Ref seed /* may be null */, bool exclusive, Place place = {},
+         Symbol label = {});
+/// One of several arrays.
+Ref project_array(Ref arrays, int which, Place place = {});
 /// What the library knows of a backpermute it built:
 /// no source element is read twice; every index is in range.
 struct IndexFacts {
@@ -97,6 +105,9 @@ Ref rows(Ref array, Place place = {});
 Ref map_seq(Ref function, std::vector<Ref> sequences, Place place = {}, Symbol label = {});
 /// Components [first, first + count) of every item.
 Ref project_seq(Ref sequence, int first, int count, Place place = {});
+/// The first `count` items, or all where there are fewer. Nothing of the pass goes beyond them: no source is
+/// asked for a further item, no function applied to one. A negative count is a RunError.
+Ref take_seq(Ref count, Ref sequence, Place place = {});
 
 // Sequence terminals, to be consumed.
 
@@ -118,6 +129,8 @@ inline Ref int64(std::int64_t value) {
 }
 /// Component c of an element (the element itself when it has one).
 Ref component(const Ref& element, int c);
+/// All of them.
+std::vector<Ref> components(const Ref& element);
 /// Extent d of an array, int64.
 Ref extent(const Ref& array, int d);
 /// Row-major position of `ix` in an array with these extents.

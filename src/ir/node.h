@@ -60,8 +60,9 @@ using FreeParameters = std::shared_ptr<const std::vector<const Node*>>;
 struct Payload {
   std::uint64_t bits = 0;  ///< constant: the scalar's bytes, zero-extended
   Primitive primitive{};   ///< primitive
-  int first = 0;           ///< project, project_seq: first component. lambda: number of parameters
-  int count = 0;           ///< project, project_seq
+  /// project, project_seq: first component. project_array: which. lambda: number of parameters
+  int first = 0;
+  int count = 0;                                        ///< project, project_seq
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use
   std::shared_ptr<SourceBase> source;                   ///< stream_in
   /// The library name the user wrote where it is not the op's ("gather", "sum", "plus").
@@ -71,6 +72,7 @@ struct Payload {
   bool in_bounds = false;
   /// backpermute: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
+  bool exclusive = false;  ///< scan: element i has the elements before it, without its own
 };
 
 class Node {

@@ -29,16 +29,18 @@ enum class ScalarOp : std::uint8_t {
 /// What functions are made of: any stratum's.
 enum class FunctionOp : std::uint8_t { parameter, lambda };
 
-/// An array.
+/// An array, or several of which project_array takes one.
 enum class ArrayOp : std::uint8_t {
   use,
   unit,
   generate,
   map,
   fold,
+  scan,
   backpermute,
   reshape,
   consume,
+  project_array,
   awhile,
   acond,
 };
@@ -47,7 +49,7 @@ enum class ArrayOp : std::uint8_t {
 enum class SourceOp : std::uint8_t { stream_in, produce, rows };
 
 /// A sequence from sequences.
-enum class SequenceOp : std::uint8_t { map_seq, project_seq };
+enum class SequenceOp : std::uint8_t { map_seq, project_seq, take_seq };
 
 /// An array from a whole sequence; `consume` makes it an array computation.
 enum class SinkOp : std::uint8_t { elements, tabulate };
@@ -85,9 +87,11 @@ class Op {
   static constexpr auto generate = ArrayOp::generate;
   static constexpr auto map = ArrayOp::map;
   static constexpr auto fold = ArrayOp::fold;
+  static constexpr auto scan = ArrayOp::scan;
   static constexpr auto backpermute = ArrayOp::backpermute;
   static constexpr auto reshape = ArrayOp::reshape;
   static constexpr auto consume = ArrayOp::consume;
+  static constexpr auto project_array = ArrayOp::project_array;
   static constexpr auto awhile = ArrayOp::awhile;
   static constexpr auto acond = ArrayOp::acond;
   static constexpr auto stream_in = SourceOp::stream_in;
@@ -95,6 +99,7 @@ class Op {
   static constexpr auto rows = SourceOp::rows;
   static constexpr auto map_seq = SequenceOp::map_seq;
   static constexpr auto project_seq = SequenceOp::project_seq;
+  static constexpr auto take_seq = SequenceOp::take_seq;
   static constexpr auto elements = SinkOp::elements;
   static constexpr auto tabulate = SinkOp::tabulate;
 

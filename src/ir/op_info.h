@@ -13,7 +13,7 @@
 namespace anabranch::ir {
 
 /// What an operand is.
-enum class Role : std::uint8_t { element, shape, function, array, sequence, sink };
+enum class Role : std::uint8_t { element, shape, function, array, arrays, sequence, sink };
 
 /// How an operation reads an operand.
 enum class Access : std::uint8_t {
@@ -27,6 +27,7 @@ enum class Access : std::uint8_t {
   by_position,  ///< the element at the reader's own row-major position
   mapped,       ///< at an index that the operation's function gives; IndexFacts say what is known of it
   computed,     ///< at positions that scalar code computes, each any number of times
+  taken,        ///< several arrays: one of them is the result
   per_item,     ///< a sequence: item by item. An array: as items, along its outermost dimension
   whole,        ///< all of it, before the operation
 };
@@ -55,7 +56,9 @@ enum class ExtentRule : std::uint8_t {
   none,               ///< rank 0
   as_given,           ///< the components of the operand `shape`; a negative one is a RunError
   intersection,       ///< the minimum of the arrays', dimension by dimension
+  same,               ///< those of the array
   without_innermost,  ///< those of the array but for its last
+  of_result,          ///< of one of several arrays: as the operation says that gives them
 };
 
 struct OpInfo {
@@ -63,8 +66,9 @@ struct OpInfo {
   std::array<Operand, 3> operand{};  ///< the first `operands` of them
   std::size_t operands = 0;
   Storage storage = Storage::no_array;
-  ExtentRule extents = ExtentRule::no_array;
-  const char* why = "";  ///< why it is stored or given, for the user
+  ExtentRule extents = ExtentRule::no_array;        ///< of the array, or of the first of several
+  ExtentRule other_extents = ExtentRule::no_array;  ///< of the others
+  const char* why = "";                             ///< why it is stored or given, for the user
 
   constexpr OpInfo() = default;
   template <std::same_as<Operand>... Operands>
@@ -75,6 +79,11 @@ struct OpInfo {
     row.storage = when;
     row.extents = rule;
     row.why = reason;
+    return row;
+  }
+  constexpr OpInfo arrays(Storage when, ExtentRule first, ExtentRule others, const char* reason) const {
+    OpInfo row = array(when, first, reason);
+    row.other_extents = others;
     return row;
   }
 };
@@ -146,6 +155,10 @@ constexpr OpInfo row(ArrayOp op) {
       return OpInfo("fold", function(), array(Access::own_row),
                     element("seed", Access::value, Count::optional))
           .array(Storage::stored, ExtentRule::without_innermost, "a reduction");
+    case ArrayOp::scan:
+      return OpInfo("scan", function(), array(Access::own_row),
+                    element("seed", Access::value, Count::optional))
+          .arrays(Storage::stored, ExtentRule::same, ExtentRule::without_innermost, "a scan");
     case ArrayOp::backpermute:
       return OpInfo("backpermute", shape(), function(), array(Access::mapped))
           .array(Storage::delayed, ExtentRule::as_given);
@@ -155,14 +168,17 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::consume:
       return OpInfo("consume", Operand{"sink", Role::sink, Access::whole})
           .array(Storage::given, ExtentRule::atoms, "result of a stream");
+    case ArrayOp::project_array:  // stored as the operation is that gives it: ir::maker_of
+      return OpInfo("project_array", Operand{"arrays", Role::arrays, Access::taken})
+          .array(Storage::no_array, ExtentRule::of_result);
     case ArrayOp::awhile:
       return OpInfo("awhile", body("predicate", Access::repeated), body("body", Access::repeated),
                     array(Access::whole, "state", Count::many))
-          .array(Storage::given, ExtentRule::atoms, "result of a loop");
+          .arrays(Storage::given, ExtentRule::atoms, ExtentRule::atoms, "result of a loop");
     case ArrayOp::acond:
       return OpInfo("acond", element("condition"), body("then", Access::if_taken),
                     body("otherwise", Access::if_taken))
-          .array(Storage::given, ExtentRule::atoms, "result of a branch");
+          .arrays(Storage::given, ExtentRule::atoms, ExtentRule::atoms, "result of a branch");
   }
   return {};
 }
@@ -185,6 +201,8 @@ constexpr OpInfo row(SequenceOp op) {
       return OpInfo("map_seq", function(), sequence("sequences", Count::many));
     case SequenceOp::project_seq:
       return OpInfo("project_seq", sequence());
+    case SequenceOp::take_seq:
+      return OpInfo("take_seq", element("count"), sequence());
   }
   return {};
 }

@@ -76,7 +76,7 @@ std::string Printer::name(const Node& node) {
   std::string invented;
   if (node.op() == Op::parameter && node.type().is_element())
     invented = fmt::format("x{}", parameters_++);
-  else if (node.type().is_array())
+  else if (node.type().is_array() || node.type().is_several())
     invented = fmt::format("a{}", arrays_++);
   else if (node.type().is_sequence())
     invented = fmt::format("s{}", sequences_++);
@@ -202,11 +202,13 @@ std::string Printer::program(std::span<const Ref> roots) {
       }
     }
     if (node->op() == Op::parameter) operands.clear();
-    const char* op =
+    if (node->op() == Op::project_array) operands[0] += fmt::format(".{}", ProjectArray(*node).which());
+    std::string op =
         node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
+    if (node->payload().exclusive) op += " exclusive";
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label.view())
-                                 : std::string(op);
+                                 : op;
     out += lets;
     out += fmt::format("{} : {} = {}{}{}{}\n", name(*node), to_string(node->type()), what,
                        operands.empty() ? "" : " ", fmt::join(operands, " "),

@@ -148,7 +148,7 @@ struct Equal {
       return false;
     // A checked read must not become an unchecked one, so the two are different terms.
     if (p.in_bounds != q.in_bounds || p.array != q.array || p.source != q.source ||
-        p.injective != q.injective)
+        p.injective != q.injective || p.exclusive != q.exclusive)
       return false;
     return std::equal(a.children().begin(), a.children().end(), b.children().begin(), b.children().end());
   }

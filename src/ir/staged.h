@@ -7,6 +7,7 @@
 #include "ir/form.h"
 #include "ir/node.h"
 #include "ir/op_info.h"
+#include "ir/views.h"
 
 /// A program on its way through the compiler, between the user's nodes and the plan. Each pass fills in its
 /// part: sequence fusion makes the stages, lifting the facts, array fusion the manifest set.
@@ -27,10 +28,17 @@ struct ExtentCheck {
   Ref array;
 };
 
+/// Of the items that the sources of a stage give no more than these are read: the count of a take_seq.
+struct ItemBound {
+  Ref count;  ///< int64, the same for all items
+  Ref take;
+};
+
 /// One pass over some sources: for every item, results are computed from the item's arrays and fed to
 /// terminals. `items` are array parameters; everything between the sources and the terminals is in `results`.
 struct Stage {
   std::vector<StageSource> sources;
+  std::vector<ItemBound> bounds;  ///< the least of them ends the pass
   std::vector<Ref> items;
   std::vector<Ref> results;
   struct Sink {
@@ -91,7 +99,7 @@ struct Body {
 };
 
 /// Array computations whose elements exist before any kernel runs.
-inline bool is_given(const Node& node) { return info(node.op()).storage == Storage::given; }
+inline bool is_given(const Node& node) { return info(maker_of(node).op()).storage == Storage::given; }
 
 /// Does what it is computed from belong to the same stage? (For traversals.)
 inline bool within_stage(const Node& node) {

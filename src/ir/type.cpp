@@ -25,6 +25,14 @@ std::string array_to_string(int rank, const Scalars& scalars) {
       return "Array<" + std::to_string(rank) + "> " + to_string(scalars);
   }
 }
+std::string arrays_to_string(const std::vector<ArrayType>& arrays) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += array_to_string(arrays[i].rank, arrays[i].scalars);
+  }
+  return out + ")";
+}
 }  // namespace
 
 std::string to_string(const Type& type) {
@@ -33,14 +41,10 @@ std::string to_string(const Type& type) {
       return to_string(type.scalars);
     case Type::Kind::array:
       return array_to_string(type.rank, type.scalars);
-    case Type::Kind::sequence: {
-      std::string out = "Seq (";
-      for (std::size_t i = 0; i < type.arrays.size(); ++i) {
-        if (i > 0) out += ", ";
-        out += array_to_string(type.arrays[i].rank, type.arrays[i].scalars);
-      }
-      return out + ")";
-    }
+    case Type::Kind::arrays:
+      return arrays_to_string(type.arrays);
+    case Type::Kind::sequence:
+      return "Seq " + arrays_to_string(type.arrays);
     case Type::Kind::function:
       return "function";
   }

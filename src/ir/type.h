@@ -19,24 +19,26 @@ struct ArrayType {
   friend bool operator==(const ArrayType&, const ArrayType&) = default;
 };
 
-/// element: a product of scalars. array: one array. sequence: a stream whose items are tuples of arrays.
-/// function: only of a lambda node.
+/// element: a product of scalars. array: one array. arrays: what an operation with several results gives.
+/// sequence: a stream whose items are tuples of arrays. function: only of a lambda node.
 struct Type {
-  enum class Kind : unsigned char { element, array, sequence, function };
+  enum class Kind : unsigned char { element, array, arrays, sequence, function };
   Kind kind = Kind::element;
   Scalars scalars;                ///< of an element, or of an array's element
   int rank = 0;                   ///< of an array
-  std::vector<ArrayType> arrays;  ///< of a sequence's items
+  std::vector<ArrayType> arrays;  ///< several arrays, or those of a sequence's items
 
   static Type element(Scalars s) { return {Kind::element, std::move(s), 0, {}}; }
   static Type element(ScalarType s) { return {Kind::element, {s}, 0, {}}; }
   static Type array(int rank, Scalars s) { return {Kind::array, std::move(s), rank, {}}; }
   static Type array(const ArrayType& a) { return array(a.rank, a.scalars); }
+  static Type several(std::vector<ArrayType> a) { return {Kind::arrays, {}, 0, std::move(a)}; }
   static Type sequence(std::vector<ArrayType> a) { return {Kind::sequence, {}, 0, std::move(a)}; }
   static Type function() { return {Kind::function, {}, 0, {}}; }
 
   bool is_element() const { return kind == Kind::element; }
   bool is_array() const { return kind == Kind::array; }
+  bool is_several() const { return kind == Kind::arrays; }
   bool is_sequence() const { return kind == Kind::sequence; }
   /// Exactly one scalar of that type.
   bool is(ScalarType s) const { return kind == Kind::element && scalars.size() == 1 && scalars[0] == s; }
@@ -64,7 +66,7 @@ inline std::int64_t integer_of(ScalarType type, std::uint64_t bits) {
 
 /// "(int32, double)", "double", "()".
 std::string to_string(const Scalars& scalars);
-/// "double", "Vector (int32, double)", "Array<2> float", "Seq (Vector int32, Scalar double)".
+/// "double", "Vector (int32, double)", "Array<2> float", "(Vector int32, Scalar double)", "Seq (...)".
 std::string to_string(const Type& type);
 
 }  // namespace anabranch::ir

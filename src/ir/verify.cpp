@@ -64,7 +64,7 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
       if (static_cast<int>(facts->second.extents.size()) != node->type().rank)
         broken(pass, fmt::format("{} has rank {} but {} extents", node->label(), node->type().rank,
                                  facts->second.extents.size()));
-      if (fused && info(node->op()).storage != Storage::delayed && !staged.is_manifest(node))
+      if (fused && info(maker_of(*node).op()).storage != Storage::delayed && !staged.is_manifest(node))
         broken(pass, fmt::format("{} is delayed", node->label()));
     }
   }

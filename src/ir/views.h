@@ -132,6 +132,30 @@ class Fold : public View<Op::fold> {
   bool has_seed() const { return node().children().size() > position("seed"); }
 };
 
+class Scan : public View<Op::scan> {
+ public:
+  using View::View;
+  const Ref& function() const { return at(position("function")); }
+  const Ref& array() const { return at(position("array")); }
+  /// Empty if there is none.
+  Ref seed() const { return has_seed() ? at(position("seed")) : Ref(); }
+  bool has_seed() const { return node().children().size() > position("seed"); }
+  bool exclusive() const { return node().payload().exclusive; }
+};
+
+/// One of several arrays.
+class ProjectArray : public View<Op::project_array> {
+ public:
+  using View::View;
+  const Ref& arrays() const { return at(position("arrays")); }
+  int which() const { return node().payload().first; }
+};
+
+/// The operation that makes an array: of one of several, the one that gives them all.
+inline const Node& maker_of(const Node& array) {
+  return array.op() == Op::project_array ? *ProjectArray(array).arrays() : array;
+}
+
 class Backpermute : public View<Op::backpermute> {
  public:
   using View::View;
@@ -197,6 +221,13 @@ class ProjectSeq : public View<Op::project_seq> {
   const Ref& sequence() const { return at(position("sequence")); }
   int first() const { return node().payload().first; }
   int count() const { return node().payload().count; }
+};
+
+class TakeSeq : public View<Op::take_seq> {
+ public:
+  using View::View;
+  const Ref& count() const { return at(position("count")); }
+  const Ref& sequence() const { return at(position("sequence")); }
 };
 
 /// A terminal, `elements` or `tabulate`.

@@ -10,7 +10,8 @@ using namespace ir;
 
 const Row* row_of(const Kernel& kernel) {
   return std::visit(overloaded{[](const Map&) -> const Row* { return nullptr; },
-                               [](const Reduce& reduce) -> const Row* { return &reduce.row; }},
+                               [](const Reduce& reduce) -> const Row* { return &reduce.row; },
+                               [](const Scan& scan) -> const Row* { return &scan.row; }},
                     kernel.form);
 }
 
@@ -21,7 +22,8 @@ std::vector<ScalarType> result_types(const Kernel& kernel) {
     return types;
   };
   return std::visit(
-      overloaded{[&](const Map&) { return of_body(); }, [&](const Reduce&) { return of_body(); }},
+      overloaded{[&](const Map&) { return of_body(); }, [&](const Reduce&) { return of_body(); },
+                 [&](const Scan&) { return of_body(); }},
       kernel.form);
 }
 
@@ -31,6 +33,10 @@ std::vector<const std::vector<Ref>*> form_bodies(const Kernel& kernel) {
                         [&](const Reduce& reduce) {
                           for (const Reduction& r : reduce.reductions) bodies.push_back(&r.combine);
                           for (const Reduction& r : reduce.reductions) bodies.push_back(&r.seed);
+                        },
+                        [&](const Scan& scan) {
+                          bodies.push_back(&scan.reduction.combine);
+                          bodies.push_back(&scan.reduction.seed);
                         }},
              kernel.form);
   return bodies;

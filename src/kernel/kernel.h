@@ -66,11 +66,16 @@ struct KernelArray : Layout {
   int first_buffer = -1;  ///< component c is in buffer slot first_buffer + c (bool: one byte, 0 or 1)
 };
 
-/// An array that a kernel writes. Where its form says nothing else, a position's results lie in the array at
-/// that position: the array has the domain's layout.
+/// An array that a kernel writes.
 struct KernelOutput {
+  enum class Write : std::uint8_t {
+    position,  ///< one result for each position of the domain, at that position: the domain's layout
+    element,   ///< one for each element of the positions' rows, at (position, element): the domain's extents,
+               ///< and the rows' length as the innermost one
+  };
   KernelArray array;
   std::size_t first = 0;  ///< it stores the results' components from this one on
+  Write write = Write::position;
 };
 
 /// A scalar the bodies mention that is bound per launch or per item rather than computed: an int64 parameter.
@@ -122,7 +127,17 @@ struct Reduce {
   std::vector<Reduction> reductions;
 };
 
-using KernelForm = std::variant<Map, Reduce>;
+/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). Element i of an output that is
+/// written by elements is seed o element 0 o ... o element i, or the seed and all before element i: exclusive,
+/// which needs a seed. An output that is written by positions is the last inclusive element of the row; of a
+/// row without elements the seed, so it needs one too.
+struct Scan {
+  Row row;
+  Reduction reduction;  ///< one operator, over all components
+  bool exclusive = false;
+};
+
+using KernelForm = std::variant<Map, Reduce, Scan>;
 
 template <class... F>
 struct overloaded : F... {

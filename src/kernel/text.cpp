@@ -101,17 +101,23 @@ std::string row_text(const Row& row) {
 
 /// All of the form that is no body.
 std::string form_key(const Kernel& k, Canonical& canonical) {
+  const auto operator_key = [&](const Reduction& reduction) {
+    for (const Ref& p : reduction.left) canonical.parameter(p);
+    for (const Ref& p : reduction.right) canonical.parameter(p);
+    return fmt::format(" {}{}", reduction.combine.size(), reduction.seed.empty() ? "" : "s");
+  };
   const auto reduce = [&](const Reduce& r) {
     std::string text = fmt::format("reduce order:{} {}", static_cast<int>(r.order), row_text(r.row));
     canonical.parameter(r.row.index);
-    for (const Reduction& reduction : r.reductions) {
-      for (const Ref& p : reduction.left) canonical.parameter(p);
-      for (const Ref& p : reduction.right) canonical.parameter(p);
-      text += fmt::format(" {}{}", reduction.combine.size(), reduction.seed.empty() ? "" : "s");
-    }
+    for (const Reduction& reduction : r.reductions) text += operator_key(reduction);
     return text;
   };
-  return std::visit(overloaded{[](const Map&) { return std::string("map"); }, reduce}, k.form);
+  const auto scan = [&](const Scan& s) {
+    canonical.parameter(s.row.index);
+    return fmt::format("scan {} {}", s.exclusive ? "exclusive" : "inclusive", row_text(s.row)) +
+           operator_key(s.reduction);
+  };
+  return std::visit(overloaded{[](const Map&) { return std::string("map"); }, reduce, scan}, k.form);
 }
 
 }  // namespace
@@ -125,7 +131,9 @@ std::string key_of(const Kernel& k) {
   key = fmt::format("{} slots:{},{}\n", form_key(k, canonical), k.buffer_slots, k.scalar_slots);
   key += fmt::format("domain {} {}{} items:{}\n", name_of(k.domain.form), layout_text(k.domain),
                      offsets_text(k.domain), k.domain.over_items);
-  for (const KernelOutput& o : k.outputs) key += fmt::format("out {} {}\n", o.first, array_text(o.array));
+  for (const KernelOutput& o : k.outputs)
+    key += fmt::format("out {}{} {}\n", o.write == KernelOutput::Write::element ? "elements " : "", o.first,
+                       array_text(o.array));
   for (const KernelArray& a : k.arrays) key += "in " + array_text(a) + "\n";
   for (const KernelScalar& s : k.scalars) key += "scalar " + extent_text(s.value) + "\n";
   const auto write = [&](const std::vector<Ref>& body) {
@@ -145,20 +153,27 @@ namespace {
 
 /// Of the parameters that the form binds, as they stand in the listing.
 void name_values(const Kernel& k, Printer& printer) {
+  std::size_t c = 0;
+  const auto operands = [&](const Reduction& reduction) {
+    for (std::size_t i = 0; i < reduction.left.size(); ++i, ++c) {
+      printer.set_name(*reduction.left[i], k.body.size() == 1 ? "x" : fmt::format("x.{}", c));
+      printer.set_name(*reduction.right[i], k.body.size() == 1 ? "y" : fmt::format("y.{}", c));
+    }
+  };
   const auto reduce = [&](const Reduce& r) {
     printer.set_name(*r.row.index, "r");
-    std::size_t c = 0;
-    for (const Reduction& reduction : r.reductions)
-      for (std::size_t i = 0; i < reduction.left.size(); ++i, ++c) {
-        printer.set_name(*reduction.left[i], k.body.size() == 1 ? "x" : fmt::format("x.{}", c));
-        printer.set_name(*reduction.right[i], k.body.size() == 1 ? "y" : fmt::format("y.{}", c));
-      }
+    for (const Reduction& reduction : r.reductions) operands(reduction);
   };
-  std::visit(overloaded{[](const Map&) {}, reduce}, k.form);
+  const auto scan = [&](const Scan& s) {
+    printer.set_name(*s.row.index, "r");
+    operands(s.reduction);
+  };
+  std::visit(overloaded{[](const Map&) {}, reduce, scan}, k.form);
 }
 
 const char* name_of_form(const Kernel& k) {
-  return std::visit(overloaded{[](const Map&) { return "map"; }, [](const Reduce&) { return "fold"; }},
+  return std::visit(overloaded{[](const Map&) { return "map"; }, [](const Reduce&) { return "fold"; },
+                               [](const Scan&) { return "scan"; }},
                     k.form);
 }
 
@@ -187,7 +202,9 @@ std::string to_string(const Kernel& k) {
   std::string written;
   for (std::size_t i = 0; i < k.outputs.size(); ++i) {
     const std::string name = k.outputs.size() == 1 ? "out" : fmt::format("out{}", i);
-    out += fmt::format("  {} : {}\n", name, array_text(k.outputs[i].array));
+    const bool of_elements = k.outputs[i].write == KernelOutput::Write::element;
+    out += fmt::format("  {} : {}{}\n", name, array_text(k.outputs[i].array),
+                       of_elements ? ", one for each element of a row" : "");
     written += (i ? ", " : "") + name;
   }
   const auto block = [&](const std::string& what, const std::vector<Ref>& body) {
@@ -197,17 +214,26 @@ std::string to_string(const Kernel& k) {
   };
   const std::string item = k.domain.over_items ? "item; " : "";
   const auto map = [&](const Map&) { block(fmt::format("{}[{}{}] =", written, item, index), k.body); };
-  const auto reduce = [&](const Reduce& r) {
+  const auto elements = [&] {
     block(fmt::format("element({}{}{}r) =", item, index, index.empty() ? "" : ", "), k.body);
+  };
+  const auto operation = [&](const Reduction& reduction) {
+    block("x o y =", reduction.combine);
+    if (!reduction.seed.empty()) block("seed =", reduction.seed);
+  };
+  const auto reduce = [&](const Reduce& r) {
+    elements();
     const bool lanes = r.order == fold_order::OperatorClass::commutative;
     out += fmt::format("  r < {}, {}\n", extent_text(r.row.length),
                        lanes ? "commutative: lanes" : "ordered: left to right");
-    for (const Reduction& reduction : r.reductions) {
-      block("x o y =", reduction.combine);
-      if (!reduction.seed.empty()) block("seed =", reduction.seed);
-    }
+    for (const Reduction& reduction : r.reductions) operation(reduction);
   };
-  std::visit(overloaded{map, reduce}, k.form);
+  const auto scan = [&](const Scan& s) {
+    elements();
+    out += fmt::format("  r < {}, {}\n", extent_text(s.row.length), s.exclusive ? "exclusive" : "inclusive");
+    operation(s.reduction);
+  };
+  std::visit(overloaded{map, reduce, scan}, k.form);
   return out;
 }
 

@@ -30,7 +30,7 @@ class Verifier {
     require(!k_.outputs.empty(), "the kernel writes nothing");
     for (const KernelOutput& o : k_.outputs) output(o);
     std::visit(overloaded{[&](const Map&) { body(k_.body, shared_, "the body mentions something unbound"); },
-                          [&](const Reduce& form) { reduce(form); }},
+                          [&](const Reduce& form) { reduce(form); }, [&](const Scan& form) { scan(form); }},
                k_.form);
   }
 
@@ -61,11 +61,26 @@ class Verifier {
             "an output stores components that there are not");
     for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)
       require(o.array.type.scalars[c] == types[o.first + c], "an output stores components of another type");
-    const auto like_domain = [&] {
-      require(static_cast<const Layout&>(o.array) == k_.domain, "an output is not laid out like the domain");
-    };
-    std::visit(overloaded{[&](const Map&) { like_domain(); }, [&](const Reduce&) { like_domain(); }},
-               k_.form);
+    switch (o.write) {
+      case KernelOutput::Write::position:
+        require(static_cast<const Layout&>(o.array) == k_.domain,
+                "an output is not laid out like the domain");
+        return;
+      case KernelOutput::Write::element:
+        written_by_elements(o.array);
+        return;
+    }
+  }
+
+  void written_by_elements(const KernelArray& a) const {
+    const bool may =
+        std::visit(overloaded{[](const Map&) { return false; }, [](const Reduce&) { return false; },
+                              [](const Scan&) { return true; }},
+                   k_.form);
+    require(may, "only scans write an element for each of a row");
+    std::vector<KernelExtent> extents = k_.domain.extents;
+    extents.push_back(row_of(k_)->length);
+    require(a.extents == extents, "an output of elements has other extents than the domain and its rows");
   }
 
   void body(const std::vector<Ref>& roots, const Scope& scope, const char* what) const {
@@ -81,22 +96,41 @@ class Verifier {
     }
   }
 
-  void reduce(const Reduce& form) const {
-    require(static_cast<bool>(form.row.index), "rows need the parameter of their elements");
+  void row(const Row& r) const {
+    require(static_cast<bool>(r.index), "rows need the parameter of their elements");
     Scope inside = shared_;
-    inside.insert(form.row.index.get());
+    inside.insert(r.index.get());
     body(k_.body, inside, "the body mentions something unbound");
+  }
+
+  void reduction(const Reduction& r) const {
+    require(r.left.size() == r.combine.size() && r.right.size() == r.combine.size(),
+            "an operator's operands and results differ in components");
+    require(r.seed.empty() || r.seed.size() == r.combine.size(), "seed and operator differ in components");
+    Scope operands = shared_;
+    for (const Ref& p : r.left) operands.insert(p.get());
+    for (const Ref& p : r.right) operands.insert(p.get());
+    body(r.combine, operands, "the operator mentions something unbound");
+    body(r.seed, shared_, "the seed mentions something unbound");
+  }
+
+  void scan(const Scan& form) const {
+    row(form.row);
+    reduction(form.reduction);
+    require(form.reduction.combine.size() == k_.body.size(), "operator and elements differ in components");
+    const bool totals = std::any_of(k_.outputs.begin(), k_.outputs.end(), [](const KernelOutput& o) {
+      return o.write == KernelOutput::Write::position;
+    });
+    require(!form.reduction.seed.empty() || (!form.exclusive && !totals),
+            "an exclusive scan and the total of a row need a seed");
+  }
+
+  void reduce(const Reduce& form) const {
+    row(form.row);
     std::size_t components = 0;
     for (const Reduction& r : form.reductions) {
       components += r.combine.size();
-      require(r.left.size() == r.combine.size() && r.right.size() == r.combine.size(),
-              "an operator's operands and results differ in components");
-      require(r.seed.empty() || r.seed.size() == r.combine.size(), "seed and operator differ in components");
-      Scope operands = shared_;
-      for (const Ref& p : r.left) operands.insert(p.get());
-      for (const Ref& p : r.right) operands.insert(p.get());
-      body(r.combine, operands, "the operator mentions something unbound");
-      body(r.seed, shared_, "the seed mentions something unbound");
+      reduction(r);
     }
     require(!form.reductions.empty() && components == k_.body.size(),
             "operators and elements differ in components");

@@ -30,6 +30,7 @@ class Lifter {
     stage_ = &stage;
     items_.clear();
     for (StageSource& base : stage.sources) lift_base(stage, base);
+    for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
     stage_ = nullptr;
@@ -158,7 +159,7 @@ class Lifter {
     if (node->type().is_array()) {
       if (!staged_.facts.contains(node.get())) {
         record(node, facts_for(node));
-        if (info(node->op()).extents == ExtentRule::as_given) check_extents(node);
+        if (extent_rule(*node) == ExtentRule::as_given) check_extents(node);
       }
       return node;
     }
@@ -200,8 +201,15 @@ class Lifter {
     return extents;
   }
 
+  static ExtentRule extent_rule(const Node& array) {
+    const OpInfo& row = info(maker_of(array).op());
+    const bool first = array.op() != Op::project_array || ProjectArray(array).which() == 0;
+    return first ? row.extents : row.other_extents;
+  }
+
   std::vector<Ref> extents_of(const Ref& array) {
-    switch (info(array->op()).extents) {
+    const Ref maker(&maker_of(*array));
+    switch (extent_rule(*array)) {
       case ExtentRule::atoms:
         return components_of(simplify_.step(shape(array)));
       case ExtentRule::none:
@@ -210,11 +218,14 @@ class Lifter {
         return components_of(operands_of(array, Role::shape)[0]);
       case ExtentRule::intersection:
         return intersection(operands_of(array, Role::array), array->place());
+      case ExtentRule::same:
+        return staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
       case ExtentRule::without_innermost: {
-        std::vector<Ref> extents = staged_.facts_of(operands_of(array, Role::array)[0]).extents;
+        std::vector<Ref> extents = staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
         extents.pop_back();
         return extents;
       }
+      case ExtentRule::of_result:
       case ExtentRule::no_array:
         break;
     }
@@ -249,7 +260,8 @@ class Lifter {
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {
                        if (within_stage(node)) return true;
-                       if (!staged_.facts.contains(&node)) record(Ref(&node), facts_for(Ref(&node)));
+                       if (node.type().is_array() && !staged_.facts.contains(&node))
+                         record(Ref(&node), facts_for(Ref(&node)));
                        return false;
                      }};
 };

@@ -1,5 +1,7 @@
 #include "plan/build.h"
 
+#include <algorithm>
+
 #include "ir/views.h"
 #include "plan/group_builder.h"
 
@@ -45,11 +47,24 @@ int input_of(GroupBuilder& global, const Node& source) {
   return -1;
 }
 
+/// Of operations that give several arrays: those that are stored, by their numbers.
+std::unordered_map<const Node*, std::vector<Ref>> results_of(const Staged& staged) {
+  std::unordered_map<const Node*, std::vector<Ref>> results;
+  for (const auto& [array, why] : staged.manifest)
+    if (array->op() == Op::project_array && !is_given(*array))
+      results[&maker_of(*array)].push_back(Ref(array));
+  for (auto& [maker, arrays] : results)
+    std::sort(arrays.begin(), arrays.end(),
+              [](const Ref& a, const Ref& b) { return ProjectArray(a).which() < ProjectArray(b).which(); });
+  return results;
+}
+
 /// Builds the plan of one program, part by part.
 class PlanBuilder {
  public:
   explicit PlanBuilder(const Staged& staged)
-      : staged_(staged), context_{staged, Expander(staged), ir::Simplifier(false), {}, {}, {}} {
+      : staged_(staged),
+        context_{staged, Expander(staged), ir::Simplifier(false), {}, {}, {}, results_of(staged)} {
     for (const std::vector<Ref>& set : staged.together)
       for (const Ref& fold : set) context_.together[fold.get()] = set;
     plan_.stages.resize(staged.stages.size());
@@ -94,6 +109,8 @@ class PlanBuilder {
     out.sinks = stage.sinks;
     global_.provide(stage.results);
     for (const StageSource& base : stage.sources) out.source_inputs.push_back(input_of(global_, *base.node));
+    for (const ir::ItemBound& bound : stage.bounds)
+      out.bounds.push_back({global_.uniform_of(bound.count), bound.take});
     GroupBuilder chunk(context_, out.group, &global_, &stage);
     chunk.check(stage.extent_checks);
     chunk.provide(stage.results);

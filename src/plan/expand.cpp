@@ -9,14 +9,6 @@ namespace anabranch::plan {
 
 using namespace ir;
 
-namespace {
-std::vector<Ref> components(const Ref& element) {
-  std::vector<Ref> parts;
-  for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
-  return parts;
-}
-}  // namespace
-
 Ref Expander::element(const Ref& array, std::span<const Ref> ix) {
   if (stored(array)) return index(array, tuple({ix.begin(), ix.end()}), array->place(), true);
   return definition(array, ix);
@@ -62,6 +54,8 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::awhile:
     case Op::acond:
     case Op::fold:
+    case Op::scan:
+    case Op::project_array:
       throw InternalError(fmt::format("plan: {} cannot be delayed", name_of(array->op())));
   }
   known_[key] = result;

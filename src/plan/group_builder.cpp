@@ -5,33 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "ir/operator_class.h"
 #include "ir/views.h"
-#include "plan/kernel_builder.h"
 
 namespace anabranch::plan {
 
 using namespace ir;
 
 namespace {
-
-std::string title(const Node& array) {
-  return array.place().known() ? fmt::format("{}@{}", array.label(), to_string(array.place()))
-                               : array.label();
-}
-
-std::vector<Ref> components(const Ref& element) {
-  std::vector<Ref> parts;
-  for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
-  return parts;
-}
-
-std::vector<Ref> index_parameters(std::size_t rank, const Place& place) {
-  std::vector<Ref> parameters;
-  for (std::size_t d = 0; d < rank; ++d)
-    parameters.push_back(parameter(Type::element(ScalarType::int64), place));
-  return parameters;
-}
 
 Ref product(const std::vector<Ref>& extents) {
   Ref size = int64(1);
@@ -208,6 +188,10 @@ int GroupBuilder::make_array(const Ref& node) {
     make_together(set->second);
     return arrays_.at(node.get());
   }
+  if (node->op() == Op::project_array && !is_given(*node)) {
+    make_results(context_.results_of.at(&maker_of(*node)));
+    return arrays_.at(node.get());
+  }
   PlanArray array;
   const bool computed = !is_given(*node);
   if (node->op() == Op::parameter) {
@@ -222,9 +206,10 @@ int GroupBuilder::make_array(const Ref& node) {
     const auto [stage, terminal] = context_.stream_results.at(node.get());
     array.index = stage;
     array.terminal = terminal;
-  } else if (has_bodies(node->op())) {
+  } else if (const Node& maker = maker_of(*node); has_bodies(maker.op())) {
     array.origin = PlanArray::Origin::control;
-    array.index = context_.controls.at(node.get());
+    array.index = context_.controls.at(&maker);
+    array.terminal = ProjectArray(node).which();
   } else if (!computed) {
     throw InternalError(fmt::format("plan: where is {} given?", node->label()));
   }
@@ -254,114 +239,19 @@ void GroupBuilder::make_together(const std::vector<Ref>& folds) {
   add_reduce(numbers, folds);
 }
 
+/// The stored results of an operation that gives several arrays.
+void GroupBuilder::make_results(const std::vector<Ref>& results) {
+  std::vector<int> numbers;
+  for (const Ref& result : results) numbers.push_back(enter_array(result, {}));
+  add_scan(numbers, results);
+}
+
 int GroupBuilder::result_of(const Ref& node, int result) {
   const bool own = context_.staged.facts_of(node).form != Form::avoided && node->op() != Op::parameter;
   int number = own ? array_of(node) : -1;
   if (!own || array(number).result >= 0) number = copy_of(node);
   group_.arrays[static_cast<std::size_t>(number)].result = result;
   return number;
-}
-
-// Something that is no kernel's own output (the item itself, an avoided array, a result already given
-// elsewhere), element by element.
-int GroupBuilder::copy_of(const Ref& node) {
-  const Facts& facts = context_.staged.facts_of(node);
-  PlanArray array;
-  array.node = node;
-  array.why = "a result";
-  shape_of(array, facts, *node);
-  if (array.form == Form::avoided) array.form = Form::regular;
-  const int number = static_cast<int>(group_.arrays.size());
-  group_.arrays.push_back(std::move(array));
-  const auto ix = index_parameters(facts.extents.size(), node->place());
-  add_map(number, context_.expand.element(node, ix), ix, fmt::format("copy of {}", title(*node)),
-          node->place());
-  return number;
-}
-
-void GroupBuilder::add_definition(int output, const Ref& node) {
-  if (node->op() == Op::fold) return add_reduce({&output, 1}, {&node, 1});
-  const auto ix = index_parameters(static_cast<std::size_t>(node->type().rank), node->place());
-  add_map(output, context_.expand.definition(node, ix), ix, title(*node), node->place());
-}
-
-void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> index, const std::string& name,
-                           const Place& place) {
-  KernelStep step;
-  KernelBuilder builder(*this, step);
-  Kernel& kernel = step.kernel;
-  kernel.name = name;
-  kernel.place = place;
-  kernel.form = kernel::Map{};
-  kernel.index.assign(index.begin(), index.end());
-  kernel.body = components(context_.expand.inline_reads(body));
-  builder.write(output, 0);
-  builder.bind({&kernel.body});
-  builder.finish();
-  group_.steps.emplace_back(std::move(step));
-}
-
-namespace {
-
-/// The operator of a fold, its parameters fresh, and its seed.
-kernel::Reduction reduction_of(const Fold& fold, const Place& place, Expander& expand) {
-  kernel::Reduction reduction;
-  for (ScalarType s : fold.array()->type().scalars) {
-    reduction.left.push_back(parameter(Type::element(s), place));
-    reduction.right.push_back(parameter(Type::element(s), place));
-  }
-  const std::vector<Ref> operands{tuple(reduction.left), tuple(reduction.right)};
-  reduction.combine = components(expand.inline_reads(ir::apply(fold.function(), operands)[0]));
-  if (fold.has_seed()) reduction.seed = components(expand.inline_reads(fold.seed()));
-  return reduction;
-}
-
-}  // namespace
-
-/// One kernel for reductions of rows that are equally long at equal positions.
-void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref> folds) {
-  const Node& first = *folds[0];
-  const Ref& argument = Fold(folds[0]).array();
-  const Facts& facts = context_.staged.facts_of(argument);
-  KernelStep step;
-  KernelBuilder builder(*this, step);
-  Kernel& kernel = step.kernel;
-  kernel.name = title(first);
-  for (const Ref& fold : folds.subspan(1)) kernel.name += ", " + title(*fold);
-  kernel.place = first.place();
-  kernel.index = index_parameters(facts.extents.size() - 1, first.place());
-  kernel::Reduce reduce;
-  reduce.order = fold_order_class(*Fold(folds[0]).function());
-  reduce.row.index = parameter(Type::element(ScalarType::int64), first.place());
-  std::vector<Ref> ix = kernel.index;
-  ix.push_back(reduce.row.index);
-  std::vector<std::size_t> begins;
-  for (const Ref& fold : folds) {
-    begins.push_back(kernel.body.size());
-    for (Ref& component :
-         components(context_.expand.inline_reads(context_.expand.element(Fold(fold).array(), ix))))
-      kernel.body.push_back(std::move(component));
-    reduce.reductions.push_back(reduction_of(Fold(fold), fold->place(), context_.expand));
-  }
-
-  for (std::size_t i = 0; i < outputs.size(); ++i) builder.write(outputs[i], begins[i]);
-  reduce.row.length = builder.extent_of(facts.extents.back());
-  if (facts.form == Form::segmented) {
-    const int descriptor = descriptor_of(facts.extents, *argument);
-    reduce.row.work_offsets = builder.offsets_slot(descriptor);
-    reduce.row.work_offset_type = offset_type(descriptor);
-  }
-  std::vector<std::vector<Ref>*> bodies{&kernel.body};
-  for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.combine);
-  for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.seed);
-  builder.bind(bodies);
-  const auto seedless =
-      std::find_if(folds.begin(), folds.end(), [](const Ref& fold) { return fold->children().size() < 3; });
-  if (seedless != folds.end())
-    kernel.checks.push_back({Check::Kind::empty_fold, nullptr, (*seedless)->label(), (*seedless)->place()});
-  kernel.form = std::move(reduce);
-  builder.finish();
-  group_.steps.emplace_back(std::move(step));
 }
 
 void GroupBuilder::check(std::span<const ExtentCheck> checks) {

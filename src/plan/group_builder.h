@@ -13,6 +13,8 @@
 /// Internal to plan::build: what is being built.
 namespace anabranch::plan {
 
+class KernelBuilder;
+
 /// What all groups of one plan share.
 struct Context {
   const ir::Staged& staged;
@@ -21,6 +23,8 @@ struct Context {
   std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, terminal
   std::unordered_map<const ir::Node*, int> controls;                        ///< loop or branch -> its number
   std::unordered_map<const ir::Node*, std::vector<ir::Ref>> together;  ///< reduction -> all of its kernel
+  /// Operation that gives several arrays -> those that are stored.
+  std::unordered_map<const ir::Node*, std::vector<ir::Ref>> results_of;
 };
 
 /// True for a component of the shape of a given array: an atom of extent expressions.
@@ -78,12 +82,18 @@ class GroupBuilder {
   int make_array(const ir::Ref& node);
   int enter_array(const ir::Ref& node, PlanArray array);
   void make_together(const std::vector<ir::Ref>& folds);
+  void make_results(const std::vector<ir::Ref>& results);
   int copy_of(const ir::Ref& node);
   void shape_of(PlanArray& array, const ir::Facts& facts, const ir::Node& node);
   void add_definition(int output, const ir::Ref& node);
   void add_map(int output, const ir::Ref& body, std::span<const ir::Ref> index, const std::string& name,
                const Place& place);
+  void begin_rows(Kernel& kernel, kernel::Row& row, const ir::Ref& array, const ir::Node& first);
+  void add_element(Kernel& kernel, const kernel::Row& row, const ir::Ref& array);
+  void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array);
   void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
+  void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
+  PlanLayout rows_of(const ir::Ref& array);
   void require_extents(const ir::Ref& array);
   void require_within(const ir::Ref& extent);
   bool makes_offsets_of(const ir::Node& extent) const;

@@ -9,26 +9,35 @@ namespace anabranch::plan {
 
 using namespace ir;
 
+kernel::Layout KernelBuilder::layout(const PlanLayout& plan, bool global) {
+  kernel::Layout layout;
+  layout.form = plan.form;
+  for (const PlanExtent& d : plan.extents) layout.extents.push_back(extent(d, global));
+  if (plan.form == Form::segmented) {
+    layout.offsets = offsets_slot(plan.descriptor);
+    layout.offset_type = group_.offset_type(plan.descriptor);
+  }
+  return layout;
+}
+
 KernelArray KernelBuilder::array(int number, bool global) {
   const PlanArray plan = (global ? *group_.global() : group_).array(number);
   KernelArray view;
   view.type = plan.type;
-  view.form = plan.form;
-  for (const PlanExtent& d : plan.extents) view.extents.push_back(extent(d, global));
-  if (plan.form == Form::segmented) {
-    view.offsets = offsets_slot(plan.descriptor);
-    view.offset_type = group_.offset_type(plan.descriptor);
-  }
+  static_cast<kernel::Layout&>(view) = layout(plan, global);
   view.first_buffer = static_cast<int>(step_.buffers.size());
   for (int c = 0; c < static_cast<int>(plan.type.scalars.size()); ++c)
     step_.buffers.push_back({BufferRef::Kind::array, global, number, c});
   return view;
 }
 
-void KernelBuilder::write(int number, std::size_t first) {
-  const KernelArray view = array(number, false);
-  if (kernel_.outputs.empty()) static_cast<kernel::Layout&>(kernel_.domain) = view;
-  kernel_.outputs.push_back({view, first});
+void KernelBuilder::domain(const PlanLayout& positions) {
+  step_.domain = positions;
+  static_cast<kernel::Layout&>(kernel_.domain) = layout(step_.domain, false);
+}
+
+void KernelBuilder::write(int number, std::size_t first, kernel::KernelOutput::Write how) {
+  kernel_.outputs.push_back({array(number, false), first, how});
   step_.outputs.push_back(number);
 }
 
@@ -193,7 +202,10 @@ void KernelBuilder::finish() {
     for (const kernel::Reduction& r : form.reductions)
       roots.insert(roots.end(), r.combine.begin(), r.combine.end());
   };
-  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators}, kernel_.form);
+  const auto scan = [&](const kernel::Scan& form) {
+    roots.insert(roots.end(), form.reduction.combine.begin(), form.reduction.combine.end());
+  };
+  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators, scan}, kernel_.form);
   kernel_.operations = static_cast<int>(additions(evaluation_cost(roots)));
 }
 

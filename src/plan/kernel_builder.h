@@ -17,9 +17,11 @@ class KernelBuilder {
 
   /// An array of the group, or of the global one, as this kernel sees it.
   KernelArray array(int number, bool global);
-  /// The kernel writes this array of the group: the results' components from `first` on. The first that it
-  /// writes gives it its domain.
-  void write(int number, std::size_t first);
+  /// The positions that the kernel computes.
+  void domain(const PlanLayout& layout);
+  /// The kernel writes this array of the group: the results' components from `first` on.
+  void write(int number, std::size_t first,
+             kernel::KernelOutput::Write how = kernel::KernelOutput::Write::position);
   KernelExtent extent_of(const ir::Ref& e) { return extent(group_.dim_of(e), false); }
   int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
   /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.
@@ -27,6 +29,7 @@ class KernelBuilder {
   void finish();
 
  private:
+  kernel::Layout layout(const PlanLayout& plan, bool global);
   int buffer(const BufferRef& ref);
   int scalar(int uniform);
   KernelExtent extent(const PlanExtent& dim, bool global);

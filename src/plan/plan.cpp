@@ -12,16 +12,36 @@ std::int64_t value(const PlanExtent& d, const ChunkShape& shape) {
   return d.kind == PlanExtent::Kind::constant ? d.value : shape.uniforms[static_cast<std::size_t>(d.index)];
 }
 
-[[noreturn]] void bad_extent(const PlanArray& array, const ChunkShape& shape, std::int64_t extent) {
-  ir::raise(array.node->label(), ir::negative_extent(extent), array.node->place(), shape.first_item);
+/// Whose extents these are, for messages.
+struct Named {
+  const char* label;
+  const Place& place;
+};
+
+[[noreturn]] void bad_extent(const Named& what, const ChunkShape& shape, std::int64_t extent) {
+  ir::raise(what.label, ir::negative_extent(extent), what.place, shape.first_item);
 }
 
-[[noreturn]] void too_large(const PlanArray& array, const ChunkShape& shape) {
+[[noreturn]] void too_large(const Named& what, const PlanLayout& layout, const ChunkShape& shape) {
   std::vector<std::int64_t> extents;
-  if (array.form != ir::Form::segmented)
-    for (const PlanExtent& d : array.extents) extents.push_back(value(d, shape));
-  ir::raise(array.node->label(), ir::too_many_elements(extents), array.node->place(), shape.first_item);
+  if (layout.form != ir::Form::segmented)
+    for (const PlanExtent& d : layout.extents) extents.push_back(value(d, shape));
+  ir::raise(what.label, ir::too_many_elements(extents), what.place, shape.first_item);
 }
+
+std::int64_t size_of_layout(const PlanLayout& layout, const Named& what, const ChunkShape& shape) {
+  if (layout.form == ir::Form::segmented)
+    return shape.descriptor_totals[static_cast<std::size_t>(layout.descriptor)];
+  std::int64_t elements = layout.form == ir::Form::regular ? shape.items : 1;
+  for (const PlanExtent& d : layout.extents) {
+    const std::int64_t extent = value(d, shape);
+    if (extent < 0) bad_extent(what, shape, extent);
+    if (__builtin_mul_overflow(elements, extent, &elements)) too_large(what, layout, shape);
+  }
+  return elements;
+}
+
+Named named(const PlanArray& array) { return {array.node->label(), array.node->place()}; }
 
 std::string dim_text(const PlanExtent& d) {
   switch (d.kind) {
@@ -49,26 +69,22 @@ void require(const RequireStep& step, std::int64_t value, std::int64_t item) {
   }
 }
 
-std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape& shape) {
-  if (array.form == ir::Form::segmented)
-    return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
-  std::int64_t elements = array.form == ir::Form::regular ? shape.items : 1;
-  for (const PlanExtent& d : array.extents) {
-    const std::int64_t extent = value(d, shape);
-    if (extent < 0) bad_extent(array, shape, extent);
-    if (__builtin_mul_overflow(elements, extent, &elements)) too_large(array, shape);
-  }
-  return elements;
+std::int64_t elements_of(const PlanArray& array, const ChunkShape& shape) {
+  return size_of_layout(array, named(array), shape);
 }
 
-std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkShape& shape) {
-  const std::int64_t elements = elements_of(group, array, shape);
+std::int64_t positions_of(const KernelStep& step, const ChunkShape& shape) {
+  return size_of_layout(step.domain, {step.kernel.name.c_str(), step.kernel.place}, shape);
+}
+
+std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape) {
+  const std::int64_t elements = elements_of(array, shape);
   std::int64_t bytes = 0;
   for (ScalarType s : array.type.scalars) {
     std::int64_t part = 0;
     if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(s)), &part) ||
         __builtin_add_overflow(bytes, part, &bytes))
-      too_large(array, shape);
+      too_large(named(array), array, shape);
   }
   return bytes;
 }
@@ -149,6 +165,8 @@ class Listing {
   void list(const StageAction& action) {
     const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
     out_ += fmt::format("stage {}, for every chunk:\n", action.stage);
+    for (const ItemBound& bound : stage.bounds)
+      out_ += fmt::format("  reads at most u{} items: {}\n", bound.uniform, bound.take->label());
     group_text(stage.group, 'c', out_);
     for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out_);
     for (const auto& t : stage.sinks)

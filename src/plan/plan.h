@@ -48,7 +48,14 @@ struct Descriptor {
   Place place;
 };
 
-struct PlanArray {
+/// Where the elements of an array lie in a chunk, or how many positions a kernel has.
+struct PlanLayout {
+  ir::Form form = ir::Form::avoided;
+  std::vector<PlanExtent> extents;
+  int descriptor = -1;  ///< segmented only
+};
+
+struct PlanArray : PlanLayout {
   enum class Origin : std::uint8_t {
     use,       ///< a host array inside the program
     argument,  ///< argument `index` of the run
@@ -59,9 +66,6 @@ struct PlanArray {
   };
   ir::Ref node;
   ir::ArrayType type;
-  ir::Form form = ir::Form::avoided;
-  std::vector<PlanExtent> extents;
-  int descriptor = -1;  ///< segmented only
   Origin origin = Origin::computed;
   int index = 0;
   int terminal = 0;
@@ -82,6 +86,7 @@ struct BufferRef {
 
 struct KernelStep {
   Kernel kernel;
+  PlanLayout domain;
   std::vector<BufferRef> buffers;  ///< per buffer slot
   std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
   std::vector<int> outputs;        ///< arrays of the group: kernel.outputs, in their order
@@ -114,10 +119,17 @@ struct Group {
   std::vector<Step> steps;
 };
 
+/// Of the items that the sources give no more than `uniform`, of the global group, are read.
+struct ItemBound {
+  int uniform = 0;
+  ir::Ref take;  ///< for messages
+};
+
 struct StagePlan {
   std::vector<ir::StageSource> sources;
   /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
   std::vector<int> source_inputs;
+  std::vector<ItemBound> bounds;
   std::vector<ir::Ref> items;
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
@@ -183,9 +195,11 @@ struct ChunkShape {
 
 /// Exact number of elements of an array of the group in such a chunk.
 /// Throws RunError on negative extents or overflow.
-std::int64_t elements_of(const Group& group, const PlanArray& array, const ChunkShape& shape);
+std::int64_t elements_of(const PlanArray& array, const ChunkShape& shape);
+/// Positions of a kernel's domain, all items together. Throws RunError where there are too many.
+std::int64_t positions_of(const KernelStep& step, const ChunkShape& shape);
 /// Exact bytes of all its components.
-std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkShape& shape);
+std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape);
 
 /// The same as a readable expression: "8 x items", "12 x elements of a row".
 std::string size_text(const Group& group, const PlanArray& array);

@@ -136,10 +136,10 @@ std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executo
   return o.longest;
 }
 
-std::int64_t ChunkGeometry::item_at(int array, std::int64_t position) const {
-  const plan::PlanArray& of = stage_.group.arrays[static_cast<std::size_t>(array)];
-  if (of.form != ir::Form::segmented) return position / std::max<std::int64_t>(elements(array) / items(), 1);
-  const Offsets& o = offsets_[static_cast<std::size_t>(of.descriptor)];
+std::int64_t ChunkGeometry::item_at(const plan::KernelStep& step, std::int64_t position) const {
+  if (step.domain.form != ir::Form::segmented)
+    return position / std::max<std::int64_t>(positions(step) / items(), 1);
+  const Offsets& o = offsets_[static_cast<std::size_t>(step.domain.descriptor)];
   const auto holder = [&](const auto* offsets) {
     return std::upper_bound(offsets, offsets + items() + 1, position + o.first) - offsets - 1;
   };
@@ -148,7 +148,7 @@ std::int64_t ChunkGeometry::item_at(int array, std::int64_t position) const {
 }
 
 std::int64_t ChunkGeometry::elements(int array) const {
-  return plan::elements_of(stage_.group, stage_.group.arrays[static_cast<std::size_t>(array)], shape_);
+  return plan::elements_of(stage_.group.arrays[static_cast<std::size_t>(array)], shape_);
 }
 
 bool ChunkGeometry::shapes_matter(std::size_t result) const {

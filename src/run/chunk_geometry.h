@@ -51,8 +51,10 @@ class ChunkGeometry {
   /// Of an item of the chunk, in the whole stream.
   std::int64_t number_of(std::int64_t item) const { return shape_.first_item + item; }
   std::vector<std::int64_t> shape_of(const plan::Descriptor& descriptor, std::int64_t item) const;
-  /// The item of the chunk that an element of an array belongs to. The array's offsets are in host memory.
-  std::int64_t item_at(int array, std::int64_t position) const;
+  /// Positions of a kernel.
+  std::int64_t positions(const plan::KernelStep& step) const { return plan::positions_of(step, shape_); }
+  /// The item of the chunk that a position of a kernel belongs to. The domain's offsets are in host memory.
+  std::int64_t item_at(const plan::KernelStep& step, std::int64_t position) const;
   /// Whether the shapes of a result's items are needed: the sink `elements` only joins their elements.
   bool shapes_matter(std::size_t result) const;
   /// One extent of an item.

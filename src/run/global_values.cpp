@@ -40,6 +40,16 @@ std::int64_t GlobalValues::uniform(int number) {
   return *value;
 }
 
+std::int64_t GlobalValues::positions(const plan::KernelStep& step) {
+  plan::ChunkShape shape;
+  shape.items = 1;
+  shape.uniforms.resize(uniforms_.size());
+  for (const plan::PlanExtent& d : step.domain.extents)
+    if (d.kind == plan::PlanExtent::Kind::uniform)
+      shape.uniforms[static_cast<std::size_t>(d.index)] = uniform(d.index);
+  return plan::positions_of(step, shape);
+}
+
 namespace {
 
 void add_inputs(const plan::Plan& plan, std::vector<HostArray>& inputs) {
@@ -82,7 +92,7 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
     if (node.op() == ir::Op::parameter)
       evaluator.bind(n, *array);
     else
-      evaluator.set_array(n, *array);
+      evaluator.set_arrays(n, {*array});
   }
   return evaluator.integers(evaluator.number(e))[0];
 }

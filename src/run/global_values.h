@@ -22,6 +22,8 @@ class GlobalValues {
   const HostArray* find(const ir::Node* node) const;
   void set(int number, HostArray array);
   std::int64_t uniform(int number);
+  /// Of a kernel of the global group.
+  std::int64_t positions(const plan::KernelStep& step);
   const plan::Plan& plan() const { return plan_; }
   const std::stop_token& stop() const { return stop_; }
 

@@ -218,8 +218,8 @@ HostArray PlanRun::make_output(int number) {
       shape.uniforms[static_cast<std::size_t>(d.index)] = values_.uniform(d.index);
     extents.push_back(d.kind == plan::PlanExtent::Kind::constant ? d.value : values_.uniform(d.index));
   }
-  const std::int64_t bytes = plan::bytes_of(group, output, shape);
-  const std::int64_t elements = plan::elements_of(group, output, shape);
+  const std::int64_t bytes = plan::bytes_of(output, shape);
+  const std::int64_t elements = plan::elements_of(output, shape);
   scheduler::Reservation held = context_.budget.reserve(
       fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes);
   if (const HostArray given = given_for(number)) {

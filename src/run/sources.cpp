@@ -146,13 +146,15 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
   return part;
 }
 
-ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources)
-    : sources_(std::move(sources)), read_(sources_.size()) {}
+ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most)
+    : sources_(std::move(sources)), read_(sources_.size()), most_(most) {}
 
 bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   chunks.assign(sources_.size(), {});
+  if (items_before_ >= most_ && !std::exchange(over_, true)) read_.assign(sources_.size(), {});
   if (over_) return false;
   Limit mine = limit;
+  mine.items = std::min(mine.items, most_ - items_before_);
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     SourceChunk& read = read_[s];
     if (read.items == 0) {
@@ -200,13 +202,14 @@ std::optional<std::int64_t> ZippedSources::items() const {
     if (!s->info().items) return std::nullopt;  // it might be the shortest
     fewest = std::min(fewest.value_or(INT64_MAX), *s->info().items);
   }
-  return fewest;
+  return fewest ? std::min(*fewest, most_) : fewest;
 }
 
 std::optional<std::int64_t> ZippedSources::work() const {
   std::int64_t work = 0;
   for (const auto& s : sources_) {
-    if (!s->info().work) return std::nullopt;
+    const bool whole = most_ == INT64_MAX || (s->info().items && *s->info().items <= most_);
+    if (!s->info().work || !whole) return std::nullopt;
     work += *s->info().work;
   }
   return work;

@@ -25,10 +25,11 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
 
 /// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
-/// more than the others the rest is kept for the next chunk. The stream ends with the shortest.
+/// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and after `most` items:
+/// then no source is asked for another one.
 class ZippedSources {
  public:
-  explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources);
+  explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most = INT64_MAX);
   /// False at the end. One SourceChunk per source.
   bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
   bool in_memory() const;
@@ -47,6 +48,7 @@ class ZippedSources {
  private:
   std::vector<std::shared_ptr<SourceBase>> sources_;
   std::vector<SourceChunk> read_;  ///< per source: what has not been given yet
+  std::int64_t most_;
   bool over_ = false;
   std::int64_t items_before_ = 0;  ///< of the next chunk
 };

@@ -24,7 +24,7 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
       policy_(scheduler::parse_policy(context.options.scheduler)) {
   for (std::size_t s = 0; s < stage.sources.size(); ++s) open(s);
   for (const auto& source : opened_) infos_.push_back(source->info().arrays);
-  zipped_ = std::make_unique<ZippedSources>(opened_);
+  zipped_ = std::make_unique<ZippedSources>(opened_, most_items());
   resident_ = context.budget.reserve("sources", zipped_->resident_bytes());
   for (const ir::Ref& uniform : stage.group.uniforms) uniforms_.push_back(evaluate_uniform(uniform, global));
   for (const auto& arrays : infos_)
@@ -47,6 +47,17 @@ void StageInput::open(std::size_t source) {
   } else {
     opened_.push_back(make_rows(global_.array(input)));
   }
+}
+
+/// The least bound on how many items are read.
+std::int64_t StageInput::most_items() const {
+  std::int64_t most = INT64_MAX;
+  for (const plan::ItemBound& bound : stage_.bounds) {
+    const std::int64_t count = global_.uniform(bound.uniform);
+    if (count < 0) ir::raise(bound.take->label(), ir::negative_items(count), bound.take->place());
+    most = std::min(most, count);
+  }
+  return most;
 }
 
 StageWork StageInput::work(int slots) {

@@ -41,6 +41,7 @@ class StageInput {
 
  private:
   void open(std::size_t source);
+  std::int64_t most_items() const;
 
   RunContext& context_;
   const plan::StagePlan& stage_;

@@ -25,7 +25,7 @@ std::unique_ptr<ResultCollector> StageResults::collector_of(const ir::Stage::Sin
   if (array.form != ir::Form::regular)
     size.likely = likely_elements(sink.result, input);
   else if (const auto items = input.sources().items())
-    size.certain = plan::elements_of(stage_.group, array, plan::ChunkShape{*items, input.uniforms(), {}, 0});
+    size.certain = plan::elements_of(array, plan::ChunkShape{*items, input.uniforms(), {}, 0});
   try {
     return std::make_unique<ResultCollector>(context_, array, sink.kind, size, into);
   } catch (const ResourceError& e) {

@@ -48,8 +48,10 @@ TEST_CASE("awhile gives the first state of which its condition does not hold") {
   };
   const Ref doubled = on_array({1, int64}, [](const Ref& a) { return ir::map(plus(), {a, a}); });
   const Ref state = ir::use(vector_of<std::int64_t>({1, 2}));
-  CHECK(same(run(ir::awhile(below(3), doubled, {state})), vector_of<std::int64_t>({1, 2})));
-  CHECK(same(run(ir::awhile(below(20), doubled, {state})), vector_of<std::int64_t>({8, 16})));
+  CHECK(same(run(ir::project_array(ir::awhile(below(3), doubled, {state}), 0)),
+             vector_of<std::int64_t>({1, 2})));
+  CHECK(same(run(ir::project_array(ir::awhile(below(20), doubled, {state}), 0)),
+             vector_of<std::int64_t>({8, 16})));
   CHECK_THROWS_AS(ir::awhile(doubled, doubled, {state}), ProgramError);
   CHECK_THROWS_AS(ir::awhile(below(3), below(3), {state}), ProgramError);
   CHECK_THROWS_AS(ir::awhile(below(3), doubled, {}), ProgramError);
@@ -60,9 +62,12 @@ TEST_CASE("acond computes the side that is taken") {
   const Ref fails = ir::map(
       unary(int64, [](const Ref& x) { return ir::primitive(Primitive::divide, {x, ir::int64(0)}); }), {a});
   const auto side = [](const Ref& array) { return ir::lambda({}, {array}); };
-  CHECK(same(run(ir::acond(ir::literal(true), side(a), side(fails))), run(a)));
-  CHECK(same(run(ir::acond(ir::literal(false), side(fails), side(a))), run(a)));
-  CHECK_THROWS_AS(run(ir::acond(ir::literal(true), side(fails), side(a))), RunError);
+  const auto branch = [](bool holds, const Ref& then, const Ref& otherwise) {
+    return ir::project_array(ir::acond(ir::literal(holds), then, otherwise), 0);
+  };
+  CHECK(same(run(branch(true, side(a), side(fails))), run(a)));
+  CHECK(same(run(branch(false, side(fails), side(a))), run(a)));
+  CHECK_THROWS_AS(run(branch(true, side(fails), side(a))), RunError);
   CHECK_THROWS_AS(ir::acond(ir::literal(true), side(a), side(sum(a))), ProgramError);
 }
 
@@ -284,4 +289,25 @@ TEST_CASE("a run can be stopped") {
   stop.request_stop();
   const Ref a = sum(ir::use(vector_of<std::int64_t>({1})));
   CHECK_THROWS_AS(interp::run({&a, 1}, stop.get_token()), Cancelled);
+}
+
+TEST_CASE("take_seq ends all that advances with it, and asks no source for more") {
+  const auto source = ragged<std::int64_t>("rows", {{1, 2}, {3}, {4, 5, 6}});
+  const auto other = ragged<std::int64_t>("other", {{10}, {20}, {30}});
+  const Ref s = ir::stream_in(source);
+  const Ref t = ir::stream_in(other);
+  CHECK(same(run(all_elements(ir::take_seq(ir::int64(2), s))), vector_of<std::int64_t>({1, 2, 3})));
+  CHECK(source->chunks_given == 2);
+  CHECK(same(run(all_elements(ir::take_seq(ir::int64(4), s))), vector_of<std::int64_t>({1, 2, 3, 4, 5, 6})));
+  CHECK(run(all_elements(ir::take_seq(ir::int64(0), s)))->extents == I64{0});
+  const Ref a = ir::parameter(Type::array(1, int64));
+  const Ref b = ir::parameter(Type::array(1, int64));
+  const Ref zipped =
+      ir::map_seq(ir::lambda({a, b}, {ir::map(plus(), {a, b})}), {s, ir::take_seq(ir::int64(1), t)});
+  source->chunks_given = other->chunks_given = 0;
+  CHECK(same(run(all_elements(zipped)), vector_of<std::int64_t>({11})));
+  CHECK(source->chunks_given == 1);
+  CHECK(other->chunks_given == 1);
+  const Ref nested = ir::take_seq(ir::int64(3), sums(ir::take_seq(ir::int64(2), s)));
+  CHECK(same(run(all_elements(nested)), vector_of<std::int64_t>({3, 3})));
 }

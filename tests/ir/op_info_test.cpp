@@ -128,6 +128,12 @@ Sample sample(ir::ArrayOp op) {
       return {n, joined(view.function(), view.array(), view.seed()), "fold (\\x0 x1 -> (x0 + x1)) a0 3",
               "fold(f, z, a, axis = innermost)"};
     }
+    case Op::scan: {
+      n = ir::scan(operation(ir::Primitive::add, ScalarType::int64), vector(), three, true);
+      const ir::Scan view(n);
+      return {n, joined(view.function(), view.array(), view.seed()),
+              "scan exclusive (\\x0 x1 -> (x0 + x1)) a0 3", "prescanl(f, z, a, axis)"};
+    }
     case Op::backpermute: {
       n = ir::backpermute(three, identity(), vector(), {});
       const ir::Backpermute view(n);
@@ -140,6 +146,10 @@ Sample sample(ir::ArrayOp op) {
     case Op::consume:
       n = ir::consume(ir::elements(sequence()));
       return {n, joined(ir::Consume(n).sink()), "consume a0", "consume(terminal)"};
+    case Op::project_array:
+      n = ir::project_array(
+          ir::scan(operation(ir::Primitive::add, ScalarType::int64), vector(), three, false), 1);
+      return {n, joined(ir::ProjectArray(n).arrays()), "project_array a1.1", "scanl_(f, z, a, axis)"};
     case Op::awhile: {
       const Ref never = on_array({1, int64s(1)}, [](const Ref&) { return ir::unit(ir::literal(false)); });
       n = ir::awhile(never, same_array(), {vector()});
@@ -187,6 +197,10 @@ Sample sample(ir::SequenceOp op) {
       n = ir::project_seq(ir::map_seq(ir::lambda({a}, {a, a}), {sequence()}), 0, 1);
       return {n, joined(ir::ProjectSeq(n).sequence()), "project_seq s1", "unzip_seq(s)"};
     }
+    case Op::take_seq:
+      n = ir::take_seq(three, sequence());
+      return {n, joined(ir::TakeSeq(n).count(), ir::TakeSeq(n).sequence()), "take_seq 3 s0",
+              "take_seq(n, s)"};
   }
   return {};
 }
@@ -231,6 +245,8 @@ bool is(const Type& type, Role role) {
     case Role::array:
     case Role::sink:
       return type.is_array();
+    case Role::arrays:
+      return type.is_several();
     case Role::sequence:
       return type.is_sequence();
   }
@@ -272,9 +288,13 @@ TEST_CASE("rows of arrays say when they are stored, and why") {
   for_all_operations([&](Op op, const Sample& s) {
     const ir::OpInfo& row = ir::info(op);
     const bool is_array = op.is_a<ir::ArrayOp>() || op == Op::parameter;
-    CHECK((row.storage != ir::Storage::no_array) == is_array);
+    const bool of_several = op == Op::project_array;  // stored as the operation is that gives them
+    CHECK((row.storage != ir::Storage::no_array) == (is_array && !of_several));
     CHECK((row.extents != ir::ExtentRule::no_array) == is_array);
-    if (op.is_a<ir::ArrayOp>()) CHECK((row.storage == ir::Storage::delayed) == std::string(row.why).empty());
+    CHECK((row.extents == ir::ExtentRule::of_result) == of_several);
+    CHECK((row.other_extents != ir::ExtentRule::no_array) == s.node->type().is_several());
+    if (op.is_a<ir::ArrayOp>() && !of_several)
+      CHECK((row.storage == ir::Storage::delayed) == std::string(row.why).empty());
     std::size_t shapes = 0, arrays = 0;
     ir::each_operand(*s.node, [&](const ir::Operand& how, const Ref&) {
       shapes += how.role == Role::shape;

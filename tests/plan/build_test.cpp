@@ -213,7 +213,7 @@ TEST_CASE("sizes are exact numbers of a chunk's real extents") {
   using Pair = std::tuple<std::int32_t, double>;
   const auto bytes = [](const Planned& p, const plan::ChunkShape& shape) {
     std::vector<std::int64_t> sizes;
-    for (const PlanArray& a : chunk_of(p).arrays) sizes.push_back(plan::bytes_of(chunk_of(p), a, shape));
+    for (const PlanArray& a : chunk_of(p).arrays) sizes.push_back(plan::bytes_of(a, shape));
     return sizes;
   };
   using Sizes = std::vector<std::int64_t>;

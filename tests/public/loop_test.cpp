@@ -48,6 +48,40 @@ TEST_CASE("the condition may be a scalar array") {
   require_same(agree(awhile(below, doubled, use(Ints{7}))), Ints{56});
 }
 
+TEST_CASE("a state of several arrays") {
+  const auto fibonacci = [](auto v, auto a, auto b) {
+    const auto n = extent(v, 0);
+    auto longer = generate(n + 1, [=](auto i) { return cond(i < n, v.linear(min(i, n - 1)), the(a)); });
+    return std::tuple(longer, b, unit(the(a) + the(b)));
+  };
+  const auto [all, a, b] =
+      agree(awhile([](auto, auto, auto next) { return the(next) < 50; }, fibonacci,
+                   std::tuple(use(Ints{0}), unit<std::int64_t>(1), unit<std::int64_t>(1))));
+  require_same(all, Ints{0, 1, 1, 2, 3, 5, 8, 13, 21});
+  REQUIRE(a[0] == 34);
+  REQUIRE(b[0] == 55);
+}
+
+TEST_CASE("a state that changes places, and is not computed") {
+  const auto swapped = [](auto n, auto v, auto w) { return std::tuple(unit(the(n) - 1), w, v); };
+  const auto counting = [](auto n, auto, auto) { return the(n) > 0; };
+  const auto program = compile<Scalar<std::int64_t>, Ints, Ints>(
+      [=](auto n, auto v, auto w) { return awhile(counting, swapped, std::tuple(n, v, w)); });
+  for (std::int64_t rounds : {0, 1, 4}) {
+    const auto [n, v, w] = agree_on(program, Scalar<std::int64_t>(rounds), Ints{1, 2}, Ints{3, 4, 5});
+    require_same(rounds % 2 == 0 ? v : w, Ints{1, 2});
+    require_same(rounds % 2 == 0 ? w : v, Ints{3, 4, 5});
+  }
+}
+
+TEST_CASE("a branch that gives several arrays, of which one is used") {
+  auto v = use(counted(3));
+  auto [a, b] =
+      acond(extent(v, 0) > 5, std::tuple(v, sum(v)), [=] { return std::tuple(doubled(v), maximum(v)); });
+  require_same(agree(a), Ints{2, 4, 6});
+  require_same(agree(b), Scalar<std::int64_t>(3));
+}
+
 TEST_CASE("extents change from round to round") {
   const auto halved = [](auto v) {
     return generate(extent(v, 0) / 2, [=](auto i) { return v[2 * i] + v[2 * i + 1]; });

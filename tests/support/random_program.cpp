@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(16)) {
+    switch (dice_.below(17)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -53,24 +53,29 @@ class RandomArrays {
         return reshape(scope);
       case 14:
         return scaled_by_own_sum(scope);
+      case 15:
+        return scan(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
   }
 
-  /// A few rounds, each of which gives an array that is shorter by one.
+  /// A few rounds, each of which gives an array that is shorter by one, and another one.
   Ref loop(Scope& scope) {
-    const Ref start = proper(scope);
+    const std::vector<Ref> start{proper(scope), array(scope)};
     const Ref rounds = ir::int64(dice_.below(4));
-    const Ref v = ir::parameter(start->type());
-    const Ref most = ir::primitive(Primitive::subtract, {ir::extent(start, 0), rounds});
+    const auto parameters = [&] {
+      return std::vector<Ref>{ir::parameter(start[0]->type()), ir::parameter(start[1]->type())};
+    };
+    const std::vector<Ref> asked = parameters(), state = parameters();
+    const Ref most = ir::primitive(Primitive::subtract, {ir::extent(start[0], 0), rounds});
     const Ref longer = ir::primitive(
-        Primitive::less, {ir::primitive(Primitive::maximum, {most, ir::int64(0)}), ir::extent(v, 0)});
-    const Ref w = ir::parameter(start->type());
+        Primitive::less, {ir::primitive(Primitive::maximum, {most, ir::int64(0)}), ir::extent(asked[0], 0)});
     Scope inner = scope;
-    for (int i = 0; i < 3; ++i) inner.arrays.push_back(w);
-    return ir::awhile(ir::lambda({v}, {ir::unit(longer)}), ir::lambda({w}, {shorter(mapped(inner, w))}),
-                      {start});
+    for (int i = 0; i < 3; ++i) inner.arrays.insert(inner.arrays.end(), state.begin(), state.end());
+    const Ref first = shorter(mapped(inner, state[0]));
+    const Ref body = ir::lambda(state, {first, mapped(inner, state[1])});
+    return ir::project_array(ir::awhile(ir::lambda(asked, {ir::unit(longer)}), body, start), dice_.below(2));
   }
 
   /// One of two arrays, of which only one is computed.
@@ -79,7 +84,9 @@ class RandomArrays {
     Scope inner{{}, scope.arrays, 2};
     const Ref condition = scalars_.scalar(inner, ScalarType::boolean, 2);
     Scope then = scope, otherwise = scope;
-    return ir::acond(condition, ir::lambda({}, {mapped(then, a)}), ir::lambda({}, {mapped(otherwise, a)}));
+    const Ref both =
+        ir::acond(condition, ir::lambda({}, {mapped(then, a)}), ir::lambda({}, {mapped(otherwise, a)}));
+    return ir::project_array(both, 0);
   }
 
  private:
@@ -166,6 +173,18 @@ class RandomArrays {
     Scope inner{{}, scope.arrays, 2};
     const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
     return ir::fold(join, a, seed);
+  }
+
+  /// The prefixes of the rows, or what they end with.
+  Ref scan(Scope& scope) {
+    const bool seeded = dice_.chance(60);
+    const Ref a = proper(scope);
+    const Scalars& scalars = a->type().scalars;
+    const Ref join = scalars_.join(scope, scalars);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
+    const Ref both = ir::scan(join, a, seed, seeded && dice_.chance(50));
+    return ir::project_array(both, seeded ? dice_.below(2) : 0);
   }
 
   /// Any index function at all, taken modulo the extents. Where there is nothing to read, nothing is read.
@@ -289,6 +308,7 @@ class RandomSequences {
       if (dice_.chance(40)) more.push_back(streams[0]);
       result = map_seq(more, 1 + size_ / 3);
     }
+    if (dice_.chance(15)) result = ir::take_seq(ir::int64(dice_.below(most_items())), result);
     std::vector<Ref> roots;
     const int components = static_cast<int>(result->type().arrays.size());
     for (int c = 0; c < components; ++c) {
@@ -310,6 +330,11 @@ class RandomSequences {
   int most_items() const { return std::min(200, 4 + size_ * 20); }
 
   Ref stream() {
+    const Ref all = source();
+    return dice_.chance(15) ? ir::take_seq(ir::int64(dice_.below(most_items())), all) : all;
+  }
+
+  Ref source() {
     switch (dice_.below(8)) {
       case 0: {
         const Ref i = ir::parameter(Type::array(0, {ScalarType::int64}));

@@ -213,8 +213,8 @@ TEST_CASE("sizes of a chunk are exact expressions over its extents") {
   const plan::Group& group = c.plan.stages[0].group;
   plan::ChunkShape shape{3, std::vector<std::int64_t>(group.uniforms.size(), 3), {1000}};
   for (const PlanArray& a : group.arrays) {
-    if (a.origin == PlanArray::Origin::item) CHECK(plan::bytes_of(group, a, shape) == 12'000);
-    if (a.result >= 0) CHECK(plan::bytes_of(group, a, shape) == 24);
+    if (a.origin == PlanArray::Origin::item) CHECK(plan::bytes_of(a, shape) == 12'000);
+    if (a.result >= 0) CHECK(plan::bytes_of(a, shape) == 24);
   }
 }
 

@@ -73,6 +73,10 @@ ANABRANCH_API Handle map(const Handle& function, Handles arrays, Place at, Symbo
 /// Reduces dimension `axis`; an empty seed handle means fold1.
 ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at,
                           Symbol label);
+/// The prefixes along dimension `axis`, and with a seed (no empty handle) the last inclusive element of each
+/// row.
+ANABRANCH_API Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis,
+                           bool exclusive, Place at, Symbol label);
 /// What is known of a reordering the library itself builds:
 /// no source element is read twice; every index is in range.
 struct IndexFacts {
@@ -93,6 +97,7 @@ ANABRANCH_API Handle produce(const Handle& count, const Handle& function, Place 
 ANABRANCH_API Handle rows(const Handle& array, Place at);
 ANABRANCH_API Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label);
 ANABRANCH_API Handle project_seq(const Handle& sequence, int first, int count, Place at);
+ANABRANCH_API Handle take_seq(const Handle& count, const Handle& sequence, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
 

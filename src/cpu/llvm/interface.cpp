@@ -65,8 +65,10 @@ Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& optio
   module.setDataLayout(target->createDataLayout());
   module.setPICLevel(llvm::PICLevel::SmallPIC);
   const int entries = std::visit(
-      kernel::overloaded{[&](const kernel::Map&) { return emit_map(module, kernel, machine); },
-                         [&](const kernel::Reduce&) { return emit_fold(module, kernel, machine); }},
+      kernel::overloaded{
+          [&](const kernel::Map&) { return emit_map(module, kernel, machine); },
+          [&](const kernel::Reduce&) { return emit_fold(module, kernel, machine); },
+          [](const kernel::Scan&) -> int { throw InternalError("scan kernels have no code here yet"); }},
       kernel.form);
 #if ANABRANCH_CHECKED
   std::string broken;

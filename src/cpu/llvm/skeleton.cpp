@@ -21,14 +21,19 @@ void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
   const auto map = [&](const kernel::Map&) {
     if (!kernel.index.empty()) e.set_level(*kernel.index.back(), Level::lane);
   };
+  const auto operands = [&](const kernel::Reduction& reduction) {
+    for (const auto& p : reduction.left) e.set_level(*p, Level::lane);
+    for (const auto& p : reduction.right) e.set_level(*p, Level::lane);
+  };
   const auto reduce = [&](const kernel::Reduce& form) {
     e.set_level(*form.row.index, Level::lane);
-    for (const auto& reduction : form.reductions) {
-      for (const auto& p : reduction.left) e.set_level(*p, Level::lane);
-      for (const auto& p : reduction.right) e.set_level(*p, Level::lane);
-    }
+    for (const auto& reduction : form.reductions) operands(reduction);
   };
-  std::visit(kernel::overloaded{map, reduce}, kernel.form);
+  const auto scan = [&](const kernel::Scan& form) {
+    e.set_level(*form.row.index, Level::lane);
+    operands(form.reduction);
+  };
+  std::visit(kernel::overloaded{map, reduce, scan}, kernel.form);
 }
 
 void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item) {

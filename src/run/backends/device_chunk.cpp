@@ -216,7 +216,7 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
   const std::vector<std::int64_t> scalars = scalars_of(step);
-  cuda::Bindings bindings{buffers, scalars, shape_.items, elements(step.outputs[0]), -1};
+  cuda::Bindings bindings{buffers, scalars, shape_.items, positions(step), -1};
   bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
   if (const kernel::Row* row = kernel::row_of(step.kernel)) bind_rows(step, *row, bindings);
   run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
@@ -321,14 +321,13 @@ void DeviceChunk::raise_first(std::size_t steps) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
       if (records_[s].failed > 0) {
         const auto position = static_cast<std::int64_t>(records_[s].position);
-        fetch_offsets(kernel->outputs[0]);
-        raise_failed(kernel->kernel, records_[s], number_of(item_at(kernel->outputs[0], position)));
+        fetch_offsets(kernel->domain);
+        raise_failed(kernel->kernel, records_[s], number_of(item_at(*kernel, position)));
       }
 }
 
-/// Downloads the offsets of an array's items that the GPU has made.
-void DeviceChunk::fetch_offsets(int array) {
-  const PlanArray& of = stage_.group.arrays[static_cast<std::size_t>(array)];
+/// Downloads the offsets of items that the GPU has made.
+void DeviceChunk::fetch_offsets(const plan::PlanLayout& of) {
   if (of.form != ir::Form::segmented) return;
   Offsets& o = offsets_[static_cast<std::size_t>(of.descriptor)];
   if (o.data) return;

@@ -62,7 +62,7 @@ class DeviceChunk final : public ChunkGroup {
   void fetch(int array, std::size_t steps);
   void wait_for_sizes(std::size_t steps);
   void raise_first(std::size_t steps);
-  void fetch_offsets(int array);
+  void fetch_offsets(const plan::PlanLayout& of);
   std::vector<int> sizes_of_results() const;
   void download();
   const std::int64_t* values(int array) const override;

@@ -281,7 +281,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
                                            : global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
-  cuda::Bindings bindings{buffers, scalars, 1, values.array(step.outputs[0])->size(), -1};
+  cuda::Bindings bindings{buffers, scalars, 1, values.positions(step), -1};
   bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
   cuda::ErrorRecord record;
   const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));

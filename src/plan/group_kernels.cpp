@@ -1,0 +1,188 @@
+// The kernels of a group.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/operator_class.h"
+#include "ir/views.h"
+#include "plan/group_builder.h"
+#include "plan/kernel_builder.h"
+
+namespace anabranch::plan {
+
+using namespace ir;
+
+namespace {
+
+std::string title(const Node& array) {
+  return array.place().known() ? fmt::format("{}@{}", array.label(), to_string(array.place()))
+                               : array.label();
+}
+
+std::vector<Ref> index_parameters(std::size_t rank, const Place& place) {
+  std::vector<Ref> parameters;
+  for (std::size_t d = 0; d < rank; ++d)
+    parameters.push_back(parameter(Type::element(ScalarType::int64), place));
+  return parameters;
+}
+
+}  // namespace
+
+// Something that is no kernel's own output (the item itself, an avoided array, a result already given
+// elsewhere), element by element.
+int GroupBuilder::copy_of(const Ref& node) {
+  const Facts& facts = context_.staged.facts_of(node);
+  PlanArray array;
+  array.node = node;
+  array.why = "a result";
+  shape_of(array, facts, *node);
+  if (array.form == Form::avoided) array.form = Form::regular;
+  const int number = static_cast<int>(group_.arrays.size());
+  group_.arrays.push_back(std::move(array));
+  const auto ix = index_parameters(facts.extents.size(), node->place());
+  add_map(number, context_.expand.element(node, ix), ix, fmt::format("copy of {}", title(*node)),
+          node->place());
+  return number;
+}
+
+void GroupBuilder::add_definition(int output, const Ref& node) {
+  if (node->op() == Op::fold) return add_reduce({&output, 1}, {&node, 1});
+  const auto ix = index_parameters(static_cast<std::size_t>(node->type().rank), node->place());
+  add_map(output, context_.expand.definition(node, ix), ix, title(*node), node->place());
+}
+
+void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> index, const std::string& name,
+                           const Place& place) {
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel.name = name;
+  kernel.place = place;
+  kernel.form = kernel::Map{};
+  kernel.index.assign(index.begin(), index.end());
+  kernel.body = components(context_.expand.inline_reads(body));
+  builder.domain(array(output));
+  builder.write(output, 0);
+  builder.bind({&kernel.body});
+  builder.finish();
+  group_.steps.emplace_back(std::move(step));
+}
+
+namespace {
+
+/// The operator of a fold or scan, its parameters fresh, and its seed.
+template <class Rows>
+kernel::Reduction reduction_of(const Rows& rows, const Place& place, Expander& expand) {
+  kernel::Reduction reduction;
+  for (ScalarType s : rows.array()->type().scalars) {
+    reduction.left.push_back(parameter(Type::element(s), place));
+    reduction.right.push_back(parameter(Type::element(s), place));
+  }
+  const std::vector<Ref> operands{tuple(reduction.left), tuple(reduction.right)};
+  reduction.combine = components(expand.inline_reads(ir::apply(rows.function(), operands)[0]));
+  if (rows.has_seed()) reduction.seed = components(expand.inline_reads(rows.seed()));
+  return reduction;
+}
+
+}  // namespace
+
+/// Of a kernel that goes through the rows of arrays like this one: names, places, positions.
+void GroupBuilder::begin_rows(Kernel& kernel, kernel::Row& row, const Ref& array, const Node& first) {
+  kernel.name = title(first);
+  kernel.place = first.place();
+  const std::size_t rank = context_.staged.facts_of(array).extents.size();
+  kernel.index = index_parameters(rank - 1, first.place());
+  row.index = parameter(Type::element(ScalarType::int64), first.place());
+}
+
+/// An element of such a row.
+void GroupBuilder::add_element(Kernel& kernel, const kernel::Row& row, const Ref& array) {
+  std::vector<Ref> ix = kernel.index;
+  ix.push_back(row.index);
+  for (Ref& component : components(context_.expand.inline_reads(context_.expand.element(array, ix))))
+    kernel.body.push_back(std::move(component));
+}
+
+void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const Ref& array) {
+  const Facts& facts = context_.staged.facts_of(array);
+  row.length = builder.extent_of(facts.extents.back());
+  if (facts.form != Form::segmented) return;
+  const int descriptor = descriptor_of(facts.extents, *array);
+  row.work_offsets = builder.offsets_slot(descriptor);
+  row.work_offset_type = offset_type(descriptor);
+}
+
+/// One kernel for reductions of rows that are equally long at equal positions.
+void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref> folds) {
+  const Ref& argument = Fold(folds[0]).array();
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel::Reduce reduce;
+  begin_rows(kernel, reduce.row, argument, *folds[0]);
+  for (const Ref& fold : folds.subspan(1)) kernel.name += ", " + title(*fold);
+  reduce.order = fold_order_class(*Fold(folds[0]).function());
+  std::vector<std::size_t> begins;
+  for (const Ref& fold : folds) {
+    begins.push_back(kernel.body.size());
+    add_element(kernel, reduce.row, Fold(fold).array());
+    reduce.reductions.push_back(reduction_of(Fold(fold), fold->place(), context_.expand));
+  }
+
+  builder.domain(array(outputs[0]));
+  for (std::size_t i = 0; i < outputs.size(); ++i) builder.write(outputs[i], begins[i]);
+  measure_rows(builder, reduce.row, argument);
+  std::vector<std::vector<Ref>*> bodies{&kernel.body};
+  for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.combine);
+  for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.seed);
+  builder.bind(bodies);
+  const auto seedless =
+      std::find_if(folds.begin(), folds.end(), [](const Ref& fold) { return !Fold(fold).has_seed(); });
+  if (seedless != folds.end())
+    kernel.checks.push_back({Check::Kind::empty_fold, nullptr, (*seedless)->label(), (*seedless)->place()});
+  kernel.form = std::move(reduce);
+  builder.finish();
+  group_.steps.emplace_back(std::move(step));
+}
+
+/// One kernel for those results of a scan that are stored.
+void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> results) {
+  const Scan scan(maker_of(*results[0]));
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel::Scan form;
+  form.exclusive = scan.exclusive();
+  begin_rows(kernel, form.row, scan.array(), *results[0]);
+  add_element(kernel, form.row, scan.array());
+  form.reduction = reduction_of(scan, kernel.place, context_.expand);
+
+  builder.domain(rows_of(scan.array()));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool prefixes = ProjectArray(results[i]).which() == 0;
+    builder.write(outputs[i], 0, prefixes ? kernel::KernelOutput::Write::element
+                                          : kernel::KernelOutput::Write::position);
+  }
+  measure_rows(builder, form.row, scan.array());
+  builder.bind({&kernel.body, &form.reduction.combine, &form.reduction.seed});
+  kernel.form = std::move(form);
+  builder.finish();
+  group_.steps.emplace_back(std::move(step));
+}
+
+/// Where an array of one element for each row would have its elements.
+PlanLayout GroupBuilder::rows_of(const Ref& array) {
+  const Facts& facts = context_.staged.facts_of(array);
+  const std::vector<Ref> extents(facts.extents.begin(), facts.extents.end() - 1);
+  PlanLayout layout;
+  for (const Ref& e : extents) layout.extents.push_back(dim_of(e));
+  if (facts.form == Form::avoided) return layout;
+  const bool uniform = std::all_of(layout.extents.begin(), layout.extents.end(),
+                                   [](const PlanExtent& e) { return e.uniform(); });
+  layout.form = uniform ? Form::regular : Form::segmented;
+  if (!uniform) layout.descriptor = descriptor_of(extents, *array);
+  return layout;
+}
+
+}  // namespace anabranch::plan
