@@ -16,6 +16,7 @@
 #include "ir/make.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "ir/views.h"
 #include "lift/lift.h"
 #include "plan/build.h"
 #include "system/environment.h"
@@ -67,9 +68,32 @@ class Passes {
   std::vector<PassTime>& times_;
 };
 
+std::string staged_text(const ir::Staged& staged);
+
+/// A loop or a branch: what its bodies take, and each of them as a program.
+std::string control_text(const ir::Control& control, ir::Printer& printer) {
+  std::string out =
+      printer.program(control.state) + fmt::format("{} : {} ({})\n", printer.name(*control.node),
+                                                   control.node->label(), to_string(control.node->place()));
+  std::size_t number = 0;
+  ir::each_operand(*control.node, [&](const ir::Operand& how, const ir::Ref&) {
+    if (how.role != ir::Role::function) return;
+    const ir::Body& body = control.bodies[number++];
+    out += fmt::format("  {}:\n", how.name);
+    std::vector<ir::Ref> arguments = control.state;
+    arguments.insert(arguments.end(), body.captured.begin(), body.captured.end());
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      out += fmt::format("    argument {}: {}\n", i, printer.name(*arguments[i]));
+    out += ir::indented(staged_text(body.program), "    ");
+  });
+  return out;
+}
+
 std::string staged_text(const ir::Staged& staged) {
   std::string out;
   ir::Printer printer;
+  for (std::size_t i = 0; i < staged.parameters.size(); ++i)
+    out += fmt::format("argument {}: {}\n", i, printer.name(*staged.parameters[i]));
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const ir::Stage& stage = staged.stages[k];
     out += fmt::format("stage {}:\n", k);
@@ -90,6 +114,7 @@ std::string staged_text(const ir::Staged& staged) {
       out += fmt::format("  {} {}\n", ir::name_of(t.kind),
                          printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
   }
+  for (const ir::Control& control : staged.controls) out += control_text(control, printer);
   out += printer.program(staged.results);
   std::vector<const ir::Node*> nodes;
   for (const auto& [node, facts] : staged.facts) nodes.push_back(node);
@@ -123,12 +148,10 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
   out.plan = pass(
       "plan", [&] { return plan::build(out.staged); },
       [](const plan::Plan& p) { return plan::to_string(p); });
-  const auto verify_group = [](const plan::Group& group) {
+  plan::each_group(out.plan, [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) kernel::verify(kernel->kernel);
-  };
-  verify_group(out.plan.global);
-  for (const plan::StagePlan& stage : out.plan.stages) verify_group(stage.group);
+  });
 }
 
 std::vector<ir::Ref> front_half(Passes& pass, std::vector<ir::Ref> roots, const CompileOptions& options) {

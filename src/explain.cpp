@@ -31,7 +31,7 @@ void operations(const Staged& staged, std::span<const Ref> roots, Printer& print
                 std::string& out) {
   for (const Node* node : topological(roots, reads_elements))
     if (node->type().is_array() && shown.insert(node).second)
-      operation(staged, *node, node->label(), node->place(), printer, out);
+      operation(staged, *node, maker_of(*node).label(), node->place(), printer, out);
 }
 
 void kernels(const plan::Group& group, std::string& out) {
@@ -57,41 +57,73 @@ void kernels(const plan::Group& group, std::string& out) {
   }
 }
 
-}  // namespace
+/// A program, and those inside of it: what is computed, in what form.
+class Explanation {
+ public:
+  explicit Explanation(const Staged& staged) : staged_(staged) {}
 
-std::string explain(const Compiled& compiled) {
-  const Staged& staged = compiled.staged;
-  Printer printer;
-  Shown shown;
-  std::string out;
-  if (!staged.results.empty()) {
-    out += "once per run\n";
-    operations(staged, staged.results, printer, shown, out);
+  std::string text() {
+    std::vector<Ref> once = staged_.results;
+    for (const Control& control : staged_.controls) {
+      once.insert(once.end(), control.state.begin(), control.state.end());
+      if (control.condition) once.push_back(control.condition);
+      for (const Body& body : control.bodies)
+        once.insert(once.end(), body.captured.begin(), body.captured.end());
+    }
+    if (!once.empty()) {
+      out_ += "once per run\n";
+      operations(staged_, once, printer_, shown_, out_);
+    }
+    for (std::size_t k = 0; k < staged_.stages.size(); ++k) stage(k);
+    for (const Control& control : staged_.controls) bodies(control);
+    return std::move(out_);
   }
-  for (std::size_t k = 0; k < staged.stages.size(); ++k) {
-    const Stage& stage = staged.stages[k];
-    out += fmt::format("\nstream {}: for every chunk of items\n", k);
+
+ private:
+  void stage(std::size_t number) {
+    const Stage& stage = staged_.stages[number];
+    out_ += fmt::format("\nstream {}: for every chunk of items\n", number);
     for (const StageSource& base : stage.sources)
       for (int i = 0; i < base.count; ++i) {
         const Ref& item = stage.items[static_cast<std::size_t>(base.first + i)];
-        if (shown.insert(item.get()).second)
-          operation(staged, *item, base.node->label(), base.node->place(), printer, out);
+        if (shown_.insert(item.get()).second)
+          operation(staged_, *item, base.node->label(), base.node->place(), printer_, out_);
       }
     for (const ItemBound& bound : stage.bounds) {
       std::string lets;
-      const std::string count = printer.scalar(bound.count, lets, "  ");
-      out +=
+      const std::string count = printer_.scalar(bound.count, lets, "  ");
+      out_ +=
           fmt::format("{}  reads at most {} items: {}{}\n", lets, count, bound.take->label(),
                       bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string());
     }
-    operations(staged, stage.results, printer, shown, out);
+    operations(staged_, stage.results, printer_, shown_, out_);
     for (const auto& t : stage.sinks)
-      out += fmt::format("  {} of {}\n", name_of(t.kind),
-                         printer.name(*stage.results[static_cast<std::size_t>(t.result)]));
+      out_ += fmt::format("  {} of {}\n", name_of(t.kind),
+                          printer_.name(*stage.results[static_cast<std::size_t>(t.result)]));
   }
+
+  void bodies(const Control& control) {
+    const char* names[] = {"while", "repeat"};
+    if (control.condition) names[0] = "then", names[1] = "otherwise";
+    for (std::size_t i = 0; i < control.bodies.size(); ++i) {
+      out_ += fmt::format("\n{} of {}  -- {}\n", names[i], printer_.name(*control.node),
+                          to_string(control.node->place()));
+      out_ += indented(Explanation(control.bodies[i].program).text(), "    ");
+    }
+  }
+
+  const Staged& staged_;
+  Printer printer_;
+  Shown shown_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string explain(const Compiled& compiled) {
+  std::string out = Explanation(compiled.staged).text();
   out += "\nkernels\n";
-  kernels(compiled.plan.global, out);
-  for (const plan::StagePlan& stage : compiled.plan.stages) kernels(stage.group, out);
+  plan::each_group(compiled.plan, [&](const plan::Group& group) { kernels(group, out); });
   out += "\npasses\n";
   for (const PassTime& t : compiled.times)
     out += fmt::format("  {:<10} {:8.3f} ms\n", t.pass, t.seconds * 1e3);

@@ -3,6 +3,7 @@
 /// Everything a user of the language includes. Files: <anabranch/io.h>.
 #include <anabranch/acc.h>
 #include <anabranch/array.h>
+#include <anabranch/control.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
 #include <anabranch/run.h>

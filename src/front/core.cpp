@@ -164,6 +164,23 @@ Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label)
 }
 Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
 
+namespace {
+/// Each of the arrays that an operation gives.
+Handles each_array(const ir::Ref& arrays, const Place& at) {
+  Handles handles;
+  for (int i = 0; i < static_cast<int>(arrays->type().arrays.size()); ++i)
+    handles.push_back(handle_of(ir::project_array(arrays, i, at)));
+  return handles;
+}
+}  // namespace
+
+Handles awhile(const Handle& predicate, const Handle& body, Handles state, Place at) {
+  return each_array(ir::awhile(node_of(predicate), node_of(body), nodes_of(state), at), at);
+}
+Handles acond(const Handle& condition, const Handle& then, const Handle& otherwise, Place at) {
+  return each_array(ir::acond(node_of(condition), node_of(then), node_of(otherwise), at), at);
+}
+
 Handle stream_in(std::shared_ptr<SourceBase> source, Place at) {
   return handle_of(ir::stream_in(std::move(source), at));
 }

@@ -24,6 +24,7 @@ struct Uses {
   bool by_chunk = false;     ///< from inside a stage, though it does not depend on the item
   bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
   bool root = false;
+  bool whole = false;  ///< by a loop or a branch
 };
 
 /// The cost of an element besides its operands and functions.
@@ -72,6 +73,7 @@ class Fuser {
         if (avoided(*r)) uses_[r.get()].by_chunk = true;
       }
     }
+    for (const Control& control : staged_.controls) collect(control, roots);
     // Extents may read arrays that nothing else mentions any more.
     for (std::size_t i = 0; i < roots.size(); ++i) {
       for (const Node* node : topological({&roots[i], 1}, reads_elements)) {
@@ -84,6 +86,19 @@ class Fuser {
       reads_of(*node);
     }
     for (const Stage& stage : staged_.stages) mark_captured(stage);
+  }
+
+  void collect(const Control& control, std::vector<Ref>& roots) {
+    const auto given = [&](const Ref& array) {
+      uses_[array.get()].whole = true;
+      roots.push_back(array);
+    };
+    for (const Ref& array : control.state) given(array);
+    for (const Body& body : control.bodies)
+      for (const Ref& array : body.captured) given(array);
+    if (!control.condition) return;
+    roots.push_back(control.condition);
+    extent_expression(control.condition, roots);
   }
 
   void root(const Ref& array, std::vector<Ref>& roots) {
@@ -134,13 +149,14 @@ class Fuser {
         (rank > 0 ? uses.at_computed : uses.repeated) = true;
         return;
       case Access::shape_only:
+      case Access::whole:  // by a loop: see `collect`
         return;
       case Access::value:
       case Access::if_taken:
       case Access::applied:
+      case Access::repeated:
       case Access::taken:
       case Access::per_item:
-      case Access::whole:
         break;
     }
     throw InternalError(fmt::format("array fusion: how does {} read an array?", name_of(reader.op())));
@@ -173,6 +189,7 @@ class Fuser {
 
   Cost element_cost(const Node& array) const {
     Cost cost = own_element;
+    if (is_given(array)) return cost;
     std::vector<Ref> scalars;
     for (const Ref& child : distinct(array.children())) {
       if (child->op() == Op::lambda)
@@ -195,6 +212,7 @@ class Fuser {
     const OpInfo& made = info(maker_of(array).op());
     if (made.storage != Storage::delayed) return store(made.why);
     if (uses.root) return store("a result");
+    if (uses.whole) return store("given to a loop or a branch");
     if (uses.for_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");
     if (!options_.fusion) return store("fusion is off");
@@ -248,6 +266,8 @@ bool reads_linearly(const Staged& staged, const Node& array) {
 
 Staged arrays(Staged staged, const Options& options) {
   Fuser(staged, options).run();
+  for (Control& control : staged.controls)
+    for (Body& body : control.bodies) body.program = arrays(std::move(body.program), options);
   return staged;
 }
 

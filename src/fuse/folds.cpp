@@ -19,30 +19,29 @@ namespace {
 
 /// What must be there before an array's kernel can run.
 struct Need {
-  int level = 0;   ///< the longest chain of reductions that need one another, itself included
-  int stages = 0;  ///< the first so many stages must have run
+  int level = 0;  ///< the longest chain of reductions that need one another, itself included
+  int parts = 0;  ///< the first so many stages, loops and branches must have run
   void add(const Need& other) {
     level = std::max(level, other.level);
-    stages = std::max(stages, other.stages);
+    parts = std::max(parts, other.parts);
   }
 };
 
 /// A reduction has a higher level than all whose values it needs, directly or not. So those of one level that
-/// need the same stages may be computed together: none of them depends on another.
+/// need the same parts may be computed together: none of them depends on another.
 class Needs {
  public:
   explicit Needs(const Staged& staged) : staged_(staged) {
-    for (std::size_t k = 0; k < staged.stages.size(); ++k) {
-      const Stage& stage = staged.stages[k];
-      std::vector<Ref> roots = stage.results;
-      for (const StageSource& source : stage.sources)
-        for (const Ref& child : source.node->children())
-          if (!child->type().is_sequence()) roots.push_back(child);
-      for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
-      for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
-      const Need need{of_all(roots, static_cast<int>(k)).level, static_cast<int>(k) + 1};
-      for (const Stage::Sink& sink : stage.sinks)
-        if (sink.consume) need_[sink.consume.get()] = need;
+    for (std::size_t p = 0; p < staged.parts.size(); ++p) {
+      const auto [kind, index] = staged.parts[p];
+      switch (kind) {
+        case Part::Kind::stage:
+          stage(index, static_cast<int>(p) + 1);
+          break;
+        case Part::Kind::control:
+          control(staged.controls[static_cast<std::size_t>(index)], static_cast<int>(p) + 1);
+          break;
+      }
     }
     std::vector<Ref> roots = staged.results;
     for (const ExtentCheck& check : staged.extent_checks) roots.push_back(check.extent);
@@ -60,7 +59,28 @@ class Needs {
   }
 
  private:
-  static bool enter(const Node& node) { return node.op() != Op::consume && node.op() != Op::shape; }
+  static bool enter(const Node& node) { return within_stage(node) && node.op() != Op::shape; }
+
+  void stage(int number, int parts) {
+    const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
+    std::vector<Ref> roots = stage.results;
+    for (const StageSource& source : stage.sources)
+      for (const Ref& child : source.node->children())
+        if (!child->type().is_sequence()) roots.push_back(child);
+    for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
+    for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
+    const Need need{of_all(roots, number).level, parts};
+    for (const Stage::Sink& sink : stage.sinks)
+      if (sink.consume) need_[sink.consume.get()] = need;
+  }
+
+  void control(const Control& control, int parts) {
+    std::vector<Ref> roots = control.state;
+    if (control.condition) roots.push_back(control.condition);
+    for (const Body& body : control.bodies)
+      roots.insert(roots.end(), body.captured.begin(), body.captured.end());
+    need_[control.node.get()] = {of_all(roots, -1).level, parts};
+  }
 
   Need of_all(const std::vector<Ref>& roots, int stage) {
     Need all;
@@ -90,7 +110,7 @@ class Needs {
 struct Kind {
   int stage = -1;
   int level = 0;
-  int stages = 0;  ///< that it needs; of a stage's own: 0, as all that they need are there
+  int parts = 0;  ///< that it needs; of a stage's own: 0, as all that they need are there
   Form form = Form::avoided;
   fold_order::OperatorClass order = fold_order::OperatorClass::ordered;
   std::vector<std::uint64_t> extents;  ///< of the rows, by the ids of their nodes
@@ -120,7 +140,7 @@ void folds(Staged& staged, std::span<const Node* const> order,
     Kind kind;
     kind.stage = needs.stage_of(*node);
     kind.level = needs.of(*node).level;
-    kind.stages = kind.stage < 0 ? needs.of(*node).stages : 0;
+    kind.parts = kind.stage < 0 ? needs.of(*node).parts : 0;
     kind.form = staged.facts.at(node).form;
     kind.order = fold_order_class(*Fold(*node).function());
     for (const Ref& e : staged.facts_of(Fold(*node).array()).extents) kind.extents.push_back(e->id());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "fuse/bodies.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -98,16 +99,23 @@ Taken taken_by(const Ref& consume) {
   return taken;
 }
 
-void refuse_nested(const Node& consume, std::span<const Ref> parameters) {
-  for (const Node* p : consume.free()) {
+/// `node` consumes a sequence, or is a loop or a branch.
+void refuse_nested(const Node& node, std::span<const Ref> parameters) {
+  for (const Node* p : node.free()) {
     const bool argument =
         std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
-    if (!argument)
+    if (argument) continue;
+    const std::string at = to_string(node.place());
+    if (node.op() == Op::consume)
       throw ProgramError(
           fmt::format("consume ({}): a sequence is consumed inside the function of another sequence ({}) and "
                       "depends on its item; "
                       "sequences inside sequences are not supported yet",
-                      to_string(consume.place()), to_string(p->place())));
+                      at, to_string(p->place())));
+    throw ProgramError(
+        fmt::format("{} ({}): it is inside the function of a sequence ({}) and depends on its item; this is "
+                    "not supported yet",
+                    node.label(), at, to_string(p->place())));
   }
 }
 
@@ -124,6 +132,26 @@ void one_result_each(Stage& stage) {
   stage.results = std::move(results);
 }
 
+Body passed(OpenBody open) { return {std::move(open.captured), sequences(open.results, open.parameters)}; }
+
+/// `own`: the nodes that the program around it computes itself.
+Control control_of(const Ref& node, const NodeSet& own) {
+  Control control;
+  control.node = node;
+  if (node->op() == Op::awhile) {
+    const Awhile loop(node);
+    control.state.assign(loop.state().begin(), loop.state().end());
+    for (const Ref& body : {loop.predicate(), loop.body()})
+      control.bodies.push_back(passed(body_of_loop(body)));
+  } else {
+    const Acond branch(node);
+    control.condition = cast(ScalarType::int64, branch.condition(), node->place());
+    for (const Ref& side : {branch.then(), branch.otherwise()})
+      control.bodies.push_back(passed(side_of_branch(side, own)));
+  }
+  return control;
+}
+
 }  // namespace
 
 Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) {
@@ -134,13 +162,23 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
   // Ids grow from children to parents, so in id order a stage comes after those it depends on. Terminals of
   // one sequence depend on the same things, so they all run with the first.
   std::unordered_map<const Node*, std::size_t> stage_of;
-  for (const Node* node : topological(results)) {
-    if (node->op() != Op::consume) continue;
+  const std::vector<const Node*> nodes = own_nodes(results);
+  const NodeSet own(nodes.begin(), nodes.end());
+  for (const Node* node : nodes) {
+    if (node->op() != Op::consume && !has_bodies(node->op())) continue;
     refuse_nested(*node, parameters);
+    if (has_bodies(node->op())) {
+      staged.parts.push_back({Part::Kind::control, static_cast<int>(staged.controls.size())});
+      staged.controls.push_back(control_of(Ref(node), own));
+      continue;
+    }
     const Ref consume(node);
     const Taken taken = taken_by(consume);
     auto [at, fresh] = stage_of.try_emplace(taken.sequence.get(), staged.stages.size());
-    if (fresh) staged.stages.emplace_back();
+    if (fresh) {
+      staged.parts.push_back({Part::Kind::stage, static_cast<int>(staged.stages.size())});
+      staged.stages.emplace_back();
+    }
     Stage& stage = staged.stages[at->second];
     Composer composer(stage);
     if (fresh) {
@@ -153,16 +191,18 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
 }
 
 Staged sequences_out(const Ref& sequence) {
-  // What the sequence captures may itself be consumed from other sequences: those stages come first.
+  // What the sequence captures may itself be consumed from other sequences: those stages come first. So do
+  // loops and branches.
   std::vector<Ref> captured;
-  for (const Node* node : topological({&sequence, 1}))
-    if (node->op() == Op::consume) captured.push_back(Ref(node));
+  for (const Node* node : own_nodes({&sequence, 1}))
+    if (node->op() == Op::consume || has_bodies(node->op())) captured.push_back(Ref(node));
   Staged staged = sequences(captured, {});
   staged.results.clear();
   Stage last;
   last.results = Composer(last).compose(sequence);
   for (std::size_t i = 0; i < last.results.size(); ++i)
     last.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
+  staged.parts.push_back({Part::Kind::stage, static_cast<int>(staged.stages.size())});
   staged.stages.push_back(std::move(last));
   return staged;
 }

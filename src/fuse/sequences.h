@@ -9,8 +9,10 @@
 /// and no intermediate stream exists. Terminals over the same sequence (or components of it) share one
 /// pass over the source.
 ///
-/// Throws ProgramError, naming both lines, where a sequence is consumed inside the function of another one
-/// (not supported yet).
+/// Bodies of loops and sides of branches become programs of their own, over what they take from this one.
+///
+/// Throws ProgramError, naming both lines, where a sequence is consumed, or a loop or branch run, inside the
+/// function of a sequence and depends on its item (not supported yet).
 namespace anabranch::fuse {
 
 /// Stages of the whole program. `parameters` are array parameters that stay free.

@@ -114,8 +114,11 @@ class Operation {
         return {evaluator_.array(parts_[position_of(Op::consume, "sink")])};
       case Op::project_array:
         return {evaluator_.array(parts_[position_of(Op::project_array, "arrays")], node_.payload().first)};
+      case Op::awhile:
+      case Op::acond:
+        break;
     }
-    return {};
+    throw InternalError(fmt::format("interpreter: {} runs bodies", ir::name_of(node_.op())));
   }
 
  private:

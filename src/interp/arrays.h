@@ -5,8 +5,8 @@
 /// Array computations, one element after the other, in row-major order.
 namespace anabranch::interp {
 
-/// Executes an array operation: the array it gives, or all of several. What it needs (Machine::needs) must
-/// exist.
+/// Executes an array operation that runs no bodies: the array it gives, or all of several. What it needs
+/// (Machine::needs) must exist.
 std::vector<HostArray> execute(Evaluator& evaluator, Evaluator::Number computation);
 
 /// Zero-filled storage; a bad shape is a RunError of `node`.

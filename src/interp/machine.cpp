@@ -4,7 +4,9 @@
 #include <unordered_set>
 
 #include "interp/arrays.h"
+#include "interp/control.h"
 #include "interp/pass.h"
+#include "ir/views.h"
 
 namespace anabranch::interp {
 
@@ -52,6 +54,8 @@ std::vector<HostArray> Machine::compute(Number computation) {
   std::vector<HostArray> values;
   if (node.op().is_a<ir::SinkOp>())
     values.push_back(run_terminal(*this, computation));
+  else if (ir::has_bodies(node.op()))
+    values = run_control(*this, computation);
   else
     values = execute(evaluator_, computation);
   evaluator_.nearest_place = outer;
@@ -64,13 +68,21 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
 
   std::vector<Number>& found = known->second;
   std::unordered_set<Number> seen;
-  std::unordered_set<const Node*> items;  // parameters of the sequence functions inside this computation
+  std::unordered_set<const Node*> items;  // parameters of the functions of arrays inside this computation
   std::vector<Number> open;
   const auto visit = [&](std::span<const Number> numbers) {
     for (Number number : numbers)
       if (seen.insert(number).second) open.push_back(number);
   };
-  visit(evaluator_.children(computation));
+  // The side of a branch that is not taken needs nothing.
+  const auto visit_operands = [&](const Node& node) {
+    ir::each_operand(node, [&](const ir::Operand& how, const ir::Ref& operand) {
+      if (how.role == ir::Role::function && how.access == ir::Access::if_taken) return;
+      const Number number = evaluator_.number(*operand);
+      visit({&number, 1});
+    });
+  };
+  visit_operands(evaluator_.node(computation));
   while (!open.empty()) {
     const Number number = open.back();
     open.pop_back();
@@ -78,7 +90,7 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
     switch (node.type().kind) {
       case Type::Kind::element:
       case Type::Kind::sequence:
-        visit(evaluator_.children(number));
+        visit_operands(node);
         break;
       case Type::Kind::function:
         for (const ir::Ref& parameter : node.parameters())
@@ -91,7 +103,7 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
         const bool per_item = std::any_of(node.free().begin(), node.free().end(),
                                           [&](const Node* p) { return items.contains(p); });
         if (per_item)
-          visit(evaluator_.children(number));
+          visit_operands(node);
         else
           found.push_back(number);
         break;

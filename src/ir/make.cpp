@@ -450,6 +450,61 @@ Ref consume(Ref terminal, Place place) {
   return collective(Op::consume, std::move(type), {std::move(terminal)}, {}, place);
 }
 
+namespace {
+
+/// A body: a function of these arrays, whose results are arrays.
+void require_body(const Ref& function, std::span<const Ref> arguments, const Place& place, const char* what) {
+  require(function->op() == Op::lambda && function->parameters().size() == arguments.size(), place, what,
+          fmt::format("expects a function of {} arrays", arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    require_type(function->parameters()[i]->type(), arguments[i]->type(), place, what);
+  for (const Ref& r : function->results())
+    require(r->type().is_array(), place, what, "its functions give arrays");
+}
+
+/// Results of bodies, one by one.
+void require_results(std::span<const Ref> got, std::span<const Ref> wanted, const Place& place,
+                     const char* what) {
+  require(got.size() == wanted.size(), place, what,
+          fmt::format("expects {} arrays as result, got {}", wanted.size(), got.size()));
+  for (std::size_t i = 0; i < got.size(); ++i) require_type(got[i]->type(), wanted[i]->type(), place, what);
+}
+
+Type type_of_results(std::span<const Ref> results) {
+  std::vector<ArrayType> arrays;
+  for (const Ref& r : results) arrays.push_back(r->type().array_type());
+  return Type::several(std::move(arrays));
+}
+
+}  // namespace
+
+Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place) {
+  std::vector<Ref> children{std::move(predicate), std::move(body)};
+  children.insert(children.end(), state.begin(), state.end());
+  require_present(children, place, "awhile");
+  require(!state.empty(), place, "awhile", "needs a state");
+  for (const Ref& array : state) require(array->type().is_array(), place, "awhile", "its state is arrays");
+  require_body(children[0], state, place, "awhile condition");
+  require(children[0]->results().size() == 1, place, "awhile condition", "gives one array");
+  require_type(children[0]->result()->type(), Type::array(0, {ScalarType::boolean}), place,
+               "awhile condition");
+  require_body(children[1], state, place, "awhile");
+  require_results(children[1]->results(), state, place, "awhile");
+  Type type = type_of_results(state);
+  return collective(Op::awhile, std::move(type), std::move(children), {}, place);
+}
+
+Ref acond(Ref condition, Ref then, Ref otherwise, Place place) {
+  std::vector<Ref> children{std::move(condition), std::move(then), std::move(otherwise)};
+  require_present(children, place, "acond");
+  require_type(children[0]->type(), Type::element(ScalarType::boolean), place, "acond");
+  require_body(children[1], {}, place, "acond");
+  require_body(children[2], {}, place, "acond");
+  require_results(children[2]->results(), children[1]->results(), place, "acond");
+  Type type = type_of_results(children[1]->results());
+  return collective(Op::acond, std::move(type), std::move(children), {}, place);
+}
+
 Ref stream_in(std::shared_ptr<SourceBase> source, Place place) {
   std::vector<ArrayType> arrays;
   for (const ArrayInfo& array : source->info().arrays) arrays.push_back({array.rank(), array.scalars});
@@ -623,6 +678,10 @@ struct Rebuilt {
         return consume(child(0), at);
       case Op::project_array:
         return project_array(child(0), p.first, at);
+      case Op::awhile:
+        return awhile(child(0), child(1), from(2), at);
+      case Op::acond:
+        return acond(child(0), child(1), child(2), at);
     }
     return {};
   }

@@ -83,6 +83,15 @@ Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place p
 Ref reshape(Ref shape, Ref array, Place place = {}, Symbol label = {});
 /// The result of a sequence terminal.
 Ref consume(Ref terminal, Place place = {});
+/// The first of x, f(x), f(f(x)), ... of which p does not hold, where x are the arrays of the state. p and f
+/// are functions of these: p gives one Scalar<bool>, f arrays of the same types, whose extents may be others.
+/// p is asked before each round. Arrays that p or f mention and that do not depend on the state are computed
+/// before it.
+Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place = {});
+/// What `then` gives if the condition holds, else what `otherwise` gives: functions without parameters whose
+/// results are of the same types. Arrays that only one of them mentions are computed only where that one is
+/// taken.
+Ref acond(Ref condition, Ref then, Ref otherwise, Place place = {});
 
 // Sequences: items are tuples of arrays.
 

@@ -41,6 +41,8 @@ enum class ArrayOp : std::uint8_t {
   reshape,
   consume,
   project_array,
+  awhile,
+  acond,
 };
 
 /// A sequence from something else: where the items of a stage come from.
@@ -90,6 +92,8 @@ class Op {
   static constexpr auto reshape = ArrayOp::reshape;
   static constexpr auto consume = ArrayOp::consume;
   static constexpr auto project_array = ArrayOp::project_array;
+  static constexpr auto awhile = ArrayOp::awhile;
+  static constexpr auto acond = ArrayOp::acond;
   static constexpr auto stream_in = SourceOp::stream_in;
   static constexpr auto produce = SourceOp::produce;
   static constexpr auto rows = SourceOp::rows;

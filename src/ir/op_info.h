@@ -18,8 +18,9 @@ enum class Role : std::uint8_t { element, shape, function, array, arrays, sequen
 /// How an operation reads an operand.
 enum class Access : std::uint8_t {
   value,        ///< an element: evaluated with the operation
-  if_taken,     ///< an element: evaluated where its side is taken
+  if_taken,     ///< an element: evaluated where its side is taken. A function: a body, run if it is taken
   applied,      ///< a function: per element, round or item
+  repeated,     ///< a function of arrays: a body, run once a round
   shape_only,   ///< no element of it
   own_element,  ///< an array: the element at the reader's own position
   own_row,      ///< each element of the reader's own innermost row, once
@@ -96,6 +97,7 @@ constexpr Operand shape(std::string_view name = "shape") { return {name, Role::s
 constexpr Operand function(std::string_view name = "function") {
   return {name, Role::function, Access::applied};
 }
+constexpr Operand body(std::string_view name, Access access) { return {name, Role::function, access}; }
 constexpr Operand array(Access access, std::string_view name = "array", Count count = Count::one) {
   return {name, Role::array, access, count};
 }
@@ -169,6 +171,14 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::project_array:  // stored as the operation is that gives it: ir::maker_of
       return OpInfo("project_array", Operand{"arrays", Role::arrays, Access::taken})
           .array(Storage::no_array, ExtentRule::of_result);
+    case ArrayOp::awhile:
+      return OpInfo("awhile", body("predicate", Access::repeated), body("body", Access::repeated),
+                    array(Access::whole, "state", Count::many))
+          .arrays(Storage::given, ExtentRule::atoms, ExtentRule::atoms, "result of a loop");
+    case ArrayOp::acond:
+      return OpInfo("acond", element("condition"), body("then", Access::if_taken),
+                    body("otherwise", Access::if_taken))
+          .arrays(Storage::given, ExtentRule::atoms, ExtentRule::atoms, "result of a branch");
   }
   return {};
 }
@@ -240,6 +250,14 @@ constexpr bool has_operand(Op op, Access access) {
   const OpInfo& row = info(op);
   for (std::size_t i = 0; i < row.operands; ++i)
     if (row.operand[i].access == access) return true;
+  return false;
+}
+
+/// Does it run bodies, functions that are programs of their own? A loop or a branch.
+constexpr bool has_bodies(Op op) {
+  const OpInfo& row = info(op);
+  for (std::size_t i = 0; i < row.operands; ++i)
+    if (row.operand[i].role == Role::function && row.operand[i].access != Access::applied) return true;
   return false;
 }
 

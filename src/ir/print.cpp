@@ -217,6 +217,16 @@ std::string Printer::program(std::span<const Ref> roots) {
   return out;
 }
 
+std::string indented(const std::string& text, const std::string& indent) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    out += indent + text.substr(begin, end - begin);
+    begin = end;
+  }
+  return out;
+}
+
 std::string to_string(std::span<const Ref> roots) { return Printer().program(roots); }
 
 }  // namespace anabranch::ir

@@ -59,10 +59,28 @@ struct Facts {
   std::string reason;
 };
 
+struct Body;
+
+/// A loop or a branch, `node`: programs inside of the program.
+struct Control {
+  Ref node;
+  std::vector<Ref> state;    ///< of a loop: the arrays that its first round takes
+  Ref condition;             ///< of a branch: int64, not 0 where `then` is taken
+  std::vector<Body> bodies;  ///< of a loop: predicate and body; of a branch: then and otherwise
+};
+
+/// What needs more than kernels: where it stands in the program's order.
+struct Part {
+  enum class Kind : std::uint8_t { stage, control } kind = Kind::stage;
+  int index = 0;
+};
+
 struct Staged {
   std::vector<Ref> parameters;  ///< array parameters of the whole program (arguments of a compiled function)
   std::vector<Ref> results;     ///< top-level array computations; consume nodes in them are leaves
-  std::vector<Stage> stages;    ///< in an order in which they can run
+  std::vector<Stage> stages;
+  std::vector<Control> controls;
+  std::vector<Part> parts;  ///< all stages and controls, in an order in which they can run
   std::unordered_map<const Node*, Facts> facts;           ///< lifting
   std::vector<ExtentCheck> extent_checks;                 ///< lifting: of all other arrays
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
@@ -73,11 +91,20 @@ struct Staged {
   bool is_manifest(const Node* array) const { return manifest.contains(array); }
 };
 
+/// A program inside of a program: a function of arrays that a loop or a branch runs. Its parameters are the
+/// function's, then one for each array that it takes from the outer program.
+struct Body {
+  std::vector<Ref> captured;  ///< arrays of the outer program
+  Staged program;
+};
+
 /// Array computations whose elements exist before any kernel runs.
 inline bool is_given(const Node& node) { return info(maker_of(node).op()).storage == Storage::given; }
 
 /// Does what it is computed from belong to the same stage? (For traversals.)
-inline bool within_stage(const Node& node) { return !has_operand(node.op(), Access::whole); }
+inline bool within_stage(const Node& node) {
+  return !has_operand(node.op(), Access::whole) && !has_bodies(node.op());
+}
 /// And does it look at elements of that, not at the shape only?
 inline bool reads_elements(const Node& node) {
   return within_stage(node) && !has_operand(node.op(), Access::shape_only);

@@ -13,6 +13,18 @@ namespace {
 [[noreturn]] void broken(const std::string& pass, const std::string& what) {
   throw InternalError(fmt::format("after {}: {}", pass, what));
 }
+
+/// Does a body take what it is given?
+void verify_arguments(const Control& control, const Body& body, const std::string& pass) {
+  std::vector<Ref> given = control.state;
+  given.insert(given.end(), body.captured.begin(), body.captured.end());
+  const bool agree =
+      std::equal(given.begin(), given.end(), body.program.parameters.begin(), body.program.parameters.end(),
+                 [](const Ref& a, const Ref& p) { return a->type() == p->type(); });
+  if (!agree)
+    broken(pass, fmt::format("{}: a body takes other arrays than it is given", control.node->label()));
+}
+
 }  // namespace
 
 void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std::string& pass) {
@@ -26,6 +38,15 @@ void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std:
 
 void verify(const Staged& staged, const std::string& pass, bool lifted, bool fused) {
   verify(staged.results, staged.parameters, pass);
+  for (const Control& control : staged.controls) {
+    verify(control.state, staged.parameters, pass);
+    if (control.condition) verify({&control.condition, 1}, staged.parameters, pass);
+    for (const Body& body : control.bodies) {
+      verify(body.captured, staged.parameters, pass);
+      verify_arguments(control, body, pass);
+      verify(body.program, pass, lifted, fused);
+    }
+  }
   for (const Stage& stage : staged.stages) {
     std::vector<Ref> allowed(staged.parameters);
     allowed.insert(allowed.end(), stage.items.begin(), stage.items.end());

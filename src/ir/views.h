@@ -177,6 +177,22 @@ class Consume : public View<Op::consume> {
   const Ref& sink() const { return at(position("sink")); }
 };
 
+class Awhile : public View<Op::awhile> {
+ public:
+  using View::View;
+  const Ref& predicate() const { return at(position("predicate")); }
+  const Ref& body() const { return at(position("body")); }
+  std::span<const Ref> state() const { return from(position("state")); }
+};
+
+class Acond : public View<Op::acond> {
+ public:
+  using View::View;
+  const Ref& condition() const { return at(position("condition")); }
+  const Ref& then() const { return at(position("then")); }
+  const Ref& otherwise() const { return at(position("otherwise")); }
+};
+
 // Sequences.
 
 class Produce : public View<Op::produce> {

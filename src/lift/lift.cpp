@@ -21,6 +21,7 @@ class Lifter {
 
   void run() {
     for (Stage& stage : staged_.stages) lift_stage(stage);
+    for (Control& control : staged_.controls) lift_control(control);
     for (Ref& result : staged_.results) result = rewriter_(result);
   }
 
@@ -33,6 +34,15 @@ class Lifter {
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
     stage_ = nullptr;
+  }
+
+  void lift_control(Control& control) {
+    for (Ref& array : control.state) array = rewriter_(array);
+    if (control.condition) control.condition = rewriter_(control.condition);
+    for (Body& body : control.bodies) {
+      for (Ref& array : body.captured) array = rewriter_(array);
+      body.program = lift(std::move(body.program), options_);
+    }
   }
 
   // What the base itself computes (the array of rows, the count of produce) lies outside the stage.
@@ -246,7 +256,7 @@ class Lifter {
   Stage* stage_ = nullptr;                        // being lifted
   std::vector<const Node*> items_;                // of the stage being lifted
   std::unordered_set<const Node*> not_negative_;  // extents of given arrays, and those that are checked
-  // A consume is a leaf here: its sequence is a stage of its own.
+  // A consume is a leaf here: its sequence is a stage of its own. So are loops and branches.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {
                        if (within_stage(node)) return true;

@@ -59,37 +59,59 @@ std::unordered_map<const Node*, std::vector<Ref>> results_of(const Staged& stage
   return results;
 }
 
-}  // namespace
+/// Builds the plan of one program, part by part.
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(const Staged& staged)
+      : staged_(staged),
+        context_{staged, Expander(staged), ir::Simplifier(false), {}, {}, {}, results_of(staged)} {
+    for (const std::vector<Ref>& set : staged.together)
+      for (const Ref& fold : set) context_.together[fold.get()] = set;
+    plan_.stages.resize(staged.stages.size());
+    plan_.parameters = staged.parameters;
+  }
 
-Plan build(const Staged& staged) {
-  Plan plan;
-  Context context{staged, Expander(staged), ir::Simplifier(false), {}, {}, results_of(staged)};
-  for (const std::vector<Ref>& set : staged.together)
-    for (const Ref& fold : set) context.together[fold.get()] = set;
-  plan.stages.resize(staged.stages.size());
-  plan.parameters = staged.parameters;
-  GroupBuilder global(context, plan.global, nullptr, nullptr);
+  Plan build() {
+    global_.check(staged_.extent_checks);
+    for (const Part& part : staged_.parts) switch (part.kind) {
+        case Part::Kind::stage:
+          add_stage(part.index);
+          break;
+        case Part::Kind::control:
+          add_control(part.index);
+          break;
+      }
+    plan_.results = arrays_of(staged_.results);
+    global_.require_rest(staged_.extent_checks);
+    run_new_steps();
+    find_last_uses(plan_.global);
+    return std::move(plan_);
+  }
 
-  global.check(staged.extent_checks);
-  std::size_t done = 0;
-  const auto run_new_steps = [&] {
-    for (; done < plan.global.steps.size(); ++done)
-      plan.actions.push_back({Action::Kind::step, static_cast<int>(done)});
-  };
+ private:
+  void run_new_steps() {
+    for (; done_ < plan_.global.steps.size(); ++done_)
+      plan_.actions.emplace_back(StepAction{static_cast<int>(done_)});
+  }
 
-  for (std::size_t k = 0; k < staged.stages.size(); ++k) {
-    const Stage& stage = staged.stages[k];
-    StagePlan& out = plan.stages[k];
+  std::vector<int> arrays_of(std::span<const Ref> arrays) {
+    global_.provide(arrays);
+    std::vector<int> numbers;
+    for (const Ref& array : arrays) numbers.push_back(global_.array_of(array));
+    return numbers;
+  }
+
+  void add_stage(int number) {
+    const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
+    StagePlan& out = plan_.stages[static_cast<std::size_t>(number)];
     out.sources = stage.sources;
     out.items = stage.items;
     out.sinks = stage.sinks;
-    global.provide(stage.results);
-    for (const StageSource& base : stage.sources) {
-      out.source_inputs.push_back(input_of(global, *base.node));
-    }
+    global_.provide(stage.results);
+    for (const StageSource& base : stage.sources) out.source_inputs.push_back(input_of(global_, *base.node));
     for (const ir::ItemBound& bound : stage.bounds)
-      out.bounds.push_back({global.uniform_of(bound.count), bound.take});
-    GroupBuilder chunk(context, out.group, &global, &stage);
+      out.bounds.push_back({global_.uniform_of(bound.count), bound.take});
+    GroupBuilder chunk(context_, out.group, &global_, &stage);
     chunk.check(stage.extent_checks);
     chunk.provide(stage.results);
     for (std::size_t r = 0; r < stage.results.size(); ++r)
@@ -103,17 +125,40 @@ Plan build(const Staged& staged) {
           out.group.arrays[static_cast<std::size_t>(d.index)].last_step =
               static_cast<int>(out.group.steps.size());
     run_new_steps();
-    plan.actions.push_back({Action::Kind::stage, static_cast<int>(k)});
+    plan_.actions.emplace_back(StageAction{number});
     for (std::size_t t = 0; t < stage.sinks.size(); ++t)
       if (stage.sinks[t].consume)
-        context.stream_results[stage.sinks[t].consume.get()] = {static_cast<int>(k), static_cast<int>(t)};
+        context_.stream_results[stage.sinks[t].consume.get()] = {number, static_cast<int>(t)};
   }
-  global.provide(staged.results);
-  for (const Ref& result : staged.results) plan.results.push_back(global.array_of(result));
-  global.require_rest(staged.extent_checks);
-  run_new_steps();
-  find_last_uses(plan.global);
-  return plan;
-}
+
+  void add_control(int number) {
+    const Control& control = staged_.controls[static_cast<std::size_t>(number)];
+    const std::vector<int> state = arrays_of(control.state);
+    const int condition = control.condition ? global_.uniform_of(control.condition) : -1;
+    const int first = add_body(control.bodies[0]);
+    const int second = add_body(control.bodies[1]);
+    run_new_steps();
+    if (control.condition)
+      plan_.actions.emplace_back(Branch{number, condition, first, second});
+    else
+      plan_.actions.emplace_back(Loop{number, state, first, second});
+    context_.controls[control.node.get()] = number;
+  }
+
+  int add_body(const ir::Body& body) {
+    plan_.bodies.push_back({arrays_of(body.captured), plan::build(body.program)});
+    return static_cast<int>(plan_.bodies.size()) - 1;
+  }
+
+  const Staged& staged_;
+  Context context_;
+  Plan plan_;
+  GroupBuilder global_{context_, plan_.global, nullptr, nullptr};
+  std::size_t done_ = 0;  ///< steps of the global group that are actions
+};
+
+}  // namespace
+
+Plan build(const Staged& staged) { return PlanBuilder(staged).build(); }
 
 }  // namespace anabranch::plan

@@ -51,6 +51,8 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
       break;
     case Op::use:
     case Op::consume:
+    case Op::awhile:
+    case Op::acond:
     case Op::fold:
     case Op::scan:
     case Op::project_array:

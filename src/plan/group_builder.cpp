@@ -206,6 +206,10 @@ int GroupBuilder::make_array(const Ref& node) {
     const auto [stage, terminal] = context_.stream_results.at(node.get());
     array.index = stage;
     array.terminal = terminal;
+  } else if (const Node& maker = maker_of(*node); has_bodies(maker.op())) {
+    array.origin = PlanArray::Origin::control;
+    array.index = context_.controls.at(&maker);
+    array.terminal = ProjectArray(node).which();
   } else if (!computed) {
     throw InternalError(fmt::format("plan: where is {} given?", node->label()));
   }

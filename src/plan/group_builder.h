@@ -21,6 +21,7 @@ struct Context {
   Expander expand;
   ir::Simplifier simplify;  ///< not into arrays: facts and the manifest set know arrays by address
   std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, terminal
+  std::unordered_map<const ir::Node*, int> controls;                        ///< loop or branch -> its number
   std::unordered_map<const ir::Node*, std::vector<ir::Ref>> together;  ///< reduction -> all of its kernel
   /// Operation that gives several arrays -> those that are stored.
   std::unordered_map<const ir::Node*, std::vector<ir::Ref>> results_of;

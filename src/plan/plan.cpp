@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/print.h"
 #include "ir/run_error.h"
 
 namespace anabranch::plan {
@@ -107,10 +108,12 @@ namespace {
 void group_text(const Group& group, char letter, std::string& out) {
   for (std::size_t i = 0; i < group.arrays.size(); ++i) {
     const PlanArray& a = group.arrays[i];
-    static constexpr const char* origins[] = {"host array", "argument", "stream result", "item", "computed"};
+    static constexpr const char* origins[] = {"host array",     "argument", "stream result",
+                                              "control result", "item",     "computed"};
     out += fmt::format("  {}{} : {} {} = {}{}; {}; {}{}\n", letter, i, name_of(a.form),
                        ir::to_string(ir::Type::array(a.type)), origins[static_cast<int>(a.origin)],
-                       a.origin == PlanArray::Origin::item || a.origin == PlanArray::Origin::argument
+                       a.origin == PlanArray::Origin::item || a.origin == PlanArray::Origin::argument ||
+                               a.origin == PlanArray::Origin::control
                            ? fmt::format(" {}", a.index)
                            : std::string(),
                        size_text(group, a), a.why, a.result >= 0 ? fmt::format("; result {}", a.result) : "");
@@ -140,25 +143,69 @@ void step_text(const Group& group, const Step& step, char letter, std::string& o
 
 }  // namespace
 
-std::string to_string(const Plan& plan) {
-  std::string out = "once per run:\n";
-  group_text(plan.global, 'g', out);
-  for (const Action& action : plan.actions) {
-    if (action.kind == Action::Kind::step) {
-      step_text(plan.global, plan.global.steps[static_cast<std::size_t>(action.index)], 'g', out);
-      continue;
-    }
-    const StagePlan& stage = plan.stages[static_cast<std::size_t>(action.index)];
-    out += fmt::format("stage {}, for every chunk:\n", action.index);
-    for (const ItemBound& bound : stage.bounds)
-      out += fmt::format("  reads at most u{} items: {}\n", bound.uniform, bound.take->label());
-    group_text(stage.group, 'c', out);
-    for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out);
-    for (const auto& t : stage.sinks)
-      out += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
-                         stage.results[static_cast<std::size_t>(t.result)]);
+namespace {
+
+/// The actions of one plan, as text.
+class Listing {
+ public:
+  explicit Listing(const Plan& plan) : plan_(plan) {}
+
+  std::string text() {
+    out_ = "once per run:\n";
+    group_text(plan_.global, 'g', out_);
+    for (const Action& action : plan_.actions) std::visit([this](const auto& a) { list(a); }, action);
+    return std::move(out_);
   }
-  return out;
-}
+
+ private:
+  void list(const StepAction& action) {
+    step_text(plan_.global, plan_.global.steps[static_cast<std::size_t>(action.step)], 'g', out_);
+  }
+
+  void list(const StageAction& action) {
+    const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
+    out_ += fmt::format("stage {}, for every chunk:\n", action.stage);
+    for (const ItemBound& bound : stage.bounds)
+      out_ += fmt::format("  reads at most u{} items: {}\n", bound.uniform, bound.take->label());
+    group_text(stage.group, 'c', out_);
+    for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out_);
+    for (const auto& t : stage.sinks)
+      out_ += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
+                          stage.results[static_cast<std::size_t>(t.result)]);
+  }
+
+  void list(const Loop& loop) {
+    out_ += fmt::format("loop {}, from {}:\n", loop.number, arrays(loop.state));
+    list("while", loop.predicate);
+    list("repeat", loop.body);
+  }
+
+  void list(const Branch& branch) {
+    out_ += fmt::format("branch {}, on u{}:\n", branch.number, branch.condition);
+    list("then", branch.then);
+    list("otherwise", branch.otherwise);
+  }
+
+  void list(const char* name, int number) {
+    const Body& body = plan_.bodies[static_cast<std::size_t>(number)];
+    const std::string captured = arrays(body.captured);
+    out_ += fmt::format("  {}{}{}:\n", name, captured.empty() ? "" : ", with ", captured);
+    out_ += ir::indented(to_string(body.plan), "    ");
+    out_ += fmt::format("    gives {}\n", arrays(body.plan.results));
+  }
+
+  static std::string arrays(const std::vector<int>& numbers) {
+    std::string text;
+    for (const int number : numbers) text += fmt::format("{}g{}", text.empty() ? "" : ", ", number);
+    return text;
+  }
+
+  const Plan& plan_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_string(const Plan& plan) { return Listing(plan).text(); }
 
 }  // namespace anabranch::plan

@@ -60,6 +60,7 @@ struct PlanArray : PlanLayout {
     use,       ///< a host array inside the program
     argument,  ///< argument `index` of the run
     stream,    ///< the result of terminal `terminal` of stage `index`
+    control,   ///< result `terminal` of loop or branch `index`
     item,      ///< item array `index` of the stage
     computed,  ///< by a kernel of the group
   };
@@ -135,19 +136,54 @@ struct StagePlan {
   Group group;
 };
 
-/// What the run does at top level, in order: steps of the global group, and whole stages.
-struct Action {
-  enum class Kind : std::uint8_t { step, stage } kind = Kind::step;
-  int index = 0;
+/// A step of the global group.
+struct StepAction {
+  int step = 0;
 };
+/// A whole stage.
+struct StageAction {
+  int stage = 0;
+};
+/// The first of `state`, body(state), body(body(state)), ... of which the predicate does not hold. A body is
+/// a plan of its own, which is run with arrays as arguments.
+struct Loop {
+  int number = 0;               ///< among the loops and branches of the plan
+  std::vector<int> state;       ///< global arrays: what the first round takes
+  int predicate = 0, body = 0;  ///< of the plan's bodies
+};
+/// `then` where the uniform is not 0, else `otherwise`.
+struct Branch {
+  int number = 0;
+  int condition = 0;
+  int then = 0, otherwise = 0;
+};
+/// What the run does at top level, in order. Whoever must know what there is visits it.
+using Action = std::variant<StepAction, StageAction, Loop, Branch>;
+
+struct Body;
 
 struct Plan {
   Group global;
   std::vector<StagePlan> stages;
+  std::vector<Body> bodies;  ///< of loops and branches
   std::vector<Action> actions;
   std::vector<int> results;  ///< global arrays
   std::vector<ir::Ref> parameters;
 };
+
+/// A plan inside of a plan. Its arguments are the state, if it is a loop's, and then what it captures.
+struct Body {
+  std::vector<int> captured;  ///< global arrays of the outer plan
+  Plan plan;
+};
+
+/// f(group) for each group of the plan and of the plans inside of it.
+template <class F>
+void each_group(const Plan& plan, F&& f) {
+  f(plan.global);
+  for (const StagePlan& stage : plan.stages) f(stage.group);
+  for (const Body& body : plan.bodies) each_group(body.plan, f);
+}
 
 /// The extents a chunk really has: what sizes are evaluated on.
 struct ChunkShape {
@@ -168,7 +204,7 @@ std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape);
 /// The same as a readable expression: "8 x items", "12 x elements of a row".
 std::string size_text(const Group& group, const PlanArray& array);
 
-/// Readable listing of the whole plan.
+/// Readable listing of the whole plan, those inside of it indented.
 std::string to_string(const Plan& plan);
 
 }  // namespace anabranch::plan

@@ -1,5 +1,7 @@
 #include "run/global_values.h"
 
+#include <algorithm>
+
 #include "interp/evaluate.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -48,6 +50,18 @@ std::int64_t GlobalValues::positions(const plan::KernelStep& step) {
   return plan::positions_of(step, shape);
 }
 
+namespace {
+
+void add_inputs(const plan::Plan& plan, std::vector<HostArray>& inputs) {
+  for (const PlanArray& array : plan.global.arrays)
+    if (array.origin == PlanArray::Origin::use &&
+        std::find(inputs.begin(), inputs.end(), array.node->payload().array) == inputs.end())
+      inputs.push_back(array.node->payload().array);
+  for (const plan::Body& body : plan.bodies) add_inputs(body.plan, inputs);
+}
+
+}  // namespace
+
 std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments) {
   std::vector<HostArray> inputs;
   for (const PlanArray& array : plan.global.arrays) {
@@ -55,6 +69,7 @@ std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostA
     if (array.origin == PlanArray::Origin::argument)
       inputs.push_back(arguments[static_cast<std::size_t>(array.index)]);
   }
+  for (const plan::Body& body : plan.bodies) add_inputs(body.plan, inputs);
   return inputs;
 }
 

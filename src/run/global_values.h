@@ -17,6 +17,7 @@ class GlobalValues {
   /// Evaluating ends with Cancelled once `stop` is requested.
   GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop);
   HostArray& array(int number) { return arrays_[static_cast<std::size_t>(number)]; }
+  const HostArray& array(int number) const { return arrays_[static_cast<std::size_t>(number)]; }
   /// Arrays of the program whose values are known, for evaluating uniforms.
   const HostArray* find(const ir::Node* node) const;
   void set(int number, HostArray array);
@@ -34,7 +35,7 @@ class GlobalValues {
   std::vector<std::optional<std::int64_t>> uniforms_;
 };
 
-/// What a plan reads that is there before the run: arrays inside the program, and arguments.
+/// What a plan reads that is there before the run: arrays inside the program and its bodies, and arguments.
 std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments);
 
 /// An int64 expression over known arrays, on the host.

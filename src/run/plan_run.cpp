@@ -11,29 +11,66 @@ namespace anabranch::runtime {
 
 using plan::PlanArray;
 
+namespace {
+
+/// An array whose memory counts as long as it lives: rounds of a loop hand arrays on.
+struct CountedArray final : detail::ArrayData {
+  std::shared_ptr<const std::vector<scheduler::Reservation>> account;
+};
+
+HostArray counted(const detail::ArrayData& array,
+                  std::shared_ptr<const std::vector<scheduler::Reservation>> account) {
+  auto counted = std::make_shared<CountedArray>();
+  static_cast<detail::ArrayData&>(*counted) = array;
+  counted->account = std::move(account);
+  return counted;
+}
+
+HostArray counted(const detail::ArrayData& array, scheduler::Reservation reservation) {
+  std::vector<scheduler::Reservation> account;
+  account.push_back(std::move(reservation));
+  return counted(array, std::make_shared<const std::vector<scheduler::Reservation>>(std::move(account)));
+}
+
+bool shares_memory(std::span<const HostArray> arrays, const HostArray& array) {
+  return std::any_of(arrays.begin(), arrays.end(),
+                     [&](const HostArray& other) { return other->buffers == array->buffers; });
+}
+
+}  // namespace
+
+PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments, Inner)
+    : context_(context), backend_(backend), values_(context.plan, arguments, context.options.stop) {}
+
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments)
-    : context_(context), backend_(backend), values_(context.plan, arguments, context.options.stop) {
-  const std::vector<HostArray> inputs = inputs_of(context.plan, arguments);
-  if (!context.into.empty()) check_given_memory(context.into, inputs);
+    : PlanRun(context, backend, arguments, Inner{}) {
+  inputs_ = inputs_of(context.plan, arguments);
+  if (!context.into.empty()) check_given_memory(context.into, inputs_);
   std::int64_t bytes = 0;
-  for (const HostArray& input : inputs)
+  for (const HostArray& input : inputs_)
     for (ScalarType s : input->scalars) bytes += input->size() * static_cast<std::int64_t>(size_of(s));
-  inputs_ = context.budget.reserve("inputs held whole", bytes);
+  held_inputs_ = context.budget.reserve("inputs held whole", bytes);
 }
 
 void PlanRun::run(std::size_t actions) {
-  for (std::size_t a = 0; a < actions; ++a) {
-    const plan::Action& action = context_.plan.actions[a];
-    switch (action.kind) {
-      case plan::Action::Kind::step:
-        std::visit([&](const auto& step) { run_step(step); },
-                   context_.plan.global.steps[static_cast<std::size_t>(action.index)]);
-        break;
-      case plan::Action::Kind::stage:
-        run_stage(action.index);
-        break;
-    }
+  for (std::size_t a = 0; a < actions; ++a)
+    std::visit([this](const auto& action) { run_action(action); }, context_.plan.actions[a]);
+}
+
+/// Was it made in this run, where the caller wants it?
+bool PlanRun::is_own(int array) const {
+  switch (context_.plan.global.arrays[static_cast<std::size_t>(array)].origin) {
+    case PlanArray::Origin::computed:
+    case PlanArray::Origin::stream:
+      return true;
+    case PlanArray::Origin::control:  // a loop without a round gives what it was given
+      return context_.into.empty() && !shares_memory(inputs_, values_.array(array));
+    case PlanArray::Origin::use:
+    case PlanArray::Origin::argument:
+    case PlanArray::Origin::item:
+      return false;
   }
+  return false;
 }
 
 HostArray PlanRun::result(std::size_t r) {
@@ -41,11 +78,7 @@ HostArray PlanRun::result(std::size_t r) {
   const HostArray& array = values_.array(number);
   const HostArray given = context_.into.empty() ? nullptr : context_.into[r];
   const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
-  const bool own =
-      (planned.origin == PlanArray::Origin::computed || planned.origin == PlanArray::Origin::stream) &&
-      std::none_of(given_out_.begin(), given_out_.end(),
-                   [&](const HostArray& other) { return other->buffers == array->buffers; });
-  if (own) {
+  if (is_own(number) && !shares_memory(given_out_, array)) {
     given_out_.push_back(array);
     return array;
   }
@@ -95,17 +128,71 @@ std::vector<HostArray> PlanRun::memory_for(int stage) const {
   return into;
 }
 
-void PlanRun::run_stage(int number) {
+void PlanRun::run_action(const plan::StageAction& action) {
+  const int number = action.stage;
   const auto& arrays = context_.plan.global.arrays;
   StageRun run(context_, backend_, number, values_, memory_for(number));
   const std::vector<HostArray> results = run.run();
-  for (scheduler::Reservation& r : run.take_reservations()) held_.push_back(std::move(r));
+  const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(run.take_reservations());
   for (std::size_t a = 0; a < arrays.size(); ++a)
     if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == number)
+      values_.set(static_cast<int>(a),
+                  counted(*results[static_cast<std::size_t>(arrays[a].terminal)], account));
+}
+
+// ---- Loops and branches
+
+/// What a round has computed is given back when it ends, but for the state.
+void PlanRun::run_action(const plan::Loop& loop) {
+  std::vector<HostArray> state;
+  for (const int array : loop.state) state.push_back(values_.array(array));
+  const auto goes_on = [&] {
+    if (context_.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+    return *static_cast<const bool*>(run_body(loop.predicate, state)[0]->buffers[0].get());
+  };
+  while (goes_on()) state = run_body(loop.body, state);
+  set_results(loop.number, state);
+}
+
+void PlanRun::run_action(const plan::Branch& branch) {
+  set_results(branch.number,
+              run_body(values_.uniform(branch.condition) != 0 ? branch.then : branch.otherwise, {}));
+}
+
+std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray>& state) {
+  const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
+  std::vector<HostArray> arguments = state;
+  for (const int array : body.captured) arguments.push_back(values_.array(array));
+  RunContext context{body.plan,
+                     context_.options,
+                     context_.memory,
+                     context_.executor,
+                     context_.budget,
+                     context_.blocks,
+                     context_.report,
+                     context_.trace,
+                     {},
+                     nullptr};
+  PlanRun run(context, backend_, arguments, Inner{});
+  run.run(body.plan.actions.size());
+  std::vector<HostArray> results;
+  for (const int result : body.plan.results) results.push_back(run.values_.array(result));
+  return results;
+}
+
+void PlanRun::set_results(int control, const std::vector<HostArray>& results) {
+  const auto& arrays = context_.plan.global.arrays;
+  for (std::size_t a = 0; a < arrays.size(); ++a)
+    if (arrays[a].origin == PlanArray::Origin::control && arrays[a].index == control)
       values_.set(static_cast<int>(a), results[static_cast<std::size_t>(arrays[a].terminal)]);
 }
 
 // ---- Steps of the global group
+
+void PlanRun::run_action(const plan::StepAction& action) {
+  std::visit([&](const auto& step) { run_step(step); },
+             context_.plan.global.steps[static_cast<std::size_t>(action.step)]);
+}
 
 void PlanRun::run_step(const plan::KernelStep& step) {
   for (const int number : step.outputs) values_.set(number, make_output(number));
@@ -133,14 +220,14 @@ HostArray PlanRun::make_output(int number) {
   }
   const std::int64_t bytes = plan::bytes_of(output, shape);
   const std::int64_t elements = plan::elements_of(output, shape);
-  held_.push_back(context_.budget.reserve(
-      fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes));
+  scheduler::Reservation held = context_.budget.reserve(
+      fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes);
   if (const HostArray given = given_for(number)) {
     check_capacity(*given, elements, *output.node);
-    return in_memory_of(*given, std::move(extents));
+    return counted(*in_memory_of(*given, std::move(extents)), std::move(held));
   }
   try {
-    return new_array(output.type.scalars, std::move(extents), elements);
+    return counted(*new_array(output.type.scalars, std::move(extents), elements), std::move(held));
   } catch (const ResourceError&) {
     throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
                                     output.node->label(), bytes, to_string(output.node->place())));

@@ -6,7 +6,7 @@
 #include "run/context.h"
 #include "run/global_values.h"
 
-/// The order of a run: steps of the global group, and stages.
+/// The order of a run: steps of the global group, stages, loops and branches.
 namespace anabranch::runtime {
 
 class PlanRun {
@@ -20,9 +20,19 @@ class PlanRun {
   HostArray result(std::size_t r);
 
  private:
+  /// A body of a loop or a branch: its arguments are the outer run's arrays.
+  struct Inner {};
+  PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments, Inner);
+
   HostArray given_for(int array) const;
   HostArray new_array(const ir::Scalars& scalars, std::vector<std::int64_t> extents, std::int64_t elements);
-  void run_stage(int number);
+  bool is_own(int array) const;
+  void run_action(const plan::StepAction& action);
+  void run_action(const plan::StageAction& action);
+  void run_action(const plan::Loop& loop);
+  void run_action(const plan::Branch& branch);
+  std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state);
+  void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;
   void run_step(const plan::KernelStep& step);
   void run_step(const plan::OffsetsStep& step);
@@ -32,7 +42,8 @@ class PlanRun {
   RunContext& context_;
   RunBackend& backend_;
   GlobalValues values_;
-  scheduler::Reservation inputs_;
+  std::vector<HostArray> inputs_;
+  scheduler::Reservation held_inputs_;
   std::vector<scheduler::Reservation> held_;
   std::vector<HostArray> given_out_;
 };

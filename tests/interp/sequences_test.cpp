@@ -40,6 +40,37 @@ TEST_CASE("stream_in, map_seq, elements: empty rows keep their place") {
   CHECK(same(run(all_elements(sums(again))), vector_of<std::int64_t>({3, 0, 3, 15})));
 }
 
+TEST_CASE("awhile gives the first state of which its condition does not hold") {
+  const auto below = [](std::int64_t most) {
+    return on_array({1, int64}, [&](const Ref& a) {
+      return ir::unit(ir::primitive(Primitive::less, {the(sum(a)), ir::int64(most)}));
+    });
+  };
+  const Ref doubled = on_array({1, int64}, [](const Ref& a) { return ir::map(plus(), {a, a}); });
+  const Ref state = ir::use(vector_of<std::int64_t>({1, 2}));
+  CHECK(same(run(ir::project_array(ir::awhile(below(3), doubled, {state}), 0)),
+             vector_of<std::int64_t>({1, 2})));
+  CHECK(same(run(ir::project_array(ir::awhile(below(20), doubled, {state}), 0)),
+             vector_of<std::int64_t>({8, 16})));
+  CHECK_THROWS_AS(ir::awhile(doubled, doubled, {state}), ProgramError);
+  CHECK_THROWS_AS(ir::awhile(below(3), below(3), {state}), ProgramError);
+  CHECK_THROWS_AS(ir::awhile(below(3), doubled, {}), ProgramError);
+}
+
+TEST_CASE("acond computes the side that is taken") {
+  const Ref a = ir::use(vector_of<std::int64_t>({1, 2}));
+  const Ref fails = ir::map(
+      unary(int64, [](const Ref& x) { return ir::primitive(Primitive::divide, {x, ir::int64(0)}); }), {a});
+  const auto side = [](const Ref& array) { return ir::lambda({}, {array}); };
+  const auto branch = [](bool holds, const Ref& then, const Ref& otherwise) {
+    return ir::project_array(ir::acond(ir::literal(holds), then, otherwise), 0);
+  };
+  CHECK(same(run(branch(true, side(a), side(fails))), run(a)));
+  CHECK(same(run(branch(false, side(fails), side(a))), run(a)));
+  CHECK_THROWS_AS(run(branch(true, side(fails), side(a))), RunError);
+  CHECK_THROWS_AS(ir::acond(ir::literal(true), side(a), side(sum(a))), ProgramError);
+}
+
 TEST_CASE("a stream without items") {
   const Ref s = ir::stream_in(ragged<std::int64_t>("none", {}));
   CHECK(run(all_elements(s))->extents == I64{0});

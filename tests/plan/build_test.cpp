@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include <fmt/format.h>
+
 #include "plan/support/plans.h"
 #include "support/catch.h"
 
@@ -34,8 +36,14 @@ const Group& chunk_of(const Planned& p) { return p.plan.stages.at(0).group; }
 std::string actions_of(const plan::Plan& plan) {
   std::string text;
   for (const plan::Action& a : plan.actions)
-    text += (text.empty() ? "" : ", ") +
-            (a.kind == plan::Action::Kind::step ? "step " : std::string("stage ")) + std::to_string(a.index);
+    text +=
+        (text.empty() ? "" : ", ") +
+        std::visit(kernel::overloaded{
+                       [](const plan::StepAction& action) { return fmt::format("step {}", action.step); },
+                       [](const plan::StageAction& action) { return fmt::format("stage {}", action.stage); },
+                       [](const plan::Loop& loop) { return fmt::format("loop {}", loop.number); },
+                       [](const plan::Branch& branch) { return fmt::format("branch {}", branch.number); }},
+                   a);
   return text;
 }
 

@@ -60,7 +60,49 @@ class RandomArrays {
     }
   }
 
+  /// A few rounds, each of which gives an array that is shorter by one, and another one.
+  Ref loop(Scope& scope) {
+    const std::vector<Ref> start{proper(scope), array(scope)};
+    const Ref rounds = ir::int64(dice_.below(4));
+    const auto parameters = [&] {
+      return std::vector<Ref>{ir::parameter(start[0]->type()), ir::parameter(start[1]->type())};
+    };
+    const std::vector<Ref> asked = parameters(), state = parameters();
+    const Ref most = ir::primitive(Primitive::subtract, {ir::extent(start[0], 0), rounds});
+    const Ref longer = ir::primitive(
+        Primitive::less, {ir::primitive(Primitive::maximum, {most, ir::int64(0)}), ir::extent(asked[0], 0)});
+    Scope inner = scope;
+    for (int i = 0; i < 3; ++i) inner.arrays.insert(inner.arrays.end(), state.begin(), state.end());
+    const Ref first = shorter(mapped(inner, state[0]));
+    const Ref body = ir::lambda(state, {first, mapped(inner, state[1])});
+    return ir::project_array(ir::awhile(ir::lambda(asked, {ir::unit(longer)}), body, start), dice_.below(2));
+  }
+
+  /// One of two arrays, of which only one is computed.
+  Ref branch(Scope& scope) {
+    const Ref a = array(scope);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref condition = scalars_.scalar(inner, ScalarType::boolean, 2);
+    Scope then = scope, otherwise = scope;
+    const Ref both =
+        ir::acond(condition, ir::lambda({}, {mapped(then, a)}), ir::lambda({}, {mapped(otherwise, a)}));
+    return ir::project_array(both, 0);
+  }
+
  private:
+  /// A function of each element, to one of the same type, and of something that is computed here.
+  Ref mapped(Scope& scope, const Ref& a) {
+    scope.arrays.push_back(computation(scope));
+    return ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, a->type().scalars, 3), {a});
+  }
+
+  static Ref shorter(const Ref& a) {
+    std::vector<Ref> extents{ir::primitive(Primitive::subtract, {ir::extent(a, 0), ir::int64(1)})};
+    for (int d = 1; d < a->type().rank; ++d) extents.push_back(ir::extent(a, d));
+    const Ref ix = ir::parameter(Type::element(int64s(a->type().rank)));
+    return ir::backpermute(ir::tuple(std::move(extents)), ir::lambda({ix}, {ix}), a, {true, true});
+  }
+
   std::int64_t extent(int rank) { return std::min(dice_.extent(rank), longest_); }
 
   /// Extents of arrays that this program can afford, from constants, other arrays' extents, or values.
@@ -278,6 +320,9 @@ class RandomSequences {
       Scope after{{}, roots, 0};
       roots.push_back(arrays_.computation(after));
     }
+    Scope after{{}, roots, 0};
+    if (dice_.chance(15)) roots.push_back(arrays_.loop(after));
+    if (dice_.chance(15)) roots.push_back(arrays_.branch(after));
     return roots;
   }
 
@@ -347,6 +392,8 @@ RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOp
   }
   RandomProgram out{seed, size, {made.back()}};
   while (out.roots.size() < 3 && dice.chance(40)) out.roots.push_back(dice.pick(made));
+  if (dice.chance(20)) out.roots.push_back(arrays.loop(scope));
+  if (dice.chance(20)) out.roots.push_back(arrays.branch(scope));
   return out;
 }
 

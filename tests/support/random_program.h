@@ -30,7 +30,7 @@ struct RandomProgram {
 };
 
 /// use, generate, map, fold, backpermute, reshape,
-/// unit over arrays of rank 0 to 3. `size` counts array operations.
+/// unit over arrays of rank 0 to 3, and loops and branches of these. `size` counts array operations.
 RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOptions& options = {});
 
 /// One to three sources (stream_in of every form, produce, rows), a function of `size` array operations over

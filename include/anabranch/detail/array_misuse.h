@@ -150,10 +150,8 @@ auto use(const X&) {
                   "anabranch: " #name " is not in the language yet; what is: docs/language.md"); \
     return detail::refused_array();                                                              \
   }
-ANABRANCH_NOT_THERE(acond)
 ANABRANCH_NOT_THERE(argmax)
 ANABRANCH_NOT_THERE(argmin)
-ANABRANCH_NOT_THERE(awhile)
 ANABRANCH_NOT_THERE(compact)
 ANABRANCH_NOT_THERE(concat)
 ANABRANCH_NOT_THERE(drop)

@@ -87,6 +87,9 @@ ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, co
                                  IndexFacts permutes, Place at, Symbol label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);
+/// Loops and branches give arrays: one handle for each.
+ANABRANCH_API Handles awhile(const Handle& predicate, const Handle& body, Handles state, Place at);
+ANABRANCH_API Handles acond(const Handle& condition, const Handle& then, const Handle& otherwise, Place at);
 
 // Sequence computations.
 ANABRANCH_API Handle stream_in(std::shared_ptr<SourceBase> source, Place at);

@@ -75,10 +75,12 @@ DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
 
 cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) {
   const std::lock_guard lock(mutex_);
-  const auto key = std::pair(array, component);
+  const HostArray& host = values.array(array);
+  const GlobalKey key(host.get(), component);
   auto found = globals_.find(key);
-  if (found == globals_.end()) {
-    const detail::ArrayData& data = *values.array(array);
+  if (found == globals_.end() || found->second.of.expired()) {
+    drop_unused();
+    const detail::ArrayData& data = *host;
     const auto c = static_cast<std::size_t>(component);
     const std::int64_t bytes = data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
     DeviceMemory memory = allocate("inputs held whole", bytes);
@@ -89,9 +91,9 @@ cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) 
       stream_.drain();
       throw;
     }
-    found = globals_.emplace(key, std::move(memory)).first;
+    found = globals_.emplace(key, GlobalCopy{host, std::move(memory)}).first;
   }
-  return found->second.address();
+  return found->second.memory.address();
 }
 
 namespace {
@@ -246,25 +248,34 @@ std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<
 }
 
 /// Room for a component of a global array that is about to be computed.
-cuda::Address DeviceRun::add_global(int array, int component, std::int64_t bytes) {
+cuda::Address DeviceRun::add_global(const HostArray& array, int component, std::int64_t bytes) {
   DeviceMemory result = allocate("arrays computed once", bytes);
   const cuda::Address at = result.address();
   const std::lock_guard lock(mutex_);
-  globals_[{array, component}] = std::move(result);
+  globals_[{array.get(), component}] = {array, std::move(result)};
   return at;
+}
+
+/// Copies of arrays that are gone.
+void DeviceRun::drop_unused() {
+  std::erase_if(globals_, [](const auto& entry) { return entry.second.of.expired(); });
 }
 
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
   const auto bytes_of = [](const detail::ArrayData& array, std::size_t component) {
     return array.size() * static_cast<std::int64_t>(size_of(array.scalars[component]));
   };
+  {
+    const std::lock_guard lock(mutex_);
+    drop_unused();
+  }
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
   const auto is_output = [&](int array) {
     return std::find(step.outputs.begin(), step.outputs.end(), array) != step.outputs.end();
   };
   for (const plan::BufferRef& ref : step.buffers)
-    buffers.push_back(is_output(ref.index) ? add_global(ref.index, ref.component,
+    buffers.push_back(is_output(ref.index) ? add_global(values.array(ref.index), ref.component,
                                                         bytes_of(*values.array(ref.index),
                                                                  static_cast<std::size_t>(ref.component)))
                                            : global(values, ref.index, ref.component));
@@ -282,9 +293,9 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     for (const int number : step.outputs) {
       const detail::ArrayData& output = *values.array(number);
       for (std::size_t c = 0; c < output.scalars.size(); ++c) {
-        const auto at = globals_.find({number, static_cast<int>(c)});
+        const auto at = globals_.find({&output, static_cast<int>(c)});
         if (bytes_of(output, c) > 0 && at != globals_.end())
-          download_whole(output.buffers[c].get(), at->second.address(), bytes_of(output, c));
+          download_whole(output.buffers[c].get(), at->second.memory.address(), bytes_of(output, c));
       }
     }
     stream_.synchronize();

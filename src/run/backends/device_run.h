@@ -82,7 +82,8 @@ class DeviceRun {
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
 
-  /// One component of a global array, uploaded when first asked for and kept until the run ends. Thread-safe.
+  /// One component of a global array, uploaded when first asked for and kept as long as the array is.
+  /// Thread-safe.
   cuda::Address global(GlobalValues& values, int array, int component);
 
   /// Computes global arrays; they stay on the device, and their host copies are filled, too.
@@ -101,7 +102,16 @@ class DeviceRun {
   void make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory);
 
  private:
-  cuda::Address add_global(int array, int component, std::int64_t bytes);
+  /// A component of a host array on the device. As long as the array lives: rounds of a loop hand arrays on,
+  /// and free them.
+  struct GlobalCopy {
+    std::weak_ptr<const detail::ArrayData> of;
+    DeviceMemory memory;
+  };
+  using GlobalKey = std::pair<const detail::ArrayData*, int>;
+
+  cuda::Address add_global(const HostArray& array, int component, std::int64_t bytes);
+  void drop_unused();
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
   void download_whole(void* to, cuda::Address from, std::int64_t bytes);
 
@@ -116,7 +126,7 @@ class DeviceRun {
   StopSignal stop_signal_;
   std::mutex mutex_;
   DeviceStream stream_;  ///< of the global group
-  std::map<std::pair<int, int>, DeviceMemory> globals_;
+  std::map<GlobalKey, GlobalCopy> globals_;
   OffsetCounts offset_counts_;
 };
 

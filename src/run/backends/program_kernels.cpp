@@ -10,12 +10,10 @@ namespace {
 
 template <class F>
 void for_each_kernel(const plan::Plan& plan, F&& f) {
-  const auto group = [&](const plan::Group& g) {
-    for (const plan::Step& step : g.steps)
+  plan::each_group(plan, [&](const plan::Group& group) {
+    for (const plan::Step& step : group.steps)
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) f(kernel->kernel);
-  };
-  group(plan.global);
-  for (const plan::StagePlan& stage : plan.stages) group(stage.group);
+  });
 }
 
 /// Memory may have been short, which is no reason not to try again.

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+
+#include <anabranch/seq.h>
+
+/// Loops and branches over arrays. Their bodies are programs of their own: they may hold reductions, streams
+/// that are consumed, further loops and branches. Inside the function of a sequence they may not depend on
+/// its item yet (ProgramError). (Accelerate's awhile and acond; docs/language.md, "Loops and branches".)
+namespace anabranch {
+
+namespace detail {
+
+/// Computations from handles: an Acc, or a std::tuple of Accs.
+template <class S>
+struct ResultsOf;
+template <class A>
+struct ResultsOf<Acc<A>> {
+  using arrays = std::tuple<Acc<A>>;
+  static Acc<A> from(const Handles& handles) { return {FromHandle{}, handles[0]}; }
+};
+template <class... As>
+struct ResultsOf<std::tuple<Acc<As>...>> {
+  using arrays = std::tuple<Acc<As>...>;
+  static arrays from(const Handles& handles) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return arrays{Acc<As>(FromHandle{}, handles[I])...};
+    }(std::index_sequence_for<As...>{});
+  }
+};
+template <class S>
+concept Computations = ItemOf<std::remove_cvref_t<S>>::valid;
+
+/// Does the function take these arrays, each as an argument?
+template <class F, class Arrays>
+struct TakesArrays;
+template <class F, class... As>
+struct TakesArrays<F, std::tuple<As...>> : std::bool_constant<takes<F, As&...>()> {};
+
+template <class State>
+struct Bodies {
+  using Arrays = typename ResultsOf<State>::arrays;
+
+  template <class F>
+  static Handle function(F& f, Place at) {
+    static_assert(TakesArrays<F, Arrays>::value,
+                  "anabranch: the functions of awhile take the arrays of the state, each as an argument");
+    Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
+    const auto result = std::apply(f, arrays);
+    static_assert(
+        std::same_as<std::remove_const_t<decltype(result)>, State>,
+        "anabranch: the second function of awhile returns the next state, of the types of the state");
+    return lambda(ItemOf<Arrays>::handles(arrays), ItemOf<State>::handles(result), at, {});
+  }
+
+  template <class P>
+  static Handle predicate(P& p, Place at) {
+    static_assert(TakesArrays<P, Arrays>::value,
+                  "anabranch: the functions of awhile take the arrays of the state, each as an argument");
+    Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
+    const auto holds = std::apply(p, arrays);
+    using Holds = std::remove_const_t<decltype(holds)>;
+    static_assert(
+        std::same_as<Holds, Exp<bool>> || std::same_as<Holds, Acc<Scalar<bool>>>,
+        "anabranch: the first function of awhile says whether there is another round: an Exp<bool>");
+    if constexpr (std::same_as<Holds, Exp<bool>>)
+      return lambda(ItemOf<Arrays>::handles(arrays), {unit(holds.handle(), at)}, at, {});
+    else
+      return lambda(ItemOf<Arrays>::handles(arrays), {holds.handle()}, at, {});
+  }
+};
+
+/// One side of acond: computations, or a function that gives them.
+template <class Side>
+auto side_of(const Side& side) {
+  if constexpr (Computations<Side>) {
+    return side;
+  } else {
+    static_assert(
+        std::is_invocable_v<const Side&>,
+        "anabranch: a side of acond is an Acc, a std::tuple of Accs, or a function without arguments "
+        "that gives one");
+    const auto result = side();
+    static_assert(Computations<decltype(result)>,
+                  "anabranch: the function of a side of acond returns an Acc, or a std::tuple of Accs");
+    return result;
+  }
+}
+
+}  // namespace detail
+
+/// The first of x, f(x), f(f(x)), ... of which p does not hold, where x is `state`: an Acc, or a std::tuple
+/// of Accs. p and f take its arrays as separate arguments; p gives an Exp<bool> (or an Acc of rank 0 of one)
+/// and is asked before each round, f gives the next state. Extents may change from round to round. What p and
+/// f mention and what does not depend on the state is computed once, before the loop.
+///
+/// Each round is a run of f's kernels, which are compiled once. Memory: two states, and what f computes
+/// between them.
+template <class P, class F, detail::Computations State>
+State awhile(P p, F f, const State& state, detail::Loc at = detail::Loc::current()) {
+  using Bodies = detail::Bodies<State>;
+  return detail::ResultsOf<State>::from(detail::awhile(Bodies::predicate(p, at), Bodies::function(f, at),
+                                                       detail::ItemOf<State>::handles(state), at));
+}
+
+/// What t gives where c holds, else what e gives: each an Acc, a std::tuple of Accs, or a function without
+/// arguments that gives one; both of one type. The side that is not taken does not run: what only it mentions
+/// is not computed, and no stream of it is read.
+template <class T, class E>
+auto acond(const Exp<bool>& c, const T& t, const E& e, detail::Loc at = detail::Loc::current()) {
+  const auto then = detail::side_of(t);
+  const auto otherwise = detail::side_of(e);
+  using Result = std::remove_const_t<decltype(then)>;
+  static_assert(std::same_as<Result, std::remove_const_t<decltype(otherwise)>>,
+                "anabranch: both sides of acond give the same types of arrays");
+  const auto body = [&](const Result& side) {
+    return detail::lambda({}, detail::ItemOf<Result>::handles(side), at, {});
+  };
+  return detail::ResultsOf<Result>::from(detail::acond(c.handle(), body(then), body(otherwise), at));
+}
+
+}  // namespace anabranch

@@ -1,0 +1,53 @@
+#include "interp/control.h"
+
+#include "ir/op_info.h"
+
+namespace anabranch::interp {
+
+using ir::Op;
+using ir::position_of;
+using Number = Evaluator::Number;
+
+namespace {
+
+std::vector<HostArray> apply(Machine& machine, Number function, std::span<const HostArray> arguments) {
+  Evaluator& evaluator = machine.evaluator();
+  const auto parameters = evaluator.parameters(function);
+  const Evaluator::Application application(evaluator, parameters);
+  for (std::size_t i = 0; i < parameters.size(); ++i) evaluator.bind(parameters[i], arguments[i]);
+  std::vector<HostArray> results;
+  for (Number result : evaluator.results(function)) results.push_back(machine.demand(result));
+  return results;
+}
+
+std::vector<HostArray> run_loop(Machine& machine, Number loop) {
+  const auto operands = machine.evaluator().children(loop);
+  const Number predicate = operands[position_of(Op::awhile, "predicate")];
+  const Number body = operands[position_of(Op::awhile, "body")];
+  std::vector<HostArray> state;
+  for (Number array : operands.subspan(position_of(Op::awhile, "state")))
+    state.push_back(machine.evaluator().array(array));
+  const auto goes_on = [&] {
+    const HostArray holds = apply(machine, predicate, state)[0];
+    return load(ScalarType::boolean, holds->buffers[0].get(), 0) != 0;
+  };
+  for (; goes_on(); machine.check_stop()) state = apply(machine, body, state);
+  return state;
+}
+
+std::vector<HostArray> run_branch(Machine& machine, Number branch) {
+  Evaluator& evaluator = machine.evaluator();
+  const auto operands = evaluator.children(branch);
+  const bool holds = evaluator.evaluate(operands[position_of(Op::acond, "condition")])[0] != 0;
+  return apply(machine,
+               operands[holds ? position_of(Op::acond, "then") : position_of(Op::acond, "otherwise")], {});
+}
+
+}  // namespace
+
+std::vector<HostArray> run_control(Machine& machine, Number control) {
+  return machine.evaluator().node(control).op() == Op::awhile ? run_loop(machine, control)
+                                                              : run_branch(machine, control);
+}
+
+}  // namespace anabranch::interp

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <chrono>
+#include <ranges>
+#include <thread>
+
+#include "agree.h"
+
+// awhile and acond: rounds, extents that change, streams and loops inside, what is captured, and what does
+// not run.
+namespace anabranch::testing {
+namespace {
+
+using Ints = Vector<std::int64_t>;
+
+Ints counted(std::int64_t n) {
+  return vector_of(n, [](std::int64_t i) { return i + 1; });
+}
+
+const auto doubled = [](auto v) { return map([](auto x) { return x * 2; }, v); };
+/// The sum of a vector is less than a number.
+auto sum_below(std::int64_t most) {
+  return [=](auto v) { return the(sum(v)) < most; };
+}
+
+TEST_CASE("awhile runs until its condition does not hold") {
+  require_same(agree(awhile(sum_below(100), doubled, use(counted(4)))), Ints{16, 32, 48, 64});
+}
+
+TEST_CASE("awhile asks before the first round") {
+  const Ints start = counted(20);
+  const auto program = compile(awhile(sum_below(100), doubled, use(start)));
+  for (const RunOptions& options : configurations()) {
+    Ints result = program.run(options);
+    require_same(result, start);
+    result.set(0, 1000);  // it has elements of its own
+    REQUIRE(start[0] == 1);
+  }
+}
+
+TEST_CASE("a loop without a round gives what was computed before it") {
+  auto state = map([](auto x) { return x + 1; }, use(counted(20)));
+  const auto [end, begin] = agree(std::tuple(awhile(sum_below(100), doubled, state), state));
+  require_same(end, begin);
+}
+
+TEST_CASE("the condition may be a scalar array") {
+  const auto below = [](auto v) { return map([](auto x) { return x < 50; }, sum(v)); };
+  require_same(agree(awhile(below, doubled, use(Ints{7}))), Ints{56});
+}
+
+TEST_CASE("a state of several arrays") {
+  const auto fibonacci = [](auto v, auto a, auto b) {
+    const auto n = extent(v, 0);
+    auto longer = generate(n + 1, [=](auto i) { return cond(i < n, v.linear(min(i, n - 1)), the(a)); });
+    return std::tuple(longer, b, unit(the(a) + the(b)));
+  };
+  const auto [all, a, b] =
+      agree(awhile([](auto, auto, auto next) { return the(next) < 50; }, fibonacci,
+                   std::tuple(use(Ints{0}), unit<std::int64_t>(1), unit<std::int64_t>(1))));
+  require_same(all, Ints{0, 1, 1, 2, 3, 5, 8, 13, 21});
+  REQUIRE(a[0] == 34);
+  REQUIRE(b[0] == 55);
+}
+
+TEST_CASE("a state that changes places, and is not computed") {
+  const auto swapped = [](auto n, auto v, auto w) { return std::tuple(unit(the(n) - 1), w, v); };
+  const auto counting = [](auto n, auto, auto) { return the(n) > 0; };
+  const auto program = compile<Scalar<std::int64_t>, Ints, Ints>(
+      [=](auto n, auto v, auto w) { return awhile(counting, swapped, std::tuple(n, v, w)); });
+  for (std::int64_t rounds : {0, 1, 4}) {
+    const auto [n, v, w] = agree_on(program, Scalar<std::int64_t>(rounds), Ints{1, 2}, Ints{3, 4, 5});
+    require_same(rounds % 2 == 0 ? v : w, Ints{1, 2});
+    require_same(rounds % 2 == 0 ? w : v, Ints{3, 4, 5});
+  }
+}
+
+TEST_CASE("a branch that gives several arrays, of which one is used") {
+  auto v = use(counted(3));
+  auto [a, b] =
+      acond(extent(v, 0) > 5, std::tuple(v, sum(v)), [=] { return std::tuple(doubled(v), maximum(v)); });
+  require_same(agree(a), Ints{2, 4, 6});
+  require_same(agree(b), Scalar<std::int64_t>(3));
+}
+
+TEST_CASE("extents change from round to round") {
+  const auto halved = [](auto v) {
+    return generate(extent(v, 0) / 2, [=](auto i) { return v[2 * i] + v[2 * i + 1]; });
+  };
+  const auto longer = [](auto v) { return extent(v, 0) > 1; };
+  require_same(agree(awhile(longer, halved, use(counted(64)))), Ints{64 * 65 / 2});
+  const auto grown = [](auto v) {
+    const auto n = extent(v, 0);
+    return generate(n + 1, [=](auto i) { return cond(i < n, v.linear(min(i, n - 1)), n * n); });
+  };
+  require_same(agree(awhile([](auto v) { return extent(v, 0) < 5; }, grown, use(Ints{0}))),
+               Ints{0, 1, 4, 9, 16});
+}
+
+TEST_CASE("what does not depend on the state is taken from outside") {
+  auto weights = map([](auto x) { return x * x; }, use(counted(5)));
+  const Exp<std::int64_t> most = the(sum(weights)) * 10;
+  auto result = awhile([=](auto v) { return the(sum(v)) < most; },
+                       [=](auto v) { return zip_with(plus, v, weights); }, use(Ints{0, 0, 0, 0, 0}));
+  require_same(agree(result), Ints{10, 40, 90, 160, 250});
+}
+
+TEST_CASE("a loop in a function that is compiled, with its arguments in the bodies") {
+  const auto program = compile<Ints, Scalar<std::int64_t>>([](auto step, auto most) {
+    return awhile([=](auto v) { return the(maximum(v)) < the(most); },
+                  [=](auto v) { return zip_with(plus, v, step); }, step);
+  });
+  require_same(agree_on(program, Ints{1, 2, 3}, Scalar<std::int64_t>(10)), Ints{4, 8, 12});
+  require_same(agree_on(program, Ints{5, -1}, Scalar<std::int64_t>(4)), Ints{5, -1});
+}
+
+TEST_CASE("loops in loops, and a loop that does not depend on the outer one") {
+  auto constant = awhile([](auto v) { return the(sum(v)) < 10; }, doubled, use(Ints{1}));
+  const auto collatz = [](auto v) {
+    return awhile([](auto w) { return w[0] % 2 == 0; },
+                  [](auto w) { return map([](auto x) { return x / 2; }, w); },
+                  map([](auto x) { return x * 3 + 1; }, v));
+  };
+  const auto round = [=](auto v) {
+    return zip_with(plus, collatz(v), map([](auto x) { return x * 0; }, constant));
+  };
+  require_same(agree(awhile([](auto v) { return v[0] > 1; }, round, use(Ints{27}))), Ints{1});
+}
+
+TEST_CASE("a loop whose body consumes a stream") {
+  const std::vector<Ints> rows{{0, 1}, {}, {1, 2, 2}, {0}};
+  const auto multiplied = [&](auto v) {
+    return consume(elements(map_seq([=](auto row) { return sum(gather(row, v)); }, stream_in(rows))));
+  };
+  // A matrix of 0 and 1 times a vector, again and again.
+  auto result = awhile([](auto v) { return the(maximum(v)) < 1000; }, multiplied, use(Ints{1, 1, 1, 1}));
+  Ints expected{1, 1, 1, 1};
+  while (std::max({expected[0], expected[1], expected[2], expected[3]}) < 1000)
+    expected = Ints{expected[0] + expected[1], 0, expected[1] + 2 * expected[2], expected[0]};
+  require_same(agree(result), expected);
+}
+
+TEST_CASE("streams before, around and after a loop") {
+  const std::vector<Ints> rows{{1, 2, 3}, {4}, {}, {5, 6}};
+  auto sums = consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(rows))));
+  auto end = awhile(sum_below(500), doubled, sums);
+  check_items(
+      map_seq([=](auto row) { return map([=](auto x) { return x * the(sum(end)); }, row); }, stream_in(rows)),
+      {{672, 1344, 2016}, {2688}, {}, {3360, 4032}});
+}
+
+TEST_CASE("a loop inside the function of a sequence that does not depend on the item") {
+  check_items(
+      map_seq([](auto row) { return zip_with(plus, row, awhile(sum_below(100), doubled, use(counted(4)))); },
+              stream_in(std::vector<Ints>{{1, 1, 1}, {}, {5}})),
+      {{17, 33, 49}, {}, {21}});
+}
+
+TEST_CASE("reductions beside a loop whose result one of them needs") {
+  auto v = use(counted(4));
+  auto end = awhile(sum_below(100), doubled, v);
+  auto scaled = zip_with(times, v, end);
+  const auto [a, b, c] = agree(std::tuple(sum(v), sum(scaled), maximum(end)));
+  REQUIRE(a[0] == 10);
+  REQUIRE(b[0] == 480);
+  REQUIRE(c[0] == 64);
+}
+
+TEST_CASE("acond runs one side") {
+  const auto program = compile<Ints>([](auto v) {
+    return acond(
+        extent(v, 0) > 2, [=] { return doubled(v); }, [=] { return map([](auto x) { return 10 / x; }, v); });
+  });
+  require_same(agree_on(program, Ints{0, 1, 2}), Ints{0, 2, 4});  // 10 / 0 is not computed
+  require_same(agree_on(program, Ints{5}), Ints{2});
+  require_same(agree_on(program, Ints{}), Ints{});
+}
+
+TEST_CASE("sides of acond that are computations: what only one mentions does not run") {
+  auto v = use(Ints{0, 1, 2});
+  auto bad = map([](auto x) { return 10 / x; }, v);
+  require_same(agree(acond(the(sum(v)) == 3, v, bad)), Ints{0, 1, 2});
+  require_same(agree(acond(the(sum(v)) != 3, bad, doubled(v))), Ints{0, 2, 4});
+  fails<RunError>(acond(the(sum(v)) == 3, bad, v), {"divide", "loop_test.cpp"});
+  // Mentioned elsewhere, it is needed either way.
+  fails<RunError>(std::tuple(acond(the(sum(v)) == 3, v, bad), sum(bad)), {"divide"});
+}
+
+TEST_CASE("the stream of a side that is not taken is not read") {
+  std::int64_t pulled = 0;
+  const auto rows = std::views::iota(0, 3) | std::views::transform([&](int i) {
+                      ++pulled;
+                      return Ints{i};
+                    });
+  auto read = [&] { return consume(elements(stream_in(rows))); };
+  const auto program = compile<Scalar<bool>>([&](auto c) { return acond(the(c), read, use(Ints{7})); });
+  require_same(program.run({.backend = Backend::cpu}, Scalar<bool>(false)), Ints{7});
+  REQUIRE(pulled == 0);
+  require_same(program.run({.backend = Backend::cpu}, Scalar<bool>(true)), Ints{0, 1, 2});
+  REQUIRE(pulled == 3);
+}
+
+TEST_CASE("branches in loops, and a shared term of both sides") {
+  auto v = use(counted(3));
+  auto squares = map([](auto x) { return x * x; }, v);
+  const auto step = [=](auto w) {
+    return acond(
+        w[0] % 2 == 0, [=] { return map([](auto x) { return x / 2; }, w); },
+        [=] { return zip_with(plus, w, squares); });
+  };
+  require_same(agree(awhile([](auto w) { return the(sum(w)) < 100 && w[0] < 2; }, step, v)), Ints{2, 6, 12});
+  require_same(agree(acond(extent(v, 0) == 3, squares, zip_with(plus, squares, v))), Ints{1, 4, 9});
+}
+
+TEST_CASE("a failing check in a round names its place") {
+  const auto round = [](auto v) { return map([=](auto x) { return v[x + 1]; }, v); };
+  fails<RunError>(awhile([](auto) { return Exp<bool>(true); }, round, use(Ints{0, 1, 2})),
+                  {"loop_test.cpp", "3"});
+  const auto shrunk = [](auto v) { return generate(extent(v, 0) - 2, [](auto i) { return i; }); };
+  fails<RunError>(awhile([](auto) { return Exp<bool>(true); }, shrunk, use(Ints{0, 1, 2})),
+                  {"loop_test.cpp", "-1"});
+}
+
+TEST_CASE("a source is read once in every round, if it can be") {
+  const std::vector<Ints> rows{{1}, {2}};
+  const auto sums = [](auto source) {
+    return [=](auto v) {
+      return consume(
+          elements(map_seq([=](auto row) { return map([=](auto x) { return x + v[0]; }, row); }, source)));
+    };
+  };
+  const auto below = [](auto v) { return v[0] < 3; };
+  require_same(agree(awhile(below, sums(stream_in(rows)), use(Ints{0}))), Ints{3, 4});
+}
+
+TEST_CASE("a stop request ends a loop") {
+  for (const RunOptions& each : configurations()) {
+    RunOptions options = each;
+    std::stop_source stop;
+    options.stop = stop.get_token();
+    const auto program = compile(awhile([](auto) { return Exp<bool>(true); }, doubled, use(Ints{1})));
+    std::jthread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      stop.request_stop();
+    });
+    REQUIRE_THROWS_AS(program.run(options), Cancelled);
+  }
+  std::stop_source stopped;
+  stopped.request_stop();
+  REQUIRE_THROWS_AS(run(awhile([](auto) { return Exp<bool>(true); }, doubled, use(Ints{1})),
+                        {.backend = Backend::interpreter, .stop = stopped.get_token()}),
+                    Cancelled);
+}
+
+TEST_CASE("what depends on the item of a sequence is refused, with both places") {
+  const std::vector<Ints> rows{{1}, {2}};
+  const auto loop = [](auto row) { return awhile(sum_below(100), doubled, row); };
+  REQUIRE_THROWS_WITH(compile(consume(elements(map_seq(loop, stream_in(rows))))),
+                      Catch::Matchers::Contains("awhile") && Catch::Matchers::Contains("loop_test.cpp") &&
+                          Catch::Matchers::Contains("not supported yet"));
+  const auto branch = [](auto row) { return acond(row[0] > 1, row, doubled(row)); };
+  REQUIRE_THROWS_WITH(compile(consume(elements(map_seq(branch, stream_in(rows))))),
+                      Catch::Matchers::Contains("acond") && Catch::Matchers::Contains("not supported yet"));
+}
+
+TEST_CASE("memory of a round is given back") {
+  constexpr std::int64_t n = 1 << 16;
+  const auto counter = [](auto v) { return v[0] < 200; };
+  const auto round = [](auto v) { return map([](auto x) { return x + 1; }, v); };
+  const auto program = compile(awhile(counter, round, use(Ints{Index{n}})));
+  RunReport report;
+  const Ints result = program.run({.backend = Backend::cpu, .memory = 4 * n * 8}, &report);
+  REQUIRE(result[n - 1] == 200);
+  REQUIRE(report.peak_bytes <= 3 * n * 8 + 4096);
+}
+
+TEST_CASE("bodies are explained") {
+  const auto program = compile(awhile(sum_below(100), doubled, use(counted(4))));
+  const std::string text = program.explain();
+  INFO(text);
+  REQUIRE_THAT(text, Catch::Matchers::Contains("awhile"));
+  REQUIRE_THAT(text, Catch::Matchers::Contains("while of"));
+  REQUIRE_THAT(text, Catch::Matchers::Contains("repeat of"));
+}
+
+}  // namespace
+}  // namespace anabranch::testing
