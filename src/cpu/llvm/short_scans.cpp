@@ -31,6 +31,7 @@ ShortScans::ShortScans(ScanRows& rows, const kernel::Kernel& kernel)
   // The last row may begin at the last element that there is room for, and its last group go on behind it.
   constexpr auto room = static_cast<std::uint64_t>(capacity + 3 * group);
   places_ = r_.f.local(r_.b.getInt8Ty(), room);
+  unknown_zero_ = r_.b.CreateLShr(r_.f.items(), 63);
   if (!r_.has_totals()) return;
   for (std::size_t c = 0; c < r_.components(); ++c)
     totals_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)), room));
@@ -57,8 +58,8 @@ llvm::Value* ShortScans::scan(llvm::Value* item, llvm::Value* end) {
   return b.CreateAdd(item, rows_);
 }
 
-/// Counts the rows and their elements, and notes the elements' places: 0 1 2 ... from each row's beginning on,
-/// as the next row overwrites what is behind this one.
+/// Counts the rows and their elements, and notes the elements' places: 0 1 2 ... from each row's beginning
+/// on, as the next row overwrites what is behind this one.
 void ShortScans::note_places(llvm::Value* item, llvm::Value* end) {
   auto& b = r_.b;
   Frame& f = r_.f;
@@ -148,17 +149,27 @@ ScanRows::Parts ShortScans::history() {
 std::vector<llvm::Value*> ShortScans::places_from(llvm::Value* at) {
   auto& b = r_.b;
   llvm::Type* type = llvm::FixedVectorType::get(b.getInt8Ty(), static_cast<unsigned>(width_));
+  std::size_t bytes = 1;  // compared in registers as wide as the elements'
+  for (std::size_t c = 0; c < r_.components(); ++c) bytes = std::max(bytes, size_of(r_.type(c)));
+  llvm::Type* wide = llvm::FixedVectorType::get(b.getIntNTy(static_cast<unsigned>(8 * bytes)),
+                                                static_cast<unsigned>(width_));
   std::vector<llvm::Value*> out;
   for (std::size_t p = 0; p < parts_; ++p) {
     llvm::Value* from = b.CreateAdd(at, r_.f.number(static_cast<std::int64_t>(p) * width_));
-    out.push_back(b.CreateAlignedLoad(type, r_.f.element(b.getInt8Ty(), places_, from), llvm::Align(1)));
+    llvm::Value* places =
+        b.CreateAlignedLoad(type, r_.f.element(b.getInt8Ty(), places_, from), llvm::Align(1));
+    out.push_back(b.CreateZExt(places, wide));
   }
   return out;
 }
 
 llvm::Value* ShortScans::at_least(llvm::Value* places, int number) {
-  return r_.b.CreateICmpUGE(places,
-                            llvm::ConstantInt::get(places->getType(), static_cast<std::uint64_t>(number)));
+  // Not a constant: else LLVM would compare bytes, and then widen the mask for each vector.
+  llvm::Value* below = r_.b.CreateAdd(unknown_zero_, r_.f.number(number - 1));
+  auto* type = llvm::cast<llvm::FixedVectorType>(places->getType());
+  llvm::Value* all =
+      r_.b.CreateVectorSplat(type->getNumElements(), r_.b.CreateTrunc(below, type->getElementType()));
+  return r_.b.CreateICmpSGT(places, all);
 }
 
 /// One step of the scan: lane j = lane j - by o lane j, where both are of one row. `before`: the lanes of the
@@ -170,8 +181,8 @@ ScanRows::Parts ShortScans::step(const Parts& lanes, const Parts& before,
   Parts out = lanes;
   for (std::size_t p = 0; p < parts_; ++p) {
     const std::size_t own = before.size() + p;
-    const Registers left =
-        by < width_ ? r_.shifted(all[own - 1], all[own], by) : all[own - static_cast<std::size_t>(by / width_)];
+    const Registers left = by < width_ ? r_.shifted(all[own - 1], all[own], by)
+                                       : all[own - static_cast<std::size_t>(by / width_)];
     const Registers joined = r_.join(left, lanes[p]);
     llvm::Value* has_left = at_least(places[p], by);
     for (std::size_t c = 0; c < joined.size(); ++c)
@@ -239,8 +250,8 @@ void ShortScans::put_totals(llvm::Value* item) {
     Registers total;
     for (std::size_t c = 0; c < totals_.size(); ++c) {
       llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
-      llvm::Value* v = b.CreateAlignedLoad(cell, r_.f.element(cell, totals_[c], last),
-                                           llvm::Align(size_of(r_.type(c))));
+      llvm::Value* v =
+          b.CreateAlignedLoad(cell, r_.f.element(cell, totals_[c], last), llvm::Align(size_of(r_.type(c))));
       total.push_back(b.CreateSelect(is_empty, seed[c], r_.e.from_memory(r_.type(c), v)));
     }
     r_.put_total(total, b.CreateAdd(item, row));

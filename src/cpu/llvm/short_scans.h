@@ -5,9 +5,9 @@
 namespace anabranch::cpu {
 
 /// Rows of one group at most, of a stream, many at a time. Where the elements of neighbouring rows are
-/// contiguous and depend on nothing of their row (kernel::is_flat_fold), they are computed and stored in whole
-/// vectors, regardless of where rows begin. A byte for each element says which one of its row it is; a step of
-/// the scan joins the lanes whose element has the one to its left in the same row.
+/// contiguous and depend on nothing of their row (kernel::is_flat_fold), they are computed and stored in
+/// whole vectors, regardless of where rows begin. A byte for each element says which one of its row it is;
+/// a step of the scan joins the lanes whose element has the one to its left in the same row.
 class ShortScans {
  public:
   /// Whether the kernel has such rows, and the machine vectors for them.
@@ -44,6 +44,7 @@ class ShortScans {
   int width_;
   std::size_t parts_;
   llvm::Value* places_;               ///< of elements in their rows: bytes
+  llvm::Value* unknown_zero_;         ///< 0, which LLVM cannot know
   std::vector<llvm::Value*> totals_;  ///< inclusive prefixes, per component, where rows have totals
   llvm::Value *offsets_ = nullptr, *first_ = nullptr, *rows_ = nullptr, *elements_ = nullptr;
 };
