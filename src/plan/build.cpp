@@ -73,9 +73,9 @@ Plan build(const Staged& staged) {
     for (const StageSource& base : stage.sources) {
       out.source_inputs.push_back(input_of(global, *base.node));
     }
-    for (const ir::ItemBound& bound : stage.bounds)
-      out.bounds.push_back({global.uniform_of(bound.count), bound.take});
     GroupBuilder chunk(context, out.group, &global, &stage);
+    for (const ir::ItemBound& bound : stage.bounds)
+      out.group.domains[0].bounds.push_back({global.uniform_of(bound.count), bound.take});
     chunk.check(stage.extent_checks);
     chunk.provide(stage.results);
     for (std::size_t r = 0; r < stage.results.size(); ++r)

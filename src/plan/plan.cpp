@@ -51,7 +51,8 @@ void require(const RequireStep& step, std::int64_t value, std::int64_t item) {
 std::int64_t elements_of(const Group&, const PlanArray& array, const ChunkShape& shape) {
   if (array.form == ir::Form::segmented)
     return shape.descriptor_totals[static_cast<std::size_t>(array.descriptor)];
-  std::int64_t elements = array.form == ir::Form::regular ? shape.items : 1;
+  std::int64_t elements =
+      array.form == ir::Form::regular ? shape.items[static_cast<std::size_t>(array.domain)] : 1;
   for (const PlanExtent& d : array.extents) {
     const std::int64_t extent = value(d, shape);
     if (extent < 0) bad_extent(array, shape, extent);
@@ -72,6 +73,11 @@ std::int64_t bytes_of(const Group& group, const PlanArray& array, const ChunkSha
   return bytes;
 }
 
+namespace {
+/// Nothing is said of what the sources give.
+std::string domain_text(int domain) { return domain == 0 ? "" : fmt::format(" of domain {}", domain); }
+}  // namespace
+
 std::string size_text(const Group& group, const PlanArray& array) {
   std::size_t width = 0;
   for (ScalarType s : array.type.scalars) width += size_of(s);
@@ -81,7 +87,8 @@ std::string size_text(const Group& group, const PlanArray& array) {
     return text + (d.item >= 0 ? fmt::format(" x elements of item {}", d.item)
                                : fmt::format(" x elements under d{}", array.descriptor));
   }
-  if (array.form == ir::Form::regular && group.over_items) text += " x items";
+  if (array.form == ir::Form::regular && !group.domains.empty())
+    text += " x items" + domain_text(array.domain);
   for (const PlanExtent& d : array.extents) text += " x " + dim_text(d);
   return text;
 }
@@ -89,6 +96,13 @@ std::string size_text(const Group& group, const PlanArray& array) {
 namespace {
 
 void group_text(const Group& group, char letter, std::string& out) {
+  for (std::size_t i = 0; i < group.domains.size(); ++i) {
+    const ItemDomain& domain = group.domains[i];
+    if (domain.parent >= 0) out += fmt::format("  domain {}: items of domain {}\n", i, domain.parent);
+    for (const ItemBound& bound : domain.bounds)
+      out += fmt::format("  at most u{} items{}: {}\n", bound.uniform, domain_text(static_cast<int>(i)),
+                         bound.take->label());
+  }
   for (std::size_t i = 0; i < group.arrays.size(); ++i) {
     const PlanArray& a = group.arrays[i];
     static constexpr const char* origins[] = {"host array", "argument", "stream result", "item", "computed"};
@@ -134,8 +148,6 @@ std::string to_string(const Plan& plan) {
     }
     const StagePlan& stage = plan.stages[static_cast<std::size_t>(action.index)];
     out += fmt::format("stage {}, for every chunk:\n", action.index);
-    for (const ItemBound& bound : stage.bounds)
-      out += fmt::format("  reads at most u{} items: {}\n", bound.uniform, bound.take->label());
     group_text(stage.group, 'c', out);
     for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out);
     for (const auto& t : stage.sinks)
