@@ -109,9 +109,9 @@ class PlanBuilder {
     out.sinks = stage.sinks;
     global_.provide(stage.results);
     for (const StageSource& base : stage.sources) out.source_inputs.push_back(input_of(global_, *base.node));
-    for (const ir::ItemBound& bound : stage.bounds)
-      out.bounds.push_back({global_.uniform_of(bound.count), bound.take});
     GroupBuilder chunk(context_, out.group, &global_, &stage);
+    for (const ir::ItemBound& bound : stage.bounds)
+      out.group.domains[0].bounds.push_back({global_.uniform_of(bound.count), bound.take});
     chunk.check(stage.extent_checks);
     chunk.provide(stage.results);
     for (std::size_t r = 0; r < stage.results.size(); ++r)

@@ -36,7 +36,7 @@ class GroupBuilder {
   /// `global` and `stage` are null for the global group itself.
   GroupBuilder(Context& context, Group& group, GroupBuilder* global, const ir::Stage* stage)
       : context_(context), group_(group), global_(global), stage_(stage) {
-    group_.over_items = stage != nullptr;
+    if (stage) group_.domains.emplace_back();
   }
 
   /// Extents that are computed and must not be negative, of arrays of this group: asked for when `provide`

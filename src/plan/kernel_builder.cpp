@@ -32,8 +32,8 @@ KernelArray KernelBuilder::array(int number, bool global) {
 }
 
 void KernelBuilder::domain(const PlanLayout& positions) {
-  step_.domain = positions;
-  static_cast<kernel::Layout&>(kernel_.domain) = layout(step_.domain, false);
+  step_.positions = positions;
+  static_cast<kernel::Layout&>(kernel_.domain) = layout(step_.positions, false);
 }
 
 void KernelBuilder::write(int number, std::size_t first, kernel::KernelOutput::Write how) {

@@ -32,7 +32,8 @@ struct Named {
 std::int64_t size_of_layout(const PlanLayout& layout, const Named& what, const ChunkShape& shape) {
   if (layout.form == ir::Form::segmented)
     return shape.descriptor_totals[static_cast<std::size_t>(layout.descriptor)];
-  std::int64_t elements = layout.form == ir::Form::regular ? shape.items : 1;
+  std::int64_t elements =
+      layout.form == ir::Form::regular ? shape.items[static_cast<std::size_t>(layout.domain)] : 1;
   for (const PlanExtent& d : layout.extents) {
     const std::int64_t extent = value(d, shape);
     if (extent < 0) bad_extent(what, shape, extent);
@@ -74,7 +75,7 @@ std::int64_t elements_of(const PlanArray& array, const ChunkShape& shape) {
 }
 
 std::int64_t positions_of(const KernelStep& step, const ChunkShape& shape) {
-  return size_of_layout(step.domain, {step.kernel.name.c_str(), step.kernel.place}, shape);
+  return size_of_layout(step.positions, {step.kernel.name.c_str(), step.kernel.place}, shape);
 }
 
 std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape) {
@@ -89,6 +90,11 @@ std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape) {
   return bytes;
 }
 
+namespace {
+/// Nothing is said of what the sources give.
+std::string domain_text(int domain) { return domain == 0 ? "" : fmt::format(" of domain {}", domain); }
+}  // namespace
+
 std::string size_text(const Group& group, const PlanArray& array) {
   std::size_t width = 0;
   for (ScalarType s : array.type.scalars) width += size_of(s);
@@ -98,7 +104,8 @@ std::string size_text(const Group& group, const PlanArray& array) {
     return text + (d.item >= 0 ? fmt::format(" x elements of item {}", d.item)
                                : fmt::format(" x elements under d{}", array.descriptor));
   }
-  if (array.form == ir::Form::regular && group.over_items) text += " x items";
+  if (array.form == ir::Form::regular && !group.domains.empty())
+    text += " x items" + domain_text(array.domain);
   for (const PlanExtent& d : array.extents) text += " x " + dim_text(d);
   return text;
 }
@@ -106,6 +113,13 @@ std::string size_text(const Group& group, const PlanArray& array) {
 namespace {
 
 void group_text(const Group& group, char letter, std::string& out) {
+  for (std::size_t i = 0; i < group.domains.size(); ++i) {
+    const ItemDomain& domain = group.domains[i];
+    if (domain.parent >= 0) out += fmt::format("  domain {}: items of domain {}\n", i, domain.parent);
+    for (const ItemBound& bound : domain.bounds)
+      out += fmt::format("  at most u{} items{}: {}\n", bound.uniform, domain_text(static_cast<int>(i)),
+                         bound.take->label());
+  }
   for (std::size_t i = 0; i < group.arrays.size(); ++i) {
     const PlanArray& a = group.arrays[i];
     static constexpr const char* origins[] = {"host array",     "argument", "stream result",
@@ -165,8 +179,6 @@ class Listing {
   void list(const StageAction& action) {
     const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
     out_ += fmt::format("stage {}, for every chunk:\n", action.stage);
-    for (const ItemBound& bound : stage.bounds)
-      out_ += fmt::format("  reads at most u{} items: {}\n", bound.uniform, bound.take->label());
     group_text(stage.group, 'c', out_);
     for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out_);
     for (const auto& t : stage.sinks)

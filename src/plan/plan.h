@@ -40,8 +40,22 @@ struct PlanExtent {
   friend bool operator==(const PlanExtent&, const PlanExtent&) = default;
 };
 
+/// Of the items of a domain no more than `uniform`, of the global group, exist.
+struct ItemBound {
+  int uniform = 0;
+  ir::Ref take;  ///< for messages
+};
+
+/// Items over which arrays of a chunk exist, in the order of the stream. Every array of a chunk group belongs to
+/// one domain, and each domain has its own number of items in a chunk.
+struct ItemDomain {
+  int parent = -1;                ///< the domain that its items are chosen from; -1: the sources give them
+  std::vector<ItemBound> bounds;  ///< a prefix: as many items as the least of them
+};
+
 /// The offsets of segmented arrays that have these extents.
 struct Descriptor {
+  int domain = 0;                   ///< of the group: whose items they are of
   int item = -1;                    ///< >= 0: the source's own offsets for this item array
   std::vector<PlanExtent> extents;  ///< else: item sizes are their products; a scan step makes the offsets
   std::string what;                 ///< for messages
@@ -51,6 +65,7 @@ struct Descriptor {
 /// Where the elements of an array lie in a chunk, or how many positions a kernel has.
 struct PlanLayout {
   ir::Form form = ir::Form::avoided;
+  int domain = 0;  ///< of a chunk group: over whose items it exists
   std::vector<PlanExtent> extents;
   int descriptor = -1;  ///< segmented only
 };
@@ -86,7 +101,7 @@ struct BufferRef {
 
 struct KernelStep {
   Kernel kernel;
-  PlanLayout domain;
+  PlanLayout positions;            ///< that the kernel computes
   std::vector<BufferRef> buffers;  ///< per buffer slot
   std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
   std::vector<int> outputs;        ///< arrays of the group: kernel.outputs, in their order
@@ -112,24 +127,17 @@ void require(const RequireStep& step, std::int64_t value, std::int64_t item);
 using Step = std::variant<KernelStep, OffsetsStep, RequireStep>;
 
 struct Group {
-  bool over_items = false;
-  std::vector<ir::Ref> uniforms;  ///< int64 expressions, evaluated on the host when first needed
+  std::vector<ItemDomain> domains;  ///< of a chunk group; the first is what the sources give
+  std::vector<ir::Ref> uniforms;    ///< int64 expressions, evaluated on the host when first needed
   std::vector<PlanArray> arrays;
   std::vector<Descriptor> descriptors;
   std::vector<Step> steps;
-};
-
-/// Of the items that the sources give no more than `uniform`, of the global group, are read.
-struct ItemBound {
-  int uniform = 0;
-  ir::Ref take;  ///< for messages
 };
 
 struct StagePlan {
   std::vector<ir::StageSource> sources;
   /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
   std::vector<int> source_inputs;
-  std::vector<ItemBound> bounds;
   std::vector<ir::Ref> items;
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
@@ -187,7 +195,7 @@ void each_group(const Plan& plan, F&& f) {
 
 /// The extents a chunk really has: what sizes are evaluated on.
 struct ChunkShape {
-  std::int64_t items = 0;
+  std::vector<std::int64_t> items;              ///< per domain of the group
   std::vector<std::int64_t> uniforms;           ///< per group uniform (0 where not evaluated yet)
   std::vector<std::int64_t> descriptor_totals;  ///< elements under each descriptor
   std::int64_t first_item = ir::no_item;        ///< its number in the stream, for messages

@@ -23,7 +23,8 @@ std::int64_t largest_step(const T* offsets, std::int64_t begin, std::int64_t end
 
 void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
                           const std::vector<std::vector<ArrayInfo>>& infos) {
-  shape_.items = chunks[0].items;
+  shape_.items.assign(stage_.group.domains.size(), 0);
+  shape_.items[0] = chunks[0].items;
   shape_.first_item = chunks[0].first;
   shape_.descriptor_totals.assign(stage_.group.descriptors.size(), 0);
   offsets_.resize(stage_.group.descriptors.size());
@@ -44,7 +45,7 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
     o.type = item_infos_[i]->offsets;
     o.longest = -1;
     o.first = offset_at(*item_chunks_[i], o.type, 0);
-    shape_.descriptor_totals[d] = offset_at(*item_chunks_[i], o.type, shape_.items) - o.first;
+    shape_.descriptor_totals[d] = offset_at(*item_chunks_[i], o.type, items(0)) - o.first;
   }
 }
 
@@ -82,9 +83,10 @@ void ChunkGeometry::make_offsets(const plan::OffsetsStep& step) {
   const auto d = static_cast<std::size_t>(step.descriptor);
   const plan::Descriptor& descriptor = stage_.group.descriptors[d];
   Offsets& out = offsets_[d];
-  out.own.resize(static_cast<std::size_t>(shape_.items) + 1);
+  const std::int64_t items = items_of_descriptor(step.descriptor);
+  out.own.resize(static_cast<std::size_t>(items) + 1);
   std::int64_t total = 0;
-  for (std::int64_t item = 0; item < shape_.items; ++item) {
+  for (std::int64_t item = 0; item < items; ++item) {
     out.own[static_cast<std::size_t>(item)] = total;
     std::int64_t size = 1;
     for (const PlanExtent& e : descriptor.extents) {
@@ -118,16 +120,18 @@ void ChunkGeometry::require(const plan::RequireStep& step) const {
   if (step.array < 0)
     return plan::require(step, shape_.uniforms[static_cast<std::size_t>(step.uniform)], number_of(0));
   const std::int64_t* all = values(step.array);
-  for (std::int64_t item = 0; item < shape_.items; ++item) plan::require(step, all[item], number_of(item));
+  const std::int64_t items = items_of_array(step.array);
+  for (std::int64_t item = 0; item < items; ++item) plan::require(step, all[item], number_of(item));
 }
 
 std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executor) {
   Offsets& o = offsets_[static_cast<std::size_t>(descriptor)];
   if (o.longest >= 0) return o.longest;
   constexpr std::int64_t piece = std::int64_t{1} << 16;
-  std::vector<std::int64_t> of_piece(static_cast<std::size_t>((shape_.items + piece - 1) / piece));
+  const std::int64_t items = items_of_descriptor(descriptor);
+  std::vector<std::int64_t> of_piece(static_cast<std::size_t>((items + piece - 1) / piece));
   executor.parallel_for(static_cast<std::int64_t>(of_piece.size()), [&](std::int64_t p) {
-    const std::int64_t begin = p * piece, end = std::min(begin + piece, shape_.items);
+    const std::int64_t begin = p * piece, end = std::min(begin + piece, items);
     of_piece[static_cast<std::size_t>(p)] =
         o.type == OffsetType::int32 ? largest_step(static_cast<const std::int32_t*>(o.data), begin, end)
                                     : largest_step(static_cast<const std::int64_t*>(o.data), begin, end);
@@ -138,11 +142,12 @@ std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executo
 }
 
 std::int64_t ChunkGeometry::item_at(const plan::KernelStep& step, std::int64_t position) const {
-  if (step.domain.form != ir::Form::segmented)
-    return position / std::max<std::int64_t>(positions(step) / items(), 1);
-  const Offsets& o = offsets_[static_cast<std::size_t>(step.domain.descriptor)];
+  const std::int64_t items = items_of(step);
+  if (step.positions.form != ir::Form::segmented)
+    return position / std::max<std::int64_t>(positions(step) / items, 1);
+  const Offsets& o = offsets_[static_cast<std::size_t>(step.positions.descriptor)];
   const auto holder = [&](const auto* offsets) {
-    return std::upper_bound(offsets, offsets + items() + 1, position + o.first) - offsets - 1;
+    return std::upper_bound(offsets, offsets + items + 1, position + o.first) - offsets - 1;
   };
   return o.type == OffsetType::int32 ? holder(static_cast<const std::int32_t*>(o.data))
                                      : holder(static_cast<const std::int64_t*>(o.data));
@@ -162,7 +167,7 @@ bool ChunkGeometry::shapes_matter(std::size_t result) const {
 PartShape ChunkGeometry::shape_of_results() const {
   PartShape shape;
   shape.first = shape_.first_item;
-  shape.items = shape_.items;
+  shape.items = items_of_array(stage_.results[0]);  // all are of one sequence
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const int number = stage_.results[r];
     PartShape::Result& result = shape.results.emplace_back();
@@ -179,8 +184,9 @@ std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const
   const PlanExtent& d =
       stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
   if (d.uniform()) return {dim(d, 0)};
-  std::vector<std::int64_t> values(static_cast<std::size_t>(shape_.items));
-  for (std::int64_t i = 0; i < shape_.items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
+  const std::int64_t items = items_of_array(array);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(items));
+  for (std::int64_t i = 0; i < items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
   return values;
 }
 

@@ -20,7 +20,16 @@ class ChunkGeometry {
   virtual ~ChunkGeometry() = default;
   ChunkGeometry(const ChunkGeometry&) = delete;
 
-  std::int64_t items() const { return shape_.items; }
+  /// Of a domain of the group.
+  std::int64_t items(int domain) const { return shape_.items[static_cast<std::size_t>(domain)]; }
+  /// Of the domain that a group array or a descriptor belongs to.
+  std::int64_t items_of_array(int array) const {
+    return items(stage_.group.arrays[static_cast<std::size_t>(array)].domain);
+  }
+  std::int64_t items_of_descriptor(int descriptor) const {
+    return items(stage_.group.descriptors[static_cast<std::size_t>(descriptor)].domain);
+  }
+  std::int64_t items_of(const plan::KernelStep& step) const { return items(step.positions.domain); }
   /// Elements of a group array.
   std::int64_t elements(int array) const;
   /// The extents of an array's items in one dimension: one value if uniform.

@@ -42,9 +42,9 @@ std::int64_t GlobalValues::uniform(int number) {
 
 std::int64_t GlobalValues::positions(const plan::KernelStep& step) {
   plan::ChunkShape shape;
-  shape.items = 1;
+  shape.items = {1};
   shape.uniforms.resize(uniforms_.size());
-  for (const plan::PlanExtent& d : step.domain.extents)
+  for (const plan::PlanExtent& d : step.positions.extents)
     if (d.kind == plan::PlanExtent::Kind::uniform)
       shape.uniforms[static_cast<std::size_t>(d.index)] = uniform(d.index);
   return plan::positions_of(step, shape);

@@ -210,7 +210,6 @@ HostArray PlanRun::make_output(int number) {
   const plan::Group& group = context_.plan.global;
   const PlanArray& output = group.arrays[static_cast<std::size_t>(number)];
   plan::ChunkShape shape;
-  shape.items = 1;
   shape.uniforms.resize(group.uniforms.size());
   std::vector<std::int64_t> extents;
   for (const plan::PlanExtent& d : output.extents) {

@@ -149,21 +149,23 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most)
     : sources_(std::move(sources)), read_(sources_.size()), most_(most) {}
 
+/// What has been read beyond the last item is given back.
+bool ZippedSources::end() {
+  over_ = true;
+  read_.assign(sources_.size(), {});
+  return false;
+}
+
 bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   chunks.assign(sources_.size(), {});
-  if (items_before_ >= most_ && !std::exchange(over_, true)) read_.assign(sources_.size(), {});
-  if (over_) return false;
+  if (over_ || items_before_ >= most_) return end();
   Limit mine = limit;
   mine.items = std::min(mine.items, most_ - items_before_);
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     SourceChunk& read = read_[s];
     if (read.items == 0) {
       const SourceInfo& info = sources_[s]->info();
-      if (!sources_[s]->next(mine, read)) {
-        over_ = true;
-        read_.assign(sources_.size(), {});
-        return false;
-      }
+      if (!sources_[s]->next(mine, read)) return end();
       check_chunk(info, read);
       if (read.items <= 0 || read.items > mine.items)
         throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for", info.name,

@@ -46,6 +46,8 @@ class ZippedSources {
   std::int64_t kept_bytes() const;
 
  private:
+  bool end();
+
   std::vector<std::shared_ptr<SourceBase>> sources_;
   std::vector<SourceChunk> read_;  ///< per source: what has not been given yet
   std::int64_t most_;

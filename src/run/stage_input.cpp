@@ -62,7 +62,7 @@ std::int64_t StageInput::number_of_items(int uniform, const ir::Node& asked) con
 /// The least bound on how many items are read.
 std::int64_t StageInput::most_items() const {
   std::int64_t most = INT64_MAX;
-  for (const plan::ItemBound& bound : stage_.bounds)
+  for (const plan::ItemBound& bound : stage_.group.domains[0].bounds)
     most = std::min(most, number_of_items(bound.uniform, *bound.take));
   return most;
 }

@@ -25,7 +25,7 @@ std::unique_ptr<Sink> StageResults::sink_of(const ir::Stage::Sink& sink, const S
   if (array.form != ir::Form::regular)
     size.likely = likely_elements(sink.result, input);
   else if (const auto items = input.sources().items())
-    size.certain = plan::elements_of(array, plan::ChunkShape{*items, input.uniforms(), {}, 0});
+    size.certain = plan::elements_of(array, plan::ChunkShape{{*items}, input.uniforms(), {}, 0});
   try {
     const SinkWork work{context_, array, size, into};
     return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);

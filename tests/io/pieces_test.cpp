@@ -69,7 +69,8 @@ class Chunks final : public SourceBase {
 
 template <class I, class T>
 void check_pieces(SourceBase& source, const Csr<I, T>& m) {
-  for (const Limit& limit : {Limit{}, Limit{1}, Limit{7}, Limit{INT64_MAX, 500}, Limit{INT64_MAX, INT64_MAX, 13}}) {
+  for (const Limit& limit :
+       {Limit{}, Limit{1}, Limit{7}, Limit{INT64_MAX, 500}, Limit{INT64_MAX, INT64_MAX, 13}}) {
     source.rewind();
     Pieces pieces = split(source, limit);
     Chunks chunks(source.info(), read(pieces));
@@ -84,7 +85,9 @@ void check_pieces(SourceBase& source, const Csr<I, T>& m) {
 
 }  // namespace
 
-TEST_CASE("pieces of an .npz: stored ones are read by several threads, of others each is read when it is handed out") {
+TEST_CASE(
+    "pieces of an .npz: stored ones are read by several threads, of others each is read when it is handed "
+    "out") {
   TemporaryDirectory dir;
   const auto m = sample<std::int32_t, double>(1000);
   for (const bool compress : {false, true}) {

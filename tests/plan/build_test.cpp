@@ -223,15 +223,15 @@ TEST_CASE("sizes are exact numbers of a chunk's real extents") {
     const auto items = stream_of<Vector<Pair>>({declared<Pair>({-1}, 0)});
     return consume(elements(map_seq([](Acc<Vector<Pair>> a) { return sum(std::get<1>(unzip(a))); }, items)));
   }});
-  CHECK(bytes(pairs, {3, {}, {1000}}) == Sizes{12'000, 24});
-  CHECK(bytes(pairs, {3, {}, {0}}) == Sizes{0, 24});
-  CHECK(bytes(pairs, {0, {}, {0}}) == Sizes{0, 0});
+  CHECK(bytes(pairs, {{3}, {}, {1000}}) == Sizes{12'000, 24});
+  CHECK(bytes(pairs, {{3}, {}, {0}}) == Sizes{0, 24});
+  CHECK(bytes(pairs, {{0}, {}, {0}}) == Sizes{0, 0});
 
   // Regular rows of 2 x 3, of which uniforms tell the extents.
   const Planned regular = planned(over_matrices([](M a) { return sum(a); }, 2, 3));
   REQUIRE(chunk_of(regular).uniforms.size() == 2);
-  CHECK(bytes(regular, {10, {2, 3}, {}}) == Sizes{480, 160});
-  CHECK(bytes(regular, {10, {0, 3}, {}}) == Sizes{0, 0});
+  CHECK(bytes(regular, {{10}, {2, 3}, {}}) == Sizes{480, 160});
+  CHECK(bytes(regular, {{10}, {0, 3}, {}}) == Sizes{0, 0});
 
   // Negative extents and overflow are the user's error, with the operation.
   const auto message = [&](const plan::ChunkShape& shape) -> std::string {
@@ -242,10 +242,10 @@ TEST_CASE("sizes are exact numbers of a chunk's real extents") {
     }
     return "nothing";
   };
-  CHECK(message({10, {-2, 3}, {}}).find("negative extent -2") != std::string::npos);
-  CHECK(message({10, {std::int64_t{1} << 40, std::int64_t{1} << 40}, {}}).find("too many elements") !=
+  CHECK(message({{10}, {-2, 3}, {}}).find("negative extent -2") != std::string::npos);
+  CHECK(message({{10}, {std::int64_t{1} << 40, std::int64_t{1} << 40}, {}}).find("too many elements") !=
         std::string::npos);
-  CHECK(message({1, {std::int64_t{1} << 31, std::int64_t{1} << 30}, {}}).find("too many elements") !=
+  CHECK(message({{1}, {std::int64_t{1} << 31, std::int64_t{1} << 30}, {}}).find("too many elements") !=
         std::string::npos);  // elements fit, bytes do not
 }
 

@@ -35,6 +35,23 @@ TEST_CASE("plans of whole programs") {
   x o y = (x + y)
   seed = 0
 )"},
+      {"no more items are read than are taken",
+       {[] { return consume(elements(take_seq(size(v()), take_seq(3, vectors())))); }},
+       R"(once per run:
+  g0 : avoided Vector double = host array; 8 B x u1; given by the host
+  g1 : avoided Vector double = stream result; 8 B x u2; result of a stream
+stage 0, for every chunk:
+  at most u0 items: take_seq
+  at most u1 items: take_seq
+  c0 : segmented Vector double = item 0; 8 B x elements of item 0; read from the source
+  c1 : segmented Vector double = computed; 8 B x elements of item 0; a result; result 0
+  d0 : offsets given by the source for item 0
+  c1 <- kernel copy of parameter: map over items
+  in0 : segmented Vector double [length(buffer0:64)] buffer2 offsets0:64
+  out : segmented Vector double [length(buffer0:64)] buffer1 offsets0:64
+  out[item; i] = in0[i]
+  elements of result 0 (c1)
+)"},
       {"segmented items: lengths are differences of the source's offsets",
        {[] { return consume(elements(map_seq([](V a) { return sum(a); }, vectors()))); }},
        R"(once per run:

@@ -211,7 +211,7 @@ TEST_CASE("adjacent map_seq, zip_with_seq and unzip_seq become one function over
 TEST_CASE("sizes of a chunk are exact expressions over its extents") {
   const Compiled c = plan_of(consume(elements(map_seq(dot_row_with(some_vector()), sparse_rows()))));
   const plan::Group& group = c.plan.stages[0].group;
-  plan::ChunkShape shape{3, std::vector<std::int64_t>(group.uniforms.size(), 3), {1000}};
+  plan::ChunkShape shape{{3}, std::vector<std::int64_t>(group.uniforms.size(), 3), {1000}};
   for (const PlanArray& a : group.arrays) {
     if (a.origin == PlanArray::Origin::item) CHECK(plan::bytes_of(a, shape) == 12'000);
     if (a.result >= 0) CHECK(plan::bytes_of(a, shape) == 24);

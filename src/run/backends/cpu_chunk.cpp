@@ -91,7 +91,8 @@ void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
       [&](std::size_t array, std::size_t dimension) {
         return const_cast<std::int64_t*>(item_chunks_[array]->extents[dimension].get());
       });
-  backend_.launch(step.kernel, buffers, scalars_of(step), shape_.items, bytes_in_memory_, shape_.first_item);
+  backend_.launch(step.kernel, buffers, scalars_of(step), items_of(step), bytes_in_memory_,
+                  shape_.first_item);
 }
 
 }  // namespace anabranch::runtime

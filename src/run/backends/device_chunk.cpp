@@ -127,7 +127,8 @@ void DeviceChunk::bind_source() {
       if (ref.kind == BufferRef::Kind::offsets && group.descriptors[i].item >= 0) {
         if (device_offsets_.contains(ref.index)) continue;
         const Offsets& o = offsets_[i];
-        const std::int64_t bytes = (shape_.items + 1) * (o.type == OffsetType::int32 ? 4 : 8);
+        const std::int64_t bytes =
+            (items_of_descriptor(ref.index) + 1) * (o.type == OffsetType::int32 ? 4 : 8);
         const cuda::Address at = device_offsets_[ref.index] = hold("chunks", bytes);
         upload_later(at, o.data, bytes);
       } else if (ref.kind == BufferRef::Kind::item_extents) {
@@ -136,8 +137,8 @@ void DeviceChunk::bind_source() {
         auto& at = extents[static_cast<std::size_t>(ref.component)];
         const std::int64_t* from = item_chunks_[i]->extents[static_cast<std::size_t>(ref.component)].get();
         if (at != 0) continue;
-        at = hold("chunks", shape_.items * 8);
-        upload_later(at, from, shape_.items * 8);
+        at = hold("chunks", items(0) * 8);
+        upload_later(at, from, items(0) * 8);
       }
     }
   }
@@ -216,7 +217,7 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
   const std::vector<std::int64_t> scalars = scalars_of(step);
-  cuda::Bindings bindings{buffers, scalars, shape_.items, positions(step), -1};
+  cuda::Bindings bindings{buffers, scalars, items_of(step), positions(step), -1};
   bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
   if (const kernel::Row* row = kernel::row_of(step.kernel)) bind_rows(step, *row, bindings);
   run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
@@ -258,7 +259,7 @@ void DeviceChunk::run_step(const plan::OffsetsStep& step, std::size_t number) {
   const auto computed = [](const plan::PlanExtent& d) { return d.kind == plan::PlanExtent::Kind::per_item; };
   // Sizes that the host knows need no wait.
   if (std::any_of(descriptor.extents.begin(), descriptor.extents.end(), computed) &&
-      run_.makes_offsets(shape_.items) && make_offsets_on_device(step, number))
+      run_.makes_offsets(items_of_descriptor(step.descriptor)) && make_offsets_on_device(step, number))
     return;
   for (const plan::PlanExtent& d : descriptor.extents)
     if (computed(d)) fetch(d.index, number);
@@ -269,9 +270,10 @@ void DeviceChunk::run_step(const plan::OffsetsStep& step, std::size_t number) {
 bool DeviceChunk::make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps) {
   const plan::Descriptor& descriptor = stage_.group.descriptors[static_cast<std::size_t>(step.descriptor)];
   device::ItemOffsets what{};
-  what.count = shape_.items;
-  for (const plan::PlanExtent& d : descriptor.extents) what.extents[what.rank++] = device_extent(d);
-  const std::int64_t bytes = (shape_.items + 1) * 8;
+  what.count = items(descriptor.domain);
+  for (const plan::PlanExtent& d : descriptor.extents)
+    what.extents[what.rank++] = device_extent(d, what.count);
+  const std::int64_t bytes = (what.count + 1) * 8;
   const cuda::Address at = hold("offsets", bytes + static_cast<std::int64_t>(sizeof totals_));
   what.offsets = device_pointer<std::int64_t>(at);
   what.totals = device_pointer<device::ItemTotals>(at + static_cast<cuda::Address>(bytes));
@@ -285,14 +287,14 @@ bool DeviceChunk::make_offsets_on_device(const plan::OffsetsStep& step, std::siz
 }
 
 /// One of the items' extents, for work on the GPU.
-device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d) {
+device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d, std::int64_t items) {
   if (d.uniform()) return {nullptr, dim(d, 0)};
   if (d.kind == plan::PlanExtent::Kind::per_item)
     return {device_pointer<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
   std::vector<std::int64_t>& given = given_extents_.emplace_back();
-  for (std::int64_t item = 0; item < shape_.items; ++item) given.push_back(dim(d, item));
-  const cuda::Address at = hold("offsets", shape_.items * 8);
-  stream_.upload(at, given.data(), shape_.items * 8);
+  for (std::int64_t item = 0; item < items; ++item) given.push_back(dim(d, item));
+  const cuda::Address at = hold("offsets", items * 8);
+  stream_.upload(at, given.data(), items * 8);
   return {device_pointer<const std::int64_t>(at), 0};
 }
 
@@ -301,9 +303,10 @@ void DeviceChunk::fetch(int array, std::size_t steps) {
   if (host_.contains(array)) return;
   // Kept with the chunk: the copy may still be in flight when something fails here.
   std::vector<std::int64_t>& values = host_[array];
-  values.resize(static_cast<std::size_t>(shape_.items));
+  const std::int64_t items = items_of_array(array);
+  values.resize(static_cast<std::size_t>(items));
   if (!values.empty())
-    stream_.download(values.data(), arrays_[static_cast<std::size_t>(array)][0], shape_.items * 8);
+    stream_.download(values.data(), arrays_[static_cast<std::size_t>(array)][0], items * 8);
   wait_for_sizes(steps);
 }
 
@@ -321,7 +324,7 @@ void DeviceChunk::raise_first(std::size_t steps) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
       if (records_[s].failed > 0) {
         const auto position = static_cast<std::int64_t>(records_[s].position);
-        fetch_offsets(kernel->domain);
+        fetch_offsets(kernel->positions);
         raise_failed(kernel->kernel, records_[s], number_of(item_at(*kernel, position)));
       }
 }
@@ -331,8 +334,9 @@ void DeviceChunk::fetch_offsets(const plan::PlanLayout& of) {
   if (of.form != ir::Form::segmented) return;
   Offsets& o = offsets_[static_cast<std::size_t>(of.descriptor)];
   if (o.data) return;
-  o.own.resize(static_cast<std::size_t>(shape_.items) + 1);
-  stream_.download(o.own.data(), device_offsets_.at(of.descriptor), (shape_.items + 1) * 8);
+  const std::int64_t items = items_of_descriptor(of.descriptor);
+  o.own.resize(static_cast<std::size_t>(items) + 1);
+  stream_.download(o.own.data(), device_offsets_.at(of.descriptor), (items + 1) * 8);
   stream_.synchronize();
   o.data = o.own.data();
 }
@@ -359,8 +363,8 @@ const std::int64_t* DeviceChunk::values(int array) const {
 void DeviceChunk::download() {
   const auto record_bytes = static_cast<std::int64_t>(records_.size() * sizeof(cuda::ErrorRecord));
   const std::vector<int> sizes = sizes_of_results();
-  std::int64_t bytes =
-      padded(record_bytes) + static_cast<std::int64_t>(sizes.size()) * padded(shape_.items * 8);
+  std::int64_t bytes = padded(record_bytes);
+  for (const int array : sizes) bytes += padded(items_of_array(array) * 8);
   for (const int array : stage_.results)
     for (ScalarType s : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars)
       bytes += padded(elements(array) * bytes_per(s));
@@ -370,8 +374,8 @@ void DeviceChunk::download() {
   if (record_bytes > 0) stream_.download(records, device_records_, record_bytes);
   staged_.push_back({records});
   for (const int array : sizes) {
-    std::byte* to = out_.take(shape_.items * 8);
-    stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], shape_.items * 8);
+    std::byte* to = out_.take(items_of_array(array) * 8);
+    stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], items_of_array(array) * 8);
     staged_sizes_[array] = reinterpret_cast<const std::int64_t*>(to);
   }
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {

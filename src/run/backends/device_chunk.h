@@ -58,7 +58,7 @@ class DeviceChunk final : public ChunkGroup {
   void forget() noexcept;
   cuda::Address offsets_of(int descriptor);
   bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);
-  device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim);
+  device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim, std::int64_t items);
   void fetch(int array, std::size_t steps);
   void wait_for_sizes(std::size_t steps);
   void raise_first(std::size_t steps);
