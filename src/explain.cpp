@@ -103,13 +103,13 @@ class Explanation {
   }
 
   void bodies(const Control& control) {
-    const char* names[] = {"while", "repeat"};
-    if (control.condition) names[0] = "then", names[1] = "otherwise";
-    for (std::size_t i = 0; i < control.bodies.size(); ++i) {
-      out_ += fmt::format("\n{} of {}  -- {}\n", names[i], printer_.name(*control.node),
+    std::size_t number = 0;
+    each_operand(*control.node, [&](const Operand& how, const Ref&) {
+      if (how.role != Role::function) return;
+      out_ += fmt::format("\n{} of {}  -- {}\n", how.name, control.node->label(),
                           to_string(control.node->place()));
-      out_ += indented(Explanation(control.bodies[i].program).text(), "    ");
-    }
+      out_ += indented(Explanation(control.bodies[number++].program).text(), "    ");
+    });
   }
 
   const Staged& staged_;

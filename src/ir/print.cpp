@@ -221,7 +221,8 @@ std::string indented(const std::string& text, const std::string& indent) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    out += indent + text.substr(begin, end - begin);
+    if (text[begin] != '\n') out += indent;
+    out += text.substr(begin, end - begin);
     begin = end;
   }
   return out;

@@ -36,7 +36,7 @@ class Printer {
 };
 
 std::string to_string(std::span<const Ref> roots);
-/// Each line of the text begins with `indent`.
+/// Each line of the text that is not empty begins with `indent`.
 std::string indented(const std::string& text, const std::string& indent);
 /// "3.5", "true", "-7".
 std::string constant_text(const Node& constant);

@@ -152,13 +152,15 @@ Sample sample(ir::ArrayOp op) {
       return {n, joined(ir::ProjectArray(n).arrays()), "project_array a1.1", "scanl_(f, z, a, axis)"};
     case Op::awhile: {
       const Ref never = on_array({1, int64s(1)}, [](const Ref&) { return ir::unit(ir::literal(false)); });
-      n = ir::awhile(never, same_array(), {vector()});
+      const Ref next = same_array(), state = vector();
+      n = ir::awhile(never, next, {state});
       const ir::Awhile view(n);
-      return {n, joined(view.predicate(), view.body(), view.state()), "awhile (\\a2 -> a3) (\\a1 -> a1) a0",
+      return {n, joined(view.predicate(), view.body(), view.state()), "awhile (\\a0 -> a1) (\\a2 -> a2) a3",
               "awhile(p, f, state)"};
     }
     case Op::acond: {
-      n = ir::acond(ir::literal(true), ir::lambda({}, {vector()}), ir::lambda({}, {vector()}));
+      const Ref then = ir::lambda({}, {vector()}), otherwise = ir::lambda({}, {vector()});
+      n = ir::acond(ir::literal(true), then, otherwise);
       const ir::Acond view(n);
       return {n, joined(view.condition(), view.then(), view.otherwise()), "acond true (\\ -> a0) (\\ -> a1)",
               "acond(c, t, e)"};

@@ -278,8 +278,8 @@ TEST_CASE("bodies are explained") {
   const std::string text = program.explain();
   INFO(text);
   REQUIRE_THAT(text, Catch::Matchers::Contains("awhile"));
-  REQUIRE_THAT(text, Catch::Matchers::Contains("while of"));
-  REQUIRE_THAT(text, Catch::Matchers::Contains("repeat of"));
+  REQUIRE_THAT(text, Catch::Matchers::Contains("predicate of awhile"));
+  REQUIRE_THAT(text, Catch::Matchers::Contains("body of awhile"));
 }
 
 }  // namespace
