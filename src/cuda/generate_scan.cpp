@@ -131,8 +131,10 @@ class Scan : public RowGenerator {
             {"blocks", "scan_blocks<anabranch::Kernel>"}};
   }
 
-  const char* launch_bounds(const Entry&) const override {
-    return body_[0].cost > unroll_cost || combine_[0].cost > unroll_cost ? "256, 1" : "256, 3";
+  const char* launch_bounds(const Entry& entry) const override {
+    if (body_[0].cost > unroll_cost || combine_[0].cost > unroll_cost) return "256, 1";
+    // Items that rows are searched in, and rows that may fail, take more registers than three blocks leave.
+    return entry.what == "packed" && checked() && segmented_ ? "256, 2" : "256, 3";
   }
 
   const kernel::Scan& scan_;
