@@ -34,27 +34,36 @@ void operations(const Staged& staged, std::span<const Ref> roots, Printer& print
       operation(staged, *node, maker_of(*node).label(), node->place(), printer, out);
 }
 
+std::string step_text(const plan::Group& group, const plan::KernelStep& step) {
+  const auto size = [&](int array) {
+    return plan::size_text(group, group.arrays[static_cast<std::size_t>(array)]);
+  };
+  const auto written = [&](int array) {
+    return std::find(step.outputs.begin(), step.outputs.end(), array) != step.outputs.end();
+  };
+  std::vector<std::string> reads, writes;
+  for (const plan::BufferRef& b : step.buffers)
+    if (b.kind == plan::BufferRef::Kind::array && !b.global && b.component == 0 && !written(b.index))
+      reads.push_back(size(b.index));
+  for (const int array : step.outputs) writes.push_back(size(array));
+  return to_string(step.kernel) +
+         fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
+                     reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),
+                     fmt::join(writes, " + "), step.kernel.operations);
+}
+
+std::string step_text(const plan::Group&, const plan::OffsetsStep& step) {
+  return fmt::format("offsets d{}: from the items' sizes\n", step.descriptor);
+}
+
+std::string step_text(const plan::Group&, const plan::RequireStep& step) {
+  return fmt::format("check of {}{}\n", step.what,
+                     step.place.known() ? fmt::format(" ({})", to_string(step.place)) : "");
+}
+
 void kernels(const plan::Group& group, std::string& out) {
-  for (const plan::Step& step : group.steps) {
-    if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) {
-      out += to_string(kernel->kernel);
-      std::vector<std::string> reads;
-      for (const plan::BufferRef& b : kernel->buffers) {
-        if (b.kind != plan::BufferRef::Kind::array || b.global || b.component != 0 ||
-            std::find(kernel->outputs.begin(), kernel->outputs.end(), b.index) != kernel->outputs.end())
-          continue;
-        reads.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(b.index)]));
-      }
-      std::vector<std::string> writes;
-      for (const int array : kernel->outputs)
-        writes.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(array)]));
-      out += fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
-                         reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),
-                         fmt::join(writes, " + "), kernel->kernel.operations);
-    } else if (const auto* scan = std::get_if<plan::OffsetsStep>(&step)) {
-      out += fmt::format("offsets d{}: a scan of the item sizes\n", scan->descriptor);
-    }
-  }
+  for (const plan::Step& step : group.steps)
+    out += std::visit([&](const auto& s) { return step_text(group, s); }, step);
 }
 
 /// A program, and those inside of it: what is computed, in what form.

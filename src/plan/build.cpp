@@ -18,16 +18,17 @@ void find_last_uses(Group& group) {
     const auto read = [&](int array) {
       if (array >= 0) group.arrays[static_cast<std::size_t>(array)].last_step = step;
     };
-    if (const auto* kernel = std::get_if<KernelStep>(&group.steps[s])) {
-      for (const BufferRef& b : kernel->buffers)
+    const auto of_kernel = [&](const KernelStep& kernel) {
+      for (const BufferRef& b : kernel.buffers)
         if (b.kind == BufferRef::Kind::array && !b.global) read(b.index);
-      for (const int output : kernel->outputs) read(output);
-    } else if (const auto* scan = std::get_if<OffsetsStep>(&group.steps[s])) {
-      for (const PlanExtent& d : group.descriptors[static_cast<std::size_t>(scan->descriptor)].extents)
+      for (const int output : kernel.outputs) read(output);
+    };
+    const auto of_offsets = [&](const OffsetsStep& offsets) {
+      for (const PlanExtent& d : group.descriptors[static_cast<std::size_t>(offsets.descriptor)].extents)
         if (d.kind == PlanExtent::Kind::per_item) read(d.index);
-    } else if (const auto* require = std::get_if<RequireStep>(&group.steps[s])) {
-      read(require->array);
-    }
+    };
+    const auto of_require = [&](const RequireStep& require) { read(require.array); };
+    std::visit(kernel::overloaded{of_kernel, of_offsets, of_require}, group.steps[s]);
   }
 }
 
@@ -105,7 +106,6 @@ class PlanBuilder {
     const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
     StagePlan& out = plan_.stages[static_cast<std::size_t>(number)];
     out.sources = stage.sources;
-    out.items = stage.items;
     out.sinks = stage.sinks;
     global_.provide(stage.results);
     for (const StageSource& base : stage.sources) out.source_inputs.push_back(input_of(global_, *base.node));

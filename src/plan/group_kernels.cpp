@@ -47,7 +47,23 @@ int GroupBuilder::copy_of(const Ref& node) {
 }
 
 void GroupBuilder::add_definition(int output, const Ref& node) {
-  if (node->op() == Op::fold) return add_reduce({&output, 1}, {&node, 1});
+  switch (node->op().as<ArrayOp>()) {
+    case Op::fold:
+      return add_reduce({&output, 1}, {&node, 1});
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::backpermute:
+    case Op::reshape:
+      break;
+    case Op::use:
+    case Op::consume:
+    case Op::scan:
+    case Op::awhile:
+    case Op::acond:
+    case Op::project_array:
+      throw InternalError(fmt::format("plan: {} has no kernel of its own", name_of(node->op())));
+  }
   const auto ix = index_parameters(static_cast<std::size_t>(node->type().rank), node->place());
   add_map(output, context_.expand.definition(node, ix), ix, title(*node), node->place());
 }

@@ -112,6 +112,24 @@ std::string size_text(const Group& group, const PlanArray& array) {
 
 namespace {
 
+std::string origin_text(const PlanArray& array) {
+  switch (array.origin) {
+    case PlanArray::Origin::use:
+      return "host array";
+    case PlanArray::Origin::argument:
+      return fmt::format("argument {}", array.index);
+    case PlanArray::Origin::stream:
+      return "stream result";
+    case PlanArray::Origin::control:
+      return fmt::format("control result {}", array.index);
+    case PlanArray::Origin::item:
+      return fmt::format("item {}", array.index);
+    case PlanArray::Origin::computed:
+      return "computed";
+  }
+  return "?";
+}
+
 void group_text(const Group& group, char letter, std::string& out) {
   for (std::size_t i = 0; i < group.domains.size(); ++i) {
     const ItemDomain& domain = group.domains[i];
@@ -122,15 +140,9 @@ void group_text(const Group& group, char letter, std::string& out) {
   }
   for (std::size_t i = 0; i < group.arrays.size(); ++i) {
     const PlanArray& a = group.arrays[i];
-    static constexpr const char* origins[] = {"host array",     "argument", "stream result",
-                                              "control result", "item",     "computed"};
-    out += fmt::format("  {}{} : {} {} = {}{}; {}; {}{}\n", letter, i, name_of(a.form),
-                       ir::to_string(ir::Type::array(a.type)), origins[static_cast<int>(a.origin)],
-                       a.origin == PlanArray::Origin::item || a.origin == PlanArray::Origin::argument ||
-                               a.origin == PlanArray::Origin::control
-                           ? fmt::format(" {}", a.index)
-                           : std::string(),
-                       size_text(group, a), a.why, a.result >= 0 ? fmt::format("; result {}", a.result) : "");
+    out += fmt::format("  {}{} : {} {} = {}; {}; {}{}\n", letter, i, name_of(a.form),
+                       ir::to_string(ir::Type::array(a.type)), origin_text(a), size_text(group, a), a.why,
+                       a.result >= 0 ? fmt::format("; result {}", a.result) : "");
   }
   for (std::size_t i = 0; i < group.descriptors.size(); ++i) {
     const Descriptor& d = group.descriptors[i];
@@ -139,25 +151,30 @@ void group_text(const Group& group, char letter, std::string& out) {
   }
 }
 
-void step_text(const Group& group, const Step& step, char letter, std::string& out) {
-  (void)group;
-  if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-    std::string written;
-    for (const int array : kernel->outputs)
-      written += fmt::format("{}{}{}", written.empty() ? "" : ", ", letter, array);
-    out += fmt::format("  {} <- {}", written, to_string(kernel->kernel));
-  } else if (const auto* scan = std::get_if<OffsetsStep>(&step)) {
-    out += fmt::format("  d{} <- scan of item sizes\n", scan->descriptor);
-  } else if (const auto* require = std::get_if<RequireStep>(&step)) {
-    out += require->kind == RequireStep::Kind::same_size
-               ? fmt::format("  require: {} keeps the number of elements\n", require->what)
-               : fmt::format("  require: an extent of {} is not negative\n", require->what);
-  }
+std::string step_text(const KernelStep& step, char letter) {
+  std::string written;
+  for (const int array : step.outputs)
+    written += fmt::format("{}{}{}", written.empty() ? "" : ", ", letter, array);
+  return fmt::format("  {} <- {}", written, to_string(step.kernel));
 }
 
-}  // namespace
+std::string step_text(const OffsetsStep& step, char) {
+  return fmt::format("  d{} <- offsets from the items' sizes\n", step.descriptor);
+}
 
-namespace {
+std::string step_text(const RequireStep& step, char) {
+  switch (step.kind) {
+    case RequireStep::Kind::same_size:
+      return fmt::format("  require: {} keeps the number of elements\n", step.what);
+    case RequireStep::Kind::extent:
+      return fmt::format("  require: an extent of {} is not negative\n", step.what);
+  }
+  return "";
+}
+
+std::string step_text(const Step& step, char letter) {
+  return std::visit([letter](const auto& s) { return step_text(s, letter); }, step);
+}
 
 /// The actions of one plan, as text.
 class Listing {
@@ -173,14 +190,14 @@ class Listing {
 
  private:
   void list(const StepAction& action) {
-    step_text(plan_.global, plan_.global.steps[static_cast<std::size_t>(action.step)], 'g', out_);
+    out_ += step_text(plan_.global.steps[static_cast<std::size_t>(action.step)], 'g');
   }
 
   void list(const StageAction& action) {
     const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
     out_ += fmt::format("stage {}, for every chunk:\n", action.stage);
     group_text(stage.group, 'c', out_);
-    for (const Step& step : stage.group.steps) step_text(stage.group, step, 'c', out_);
+    for (const Step& step : stage.group.steps) out_ += step_text(step, 'c');
     for (const auto& t : stage.sinks)
       out_ += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
                           stage.results[static_cast<std::size_t>(t.result)]);

@@ -138,7 +138,6 @@ struct StagePlan {
   std::vector<ir::StageSource> sources;
   /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
   std::vector<int> source_inputs;
-  std::vector<ir::Ref> items;
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
   Group group;

@@ -33,7 +33,13 @@ void BlockPool::drop_below(std::int64_t bytes) {
   reservation_.resize(reservation_.bytes() - dropped);
 }
 
+void BlockPool::trim() {
+  const std::lock_guard lock(mutex_);
+  drop_below(INT64_MAX);
+}
+
 void* BlockPool::take(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
   const std::int64_t wanted = bytes + 64;
   Block* best = nullptr;
   for (Block& block : blocks_)
@@ -57,6 +63,7 @@ void* BlockPool::take(std::int64_t bytes) {
 }
 
 void BlockPool::give(void* address) {
+  const std::lock_guard lock(mutex_);
   for (Block& block : blocks_)
     if (block.memory.data() == address) block.used = false;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "run/memory.h"
@@ -35,7 +36,8 @@ class GrowingBuffer {
 };
 
 /// Blocks for arrays that live for some steps of one chunk; what is freed is used again by later steps and
-/// chunks. Every block is reserved in the budget before it is allocated.
+/// chunks. Every block is reserved in the budget before it is allocated. Thread-safe: a back end may compute one
+/// chunk while it completes another.
 class BlockPool {
  public:
   BlockPool(scheduler::Budget& budget, MemoryPool& memory)
@@ -48,7 +50,7 @@ class BlockPool {
   void* take(std::int64_t bytes);
   void give(void* block);
   /// Forgets blocks that are not in use.
-  void trim() { drop_below(INT64_MAX); }
+  void trim();
 
  private:
   struct Block {
@@ -59,6 +61,7 @@ class BlockPool {
   /// Forgets blocks that are not in use and smaller than this.
   void drop_below(std::int64_t bytes);
 
+  std::mutex mutex_;
   scheduler::Reservation reservation_;
   MemoryPool& memory_;
   std::vector<Block> blocks_;

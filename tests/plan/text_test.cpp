@@ -116,7 +116,7 @@ stage 0, for every chunk:
   in0 : regular Scalar int64 [] buffer1
   out : regular Scalar int64 [] buffer0
   out[item; ] = (in0[()] % 3)
-  d0 <- scan of item sizes
+  d0 <- offsets from the items' sizes
   c1 <- kernel fill: map over items
   out : segmented Vector double [buffer0[item]] buffer2 offsets1:64
   out[item; i] = 1

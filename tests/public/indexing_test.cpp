@@ -97,5 +97,17 @@ TEST_CASE("an integer of any type is a position") {
   fails<RunError>(map([=](auto i) { return table[i + 1]; }, bytes), {"index", "3", "indexing_test.cpp"});
 }
 
+TEST_CASE("short rows of different lengths, each element read with a check at its own position") {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n = 0; n < 40; ++n)
+    rows.push_back(vector_of((n * 7) % 20, [&](std::int64_t i) {
+      return number<double>(static_cast<std::uint64_t>(100 * n + i));
+    }));
+  const auto copied = [](auto row) { return generate(size(row), [=](auto i) { return row[i]; }); };
+  everywhere([=](auto row) { return sum(copied(row)); }, rows);
+  everywhere([=](auto row) { return scanl1(plus, copied(row)); }, rows);
+  everywhere([=](auto row) { return sum(zip_with(times, copied(row), row)); }, rows);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -62,6 +62,13 @@ class Geometry final : public runtime::ChunkGeometry {
   std::vector<std::int64_t> sizes_;
 };
 
+/// A kernel whose positions are the elements of this array.
+plan::KernelStep writing(const plan::StagePlan& stage, std::size_t array) {
+  plan::KernelStep step;
+  step.positions = stage.group.arrays[array];
+  return step;
+}
+
 TEST_CASE("sizes, offsets and extents are those of the domain that an array belongs to") {
   const plan::StagePlan stage = two_domains();
   const Geometry chunk(stage, {2, 0, 7});
@@ -72,9 +79,9 @@ TEST_CASE("sizes, offsets and extents are those of the domain that an array belo
   CHECK(chunk.elements(2) == 9);
   CHECK(chunk.elements(3) == 12);
   CHECK(chunk.extents(2, 0) == std::vector<std::int64_t>{2, 0, 7});
-  CHECK(chunk.item_at(2, 1) == 0);
-  CHECK(chunk.item_at(2, 2) == 2);
-  CHECK(chunk.item_at(3, 11) == 2);
+  CHECK(chunk.item_at(writing(stage, 2), 1) == 0);
+  CHECK(chunk.item_at(writing(stage, 2), 2) == 2);
+  CHECK(chunk.item_at(writing(stage, 3), 11) == 2);
   const runtime::PartShape results = chunk.shape_of_results();
   CHECK(results.items == 3);
   CHECK(results.results[0].elements == 9);

@@ -48,7 +48,7 @@ class Oracle {
     return out;
   }
 
- private:
+ protected:
   using Values = std::vector<interp::Bits>;
 
   static std::vector<ir::Ref> all_roots(const kernel::Kernel& kernel) {

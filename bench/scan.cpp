@@ -1,0 +1,89 @@
+#include <anabranch/anabranch.h>
+#include <anabranch/io.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "support/contest.h"
+#include "support/matrices.h"
+#include "support/programs.h"
+
+/// Inclusive sums of rows, in double, in memory.
+namespace {
+
+using namespace anabranch;
+using namespace anabranch::bench;
+
+/// Rows with offsets, and what every contender's result is compared with.
+struct Rows {
+  Csr a;
+  Buffer<double> expected;
+
+  explicit Rows(Csr matrix) : a(std::move(matrix)), expected(a.values.size()) { loop(expected.data()); }
+
+  /// Each row by itself, left to right.
+  void loop(double* out) const {
+    for (std::int64_t r = 0; r < a.rows; ++r) {
+      const auto row = static_cast<std::size_t>(r);
+      std::inclusive_scan(a.values.data() + a.indptr[row], a.values.data() + a.indptr[row + 1],
+                          out + a.indptr[row]);
+    }
+  }
+  bool right(const double* result) const {
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (std::abs(result[i] - expected[i]) > 1e-9 * (1 + std::abs(expected[i]))) return false;
+    return true;
+  }
+};
+
+Acc<Vector<double>> scanned(Seq<SparseRow> rows) {
+  return consume(elements(map_seq(
+      [](Acc<SparseRow> row) {
+        auto [columns, values] = unzip(row);
+        return scanl1(plus, values);
+      },
+      rows)));
+}
+
+void add_rows(const std::string& name, int calls, std::function<Csr()> make) {
+  add_contest("scan/" + name, [=] {
+    auto p = std::make_shared<Rows>(make());
+    auto program = std::make_shared<Program<Acc<Vector<double>>>>(compile(scanned(stream_in(
+        io::csr_view(p->a.rows, p->a.cols, p->a.indptr.span(), p->a.indices.span(), p->a.values.span())))));
+    auto y = std::make_shared<Buffer<double>>(p->a.values.size());
+
+    Contest contest;
+    contest.amount = 16.0 * static_cast<double>(p->a.nnz());
+    contest.note = fmt::format("{:.3g} M rows, {:.3g} M elements", static_cast<double>(p->a.rows) / 1e6,
+                               static_cast<double>(p->a.nnz()) / 1e6);
+    for (const int threads : {1, 2}) {
+      auto into = std::make_shared<Vector<double>>();
+      contest.contenders.push_back({"anabranch", Role::library, threads,
+                                    [=] { *into = program->run({.threads = threads}); },
+                                    [=] { return p->right(into->data()); }, calls});
+      if (threads == 1)
+        contest.contenders.push_back({"std::inclusive_scan", Role::peer, threads,
+                                      [=] { p->loop(y->data()); }, [=] { return p->right(y->data()); },
+                                      calls});
+      contest.contenders.push_back({"copy", Role::limit, threads, [=] {
+                                      std::copy(p->a.values.data(), p->a.values.data() + p->a.nnz(),
+                                                y->data());
+                                    },
+                                    {}, calls});
+    }
+    return contest;
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  add_rows("random16", 1, [] { return random_lengths(1'500'000, 16, 4'000); });
+  add_rows("random64", 1, [] { return random_lengths(500'000, 64, 4'000); });
+  add_rows("banded1000", 1, [] { return banded(16'000, 1'000, 40'000); });
+  add_rows("random16_in_L2", 200, [] { return random_lengths(5'000, 16, 4'000); });
+  return run_all(argc, argv);
+}
