@@ -51,6 +51,7 @@ cuda::Address address_of(const PlanArray& array, int component, const ResidentDa
       break;
     case PlanArray::Origin::argument:
     case PlanArray::Origin::stream:
+    case PlanArray::Origin::control:
       break;
   }
   throw std::runtime_error("the kernel reads or writes an array that is not on the GPU");

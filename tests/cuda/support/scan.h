@@ -17,11 +17,6 @@
 /// Scans made by hand, in every way that their CUDA text could be scheduled, beside an oracle.
 namespace anabranch::test {
 
-inline kernel::Scan& scan_in(kernel::Kernel& kernel) { return std::get<kernel::Scan>(kernel.form); }
-inline const kernel::Scan& scan_in(const kernel::Kernel& kernel) {
-  return std::get<kernel::Scan>(kernel.form);
-}
-
 enum class ScanResult : std::uint8_t { inclusive, exclusive, totals, exclusive_and_totals };
 
 inline bool has_prefixes(ScanResult result) { return result != ScanResult::totals; }
@@ -95,7 +90,7 @@ class ScanBuilder {
 /// Writes what a scan means into its outputs.
 class ScanOracle : Oracle {
  public:
-  explicit ScanOracle(ScanBuilder& scan) : Oracle(scan.builder()), form_(scan_in(scan.kernel())) {}
+  explicit ScanOracle(ScanBuilder& scan) : Oracle(scan.builder()), form_(scan.scan()) {}
 
   /// Counts rows and elements.
   void measure() {
