@@ -100,4 +100,10 @@ bool is_flat_fold(const Kernel& kernel) {
          all_else_is_shared(kernel, own);
 }
 
+bool checks_own_elements(const Kernel& kernel) {
+  return std::any_of(kernel.checks.begin(), kernel.checks.end(), [&](const Check& check) {
+    return check.node && is_read(check.node->op()) && at_own_element(kernel, *check.node);
+  });
+}
+
 }  // namespace anabranch::kernel

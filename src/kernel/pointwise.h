@@ -20,4 +20,8 @@ bool at_own_element(const Kernel& kernel, const ir::Node& node);
 /// differ between elements? Then elements can be computed without knowing which row they belong to.
 bool is_flat_fold(const Kernel& kernel);
 
+/// Whether such a read of a row's element has a check. (Those that the plan makes have none.) Then an element
+/// may not be computed before it is known to belong to the row.
+bool checks_own_elements(const Kernel& kernel);
+
 }  // namespace anabranch::kernel

@@ -4,6 +4,7 @@
 
 #include "ir/cost.h"
 #include "ir/views.h"
+#include "kernel/pointwise.h"
 
 namespace anabranch::plan {
 
@@ -194,7 +195,30 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   }
 }
 
+/// Reads of an array at the position, or the element of a row, that is being computed are in range where the
+/// extents are the same: they need no check, and back ends may then read ahead.
+void KernelBuilder::drop_needless_checks() {
+  const auto own = [&](const Node& read) {
+    return kernel::row_of(kernel_) ? kernel::at_own_element(kernel_, read)
+                                   : kernel::is_pointwise(kernel_, read);
+  };
+  bool dropped = false;
+  Rewriter rewriter([&](const Ref& original, const Ref& rebuilt) -> Ref {
+    if (original->op() != Op::index || original->payload().in_bounds || !own(*original)) return rebuilt;
+    dropped = true;
+    return index(Read(rebuilt).array(), Read(rebuilt).at(), rebuilt->place(), true, rebuilt->payload().label);
+  });
+  std::vector<Ref> body;
+  for (const Ref& component : kernel_.body) body.push_back(rewriter(component));
+  if (!dropped) return;
+  kernel_.body = std::move(body);
+  std::erase_if(kernel_.checks, [](const Check& check) { return check.node != nullptr; });
+  find_checks(kernel_.body);
+  for (const auto* other : kernel::form_bodies(kernel_)) find_checks(*other);
+}
+
 void KernelBuilder::finish() {
+  drop_needless_checks();
   kernel_.buffer_slots = static_cast<int>(step_.buffers.size());
   kernel_.scalar_slots = static_cast<int>(step_.scalars.size());
   std::vector<Ref> roots(kernel_.body);

@@ -39,6 +39,7 @@ class KernelBuilder {
   ir::Ref array_parameter(const ir::Ref& node);
   void unshare_functions(const std::vector<std::vector<ir::Ref>*>& bodies);
   void find_checks(const std::vector<ir::Ref>& body);
+  void drop_needless_checks();
 
   GroupBuilder& group_;
   KernelStep& step_;

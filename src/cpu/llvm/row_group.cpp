@@ -9,7 +9,7 @@ bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
   return rows.commutative() && rows.in_vectors() && kernel::all_seeded(kernel::reduce_of(kernel)) &&
          kernel.domain.over_items && kernel.domain.extents.empty() &&
          row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(kernel) &&
-         rows.seed_is_shared();
+         !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
 }
 
 RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
