@@ -46,28 +46,32 @@ struct Bodies {
   static Handle function(F& f, Place at) {
     static_assert(TakesArrays<F, Arrays>::value,
                   "anabranch: the functions of awhile take the arrays of the state, each as an argument");
-    Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
-    const auto result = std::apply(f, arrays);
-    static_assert(
-        std::same_as<std::remove_const_t<decltype(result)>, State>,
-        "anabranch: the second function of awhile returns the next state, of the types of the state");
-    return lambda(ItemOf<Arrays>::handles(arrays), ItemOf<State>::handles(result), at, {});
+    if constexpr (TakesArrays<F, Arrays>::value) {
+      Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
+      const auto result = std::apply(f, arrays);
+      static_assert(
+          std::same_as<std::remove_const_t<decltype(result)>, State>,
+          "anabranch: the second function of awhile returns the next state, of the types of the state");
+      return lambda(ItemOf<Arrays>::handles(arrays), ItemOf<State>::handles(result), at, {});
+    }
   }
 
   template <class P>
   static Handle predicate(P& p, Place at) {
     static_assert(TakesArrays<P, Arrays>::value,
                   "anabranch: the functions of awhile take the arrays of the state, each as an argument");
-    Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
-    const auto holds = std::apply(p, arrays);
-    using Holds = std::remove_const_t<decltype(holds)>;
-    static_assert(
-        std::same_as<Holds, Exp<bool>> || std::same_as<Holds, Acc<Scalar<bool>>>,
-        "anabranch: the first function of awhile says whether there is another round: an Exp<bool>");
-    if constexpr (std::same_as<Holds, Exp<bool>>)
-      return lambda(ItemOf<Arrays>::handles(arrays), {unit(holds.handle(), at)}, at, {});
-    else
-      return lambda(ItemOf<Arrays>::handles(arrays), {holds.handle()}, at, {});
+    if constexpr (TakesArrays<P, Arrays>::value) {
+      Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
+      const auto holds = std::apply(p, arrays);
+      using Holds = std::remove_const_t<decltype(holds)>;
+      static_assert(
+          std::same_as<Holds, Exp<bool>> || std::same_as<Holds, Acc<Scalar<bool>>>,
+          "anabranch: the first function of awhile says whether there is another round: an Exp<bool>");
+      if constexpr (std::same_as<Holds, Exp<bool>>)
+        return lambda(ItemOf<Arrays>::handles(arrays), {unit(holds.handle(), at)}, at, {});
+      else
+        return lambda(ItemOf<Arrays>::handles(arrays), {holds.handle()}, at, {});
+    }
   }
 };
 
