@@ -64,16 +64,15 @@ void add_rows(const std::string& name, int calls, std::function<Csr()> make) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *into = program->run({.threads = threads}); },
                                     [=] { return p->right(into->data()); }, calls});
-      if (threads == 1)
-        contest.contenders.push_back({"std::inclusive_scan", Role::peer, threads, [=] { p->loop(y->data()); },
-                                      [=] { return p->right(y->data()); }, calls});
-      contest.contenders.push_back(
-          {"copy",
-           Role::limit,
-           threads,
-           [=] { std::copy(p->a.values.data(), p->a.values.data() + p->a.nnz(), y->data()); },
-           {},
-           calls});
+      if (threads > 1) continue;
+      contest.contenders.push_back({"std::inclusive_scan", Role::peer, threads, [=] { p->loop(y->data()); },
+                                    [=] { return p->right(y->data()); }, calls});
+      contest.contenders.push_back({"copy",
+                                    Role::limit,
+                                    threads,
+                                    [=] { std::copy_n(p->a.values.data(), p->a.nnz(), y->data()); },
+                                    {},
+                                    calls});
     }
     return contest;
   });

@@ -42,11 +42,17 @@ template <class State>
 struct Bodies {
   using Arrays = typename ResultsOf<State>::arrays;
 
+  /// Does not compile where it is false; then nothing else is said of the function.
   template <class F>
-  static Handle function(F& f, Place at) {
+  static consteval bool takes_state() {
     static_assert(TakesArrays<F, Arrays>::value,
                   "anabranch: the functions of awhile take the arrays of the state, each as an argument");
-    if constexpr (TakesArrays<F, Arrays>::value) {
+    return TakesArrays<F, Arrays>::value;
+  }
+
+  template <class F>
+  static Handle function(F& f, Place at) {
+    if constexpr (takes_state<F>()) {
       Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
       const auto result = std::apply(f, arrays);
       static_assert(
@@ -58,9 +64,7 @@ struct Bodies {
 
   template <class P>
   static Handle predicate(P& p, Place at) {
-    static_assert(TakesArrays<P, Arrays>::value,
-                  "anabranch: the functions of awhile take the arrays of the state, each as an argument");
-    if constexpr (TakesArrays<P, Arrays>::value) {
+    if constexpr (takes_state<P>()) {
       Arrays arrays = fresh_arrays(std::type_identity<Arrays>{}, at);
       const auto holds = std::apply(p, arrays);
       using Holds = std::remove_const_t<decltype(holds)>;

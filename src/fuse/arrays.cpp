@@ -162,6 +162,12 @@ class Fuser {
     throw InternalError(fmt::format("array fusion: how does {} read an array?", name_of(reader.op())));
   }
 
+  /// Of the program, or of the body of a loop or branch; else it is an item's.
+  bool is_argument(const Node& parameter) const {
+    return std::any_of(staged_.parameters.begin(), staged_.parameters.end(),
+                       [&](const Ref& p) { return p.get() == &parameter; });
+  }
+
   bool avoided(const Node& array) const { return staged_.facts.at(&array).form == Form::avoided; }
 
   /// Avoided arrays that an item's computation reads, directly or inside its functions.
@@ -208,7 +214,8 @@ class Fuser {
     const std::int64_t cost = additions(cost_[&array]);
     const bool cheap = cost - additions(own_element) <= options_.cheap;
     const auto store = [&](std::string why) { staged_.manifest.emplace(&array, std::move(why)); };
-    if (array.op() == Op::parameter) return store(array.closed() ? "given" : "read from the source");
+    if (array.op() == Op::parameter)
+      return store(is_argument(array) ? "an argument" : "read from the source");
     const OpInfo& made = info(maker_of(array).op());
     if (made.storage != Storage::delayed) return store(made.why);
     if (uses.root) return store("a result");

@@ -122,24 +122,26 @@ class Map : public View<Op::map> {
   std::span<const Ref> arrays() const { return from(position("arrays")); }
 };
 
-class Fold : public View<Op::fold> {
+/// An operator on the elements of an array's rows.
+template <auto op>
+class AlongRows : public View<op> {
  public:
-  using View::View;
-  const Ref& function() const { return at(position("function")); }
-  const Ref& array() const { return at(position("array")); }
+  using View<op>::View;
+  const Ref& function() const { return this->at(this->position("function")); }
+  const Ref& array() const { return this->at(this->position("array")); }
   /// Empty if there is none.
-  Ref seed() const { return has_seed() ? at(position("seed")) : Ref(); }
-  bool has_seed() const { return node().children().size() > position("seed"); }
+  Ref seed() const { return has_seed() ? this->at(this->position("seed")) : Ref(); }
+  bool has_seed() const { return this->node().children().size() > this->position("seed"); }
 };
 
-class Scan : public View<Op::scan> {
+class Fold : public AlongRows<Op::fold> {
  public:
-  using View::View;
-  const Ref& function() const { return at(position("function")); }
-  const Ref& array() const { return at(position("array")); }
-  /// Empty if there is none.
-  Ref seed() const { return has_seed() ? at(position("seed")) : Ref(); }
-  bool has_seed() const { return node().children().size() > position("seed"); }
+  using AlongRows::AlongRows;
+};
+
+class Scan : public AlongRows<Op::scan> {
+ public:
+  using AlongRows::AlongRows;
   bool exclusive() const { return node().payload().exclusive; }
 };
 

@@ -326,6 +326,27 @@ TEST_CASE("folds over segmented arrays can be cut by elements: they know where t
   }
 }
 
+TEST_CASE("a read at the own position needs no check, whatever the user wrote it as; any other does") {
+  const auto checks = [](const TestProgram& program) {
+    const Planned p = planned(program);
+    std::size_t found = 0;
+    for (const plan::Step& step : chunk_of(p).steps)
+      if (const auto* k = std::get_if<plan::KernelStep>(&step)) found += k->kernel.checks.size();
+    return found;
+  };
+  const auto copied = [](V a) { return generate(size(a), [=](Exp<std::int64_t> i) { return a[i]; }); };
+  const auto shifted = [](V a) { return generate(size(a), [=](Exp<std::int64_t> i) { return a[i + 1]; }); };
+  const auto of_others = [](V a) {
+    const auto all = v();
+    return generate(size(a), [=](Exp<std::int64_t> i) { return all[i]; });
+  };
+  CHECK(checks(over(copied)) == 0);
+  CHECK(checks(over([=](V a) { return sum(copied(a)); })) == 0);
+  CHECK(checks(over(shifted)) == 1);
+  CHECK(checks(over([=](V a) { return sum(shifted(a)); })) == 1);
+  CHECK(checks(over(of_others)) == 1);
+}
+
 TEST_CASE("a term that doubles with every array stays one term, whatever reads it") {
   // b = b + b, forty times: were each read expanded by itself, that would be 2^40 reads.
   const auto doubled = [](auto a) {

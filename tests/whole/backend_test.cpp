@@ -111,6 +111,17 @@ TEST_CASE("a chunk that a back end refuses is cut in halves") {
     }
 }
 
+TEST_CASE("after chunks that were computed in parts smaller ones are asked for") {
+  Behaviour small;
+  small.most_items = 5;
+  const Compiled program = compiled(consume(elements(ragged_items(4'000, 4'000))));
+  const auto got = run_on(behaving(small), program, in_chunks_of(64));
+  REQUIRE(same(got[0], interp::run(program.program)[0]));
+  REQUIRE(small.refused > 0);
+  // Else each chunk of 64 is refused itself, and fourteen of its parts.
+  REQUIRE(small.refused < 4'000 / 64 * 15 / 2);
+}
+
 TEST_CASE("a chunk that fits once room has been made is not cut") {
   Behaviour full;
   full.late = true;

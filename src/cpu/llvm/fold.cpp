@@ -144,13 +144,8 @@ class Fold {
   void make_rows() {
     Rows r = entry("entry0");
     Frame& f = r.f;
-    auto& b = r.b;
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
-    llvm::BasicBlock *some = f.block("some"), *none = f.block("none");
-    b.CreateCondBr(b.CreateICmpSLT(begin, end), some, none);
-    b.SetInsertPoint(none);
-    b.CreateRetVoid();
-    b.SetInsertPoint(some);
+    r.return_if_none(begin, end);
     llvm::Value* first = r.first_item(begin, f.parameter(2));
     if (RowGroup::suits(kernel_, r)) {
       rows_in_groups(r, begin, end);

@@ -54,6 +54,15 @@ class RowCode {
   }
   llvm::Value* length(llvm::Value* item) { return e.extent(row_.length, e.uniform(item)).v; }
 
+  /// Returns from an entry that is called with no position.
+  void return_if_none(llvm::Value* begin, llvm::Value* end) {
+    llvm::BasicBlock *some = f.block("some"), *none = f.block("none");
+    b.CreateCondBr(b.CreateICmpSLT(begin, end), some, none);
+    b.SetInsertPoint(none);
+    b.CreateRetVoid();
+    b.SetInsertPoint(some);
+  }
+
   /// The item that holds position `begin`, of an entry that is called with this Scratch.
   llvm::Value* first_item(llvm::Value* begin, llvm::Value* scratch) {
     if (kernel_.domain.form == kernel::Form::segmented)

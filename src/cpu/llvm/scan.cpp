@@ -66,13 +66,8 @@ class Scan {
   void make_rows() {
     ScanRows r = function("entry0", {i64_, i64_, ptr_}, true);
     Frame& f = r.f;
-    auto& b = r.b;
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
-    llvm::BasicBlock *some = f.block("some"), *none = f.block("none");
-    b.CreateCondBr(b.CreateICmpSLT(begin, end), some, none);
-    b.SetInsertPoint(none);
-    b.CreateRetVoid();
-    b.SetInsertPoint(some);
+    r.return_if_none(begin, end);
     if (ShortScans::suits(kernel_, r)) {
       short_rows_together(r, begin, end);
     } else {
