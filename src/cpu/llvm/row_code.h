@@ -119,18 +119,24 @@ class RowCode {
   llvm::Value* first_lanes(llvm::Value* count, int width) { return lanes_below(count, nullptr, width); }
   /// The mask of the lanes j with from + j < count. `from` null: 0.
   llvm::Value* lanes_below(llvm::Value* count, llvm::Value* from, int width) {
-    std::size_t bytes = 4;  // compared in registers as wide as the elements'
+    llvm::Value* lanes = lane_numbers(width);
+    if (from) lanes = b.CreateAdd(lanes, splat(from, lanes->getType()));
+    return b.CreateICmpSLT(lanes, splat(count, lanes->getType()));
+  }
+  /// 0, 1, ... in integers as wide as the elements, so that masks come from comparisons of such registers.
+  llvm::Value* lane_numbers(int width) {
+    std::size_t bytes = 4;
     for (const ScalarType type : types_) bytes = std::max(bytes, size_of(type));
-    llvm::Type* number = b.getIntNTy(static_cast<unsigned>(8 * bytes));
     std::vector<llvm::Constant*> numbers;
     for (int lane = 0; lane < width; ++lane)
-      numbers.push_back(llvm::ConstantInt::get(number, static_cast<std::uint64_t>(lane)));
-    llvm::Value* lanes = llvm::ConstantVector::get(numbers);
-    const auto splat = [&](llvm::Value* v) {
-      return b.CreateVectorSplat(static_cast<unsigned>(width), b.CreateTrunc(v, number));
-    };
-    if (from) lanes = b.CreateAdd(lanes, splat(from));
-    return b.CreateICmpSLT(lanes, splat(count));
+      numbers.push_back(llvm::ConstantInt::get(b.getIntNTy(static_cast<unsigned>(8 * bytes)),
+                                               static_cast<std::uint64_t>(lane)));
+    return llvm::ConstantVector::get(numbers);
+  }
+  /// An int64 in every lane, in a vector type of lane_numbers.
+  llvm::Value* splat(llvm::Value* v, llvm::Type* type) {
+    const auto* vector = llvm::cast<llvm::FixedVectorType>(type);
+    return b.CreateVectorSplat(vector->getElementCount(), b.CreateTrunc(v, vector->getElementType()));
   }
 
   // Partial results: one cell of eight bytes per component.

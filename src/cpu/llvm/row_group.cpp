@@ -112,31 +112,31 @@ void RowGroup::compute_elements(llvm::Value* item) {
   r_.e.undo(here);
 }
 
-/// Elements of a row from `from` on, which fill the whole vector.
-Registers RowGroup::load_full(std::int64_t row, llvm::Value* from) {
-  auto& b = r_.b;
-  llvm::Value* at = b.CreateSub(offset(b.CreateAdd(row_, r_.f.number(row))), first_);
-  if (from) at = b.CreateAdd(at, from);
-  Registers out;
-  for (std::size_t c = 0; c < r_.components(); ++c) {
-    llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
-    llvm::Value* all =
-        b.CreateAlignedLoad(llvm::FixedVectorType::get(cell, static_cast<unsigned>(width_)),
-                            r_.f.element(cell, buffers_[c], at), llvm::Align(size_of(r_.type(c))));
-    out.push_back(r_.e.from_memory(r_.type(c), all));
+/// Where the current rows begin in the buffers.
+std::vector<Registers> RowGroup::starts_of_rows() {
+  std::vector<Registers> rows(static_cast<std::size_t>(width_));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    llvm::Value* first =
+        r_.b.CreateSub(offset(r_.b.CreateAdd(row_, r_.f.number(static_cast<std::int64_t>(i)))), first_);
+    for (std::size_t c = 0; c < r_.components(); ++c)
+      rows[i].push_back(r_.f.element(r_.e.memory_type_of(r_.type(c)), buffers_[c], first));
   }
-  return out;
+  return rows;
 }
 
-/// The same with the identity after the row's last element. `from` null: 0.
-Registers RowGroup::load_row(std::int64_t row, llvm::Value* from) {
+/// A vector of elements of a row, `at` elements behind its start, with the identity in the lanes that are not
+/// present. `at` null: 0.
+Registers RowGroup::load(const Registers& start, llvm::Value* at, llvm::Value* present) {
   auto& b = r_.b;
-  llvm::Value* length = b.CreateAlignedLoad(
-      r_.f.i64(), r_.f.element(r_.f.i64(), lengths_, b.CreateAdd(row_, r_.f.number(row))), llvm::Align(8));
-  llvm::Value* present = r_.lanes_below(length, from, width_);
   const Registers none = r_.identity(width_);
-  Registers out = load_full(row, from);
-  for (std::size_t c = 0; c < out.size(); ++c) out[c] = b.CreateSelect(present, out[c], none[c]);
+  Registers out;
+  for (std::size_t c = 0; c < start.size(); ++c) {
+    llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
+    llvm::Value* all = b.CreateAlignedLoad(llvm::FixedVectorType::get(cell, static_cast<unsigned>(width_)),
+                                           at ? r_.f.element(cell, start[c], at) : start[c],
+                                           llvm::Align(size_of(r_.type(c))));
+    out.push_back(b.CreateSelect(present, r_.e.from_memory(r_.type(c), all), none[c]));
+  }
   return out;
 }
 
@@ -163,44 +163,62 @@ Registers RowGroup::join_rows(std::vector<Registers> rows) {
   return rows[0];
 }
 
-/// Rows of at most a vector's elements.
-std::vector<Registers> RowGroup::lanes_of_short() {
-  std::vector<Registers> rows;
-  for (int row = 0; row < width_; ++row) rows.push_back(load_row(row, nullptr));
+/// The lengths of the current rows less each lane's number: lane j of a vector of elements [k, k + width) is
+/// present where this is larger than k.
+std::vector<llvm::Value*> RowGroup::lengths_less_lane() {
+  auto& b = r_.b;
+  llvm::Value* lanes = r_.lane_numbers(width_);
+  std::vector<llvm::Value*> rows(static_cast<std::size_t>(width_));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    llvm::Value* at =
+        r_.f.element(r_.f.i64(), lengths_, b.CreateAdd(row_, r_.f.number(static_cast<std::int64_t>(i))));
+    llvm::Value* length = b.CreateAlignedLoad(r_.f.i64(), at, llvm::Align(8));
+    rows[i] = b.CreateSub(r_.splat(length, lanes->getType()), lanes);
+  }
   return rows;
 }
 
-/// Rows of up to `longest` elements: the groups of narrow lanes that all rows fill first, then the others.
-std::vector<Registers> RowGroup::lanes_of_longer(llvm::Value* shortest, llvm::Value* longest) {
+/// Rows of at most a vector's elements.
+std::vector<Registers> RowGroup::lanes_of_short(const std::vector<Registers>& starts) {
+  const std::vector<llvm::Value*> lengths = lengths_less_lane();
+  llvm::Value* none = llvm::Constant::getNullValue(lengths[0]->getType());
+  std::vector<Registers> rows;
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    rows.push_back(load(starts[i], nullptr, r_.b.CreateICmpSGT(lengths[i], none)));
+  return rows;
+}
+
+/// Rows of up to `longest` elements.
+std::vector<Registers> RowGroup::lanes_of_longer(const std::vector<Registers>& starts, llvm::Value* longest) {
   auto& b = r_.b;
   const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
   const std::size_t n = r_.components();
-  Registers lanes;  // row after row, part after part
-  for (std::size_t i = 0; i < static_cast<std::size_t>(width_) * parts; ++i)
+  Registers lanes;  // part after part, row after row
+  for (std::size_t i = 0; i < starts.size() * parts; ++i)
     for (llvm::Value* v : r_.identity(width_)) lanes.push_back(v);
-  const auto part_of = [&](const Registers& all, std::size_t i) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(i * n);
+  const auto lanes_of = [&](const Registers& all, std::size_t part, std::size_t row) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>((part * starts.size() + row) * n);
     return Registers(first, first + static_cast<std::ptrdiff_t>(n));
   };
-  const auto step = [&](bool filled) {
-    return [&, filled](llvm::Value* from, const Registers& all) {
-      Registers next;
-      for (std::size_t i = 0; i < static_cast<std::size_t>(width_) * parts; ++i) {
-        const auto row = static_cast<std::int64_t>(i / parts);
-        llvm::Value* at = b.CreateAdd(from, r_.f.number(static_cast<std::int64_t>(i % parts) * width_));
-        for (llvm::Value* v : r_.join(part_of(all, i), filled ? load_full(row, at) : load_row(row, at)))
-          next.push_back(v);
-      }
-      return next;
-    };
-  };
-  llvm::Value* filled = b.CreateAnd(shortest, r_.f.number(-order::narrow_lanes));
-  lanes = r_.f.loop(r_.f.number(0), filled, order::narrow_lanes, lanes, "filled", step(true));
-  lanes = r_.f.loop(filled, longest, order::narrow_lanes, lanes, "partly_filled", step(false));
+  const std::vector<llvm::Value*> lengths = lengths_less_lane();
+  lanes =
+      r_.f.loop(r_.f.number(0), longest, order::narrow_lanes, lanes, "lanes",
+                [&](llvm::Value* from, const Registers& all) {
+                  Registers next;
+                  for (std::size_t p = 0; p < parts; ++p) {
+                    llvm::Value* at = b.CreateAdd(from, r_.f.number(static_cast<std::int64_t>(p) * width_));
+                    llvm::Value* splat = r_.splat(at, lengths[0]->getType());
+                    for (std::size_t row = 0; row < starts.size(); ++row) {
+                      const Registers elements = load(starts[row], at, b.CreateICmpSGT(lengths[row], splat));
+                      for (llvm::Value* v : r_.join(lanes_of(all, p, row), elements)) next.push_back(v);
+                    }
+                  }
+                  return next;
+                });
   std::vector<Registers> rows;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(width_); ++row) {
-    Registers whole = part_of(lanes, row * parts);
-    for (std::size_t p = 1; p < parts; ++p) whole = r_.join(whole, part_of(lanes, row * parts + p));
+  for (std::size_t row = 0; row < starts.size(); ++row) {
+    Registers whole = lanes_of(lanes, 0, row);
+    for (std::size_t p = 1; p < parts; ++p) whole = r_.join(whole, lanes_of(lanes, p, row));
     rows.push_back(std::move(whole));
   }
   return rows;
@@ -210,17 +228,17 @@ std::vector<Registers> RowGroup::lanes_of_longer(llvm::Value* shortest, llvm::Va
 Registers RowGroup::totals() {
   auto& b = r_.b;
   llvm::Value* lengths = lengths_from(row_);
+  const std::vector<Registers> starts = starts_of_rows();
   llvm::BasicBlock *longer = r_.f.block("longer_rows"), *shorter = r_.f.block("shorter_rows"),
                    *done = r_.f.block("totals");
   b.CreateCondBr(any_above(lengths, width_), longer, shorter);
   b.SetInsertPoint(longer);
   llvm::Value* longest = b.CreateSExt(b.CreateIntMaxReduce(lengths, true), r_.f.i64());
-  llvm::Value* shortest = b.CreateSExt(b.CreateIntMinReduce(lengths, true), r_.f.i64());
-  const std::vector<Registers> of_longer = lanes_of_longer(shortest, longest);
+  const std::vector<Registers> of_longer = lanes_of_longer(starts, longest);
   llvm::BasicBlock* longer_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(shorter);
-  const std::vector<Registers> of_shorter = lanes_of_short();
+  const std::vector<Registers> of_shorter = lanes_of_short(starts);
   llvm::BasicBlock* shorter_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(done);

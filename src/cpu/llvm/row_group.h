@@ -35,11 +35,12 @@ class RowGroup {
   llvm::Value* any_above(llvm::Value* lengths, std::int64_t most) const;
   llvm::Value* count_rows(llvm::Value* item, llvm::Value* end);
   void compute_elements(llvm::Value* item);
-  Registers load_full(std::int64_t row, llvm::Value* from);
-  Registers load_row(std::int64_t row, llvm::Value* from);
+  std::vector<Registers> starts_of_rows();
+  std::vector<llvm::Value*> lengths_less_lane();
+  Registers load(const Registers& start, llvm::Value* at, llvm::Value* present);
   Registers totals();
-  std::vector<Registers> lanes_of_short();
-  std::vector<Registers> lanes_of_longer(llvm::Value* shortest, llvm::Value* longest);
+  std::vector<Registers> lanes_of_short(const std::vector<Registers>& starts);
+  std::vector<Registers> lanes_of_longer(const std::vector<Registers>& starts, llvm::Value* longest);
   Registers join_rows(std::vector<Registers> rows);
 
   Rows& r_;
