@@ -29,10 +29,12 @@ class Lifter {
   void lift_stage(Stage& stage) {
     stage_ = &stage;
     items_.clear();
+    checked_in_stage_.clear();
     for (StageSource& base : stage.sources) lift_base(stage, base);
     for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
+    checked_in_stage_.clear();
     stage_ = nullptr;
   }
 
@@ -106,7 +108,7 @@ class Lifter {
   void set_item(const Ref& item, std::vector<Ref> extents, const char* what) {
     items_.push_back(item.get());
     rewriter_.set(item, item);
-    for (const Ref& e : extents) not_negative_.insert(e.get());
+    for (const Ref& e : extents) checked_in_stage_.insert(e.get());
     Facts facts;
     facts.extents = std::move(extents);
     facts.form =
@@ -125,17 +127,18 @@ class Lifter {
 
   void check_extents(const Ref& array) {
     const Facts& facts = staged_.facts_of(array);
-    auto& checks = facts.form == Form::avoided ? staged_.extent_checks : stage_->extent_checks;
+    const bool once = facts.form == Form::avoided;
+    auto& checks = once ? staged_.extent_checks : stage_->extent_checks;
     for (const Ref& e : facts.extents)
       if (!is_not_negative(e)) {
         checks.push_back({e, array});
-        not_negative_.insert(e.get());
+        (once ? checked_ : checked_in_stage_).insert(e.get());
       }
   }
 
   /// True only where it is easy to see. (Sizes that wrap around are found where memory is counted.)
   bool is_not_negative(const Ref& e, int depth = 16) const {
-    if (not_negative_.contains(e.get())) return true;
+    if (checked_.contains(e.get()) || checked_in_stage_.contains(e.get())) return true;
     if (e->op() == Op::constant) return static_cast<std::int64_t>(e->payload().bits) >= 0;
     if (e->op() == Op::shape || (e->op() == Op::project && Project(e).value()->op() == Op::shape))
       return true;
@@ -253,9 +256,11 @@ class Lifter {
   Staged& staged_;
   Options options_;
   Simplifier simplify_;
-  Stage* stage_ = nullptr;                        // being lifted
-  std::vector<const Node*> items_;                // of the stage being lifted
-  std::unordered_set<const Node*> not_negative_;  // extents of given arrays, and those that are checked
+  Stage* stage_ = nullptr;          // being lifted
+  std::vector<const Node*> items_;  // of the stage being lifted
+  // Extents that are not negative: those that the run checks, and those of the stage's items and of what the
+  // stage checks. A stage without items checks nothing, so others cannot rely on it.
+  std::unordered_set<const Node*> checked_, checked_in_stage_;
   // A consume is a leaf here: its sequence is a stage of its own. So are loops and branches.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {

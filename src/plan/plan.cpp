@@ -34,6 +34,7 @@ std::int64_t size_of_layout(const PlanLayout& layout, const Named& what, const C
     return shape.descriptor_totals[static_cast<std::size_t>(layout.descriptor)];
   std::int64_t elements =
       layout.form == ir::Form::regular ? shape.items[static_cast<std::size_t>(layout.domain)] : 1;
+  if (elements == 0) return 0;  // without items nothing is asked of an item's extents
   for (const PlanExtent& d : layout.extents) {
     const std::int64_t extent = value(d, shape);
     if (extent < 0) bad_extent(what, shape, extent);
