@@ -59,8 +59,9 @@ struct ArrayInfo {
   std::vector<ScalarType> scalars;
   /// One per dimension, outermost first: the uniform value, or nothing where it differs from item to item.
   std::vector<std::optional<std::int64_t>> extents;
-  /// Components with equal numbers have equal extents in every item.
-  int descriptor = 0;
+  /// Components with equal numbers have equal extents in every item, and declare the same of them (else
+  /// stream_in throws ProgramError). -1: extents of its own.
+  int descriptor = -1;
   OffsetType offsets = OffsetType::int64;  ///< meaningful for segmented components
 
   int rank() const { return static_cast<int>(extents.size()); }

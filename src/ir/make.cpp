@@ -1,6 +1,7 @@
 #include "ir/make.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -505,7 +506,30 @@ Ref acond(Ref condition, Ref then, Ref otherwise, Place place) {
   return collective(Op::acond, std::move(type), std::move(children), {}, place);
 }
 
+namespace {
+
+/// What a source declares must be possible, and not contradict itself: lifting believes it.
+void require_declaration(const SourceInfo& info, const Place& place) {
+  const std::string source = "stream_in: source " + info.name;
+  std::map<int, std::size_t> first;  // array of each descriptor
+  for (std::size_t i = 0; i < info.arrays.size(); ++i) {
+    const ArrayInfo& array = info.arrays[i];
+    require(array.rank() <= 4, place, source.c_str(), "arrays have at most 4 dimensions");
+    for (const auto& extent : array.extents)
+      require(!extent || *extent >= 0, place, source.c_str(), "it declares a negative extent");
+    if (array.descriptor < 0) continue;
+    const std::size_t other = first.try_emplace(array.descriptor, i).first->second;
+    if (array.extents != info.arrays[other].extents)
+      refuse(place, fmt::format("{}: its arrays {} and {} have one descriptor and different extents", source,
+                                other, i));
+  }
+}
+
+}  // namespace
+
 Ref stream_in(std::shared_ptr<SourceBase> source, Place place) {
+  require(source != nullptr, place, "stream_in", "an empty handle was given");
+  require_declaration(source->info(), place);
   std::vector<ArrayType> arrays;
   for (const ArrayInfo& array : source->info().arrays) arrays.push_back({array.rank(), array.scalars});
   Payload payload;

@@ -74,9 +74,8 @@ class Lifter {
     for (std::size_t i = 0; i < infos.size(); ++i) {
       const int number = base.first + static_cast<int>(i);
       const Ref& item = stage.items[static_cast<std::size_t>(number)];
-      const Ref& leader = options_.shape_analysis
-                              ? representative.try_emplace(infos[i].descriptor, item).first->second
-                              : item;
+      const bool own = infos[i].descriptor < 0 || !options_.shape_analysis;
+      const Ref& leader = own ? item : representative.try_emplace(infos[i].descriptor, item).first->second;
       std::vector<Ref> extents;
       for (int d = 0; d < infos[i].rank(); ++d) {
         if (infos[i].extents[static_cast<std::size_t>(d)]) {

@@ -88,6 +88,8 @@ KernelExtent KernelBuilder::extent(const PlanExtent& dim, bool global) {
   for (std::size_t d = 1; d < extents.size(); ++d)
     product = primitive(Primitive::multiply, {product, extents[d]});
   const PlanExtent divisor = group_.dim_of(product);
+  if (!divisor.uniform())
+    throw InternalError("plan: the inner extents of a ragged array differ from item to item");
   e.divisor_kind =
       divisor.kind == PlanExtent::Kind::constant ? KernelExtent::Kind::constant : KernelExtent::Kind::uniform;
   e.divisor = divisor.kind == PlanExtent::Kind::constant ? divisor.value : scalar(divisor.index);
