@@ -161,6 +161,33 @@ std::vector<ir::Ref> front_half(Passes& pass, std::vector<ir::Ref> roots, const 
   return roots;
 }
 
+void check_present(const ir::Ref& node, const std::string& what) {
+  if (!node) throw ProgramError(what + " is an empty handle");
+}
+
+void check_kind(bool is, const ir::Ref& node, const std::string& what, const char* expected) {
+  if (!is)
+    throw ProgramError(fmt::format("{} is {}, of type {} ({}); expected {}", what, node->label(),
+                                   ir::to_string(node->type()), to_string(node->place()), expected));
+}
+
+/// Throws ProgramError where something is no program: what a front end without types may hand over.
+void check_program(std::span<const ir::Ref> results, std::span<const ir::Ref> parameters) {
+  if (results.empty()) throw ProgramError("compile: a program needs a result");
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const std::string result = fmt::format("compile: result {}", r);
+    check_present(results[r], result);
+    check_kind(results[r]->type().is_array() && !results[r]->op().is_a<ir::SinkOp>(), results[r], result,
+               "an array (of a sequence, what consume gives)");
+  }
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const std::string parameter = fmt::format("compile: parameter {}", p);
+    check_present(parameters[p], parameter);
+    check_kind(parameters[p]->op() == ir::Op::parameter && parameters[p]->type().is_array(), parameters[p],
+               parameter, "a parameter of an array");
+  }
+}
+
 /// Throws ProgramError where a root depends on the parameter of a function that it is not part of.
 void check_closed(std::span<const ir::Ref> roots, std::span<const ir::Ref> parameters) {
   for (const ir::Ref& root : roots)
@@ -200,6 +227,7 @@ CompileOptions options_from_environment() {
 
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options) {
+  check_program(results, parameters);
   check_closed(results, parameters);
   // Makes the program a function that binds the parameters: a later use of them is outside of it.
   if (!parameters.empty()) (void)ir::lambda(parameters, results, results[0]->place());
@@ -214,6 +242,8 @@ Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> para
 }
 
 Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options) {
+  check_present(sequence, "stream_out: the sequence");
+  check_kind(sequence->type().is_sequence(), sequence, "stream_out: what is given", "a sequence");
   check_closed({&sequence, 1}, {});
   Compiled out;
   Passes pass(out.times);

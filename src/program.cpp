@@ -4,6 +4,8 @@
 #include <cmath>
 #include <exception>
 
+#include <fmt/format.h>
+
 #include "compiled_run.h"
 #include "explain.h"
 #include "front/handle.h"
@@ -70,6 +72,24 @@ namespace {
 
 using Arrays = std::vector<std::shared_ptr<ArrayData>>;
 
+/// Throws ProgramError where a run is given other arguments than the program has parameters.
+void check_arguments(const std::vector<ir::Ref>& parameters, const Arrays& arguments) {
+  if (arguments.size() != parameters.size())
+    throw ProgramError(fmt::format("run: the program takes {} arguments, it is given {}", parameters.size(),
+                                   arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ir::Node& parameter = *parameters[i];
+    const auto refuse = [&](const std::string& given) {
+      throw ProgramError(fmt::format("run: argument {} of the program is {}, its parameter a {} ({})", i,
+                                     given, ir::to_string(parameter.type()), to_string(parameter.place())));
+    };
+    if (!arguments[i]) refuse("an empty handle");
+    const ir::Type given =
+        ir::Type::array(static_cast<int>(arguments[i]->extents.size()), arguments[i]->scalars);
+    if (given != parameter.type()) refuse("a " + ir::to_string(given));
+  }
+}
+
 Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunOptions& options,
                        RunReport* report, const Arrays& into) {
   Arrays results = run_interpreter(program.compiled(), arguments, options, into);
@@ -97,6 +117,7 @@ Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& opti
            const Arrays& into) {
   const auto begin = std::chrono::steady_clock::now();
   check(options);
+  check_arguments(program.compiled().plan.parameters, arguments);
   if (report) *report = RunReport{};
   const std::shared_ptr<RunTrace> trace = begin_trace(program, options);
   Arrays results;

@@ -121,6 +121,7 @@ ir::Ref permuted(const ir::Ref& array, const std::vector<int>& order, const Plac
 
 /// The array with dimension `axis` moved to the innermost place.
 ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, const char* what) {
+  if (!array || !array->type().is_array()) return array;  // for the constructor to refuse
   const int rank = array->type().rank;
   if (axis == rank - 1) return array;
   check_dimension(what, axis, rank, at);

@@ -131,6 +131,8 @@ int shape_rank(const Ref& shape, const Place& place, const char* what) {
 
 Ref parameter(Type type, Place place) {
   require(type.is_element() || type.is_array(), place, "parameter", "a parameter is an element or an array");
+  require(type.is_element() || (type.rank >= 0 && type.rank <= 4), place, "parameter",
+          "arrays have 0 to 4 dimensions");
   return Maker::make_parameter(std::move(type), place);
 }
 
@@ -316,6 +318,9 @@ Ref lambda(std::vector<Ref> parameters, std::vector<Ref> results, Place place, S
 }
 
 Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place) {
+  require(array != nullptr, place, "use", "an empty handle was given");
+  require(array->buffers.size() == array->scalars.size(), place, "use",
+          "an array has a buffer for each component");
   Type type = Type::array(static_cast<int>(array->extents.size()), array->scalars);
   require(type.rank <= 4, place, "use", "arrays have at most 4 dimensions");
   Payload payload;
