@@ -17,6 +17,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "ir/views.h"
+#include "kernel/regions.h"
 #include "lift/lift.h"
 #include "plan/build.h"
 #include "system/environment.h"
@@ -136,6 +137,12 @@ std::string staged_text(const ir::Staged& staged) {
   return out;
 }
 
+void check_kernel(const kernel::Kernel& kernel) {
+  kernel::verify(kernel);
+  kernel::check_branches(kernel.body);
+  for (const std::vector<ir::Ref>* body : kernel::form_bodies(kernel)) kernel::check_branches(*body);
+}
+
 /// From stages to the plan: the passes that programs and streamed-out sequences share.
 void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
   staged = pass("lift", [&] { return lift::lift(std::move(staged), {options.shape_analysis}); }, staged_text);
@@ -150,7 +157,7 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
       [](const plan::Plan& p) { return plan::to_string(p); });
   plan::each_group(out.plan, [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
-      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) kernel::verify(kernel->kernel);
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) check_kernel(kernel->kernel);
   });
 }
 
