@@ -12,9 +12,7 @@ Exp<std::int64_t> minus_three() { return the(use(Scalar<std::int64_t>(-3))); }
 
 /// Per item, the sum of an array of `n` elements.
 auto sums(const std::vector<Vector<std::int64_t>>& items, Exp<std::int64_t> n) {
-  const auto sum_of = [=](auto a) {
-    return fold(plus, 7, generate(n, [=](auto i) { return i + size(a); }));
-  };
+  const auto sum_of = [=](auto a) { return fold(plus, 7, generate(n, [=](auto i) { return i + size(a); })); };
   return consume(elements(map_seq(sum_of, stream_in(items))));
 }
 

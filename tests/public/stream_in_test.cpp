@@ -191,8 +191,8 @@ TEST_CASE("arrays of a source that says nothing of their descriptors have extent
   regular.extents = {3};
   ragged.extents = {std::nullopt};
   for (const ArrayInfo& second : {regular, ragged}) {
-    const auto sums =
-        map_seq([](auto a, auto b) { return sum(a) * 1000 + sum(b); }, two_vectors({1, 5, 0, 2}, second));
+    const auto sums = map_seq([](auto a, auto b) { return unit(the(sum(a)) * 1000 + the(sum(b))); },
+                              two_vectors({1, 5, 0, 2}, second));
     std::vector<Scalar<std::int64_t>> expected;
     for (const std::int64_t n : {1, 5, 0, 2}) {
       std::int64_t a = 0, b = 0;
