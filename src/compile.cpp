@@ -73,16 +73,16 @@ std::string staged_text(const ir::Staged& staged);
 
 /// A loop or a branch: what its bodies take, and each of them as a program.
 std::string control_text(const ir::Control& control, ir::Printer& printer) {
-  std::string out =
-      printer.program(control.state) + fmt::format("{} : {} ({})\n", printer.name(*control.node),
-                                                   control.node->label(), to_string(control.node->place()));
-  std::size_t number = 0;
-  ir::each_operand(*control.node, [&](const ir::Operand& how, const ir::Ref&) {
-    if (how.role != ir::Role::function) return;
-    const ir::Body& body = control.bodies[number++];
-    out += fmt::format("  {}:\n", how.name);
-    std::vector<ir::Ref> arguments = control.state;
-    arguments.insert(arguments.end(), body.captured.begin(), body.captured.end());
+  std::vector<ir::Ref> state;
+  ir::each_own_input(control, [&](const ir::Ref& input) {
+    if (input->type().is_array()) state.push_back(input);
+  });
+  std::string out = printer.program(state);
+  out += fmt::format("{} : {} ({})\n", printer.name(*control.node), control.node->label(),
+                     to_string(control.node->place()));
+  ir::each_body(control, [&](const char* name, const ir::Body& body) {
+    out += fmt::format("  {}:\n", name);
+    const std::vector<ir::Ref> arguments = ir::arguments_of(control, body);
     for (std::size_t i = 0; i < arguments.size(); ++i)
       out += fmt::format("    argument {}: {}\n", i, printer.name(*arguments[i]));
     out += ir::indented(staged_text(body.program), "    ");

@@ -74,10 +74,8 @@ class Explanation {
   std::string text() {
     std::vector<Ref> once = staged_.results;
     for (const Control& control : staged_.controls) {
-      once.insert(once.end(), control.state.begin(), control.state.end());
-      if (control.condition) once.push_back(control.condition);
-      for (const Body& body : control.bodies)
-        once.insert(once.end(), body.captured.begin(), body.captured.end());
+      const std::vector<Ref> inputs = inputs_of(control);
+      once.insert(once.end(), inputs.begin(), inputs.end());
     }
     if (!once.empty()) {
       out_ += "once per run\n";
@@ -112,12 +110,10 @@ class Explanation {
   }
 
   void bodies(const Control& control) {
-    std::size_t number = 0;
-    each_operand(*control.node, [&](const Operand& how, const Ref&) {
-      if (how.role != Role::function) return;
-      out_ += fmt::format("\n{} of {}  -- {}\n", how.name, control.node->label(),
-                          to_string(control.node->place()));
-      out_ += indented(Explanation(control.bodies[number++].program).text(), "    ");
+    each_body(control, [&](const char* name, const Body& body) {
+      out_ +=
+          fmt::format("\n{} of {}  -- {}\n", name, control.node->label(), to_string(control.node->place()));
+      out_ += indented(Explanation(body.program).text(), "    ");
     });
   }
 

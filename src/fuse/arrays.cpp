@@ -89,16 +89,13 @@ class Fuser {
   }
 
   void collect(const Control& control, std::vector<Ref>& roots) {
-    const auto given = [&](const Ref& array) {
-      uses_[array.get()].whole = true;
-      roots.push_back(array);
-    };
-    for (const Ref& array : control.state) given(array);
-    for (const Body& body : control.bodies)
-      for (const Ref& array : body.captured) given(array);
-    if (!control.condition) return;
-    roots.push_back(control.condition);
-    extent_expression(control.condition, roots);
+    for (const Ref& input : inputs_of(control)) {
+      roots.push_back(input);
+      if (input->type().is_array())
+        uses_[input.get()].whole = true;
+      else
+        extent_expression(input, roots);
+    }
   }
 
   void root(const Ref& array, std::vector<Ref>& roots) {
@@ -274,7 +271,8 @@ bool reads_linearly(const Staged& staged, const Node& array) {
 Staged arrays(Staged staged, const Options& options) {
   Fuser(staged, options).run();
   for (Control& control : staged.controls)
-    for (Body& body : control.bodies) body.program = arrays(std::move(body.program), options);
+    each_body(control,
+              [&](const char*, Body& body) { body.program = arrays(std::move(body.program), options); });
   return staged;
 }
 

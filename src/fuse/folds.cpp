@@ -75,11 +75,7 @@ class Needs {
   }
 
   void control(const Control& control, int parts) {
-    std::vector<Ref> roots = control.state;
-    if (control.condition) roots.push_back(control.condition);
-    for (const Body& body : control.bodies)
-      roots.insert(roots.end(), body.captured.begin(), body.captured.end());
-    need_[control.node.get()] = {of_all(roots, -1).level, parts};
+    need_[control.node.get()] = {of_all(inputs_of(control), -1).level, parts};
   }
 
   Need of_all(const std::vector<Ref>& roots, int stage) {

@@ -136,20 +136,32 @@ Body passed(OpenBody open) { return {std::move(open.captured), sequences(open.re
 
 /// `own`: the nodes that the program around it computes itself.
 Control control_of(const Ref& node, const NodeSet& own) {
-  Control control;
-  control.node = node;
-  if (node->op() == Op::awhile) {
-    const Awhile loop(node);
-    control.state.assign(loop.state().begin(), loop.state().end());
-    for (const Ref& body : {loop.predicate(), loop.body()})
-      control.bodies.push_back(passed(body_of_loop(body)));
-  } else {
-    const Acond branch(node);
-    control.condition = cast(ScalarType::int64, branch.condition(), node->place());
-    for (const Ref& side : {branch.then(), branch.otherwise()})
-      control.bodies.push_back(passed(side_of_branch(side, own)));
+  switch (node->op().as<ArrayOp>()) {
+    case Op::awhile: {
+      const Awhile loop(node);
+      return {node, Loop{{loop.state().begin(), loop.state().end()},
+                         passed(body_of_loop(loop.predicate())),
+                         passed(body_of_loop(loop.body()))}};
+    }
+    case Op::acond: {
+      const Acond branch(node);
+      return {node, Branch{cast(ScalarType::int64, branch.condition(), node->place()),
+                           passed(side_of_branch(branch.then(), own)),
+                           passed(side_of_branch(branch.otherwise(), own))}};
+    }
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::scan:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::project_array:
+      break;
   }
-  return control;
+  throw InternalError(fmt::format("sequences: {} runs no bodies", name_of(node->op())));
 }
 
 }  // namespace

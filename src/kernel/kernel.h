@@ -9,6 +9,7 @@
 #include "ir/fold_order.h"
 #include "ir/form.h"
 #include "ir/node.h"
+#include "ir/overloaded.h"
 
 /// A kernel: one parallel loop nest over a domain, independent of any back end. It is self-contained: it
 /// names no program, no buffer of the plan, only its own *slots*, which the plan binds at launch. So equal
@@ -25,6 +26,7 @@ namespace anabranch::kernel {
 
 using ir::Form;
 using ir::name_of;
+using ir::overloaded;
 
 /// Where a kernel finds an int64 that is the same for all elements of an item: extents, mostly.
 struct KernelExtent {
@@ -138,11 +140,6 @@ struct Scan {
 };
 
 using KernelForm = std::variant<Map, Reduce, Scan>;
-
-template <class... F>
-struct overloaded : F... {
-  using F::operator()...;
-};
 
 /// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `scalars` parameters,
 /// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array

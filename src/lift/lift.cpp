@@ -39,12 +39,11 @@ class Lifter {
   }
 
   void lift_control(Control& control) {
-    for (Ref& array : control.state) array = rewriter_(array);
-    if (control.condition) control.condition = rewriter_(control.condition);
-    for (Body& body : control.bodies) {
+    each_own_input(control, [&](Ref& input) { input = rewriter_(input); });
+    each_body(control, [&](const char*, Body& body) {
       for (Ref& array : body.captured) array = rewriter_(array);
       body.program = lift(std::move(body.program), options_);
-    }
+    });
   }
 
   // What the base itself computes (the array of rows, the count of produce) lies outside the stage.

@@ -133,16 +133,24 @@ class PlanBuilder {
 
   void add_control(int number) {
     const Control& control = staged_.controls[static_cast<std::size_t>(number)];
-    const std::vector<int> state = arrays_of(control.state);
-    const int condition = control.condition ? global_.uniform_of(control.condition) : -1;
-    const int first = add_body(control.bodies[0]);
-    const int second = add_body(control.bodies[1]);
+    Action action = std::visit([&](const auto& what) { return action_of(number, what); }, control.what);
     run_new_steps();
-    if (control.condition)
-      plan_.actions.emplace_back(Branch{number, condition, first, second});
-    else
-      plan_.actions.emplace_back(Loop{number, state, first, second});
+    plan_.actions.push_back(std::move(action));
     context_.controls[control.node.get()] = number;
+  }
+
+  Action action_of(int number, const ir::Loop& loop) {
+    LoopAction action{number, arrays_of(loop.state)};
+    action.predicate = add_body(loop.predicate);
+    action.body = add_body(loop.body);
+    return action;
+  }
+
+  Action action_of(int number, const ir::Branch& branch) {
+    BranchAction action{number, global_.uniform_of(branch.condition)};
+    action.then = add_body(branch.then);
+    action.otherwise = add_body(branch.otherwise);
+    return action;
   }
 
   int add_body(const ir::Body& body) {

@@ -204,13 +204,13 @@ class Listing {
                           stage.results[static_cast<std::size_t>(t.result)]);
   }
 
-  void list(const Loop& loop) {
+  void list(const LoopAction& loop) {
     out_ += fmt::format("loop {}, from {}:\n", loop.number, arrays(loop.state));
     list("while", loop.predicate);
     list("repeat", loop.body);
   }
 
-  void list(const Branch& branch) {
+  void list(const BranchAction& branch) {
     out_ += fmt::format("branch {}, on u{}:\n", branch.number, branch.condition);
     list("then", branch.then);
     list("otherwise", branch.otherwise);

@@ -153,19 +153,19 @@ struct StageAction {
 };
 /// The first of `state`, body(state), body(body(state)), ... of which the predicate does not hold. A body is
 /// a plan of its own, which is run with arrays as arguments.
-struct Loop {
+struct LoopAction {
   int number = 0;               ///< among the loops and branches of the plan
   std::vector<int> state;       ///< global arrays: what the first round takes
   int predicate = 0, body = 0;  ///< of the plan's bodies
 };
 /// `then` where the uniform is not 0, else `otherwise`.
-struct Branch {
+struct BranchAction {
   int number = 0;
   int condition = 0;
   int then = 0, otherwise = 0;
 };
 /// What the run does at top level, in order. Whoever must know what there is visits it.
-using Action = std::variant<StepAction, StageAction, Loop, Branch>;
+using Action = std::variant<StepAction, StageAction, LoopAction, BranchAction>;
 
 struct Body;
 

@@ -143,7 +143,7 @@ void PlanRun::run_action(const plan::StageAction& action) {
 // ---- Loops and branches
 
 /// What a round has computed is given back when it ends, but for the state.
-void PlanRun::run_action(const plan::Loop& loop) {
+void PlanRun::run_action(const plan::LoopAction& loop) {
   std::vector<HostArray> state;
   for (const int array : loop.state) state.push_back(values_.array(array));
   const auto goes_on = [&] {
@@ -154,7 +154,7 @@ void PlanRun::run_action(const plan::Loop& loop) {
   set_results(loop.number, state);
 }
 
-void PlanRun::run_action(const plan::Branch& branch) {
+void PlanRun::run_action(const plan::BranchAction& branch) {
   set_results(branch.number,
               run_body(values_.uniform(branch.condition) != 0 ? branch.then : branch.otherwise, {}));
 }
