@@ -17,6 +17,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "ir/views.h"
+#include "ir/walk.h"
 #include "kernel/regions.h"
 #include "lift/lift.h"
 #include "plan/build.h"
@@ -98,10 +99,10 @@ std::string staged_text(const ir::Staged& staged) {
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const ir::Stage& stage = staged.stages[k];
     out += fmt::format("stage {}:\n", k);
-    for (const ir::StageSource& base : stage.sources) {
-      out += fmt::format("  items from {} ({}):", base.node->label(), to_string(base.node->place()));
-      for (int i = 0; i < base.count; ++i)
-        out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
+    for (const ir::StageSource& source : stage.sources) {
+      out += fmt::format("  items from {} ({}):", source.node->label(), to_string(source.node->place()));
+      for (int i = 0; i < source.count; ++i)
+        out += " " + printer.name(*stage.items[static_cast<std::size_t>(source.first + i)]);
       out += "\n";
     }
     for (const ir::ItemBound& bound : stage.bounds) {
@@ -199,8 +200,7 @@ void check_program(std::span<const ir::Ref> results, std::span<const ir::Ref> pa
 void check_closed(std::span<const ir::Ref> roots, std::span<const ir::Ref> parameters) {
   for (const ir::Ref& root : roots)
     for (const ir::Node* p : root->free()) {
-      const auto same = [&](const ir::Ref& q) { return q.get() == p; };
-      if (std::any_of(parameters.begin(), parameters.end(), same)) continue;
+      if (ir::is_among(parameters, p)) continue;
       const std::string what = fmt::format("{} ({})", root->label(), to_string(root->place()));
       const std::string parameter = to_string(p->place());
       if (p->bound())

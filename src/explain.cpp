@@ -90,11 +90,11 @@ class Explanation {
   void stage(std::size_t number) {
     const Stage& stage = staged_.stages[number];
     out_ += fmt::format("\nstream {}: for every chunk of items\n", number);
-    for (const StageSource& base : stage.sources)
-      for (int i = 0; i < base.count; ++i) {
-        const Ref& item = stage.items[static_cast<std::size_t>(base.first + i)];
+    for (const StageSource& source : stage.sources)
+      for (int i = 0; i < source.count; ++i) {
+        const Ref& item = stage.items[static_cast<std::size_t>(source.first + i)];
         if (shown_.insert(item.get()).second)
-          operation(staged_, *item, base.node->label(), base.node->place(), printer_, out_);
+          operation(staged_, *item, source.node->label(), source.node->place(), printer_, out_);
       }
     for (const ItemBound& bound : stage.bounds) {
       std::string lets;

@@ -462,8 +462,8 @@ Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a,
         return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, at));
       },
       at);
-  return detail::acc<N, T>(
-      detail::backpermute(detail::tuple(extents, at), function, a.handle(), {true, true}, at, "transpose"));
+  return detail::acc<N, T>(detail::backpermute(detail::tuple(extents, at), function, a.handle(),
+                                               {.injective = true, .in_bounds = true}, at, "transpose"));
 }
 template <int N, class T>
 Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
@@ -509,7 +509,7 @@ auto replicate_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
       },
       at);
   return acc<M, T>(
-      detail::backpermute(tuple(extents, at), function, a.handle(), {false, true}, at, "replicate"));
+      detail::backpermute(tuple(extents, at), function, a.handle(), {.in_bounds = true}, at, "replicate"));
 }
 
 template <int N, class T, class... Spec>
@@ -528,7 +528,8 @@ auto slice_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
         return Exp<Index<N>>(FromHandle{}, tuple(from, at));
       },
       at);
-  return acc<M, T>(detail::backpermute(tuple(extents, at), function, a.handle(), {true, false}, at, "slice"));
+  return acc<M, T>(
+      detail::backpermute(tuple(extents, at), function, a.handle(), {.injective = true}, at, "slice"));
 }
 
 /// One argument of replicate or slice.

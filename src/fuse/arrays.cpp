@@ -60,8 +60,8 @@ class Fuser {
     for (const Ref& r : staged_.results) root(r, roots);
     for (const ExtentCheck& check : staged_.extent_checks) extent_expression(check.extent, roots);
     for (const Stage& stage : staged_.stages) {
-      for (const StageSource& base : stage.sources)
-        each_operand(*base.node, [&](const Operand& how, const Ref& operand) {
+      for (const StageSource& source : stage.sources)
+        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
           if (how.role == Role::array) root(operand, roots);
           if (how.role != Role::element) return;
           number_of_items(operand, roots);
@@ -160,10 +160,7 @@ class Fuser {
   }
 
   /// Of the program, or of the body of a loop or branch; else it is an item's.
-  bool is_argument(const Node& parameter) const {
-    return std::any_of(staged_.parameters.begin(), staged_.parameters.end(),
-                       [&](const Ref& p) { return p.get() == &parameter; });
-  }
+  bool is_argument(const Node& parameter) const { return is_among(staged_.parameters, &parameter); }
 
   bool avoided(const Node& array) const { return staged_.facts.at(&array).form == Form::avoided; }
 

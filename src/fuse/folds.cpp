@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ir/operator_class.h"
+#include "ir/print.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -118,10 +119,6 @@ struct Set {
   int components = 0;
   std::int64_t cost = 0;
 };
-
-std::string title(const Node& fold) {
-  return fold.place().known() ? fmt::format("{}@{}", fold.label(), to_string(fold.place())) : fold.label();
-}
 
 }  // namespace
 

@@ -422,7 +422,7 @@ Ref project_array(Ref arrays, int which, Place place) {
                     {std::move(arrays)}, std::move(payload), place);
 }
 
-Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place, Symbol label) {
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts facts, Place place, Symbol label) {
   const char* what = label ? label.c_str() : "backpermute";
   std::vector<Ref> children{std::move(shape), std::move(function), std::move(array)};
   require_present(children, place, what);
@@ -434,8 +434,8 @@ Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place p
           "its function gives an index of its array");
   Type type = Type::array(rank, children[2]->type().scalars);
   Payload payload = labelled(label);
-  payload.injective = permutes.injective;
-  payload.in_bounds = permutes.in_range;
+  payload.injective = facts.injective;
+  payload.in_bounds = facts.in_bounds;
   return collective(Op::backpermute, std::move(type), std::move(children), std::move(payload), place);
 }
 
@@ -449,11 +449,11 @@ Ref reshape(Ref shape, Ref array, Place place, Symbol label) {
   return collective(Op::reshape, std::move(type), std::move(children), labelled(label), place);
 }
 
-Ref consume(Ref terminal, Place place) {
-  require_present({&terminal, 1}, place, "consume");
-  require(terminal->op().is_a<SinkOp>(), place, "consume", "takes a sequence terminal");
-  Type type = terminal->type();
-  return collective(Op::consume, std::move(type), {std::move(terminal)}, {}, place);
+Ref consume(Ref sink, Place place) {
+  require_present({&sink, 1}, place, "consume");
+  require(sink->op().is_a<SinkOp>(), place, "consume", "takes a sequence terminal");
+  Type type = sink->type();
+  return collective(Op::consume, std::move(type), {std::move(sink)}, {}, place);
 }
 
 namespace {
@@ -700,7 +700,8 @@ struct Rebuilt {
       case Op::scan:
         return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.exclusive, at, p.label);
       case Op::backpermute:
-        return backpermute(child(0), child(1), child(2), {p.injective, p.in_bounds}, at, p.label);
+        return backpermute(child(0), child(1), child(2), {.injective = p.injective, .in_bounds = p.in_bounds},
+                           at, p.label);
       case Op::reshape:
         return reshape(child(0), child(1), at, p.label);
       case Op::consume:
@@ -768,6 +769,12 @@ std::vector<Ref> components(const Ref& element) {
 }
 
 Ref extent(const Ref& array, int d) { return project(shape(array), d, 1); }
+
+Ref product(std::span<const Ref> factors) {
+  Ref size = int64(1);
+  for (const Ref& factor : factors) size = primitive(Primitive::multiply, {size, factor});
+  return size;
+}
 
 Ref to_linear(std::span<const Ref> extents, std::span<const Ref> ix) {
   if (ix.empty()) return int64(0);

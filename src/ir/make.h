@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include <anabranch/detail/index_facts.h>
+
 #include "ir/node.h"
 
 /// The checked constructors: the only way to make nodes, and the meaning of every operation. The interpreter
@@ -13,6 +15,8 @@
 /// code) is refused, naming both places. RunErrors are those of the run. `label` is the library name that the
 /// user wrote where it is not the operation's own.
 namespace anabranch::ir {
+
+using anabranch::detail::IndexFacts;
 
 /// A function's argument, an element or an array, identified by the node itself.
 Ref parameter(Type type, Place place = {});
@@ -71,18 +75,12 @@ Ref scan(Ref function, Ref array, Ref seed /* may be null */, bool exclusive, Pl
          Symbol label = {});
 /// One of several arrays.
 Ref project_array(Ref arrays, int which, Place place = {});
-/// What the library knows of a backpermute it built:
-/// no source element is read twice; every index is in range.
-struct IndexFacts {
-  bool injective = false;
-  bool in_range = false;
-};
 /// The element at ix is array[f(ix)]; out of range is a RunError. A negative extent is a RunError.
-Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place = {}, Symbol label = {});
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts facts, Place place = {}, Symbol label = {});
 /// The same elements in row-major order. Sizes must agree and extents not be negative (RunError).
 Ref reshape(Ref shape, Ref array, Place place = {}, Symbol label = {});
-/// The result of a sequence terminal.
-Ref consume(Ref terminal, Place place = {});
+/// The array of a sink.
+Ref consume(Ref sink, Place place = {});
 /// The first of x, f(x), f(f(x)), ... of which p does not hold, where x are the arrays of the state. p and f
 /// are functions of these: p gives one Scalar<bool>, f arrays of the same types, whose extents may be others.
 /// p is asked before each round. Arrays that p or f mention and that do not depend on the state are computed
@@ -109,7 +107,7 @@ Ref project_seq(Ref sequence, int first, int count, Place place = {});
 /// asked for a further item, no function applied to one. A negative count is a RunError.
 Ref take_seq(Ref count, Ref sequence, Place place = {});
 
-// Sequence terminals, to be consumed.
+// Sinks, to be consumed.
 
 /// All elements of all items, which are single arrays, each in row-major order: one vector.
 Ref elements(Ref sequence, Place place = {});
@@ -133,6 +131,8 @@ Ref component(const Ref& element, int c);
 std::vector<Ref> components(const Ref& element);
 /// Extent d of an array, int64.
 Ref extent(const Ref& array, int d);
+/// The product of int64 terms.
+Ref product(std::span<const Ref> factors);
 /// Row-major position of `ix` in an array with these extents.
 Ref to_linear(std::span<const Ref> extents, std::span<const Ref> ix);
 

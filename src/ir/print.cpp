@@ -228,6 +228,10 @@ std::string indented(const std::string& text, const std::string& indent) {
   return out;
 }
 
+std::string title(const Node& node) {
+  return node.place().known() ? fmt::format("{}@{}", node.label(), to_string(node.place())) : node.label();
+}
+
 std::string to_string(std::span<const Ref> roots) { return Printer().program(roots); }
 
 }  // namespace anabranch::ir

@@ -39,7 +39,7 @@ struct ItemBound {
 };
 
 /// One pass over some sources: for every item, results are computed from the item's arrays and fed to
-/// terminals. `items` are array parameters; everything between the sources and the terminals is in `results`.
+/// sinks. `items` are array parameters; everything between the sources and the sinks is in `results`.
 struct Stage {
   std::vector<StageSource> sources;
   std::vector<ItemBound> bounds;  ///< the least of them ends the pass

@@ -30,7 +30,7 @@ void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std:
   for (const Ref& root : roots) {
     if (!root) broken(pass, "a root is empty");
     for (const Node* p : root->free())
-      if (std::none_of(allowed.begin(), allowed.end(), [&](const Ref& q) { return q.get() == p; }))
+      if (!is_among(allowed, p))
         broken(pass, fmt::format("a parameter introduced at {} escapes its function", to_string(p->place())));
   }
 }
@@ -51,7 +51,7 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
     for (const ItemBound& bound : stage.bounds) verify({&bound.count, 1}, staged.parameters, pass);
     for (const Stage::Sink& t : stage.sinks)
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))
-        broken(pass, "a terminal has no result");
+        broken(pass, "a sink has no result");
     if (!lifted) continue;
     for (const Node* node : topological(stage.results, within_stage)) {
       if (node->op() == Op::shape && !is_given(*ShapeOf(*node).array()))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "ir/node.h"
 #include "ir/op_info.h"
@@ -99,6 +100,14 @@ class ShapeOf : public View<Op::shape> {
   using View::View;
   const Ref& array() const { return at(position("array")); }
 };
+
+/// Extent `dimension` of an array, as a term.
+struct ExtentOf {
+  Ref array;
+  int dimension = 0;
+};
+/// Whether a term is that: the shape of a vector, or one component of a shape.
+std::optional<ExtentOf> as_extent(const Node& term);
 
 // Array computations.
 
@@ -232,8 +241,8 @@ class TakeSeq : public View<Op::take_seq> {
   const Ref& sequence() const { return at(position("sequence")); }
 };
 
-/// A terminal, `elements` or `tabulate`.
-class Terminal : public View<Op::elements, Op::tabulate> {
+/// Of what takes a whole sequence, `elements` or `tabulate`.
+class SinkTerm : public View<Op::elements, Op::tabulate> {
  public:
   using View::View;
   SinkOp kind() const { return node().op().as<SinkOp>(); }

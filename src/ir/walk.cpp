@@ -52,6 +52,15 @@ Ref Rewriter::operator()(const Ref& root) {
   return image_.at(root.get());
 }
 
+bool is_among(std::span<const Ref> nodes, const Node* node) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Ref& each) { return each.get() == node; });
+}
+
+bool mentions(const Node& node, std::span<const Ref> parameters) {
+  return std::any_of(node.free().begin(), node.free().end(),
+                     [&](const Node* p) { return is_among(parameters, p); });
+}
+
 Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values) {
   NodeMap<Ref> image;
   NodeSet replaced;

@@ -40,6 +40,11 @@ class Rewriter {
   std::vector<Ref> kept_;  // originals stay alive, so that no address is reused while it is a key
 };
 
+/// Is the node one of these?
+bool is_among(std::span<const Ref> nodes, const Node* node);
+/// Is one of these parameters free in the node?
+bool mentions(const Node& node, std::span<const Ref> parameters);
+
 /// `root` with parameters replaced; nodes in which none of them is free are kept as they are.
 Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values);
 

@@ -44,6 +44,7 @@ struct KernelExtent {
   OffsetType offsets = OffsetType::int64;  ///< ragged: width of buffers[slot]
   Kind divisor_kind = Kind::constant;      ///< ragged: constant or uniform
   std::int64_t divisor = 1;                ///< ragged: the constant, or the scalar slot
+  bool same_for_all() const { return kind == Kind::constant || kind == Kind::uniform; }
   friend bool operator==(const KernelExtent&, const KernelExtent&) = default;
 };
 

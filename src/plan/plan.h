@@ -36,7 +36,8 @@ struct PlanExtent {
   std::int64_t value = 0;
   int index = 0;
   int dimension = 0;
-  bool uniform() const { return kind == Kind::constant || kind == Kind::uniform; }
+  /// For all items.
+  bool same_for_all() const { return kind == Kind::constant || kind == Kind::uniform; }
   friend bool operator==(const PlanExtent&, const PlanExtent&) = default;
 };
 
@@ -74,8 +75,8 @@ struct PlanArray : PlanLayout {
   enum class Origin : std::uint8_t {
     use,       ///< a host array inside the program
     argument,  ///< argument `index` of the run
-    stream,    ///< the result of terminal `terminal` of stage `index`
-    control,   ///< result `terminal` of loop or branch `index`
+    stream,    ///< what sink `part` of stage `index` gives
+    control,   ///< array `part` of those that loop or branch `index` gives
     item,      ///< item array `index` of the stage
     computed,  ///< by a kernel of the group
   };
@@ -83,7 +84,7 @@ struct PlanArray : PlanLayout {
   ir::ArrayType type;
   Origin origin = Origin::computed;
   int index = 0;
-  int terminal = 0;
+  int part = 0;
   int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
   int last_step = -1;  ///< the last step of the group that reads it
   std::string why;     ///< why it is stored
