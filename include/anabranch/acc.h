@@ -181,8 +181,8 @@ auto by_number(F f) {
 }
 }  // namespace detail
 
-/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length: then f takes
-/// an Exp<int64_t>.
+/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length: then f
+/// takes an Exp<int64_t>.
 template <int N, class F>
 auto generate(const Exp<Index<N>>& shape, F f, detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<N>>(f, at);

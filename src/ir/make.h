@@ -31,8 +31,8 @@ Ref primitive(Primitive primitive, std::vector<Ref> operands, Place place = {});
 Ref cast(ScalarType to, Ref value, Place place = {});
 /// The components of its parts, one after the other; a single part is itself.
 Ref tuple(std::vector<Ref> parts, Place place = {});
-/// Components [first, first + count). Looks through tuples and projections, so that taking apart what was just
-/// put together leaves no trace.
+/// Components [first, first + count). Looks through tuples and projections, so that taking apart what was
+/// just put together leaves no trace.
 Ref project(Ref value, int first, int count, Place place = {});
 /// `then` if the condition holds, else `otherwise`, of one type; the other side is not evaluated observably.
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
@@ -60,17 +60,17 @@ Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place = {});
 Ref unit(Ref element, Place place = {}, Symbol label = {});
 /// The element at ix is f(ix). A negative extent is a RunError.
 Ref generate(Ref shape, Ref function, Place place = {}, Symbol label = {});
-/// f of the elements at equal positions of arrays of one rank. The shape is their intersection: the minimum in
-/// each dimension.
+/// f of the elements at equal positions of arrays of one rank. The shape is their intersection: the minimum
+/// in each dimension.
 Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = {});
-/// Reduces the innermost dimension in the canonical order of ir/fold_order.h. The seed is joined once, from the
-/// left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
+/// Reduces the innermost dimension in the canonical order of ir/fold_order.h. The seed is joined once, from
+/// the left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
 /// RunError.
 Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
 /// The prefixes of each row of the innermost dimension, in the canonical order of ir/scan_order.h: several
-/// arrays. The first is as large as `array`; its element i of a row is seed o x0 o ... o xi, or, exclusive, the
-/// seed and all before element i. With a seed there is a second: the last inclusive element of each row, of an
-/// empty row the seed. An exclusive scan needs a seed.
+/// arrays. The first is as large as `array`; its element i of a row is seed o x0 o ... o xi, or, exclusive,
+/// the seed and all before element i. With a seed there is a second: the last inclusive element of each row,
+/// of an empty row the seed. An exclusive scan needs a seed.
 Ref scan(Ref function, Ref array, Ref seed /* may be null */, bool exclusive, Place place = {},
          Symbol label = {});
 /// One of several arrays.
@@ -111,8 +111,8 @@ Ref take_seq(Ref count, Ref sequence, Place place = {});
 
 /// All elements of all items, which are single arrays, each in row-major order: one vector.
 Ref elements(Ref sequence, Place place = {});
-/// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed to
-/// its minimum over the whole sequence. No items: all extents 0.
+/// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed
+/// to its minimum over the whole sequence. No items: all extents 0.
 Ref tabulate(Ref sequence, Place place = {});
 
 /// The same node over other children (types may not change); returns `node` itself if they are the same.

@@ -52,8 +52,10 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place, Symbol label) {
   const int rank = arrays[0]->type().rank;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Type& type = arrays[i]->type();
-    require(type.is_array() && type.rank == rank, place, what, [&] { return fmt::format("its arrays have one rank, got {} and {}", to_string(arrays[0]->type()),
-                        to_string(type)); });
+    require(type.is_array() && type.rank == rank, place, what, [&] {
+      return fmt::format("its arrays have one rank, got {} and {}", to_string(arrays[0]->type()),
+                         to_string(type));
+    });
     require_type(function->parameters()[i]->type(), Type::element(type.scalars), place, what);
   }
   require(function->result()->type().is_element(), place, what, "its function gives an element");
@@ -68,8 +70,10 @@ namespace {
 Type require_rows(std::span<const Ref> children, const Place& place, const char* what) {
   require_present(children, place, what);
   const Type& type = children[1]->type();
-  require(type.is_array() && type.rank >= 1, place, what, [&] { return fmt::format("works along the innermost dimension of an array of rank 1 or more, got {}",
-                      to_string(type)); });
+  require(type.is_array() && type.rank >= 1, place, what, [&] {
+    return fmt::format("works along the innermost dimension of an array of rank 1 or more, got {}",
+                       to_string(type));
+  });
   const Type element = Type::element(type.scalars);
   require_lambda(children[0], 2, 1, place, what);
   require_type(children[0]->parameters()[0]->type(), element, place, what);
@@ -153,7 +157,8 @@ namespace {
 
 /// A body: a function of these arrays, whose results are arrays.
 void require_body(const Ref& function, std::span<const Ref> arguments, const Place& place, const char* what) {
-  require(function->op() == Op::lambda && function->parameters().size() == arguments.size(), place, what, [&] { return fmt::format("expects a function of {} arrays", arguments.size()); });
+  require(function->op() == Op::lambda && function->parameters().size() == arguments.size(), place, what,
+          [&] { return fmt::format("expects a function of {} arrays", arguments.size()); });
   for (std::size_t i = 0; i < arguments.size(); ++i)
     require_type(function->parameters()[i]->type(), arguments[i]->type(), place, what);
   for (const Ref& r : function->results())
@@ -163,7 +168,8 @@ void require_body(const Ref& function, std::span<const Ref> arguments, const Pla
 /// Results of bodies, one by one.
 void require_results(std::span<const Ref> got, std::span<const Ref> wanted, const Place& place,
                      const char* what) {
-  require(got.size() == wanted.size(), place, what, [&] { return fmt::format("expects {} arrays as result, got {}", wanted.size(), got.size()); });
+  require(got.size() == wanted.size(), place, what,
+          [&] { return fmt::format("expects {} arrays as result, got {}", wanted.size(), got.size()); });
   for (std::size_t i = 0; i < got.size(); ++i) require_type(got[i]->type(), wanted[i]->type(), place, what);
 }
 

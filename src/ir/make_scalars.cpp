@@ -30,13 +30,16 @@ Ref primitive(Primitive op, std::vector<Ref> operands, Place place) {
   const std::string name(what.name);
   require_present(operands, place, name.c_str());
   require(op != Primitive::cast, place, "cast", "is made by its own constructor");
-  require(static_cast<int>(operands.size()) == what.arity, place, name.c_str(), [&] { return fmt::format("takes {} operands, got {}", what.arity, operands.size()); });
+  require(static_cast<int>(operands.size()) == what.arity, place, name.c_str(),
+          [&] { return fmt::format("takes {} operands, got {}", what.arity, operands.size()); });
   const Type& type = operands[0]->type();
   for (const Ref& operand : operands) {
-    require(operand->type().is_element() && operand->type().components() == 1, place, name.c_str(), [&] { return fmt::format("takes scalars, got {}", to_string(operand->type())); });
+    require(operand->type().is_element() && operand->type().components() == 1, place, name.c_str(),
+            [&] { return fmt::format("takes scalars, got {}", to_string(operand->type())); });
     require_type(operand->type(), type, place, name.c_str());
   }
-  require(accepts(what.operands, type.scalars[0]), place, name.c_str(), [&] { return fmt::format("is not defined on {}", name_of(type.scalars[0])); });
+  require(accepts(what.operands, type.scalars[0]), place, name.c_str(),
+          [&] { return fmt::format("is not defined on {}", name_of(type.scalars[0])); });
   Type result = what.boolean_result ? Type::element(ScalarType::boolean) : type;
   Payload payload;
   payload.primitive = op;
@@ -45,7 +48,8 @@ Ref primitive(Primitive op, std::vector<Ref> operands, Place place) {
 
 Ref cast(ScalarType to, Ref value, Place place) {
   require_present({&value, 1}, place, "cast");
-  require(value->type().is_element() && value->type().components() == 1, place, "cast", [&] { return fmt::format("takes a scalar, got {}", to_string(value->type())); });
+  require(value->type().is_element() && value->type().components() == 1, place, "cast",
+          [&] { return fmt::format("takes a scalar, got {}", to_string(value->type())); });
   if (value->type().scalars[0] == to) return value;
   Payload payload;
   payload.primitive = Primitive::cast;
@@ -57,7 +61,8 @@ Ref tuple(std::vector<Ref> parts, Place place) {
   if (parts.size() == 1) return parts[0];
   Scalars scalars;
   for (const Ref& part : parts) {
-    require(part->type().is_element(), place, "tuple", [&] { return fmt::format("joins elements, got {}", to_string(part->type())); });
+    require(part->type().is_element(), place, "tuple",
+            [&] { return fmt::format("joins elements, got {}", to_string(part->type())); });
     scalars.insert(scalars.end(), part->type().scalars.begin(), part->type().scalars.end());
   }
   return scalar_node(Op::tuple, Type::element(std::move(scalars)), std::move(parts), {}, place);
@@ -67,7 +72,9 @@ Ref project(Ref value, int first, int count, Place place) {
   require_present({&value, 1}, place, "project");
   require(
       value->type().is_element() && first >= 0 && count >= 0 && first + count <= value->type().components(),
-      place, "project", [&] { return fmt::format("components [{}, {}) of {}", first, first + count, to_string(value->type())); });
+      place, "project", [&] {
+        return fmt::format("components [{}, {}) of {}", first, first + count, to_string(value->type()));
+      });
   // Look through tuples and projections, so that taking apart what was just put together leaves no trace.
   for (;;) {
     if (first == 0 && count == value->type().components()) return value;
@@ -142,9 +149,12 @@ Ref while_loop(Ref predicate, Ref body, Ref initial, Place place) {
 Ref index(Ref array, Ref ix, Place place, bool in_bounds, Symbol label) {
   std::vector<Ref> children{std::move(array), std::move(ix)};
   require_present(children, place, "index");
-  require(children[0]->type().is_array(), place, "index", [&] { return fmt::format("reads an array, got {}", to_string(children[0]->type())); });
-  require(is_index_type(children[1]->type(), children[0]->type().rank), place, "index", [&] { return fmt::format("an array of rank {} is indexed by as many int64, got {}", children[0]->type().rank,
-                      to_string(children[1]->type())); });
+  require(children[0]->type().is_array(), place, "index",
+          [&] { return fmt::format("reads an array, got {}", to_string(children[0]->type())); });
+  require(is_index_type(children[1]->type(), children[0]->type().rank), place, "index", [&] {
+    return fmt::format("an array of rank {} is indexed by as many int64, got {}", children[0]->type().rank,
+                       to_string(children[1]->type()));
+  });
   Type type = Type::element(children[0]->type().scalars);
   Payload payload = labelled(label);
   payload.in_bounds = in_bounds;

@@ -75,7 +75,8 @@ Ref map_seq(Ref function, std::vector<Ref> sequences, Place place, Symbol label)
     require(s->type().is_sequence(), place, what, "works on sequences");
     items.insert(items.end(), s->type().arrays.begin(), s->type().arrays.end());
   }
-  require(function->op() == Op::lambda && function->parameters().size() == items.size(), place, what, [&] { return fmt::format("expects a function of {} arrays", items.size()); });
+  require(function->op() == Op::lambda && function->parameters().size() == items.size(), place, what,
+          [&] { return fmt::format("expects a function of {} arrays", items.size()); });
   for (std::size_t i = 0; i < items.size(); ++i)
     require_type(function->parameters()[i]->type(), Type::array(items[i]), place, what);
   std::vector<ArrayType> results;
@@ -115,7 +116,9 @@ Ref take_seq(Ref count, Ref sequence, Place place) {
 namespace {
 const ArrayType& only_component(const Ref& sequence, const Place& place, const char* what) {
   require_present({&sequence, 1}, place, what);
-  require(sequence->type().is_sequence() && sequence->type().arrays.size() == 1, place, what, [&] { return fmt::format("takes a sequence of single arrays, got {}", to_string(sequence->type())); });
+  require(sequence->type().is_sequence() && sequence->type().arrays.size() == 1, place, what, [&] {
+    return fmt::format("takes a sequence of single arrays, got {}", to_string(sequence->type()));
+  });
   return sequence->type().arrays[0];
 }
 }  // namespace

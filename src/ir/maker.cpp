@@ -108,12 +108,11 @@ void require_type(const Type& got, const Type& wanted, const Place& place, const
 void require_lambda(const Ref& function, std::size_t parameters, std::size_t results, const Place& place,
                     const char* what) {
   require(function->op() == Op::lambda, place, what, "expects a function");
-  require(function->parameters().size() == parameters && function->results().size() == results, place, what,
-          [&] {
-            return fmt::format("expects a function of {} parameters and {} results, got {} and {}",
-                               parameters, results, function->parameters().size(),
-                               function->results().size());
-          });
+  require(
+      function->parameters().size() == parameters && function->results().size() == results, place, what, [&] {
+        return fmt::format("expects a function of {} parameters and {} results, got {} and {}", parameters,
+                           results, function->parameters().size(), function->results().size());
+      });
 }
 
 bool is_index_type(const Type& type, int rank) {

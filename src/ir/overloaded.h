@@ -5,8 +5,8 @@
 /// Visiting variants.
 namespace anabranch::ir {
 
-/// One function of several, chosen by type: what visits a variant, so that a new alternative does not compile until
-/// it is handled.
+/// One function of several, chosen by type: what visits a variant, so that a new alternative does not compile
+/// until it is handled.
 template <class... F>
 struct overloaded : F... {
   using F::operator()...;

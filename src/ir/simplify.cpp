@@ -1,7 +1,9 @@
+#include "ir/simplify.h"
+
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
+#include "ir/make.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -216,8 +218,8 @@ struct Simplifier::Impl {
 
   Ref step(Ref node) {
     if (node->op() == Op::primitive) {
-      const Ref known = of_equal_terms(node);
-      node = known && !may_fail(PrimitiveTerm(node).operands()[0]) ? known : fold_primitive(node);
+      const Ref image = of_equal_terms(node);
+      node = image && !may_fail(PrimitiveTerm(node).operands()[0]) ? image : fold_primitive(node);
     } else if (node->op() == Op::cond) {
       const Cond cond(node);
       if (is_true(cond.condition()))

@@ -136,7 +136,8 @@ void each_own_input(C& control, F&& f) {
 
 /// All that must exist before the loop or branch runs: its own inputs, and what its bodies capture.
 std::vector<Ref> inputs_of(const Control& control);
-/// What a body is given, in the order of its program's parameters: the state of a loop, then what it captures.
+/// What a body is given, in the order of its program's parameters: the state of a loop, then what it
+/// captures.
 std::vector<Ref> arguments_of(const Control& control, const Body& body);
 
 /// Array computations whose elements exist before any kernel runs.

@@ -130,10 +130,10 @@ struct Reduce {
   std::vector<Reduction> reductions;
 };
 
-/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). Element i of an output that is
-/// written by elements is seed o element 0 o ... o element i, or the seed and all before element i: exclusive,
-/// which needs a seed. An output that is written by positions is the last inclusive element of the row; of a
-/// row without elements the seed, so it needs one too.
+/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). Element i of an output that
+/// is written by elements is seed o element 0 o ... o element i, or the seed and all before element i:
+/// exclusive, which needs a seed. An output that is written by positions is the last inclusive element of the
+/// row; of a row without elements the seed, so it needs one too.
 struct Scan {
   Row row;
   Reduction reduction;  ///< one operator, over all components

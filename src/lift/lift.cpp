@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/simplify.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/simplify.h"
 #include "ir/staged.h"
 #include "ir/walk.h"
 #include "plan/expand.h"

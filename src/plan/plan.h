@@ -47,8 +47,8 @@ struct ItemBound {
   ir::Ref take;  ///< for messages
 };
 
-/// Items over which arrays of a chunk exist, in the order of the stream. Every array of a chunk group belongs to
-/// one domain, and each domain has its own number of items in a chunk.
+/// Items over which arrays of a chunk exist, in the order of the stream. Every array of a chunk group belongs
+/// to one domain, and each domain has its own number of items in a chunk.
 struct ItemDomain {
   int parent = -1;                ///< the domain that its items are chosen from; -1: the sources give them
   std::vector<ItemBound> bounds;  ///< a prefix: as many items as the least of them

@@ -1,6 +1,7 @@
 // Traversal, substitution, rewriting.
 
 #include "ir/walk.h"
+#include "ir/simplify.h"
 
 #include "support/catch.h"
 
