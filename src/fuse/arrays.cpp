@@ -74,13 +74,7 @@ class Fuser {
       }
     }
     for (const Control& control : staged_.controls) collect(control, roots);
-    // Extents may read arrays that nothing else mentions any more.
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-      for (const Node* node : topological({&roots[i], 1}, reads_elements)) {
-        if (!node->type().is_array() || !seen_.insert(node).second) continue;
-        for (const Ref& e : staged_.facts.at(node).extents) extent_expression(e, roots);
-      }
-    }
+    add_what_extents_read(roots);
     for (const Node* node : topological(roots, reads_elements)) {
       if (node->type().is_array()) order_.push_back(node);
       reads_of(*node);
@@ -98,6 +92,20 @@ class Fuser {
     }
   }
 
+  /// Extents may read arrays that nothing else mentions any more, and these have extents, too.
+  void add_what_extents_read(std::vector<Ref>& roots) {
+    NodeSet seen;
+    const auto enter = [&](const Node& node) { return reads_elements(node) && !seen.contains(&node); };
+    for (std::size_t known = 0; known < roots.size();) {
+      const std::vector<Ref> fresh(roots.begin() + static_cast<std::ptrdiff_t>(known), roots.end());
+      known = roots.size();
+      for (const Node* node : topological(fresh, enter)) {
+        if (!seen.insert(node).second || !node->type().is_array()) continue;
+        for (const Ref& e : staged_.facts.at(node).extents) extent_expression(e, roots);
+      }
+    }
+  }
+
   void root(const Ref& array, std::vector<Ref>& roots) {
     uses_[array.get()].root = true;
     roots.push_back(array);
@@ -108,9 +116,11 @@ class Fuser {
     extent_expression(number, roots);
   }
 
+  /// Extents share most of what they are computed from: each node is looked at once.
   void extent_expression(const Ref& extent, std::vector<Ref>& roots) {
-    for (const Node* node : topological({&extent, 1}, reads_elements)) {
-      if (!node->type().is_array()) continue;
+    const auto enter = [&](const Node& node) { return reads_elements(node) && !in_extents_.contains(&node); };
+    for (const Node* node : topological({&extent, 1}, enter)) {
+      if (!in_extents_.insert(node).second || !node->type().is_array()) continue;
       uses_[node].for_extents = true;
       roots.push_back(Ref(node));
     }
@@ -231,7 +241,7 @@ class Fuser {
   Options options_;
   NodeMap<Uses> uses_;
   NodeMap<Cost> cost_;  ///< of an element
-  NodeSet seen_;
+  NodeSet in_extents_;  ///< nodes that decide a shape
   std::vector<const Node*> order_;
 };
 

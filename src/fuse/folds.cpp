@@ -60,7 +60,9 @@ class Needs {
   }
 
  private:
-  static bool enter(const Node& node) { return within_stage(node) && node.op() != Op::shape; }
+  bool enter(const Node& node) const {
+    return within_stage(node) && node.op() != Op::shape && !need_.contains(&node);
+  }
 
   void stage(int number, int parts) {
     const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
@@ -81,7 +83,8 @@ class Needs {
 
   Need of_all(const std::vector<Ref>& roots, int stage) {
     Need all;
-    for (const Node* node : topological(roots, enter)) all.add(compute(*node, stage));
+    const auto unknown = [this](const Node& node) { return enter(node); };
+    for (const Node* node : topological(roots, unknown)) all.add(compute(*node, stage));
     return all;
   }
 
