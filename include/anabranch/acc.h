@@ -234,8 +234,8 @@ auto zip_with_at(Loc at, Symbol label, F& f, const Acc<Array<N, Ts>>&... arrays)
 inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
 }  // namespace detail
 
-/// f of the elements at equal positions; the result has
-/// the intersection of the shapes (minimum per dimension).
+/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per
+/// dimension).
 template <class F, int N, class A, class B>
 auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b,
               detail::Loc at = detail::Loc::current()) {

@@ -152,8 +152,8 @@ class ANABRANCH_API SourceBase {
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
-  /// Bytes the source holds as long as it is open (index arrays,
-  /// read buffers): counted against the memory bound.
+  /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
+  /// bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 
  private:

@@ -123,8 +123,9 @@ void Pass::compute(Stage& stage) {
     }
     case Op::project_seq: {
       const Number whole = children[position_of(Op::project_seq, "sequence")];
-      const auto begin = stages_[stage_of_.at(whole)].item.begin() + stage.node->payload().first;
-      stage.item.assign(begin, begin + stage.node->payload().count);
+      const ir::ProjectSeq part(*stage.node);
+      const auto begin = stages_[stage_of_.at(whole)].item.begin() + part.first();
+      stage.item.assign(begin, begin + part.count());
       return;
     }
     case Op::take_seq:

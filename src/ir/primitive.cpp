@@ -4,8 +4,8 @@
 
 namespace anabranch::ir {
 
-// The costs are rough reciprocal throughputs on a vector unit, in additions. They only steer what the fusion
-// cost model may compute twice.
+// The costs are rough reciprocal throughputs on a vector unit, in additions. What may be computed twice, what
+// is evaluated ahead of a branch and how work is cut depend on them (ir/cost.h); results do not.
 const PrimitiveInfo& info(Primitive primitive) {
   using enum Operands;
   using Identities = anabranch::detail::ScalarIdentities;

@@ -205,7 +205,7 @@ std::string Printer::program(std::span<const Ref> roots) {
     if (node->op() == Op::project_array) operands[0] += fmt::format(".{}", ProjectArray(*node).which());
     std::string op =
         node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
-    if (node->payload().exclusive) op += " exclusive";
+    if (node->op() == Op::scan && Scan(*node).exclusive()) op += " exclusive";
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label.view())
                                  : op;

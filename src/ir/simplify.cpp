@@ -140,7 +140,7 @@ bool fails_itself(const Node& node) {
       return true;
     case Op::index:
     case Op::linear_index:
-      return !node.payload().in_bounds;
+      return !Read(node).in_bounds();
     case Op::constant:
     case Op::tuple:
     case Op::project:

@@ -93,6 +93,8 @@ class Read : public View<Op::index, Op::linear_index> {
   const Ref& array() const { return View::at(position("array")); }
   /// An index, or a row-major position.
   const Ref& at() const { return View::at(position("at")); }
+  /// By construction, so that nobody checks it.
+  bool in_bounds() const { return node().payload().in_bounds; }
 };
 
 class ShapeOf : public View<Op::shape> {
@@ -173,6 +175,9 @@ class Backpermute : public View<Op::backpermute> {
   const Ref& shape() const { return at(position("shape")); }
   const Ref& function() const { return at(position("function")); }
   const Ref& array() const { return at(position("array")); }
+  /// No element is read twice; every index is in range.
+  bool injective() const { return node().payload().injective; }
+  bool in_bounds() const { return node().payload().in_bounds; }
 };
 
 class Reshape : public View<Op::reshape> {

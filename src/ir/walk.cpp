@@ -91,12 +91,11 @@ Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const
 
 std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments) {
   std::vector<Ref> results;
-  // One substitution over a tuple of all results would need equal strata; results share through equal
-  // substitution of shared subterms only within one call, so several results go through one Rewriter.
   if (lambda->results().size() == 1) {
     results.push_back(substitute(lambda->result(), lambda->parameters(), arguments));
     return results;
   }
+  // A Rewriter, so that what several results share stays shared.
   Rewriter rewriter([](const Ref&, const Ref& rebuilt) { return rebuilt; });
   for (std::size_t i = 0; i < arguments.size(); ++i) rewriter.set(lambda->parameters()[i], arguments[i]);
   for (const Ref& r : lambda->results()) results.push_back(rewriter(r));

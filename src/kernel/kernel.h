@@ -142,7 +142,7 @@ struct Scan {
 
 using KernelForm = std::variant<Map, Reduce, Scan>;
 
-/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `scalars` parameters,
+/// All bodies are scalar expressions (ir::ScalarOp) over: `index` parameters, `scalars` parameters,
 /// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
 /// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
 /// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an
@@ -179,10 +179,10 @@ int empty_check(const Kernel& kernel);
 /// One text that determines the generated code: canonical, without names and places. Cache key.
 std::string key_of(const Kernel& kernel);
 
-/// Readable listing.
+/// Readable listing. (In text.cpp, as key_of.)
 std::string to_string(const Kernel& kernel);
 
-/// Checks every promise made above; throws InternalError naming the first one broken.
+/// Checks every promise made above; throws InternalError naming the first one broken. (In verify.cpp.)
 void verify(const Kernel& kernel);
 
 }  // namespace anabranch::kernel

@@ -166,8 +166,8 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
         if (node.op() != ir::Op::project) return mark_all(operand);
         auto& live = live_.try_emplace(&operand, static_cast<std::size_t>(operand.type().components()), false)
                          .first->second;
-        for (int c = 0; c < node.payload().count; ++c)
-          live[static_cast<std::size_t>(node.payload().first + c)] = true;
+        const ir::Project part(node);
+        for (int c = 0; c < part.count(); ++c) live[static_cast<std::size_t>(part.first() + c)] = true;
       });
     }
   }

@@ -211,7 +211,7 @@ class Verifier {
     for (const Check& check : k_.checks)
       if (check.kind != Check::Kind::empty_fold) checked.insert(check.node);
     for (const Node* node : topological(roots)) {
-      const bool read = is_read(node->op()) && !node->payload().in_bounds;
+      const bool read = is_read(node->op()) && !Read(*node).in_bounds();
       const bool division = node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
                             is_integer(PrimitiveTerm(*node).operand_type());
       if (!read && !division) continue;

@@ -62,9 +62,8 @@ class GroupBuilder {
   bool is_global(const ir::Ref& array) const {
     return stage_ && context_.staged.facts_of(array).form == ir::Form::avoided;
   }
-  /// Do all extents of this given array stand for themselves? An item's do not: lifting has replaced them one
-  /// by one.
-  bool is_given_whole(const ir::Ref& array) const { return item_number(array.get()) < 0; }
+  /// Is this array one of the stage's items?
+  bool is_item(const ir::Ref& array) const { return item_number(array.get()) >= 0; }
   bool over_items() const { return stage_ != nullptr; }
   Context& context() { return context_; }
   GroupBuilder* global() { return global_; }

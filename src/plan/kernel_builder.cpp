@@ -100,14 +100,14 @@ KernelExtent KernelBuilder::bound_to_offsets(int item) {
 void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
                     [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
-  // Only the extents that are mentioned are bound: of an item's shape others may be known otherwise. `enter`
-  // keeps the rewriter out of shapes, so their images are set beforehand.
+  // Of an item's shape only the extents that are mentioned are bound. The images of shapes are set
+  // beforehand, as the rewriter does not look into them.
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
          topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
       if (as_extent(*node))
         rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && group_.is_given_whole(ShapeOf(*node).array()))
+      else if (node->op() == Op::shape && !group_.is_item(ShapeOf(*node).array()))
         rewriter.set(Ref(node), whole_shape(*node));
     }
   for (std::vector<Ref>* body : bodies)
@@ -121,7 +121,7 @@ Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
   const Ref view = array_parameter(Read(original).array());
   // Rank 0 has one position, which is always there.
   const bool in_bounds =
-      original->payload().in_bounds || (original->op() == Op::index && view->type().rank == 0);
+      Read(original).in_bounds() || (original->op() == Op::index && view->type().rank == 0);
   const Symbol label = original->payload().label;
   return original->op() == Op::index
              ? index(view, Read(rebuilt).at(), rebuilt->place(), in_bounds, label)
@@ -185,7 +185,7 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   for (const Check& check : kernel_.checks) known.insert(check.node);
   for (const Node* node : topological(body)) {
     if (known.contains(node)) continue;
-    if (is_read(node->op()) && !node->payload().in_bounds)
+    if (is_read(node->op()) && !Read(*node).in_bounds())
       kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
     if (node->op() == Op::primitive && ir::info(node->payload().primitive).can_fail &&
         is_integer(PrimitiveTerm(*node).operand_type()))
@@ -203,7 +203,7 @@ void KernelBuilder::drop_needless_checks() {
   };
   bool dropped = false;
   Rewriter rewriter([&](const Ref& original, const Ref& rebuilt) -> Ref {
-    if (original->op() != Op::index || original->payload().in_bounds || !own(*original)) return rebuilt;
+    if (original->op() != Op::index || Read(original).in_bounds() || !own(*original)) return rebuilt;
     dropped = true;
     return index(Read(rebuilt).array(), Read(rebuilt).at(), rebuilt->place(), true, rebuilt->payload().label);
   });

@@ -209,7 +209,7 @@ std::int64_t positions_of(const KernelStep& step, const ChunkShape& shape);
 /// Exact bytes of all its components.
 std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape);
 
-/// The same as a readable expression: "8 x items", "12 x elements of a row".
+/// The same as a readable expression: "8 B x items", "12 B x elements of item 0".
 std::string size_text(const Group& group, const PlanArray& array);
 
 /// Readable listing of the whole plan, those inside of it indented.
