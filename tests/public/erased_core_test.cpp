@@ -169,6 +169,17 @@ TEST_CASE("a run takes as many arguments as there are parameters, of their types
   CHECK_THAT(running({x, nullptr}), Contains("argument 1"));
   CHECK_THAT(running({x, x}), Contains("argument 1") && Contains("Vector double") && Contains("model.py:60"));
   CHECK_THAT(running({Vector<float>{1, 2}.erased(), n}), Contains("argument 0") && Contains("Vector float"));
+  const auto running_into = [&](const HostArrays& into) {
+    return fails_erased<ProgramError>(
+        [&](const RunOptions& options) { return detail::run(*program, {x, n}, options, nullptr, into); }, {},
+        Loc::current());
+  };
+  const HostArray y = Vector<double>{0, 0}.erased(), m = Scalar<std::int64_t>(0).erased();
+  CHECK_THAT(running_into({y}), Contains("2 results") && Contains("1"));
+  CHECK_THAT(running_into({y, nullptr}), Contains("result 1"));
+  CHECK_THAT(running_into({m, y}), Contains("result 0") && Contains("Vector double"));
+  detail::run(*program, {x, n}, {}, nullptr, {y, m});
+  require_same(y, x, Loc::current());
   require_same(Scalar<std::int64_t>(detail::run(*program, {x, n}, {}, nullptr).at(1)),
                Scalar<std::int64_t>(3));
 }
