@@ -190,10 +190,7 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
       staged.stages.emplace_back();
     }
     Stage& stage = staged.stages[at->second];
-    Composer composer(stage);
-    if (fresh) {
-      stage.results = composer.compose(taken.sequence);
-    }
+    if (fresh) stage.results = Composer(stage).compose(taken.sequence);
     stage.sinks.push_back({consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
   }
   for (Stage& stage : staged.stages) one_result_each(stage);
