@@ -17,6 +17,8 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "ir/views.h"
+#include "ir/walk.h"
+#include "kernel/regions.h"
 #include "lift/lift.h"
 #include "plan/build.h"
 #include "system/environment.h"
@@ -72,16 +74,16 @@ std::string staged_text(const ir::Staged& staged);
 
 /// A loop or a branch: what its bodies take, and each of them as a program.
 std::string control_text(const ir::Control& control, ir::Printer& printer) {
-  std::string out =
-      printer.program(control.state) + fmt::format("{} : {} ({})\n", printer.name(*control.node),
-                                                   control.node->label(), to_string(control.node->place()));
-  std::size_t number = 0;
-  ir::each_operand(*control.node, [&](const ir::Operand& how, const ir::Ref&) {
-    if (how.role != ir::Role::function) return;
-    const ir::Body& body = control.bodies[number++];
-    out += fmt::format("  {}:\n", how.name);
-    std::vector<ir::Ref> arguments = control.state;
-    arguments.insert(arguments.end(), body.captured.begin(), body.captured.end());
+  std::vector<ir::Ref> state;
+  ir::each_own_input(control, [&](const ir::Ref& input) {
+    if (input->type().is_array()) state.push_back(input);
+  });
+  std::string out = printer.program(state);
+  out += fmt::format("{} : {} ({})\n", printer.name(*control.node), control.node->label(),
+                     to_string(control.node->place()));
+  ir::each_body(control, [&](const char* name, const ir::Body& body) {
+    out += fmt::format("  {}:\n", name);
+    const std::vector<ir::Ref> arguments = ir::arguments_of(control, body);
     for (std::size_t i = 0; i < arguments.size(); ++i)
       out += fmt::format("    argument {}: {}\n", i, printer.name(*arguments[i]));
     out += ir::indented(staged_text(body.program), "    ");
@@ -97,10 +99,10 @@ std::string staged_text(const ir::Staged& staged) {
   for (std::size_t k = 0; k < staged.stages.size(); ++k) {
     const ir::Stage& stage = staged.stages[k];
     out += fmt::format("stage {}:\n", k);
-    for (const ir::StageSource& base : stage.sources) {
-      out += fmt::format("  items from {} ({}):", base.node->label(), to_string(base.node->place()));
-      for (int i = 0; i < base.count; ++i)
-        out += " " + printer.name(*stage.items[static_cast<std::size_t>(base.first + i)]);
+    for (const ir::StageSource& source : stage.sources) {
+      out += fmt::format("  items from {} ({}):", source.node->label(), to_string(source.node->place()));
+      for (int i = 0; i < source.count; ++i)
+        out += " " + printer.name(*stage.items[static_cast<std::size_t>(source.first + i)]);
       out += "\n";
     }
     for (const ir::ItemBound& bound : stage.bounds) {
@@ -136,6 +138,12 @@ std::string staged_text(const ir::Staged& staged) {
   return out;
 }
 
+void check_kernel(const kernel::Kernel& kernel) {
+  kernel::verify(kernel);
+  kernel::check_branches(kernel.body);
+  for (const std::vector<ir::Ref>* body : kernel::form_bodies(kernel)) kernel::check_branches(*body);
+}
+
 /// From stages to the plan: the passes that programs and streamed-out sequences share.
 void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
   staged = pass("lift", [&] { return lift::lift(std::move(staged), {options.shape_analysis}); }, staged_text);
@@ -150,7 +158,7 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
       [](const plan::Plan& p) { return plan::to_string(p); });
   plan::each_group(out.plan, [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
-      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) kernel::verify(kernel->kernel);
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) check_kernel(kernel->kernel);
   });
 }
 
@@ -161,12 +169,38 @@ std::vector<ir::Ref> front_half(Passes& pass, std::vector<ir::Ref> roots, const 
   return roots;
 }
 
+void check_present(const ir::Ref& node, const std::string& what) {
+  if (!node) throw ProgramError(what + " is an empty handle");
+}
+
+void check_kind(bool is, const ir::Ref& node, const std::string& what, const char* expected) {
+  if (!is)
+    throw ProgramError(fmt::format("{} is {}, of type {} ({}); expected {}", what, node->label(),
+                                   ir::to_string(node->type()), to_string(node->place()), expected));
+}
+
+/// Throws ProgramError where something is no program: what a front end without types may hand over.
+void check_program(std::span<const ir::Ref> results, std::span<const ir::Ref> parameters) {
+  if (results.empty()) throw ProgramError("compile: a program needs a result");
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const std::string result = fmt::format("compile: result {}", r);
+    check_present(results[r], result);
+    check_kind(results[r]->type().is_array() && !results[r]->op().is_a<ir::SinkOp>(), results[r], result,
+               "an array (of a sequence, what consume gives)");
+  }
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const std::string parameter = fmt::format("compile: parameter {}", p);
+    check_present(parameters[p], parameter);
+    check_kind(parameters[p]->op() == ir::Op::parameter && parameters[p]->type().is_array(), parameters[p],
+               parameter, "a parameter of an array");
+  }
+}
+
 /// Throws ProgramError where a root depends on the parameter of a function that it is not part of.
 void check_closed(std::span<const ir::Ref> roots, std::span<const ir::Ref> parameters) {
   for (const ir::Ref& root : roots)
     for (const ir::Node* p : root->free()) {
-      const auto same = [&](const ir::Ref& q) { return q.get() == p; };
-      if (std::any_of(parameters.begin(), parameters.end(), same)) continue;
+      if (ir::is_among(parameters, p)) continue;
       const std::string what = fmt::format("{} ({})", root->label(), to_string(root->place()));
       const std::string parameter = to_string(p->place());
       if (p->bound())
@@ -200,6 +234,7 @@ CompileOptions options_from_environment() {
 
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options) {
+  check_program(results, parameters);
   check_closed(results, parameters);
   // Makes the program a function that binds the parameters: a later use of them is outside of it.
   if (!parameters.empty()) (void)ir::lambda(parameters, results, results[0]->place());
@@ -214,6 +249,8 @@ Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> para
 }
 
 Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options) {
+  check_present(sequence, "stream_out: the sequence");
+  check_kind(sequence->type().is_sequence(), sequence, "stream_out: what is given", "a sequence");
   check_closed({&sequence, 1}, {});
   Compiled out;
   Passes pass(out.times);

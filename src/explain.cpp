@@ -74,10 +74,8 @@ class Explanation {
   std::string text() {
     std::vector<Ref> once = staged_.results;
     for (const Control& control : staged_.controls) {
-      once.insert(once.end(), control.state.begin(), control.state.end());
-      if (control.condition) once.push_back(control.condition);
-      for (const Body& body : control.bodies)
-        once.insert(once.end(), body.captured.begin(), body.captured.end());
+      const std::vector<Ref> inputs = inputs_of(control);
+      once.insert(once.end(), inputs.begin(), inputs.end());
     }
     if (!once.empty()) {
       out_ += "once per run\n";
@@ -92,11 +90,11 @@ class Explanation {
   void stage(std::size_t number) {
     const Stage& stage = staged_.stages[number];
     out_ += fmt::format("\nstream {}: for every chunk of items\n", number);
-    for (const StageSource& base : stage.sources)
-      for (int i = 0; i < base.count; ++i) {
-        const Ref& item = stage.items[static_cast<std::size_t>(base.first + i)];
+    for (const StageSource& source : stage.sources)
+      for (int i = 0; i < source.count; ++i) {
+        const Ref& item = stage.items[static_cast<std::size_t>(source.first + i)];
         if (shown_.insert(item.get()).second)
-          operation(staged_, *item, base.node->label(), base.node->place(), printer_, out_);
+          operation(staged_, *item, source.node->label(), source.node->place(), printer_, out_);
       }
     for (const ItemBound& bound : stage.bounds) {
       std::string lets;
@@ -112,12 +110,10 @@ class Explanation {
   }
 
   void bodies(const Control& control) {
-    std::size_t number = 0;
-    each_operand(*control.node, [&](const Operand& how, const Ref&) {
-      if (how.role != Role::function) return;
-      out_ += fmt::format("\n{} of {}  -- {}\n", how.name, control.node->label(),
-                          to_string(control.node->place()));
-      out_ += indented(Explanation(control.bodies[number++].program).text(), "    ");
+    each_body(control, [&](const char* name, const Body& body) {
+      out_ +=
+          fmt::format("\n{} of {}  -- {}\n", name, control.node->label(), to_string(control.node->place()));
+      out_ += indented(Explanation(body.program).text(), "    ");
     });
   }
 

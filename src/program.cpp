@@ -4,6 +4,8 @@
 #include <cmath>
 #include <exception>
 
+#include <fmt/format.h>
+
 #include "compiled_run.h"
 #include "explain.h"
 #include "front/handle.h"
@@ -70,6 +72,37 @@ namespace {
 
 using Arrays = std::vector<std::shared_ptr<ArrayData>>;
 
+/// What a run is given, or gives, must be of this node's type.
+void check_type(const std::shared_ptr<ArrayData>& array, const ir::Node& node, const std::string& what) {
+  const auto refuse = [&](const std::string& given) {
+    throw ProgramError(fmt::format("run: {} is {}, and should be a {} ({})", what, given,
+                                   ir::to_string(node.type()), to_string(node.place())));
+  };
+  if (!array) refuse("an empty handle");
+  const ir::Type given = ir::Type::array(static_cast<int>(array->extents.size()), array->scalars);
+  if (given != node.type()) refuse("a " + ir::to_string(given));
+}
+
+/// Throws ProgramError where a run is given other arguments than the program has parameters.
+void check_arguments(const plan::Plan& plan, const Arrays& arguments) {
+  if (arguments.size() != plan.parameters.size())
+    throw ProgramError(fmt::format("run: the program takes {} arguments, it is given {}",
+                                   plan.parameters.size(), arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    check_type(arguments[i], *plan.parameters[i], fmt::format("argument {}", i));
+}
+
+/// And where the memory that it is given is not that of its results.
+void check_memory(const plan::Plan& plan, const Arrays& into) {
+  if (into.empty()) return;
+  if (into.size() != plan.results.size())
+    throw ProgramError(fmt::format("run: the program gives {} results, there is memory for {}",
+                                   plan.results.size(), into.size()));
+  for (std::size_t r = 0; r < into.size(); ++r)
+    check_type(into[r], *plan.global.arrays[static_cast<std::size_t>(plan.results[r])].node,
+               fmt::format("the memory for result {}", r));
+}
+
 Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunOptions& options,
                        RunReport* report, const Arrays& into) {
   Arrays results = run_interpreter(program.compiled(), arguments, options, into);
@@ -97,6 +130,8 @@ Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& opti
            const Arrays& into) {
   const auto begin = std::chrono::steady_clock::now();
   check(options);
+  check_arguments(program.compiled().plan, arguments);
+  check_memory(program.compiled().plan, into);
   if (report) *report = RunReport{};
   const std::shared_ptr<RunTrace> trace = begin_trace(program, options);
   Arrays results;

@@ -181,8 +181,8 @@ auto by_number(F f) {
 }
 }  // namespace detail
 
-/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length: then f takes
-/// an Exp<int64_t>.
+/// Element at ix is f(ix). `shape` may be an Index<N>, an Exp<Index<N>>, or, for a vector, a length: then f
+/// takes an Exp<int64_t>.
 template <int N, class F>
 auto generate(const Exp<Index<N>>& shape, F f, detail::Loc at = detail::Loc::current()) {
   auto [function, result] = detail::trace_function<Index<N>>(f, at);
@@ -234,8 +234,8 @@ auto zip_with_at(Loc at, Symbol label, F& f, const Acc<Array<N, Ts>>&... arrays)
 inline constexpr auto packing = [](const auto&... parts) { return pack(parts...); };
 }  // namespace detail
 
-/// f of the elements at equal positions; the result has
-/// the intersection of the shapes (minimum per dimension).
+/// f of the elements at equal positions; the result has the intersection of the shapes (minimum per
+/// dimension).
 template <class F, int N, class A, class B>
 auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b,
               detail::Loc at = detail::Loc::current()) {
@@ -462,8 +462,8 @@ Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a,
         return Exp<Index<N>>(detail::FromHandle{}, detail::tuple(from, at));
       },
       at);
-  return detail::acc<N, T>(
-      detail::backpermute(detail::tuple(extents, at), function, a.handle(), {true, true}, at, "transpose"));
+  return detail::acc<N, T>(detail::backpermute(detail::tuple(extents, at), function, a.handle(),
+                                               {.injective = true, .in_bounds = true}, at, "transpose"));
 }
 template <int N, class T>
 Acc<Array<N, T>> transpose(const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
@@ -509,7 +509,7 @@ auto replicate_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
       },
       at);
   return acc<M, T>(
-      detail::backpermute(tuple(extents, at), function, a.handle(), {false, true}, at, "replicate"));
+      detail::backpermute(tuple(extents, at), function, a.handle(), {.in_bounds = true}, at, "replicate"));
 }
 
 template <int N, class T, class... Spec>
@@ -528,7 +528,8 @@ auto slice_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
         return Exp<Index<N>>(FromHandle{}, tuple(from, at));
       },
       at);
-  return acc<M, T>(detail::backpermute(tuple(extents, at), function, a.handle(), {true, false}, at, "slice"));
+  return acc<M, T>(
+      detail::backpermute(tuple(extents, at), function, a.handle(), {.injective = true}, at, "slice"));
 }
 
 /// One argument of replicate or slice.

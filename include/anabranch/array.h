@@ -26,8 +26,8 @@ namespace anabranch {
 
 namespace detail {
 
-/// An Array with its types forgotten. `buffers[c]` points at the
-/// elements of component c and owns (or shares the owner of) them.
+/// An Array with its types forgotten. `buffers[c]` points at the elements of component c and owns (or shares
+/// the owner of) them.
 struct ArrayData {
   std::vector<ScalarType> scalars;
   std::vector<std::int64_t> extents;
@@ -42,8 +42,8 @@ struct ArrayData {
 /// Product of extents; throws RunError if one is negative or the product overflows.
 ANABRANCH_API std::int64_t checked_size(std::span<const std::int64_t> extents);
 
-/// New zero-filled storage for these extents. Throws RunError
-/// on a bad extent, std::bad_alloc when it does not fit.
+/// New zero-filled storage for these extents. Throws RunError on a bad extent, std::bad_alloc when it does
+/// not fit.
 ANABRANCH_API std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,
                                                         std::span<const std::int64_t> extents);
 

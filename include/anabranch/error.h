@@ -68,7 +68,8 @@ class ANABRANCH_API IoError : public Error {
   ~IoError() override;
 };
 
-/// The memory bound, or the system's memory or threads, do not suffice. Names for what, and how much it needs.
+/// The memory bound, or the system's memory or threads, do not suffice. Names for what, and how much it
+/// needs.
 class ANABRANCH_API ResourceError : public Error {
  public:
   using Error::Error;

@@ -66,9 +66,9 @@ struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the c
 
 }  // namespace detail
 
-/// An operand as operators take it: an Exp<T>, a value of T, or a literal
-/// that T can hold exactly, together with the source line it stands on.
-/// `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no float.
+/// An operand as operators take it: an Exp<T>, a value of T, or a literal that T can hold exactly, together
+/// with the source line it stands on. `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no
+/// float.
 template <IsElement T>
 class Located {
  public:
@@ -512,8 +512,8 @@ Exp<T> while_loop(P p, F f, const T& x, std::source_location at = std::source_lo
   return while_loop(std::move(p), std::move(f), Exp<T>(x, at), at);
 }
 
-/// Conversion. Float to integer truncates and saturates,
-/// NaN gives 0; integers keep their low bits; to bool: != 0.
+/// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool:
+/// != 0.
 template <IsScalar U, IsScalar T>
 Exp<U> cast(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{}, detail::cast(detail::scalar_type<U>, x.handle(), at)};

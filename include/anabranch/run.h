@@ -63,21 +63,23 @@ class Program {
     return detail::ResultOf<R>::wrap(detail::run(*impl_, {args.erased()...}, options, report));
   }
 
-  /// Runs into memory the caller owns: the result takes the place of the elements of `results`, which gets the
-  /// result's shape. For several results: `std::tie(y, z)`.
+  /// Runs into memory the caller owns: the result takes the place of the elements of `results`, which gets
+  /// the result's shape. For several results: `std::tie(y, z)`.
   ///
   ///     Vector<double> y = ...;                 // or a view of other memory: Vector<double>::view(shape, p)
   ///     for (...) program.run_into(y, x);
   ///
   /// The memory holds `y.capacity()` elements: a result may be shorter, and the next one longer again. Other
-  /// handles of `y` see the new elements, but keep their shape. Throws as `operator()` does, and ResourceError
-  /// where the result has more elements than the memory holds (before anything is computed, where its size is
-  /// known by then); ProgramError where the memory is a view of constants, or that of an input or of another
-  /// result. After an exception the shape of `y` is what it was; its elements may be overwritten.
+  /// handles of `y` see the new elements, but keep their shape. Throws as `operator()` does, and
+  /// ResourceError where the result has more elements than the memory holds (before anything is computed,
+  /// where its size is known by then); ProgramError where the memory is a view of constants, or that of an
+  /// input or of another result. After an exception the shape of `y` is what it was; its elements may be
+  /// overwritten.
   ///
-  /// Cost: that of `run` without memory for the result, which counts in the memory bound all the same. Results
-  /// are written where they belong, but for these, which are copied: two results that are the same array, an
-  /// input as it is, `tabulate` of items whose shapes may differ, and all results of the interpreter.
+  /// Cost: that of `run` without memory for the result, which counts in the memory bound all the same.
+  /// Results are written where they belong, but for these, which are copied: two results that are the same
+  /// array, an input as it is, `tabulate` of items whose shapes may differ, and all results of the
+  /// interpreter.
   void run_into(Into results, const Args&... args) const { run_into(results, {}, nullptr, args...); }
   void run_into(Into results, const RunOptions& options, const Args&... args) const {
     run_into(results, options, nullptr, args...);
@@ -132,9 +134,9 @@ void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
 }
 
 /// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is
-/// read. A chunk of a live source (SourceInfo::live) is one item, unless the scheduler is "fixed:N": item k is
-/// here before the source is asked for item k + 1. Of other sources the scheduler decides how many items are
-/// computed at a time; what has been read ahead is at most one chunk.
+/// read. A chunk of a live source (SourceInfo::live) is one item, unless the scheduler is "fixed:N": item k
+/// is here before the source is asked for item k + 1. Of other sources the scheduler decides how many items
+/// are computed at a time; what has been read ahead is at most one chunk.
 template <class A>
 class StreamOut {
  public:

@@ -12,8 +12,8 @@
 
 /// The scalar types, and all that is known of each: one table, which every part of the library reads.
 ///
-/// To add one: an enumerator, its row in `scalar_rows`, its name in ANABRANCH_SCALAR_TYPES. Its C++ type is an
-/// arithmetic type, or a class for which std::numeric_limits is specialised; its CUDA name is declared in
+/// To add one: an enumerator, its row in `scalar_rows`, its name in ANABRANCH_SCALAR_TYPES. Its C++ type is
+/// an arithmetic type, or a class for which std::numeric_limits is specialised; its CUDA name is declared in
 /// kernels/cuda/scalar.cuh. CONTRIBUTING.md has the tests.
 namespace anabranch {
 
@@ -25,8 +25,8 @@ enum class ScalarType : std::uint8_t { boolean, uint8, uint16, int32, int64, flo
 
 namespace detail {
 
-/// A type and its names. C++: as in ANABRANCH_SCALAR_TYPES. NumPy: of a dtype. Arrow: the format string of the
-/// C data interface (there the elements of "b" are packed, here each is a byte).
+/// A type and its names. C++: as in ANABRANCH_SCALAR_TYPES. NumPy: of a dtype. Arrow: the format string of
+/// the C data interface (there the elements of "b" are packed, here each is a byte).
 template <class T>
 struct ScalarRow {
   ScalarType type;
@@ -109,8 +109,8 @@ constexpr decltype(auto) with_scalar(ScalarType type, F&& f) {
 
 enum class ScalarKind : std::uint8_t { boolean, unsigned_integer, signed_integer, floating };
 
-/// The identity x of an operator o, as bits: x o y and y o x are y, bit for bit. (That of bit_and is all bits of
-/// the type, also where it has no such operator.)
+/// The identity x of an operator o, as bits: x o y and y o x are y, bit for bit. (That of bit_and is all bits
+/// of the type, also where it has no such operator.)
 struct ScalarIdentities {
   std::uint64_t add, multiply, minimum, maximum, bit_and, bit_or, bit_xor;
 };

@@ -4,9 +4,9 @@
 
 /// Scans: the prefixes of every row along one dimension, by default the innermost.
 ///
-/// `f` takes and returns elements of T and is associative; it need not be commutative. The order in which it is
-/// applied is fixed (docs/language.md, "Scans"), so that the bits are the same for any chunk size, number of
-/// threads and back end: an element depends on the elements up to its own and on nothing else. The last
+/// `f` takes and returns elements of T and is associative; it need not be commutative. The order in which it
+/// is applied is fixed (docs/language.md, "Scans"), so that the bits are the same for any chunk size, number
+/// of threads and back end: an element depends on the elements up to its own and on nothing else. The last
 /// element is therefore not fold's bits where f rounds. One pass: an element is read and written once.
 namespace anabranch {
 

@@ -233,9 +233,9 @@ std::tuple<Seq<As>...> unzip_seq(const Seq<std::tuple<As...>>& s, detail::Loc at
   }(std::index_sequence_for<As...>{});
 }
 
-/// The first n items, or all where there are fewer; n is a number, or an Exp<int64_t> that is the same for all
-/// items. The pass ends there: no source is asked for a further item, no function applied to one, and what is
-/// read in step with them (zip_with_seq) ends as well. Free. A negative n is a RunError.
+/// The first n items, or all where there are fewer; n is a number, or an Exp<int64_t> that is the same for
+/// all items. The pass ends there: no source is asked for a further item, no function applied to one, and
+/// what is read in step with them (zip_with_seq) ends as well. Free. A negative n is a RunError.
 template <class A>
 Seq<A> take_seq(const Position& n, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {
   return {detail::FromHandle{}, detail::take_seq(n.value().handle(), s.handle(), at)};
@@ -249,8 +249,8 @@ Terminal<Vector<T>> elements(const Seq<Array<N, T>>& s, detail::Loc at = detail:
   return {detail::FromHandle{}, detail::elements(s.handle(), at)};
 }
 
-/// The items stacked along a new outermost dimension,
-/// each other dimension trimmed to its minimum over the whole stream.
+/// The items stacked along a new outermost dimension, each other dimension trimmed to its minimum over the
+/// whole stream.
 template <int N, class T>
   requires(N <= 3)
 Terminal<Array<N + 1, T>> tabulate(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {

@@ -59,8 +59,9 @@ struct ArrayInfo {
   std::vector<ScalarType> scalars;
   /// One per dimension, outermost first: the uniform value, or nothing where it differs from item to item.
   std::vector<std::optional<std::int64_t>> extents;
-  /// Components with equal numbers have equal extents in every item.
-  int descriptor = 0;
+  /// Components with equal numbers have equal extents in every item, and declare the same of them (else
+  /// stream_in throws ProgramError). -1: extents of its own.
+  int descriptor = -1;
   OffsetType offsets = OffsetType::int64;  ///< meaningful for segmented components
 
   int rank() const { return static_cast<int>(extents.size()); }
@@ -151,8 +152,8 @@ class ANABRANCH_API SourceBase {
   /// Back to the first item. Only called where info().rewindable.
   virtual void rewind();
 
-  /// Bytes the source holds as long as it is open (index arrays,
-  /// read buffers): counted against the memory bound.
+  /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
+  /// bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 
  private:

@@ -8,9 +8,9 @@
 /// Names that outlive every program: of files, functions and operations, as nodes and errors carry them.
 namespace anabranch {
 
-/// A text that lives as long as the process, so that it is copied as a pointer. In C++ it is a literal or comes
-/// from std::source_location, and costs nothing; a front end of another language, which makes its names while
-/// it runs, has them interned.
+/// A text that lives as long as the process, so that it is copied as a pointer. In C++ it is a literal or
+/// comes from std::source_location, and costs nothing; a front end of another language, which makes its names
+/// while it runs, has them interned.
 class Symbol {
  public:
   constexpr Symbol() = default;

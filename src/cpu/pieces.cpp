@@ -24,8 +24,7 @@ class Cutter {
  public:
   Cutter(const kernel::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
     for (const auto& e : kernel.domain.extents)
-      if (e.kind == kernel::KernelExtent::Kind::constant || e.kind == kernel::KernelExtent::Kind::uniform)
-        size_ *= value(e, 0);
+      if (e.same_for_all()) size_ *= value(e, 0);
   }
 
   std::int64_t domain() const {
@@ -105,10 +104,7 @@ class Cutter {
   std::int64_t work_offset(const kernel::Row& row, std::int64_t i) const {
     return offset_at(buffer(row.work_offsets), row.work_offset_type, i);
   }
-  static bool same_length(const kernel::Row& row) {
-    using Kind = kernel::KernelExtent::Kind;
-    return row.length.kind == Kind::constant || row.length.kind == Kind::uniform;
-  }
+  static bool same_length(const kernel::Row& row) { return row.length.same_for_all(); }
 
   /// First output position of an item.
   std::int64_t start(std::int64_t item) const {

@@ -86,8 +86,7 @@ FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings) {
   if (row->length.kind == Kind::constant) plan.length = row->length.value;
   if (row->length.kind == Kind::uniform)
     plan.length = bindings.scalars[static_cast<std::size_t>(row->length.slot)];
-  const bool same = row->length.kind == Kind::constant || row->length.kind == Kind::uniform;
-  if (same) {
+  if (row->length.same_for_all()) {
     plan.length = std::max<std::int64_t>(plan.length, 0);
     if (plan.length > order::block) {
       plan.numbers.row_blocks = order::blocks(plan.length);

@@ -116,11 +116,12 @@ ir::Ref permuted(const ir::Ref& array, const std::vector<int>& order, const Plac
   for (std::size_t d = 0; d < rank; ++d)
     from[static_cast<std::size_t>(order[d])] = ir::component(ix, static_cast<int>(d));
   return ir::backpermute(ir::tuple(extents, at), ir::lambda({ix}, {ir::tuple(from, at)}, at), array,
-                         {true, true}, at, "transpose");
+                         {.injective = true, .in_bounds = true}, at, "transpose");
 }
 
 /// The array with dimension `axis` moved to the innermost place.
 ir::Ref innermost(const ir::Ref& array, int axis, const Place& at, const char* what) {
+  if (!array || !array->type().is_array()) return array;  // for the constructor to refuse
   const int rank = array->type().rank;
   if (axis == rank - 1) return array;
   check_dimension(what, axis, rank, at);
@@ -154,10 +155,9 @@ Handles scan(const Handle& function, const Handle& seed, const Handle& array, in
   if (both->type().arrays.size() > 1) results.push_back(handle_of(ir::project_array(both, 1, at)));
   return results;
 }
-Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, IndexFacts permutes,
+Handle backpermute(const Handle& shape, const Handle& function, const Handle& array, IndexFacts facts,
                    Place at, Symbol label) {
-  return handle_of(ir::backpermute(node_of(shape), node_of(function), node_of(array),
-                                   {permutes.injective, permutes.in_range}, at, label));
+  return handle_of(ir::backpermute(node_of(shape), node_of(function), node_of(array), facts, at, label));
 }
 Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label) {
   return handle_of(ir::reshape(node_of(shape), node_of(array), at, label));

@@ -1,6 +1,6 @@
 #include "front/share.h"
 
-#include "ir/walk.h"
+#include "ir/simplify.h"
 
 namespace anabranch::front {
 

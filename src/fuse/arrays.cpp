@@ -60,8 +60,8 @@ class Fuser {
     for (const Ref& r : staged_.results) root(r, roots);
     for (const ExtentCheck& check : staged_.extent_checks) extent_expression(check.extent, roots);
     for (const Stage& stage : staged_.stages) {
-      for (const StageSource& base : stage.sources)
-        each_operand(*base.node, [&](const Operand& how, const Ref& operand) {
+      for (const StageSource& source : stage.sources)
+        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
           if (how.role == Role::array) root(operand, roots);
           if (how.role != Role::element) return;
           number_of_items(operand, roots);
@@ -74,13 +74,7 @@ class Fuser {
       }
     }
     for (const Control& control : staged_.controls) collect(control, roots);
-    // Extents may read arrays that nothing else mentions any more.
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-      for (const Node* node : topological({&roots[i], 1}, reads_elements)) {
-        if (!node->type().is_array() || !seen_.insert(node).second) continue;
-        for (const Ref& e : staged_.facts.at(node).extents) extent_expression(e, roots);
-      }
-    }
+    add_what_extents_read(roots);
     for (const Node* node : topological(roots, reads_elements)) {
       if (node->type().is_array()) order_.push_back(node);
       reads_of(*node);
@@ -89,16 +83,27 @@ class Fuser {
   }
 
   void collect(const Control& control, std::vector<Ref>& roots) {
-    const auto given = [&](const Ref& array) {
-      uses_[array.get()].whole = true;
-      roots.push_back(array);
-    };
-    for (const Ref& array : control.state) given(array);
-    for (const Body& body : control.bodies)
-      for (const Ref& array : body.captured) given(array);
-    if (!control.condition) return;
-    roots.push_back(control.condition);
-    extent_expression(control.condition, roots);
+    for (const Ref& input : inputs_of(control)) {
+      roots.push_back(input);
+      if (input->type().is_array())
+        uses_[input.get()].whole = true;
+      else
+        extent_expression(input, roots);
+    }
+  }
+
+  /// Extents may read arrays that nothing else mentions any more, and these have extents, too.
+  void add_what_extents_read(std::vector<Ref>& roots) {
+    NodeSet seen;
+    const auto enter = [&](const Node& node) { return reads_elements(node) && !seen.contains(&node); };
+    for (std::size_t known = 0; known < roots.size();) {
+      const std::vector<Ref> fresh(roots.begin() + static_cast<std::ptrdiff_t>(known), roots.end());
+      known = roots.size();
+      for (const Node* node : topological(fresh, enter)) {
+        if (!seen.insert(node).second || !node->type().is_array()) continue;
+        for (const Ref& e : staged_.facts.at(node).extents) extent_expression(e, roots);
+      }
+    }
   }
 
   void root(const Ref& array, std::vector<Ref>& roots) {
@@ -111,9 +116,11 @@ class Fuser {
     extent_expression(number, roots);
   }
 
+  /// Extents share most of what they are computed from: each node is looked at once.
   void extent_expression(const Ref& extent, std::vector<Ref>& roots) {
-    for (const Node* node : topological({&extent, 1}, reads_elements)) {
-      if (!node->type().is_array()) continue;
+    const auto enter = [&](const Node& node) { return reads_elements(node) && !in_extents_.contains(&node); };
+    for (const Node* node : topological({&extent, 1}, enter)) {
+      if (!in_extents_.insert(node).second || !node->type().is_array()) continue;
       uses_[node].for_extents = true;
       roots.push_back(Ref(node));
     }
@@ -163,10 +170,7 @@ class Fuser {
   }
 
   /// Of the program, or of the body of a loop or branch; else it is an item's.
-  bool is_argument(const Node& parameter) const {
-    return std::any_of(staged_.parameters.begin(), staged_.parameters.end(),
-                       [&](const Ref& p) { return p.get() == &parameter; });
-  }
+  bool is_argument(const Node& parameter) const { return is_among(staged_.parameters, &parameter); }
 
   bool avoided(const Node& array) const { return staged_.facts.at(&array).form == Form::avoided; }
 
@@ -237,7 +241,7 @@ class Fuser {
   Options options_;
   NodeMap<Uses> uses_;
   NodeMap<Cost> cost_;  ///< of an element
-  NodeSet seen_;
+  NodeSet in_extents_;  ///< nodes that decide a shape
   std::vector<const Node*> order_;
 };
 
@@ -274,7 +278,8 @@ bool reads_linearly(const Staged& staged, const Node& array) {
 Staged arrays(Staged staged, const Options& options) {
   Fuser(staged, options).run();
   for (Control& control : staged.controls)
-    for (Body& body : control.bodies) body.program = arrays(std::move(body.program), options);
+    each_body(control,
+              [&](const char*, Body& body) { body.program = arrays(std::move(body.program), options); });
   return staged;
 }
 

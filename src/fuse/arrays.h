@@ -6,11 +6,13 @@
 /// function inside the kernels that read them (*delayed*). (*Optimising Purely Functional GPU Programs*,
 /// section 5; the choice here is made on the whole graph by a cost model.)
 ///
-/// Manifest are: results; folds; what is read at positions that only run time knows, and so more than once
-/// or out of range (index, a slice at a computed position); what does not depend on the item but is used by
-/// a chunk (once per run, not once per item), and what several readers need, unless recomputing it is as
-/// cheap as reading it back. Everything else is delayed into its reader: map, generate, backpermute,
-/// reshape in any chain.
+/// Manifest are: what is given (host arrays, items, arguments, results of streams, loops and branches),
+/// reductions and scans, results, what a loop or branch takes, arrays whose values decide a shape, and what
+/// is read at positions that only run time knows. Then, unless computing it again is as cheap as reading it
+/// back, what a chunk uses though it does not depend on the item (once per run, not once per item), what is
+/// read repeatedly, and what several places read (twice by one reader, at one position, is one place). Last,
+/// where a chain would exceed the size of a kernel or must be read by row-major position and cannot be.
+/// Everything else is delayed into its reader.
 namespace anabranch::fuse {
 
 struct Options {

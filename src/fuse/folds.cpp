@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ir/operator_class.h"
+#include "ir/print.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -59,7 +60,9 @@ class Needs {
   }
 
  private:
-  static bool enter(const Node& node) { return within_stage(node) && node.op() != Op::shape; }
+  bool enter(const Node& node) const {
+    return within_stage(node) && node.op() != Op::shape && !need_.contains(&node);
+  }
 
   void stage(int number, int parts) {
     const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
@@ -75,16 +78,13 @@ class Needs {
   }
 
   void control(const Control& control, int parts) {
-    std::vector<Ref> roots = control.state;
-    if (control.condition) roots.push_back(control.condition);
-    for (const Body& body : control.bodies)
-      roots.insert(roots.end(), body.captured.begin(), body.captured.end());
-    need_[control.node.get()] = {of_all(roots, -1).level, parts};
+    need_[control.node.get()] = {of_all(inputs_of(control), -1).level, parts};
   }
 
   Need of_all(const std::vector<Ref>& roots, int stage) {
     Need all;
-    for (const Node* node : topological(roots, enter)) all.add(compute(*node, stage));
+    const auto unknown = [this](const Node& node) { return enter(node); };
+    for (const Node* node : topological(roots, unknown)) all.add(compute(*node, stage));
     return all;
   }
 
@@ -122,10 +122,6 @@ struct Set {
   int components = 0;
   std::int64_t cost = 0;
 };
-
-std::string title(const Node& fold) {
-  return fold.place().known() ? fmt::format("{}@{}", fold.label(), to_string(fold.place())) : fold.label();
-}
 
 }  // namespace
 

@@ -61,37 +61,37 @@ class Composer {
     switch (source->op().as<SourceOp>()) {
       case Op::stream_in:
       case Op::rows:
-        return base(source, source->type().arrays);
+        return items_from(source, source->type().arrays);
       case Op::produce:
-        return ir::apply(Produce(source).function(), base(source, {{0, {ScalarType::int64}}}));
+        return ir::apply(Produce(source).function(), items_from(source, {{0, {ScalarType::int64}}}));
     }
     return {};
   }
 
-  std::vector<Ref> base(const Ref& node, const std::vector<ArrayType>& arrays) {
+  std::vector<Ref> items_from(const Ref& node, const std::vector<ArrayType>& arrays) {
     // A source gives each item once, however often it is named.
-    for (const StageSource& b : stage_.sources)
-      if (node->op() == Op::stream_in && b.node->op() == Op::stream_in &&
-          b.node->payload().source == node->payload().source)
-        return {stage_.items.begin() + b.first, stage_.items.begin() + b.first + b.count};
-    StageSource base{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
+    for (const StageSource& known : stage_.sources)
+      if (node->op() == Op::stream_in && known.node->op() == Op::stream_in &&
+          known.node->payload().source == node->payload().source)
+        return {stage_.items.begin() + known.first, stage_.items.begin() + known.first + known.count};
+    const StageSource source{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
     for (const ArrayType& type : arrays) stage_.items.push_back(parameter(Type::array(type), node->place()));
-    stage_.sources.push_back(base);
-    return {stage_.items.begin() + base.first, stage_.items.end()};
+    stage_.sources.push_back(source);
+    return {stage_.items.begin() + source.first, stage_.items.end()};
   }
 
   Stage& stage_;
   std::unordered_map<const Node*, std::vector<Ref>> items_;
 };
 
-/// What a terminal takes of the sequence whose pass it can share: a component of it.
+/// What a sink takes of the sequence whose pass it can share: a component of it.
 struct Taken {
   Ref sequence;
   int component = 0;
 };
 
 Taken taken_by(const Ref& consume) {
-  Taken taken{Terminal(Consume(consume).sink()).sequence()};
+  Taken taken{SinkTerm(Consume(consume).sink()).sequence()};
   while (taken.sequence->op() == Op::project_seq) {
     taken.component += ProjectSeq(taken.sequence).first();
     taken.sequence = Ref(ProjectSeq(taken.sequence).sequence());
@@ -102,9 +102,7 @@ Taken taken_by(const Ref& consume) {
 /// `node` consumes a sequence, or is a loop or a branch.
 void refuse_nested(const Node& node, std::span<const Ref> parameters) {
   for (const Node* p : node.free()) {
-    const bool argument =
-        std::any_of(parameters.begin(), parameters.end(), [&](const Ref& q) { return q.get() == p; });
-    if (argument) continue;
+    if (is_among(parameters, p)) continue;
     const std::string at = to_string(node.place());
     if (node.op() == Op::consume)
       throw ProgramError(
@@ -119,7 +117,7 @@ void refuse_nested(const Node& node, std::span<const Ref> parameters) {
   }
 }
 
-/// Results become what terminals ask for: unused components are dropped, and a component taken by terminals
+/// Results become what sinks ask for: unused components are dropped, and a component taken by sinks
 /// of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
@@ -136,20 +134,32 @@ Body passed(OpenBody open) { return {std::move(open.captured), sequences(open.re
 
 /// `own`: the nodes that the program around it computes itself.
 Control control_of(const Ref& node, const NodeSet& own) {
-  Control control;
-  control.node = node;
-  if (node->op() == Op::awhile) {
-    const Awhile loop(node);
-    control.state.assign(loop.state().begin(), loop.state().end());
-    for (const Ref& body : {loop.predicate(), loop.body()})
-      control.bodies.push_back(passed(body_of_loop(body)));
-  } else {
-    const Acond branch(node);
-    control.condition = cast(ScalarType::int64, branch.condition(), node->place());
-    for (const Ref& side : {branch.then(), branch.otherwise()})
-      control.bodies.push_back(passed(side_of_branch(side, own)));
+  switch (node->op().as<ArrayOp>()) {
+    case Op::awhile: {
+      const Awhile loop(node);
+      return {node, Loop{{loop.state().begin(), loop.state().end()},
+                         passed(body_of_loop(loop.predicate())),
+                         passed(body_of_loop(loop.body()))}};
+    }
+    case Op::acond: {
+      const Acond branch(node);
+      return {node, Branch{cast(ScalarType::int64, branch.condition(), node->place()),
+                           passed(side_of_branch(branch.then(), own)),
+                           passed(side_of_branch(branch.otherwise(), own))}};
+    }
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::scan:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::project_array:
+      break;
   }
-  return control;
+  throw InternalError(fmt::format("sequences: {} runs no bodies", name_of(node->op())));
 }
 
 }  // namespace
@@ -159,7 +169,7 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
   staged.results.assign(results.begin(), results.end());
   staged.parameters.assign(parameters.begin(), parameters.end());
 
-  // Ids grow from children to parents, so in id order a stage comes after those it depends on. Terminals of
+  // Ids grow from children to parents, so in id order a stage comes after those it depends on. Sinks of
   // one sequence depend on the same things, so they all run with the first.
   std::unordered_map<const Node*, std::size_t> stage_of;
   const std::vector<const Node*> nodes = own_nodes(results);
@@ -180,11 +190,8 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) 
       staged.stages.emplace_back();
     }
     Stage& stage = staged.stages[at->second];
-    Composer composer(stage);
-    if (fresh) {
-      stage.results = composer.compose(taken.sequence);
-    }
-    stage.sinks.push_back({consume, Terminal(Consume(consume).sink()).kind(), taken.component});
+    if (fresh) stage.results = Composer(stage).compose(taken.sequence);
+    stage.sinks.push_back({consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
   }
   for (Stage& stage : staged.stages) one_result_each(stage);
   return staged;

@@ -5,7 +5,7 @@
 #include "ir/staged.h"
 
 /// Sequence fusion: every chain of map_seq, zip_with_seq, unzip_seq and produce between a source and a
-/// terminal becomes one function over one item, so that lifting sees a chunk as a single array program
+/// sink becomes one function over one item, so that lifting sees a chunk as a single array program
 /// and no intermediate stream exists. Terminals over the same sequence (or components of it) share one
 /// pass over the source.
 ///
@@ -18,7 +18,7 @@ namespace anabranch::fuse {
 /// Stages of the whole program. `parameters` are array parameters that stay free.
 ir::Staged sequences(std::span<const ir::Ref> results, std::span<const ir::Ref> parameters);
 
-/// The one stage of a sequence that is streamed out by items (no terminals), after those it depends on.
+/// The one stage of a sequence that is streamed out by items (no sinks), after those it depends on.
 ir::Staged sequences_out(const ir::Ref& sequence);
 
 }  // namespace anabranch::fuse

@@ -11,6 +11,7 @@
 #include "ir/operator_class.h"
 #include "ir/run_error.h"
 #include "ir/scan_order.h"
+#include "ir/views.h"
 
 namespace anabranch::interp {
 
@@ -113,7 +114,8 @@ class Operation {
       case Op::consume:
         return {evaluator_.array(parts_[position_of(Op::consume, "sink")])};
       case Op::project_array:
-        return {evaluator_.array(parts_[position_of(Op::project_array, "arrays")], node_.payload().first)};
+        return {evaluator_.array(parts_[position_of(Op::project_array, "arrays")],
+                                 ir::ProjectArray(node_).which())};
       case Op::awhile:
       case Op::acond:
         break;
@@ -219,7 +221,7 @@ class Operation {
     const Number function = parts_[position_of(Op::scan, "function")];
     const HostArray& array = evaluator_.array(parts_[position_of(Op::scan, "array")]);
     const std::int64_t length = array->extents.back();
-    const bool exclusive = node_.payload().exclusive;
+    const bool exclusive = ir::Scan(node_).exclusive();
 
     const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     std::vector<HostArray> out{allocate(0, array->extents)};

@@ -46,8 +46,25 @@ std::vector<HostArray> run_branch(Machine& machine, Number branch) {
 }  // namespace
 
 std::vector<HostArray> run_control(Machine& machine, Number control) {
-  return machine.evaluator().node(control).op() == Op::awhile ? run_loop(machine, control)
-                                                              : run_branch(machine, control);
+  const Op op = machine.evaluator().node(control).op();
+  switch (op.as<ir::ArrayOp>()) {
+    case Op::awhile:
+      return run_loop(machine, control);
+    case Op::acond:
+      return run_branch(machine, control);
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::scan:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::project_array:
+      break;
+  }
+  throw InternalError(std::string("interpreter: ") + name_of(op) + " runs no bodies");
 }
 
 }  // namespace anabranch::interp

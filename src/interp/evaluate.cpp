@@ -298,8 +298,9 @@ void Evaluator::compute(Number number) {
       return;
     case Op::project: {
       const Number whole = parts[position_of(Op::project, "value")];
-      const auto from = value(whole).subspan(static_cast<std::size_t>(node.payload().first),
-                                             static_cast<std::size_t>(node.payload().count));
+      const ir::Project part(node);
+      const auto from = value(whole).subspan(static_cast<std::size_t>(part.first()),
+                                             static_cast<std::size_t>(part.count()));
       std::copy(from.begin(), from.end(), out);
       return;
     }

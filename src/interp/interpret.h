@@ -23,7 +23,7 @@ namespace anabranch::interp {
 /// known.
 using OnItem = std::function<void(std::int64_t items, std::optional<std::int64_t> total)>;
 
-/// The values of these array computations. Each terminal makes one pass of its own over its sequence, however
+/// The values of these array computations. Each sink makes one pass of its own over its sequence, however
 /// often it is used. They own their elements: none shares memory with an input or another value. Throws
 /// RunError where the program has no meaning for its values, whatever a source or `on_item` throws,
 /// Cancelled.

@@ -53,7 +53,7 @@ std::vector<HostArray> Machine::compute(Number computation) {
   if (node.place().known()) evaluator_.nearest_place = node.place();
   std::vector<HostArray> values;
   if (node.op().is_a<ir::SinkOp>())
-    values.push_back(run_terminal(*this, computation));
+    values.push_back(run_sink(*this, computation));
   else if (ir::has_bodies(node.op()))
     values = run_control(*this, computation);
   else

@@ -123,8 +123,9 @@ void Pass::compute(Stage& stage) {
     }
     case Op::project_seq: {
       const Number whole = children[position_of(Op::project_seq, "sequence")];
-      const auto begin = stages_[stage_of_.at(whole)].item.begin() + stage.node->payload().first;
-      stage.item.assign(begin, begin + stage.node->payload().count);
+      const ir::ProjectSeq part(*stage.node);
+      const auto begin = stages_[stage_of_.at(whole)].item.begin() + part.first();
+      stage.item.assign(begin, begin + part.count());
       return;
     }
     case Op::take_seq:
@@ -184,14 +185,14 @@ std::optional<std::int64_t> Pass::length() const {
 
 namespace {
 
-Evaluator::Number sequence_of(Machine& machine, Evaluator::Number terminal) {
-  const Node& node = machine.evaluator().node(terminal);
-  return machine.evaluator().number(*ir::Terminal(node).sequence());
+Evaluator::Number sequence_of(Machine& machine, Evaluator::Number sink) {
+  const Node& node = machine.evaluator().node(sink);
+  return machine.evaluator().number(*ir::SinkTerm(node).sequence());
 }
 
-HostArray run_elements(Machine& machine, Evaluator::Number terminal) {
-  const Node& node = machine.evaluator().node(terminal);
-  Pass pass(machine, sequence_of(machine, terminal), node);
+HostArray run_elements(Machine& machine, Evaluator::Number sink) {
+  const Node& node = machine.evaluator().node(sink);
+  Pass pass(machine, sequence_of(machine, sink), node);
   const ir::Scalars& scalars = node.type().scalars;
   std::vector<std::vector<unsigned char>> collected(scalars.size());
   std::int64_t count = 0;
@@ -231,11 +232,11 @@ void copy_trimmed(const HostArray& item, std::span<const std::int64_t> extents, 
   }
 }
 
-HostArray run_tabulate(Machine& machine, Evaluator::Number terminal) {
-  const Node& node = machine.evaluator().node(terminal);
+HostArray run_tabulate(Machine& machine, Evaluator::Number sink) {
+  const Node& node = machine.evaluator().node(sink);
   std::vector<HostArray> items;
   {
-    Pass pass(machine, sequence_of(machine, terminal), node);
+    Pass pass(machine, sequence_of(machine, sink), node);
     std::vector<HostArray> item;
     while (pass.next(item)) items.push_back(item[0]);
   }
@@ -255,12 +256,12 @@ HostArray run_tabulate(Machine& machine, Evaluator::Number terminal) {
 
 }  // namespace
 
-HostArray run_terminal(Machine& machine, Evaluator::Number terminal) {
-  switch (machine.evaluator().node(terminal).op().as<SinkOp>()) {
+HostArray run_sink(Machine& machine, Evaluator::Number sink) {
+  switch (machine.evaluator().node(sink).op().as<SinkOp>()) {
     case Op::elements:
-      return run_elements(machine, terminal);
+      return run_elements(machine, sink);
     case Op::tabulate:
-      return run_tabulate(machine, terminal);
+      return run_tabulate(machine, sink);
   }
   return {};
 }

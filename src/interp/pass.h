@@ -59,7 +59,7 @@ class Pass {
   bool over_ = false;
 };
 
-/// The array that a terminal makes of its whole sequence.
-HostArray run_terminal(Machine& machine, Evaluator::Number terminal);
+/// The array that a sink makes of its whole sequence.
+HostArray run_sink(Machine& machine, Evaluator::Number sink);
 
 }  // namespace anabranch::interp

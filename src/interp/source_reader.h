@@ -17,7 +17,7 @@ bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& i
 /// an error.
 class Sources {
  public:
-  /// Begins a pass for `reader` (a terminal, or the sequence itself).
+  /// Begins a pass for `reader` (a sink, or the sequence itself).
   void open(SourceBase& source, const ir::Node& reader);
   void close(const SourceBase& source);
 

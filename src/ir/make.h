@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include <anabranch/detail/index_facts.h>
+
 #include "ir/node.h"
 
 /// The checked constructors: the only way to make nodes, and the meaning of every operation. The interpreter
@@ -13,6 +15,8 @@
 /// code) is refused, naming both places. RunErrors are those of the run. `label` is the library name that the
 /// user wrote where it is not the operation's own.
 namespace anabranch::ir {
+
+using anabranch::detail::IndexFacts;
 
 /// A function's argument, an element or an array, identified by the node itself.
 Ref parameter(Type type, Place place = {});
@@ -27,8 +31,8 @@ Ref primitive(Primitive primitive, std::vector<Ref> operands, Place place = {});
 Ref cast(ScalarType to, Ref value, Place place = {});
 /// The components of its parts, one after the other; a single part is itself.
 Ref tuple(std::vector<Ref> parts, Place place = {});
-/// Components [first, first + count). Looks through tuples and projections, so that taking apart what was just
-/// put together leaves no trace.
+/// Components [first, first + count). Looks through tuples and projections, so that taking apart what was
+/// just put together leaves no trace.
 Ref project(Ref value, int first, int count, Place place = {});
 /// `then` if the condition holds, else `otherwise`, of one type; the other side is not evaluated observably.
 Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
@@ -56,33 +60,27 @@ Ref use(std::shared_ptr<anabranch::detail::ArrayData> array, Place place = {});
 Ref unit(Ref element, Place place = {}, Symbol label = {});
 /// The element at ix is f(ix). A negative extent is a RunError.
 Ref generate(Ref shape, Ref function, Place place = {}, Symbol label = {});
-/// f of the elements at equal positions of arrays of one rank. The shape is their intersection: the minimum in
-/// each dimension.
+/// f of the elements at equal positions of arrays of one rank. The shape is their intersection: the minimum
+/// in each dimension.
 Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = {});
-/// Reduces the innermost dimension in the canonical order of ir/fold_order.h. The seed is joined once, from the
-/// left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
+/// Reduces the innermost dimension in the canonical order of ir/fold_order.h. The seed is joined once, from
+/// the left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
 /// RunError.
 Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
 /// The prefixes of each row of the innermost dimension, in the canonical order of ir/scan_order.h: several
-/// arrays. The first is as large as `array`; its element i of a row is seed o x0 o ... o xi, or, exclusive, the
-/// seed and all before element i. With a seed there is a second: the last inclusive element of each row, of an
-/// empty row the seed. An exclusive scan needs a seed.
+/// arrays. The first is as large as `array`; its element i of a row is seed o x0 o ... o xi, or, exclusive,
+/// the seed and all before element i. With a seed there is a second: the last inclusive element of each row,
+/// of an empty row the seed. An exclusive scan needs a seed.
 Ref scan(Ref function, Ref array, Ref seed /* may be null */, bool exclusive, Place place = {},
          Symbol label = {});
 /// One of several arrays.
 Ref project_array(Ref arrays, int which, Place place = {});
-/// What the library knows of a backpermute it built:
-/// no source element is read twice; every index is in range.
-struct IndexFacts {
-  bool injective = false;
-  bool in_range = false;
-};
 /// The element at ix is array[f(ix)]; out of range is a RunError. A negative extent is a RunError.
-Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts permutes, Place place = {}, Symbol label = {});
+Ref backpermute(Ref shape, Ref function, Ref array, IndexFacts facts, Place place = {}, Symbol label = {});
 /// The same elements in row-major order. Sizes must agree and extents not be negative (RunError).
 Ref reshape(Ref shape, Ref array, Place place = {}, Symbol label = {});
-/// The result of a sequence terminal.
-Ref consume(Ref terminal, Place place = {});
+/// The array of a sink.
+Ref consume(Ref sink, Place place = {});
 /// The first of x, f(x), f(f(x)), ... of which p does not hold, where x are the arrays of the state. p and f
 /// are functions of these: p gives one Scalar<bool>, f arrays of the same types, whose extents may be others.
 /// p is asked before each round. Arrays that p or f mention and that do not depend on the state are computed
@@ -109,12 +107,12 @@ Ref project_seq(Ref sequence, int first, int count, Place place = {});
 /// asked for a further item, no function applied to one. A negative count is a RunError.
 Ref take_seq(Ref count, Ref sequence, Place place = {});
 
-// Sequence terminals, to be consumed.
+// Sinks, to be consumed.
 
 /// All elements of all items, which are single arrays, each in row-major order: one vector.
 Ref elements(Ref sequence, Place place = {});
-/// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed to
-/// its minimum over the whole sequence. No items: all extents 0.
+/// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed
+/// to its minimum over the whole sequence. No items: all extents 0.
 Ref tabulate(Ref sequence, Place place = {});
 
 /// The same node over other children (types may not change); returns `node` itself if they are the same.
@@ -133,6 +131,8 @@ Ref component(const Ref& element, int c);
 std::vector<Ref> components(const Ref& element);
 /// Extent d of an array, int64.
 Ref extent(const Ref& array, int d);
+/// The product of int64 terms.
+Ref product(std::span<const Ref> factors);
 /// Row-major position of `ix` in an array with these extents.
 Ref to_linear(std::span<const Ref> extents, std::span<const Ref> ix);
 

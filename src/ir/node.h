@@ -17,11 +17,10 @@
 #include "ir/primitive.h"
 #include "ir/type.h"
 
-/// The core language: one immutable, reference-counted node type for its three strata (scalar expressions,
-/// array computations, sequence computations) and for functions. Nodes are made only by the checked
-/// constructors of ir/make.h; a node's id is larger than those of its children, so sorting by id is a
-/// topological order and no pass needs recursion. What each operation means stands at its constructor, what
-/// passes ask of it in ir/op_info.h.
+/// The core language: one immutable, reference-counted node type for all strata (ir/op.h). Nodes are made
+/// only by the checked constructors of ir/make.h; a node's id is larger than those of its children, so
+/// sorting by id is a topological order and no pass needs recursion. What each operation means stands at its
+/// constructor, what passes ask of it in ir/op_info.h.
 namespace anabranch::ir {
 
 class Node;
@@ -76,8 +75,8 @@ struct Payload {
   bool exclusive = false;  ///< scan: element i has the elements before it, without its own
 };
 
-/// All that tells two nodes of one operation, type and children apart: everything but the label. A field that is
-/// not said here does not compile.
+/// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
+/// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
   const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive] =
       payload;

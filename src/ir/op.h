@@ -51,7 +51,7 @@ enum class SourceOp : std::uint8_t { stream_in, produce, rows };
 /// A sequence from sequences.
 enum class SequenceOp : std::uint8_t { map_seq, project_seq, take_seq };
 
-/// An array from a whole sequence; `consume` makes it an array computation.
+/// An array from a whole sequence, which users know as a terminal; `consume` makes it an array computation.
 enum class SinkOp : std::uint8_t { elements, tabulate };
 
 constexpr Stratum stratum_of(ScalarOp) { return Stratum::scalar; }

@@ -25,7 +25,7 @@ enum class Access : std::uint8_t {
   own_element,  ///< an array: the element at the reader's own position
   own_row,      ///< each element of the reader's own innermost row, once
   by_position,  ///< the element at the reader's own row-major position
-  mapped,       ///< at an index that the operation's function gives; IndexFacts say what is known of it
+  mapped,       ///< at an index that the operation's function gives (Backpermute::injective, in_bounds)
   computed,     ///< at positions that scalar code computes, each any number of times
   taken,        ///< several arrays: one of them is the result
   per_item,     ///< a sequence: item by item. An array: as items, along its outermost dimension

@@ -15,7 +15,7 @@ struct Component {
 Component maker_of(const Node* node, int c) {
   for (;;) {
     if (node->op() == Op::project) {
-      c += node->payload().first;
+      c += Project(*node).first();
       node = Project(*node).value().get();
     } else if (node->op() == Op::tuple) {
       for (const Ref& part : node->children()) {

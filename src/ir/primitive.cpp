@@ -1,47 +1,60 @@
 #include "ir/primitive.h"
 
-#include <array>
+#include <iterator>
 
 namespace anabranch::ir {
 
-// The costs are rough reciprocal throughputs on a vector unit, in additions. They only steer what the fusion
-// cost model may compute twice.
-const PrimitiveInfo& info(Primitive primitive) {
-  using enum Operands;
-  using Identities = anabranch::detail::ScalarIdentities;
-  static constexpr std::array<PrimitiveInfo, primitive_count> table{{
-      //  name           arity operands  boolean can_fail transcendental cost, identity
-      {"add", 2, numbers, false, false, false, 1, &Identities::add},
-      {"subtract", 2, numbers, false, false, false, 1},
-      {"multiply", 2, numbers, false, false, false, 1, &Identities::multiply},
-      {"divide", 2, numbers, false, true, false, 8},
-      {"remainder", 2, numbers, false, true, false, 12},
-      {"negate", 1, numbers, false, false, false, 1},
-      {"absolute", 1, numbers, false, false, false, 1},
-      {"minimum", 2, numbers, false, false, false, 2, &Identities::minimum},
-      {"maximum", 2, numbers, false, false, false, 2, &Identities::maximum},
-      {"fma", 3, floats, false, false, false, 1},
-      {"equal", 2, any, true, false, false, 1},
-      {"not_equal", 2, any, true, false, false, 1},
-      {"less", 2, any, true, false, false, 1},
-      {"less_equal", 2, any, true, false, false, 1},
-      {"logical_not", 1, boolean, true, false, false, 1},
-      {"bit_and", 2, bits, false, false, false, 1, &Identities::bit_and},
-      {"bit_or", 2, bits, false, false, false, 1, &Identities::bit_or},
-      {"bit_xor", 2, bits, false, false, false, 1, &Identities::bit_xor},
-      {"sqrt", 1, floats, false, false, false, 12},
-      {"exp", 1, floats, false, false, true, 16},
-      {"log", 1, floats, false, false, true, 20},
-      {"sin", 1, floats, false, false, true, 24},
-      {"cos", 1, floats, false, false, true, 24},
-      {"cast", 1, any, false, false, false, 1},
-  }};
-  static_assert(table[static_cast<std::size_t>(Primitive::minimum)].name == "minimum");
-  static_assert(table[static_cast<std::size_t>(Primitive::logical_not)].name == "logical_not");
-  static_assert(table[static_cast<std::size_t>(Primitive::cosine)].name == "cos");
-  static_assert(table[static_cast<std::size_t>(Primitive::cast)].name == "cast");
-  return table[static_cast<std::size_t>(primitive)];
+namespace {
+
+struct Row {
+  Primitive primitive;
+  PrimitiveInfo info;
+};
+
+using enum Operands;
+using Identities = anabranch::detail::ScalarIdentities;
+
+// The costs are rough reciprocal throughputs on a vector unit, in additions. What may be computed twice, what
+// is evaluated ahead of a branch and how work is cut depend on them (ir/cost.h); results do not.
+constexpr Row table[] = {
+    // name, arity, operands, boolean, can_fail, transcendental, cost, identity
+    {Primitive::add, {"add", 2, numbers, false, false, false, 1, &Identities::add}},
+    {Primitive::subtract, {"subtract", 2, numbers, false, false, false, 1}},
+    {Primitive::multiply, {"multiply", 2, numbers, false, false, false, 1, &Identities::multiply}},
+    {Primitive::divide, {"divide", 2, numbers, false, true, false, 8}},
+    {Primitive::remainder, {"remainder", 2, numbers, false, true, false, 12}},
+    {Primitive::negate, {"negate", 1, numbers, false, false, false, 1}},
+    {Primitive::absolute, {"absolute", 1, numbers, false, false, false, 1}},
+    {Primitive::minimum, {"minimum", 2, numbers, false, false, false, 2, &Identities::minimum}},
+    {Primitive::maximum, {"maximum", 2, numbers, false, false, false, 2, &Identities::maximum}},
+    {Primitive::fma, {"fma", 3, floats, false, false, false, 1}},
+    {Primitive::equal, {"equal", 2, any, true, false, false, 1}},
+    {Primitive::not_equal, {"not_equal", 2, any, true, false, false, 1}},
+    {Primitive::less, {"less", 2, any, true, false, false, 1}},
+    {Primitive::less_equal, {"less_equal", 2, any, true, false, false, 1}},
+    {Primitive::logical_not, {"logical_not", 1, boolean, true, false, false, 1}},
+    {Primitive::bit_and, {"bit_and", 2, bits, false, false, false, 1, &Identities::bit_and}},
+    {Primitive::bit_or, {"bit_or", 2, bits, false, false, false, 1, &Identities::bit_or}},
+    {Primitive::bit_xor, {"bit_xor", 2, bits, false, false, false, 1, &Identities::bit_xor}},
+    {Primitive::square_root, {"sqrt", 1, floats, false, false, false, 12}},
+    {Primitive::exponential, {"exp", 1, floats, false, false, true, 16}},
+    {Primitive::logarithm, {"log", 1, floats, false, false, true, 20}},
+    {Primitive::sine, {"sin", 1, floats, false, false, true, 24}},
+    {Primitive::cosine, {"cos", 1, floats, false, false, true, 24}},
+    {Primitive::cast, {"cast", 1, any, false, false, false, 1}},
+};
+
+/// Is the row of each primitive where its number says?
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < std::size(table); ++i)
+    if (table[i].primitive != static_cast<Primitive>(i)) return false;
+  return true;
 }
+static_assert(std::size(table) == primitive_count && in_order());
+
+}  // namespace
+
+const PrimitiveInfo& info(Primitive primitive) { return table[static_cast<std::size_t>(primitive)].info; }
 
 bool accepts(Operands operands, ScalarType type) {
   switch (operands) {

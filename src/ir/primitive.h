@@ -38,7 +38,7 @@ struct PrimitiveInfo {
   bool boolean_result;  ///< else the operands' type (cast: as asked)
   bool can_fail;        ///< on integers: may be a run-time error, so never evaluated speculatively
   bool transcendental;  ///< a library routine
-  int cost;             ///< in additions, for the fusion cost model
+  int cost;             ///< in additions (ir/cost.h)
   /// Of those that commute and can join a fold in lanes: the neutral element. Null: of no other.
   std::uint64_t anabranch::detail::ScalarIdentities::* identity = nullptr;
 };

@@ -205,7 +205,7 @@ std::string Printer::program(std::span<const Ref> roots) {
     if (node->op() == Op::project_array) operands[0] += fmt::format(".{}", ProjectArray(*node).which());
     std::string op =
         node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
-    if (node->payload().exclusive) op += " exclusive";
+    if (node->op() == Op::scan && Scan(*node).exclusive()) op += " exclusive";
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label.view())
                                  : op;
@@ -226,6 +226,10 @@ std::string indented(const std::string& text, const std::string& indent) {
     begin = end;
   }
   return out;
+}
+
+std::string title(const Node& node) {
+  return node.place().known() ? fmt::format("{}@{}", node.label(), to_string(node.place())) : node.label();
 }
 
 std::string to_string(std::span<const Ref> roots) { return Printer().program(roots); }

@@ -38,6 +38,8 @@ class Printer {
 std::string to_string(std::span<const Ref> roots);
 /// Each line of the text that is not empty begins with `indent`.
 std::string indented(const std::string& text, const std::string& indent);
+/// "fold@smvm.cpp:7": what a node is called where its kernel is.
+std::string title(const Node& node);
 /// "3.5", "true", "-7".
 std::string constant_text(const Node& constant);
 

@@ -1,7 +1,9 @@
+#include "ir/simplify.h"
+
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
+#include "ir/make.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -65,7 +67,6 @@ Ref fold_primitive(const Ref& node) {
     case Primitive::subtract:
       if (x && y) return make_integer(type, wrap(type, ux - uy));
       if (y == 0) return a;
-      if (a == b) return make_integer(type, 0);
       return node;
     case Primitive::multiply:
       if (x && y) return make_integer(type, wrap(type, ux * uy));
@@ -84,19 +85,15 @@ Ref fold_primitive(const Ref& node) {
       if (x && y) return *x > *y ? a : b;
       return node;
     case Primitive::equal:
-      if (a == b) return literal(true);
       if (x && y) return literal(*x == *y);
       return node;
     case Primitive::not_equal:
-      if (a == b) return literal(false);
       if (x && y) return literal(*x != *y);
       return node;
     case Primitive::less:
-      if (a == b) return literal(false);
       if (x && y) return literal(*x < *y);
       return node;
     case Primitive::less_equal:
-      if (a == b) return literal(true);
       if (x && y) return literal(*x <= *y);
       return node;
     case Primitive::bit_and:
@@ -118,6 +115,40 @@ Ref fold_primitive(const Ref& node) {
       return node;
   }
   return node;
+}
+
+/// What a primitive of two equal integer terms gives without looking at them; empty where it does not.
+Ref of_equal_terms(const Ref& node) {
+  const auto operands = PrimitiveTerm(node).operands();
+  if (operands.size() != 2 || operands[0] != operands[1]) return {};
+  const ScalarType type = PrimitiveTerm(node).operand_type();
+  if (is_float(type)) return {};
+  const Primitive op = node->payload().primitive;
+  if (op == Primitive::subtract) return make_integer(type, 0);
+  if (op == Primitive::equal || op == Primitive::less_equal) return literal(true);
+  if (op == Primitive::not_equal || op == Primitive::less) return literal(false);
+  return {};
+}
+
+/// Can it fail, or not end, though its operands do not?
+bool fails_itself(const Node& node) {
+  if (node.op() == Op::parameter) return false;
+  switch (node.op().as<ScalarOp>()) {
+    case Op::primitive:
+      return info(node.payload().primitive).can_fail && is_integer(PrimitiveTerm(node).operand_type());
+    case Op::while_loop:
+      return true;
+    case Op::index:
+    case Op::linear_index:
+      return !Read(node).in_bounds();
+    case Op::constant:
+    case Op::tuple:
+    case Op::project:
+    case Op::cond:
+    case Op::shape:
+      return false;
+  }
+  return true;
 }
 
 struct Key {
@@ -161,9 +192,34 @@ struct Simplifier::Impl {
   Rewriter rewriter{[this](const Ref&, const Ref& node) { return step(node); },
                     [this](const Node& node) { return into_arrays || !node.type().is_array(); }};
 
+  NodeMap<bool> fails{};    // may it, with all it is computed from?
+  std::vector<Ref> kept{};  // so that no address is reused while it is a key
+
+  /// An array may, too: whoever mentions it asks for it. Later passes, which leave arrays alone, see to that
+  /// themselves.
+  bool fails_as_array(const Node& array) const {
+    return into_arrays && array.op() != Op::parameter && array.op() != Op::use;
+  }
+
+  bool may_fail(const Ref& term) {
+    const auto enter = [&](const Node& n) {
+      return !fails.contains(&n) && !n.type().is_array() && !fails_itself(n);
+    };
+    for (const Node* node : topological({&term, 1}, enter)) {
+      if (fails.contains(node)) continue;
+      kept.emplace_back(node);
+      fails[node] = node->type().is_array()
+                        ? fails_as_array(*node)
+                        : fails_itself(*node) || std::any_of(node->children().begin(), node->children().end(),
+                                                             [&](const Ref& c) { return fails.at(c.get()); });
+    }
+    return fails.at(term.get());
+  }
+
   Ref step(Ref node) {
     if (node->op() == Op::primitive) {
-      node = fold_primitive(node);
+      const Ref image = of_equal_terms(node);
+      node = image && !may_fail(PrimitiveTerm(node).operands()[0]) ? image : fold_primitive(node);
     } else if (node->op() == Op::cond) {
       const Cond cond(node);
       if (is_true(cond.condition()))

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <concepts>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "ir/form.h"
 #include "ir/node.h"
 #include "ir/op_info.h"
+#include "ir/overloaded.h"
 #include "ir/views.h"
 
 /// A program on its way through the compiler, between the user's nodes and the plan. Each pass fills in its
@@ -35,7 +39,7 @@ struct ItemBound {
 };
 
 /// One pass over some sources: for every item, results are computed from the item's arrays and fed to
-/// terminals. `items` are array parameters; everything between the sources and the terminals is in `results`.
+/// sinks. `items` are array parameters; everything between the sources and the sinks is in `results`.
 struct Stage {
   std::vector<StageSource> sources;
   std::vector<ItemBound> bounds;  ///< the least of them ends the pass
@@ -59,15 +63,7 @@ struct Facts {
   std::string reason;
 };
 
-struct Body;
-
-/// A loop or a branch, `node`: programs inside of the program.
-struct Control {
-  Ref node;
-  std::vector<Ref> state;    ///< of a loop: the arrays that its first round takes
-  Ref condition;             ///< of a branch: int64, not 0 where `then` is taken
-  std::vector<Body> bodies;  ///< of a loop: predicate and body; of a branch: then and otherwise
-};
+struct Control;
 
 /// What needs more than kernels: where it stands in the program's order.
 struct Part {
@@ -97,6 +93,52 @@ struct Body {
   std::vector<Ref> captured;  ///< arrays of the outer program
   Staged program;
 };
+
+struct Loop {
+  std::vector<Ref> state;  ///< the arrays that its first round takes
+  Body predicate, body;
+};
+struct Branch {
+  Ref condition;  ///< int64, not 0 where `then` is taken
+  Body then, otherwise;
+};
+/// A loop or a branch of the program, `node`. Whoever must know which visits it.
+struct Control {
+  Ref node;
+  std::variant<Loop, Branch> what;
+};
+
+/// f(name, body) for each body: the name of the operand of `node` that it is made of.
+template <class C, class F>
+  requires std::same_as<std::remove_const_t<C>, Control>
+void each_body(C& control, F&& f) {
+  std::visit(overloaded{[&](like<C, Loop>& loop) {
+                          f("predicate", loop.predicate);
+                          f("body", loop.body);
+                        },
+                        [&](like<C, Branch>& branch) {
+                          f("then", branch.then);
+                          f("otherwise", branch.otherwise);
+                        }},
+             control.what);
+}
+
+/// f(array or condition) for each input that a control itself has, beside what its bodies capture.
+template <class C, class F>
+  requires std::same_as<std::remove_const_t<C>, Control>
+void each_own_input(C& control, F&& f) {
+  std::visit(overloaded{[&](like<C, Loop>& loop) {
+                          for (auto& array : loop.state) f(array);
+                        },
+                        [&](like<C, Branch>& branch) { f(branch.condition); }},
+             control.what);
+}
+
+/// All that must exist before the loop or branch runs: its own inputs, and what its bodies capture.
+std::vector<Ref> inputs_of(const Control& control);
+/// What a body is given, in the order of its program's parameters: the state of a loop, then what it
+/// captures.
+std::vector<Ref> arguments_of(const Control& control, const Body& body);
 
 /// Array computations whose elements exist before any kernel runs.
 inline bool is_given(const Node& node) { return info(maker_of(node).op()).storage == Storage::given; }

@@ -4,11 +4,11 @@
 
 #include "ir/primitive.h"
 
-/// The library routines behind exponential, logarithm, sine, cosine (and, later, the rest): one per
-/// primitive, type and machine, so that a vector body, its tail, a scalar variant and the interpreter give
-/// the same bits (decision: the routine is part of the meaning on a back end). On x86-64 it is glibc's
-/// libmvec at the machine's widest vector width (AVX-512: 16 floats or 8 doubles; AVX2: 8 or 4; else SSE 4 or
-/// 2); scalar calls pad the vector. Where libmvec is missing, libm, lane by lane.
+/// The library routines behind exponential, logarithm, sine, cosine: one per primitive, type and machine, so
+/// that a vector body, its tail, a scalar variant and the interpreter give the same bits (so the routine is
+/// part of the meaning on a back end). On x86-64 it is glibc's libmvec at the machine's widest vector width
+/// (AVX-512: 16 floats or 8 doubles; AVX2: 8 or 4; else SSE 4 or 2); scalar calls pad the vector. Where
+/// libmvec is missing, libm, lane by lane.
 namespace anabranch::ir {
 
 /// A vector routine as generated code calls it: `lanes` values in one vector register, in and out.

@@ -16,8 +16,7 @@ namespace {
 
 /// Does a body take what it is given?
 void verify_arguments(const Control& control, const Body& body, const std::string& pass) {
-  std::vector<Ref> given = control.state;
-  given.insert(given.end(), body.captured.begin(), body.captured.end());
+  const std::vector<Ref> given = arguments_of(control, body);
   const bool agree =
       std::equal(given.begin(), given.end(), body.program.parameters.begin(), body.program.parameters.end(),
                  [](const Ref& a, const Ref& p) { return a->type() == p->type(); });
@@ -31,7 +30,7 @@ void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std:
   for (const Ref& root : roots) {
     if (!root) broken(pass, "a root is empty");
     for (const Node* p : root->free())
-      if (std::none_of(allowed.begin(), allowed.end(), [&](const Ref& q) { return q.get() == p; }))
+      if (!is_among(allowed, p))
         broken(pass, fmt::format("a parameter introduced at {} escapes its function", to_string(p->place())));
   }
 }
@@ -39,13 +38,11 @@ void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std:
 void verify(const Staged& staged, const std::string& pass, bool lifted, bool fused) {
   verify(staged.results, staged.parameters, pass);
   for (const Control& control : staged.controls) {
-    verify(control.state, staged.parameters, pass);
-    if (control.condition) verify({&control.condition, 1}, staged.parameters, pass);
-    for (const Body& body : control.bodies) {
-      verify(body.captured, staged.parameters, pass);
+    verify(inputs_of(control), staged.parameters, pass);
+    each_body(control, [&](const char*, const Body& body) {
       verify_arguments(control, body, pass);
       verify(body.program, pass, lifted, fused);
-    }
+    });
   }
   for (const Stage& stage : staged.stages) {
     std::vector<Ref> allowed(staged.parameters);
@@ -54,7 +51,7 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
     for (const ItemBound& bound : stage.bounds) verify({&bound.count, 1}, staged.parameters, pass);
     for (const Stage::Sink& t : stage.sinks)
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))
-        broken(pass, "a terminal has no result");
+        broken(pass, "a sink has no result");
     if (!lifted) continue;
     for (const Node* node : topological(stage.results, within_stage)) {
       if (node->op() == Op::shape && !is_given(*ShapeOf(*node).array()))

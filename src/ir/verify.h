@@ -5,9 +5,9 @@
 
 #include "ir/staged.h"
 
-/// The verifier: run after every pass in checked builds. Throws InternalError that names the pass and the
-/// first broken rule. Types need no check (constructors check them); what passes can break is scoping and the
-/// analysis tables.
+/// The verifier: always run, after `sequences`, `lift` and `fuse`. Throws InternalError that names the pass
+/// and the first broken rule. Types need no check (constructors check them); what passes can break is scoping
+/// and the analysis tables.
 namespace anabranch::ir {
 
 /// Every free parameter of the roots is one of `allowed`.

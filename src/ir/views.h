@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "ir/node.h"
 #include "ir/op_info.h"
@@ -92,6 +93,8 @@ class Read : public View<Op::index, Op::linear_index> {
   const Ref& array() const { return View::at(position("array")); }
   /// An index, or a row-major position.
   const Ref& at() const { return View::at(position("at")); }
+  /// By construction, so that nobody checks it.
+  bool in_bounds() const { return node().payload().in_bounds; }
 };
 
 class ShapeOf : public View<Op::shape> {
@@ -99,6 +102,14 @@ class ShapeOf : public View<Op::shape> {
   using View::View;
   const Ref& array() const { return at(position("array")); }
 };
+
+/// Extent `dimension` of an array, as a term.
+struct ExtentOf {
+  Ref array;
+  int dimension = 0;
+};
+/// Whether a term is that: the shape of a vector, or one component of a shape.
+std::optional<ExtentOf> as_extent(const Node& term);
 
 // Array computations.
 
@@ -164,6 +175,9 @@ class Backpermute : public View<Op::backpermute> {
   const Ref& shape() const { return at(position("shape")); }
   const Ref& function() const { return at(position("function")); }
   const Ref& array() const { return at(position("array")); }
+  /// No element is read twice; every index is in range.
+  bool injective() const { return node().payload().injective; }
+  bool in_bounds() const { return node().payload().in_bounds; }
 };
 
 class Reshape : public View<Op::reshape> {
@@ -232,8 +246,8 @@ class TakeSeq : public View<Op::take_seq> {
   const Ref& sequence() const { return at(position("sequence")); }
 };
 
-/// A terminal, `elements` or `tabulate`.
-class Terminal : public View<Op::elements, Op::tabulate> {
+/// Of what takes a whole sequence, `elements` or `tabulate`.
+class SinkTerm : public View<Op::elements, Op::tabulate> {
  public:
   using View::View;
   SinkOp kind() const { return node().op().as<SinkOp>(); }

@@ -52,6 +52,15 @@ Ref Rewriter::operator()(const Ref& root) {
   return image_.at(root.get());
 }
 
+bool is_among(std::span<const Ref> nodes, const Node* node) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Ref& each) { return each.get() == node; });
+}
+
+bool mentions(const Node& node, std::span<const Ref> parameters) {
+  return std::any_of(node.free().begin(), node.free().end(),
+                     [&](const Node* p) { return is_among(parameters, p); });
+}
+
 Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values) {
   NodeMap<Ref> image;
   NodeSet replaced;
@@ -82,12 +91,11 @@ Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const
 
 std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments) {
   std::vector<Ref> results;
-  // One substitution over a tuple of all results would need equal strata; results share through equal
-  // substitution of shared subterms only within one call, so several results go through one Rewriter.
   if (lambda->results().size() == 1) {
     results.push_back(substitute(lambda->result(), lambda->parameters(), arguments));
     return results;
   }
+  // A Rewriter, so that what several results share stays shared.
   Rewriter rewriter([](const Ref&, const Ref& rebuilt) { return rebuilt; });
   for (std::size_t i = 0; i < arguments.size(); ++i) rewriter.set(lambda->parameters()[i], arguments[i]);
   for (const Ref& r : lambda->results()) results.push_back(rewriter(r));

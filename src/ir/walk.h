@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,29 +39,15 @@ class Rewriter {
   std::vector<Ref> kept_;  // originals stay alive, so that no address is reused while it is a key
 };
 
+/// Is the node one of these?
+bool is_among(std::span<const Ref> nodes, const Node* node);
+/// Is one of these parameters free in the node?
+bool mentions(const Node& node, std::span<const Ref> parameters);
+
 /// `root` with parameters replaced; nodes in which none of them is free are kept as they are.
 Ref substitute(const Ref& root, std::span<const Ref> parameters, std::span<const Ref> values);
 
 /// A lambda's results applied to arguments.
 std::vector<Ref> apply(const Ref& lambda, std::span<const Ref> arguments);
-
-/// Removes what depends on nothing: constant folding of integer and boolean primitives, x * 1, x + 0,
-/// min(x, x), conditionals on constants, equal subterms made one node (hash-consing), but only on scalar
-/// nodes. Keeps meanings bit for bit (so no float identities) and keeps every possible error.
-class Simplifier {
- public:
-  Ref operator()(const Ref& root);
-  /// The same for one node whose children are already simplified: for use inside another Rewriter's rule.
-  Ref step(const Ref& node);
-  /// `into_arrays` false: array computations are left as they are (later passes know them by address).
-  explicit Simplifier(bool into_arrays = true);
-  ~Simplifier();
-  Simplifier(const Simplifier&) = delete;
-  Simplifier& operator=(const Simplifier&) = delete;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace anabranch::ir

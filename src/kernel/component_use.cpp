@@ -19,11 +19,12 @@ ComponentUse::ComponentUse(const Kernel& kernel) {
   for (const ir::Ref& root : roots) mark_all(*root);
   const std::vector<const ir::Node*> nodes = ir::topological(roots);
   for (const ir::Node* node : nodes) {
-    if (node->op() == ir::Op::project)
-      mark(*ir::Project(*node).value(), static_cast<std::size_t>(node->payload().first),
-           static_cast<std::size_t>(node->payload().count));
-    else
+    if (node->op() == ir::Op::project) {
+      const ir::Project part(*node);
+      mark(*part.value(), static_cast<std::size_t>(part.first()), static_cast<std::size_t>(part.count()));
+    } else {
       for (const ir::Ref& child : node->children()) mark_all(*child);
+    }
   }
 
   for (const KernelArray& array : kernel.arrays) {

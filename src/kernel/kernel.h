@@ -9,6 +9,7 @@
 #include "ir/fold_order.h"
 #include "ir/form.h"
 #include "ir/node.h"
+#include "ir/overloaded.h"
 
 /// A kernel: one parallel loop nest over a domain, independent of any back end. It is self-contained: it
 /// names no program, no buffer of the plan, only its own *slots*, which the plan binds at launch. So equal
@@ -25,6 +26,7 @@ namespace anabranch::kernel {
 
 using ir::Form;
 using ir::name_of;
+using ir::overloaded;
 
 /// Where a kernel finds an int64 that is the same for all elements of an item: extents, mostly.
 struct KernelExtent {
@@ -42,6 +44,7 @@ struct KernelExtent {
   OffsetType offsets = OffsetType::int64;  ///< ragged: width of buffers[slot]
   Kind divisor_kind = Kind::constant;      ///< ragged: constant or uniform
   std::int64_t divisor = 1;                ///< ragged: the constant, or the scalar slot
+  bool same_for_all() const { return kind == Kind::constant || kind == Kind::uniform; }
   friend bool operator==(const KernelExtent&, const KernelExtent&) = default;
 };
 
@@ -127,10 +130,10 @@ struct Reduce {
   std::vector<Reduction> reductions;
 };
 
-/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). Element i of an output that is
-/// written by elements is seed o element 0 o ... o element i, or the seed and all before element i: exclusive,
-/// which needs a seed. An output that is written by positions is the last inclusive element of the row; of a
-/// row without elements the seed, so it needs one too.
+/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). Element i of an output that
+/// is written by elements is seed o element 0 o ... o element i, or the seed and all before element i:
+/// exclusive, which needs a seed. An output that is written by positions is the last inclusive element of the
+/// row; of a row without elements the seed, so it needs one too.
 struct Scan {
   Row row;
   Reduction reduction;  ///< one operator, over all components
@@ -139,12 +142,7 @@ struct Scan {
 
 using KernelForm = std::variant<Map, Reduce, Scan>;
 
-template <class... F>
-struct overloaded : F... {
-  using F::operator()...;
-};
-
-/// All bodies are scalar expressions (ir strata "scalar") over: `index` parameters, `scalars` parameters,
+/// All bodies are scalar expressions (ir::ScalarOp) over: `index` parameters, `scalars` parameters,
 /// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
 /// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
 /// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an
@@ -181,10 +179,10 @@ int empty_check(const Kernel& kernel);
 /// One text that determines the generated code: canonical, without names and places. Cache key.
 std::string key_of(const Kernel& kernel);
 
-/// Readable listing.
+/// Readable listing. (In text.cpp, as key_of.)
 std::string to_string(const Kernel& kernel);
 
-/// Checks every promise made above; throws InternalError naming the first one broken.
+/// Checks every promise made above; throws InternalError naming the first one broken. (In verify.cpp.)
 void verify(const Kernel& kernel);
 
 }  // namespace anabranch::kernel

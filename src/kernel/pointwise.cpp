@@ -36,9 +36,7 @@ bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
       for (const auto& place : places)
         if (place.get() == node) return false;
       for (const auto& scalar : kernel.scalars)
-        if (scalar.parameter.get() == node && scalar.value.kind != KernelExtent::Kind::constant &&
-            scalar.value.kind != KernelExtent::Kind::uniform)
-          return false;
+        if (scalar.parameter.get() == node && !scalar.value.same_for_all()) return false;
     }
     if (!is_read(node->op())) continue;
     const KernelArray* array = array_of(kernel, *node);
@@ -61,10 +59,8 @@ bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
   if (array.form != kernel.domain.form || array.form == Form::segmented) return false;
   std::vector<KernelExtent> extents = kernel.domain.extents;
   extents.push_back(row_of(kernel)->length);
-  const auto same_for_all = [](const KernelExtent& e) {
-    return e.kind == KernelExtent::Kind::constant || e.kind == KernelExtent::Kind::uniform;
-  };
-  return array.extents == extents && std::all_of(extents.begin(), extents.end(), same_for_all);
+  return array.extents == extents &&
+         std::all_of(extents.begin(), extents.end(), [](const KernelExtent& e) { return e.same_for_all(); });
 }
 
 }  // namespace

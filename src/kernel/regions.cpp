@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "ir/cost.h"
 #include "ir/views.h"
 
@@ -13,8 +15,9 @@ namespace {
 constexpr std::int64_t cheap = 32;
 /// Tree costs count shared operands again and again: they saturate here.
 constexpr std::int64_t immense = 1'000'000;
-/// Evaluating a node once per branch multiplies; programs written by people stay far below.
-constexpr std::size_t evaluations_limit = 200'000;
+/// Evaluating a node once per branch multiplies: so many evaluations beyond the first of each node.
+constexpr std::size_t repetitions_limit = 200'000;
+/// Code generators nest what they emit as regions are nested.
 constexpr int depth_limit = 1000;
 
 /// By itself: cannot fail, ends, touches no memory.
@@ -69,6 +72,11 @@ void for_operands(const ir::Node& node, F&& f) {
     case ir::Op::shape:
       throw InternalError("a kernel's body holds a shape");
   }
+}
+
+[[noreturn]] void refuse(const ir::Node& node, const char* what, std::size_t limit) {
+  throw ProgramError(fmt::format("{} ({}): in the scalar code of one array, {}; the limit is {}",
+                                 node.label(), to_string(node.place()), what, limit));
 }
 
 }  // namespace
@@ -131,10 +139,12 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
       live_.try_emplace(&node, static_cast<std::size_t>(node.type().components()), false);
     const bool is_leaf = leaf && leaf(node);
     for (const int region : place(node, std::move(uses[&node]))) {
-      if (++count_ > evaluations_limit) throw InternalError("kernel body: too many conditionals share work");
+      if (++count_ > repetitions_limit + order.size())
+        refuse(node, "too many conditionals share work", repetitions_limit);
       regions_[static_cast<std::size_t>(region)].nodes.push_back(&node);
       if (is_leaf) continue;
       int inner = -1;
+      const bool deepest = (*this)[region].depth >= depth_limit;
       if (node.op() == ir::Op::cond || node.op() == ir::Op::while_loop) {
         const bool loop = node.op() == ir::Op::while_loop;
         inner = add(loop ? Region::Kind::predicate : Region::Kind::then, region, &node);
@@ -145,13 +155,19 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
         int where = region;
         if (kind == Region::Kind::then || kind == Region::Kind::predicate) where = inner;
         if (kind == Region::Kind::otherwise || kind == Region::Kind::loop) where = inner + 1;
+        // What cannot fail and ends may be evaluated needlessly.
+        if (deepest && where != region) {
+          if (node.op() == ir::Op::while_loop || !is_total(operand))
+            refuse(node, "conditionals and loops are nested too deeply", depth_limit);
+          where = region;
+        }
         uses[&operand].push_back(where);
         if (operand.op() != ir::Op::while_loop) return;
         if (node.op() != ir::Op::project) return mark_all(operand);
         auto& live = live_.try_emplace(&operand, static_cast<std::size_t>(operand.type().components()), false)
                          .first->second;
-        for (int c = 0; c < node.payload().count; ++c)
-          live[static_cast<std::size_t>(node.payload().first + c)] = true;
+        const ir::Project part(node);
+        for (int c = 0; c < part.count(); ++c) live[static_cast<std::size_t>(part.first() + c)] = true;
       });
     }
   }
@@ -176,7 +192,6 @@ int Regions::add(Region::Kind kind, int parent, const ir::Node* owner) {
   region.parent = parent;
   region.owner = owner;
   region.depth = parent < 0 ? 0 : regions_[static_cast<std::size_t>(parent)].depth + 1;
-  if (region.depth > depth_limit) throw InternalError("kernel body: conditionals nested too deeply");
   regions_.push_back(std::move(region));
   return static_cast<int>(regions_.size()) - 1;
 }
@@ -253,6 +268,17 @@ std::vector<int> Regions::place(const ir::Node& node, std::vector<int> uses) con
     return {region};
   }
   return uses;
+}
+
+void check_branches(std::span<const ir::Ref> roots) {
+  const auto nodes = reachable(roots);
+  const auto branches =
+      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [](const ir::Node* n) {
+        return n->op() == ir::Op::cond || n->op() == ir::Op::while_loop;
+      }));
+  // Most bodies cannot exceed the limits.
+  if (branches <= depth_limit && nodes.size() * 2 * branches <= repetitions_limit) return;
+  static_cast<void>(Regions(roots));
 }
 
 void Regions::summarise() {

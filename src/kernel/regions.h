@@ -76,4 +76,9 @@ class Regions {
 std::vector<const ir::Node*> reachable(std::span<const ir::Ref> roots,
                                        const std::function<bool(const ir::Node&)>& leaf = {});
 
+/// Throws ProgramError, naming the place, where code generators cannot make code of a kernel's body: what is
+/// evaluated under conditions is nested more than 1,000 deep, or would be evaluated once per branch too
+/// often.
+void check_branches(std::span<const ir::Ref> roots);
+
 }  // namespace anabranch::kernel

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 #include "kernel/kernel.h"
 
@@ -19,8 +20,15 @@ class Verifier {
   void run() {
     layout(k_.domain, "exactly a segmented domain has offsets");
     require(k_.index.size() == k_.domain.extents.size(), "index parameters and the domain's extents differ");
-    for (const KernelScalar& s : k_.scalars) shared_.insert(s.parameter.get());
-    for (const Ref& p : k_.index) shared_.insert(p.get());
+    for (const KernelScalar& s : k_.scalars) {
+      int64_parameter(s.parameter, "a scalar is no int64 parameter");
+      extent(s.value);
+      shared_.insert(s.parameter.get());
+    }
+    for (const Ref& p : k_.index) {
+      int64_parameter(p, "an index is no int64 parameter");
+      shared_.insert(p.get());
+    }
     for (const KernelArray& a : k_.arrays) {
       require(a.parameter && a.parameter->type() == Type::array(a.type),
               "an array has no parameter of its type");
@@ -32,6 +40,7 @@ class Verifier {
     std::visit(overloaded{[&](const Map&) { body(k_.body, shared_, "the body mentions something unbound"); },
                           [&](const Reduce& form) { reduce(form); }, [&](const Scan& form) { scan(form); }},
                k_.form);
+    checks();
   }
 
  private:
@@ -41,8 +50,39 @@ class Verifier {
     if (!ok) throw InternalError(fmt::format("kernel {}: {}", k_.name, what));
   }
 
+  void int64_parameter(const Ref& p, const char* what) const {
+    require(p && p->op() == Op::parameter && p->type() == Type::element(ScalarType::int64), what);
+  }
+
+  void buffer_slot(int slot) const {
+    require(slot >= 0 && slot < k_.buffer_slots, "a buffer is not among the slots");
+  }
+  void scalar_slot(std::int64_t slot) const {
+    require(slot >= 0 && slot < k_.scalar_slots, "a scalar is not among the slots");
+  }
+
+  void extent(const KernelExtent& e) const {
+    using Kind = KernelExtent::Kind;
+    switch (e.kind) {
+      case Kind::constant:
+        return;
+      case Kind::uniform:
+        return scalar_slot(e.slot);
+      case Kind::per_item:
+        return buffer_slot(e.slot);
+      case Kind::ragged:
+        buffer_slot(e.slot);
+        require(e.divisor_kind == Kind::constant || e.divisor_kind == Kind::uniform,
+                "a divisor differs from item to item");
+        if (e.divisor_kind == Kind::uniform) scalar_slot(e.divisor);
+        return;
+    }
+  }
+
   void layout(const Layout& l, const char* what) const {
     require((l.form == Form::segmented) == (l.offsets >= 0), what);
+    for (const KernelExtent& e : l.extents) extent(e);
+    if (l.form == Form::segmented) buffer_slot(l.offsets);
   }
 
   void array(const KernelArray& a) const {
@@ -98,15 +138,24 @@ class Verifier {
 
   void row(const Row& r) const {
     require(static_cast<bool>(r.index), "rows need the parameter of their elements");
+    int64_parameter(r.index, "the number of a row's element is no int64 parameter");
+    extent(r.length);
+    if (r.work_offsets >= 0) buffer_slot(r.work_offsets);
     Scope inside = shared_;
     inside.insert(r.index.get());
     body(k_.body, inside, "the body mentions something unbound");
   }
 
-  void reduction(const Reduction& r) const {
+  /// `first`: the elements' component that it begins with.
+  void reduction(const Reduction& r, std::size_t first) const {
     require(r.left.size() == r.combine.size() && r.right.size() == r.combine.size(),
             "an operator's operands and results differ in components");
     require(r.seed.empty() || r.seed.size() == r.combine.size(), "seed and operator differ in components");
+    require(first + r.combine.size() <= k_.body.size(), "operators and elements differ in components");
+    for (std::size_t c = 0; c < r.combine.size(); ++c)
+      for (const Ref& part : {r.left[c], r.right[c], r.combine[c], r.seed.empty() ? r.left[c] : r.seed[c]})
+        require(part->type() == k_.body[first + c]->type(),
+                "an operator is of another type than the elements");
     Scope operands = shared_;
     for (const Ref& p : r.left) operands.insert(p.get());
     for (const Ref& p : r.right) operands.insert(p.get());
@@ -116,7 +165,7 @@ class Verifier {
 
   void scan(const Scan& form) const {
     row(form.row);
-    reduction(form.reduction);
+    reduction(form.reduction, 0);
     require(form.reduction.combine.size() == k_.body.size(), "operator and elements differ in components");
     const bool totals = std::any_of(k_.outputs.begin(), k_.outputs.end(), [](const KernelOutput& o) {
       return o.write == KernelOutput::Write::position;
@@ -129,8 +178,10 @@ class Verifier {
     row(form.row);
     std::size_t components = 0;
     for (const Reduction& r : form.reductions) {
+      reduction(r, components);
       components += r.combine.size();
-      reduction(r);
+      require(form.order != fold_order::OperatorClass::commutative || joins_in_lanes(r),
+              "an operator is not commutative as the kernel says");
     }
     require(!form.reductions.empty() && components == k_.body.size(),
             "operators and elements differ in components");
@@ -138,6 +189,36 @@ class Verifier {
                                     [](const Check& c) { return c.kind == Check::Kind::empty_fold; });
     require(all_seeded(form) == (first == k_.checks.end()),
             "exactly where a seed lacks there is a check for empty rows");
+  }
+
+  /// Is each component that primitive of the two operands which has a neutral element?
+  static bool joins_in_lanes(const Reduction& r) {
+    for (std::size_t c = 0; c < r.combine.size(); ++c) {
+      const Node& node = *r.combine[c];
+      if (node.op() != Op::primitive || !info(node.payload().primitive).identity) return false;
+      const auto operands = PrimitiveTerm(node).operands();
+      if (operands[0] != r.left[c] || operands[1] != r.right[c]) return false;
+    }
+    return true;
+  }
+
+  /// What can fail has its check, and each check its place.
+  void checks() const {
+    std::vector<Ref> roots = k_.body;
+    for (const std::vector<Ref>* other : form_bodies(k_))
+      roots.insert(roots.end(), other->begin(), other->end());
+    std::unordered_set<const Node*> checked, found;
+    for (const Check& check : k_.checks)
+      if (check.kind != Check::Kind::empty_fold) checked.insert(check.node);
+    for (const Node* node : topological(roots)) {
+      const bool read = is_read(node->op()) && !Read(*node).in_bounds();
+      const bool division = node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
+                            is_integer(PrimitiveTerm(*node).operand_type());
+      if (!read && !division) continue;
+      require(checked.contains(node), "what can fail has no check");
+      found.insert(node);
+    }
+    require(found.size() == checked.size(), "a check is of nothing that can fail");
   }
 
   const Kernel& k_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/simplify.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -29,52 +30,52 @@ class Lifter {
   void lift_stage(Stage& stage) {
     stage_ = &stage;
     items_.clear();
-    for (StageSource& base : stage.sources) lift_base(stage, base);
+    checked_in_stage_.clear();
+    for (StageSource& source : stage.sources) lift_source(stage, source);
     for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
+    checked_in_stage_.clear();
     stage_ = nullptr;
   }
 
   void lift_control(Control& control) {
-    for (Ref& array : control.state) array = rewriter_(array);
-    if (control.condition) control.condition = rewriter_(control.condition);
-    for (Body& body : control.bodies) {
+    each_own_input(control, [&](Ref& input) { input = rewriter_(input); });
+    each_body(control, [&](const char*, Body& body) {
       for (Ref& array : body.captured) array = rewriter_(array);
       body.program = lift(std::move(body.program), options_);
-    }
+    });
   }
 
-  // What the base itself computes (the array of rows, the count of produce) lies outside the stage.
-  void lift_base(Stage& stage, StageSource& base) {
+  // What the source itself computes (the array of rows, the count of produce) lies outside the stage.
+  void lift_source(Stage& stage, StageSource& source) {
     std::vector<ArrayInfo> infos;
-    switch (base.node->op().as<SourceOp>()) {
+    switch (source.node->op().as<SourceOp>()) {
       case Op::stream_in:
-        infos = base.node->payload().source->info().arrays;
+        infos = source.node->payload().source->info().arrays;
         break;
       case Op::produce: {
-        const Ref count = rewriter_(Produce(base.node).count());
-        base.node = produce(count, Produce(base.node).function(), base.node->place());
+        const Ref count = rewriter_(Produce(source.node).count());
+        source.node = produce(count, Produce(source.node).function(), source.node->place());
         infos.resize(1);
         infos[0].scalars = {ScalarType::int64};
         break;
       }
       case Op::rows: {
-        const Ref array = rewriter_(Rows(base.node).array());
-        base.node = rows(array, base.node->place());
+        const Ref array = rewriter_(Rows(source.node).array());
+        source.node = rows(array, source.node->place());
         const auto& outer = staged_.facts_of(array).extents;
-        set_item(stage.items[static_cast<std::size_t>(base.first)], {outer.begin() + 1, outer.end()},
+        set_item(stage.items[static_cast<std::size_t>(source.first)], {outer.begin() + 1, outer.end()},
                  "a row");
         return;
       }
     }
     std::map<int, Ref> representative;  // of a descriptor: whose leaf extents stand for all
     for (std::size_t i = 0; i < infos.size(); ++i) {
-      const int number = base.first + static_cast<int>(i);
+      const int number = source.first + static_cast<int>(i);
       const Ref& item = stage.items[static_cast<std::size_t>(number)];
-      const Ref& leader = options_.shape_analysis
-                              ? representative.try_emplace(infos[i].descriptor, item).first->second
-                              : item;
+      const bool own = infos[i].descriptor < 0 || !options_.shape_analysis;
+      const Ref& leader = own ? item : representative.try_emplace(infos[i].descriptor, item).first->second;
       std::vector<Ref> extents;
       for (int d = 0; d < infos[i].rank(); ++d) {
         if (infos[i].extents[static_cast<std::size_t>(d)]) {
@@ -85,13 +86,13 @@ class Lifter {
             continue;
           }
           extents.push_back(
-              rewriter_(known_extent(*infos[i].extents[static_cast<std::size_t>(d)], base.node->place())));
+              rewriter_(known_extent(*infos[i].extents[static_cast<std::size_t>(d)], source.node->place())));
         } else {
           extents.push_back(simplify_.step(extent(leader, d)));
         }
       }
       set_item(item, std::move(extents),
-               base.node->op() == Op::produce ? "the item's number" : "an item of the source");
+               source.node->op() == Op::produce ? "the item's number" : "an item of the source");
     }
   }
 
@@ -104,9 +105,9 @@ class Lifter {
   }
 
   void set_item(const Ref& item, std::vector<Ref> extents, const char* what) {
-    items_.push_back(item.get());
+    items_.push_back(item);
     rewriter_.set(item, item);
-    for (const Ref& e : extents) not_negative_.insert(e.get());
+    for (const Ref& e : extents) checked_in_stage_.insert(e.get());
     Facts facts;
     facts.extents = std::move(extents);
     facts.form =
@@ -125,20 +126,20 @@ class Lifter {
 
   void check_extents(const Ref& array) {
     const Facts& facts = staged_.facts_of(array);
-    auto& checks = facts.form == Form::avoided ? staged_.extent_checks : stage_->extent_checks;
+    const bool once = facts.form == Form::avoided;
+    auto& checks = once ? staged_.extent_checks : stage_->extent_checks;
     for (const Ref& e : facts.extents)
       if (!is_not_negative(e)) {
         checks.push_back({e, array});
-        not_negative_.insert(e.get());
+        (once ? checked_ : checked_in_stage_).insert(e.get());
       }
   }
 
   /// True only where it is easy to see. (Sizes that wrap around are found where memory is counted.)
   bool is_not_negative(const Ref& e, int depth = 16) const {
-    if (not_negative_.contains(e.get())) return true;
+    if (checked_.contains(e.get()) || checked_in_stage_.contains(e.get())) return true;
     if (e->op() == Op::constant) return static_cast<std::int64_t>(e->payload().bits) >= 0;
-    if (e->op() == Op::shape || (e->op() == Op::project && Project(e).value()->op() == Op::shape))
-      return true;
+    if (as_extent(*e)) return true;
     if (e->op() != Op::primitive || depth == 0) return false;
     const Primitive p = e->payload().primitive;
     const auto holds = [&](const Ref& operand) { return is_not_negative(operand, depth - 1); };
@@ -147,11 +148,7 @@ class Lifter {
            std::all_of(e->children().begin(), e->children().end(), holds);
   }
 
-  bool depends_on_item(const Node& node) const {
-    return std::any_of(node.free().begin(), node.free().end(), [&](const Node* p) {
-      return std::find(items_.begin(), items_.end(), p) != items_.end();
-    });
-  }
+  bool depends_on_item(const Node& node) const { return mentions(node, items_); }
   bool uniform(const Ref& extent) const { return !depends_on_item(*extent); }
 
   Ref rule(const Ref& rebuilt) {
@@ -170,9 +167,7 @@ class Lifter {
 
   /// Arrays whose extents are atoms: given from outside,
   /// and no item (whose extents may be uniform, or another's).
-  bool is_leaf(const Ref& array) const {
-    return is_given(*array) && std::find(items_.begin(), items_.end(), array.get()) == items_.end();
-  }
+  bool is_leaf(const Ref& array) const { return is_given(*array) && !is_among(items_, array.get()); }
 
   Facts facts_for(const Ref& array) {
     Facts facts;
@@ -253,9 +248,11 @@ class Lifter {
   Staged& staged_;
   Options options_;
   Simplifier simplify_;
-  Stage* stage_ = nullptr;                        // being lifted
-  std::vector<const Node*> items_;                // of the stage being lifted
-  std::unordered_set<const Node*> not_negative_;  // extents of given arrays, and those that are checked
+  Stage* stage_ = nullptr;  // being lifted
+  std::vector<Ref> items_;  // of the stage being lifted
+  // Extents that are not negative: those that the run checks, and those of the stage's items and of what the
+  // stage checks. A stage without items checks nothing, so others cannot rely on it.
+  std::unordered_set<const Node*> checked_, checked_in_stage_;
   // A consume is a leaf here: its sequence is a stage of its own. So are loops and branches.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },
                      [this](const Node& node) {

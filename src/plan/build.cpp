@@ -24,8 +24,8 @@ void find_last_uses(Group& group) {
       for (const int output : kernel.outputs) read(output);
     };
     const auto of_offsets = [&](const OffsetsStep& offsets) {
-      for (const PlanExtent& d : group.descriptors[static_cast<std::size_t>(offsets.descriptor)].extents)
-        if (d.kind == PlanExtent::Kind::per_item) read(d.index);
+      for (const PlanExtent& e : group.descriptors[static_cast<std::size_t>(offsets.descriptor)].extents)
+        if (e.kind == PlanExtent::Kind::per_item) read(e.index);
     };
     const auto of_require = [&](const RequireStep& require) { read(require.array); };
     std::visit(kernel::overloaded{of_kernel, of_offsets, of_require}, group.steps[s]);
@@ -108,7 +108,8 @@ class PlanBuilder {
     out.sources = stage.sources;
     out.sinks = stage.sinks;
     global_.provide(stage.results);
-    for (const StageSource& base : stage.sources) out.source_inputs.push_back(input_of(global_, *base.node));
+    for (const StageSource& source : stage.sources)
+      out.source_inputs.push_back(input_of(global_, *source.node));
     GroupBuilder chunk(context_, out.group, &global_, &stage);
     for (const ir::ItemBound& bound : stage.bounds)
       out.group.domains[0].bounds.push_back({global_.uniform_of(bound.count), bound.take});
@@ -120,9 +121,9 @@ class PlanBuilder {
     find_last_uses(out.group);
     // The shapes of results are asked for when all steps are done.
     for (int r : out.results)
-      for (const PlanExtent& d : out.group.arrays[static_cast<std::size_t>(r)].extents)
-        if (d.kind == PlanExtent::Kind::per_item)
-          out.group.arrays[static_cast<std::size_t>(d.index)].last_step =
+      for (const PlanExtent& e : out.group.arrays[static_cast<std::size_t>(r)].extents)
+        if (e.kind == PlanExtent::Kind::per_item)
+          out.group.arrays[static_cast<std::size_t>(e.index)].last_step =
               static_cast<int>(out.group.steps.size());
     run_new_steps();
     plan_.actions.emplace_back(StageAction{number});
@@ -133,16 +134,24 @@ class PlanBuilder {
 
   void add_control(int number) {
     const Control& control = staged_.controls[static_cast<std::size_t>(number)];
-    const std::vector<int> state = arrays_of(control.state);
-    const int condition = control.condition ? global_.uniform_of(control.condition) : -1;
-    const int first = add_body(control.bodies[0]);
-    const int second = add_body(control.bodies[1]);
+    Action action = std::visit([&](const auto& what) { return action_of(number, what); }, control.what);
     run_new_steps();
-    if (control.condition)
-      plan_.actions.emplace_back(Branch{number, condition, first, second});
-    else
-      plan_.actions.emplace_back(Loop{number, state, first, second});
+    plan_.actions.push_back(std::move(action));
     context_.controls[control.node.get()] = number;
+  }
+
+  Action action_of(int number, const ir::Loop& loop) {
+    LoopAction action{number, arrays_of(loop.state)};
+    action.predicate = add_body(loop.predicate);
+    action.body = add_body(loop.body);
+    return action;
+  }
+
+  Action action_of(int number, const ir::Branch& branch) {
+    BranchAction action{number, global_.uniform_of(branch.condition)};
+    action.then = add_body(branch.then);
+    action.otherwise = add_body(branch.otherwise);
+    return action;
   }
 
   int add_body(const ir::Body& body) {

@@ -11,30 +11,6 @@ namespace anabranch::plan {
 
 using namespace ir;
 
-namespace {
-
-Ref product(const std::vector<Ref>& extents) {
-  Ref size = int64(1);
-  for (const Ref& e : extents) size = primitive(Primitive::multiply, {size, e});
-  return size;
-}
-
-}  // namespace
-
-bool leaf_extent(const Ref& e, Ref& array, int& dimension) {
-  if (e->op() == Op::shape) {
-    array = ShapeOf(e).array();
-    dimension = 0;
-    return array->type().rank == 1;
-  }
-  if (e->op() != Op::project) return false;
-  const Project part(e);
-  if (part.value()->op() != Op::shape || part.count() != 1) return false;
-  array = ShapeOf(part.value()).array();
-  dimension = part.first();
-  return true;
-}
-
 void GroupBuilder::provide(std::span<const Ref> roots) {
   for (const Node* node : topological(roots, within_stage)) {
     if (!node->type().is_array()) continue;
@@ -72,25 +48,16 @@ int GroupBuilder::item_number(const Node* p) const {
   return -1;
 }
 
-bool GroupBuilder::depends_on_item(const Node& node) const {
-  return std::any_of(node.free().begin(), node.free().end(),
-                     [&](const Node* p) { return item_number(p) >= 0; });
-}
-
-int GroupBuilder::item_leaf(const Ref& e) const {
-  Ref array;
-  int dimension = 0;
-  return leaf_extent(e, array, dimension) ? item_number(array.get()) : -1;
-}
+bool GroupBuilder::depends_on_item(const Node& node) const { return stage_ && mentions(node, stage_->items); }
 
 const std::vector<Ref>& GroupBuilder::item_extents(int item) const {
   return context_.staged.facts_of(stage_->items[static_cast<std::size_t>(item)]).extents;
 }
 
 const ArrayInfo* GroupBuilder::source_info(int item) const {
-  for (const StageSource& base : stage_->sources)
-    if (item >= base.first && item < base.first + base.count && base.node->op() == Op::stream_in)
-      return &base.node->payload().source->info().arrays[static_cast<std::size_t>(item - base.first)];
+  for (const StageSource& source : stage_->sources)
+    if (item >= source.first && item < source.first + source.count && source.node->op() == Op::stream_in)
+      return &source.node->payload().source->info().arrays[static_cast<std::size_t>(item - source.first)];
   return nullptr;
 }
 
@@ -105,16 +72,13 @@ OffsetType GroupBuilder::offset_type(int descriptor) const {
   return info ? info->offsets : OffsetType::int64;
 }
 
-PlanExtent GroupBuilder::dim_of(const Ref& extent) {
+PlanExtent GroupBuilder::extent_of(const Ref& extent) {
   const Ref e = context_.simplify(extent);
   if (e->op() == Op::constant)
     return {PlanExtent::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
-  if (const int item = item_leaf(e); item >= 0) {
-    Ref array;
-    int dimension = 0;
-    leaf_extent(e, array, dimension);
-    return {PlanExtent::Kind::item_extent, 0, item, dimension};
-  }
+  if (const auto leaf = as_extent(*e))
+    if (const int item = item_number(leaf->array.get()); item >= 0)
+      return {PlanExtent::Kind::item_extent, 0, item, leaf->dimension};
   if (!depends_on_item(*e)) return {PlanExtent::Kind::uniform, 0, uniform_of(e), 0};
   return {PlanExtent::Kind::per_item, 0, size_array(e), 0};
 }
@@ -147,7 +111,7 @@ int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& wha
   Descriptor descriptor;
   descriptor.item = item_with(key);
   if (descriptor.item < 0)
-    for (const Ref& e : extents) descriptor.extents.push_back(dim_of(e));
+    for (const Ref& e : extents) descriptor.extents.push_back(extent_of(e));
   const Node* array = &what;
   for (const Node* e : key)  // in the name of the array that computes the extent
     if (const auto found = of_extent_.find(e); found != of_extent_.end()) array = found->second;
@@ -179,7 +143,7 @@ int GroupBuilder::size_array(const Ref& e) {
 void GroupBuilder::shape_of(PlanArray& array, const Facts& facts, const Node& node) {
   array.type = node.type().array_type();
   array.form = facts.form;
-  for (const Ref& e : facts.extents) array.extents.push_back(dim_of(e));
+  for (const Ref& e : facts.extents) array.extents.push_back(extent_of(e));
   if (facts.form == Form::segmented) array.descriptor = descriptor_of(facts.extents, node);
 }
 
@@ -203,13 +167,13 @@ int GroupBuilder::make_array(const Ref& node) {
     array.origin = PlanArray::Origin::use;
   } else if (node->op() == Op::consume) {
     array.origin = PlanArray::Origin::stream;
-    const auto [stage, terminal] = context_.stream_results.at(node.get());
+    const auto [stage, sink] = context_.stream_results.at(node.get());
     array.index = stage;
-    array.terminal = terminal;
+    array.part = sink;
   } else if (const Node& maker = maker_of(*node); has_bodies(maker.op())) {
     array.origin = PlanArray::Origin::control;
     array.index = context_.controls.at(&maker);
-    array.terminal = ProjectArray(node).which();
+    array.part = ProjectArray(node).which();
   } else if (!computed) {
     throw InternalError(fmt::format("plan: where is {} given?", node->label()));
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/simplify.h"
 #include "ir/staged.h"
 #include "ir/walk.h"
 #include "plan/expand.h"
@@ -20,15 +21,12 @@ struct Context {
   const ir::Staged& staged;
   Expander expand;
   ir::Simplifier simplify;  ///< not into arrays: facts and the manifest set know arrays by address
-  std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, terminal
+  std::unordered_map<const ir::Node*, std::pair<int, int>> stream_results;  ///< consume -> stage, sink
   std::unordered_map<const ir::Node*, int> controls;                        ///< loop or branch -> its number
   std::unordered_map<const ir::Node*, std::vector<ir::Ref>> together;  ///< reduction -> all of its kernel
   /// Operation that gives several arrays -> those that are stored.
   std::unordered_map<const ir::Node*, std::vector<ir::Ref>> results_of;
 };
-
-/// True for a component of the shape of a given array: an atom of extent expressions.
-bool leaf_extent(const ir::Ref& e, ir::Ref& array, int& dimension);
 
 /// Builds the arrays, uniforms, descriptors and steps of one group.
 class GroupBuilder {
@@ -51,7 +49,7 @@ class GroupBuilder {
   int result_of(const ir::Ref& node, int result);
   int uniform_of(const ir::Ref& e);
   ir::Ref uniform(int number) const { return group_.uniforms[static_cast<std::size_t>(number)]; }
-  PlanExtent dim_of(const ir::Ref& extent);
+  PlanExtent extent_of(const ir::Ref& extent);
   /// Descriptor of arrays with these extents, in any order; some depend on the item.
   int descriptor_of(const std::vector<ir::Ref>& extents, const ir::Node& what);
   OffsetType offset_type(int descriptor) const;
@@ -64,9 +62,8 @@ class GroupBuilder {
   bool is_global(const ir::Ref& array) const {
     return stage_ && context_.staged.facts_of(array).form == ir::Form::avoided;
   }
-  /// Do all extents of this given array stand for themselves? An item's do not: lifting has replaced them one
-  /// by one.
-  bool is_given_whole(const ir::Ref& array) const { return item_number(array.get()) < 0; }
+  /// Is this array one of the stage's items?
+  bool is_item(const ir::Ref& array) const { return item_number(array.get()) >= 0; }
   bool over_items() const { return stage_ != nullptr; }
   Context& context() { return context_; }
   GroupBuilder* global() { return global_; }
@@ -74,7 +71,6 @@ class GroupBuilder {
  private:
   bool depends_on_item(const ir::Node& node) const;
   int item_number(const ir::Node* p) const;
-  int item_leaf(const ir::Ref& e) const;
   std::vector<const ir::Node*> size_key(const std::vector<ir::Ref>& extents);
   int item_with(const std::vector<const ir::Node*>& key);
   const ArrayInfo* source_info(int item) const;

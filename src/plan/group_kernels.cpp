@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/operator_class.h"
+#include "ir/print.h"
 #include "ir/views.h"
 #include "plan/group_builder.h"
 #include "plan/kernel_builder.h"
@@ -14,11 +15,6 @@ namespace anabranch::plan {
 using namespace ir;
 
 namespace {
-
-std::string title(const Node& array) {
-  return array.place().known() ? fmt::format("{}@{}", array.label(), to_string(array.place()))
-                               : array.label();
-}
 
 std::vector<Ref> index_parameters(std::size_t rank, const Place& place) {
   std::vector<Ref> parameters;
@@ -192,10 +188,10 @@ PlanLayout GroupBuilder::rows_of(const Ref& array) {
   const Facts& facts = context_.staged.facts_of(array);
   const std::vector<Ref> extents(facts.extents.begin(), facts.extents.end() - 1);
   PlanLayout layout;
-  for (const Ref& e : extents) layout.extents.push_back(dim_of(e));
+  for (const Ref& e : extents) layout.extents.push_back(extent_of(e));
   if (facts.form == Form::avoided) return layout;
   const bool uniform = std::all_of(layout.extents.begin(), layout.extents.end(),
-                                   [](const PlanExtent& e) { return e.uniform(); });
+                                   [](const PlanExtent& e) { return e.same_for_all(); });
   layout.form = uniform ? Form::regular : Form::segmented;
   if (!uniform) layout.descriptor = descriptor_of(extents, *array);
   return layout;

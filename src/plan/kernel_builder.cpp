@@ -13,7 +13,7 @@ using namespace ir;
 kernel::Layout KernelBuilder::layout(const PlanLayout& plan, bool global) {
   kernel::Layout layout;
   layout.form = plan.form;
-  for (const PlanExtent& d : plan.extents) layout.extents.push_back(extent(d, global));
+  for (const PlanExtent& e : plan.extents) layout.extents.push_back(bound(e, global));
   if (plan.form == Form::segmented) {
     layout.offsets = offsets_slot(plan.descriptor);
     layout.offset_type = group_.offset_type(plan.descriptor);
@@ -56,59 +56,58 @@ int KernelBuilder::scalar(int uniform) {
   return static_cast<int>(step_.scalars.size()) - 1;
 }
 
-KernelExtent KernelBuilder::extent(const PlanExtent& dim, bool global) {
+KernelExtent KernelBuilder::bound(const PlanExtent& extent, bool global) {
   KernelExtent e;
-  switch (dim.kind) {
+  switch (extent.kind) {
     case PlanExtent::Kind::constant:
-      e.value = dim.value;
+      e.value = extent.value;
       return e;
     case PlanExtent::Kind::uniform:
       e.kind = KernelExtent::Kind::uniform;
       // A global array's extents are the same for every chunk; the chunk's group evaluates them for itself.
-      e.slot = scalar(global ? group_.uniform_of(group_.global()->uniform(dim.index)) : dim.index);
+      e.slot = scalar(global ? group_.uniform_of(group_.global()->uniform(extent.index)) : extent.index);
       return e;
     case PlanExtent::Kind::per_item:
       e.kind = KernelExtent::Kind::per_item;
-      e.slot = buffer({BufferRef::Kind::array, false, dim.index, 0});
+      e.slot = buffer({BufferRef::Kind::array, false, extent.index, 0});
       return e;
     case PlanExtent::Kind::item_extent:
       break;
   }
-  if (!group_.ragged_item(dim.index)) {
-    e.kind = KernelExtent::Kind::per_item;
-    e.slot = buffer({BufferRef::Kind::item_extents, false, dim.index, dim.dimension});
-    return e;
-  }
-  const std::vector<Ref>& extents = group_.item_extents(dim.index);
+  if (group_.ragged_item(extent.index)) return bound_to_offsets(extent.index);
+  e.kind = KernelExtent::Kind::per_item;
+  e.slot = buffer({BufferRef::Kind::item_extents, false, extent.index, extent.dimension});
+  return e;
+}
+
+/// The outermost extent of a ragged item.
+KernelExtent KernelBuilder::bound_to_offsets(int item) {
+  const std::vector<Ref>& extents = group_.item_extents(item);
   const int descriptor = group_.descriptor_of(extents, *extents[0]);
+  KernelExtent e;
   e.kind = KernelExtent::Kind::ragged;
   e.slot = offsets_slot(descriptor);
   e.offsets = group_.offset_type(descriptor);
-  Ref product = int64(1);
-  for (std::size_t d = 1; d < extents.size(); ++d)
-    product = primitive(Primitive::multiply, {product, extents[d]});
-  const PlanExtent divisor = group_.dim_of(product);
-  e.divisor_kind =
-      divisor.kind == PlanExtent::Kind::constant ? KernelExtent::Kind::constant : KernelExtent::Kind::uniform;
-  e.divisor = divisor.kind == PlanExtent::Kind::constant ? divisor.value : scalar(divisor.index);
+  const PlanExtent divisor = group_.extent_of(product(std::span(extents).subspan(1)));
+  if (!divisor.same_for_all())
+    throw InternalError("plan: the inner extents of a ragged array differ from item to item");
+  const bool constant = divisor.kind == PlanExtent::Kind::constant;
+  e.divisor_kind = constant ? KernelExtent::Kind::constant : KernelExtent::Kind::uniform;
+  e.divisor = constant ? divisor.value : scalar(divisor.index);
   return e;
 }
 
 void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
                     [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
-  // Only the extents that are mentioned are bound: of an item's shape others may be known otherwise. `enter`
-  // keeps the rewriter out of shapes, so their images are set beforehand.
+  // Of an item's shape only the extents that are mentioned are bound. The images of shapes are set
+  // beforehand, as the rewriter does not look into them.
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
          topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
-      const bool is_extent = node->op() == Op::project && Project(*node).count() == 1 &&
-                             Project(*node).value()->op() == Op::shape;
-      if (is_extent)
+      if (as_extent(*node))
         rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && node->type().components() == 1)
-        rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && group_.is_given_whole(ShapeOf(*node).array()))
+      else if (node->op() == Op::shape && !group_.is_item(ShapeOf(*node).array()))
         rewriter.set(Ref(node), whole_shape(*node));
     }
   for (std::vector<Ref>* body : bodies)
@@ -122,7 +121,7 @@ Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
   const Ref view = array_parameter(Read(original).array());
   // Rank 0 has one position, which is always there.
   const bool in_bounds =
-      original->payload().in_bounds || (original->op() == Op::index && view->type().rank == 0);
+      Read(original).in_bounds() || (original->op() == Op::index && view->type().rank == 0);
   const Symbol label = original->payload().label;
   return original->op() == Op::index
              ? index(view, Read(rebuilt).at(), rebuilt->place(), in_bounds, label)
@@ -186,7 +185,7 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
   for (const Check& check : kernel_.checks) known.insert(check.node);
   for (const Node* node : topological(body)) {
     if (known.contains(node)) continue;
-    if (is_read(node->op()) && !node->payload().in_bounds)
+    if (is_read(node->op()) && !Read(*node).in_bounds())
       kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
     if (node->op() == Op::primitive && ir::info(node->payload().primitive).can_fail &&
         is_integer(PrimitiveTerm(*node).operand_type()))
@@ -204,7 +203,7 @@ void KernelBuilder::drop_needless_checks() {
   };
   bool dropped = false;
   Rewriter rewriter([&](const Ref& original, const Ref& rebuilt) -> Ref {
-    if (original->op() != Op::index || original->payload().in_bounds || !own(*original)) return rebuilt;
+    if (original->op() != Op::index || Read(original).in_bounds() || !own(*original)) return rebuilt;
     dropped = true;
     return index(Read(rebuilt).array(), Read(rebuilt).at(), rebuilt->place(), true, rebuilt->payload().label);
   });

@@ -22,7 +22,7 @@ class KernelBuilder {
   /// The kernel writes this array of the group: the results' components from `first` on.
   void write(int number, std::size_t first,
              kernel::KernelOutput::Write how = kernel::KernelOutput::Write::position);
-  KernelExtent extent_of(const ir::Ref& e) { return extent(group_.dim_of(e), false); }
+  KernelExtent extent_of(const ir::Ref& e) { return bound(group_.extent_of(e), false); }
   int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
   /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.
   void bind(const std::vector<std::vector<ir::Ref>*>& bodies);
@@ -32,7 +32,8 @@ class KernelBuilder {
   kernel::Layout layout(const PlanLayout& plan, bool global);
   int buffer(const BufferRef& ref);
   int scalar(int uniform);
-  KernelExtent extent(const PlanExtent& dim, bool global);
+  KernelExtent bound(const PlanExtent& extent, bool global);
+  KernelExtent bound_to_offsets(int item);
   ir::Ref rule(const ir::Ref& original, const ir::Ref& rebuilt);
   ir::Ref scalar_for(const ir::Ref& e);
   ir::Ref whole_shape(const ir::Node& shape);

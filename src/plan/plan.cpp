@@ -8,8 +8,8 @@
 namespace anabranch::plan {
 
 namespace {
-std::int64_t value(const PlanExtent& d, const ChunkShape& shape) {
-  return d.kind == PlanExtent::Kind::constant ? d.value : shape.uniforms[static_cast<std::size_t>(d.index)];
+std::int64_t value(const PlanExtent& e, const ChunkShape& shape) {
+  return e.kind == PlanExtent::Kind::constant ? e.value : shape.uniforms[static_cast<std::size_t>(e.index)];
 }
 
 /// Whose extents these are, for messages.
@@ -25,7 +25,7 @@ struct Named {
 [[noreturn]] void too_large(const Named& what, const PlanLayout& layout, const ChunkShape& shape) {
   std::vector<std::int64_t> extents;
   if (layout.form != ir::Form::segmented)
-    for (const PlanExtent& d : layout.extents) extents.push_back(value(d, shape));
+    for (const PlanExtent& e : layout.extents) extents.push_back(value(e, shape));
   ir::raise(what.label, ir::too_many_elements(extents), what.place, shape.first_item);
 }
 
@@ -34,8 +34,9 @@ std::int64_t size_of_layout(const PlanLayout& layout, const Named& what, const C
     return shape.descriptor_totals[static_cast<std::size_t>(layout.descriptor)];
   std::int64_t elements =
       layout.form == ir::Form::regular ? shape.items[static_cast<std::size_t>(layout.domain)] : 1;
-  for (const PlanExtent& d : layout.extents) {
-    const std::int64_t extent = value(d, shape);
+  if (elements == 0) return 0;  // without items nothing is asked of an item's extents
+  for (const PlanExtent& e : layout.extents) {
+    const std::int64_t extent = value(e, shape);
     if (extent < 0) bad_extent(what, shape, extent);
     if (__builtin_mul_overflow(elements, extent, &elements)) too_large(what, layout, shape);
   }
@@ -44,16 +45,16 @@ std::int64_t size_of_layout(const PlanLayout& layout, const Named& what, const C
 
 Named named(const PlanArray& array) { return {array.node->label(), array.node->place()}; }
 
-std::string dim_text(const PlanExtent& d) {
-  switch (d.kind) {
+std::string extent_text(const PlanExtent& e) {
+  switch (e.kind) {
     case PlanExtent::Kind::constant:
-      return fmt::format("{}", d.value);
+      return fmt::format("{}", e.value);
     case PlanExtent::Kind::uniform:
-      return fmt::format("u{}", d.index);
+      return fmt::format("u{}", e.index);
     case PlanExtent::Kind::per_item:
-      return fmt::format("c{}[item]", d.index);
+      return fmt::format("c{}[item]", e.index);
     case PlanExtent::Kind::item_extent:
-      return fmt::format("extent {} of item {}", d.dimension, d.index);
+      return fmt::format("extent {} of item {}", e.dimension, e.index);
   }
   return "?";
 }
@@ -106,7 +107,7 @@ std::string size_text(const Group& group, const PlanArray& array) {
   }
   if (array.form == ir::Form::regular && !group.domains.empty())
     text += " x items" + domain_text(array.domain);
-  for (const PlanExtent& d : array.extents) text += " x " + dim_text(d);
+  for (const PlanExtent& e : array.extents) text += " x " + extent_text(e);
   return text;
 }
 
@@ -203,13 +204,13 @@ class Listing {
                           stage.results[static_cast<std::size_t>(t.result)]);
   }
 
-  void list(const Loop& loop) {
+  void list(const LoopAction& loop) {
     out_ += fmt::format("loop {}, from {}:\n", loop.number, arrays(loop.state));
     list("while", loop.predicate);
     list("repeat", loop.body);
   }
 
-  void list(const Branch& branch) {
+  void list(const BranchAction& branch) {
     out_ += fmt::format("branch {}, on u{}:\n", branch.number, branch.condition);
     list("then", branch.then);
     list("otherwise", branch.otherwise);

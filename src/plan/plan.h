@@ -36,7 +36,8 @@ struct PlanExtent {
   std::int64_t value = 0;
   int index = 0;
   int dimension = 0;
-  bool uniform() const { return kind == Kind::constant || kind == Kind::uniform; }
+  /// For all items.
+  bool same_for_all() const { return kind == Kind::constant || kind == Kind::uniform; }
   friend bool operator==(const PlanExtent&, const PlanExtent&) = default;
 };
 
@@ -46,8 +47,8 @@ struct ItemBound {
   ir::Ref take;  ///< for messages
 };
 
-/// Items over which arrays of a chunk exist, in the order of the stream. Every array of a chunk group belongs to
-/// one domain, and each domain has its own number of items in a chunk.
+/// Items over which arrays of a chunk exist, in the order of the stream. Every array of a chunk group belongs
+/// to one domain, and each domain has its own number of items in a chunk.
 struct ItemDomain {
   int parent = -1;                ///< the domain that its items are chosen from; -1: the sources give them
   std::vector<ItemBound> bounds;  ///< a prefix: as many items as the least of them
@@ -74,8 +75,8 @@ struct PlanArray : PlanLayout {
   enum class Origin : std::uint8_t {
     use,       ///< a host array inside the program
     argument,  ///< argument `index` of the run
-    stream,    ///< the result of terminal `terminal` of stage `index`
-    control,   ///< result `terminal` of loop or branch `index`
+    stream,    ///< what sink `part` of stage `index` gives
+    control,   ///< array `part` of those that loop or branch `index` gives
     item,      ///< item array `index` of the stage
     computed,  ///< by a kernel of the group
   };
@@ -83,7 +84,7 @@ struct PlanArray : PlanLayout {
   ir::ArrayType type;
   Origin origin = Origin::computed;
   int index = 0;
-  int terminal = 0;
+  int part = 0;
   int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
   int last_step = -1;  ///< the last step of the group that reads it
   std::string why;     ///< why it is stored
@@ -153,19 +154,19 @@ struct StageAction {
 };
 /// The first of `state`, body(state), body(body(state)), ... of which the predicate does not hold. A body is
 /// a plan of its own, which is run with arrays as arguments.
-struct Loop {
+struct LoopAction {
   int number = 0;               ///< among the loops and branches of the plan
   std::vector<int> state;       ///< global arrays: what the first round takes
   int predicate = 0, body = 0;  ///< of the plan's bodies
 };
 /// `then` where the uniform is not 0, else `otherwise`.
-struct Branch {
+struct BranchAction {
   int number = 0;
   int condition = 0;
   int then = 0, otherwise = 0;
 };
 /// What the run does at top level, in order. Whoever must know what there is visits it.
-using Action = std::variant<StepAction, StageAction, Loop, Branch>;
+using Action = std::variant<StepAction, StageAction, LoopAction, BranchAction>;
 
 struct Body;
 
@@ -208,7 +209,7 @@ std::int64_t positions_of(const KernelStep& step, const ChunkShape& shape);
 /// Exact bytes of all its components.
 std::int64_t bytes_of(const PlanArray& array, const ChunkShape& shape);
 
-/// The same as a readable expression: "8 x items", "12 x elements of a row".
+/// The same as a readable expression: "8 B x items", "12 B x elements of item 0".
 std::string size_text(const Group& group, const PlanArray& array);
 
 /// Readable listing of the whole plan, those inside of it indented.

@@ -183,7 +183,7 @@ PartShape ChunkGeometry::shape_of_results() const {
 std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const {
   const PlanExtent& d =
       stage_.group.arrays[static_cast<std::size_t>(array)].extents[static_cast<std::size_t>(dimension)];
-  if (d.uniform()) return {dim(d, 0)};
+  if (d.same_for_all()) return {dim(d, 0)};
   const std::int64_t items = items_of_array(array);
   std::vector<std::int64_t> values(static_cast<std::size_t>(items));
   for (std::int64_t i = 0; i < items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);

@@ -77,12 +77,9 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
   // Nearly all are an extent of a known array.
   const ir::Node& e = *expression;
   if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
-  const ir::Node* shape = e.op() == ir::Op::project ? ir::Project(e).value().get() : &e;
-  if (shape->op() == ir::Op::shape) {
-    const HostArray* array = values.find(ir::ShapeOf(*shape).array().get());
-    if (array)
-      return (*array)->extents[static_cast<std::size_t>(e.op() == ir::Op::project ? e.payload().first : 0)];
-  }
+  if (const auto extent = ir::as_extent(e))
+    if (const HostArray* array = values.find(extent->array.get()))
+      return (*array)->extents[static_cast<std::size_t>(extent->dimension)];
   interp::Evaluator evaluator({&expression, 1}, values.stop());
   for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
     const ir::Node& node = evaluator.node(n);

@@ -121,7 +121,7 @@ std::vector<HostArray> PlanRun::memory_for(int stage) const {
   std::vector<HostArray> into(plan.results.size());
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     if (arrays[a].origin != PlanArray::Origin::stream || arrays[a].index != stage) continue;
-    const int result = plan.sinks[static_cast<std::size_t>(arrays[a].terminal)].result;
+    const int result = plan.sinks[static_cast<std::size_t>(arrays[a].part)].result;
     HostArray& memory = into[static_cast<std::size_t>(result)];
     if (!memory) memory = given_for(static_cast<int>(a));
   }
@@ -136,14 +136,13 @@ void PlanRun::run_action(const plan::StageAction& action) {
   const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(run.take_reservations());
   for (std::size_t a = 0; a < arrays.size(); ++a)
     if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == number)
-      values_.set(static_cast<int>(a),
-                  counted(*results[static_cast<std::size_t>(arrays[a].terminal)], account));
+      values_.set(static_cast<int>(a), counted(*results[static_cast<std::size_t>(arrays[a].part)], account));
 }
 
 // ---- Loops and branches
 
 /// What a round has computed is given back when it ends, but for the state.
-void PlanRun::run_action(const plan::Loop& loop) {
+void PlanRun::run_action(const plan::LoopAction& loop) {
   std::vector<HostArray> state;
   for (const int array : loop.state) state.push_back(values_.array(array));
   const auto goes_on = [&] {
@@ -154,7 +153,7 @@ void PlanRun::run_action(const plan::Loop& loop) {
   set_results(loop.number, state);
 }
 
-void PlanRun::run_action(const plan::Branch& branch) {
+void PlanRun::run_action(const plan::BranchAction& branch) {
   set_results(branch.number,
               run_body(values_.uniform(branch.condition) != 0 ? branch.then : branch.otherwise, {}));
 }
@@ -184,7 +183,7 @@ void PlanRun::set_results(int control, const std::vector<HostArray>& results) {
   const auto& arrays = context_.plan.global.arrays;
   for (std::size_t a = 0; a < arrays.size(); ++a)
     if (arrays[a].origin == PlanArray::Origin::control && arrays[a].index == control)
-      values_.set(static_cast<int>(a), results[static_cast<std::size_t>(arrays[a].terminal)]);
+      values_.set(static_cast<int>(a), results[static_cast<std::size_t>(arrays[a].part)]);
 }
 
 // ---- Steps of the global group

@@ -29,8 +29,8 @@ class PlanRun {
   bool is_own(int array) const;
   void run_action(const plan::StepAction& action);
   void run_action(const plan::StageAction& action);
-  void run_action(const plan::Loop& loop);
-  void run_action(const plan::Branch& branch);
+  void run_action(const plan::LoopAction& loop);
+  void run_action(const plan::BranchAction& branch);
   std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;

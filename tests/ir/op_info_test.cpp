@@ -212,10 +212,10 @@ Sample sample(ir::SinkOp op) {
   switch (op) {
     case Op::elements:
       n = ir::elements(sequence());
-      return {n, joined(ir::Terminal(n).sequence()), "elements s0", "elements(s)"};
+      return {n, joined(ir::SinkTerm(n).sequence()), "elements s0", "elements(s)"};
     case Op::tabulate:
       n = ir::tabulate(sequence());
-      return {n, joined(ir::Terminal(n).sequence()), "tabulate s0", "tabulate(s)"};
+      return {n, joined(ir::SinkTerm(n).sequence()), "tabulate s0", "tabulate(s)"};
   }
   return {};
 }

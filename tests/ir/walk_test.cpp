@@ -1,6 +1,7 @@
 // Traversal, substitution, rewriting.
 
 #include "ir/walk.h"
+#include "ir/simplify.h"
 
 #include "support/catch.h"
 
@@ -72,4 +73,33 @@ TEST_CASE("simplifying folds integers and keeps meanings") {
   // A checked read and one that is in bounds are different terms.
   const Ref a = parameter(Type::array(1, {ScalarType::int64}));
   CHECK_FALSE(simplify(index(a, x)) == simplify(index(a, x, {}, true)));
+}
+
+TEST_CASE("simplifying drops no operand that may fail") {
+  Simplifier simplify;
+  const Ref x = number();
+  const Ref a = parameter(Type::array(1, {ScalarType::int64}));
+  const Ref state = number(), also = number();
+  const Ref loop = while_loop(lambda({state}, {primitive(Primitive::less, {state, x})}),
+                              lambda({also}, {add(also, x)}), x);
+  const Ref fail[] = {primitive(Primitive::divide, {int64(5), x}), primitive(Primitive::remainder, {x, x}),
+                      index(a, x), linear_index(a, x), loop};
+  const Ref total[] = {x, add(x, int64(3)), index(a, x, {}, true), extent(a, 0),
+                       cond(primitive(Primitive::less, {x, int64(3)}), x, int64(1))};
+  for (const Primitive p : {Primitive::subtract, Primitive::equal, Primitive::not_equal, Primitive::less,
+                            Primitive::less_equal}) {
+    INFO(info(p).name);
+    for (const Ref& term : fail) {
+      INFO(term->label());
+      CHECK(simplify(primitive(p, {term, term}))->op() == Op::primitive);
+      const Ref around = add(term, int64(1));
+      CHECK(simplify(primitive(p, {around, around}))->op() == Op::primitive);
+      const Ref chosen = cond(literal(true), x, term);  // the side that may fail is not evaluated
+      CHECK(simplify(primitive(p, {chosen, chosen}))->op() == Op::constant);
+    }
+    for (const Ref& term : total) {
+      INFO(term->label());
+      CHECK(simplify(primitive(p, {term, term}))->op() == Op::constant);
+    }
+  }
 }

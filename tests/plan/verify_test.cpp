@@ -84,6 +84,50 @@ TEST_CASE("each broken promise is named") {
       {"the seed mentions something unbound",
        [](Kernel& k) { reduction(k).seed[0] = stranger(ScalarType::float64); }},
       {"the seed mentions something unbound", [](Kernel& k) { reduction(k).seed[0] = reduction(k).left[0]; }},
+      {"an operator is of another type than the elements",
+       [](Kernel& k) {
+         k.body[0] = ir::cast(ScalarType::float32, k.body[0]);
+         k.outputs[0].array.type.scalars[0] = ScalarType::float32;
+       }},
+      {"an operator is not commutative as the kernel says",
+       [](Kernel& k) {
+         reduction(k).combine[0] =
+             ir::primitive(ir::Primitive::subtract, {reduction(k).left[0], reduction(k).right[0]});
+       }},
+      {"an operator is not commutative as the kernel says",
+       [](Kernel& k) { std::swap(reduction(k).left[0], reduction(k).right[0]); }},
+      {"a scalar is no int64 parameter",
+       [](Kernel& k) { k.scalars.push_back({stranger(ScalarType::float64), {}}); }},
+      {"an index is no int64 parameter",
+       [](Kernel& k) {
+         k.index.push_back(stranger(ScalarType::int32));
+         k.domain.extents.emplace_back();
+       }},
+      {"the number of a row's element is no int64 parameter",
+       [](Kernel& k) { reduce(k).row.index = ir::int64(3); }},
+      {"a buffer is not among the slots", [](Kernel& k) { reduce(k).row.length.slot = k.buffer_slots; }},
+      {"a buffer is not among the slots", [](Kernel& k) { reduce(k).row.work_offsets = k.buffer_slots; }},
+      {"a buffer is not among the slots",
+       [](Kernel& k) {
+         for (auto& a : k.arrays)
+           if (a.form == ir::Form::segmented) a.offsets = k.buffer_slots;
+       }},
+      {"a scalar is not among the slots", [](Kernel& k) { k.scalar_slots = 0; }},
+      {"a divisor differs from item to item",
+       [](Kernel& k) { reduce(k).row.length.divisor_kind = kernel::KernelExtent::Kind::per_item; }},
+      {"a scalar is not among the slots",
+       [](Kernel& k) {
+         reduce(k).row.length.divisor_kind = kernel::KernelExtent::Kind::uniform;
+         reduce(k).row.length.divisor = k.scalar_slots;
+       }},
+      {"what can fail has no check", [](Kernel& k) { k.checks.clear(); }},
+      {"what can fail has no check",
+       [](Kernel& k) {
+         const ir::Ref number = ir::cast(ScalarType::int64, k.body[0]);
+         k.body[0] = ir::cast(ScalarType::float64, ir::primitive(ir::Primitive::divide, {number, number}));
+       }},
+      {"a check is of nothing that can fail",
+       [](Kernel& k) { k.checks.push_back({kernel::Check::Kind::division, k.body[0].get(), "divide", {}}); }},
       {"a body gives several components at once",
        [](Kernel& k) { reduction(k).combine[0] = ir::tuple({k.body[0], k.body[0]}); }},
       {"a body holds an array computation", [&](Kernel& k) { k.body[0] = element_of_array; }},

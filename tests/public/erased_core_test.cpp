@@ -99,5 +99,90 @@ TEST_CASE("the erased core says what a computation gives, and checks types itsel
   CHECK_THROWS_AS(detail::is_element({}), ProgramError);
 }
 
+/// Runs f; the message of the ProgramError that it throws.
+template <class F>
+std::string refused(F f) {
+  try {
+    f();
+  } catch (const ProgramError& e) {
+    return e.what();
+  }
+  return "nothing was refused";
+}
+
+const Place here(Symbol("model.py"), Symbol("main"), 60);
+const std::array one_double{ScalarType::float64};
+
+TEST_CASE("the erased core refuses to compile what is no program") {
+  using Catch::Contains;
+  const Matrix m;
+  const detail::Handle x = detail::use(m.x.erased(), here);
+  const detail::Handle number = detail::constant(ScalarType::int64, 1, here);
+  const detail::Handle items = detail::stream_in(m.source().erased(), here);
+  const auto compiling = [](detail::Handles results, detail::Handles parameters) {
+    return refused([&] { detail::compile(results, parameters); });
+  };
+  CHECK_THAT(compiling({}, {}), Contains("a result"));
+  CHECK_THAT(compiling({x, {}}, {}), Contains("result 1") && Contains("empty handle"));
+  CHECK_THAT(compiling({number}, {}), Contains("result 0") && Contains("int64") && Contains("model.py:60"));
+  CHECK_THAT(compiling({items}, {}), Contains("result 0") && Contains("Seq"));
+  CHECK_THAT(compiling({detail::elements(detail::rows(x, here), here)}, {}), Contains("consume"));
+  CHECK_THAT(compiling({x}, {{}}), Contains("parameter 0") && Contains("empty handle"));
+  CHECK_THAT(compiling({x}, {x}), Contains("parameter 0") && Contains("model.py:60"));
+  CHECK_THAT(compiling({x}, {detail::element_parameter(one_double, here)}), Contains("parameter 0"));
+  CHECK_THAT(refused([] { detail::ItemReader({}, {}); }), Contains("empty handle"));
+  CHECK_THAT(refused([&] { detail::ItemReader(x, {}); }), Contains("sequence") && Contains("model.py:60"));
+  CHECK_THAT(refused([] { compile<Vector<double>>([](auto) { return std::tuple<>(); }); }),
+             Contains("a result"));
+}
+
+TEST_CASE("the erased core refuses to build on what is not there") {
+  using Catch::Contains;
+  const detail::Handle none;
+  const detail::Handle a = detail::element_parameter(one_double, here);
+  const detail::Handle plus_one =
+      detail::lambda({a, a}, {detail::primitive(detail::Primitive::add, {a, a}, here)}, here, {});
+  CHECK_THAT(refused([] { detail::use(nullptr, here); }), Contains("use") && Contains("model.py:60"));
+  CHECK_THAT(refused([] { detail::stream_in(nullptr, here); }),
+             Contains("stream_in") && Contains("model.py:60"));
+  CHECK_THAT(refused([&] { detail::fold(plus_one, none, none, 0, here, {}); }), Contains("empty handle"));
+  CHECK_THAT(refused([&] { detail::scan(plus_one, none, none, 0, false, here, {}); }),
+             Contains("empty handle"));
+  CHECK_THAT(refused([] { detail::array_parameter(5, one_double, here); }), Contains("4 dimensions"));
+  CHECK_THAT(refused([] { detail::array_parameter(-1, one_double, here); }), Contains("dimensions"));
+}
+
+TEST_CASE("a run takes as many arguments as there are parameters, of their types") {
+  const detail::Handle p = detail::array_parameter(1, one_double, here);
+  const detail::Handle q = detail::array_parameter(0, std::array{ScalarType::int64}, here);
+  const auto program = detail::compile({p, q}, {p, q});
+  const HostArray x = Vector<double>{1, 2}.erased(), n = Scalar<std::int64_t>(3).erased();
+  const auto running = [&](const HostArrays& arguments) {
+    return fails_erased<ProgramError>(
+        [&](const RunOptions& options) { return detail::run(*program, arguments, options, nullptr); }, {},
+        Loc::current());
+  };
+  using Catch::Contains;
+  CHECK_THAT(running({}), Contains("2 arguments") && Contains("0"));
+  CHECK_THAT(running({x}), Contains("2 arguments"));
+  CHECK_THAT(running({x, n, n}), Contains("2 arguments"));
+  CHECK_THAT(running({x, nullptr}), Contains("argument 1"));
+  CHECK_THAT(running({x, x}), Contains("argument 1") && Contains("Vector double") && Contains("model.py:60"));
+  CHECK_THAT(running({Vector<float>{1, 2}.erased(), n}), Contains("argument 0") && Contains("Vector float"));
+  const auto running_into = [&](const HostArrays& into) {
+    return fails_erased<ProgramError>(
+        [&](const RunOptions& options) { return detail::run(*program, {x, n}, options, nullptr, into); }, {},
+        Loc::current());
+  };
+  const HostArray y = Vector<double>{0, 0}.erased(), m = Scalar<std::int64_t>(0).erased();
+  CHECK_THAT(running_into({y}), Contains("2 results") && Contains("1"));
+  CHECK_THAT(running_into({y, nullptr}), Contains("result 1"));
+  CHECK_THAT(running_into({m, y}), Contains("result 0") && Contains("Vector double"));
+  detail::run(*program, {x, n}, {}, nullptr, {y, m});
+  require_same(y, x, Loc::current());
+  require_same(Scalar<std::int64_t>(detail::run(*program, {x, n}, {}, nullptr).at(1)),
+               Scalar<std::int64_t>(3));
+}
+
 }  // namespace
 }  // namespace anabranch::testing

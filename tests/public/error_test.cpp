@@ -87,6 +87,53 @@ TEST_CASE("integer division") {
           std::numeric_limits<double>::infinity());
 }
 
+TEST_CASE("an error of an operand that does not matter for the result appears") {
+  const Vector<std::int64_t> a{1, 2, 0};
+  fails<RunError>(map(
+                      [](auto x) {
+                        auto q = 5 / x;
+                        return q - q;
+                      },
+                      use(a)),
+                  {"divide", "5 by zero", line()});
+  fails<RunError>(map(
+                      [](auto x) {
+                        auto q = 5 / x;
+                        return q == q;
+                      },
+                      use(a)),
+                  {"divide", "5 by zero", line()});
+  fails<RunError>(map(
+                      [=](auto x) {
+                        auto y = use(a)[x + 1];
+                        return y < y;
+                      },
+                      use(a)),
+                  {"out of range", line()});
+}
+
+TEST_CASE("scalar code with thousands of conditionals inside each other") {
+  const auto cases = [](auto x, int number) {
+    auto found = x;
+    for (int i = 0; i < number; ++i) found = cond(x == i, 7 * i, found);
+    return found;
+  };
+  const Vector<std::int64_t> a{0, 1, 999, 1000, 1001, 2498, 2499, 2500, -1};
+  const auto found = agree(map([=](auto x) { return cases(x, 2500); }, use(a)));
+  for (std::int64_t i = 0; i < a.size(); ++i) CHECK(found[i] == (a[i] >= 0 && a[i] < 2500 ? 7 * a[i] : a[i]));
+  // What may fail is evaluated under its conditions only, and code generators nest these.
+  const auto divided = map(
+      [](auto x) {
+        auto y = x;
+        for (int i = 0; i < 1100; ++i) y = cond(x == i, x / (x - i - 1), y);
+        return y;
+      },
+      use(a));
+  CHECK_THROWS_WITH(compile(divided), Catch::Contains("nested too deeply") && Catch::Contains("1000") &&
+                                          Catch::Contains(line(-5)));
+  CHECK_THROWS_AS(compile(divided), ProgramError);
+}
+
 TEST_CASE("reductions without a seed refuse empty rows") {
   fails<RunError>(minimum(use(Vector<double>{})), {"minimum", line()});
   fails<RunError>(maximum(use(Vector<std::int32_t>{})), {"maximum", line()});

@@ -173,5 +173,62 @@ TEST_CASE("a source whose types are not the program's") {
   REQUIRE_THROWS_WITH(Source<Vector<float>>(source), Catch::Contains("wrong"));
 }
 
+/// Two vectors for each item; `second` says what is declared of the second one.
+auto two_vectors(std::vector<std::int64_t> lengths, ArrayInfo second) {
+  std::vector<Item> items;
+  for (const std::int64_t n : lengths)
+    items.push_back({numbers<std::int64_t>(n, 1).erased(), numbers<std::int64_t>(3, 2).erased()});
+  ArrayInfo first;
+  first.scalars = {ScalarType::int64};
+  first.extents = {std::nullopt};
+  second.scalars = first.scalars;
+  return stream_in(Source<std::tuple<Vector<std::int64_t>, Vector<std::int64_t>>>(
+      std::make_shared<MemorySource>("two", std::vector{std::move(first), std::move(second)}, items)));
+}
+
+TEST_CASE("arrays of a source that says nothing of their descriptors have extents of their own") {
+  ArrayInfo regular, ragged;
+  regular.extents = {3};
+  ragged.extents = {std::nullopt};
+  for (const ArrayInfo& second : {regular, ragged}) {
+    const auto sums = map_seq([](auto a, auto b) { return unit(the(sum(a)) * 1000 + the(sum(b))); },
+                              two_vectors({1, 5, 0, 2}, second));
+    std::vector<Scalar<std::int64_t>> expected;
+    for (const std::int64_t n : {1, 5, 0, 2}) {
+      std::int64_t a = 0, b = 0;
+      for (std::int64_t i = 0; i < n; ++i) a += numbers<std::int64_t>(n, 1)[i];
+      for (std::int64_t i = 0; i < 3; ++i) b += numbers<std::int64_t>(3, 2)[i];
+      expected.emplace_back(a * 1000 + b);
+    }
+    check_items(sums, expected);
+  }
+}
+
+TEST_CASE("a source that declares one descriptor and different extents contradicts itself") {
+  using Catch::Contains;
+  const auto declared = [](std::vector<std::vector<std::optional<std::int64_t>>> extents) {
+    std::vector<ArrayInfo> infos;
+    for (auto& e : extents) infos.push_back(array_info({ScalarType::int64}, std::move(e), 7));
+    return std::make_shared<MemorySource>("two", infos, std::vector<Item>{});
+  };
+  const auto message = [](const std::shared_ptr<SourceBase>& source) -> std::string {
+    try {
+      detail::stream_in(source, Place(Symbol("model.py"), Symbol("main"), 9));
+    } catch (const ProgramError& e) {
+      return e.what();
+    }
+    return "nothing was refused";
+  };
+  const auto contradiction = Contains("source two") && Contains("arrays 0 and 1") && Contains("model.py:9");
+  CHECK_THAT(message(declared({{std::nullopt}, {3}})), contradiction);
+  CHECK_THAT(message(declared({{3}, {4}})), contradiction);
+  CHECK_THAT(message(declared({{std::nullopt}, {std::nullopt, 4}})), contradiction);
+  CHECK_THAT(message(declared({{}, {std::nullopt}})), contradiction);
+  CHECK_THAT(message(declared({{std::nullopt}, {std::nullopt}, {4}})), Contains("arrays 0 and 2"));
+  CHECK_THAT(message(declared({{-1}})), Contains("source two") && Contains("negative"));
+  CHECK_THAT(message(declared({{1, 1, 1, 1, 1}})), Contains("source two") && Contains("4 dimensions"));
+  CHECK(message(declared({{std::nullopt, 2}, {std::nullopt, 2}})) == "nothing was refused");
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <anabranch/array.h>
+#include <anabranch/detail/index_facts.h>
 #include <anabranch/detail/primitive.h>
 #include <anabranch/error.h>
 #include <anabranch/export.h>
@@ -77,14 +78,9 @@ ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Hand
 /// row.
 ANABRANCH_API Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis,
                            bool exclusive, Place at, Symbol label);
-/// What is known of a reordering the library itself builds:
-/// no source element is read twice; every index is in range.
-struct IndexFacts {
-  bool injective = false;
-  bool in_range = false;
-};
+/// `facts`: what is known where the library itself builds the reordering.
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
-                                 IndexFacts permutes, Place at, Symbol label);
+                                 IndexFacts facts, Place at, Symbol label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);
 /// Loops and branches give arrays: one handle for each.

@@ -5,7 +5,6 @@
 namespace anabranch::cpu {
 
 void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
-  using Kind = kernel::KernelExtent::Kind;
   const Value none = e.uniform(e.frame.number(0));
   for (const auto& array : kernel.arrays) {
     const bool avoided = array.form == kernel::Form::avoided;
@@ -13,7 +12,7 @@ void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
     if (avoided) e.set_view(*array.parameter, e.view(array, none));
   }
   for (const auto& scalar : kernel.scalars) {
-    const bool same = scalar.value.kind == Kind::constant || scalar.value.kind == Kind::uniform;
+    const bool same = scalar.value.same_for_all();
     e.set_level(*scalar.parameter, same ? Level::launch : Level::item);
     if (same) e.bind(*scalar.parameter, {e.extent(scalar.value, none)});
   }
@@ -37,12 +36,10 @@ void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
 }
 
 void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item) {
-  using Kind = kernel::KernelExtent::Kind;
   for (const auto& array : kernel.arrays)
     if (array.form != kernel::Form::avoided) e.set_view(*array.parameter, e.view(array, item));
   for (const auto& scalar : kernel.scalars)
-    if (scalar.value.kind != Kind::constant && scalar.value.kind != Kind::uniform)
-      e.bind(*scalar.parameter, {e.extent(scalar.value, item)});
+    if (!scalar.value.same_for_all()) e.bind(*scalar.parameter, {e.extent(scalar.value, item)});
 }
 
 std::vector<llvm::Value*> decode(Emitter& e, std::span<const Value> extents, llvm::Value* local) {

@@ -288,7 +288,7 @@ bool DeviceChunk::make_offsets_on_device(const plan::OffsetsStep& step, std::siz
 
 /// One of the items' extents, for work on the GPU.
 device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d, std::int64_t items) {
-  if (d.uniform()) return {nullptr, dim(d, 0)};
+  if (d.same_for_all()) return {nullptr, dim(d, 0)};
   if (d.kind == plan::PlanExtent::Kind::per_item)
     return {device_pointer<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
   std::vector<std::int64_t>& given = given_extents_.emplace_back();

@@ -1,0 +1,132 @@
+#include <algorithm>
+
+#include "ir/make.h"
+
+namespace anabranch::ir {
+
+namespace {
+
+/// The parts of a node, over other children: one function for each stratum.
+struct Rebuilt {
+  const Node& node;
+  std::vector<Ref> children;
+  const Payload& p = node.payload();
+  const Place& at = node.place();
+
+  const Ref& child(std::size_t position) const { return children[position]; }
+  std::vector<Ref> from(std::size_t position) const {
+    return {children.begin() + static_cast<std::ptrdiff_t>(position), children.end()};
+  }
+
+  Ref make(ScalarOp op) {
+    switch (op) {
+      case Op::constant:
+        return Ref(&node);
+      case Op::primitive:
+        if (p.primitive == Primitive::cast) return cast(node.type().scalars[0], child(0), at);
+        return primitive(p.primitive, std::move(children), at);
+      case Op::tuple:
+        return tuple(std::move(children), at);
+      case Op::project:
+        return project(child(0), p.first, p.count, at);
+      case Op::cond:
+        return cond(child(0), child(1), child(2), at);
+      case Op::while_loop:
+        return while_loop(child(0), child(1), child(2), at);
+      case Op::index:
+        return index(child(0), child(1), at, p.in_bounds, p.label);
+      case Op::linear_index:
+        return linear_index(child(0), child(1), at, p.in_bounds, p.label);
+      case Op::shape:
+        return shape(child(0), at);
+    }
+    return {};
+  }
+
+  Ref make(FunctionOp op) {
+    switch (op) {
+      case Op::parameter:
+        return Ref(&node);
+      case Op::lambda:
+        return lambda({children.begin(), children.begin() + p.first}, from(static_cast<std::size_t>(p.first)),
+                      at, p.label);
+    }
+    return {};
+  }
+
+  Ref make(ArrayOp op) {
+    switch (op) {
+      case Op::use:
+        return Ref(&node);
+      case Op::unit:
+        return unit(child(0), at, p.label);
+      case Op::generate:
+        return generate(child(0), child(1), at, p.label);
+      case Op::map:
+        return map(child(0), from(1), at, p.label);
+      case Op::fold:
+        return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
+      case Op::scan:
+        return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.exclusive, at, p.label);
+      case Op::backpermute:
+        return backpermute(child(0), child(1), child(2), {.injective = p.injective, .in_bounds = p.in_bounds},
+                           at, p.label);
+      case Op::reshape:
+        return reshape(child(0), child(1), at, p.label);
+      case Op::consume:
+        return consume(child(0), at);
+      case Op::project_array:
+        return project_array(child(0), p.first, at);
+      case Op::awhile:
+        return awhile(child(0), child(1), from(2), at);
+      case Op::acond:
+        return acond(child(0), child(1), child(2), at);
+    }
+    return {};
+  }
+
+  Ref make(SourceOp op) {
+    switch (op) {
+      case Op::stream_in:
+        return Ref(&node);
+      case Op::produce:
+        return produce(child(0), child(1), at);
+      case Op::rows:
+        return rows(child(0), at);
+    }
+    return {};
+  }
+
+  Ref make(SequenceOp op) {
+    switch (op) {
+      case Op::map_seq:
+        return map_seq(child(0), from(1), at, p.label);
+      case Op::project_seq:
+        return project_seq(child(0), p.first, p.count, at);
+      case Op::take_seq:
+        return take_seq(child(0), child(1), at);
+    }
+    return {};
+  }
+
+  Ref make(SinkOp op) {
+    switch (op) {
+      case Op::elements:
+        return elements(child(0), at);
+      case Op::tabulate:
+        return tabulate(child(0), at);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+Ref rebuild(const Ref& node, std::vector<Ref> children) {
+  if (std::equal(children.begin(), children.end(), node->children().begin(), node->children().end()))
+    return node;
+  Rebuilt rebuilt{*node, std::move(children)};
+  return node->op().visit([&](auto op) { return rebuilt.make(op); });
+}
+
+}  // namespace anabranch::ir

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/node.h"
+
+namespace anabranch::ir {
+
+/// Makes equal scalar terms one node (hash-consing), and removes what depends on nothing: primitives of
+/// integers and booleans on constants, on neutral elements (x * 1, x + 0) and on equal terms (min(x, x), x -
+/// x), and conditionals on constants. Keeps meanings bit for bit (so no float identities) and keeps every
+/// possible error: of `5 / x - 5 / x` nothing is removed.
+class Simplifier {
+ public:
+  Ref operator()(const Ref& root);
+  /// The same for one node whose children are already simplified: for use inside another Rewriter's rule.
+  Ref step(const Ref& node);
+  /// `into_arrays` false: array computations are left as they are (later passes know them by address).
+  explicit Simplifier(bool into_arrays = true);
+  ~Simplifier();
+  Simplifier(const Simplifier&) = delete;
+  Simplifier& operator=(const Simplifier&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace anabranch::ir
