@@ -152,15 +152,15 @@ class Verifier {
             "an operator's operands and results differ in components");
     require(r.seed.empty() || r.seed.size() == r.combine.size(), "seed and operator differ in components");
     require(first + r.combine.size() <= k_.body.size(), "operators and elements differ in components");
-    for (std::size_t c = 0; c < r.combine.size(); ++c)
-      for (const Ref& part : {r.left[c], r.right[c], r.combine[c], r.seed.empty() ? r.left[c] : r.seed[c]})
-        require(part->type() == k_.body[first + c]->type(),
-                "an operator is of another type than the elements");
     Scope operands = shared_;
     for (const Ref& p : r.left) operands.insert(p.get());
     for (const Ref& p : r.right) operands.insert(p.get());
     body(r.combine, operands, "the operator mentions something unbound");
     body(r.seed, shared_, "the seed mentions something unbound");
+    for (std::size_t c = 0; c < r.combine.size(); ++c)
+      for (const Ref& part : {r.left[c], r.right[c], r.combine[c], r.seed.empty() ? r.left[c] : r.seed[c]})
+        require(part->type() == k_.body[first + c]->type(),
+                "an operator is of another type than the elements");
   }
 
   void scan(const Scan& form) const {

@@ -36,14 +36,14 @@ const Group& chunk_of(const Planned& p) { return p.plan.stages.at(0).group; }
 std::string actions_of(const plan::Plan& plan) {
   std::string text;
   for (const plan::Action& a : plan.actions)
-    text +=
-        (text.empty() ? "" : ", ") +
-        std::visit(kernel::overloaded{
-                       [](const plan::StepAction& action) { return fmt::format("step {}", action.step); },
-                       [](const plan::StageAction& action) { return fmt::format("stage {}", action.stage); },
-                       [](const plan::Loop& loop) { return fmt::format("loop {}", loop.number); },
-                       [](const plan::Branch& branch) { return fmt::format("branch {}", branch.number); }},
-                   a);
+    text += (text.empty() ? "" : ", ") +
+            std::visit(
+                kernel::overloaded{
+                    [](const plan::StepAction& action) { return fmt::format("step {}", action.step); },
+                    [](const plan::StageAction& action) { return fmt::format("stage {}", action.stage); },
+                    [](const plan::LoopAction& loop) { return fmt::format("loop {}", loop.number); },
+                    [](const plan::BranchAction& branch) { return fmt::format("branch {}", branch.number); }},
+                a);
   return text;
 }
 

@@ -141,8 +141,8 @@ TEST_CASE("each broken promise is named") {
       kernel::verify(kernel);
       FAIL_CHECK("accepted: " << row.what);
     } catch (const InternalError& e) {
-      CHECK(std::string(e.what()).find(row.what) != std::string::npos);
       INFO(e.what());
+      CHECK(std::string(e.what()).find(row.what) != std::string::npos);
     }
   }
 }
