@@ -121,6 +121,22 @@ TEST_CASE("run: a chunk that does not fit is halved, an item that does not fit i
   check_clean();
 }
 
+TEST_CASE("run: the shapes of items are known when a part of a chunk has come") {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t i = 0; i < 400; ++i) rows.push_back(numbers(40 + i % 7, static_cast<std::uint64_t>(i)));
+  const auto doubled = [](auto row) { return map([](auto v) { return v * 2.0; }, row); };
+  const auto run = running(consume(tabulate(map_seq(doubled, stream_in(rows)))));
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  for (const Backend backend : {Backend::cuda, Backend::cpu_and_cuda}) {
+    const WithFakeGpu gpu;
+    RunReport report;
+    const RunOptions options{.backend = backend, .gpu_memory = 30'000, .scheduler = "fixed:100000"};
+    CHECK(equal(run(options, &report), expected));
+    CHECK(report.gpu_chunks > 0);
+    check_clean();
+  }
+}
+
 TEST_CASE("run: little memory on the host") {
   const io_test::TemporaryDirectory directory;
   const Csr a(20'000, 300, 20, 40);

@@ -70,6 +70,7 @@ void DeviceChunk::forget() noexcept {
   held_.clear();
   blocks_of_.clear();
   memory_.release();
+  release_items();
 }
 
 cuda::Address DeviceChunk::hold(const char* what, std::int64_t bytes) {
@@ -106,7 +107,7 @@ void DeviceChunk::bind_source() {
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     const PlanArray& array = group.arrays[a];
     if (array.origin != PlanArray::Origin::item) continue;
-    const ArrayChunk& chunk = *item_chunks_[static_cast<std::size_t>(array.index)];
+    const ArrayChunk& chunk = item_chunks_[static_cast<std::size_t>(array.index)];
     for (std::size_t c = 0; c < chunk.data.size(); ++c) {
       if (!read_[a][c]) {
         blocks_of_[a].emplace_back();
@@ -135,7 +136,7 @@ void DeviceChunk::bind_source() {
         auto& extents = item_extents_[i];
         extents.resize(std::max(extents.size(), static_cast<std::size_t>(ref.component) + 1));
         auto& at = extents[static_cast<std::size_t>(ref.component)];
-        const std::int64_t* from = item_chunks_[i]->extents[static_cast<std::size_t>(ref.component)].get();
+        const std::int64_t* from = item_chunks_[i].extents[static_cast<std::size_t>(ref.component)].get();
         if (at != 0) continue;
         at = hold("chunks", items(0) * 8);
         upload_later(at, from, items(0) * 8);
@@ -391,19 +392,20 @@ void DeviceChunk::download() {
   }
 }
 
-void DeviceChunk::complete() {
-  if (!busy_) return;
+PartResults DeviceChunk::complete() {
   try {
     stream_.synchronize();
     run_.check_stop();
     if (!records_.empty())
       std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
     raise_first(records_.size());
+    PartResults out = results();
+    forget();
+    return out;
   } catch (...) {
     drop();
     throw;
   }
-  forget();
 }
 
 PartResults DeviceChunk::results() const {
