@@ -306,7 +306,7 @@ DeviceBlock Device::allocate(std::int64_t bytes, std::int64_t most) {
   Address address = 0;
   if (!platform_.exact_memory && rounded <= most) address = impl_->find(api(), rounded, result);
   if (!address && (result == success || result == out_of_memory)) address = impl_->find(api(), exact, result);
-  if (address) return DeviceBlock(shared_from_this(), address, bytes);
+  if (address) return DeviceBlock(shared_from_this(), address, impl_->sizes.at(address));
   if (result != out_of_memory) check(api(), result, "device memory");
   throw DeviceMemoryFull("cuda: device memory: " + megabytes(bytes) + " do not fit into the GPU's " +
                          megabytes(facts_.memory) + ", of which " + megabytes(impl_->in_use) + " are in use");

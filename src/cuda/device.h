@@ -150,7 +150,7 @@ class DeviceBlock {
   DeviceBlock& operator=(DeviceBlock&& other) noexcept;
   ~DeviceBlock();
   Address address() const { return address_; }
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const { return bytes_; }  ///< no less than what was asked for
 
  private:
   std::shared_ptr<Device> device_;

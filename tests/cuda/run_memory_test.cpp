@@ -1,3 +1,4 @@
+#include "run/backends/device_run.h"
 #include "tests/cuda/support/whole_runs.h"
 
 // Whole programs on a simulated GPU, out of core and out of memory.
@@ -169,6 +170,28 @@ TEST_CASE("run: after a run the GPU's memory is free for others, but for some th
       compile(fold(plus, 0.0, map([](Exp<double> e) { return e + 1.0; }, use(Vector<double>(Index{n})))));
   CHECK(*sum.run({.backend = Backend::cuda}).data() == static_cast<double>(n));
   CHECK(gpu->memory_in_use() <= 256 << 20);
+}
+
+TEST_CASE("run: memory that a chunk has given back is large enough for what gets it") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  const WithFakeGpu gpu(pooled);
+  {
+    const auto device = cuda::Device::get();
+    const auto executor = scheduler::make_plain_executor(1);
+    const std::int64_t small = 81 << 10, large = 86 << 10;  // of one class of sizes, 88 KiB
+    REQUIRE(device->usual(small) == device->usual(large));
+    // With less than that free a block is no larger than it must be.
+    runtime::DeviceRun run(device, {}, device->usual(large) - 1024, *executor, nullptr, {});
+    runtime::DeviceStream stream(device, nullptr, 1);
+    runtime::StreamMemory memory(run, stream);
+    memory.give_back(memory.take("small", small));
+    const runtime::DeviceMemory block = memory.take("large", large);
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(large));
+    stream.upload(block.address(), zeros.data(), large);
+    stream.synchronize();
+  }
+  check_clean();
 }
 
 TEST_CASE("run: page-locked memory is made a few times, not for every chunk") {

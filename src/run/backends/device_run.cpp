@@ -209,9 +209,10 @@ void DeviceRun::launch(DeviceStream& stream, const kernel::Kernel& kernel, const
 
 DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   const cuda::Device& device = *run_.device();
-  const std::int64_t usual = device.usual(bytes + device_slack);
+  const std::int64_t wanted = bytes + device_slack;
+  // Of the same class of sizes; where memory is short a block is smaller than its class.
   const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const DeviceMemory& spare) {
-    return device.usual(spare.block.bytes()) == usual;
+    return spare.block.bytes() >= wanted && device.usual(spare.block.bytes()) == device.usual(wanted);
   });
   if (fits != spare_.end()) {
     DeviceMemory out = std::move(*fits);
