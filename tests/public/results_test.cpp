@@ -252,6 +252,33 @@ TEST_CASE("memory that a source reads from is not written") {
   require_same(z, Vector<double>{2, 4, 6});
 }
 
+TEST_CASE("memory that a source inside of a loop or a branch reads from is not written") {
+  std::vector<std::int32_t> indptr{0, 2, 3}, columns{0, 1, 1};
+  std::vector<double> values{1, 2, 3};
+  const auto source = io::csr_view(2, 2, std::span<const std::int32_t>(indptr),
+                                   std::span<const std::int32_t>(columns), std::span<const double>(values));
+  const auto all = [&](auto scale) {
+    return sum(consume(elements(map_seq(
+        [=](auto row) { return unit(the(sum(get<1>(unzip(row)))) * the(scale)); }, stream_in(source)))));
+  };
+  const auto filled = map([](auto e) { return e * 2.0; }, use(Vector<double>{0.5, 0.5, 0.5}));
+  const auto branch = compile(std::tuple(
+      filled, acond(the(sum(filled)) > 0.0, [&] { return all(sum(filled)); }, [&] { return sum(filled); })));
+  const auto loop =
+      compile(std::tuple(filled, awhile([](auto s) { return the(s) < 10.0; }, all, sum(filled))));
+  for (const auto* program : {&branch, &loop})
+    for (const RunOptions& options : backends()) {
+      Vector<double> y(Index{3});
+      Scalar<double> s;
+      program->run_into(std::tie(y, s), options);
+      REQUIRE(*s.data() == 18);
+    }
+  auto y = Vector<double>::view(Index{3}, values.data());
+  Scalar<double> s;
+  for (const auto* program : {&branch, &loop})
+    REQUIRE_THROWS_AS(program->run_into(std::tie(y, s)), ProgramError);
+}
+
 TEST_CASE("memory that the caller gives counts in the memory bound") {
   const auto x = numbers<double>(100000);
   const auto program = compile(map([](auto e) { return -e; }, use(x)));
