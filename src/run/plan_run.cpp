@@ -58,14 +58,14 @@ void PlanRun::run(std::size_t actions) {
     std::visit([this](const auto& action) { run_action(action); }, context_.plan.actions[a]);
 }
 
-/// Was it made in this run, where the caller wants it?
+/// Was it made in this run?
 bool PlanRun::is_own(int array) const {
   switch (context_.plan.global.arrays[static_cast<std::size_t>(array)].origin) {
     case PlanArray::Origin::computed:
     case PlanArray::Origin::stream:
       return true;
     case PlanArray::Origin::control:  // a loop without a round gives what it was given
-      return into_.empty() && !shares_memory(inputs_, values_.array(array));
+      return !shares_memory(inputs_, values_.array(array));
     case PlanArray::Origin::use:
     case PlanArray::Origin::argument:
     case PlanArray::Origin::item:
@@ -79,7 +79,8 @@ HostArray PlanRun::result(std::size_t r) {
   const HostArray& array = values_.array(number);
   const HostArray given = into_.empty() ? nullptr : into_[r];
   const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
-  if (is_own(number) && !shares_memory(given_out_, array)) {
+  const bool in_place = !given || array->buffers == given->buffers;
+  if (in_place && is_own(number) && !shares_memory(given_out_, array)) {
     given_out_.push_back(array);
     return array;
   }

@@ -191,6 +191,21 @@ TEST_CASE("several results into memory of the caller, of every origin") {
   }
 }
 
+TEST_CASE("the items of a stream consumed twice into memory of the caller") {
+  const std::vector<Vector<double>> items{{1, 2, 3}, {4}, {5, 6}};
+  const auto doubled =
+      map_seq([](auto row) { return map([](auto e) { return e * 2.0; }, row); }, stream_in(items));
+  const auto one = consume(elements(doubled)), two = consume(elements(doubled));
+  const auto program = compile(std::tuple(two, one, two));  // two nodes where ANABRANCH_OFF=share
+  for (const RunOptions& options : backends()) {
+    Vector<double> x(Index{6}), y(Index{6}), z(Index{6});
+    const double* const at[] = {x.data(), y.data(), z.data()};
+    program.run_into(std::tie(x, y, z), options);
+    for (const auto* result : {&x, &y, &z}) require_same(*result, Vector<double>{2, 4, 6, 8, 10, 12});
+    REQUIRE((x.data() == at[0] && y.data() == at[1] && z.data() == at[2]));
+  }
+}
+
 TEST_CASE("memory that is too small, or not to be written, is refused") {
   const auto program = compile<Vector<double>>([](auto x) {
     return consume(elements(map_seq([](auto i) { return fill(the(i) + 1, 1.0); },
