@@ -172,6 +172,20 @@ TEST_CASE("run: after a run the GPU's memory is free for others, but for some th
   CHECK(gpu->memory_in_use() <= 256 << 20);
 }
 
+TEST_CASE("run: partial results of long rows that no memory holds are refused") {
+  const std::int64_t length = std::int64_t{1} << 62;                // in 2^50 blocks
+  for (const std::int64_t rows : {1, 1 << 13, 1 << 14, 3 << 13}) {  // two, three: more blocks than numbers
+    INFO(rows << " rows");
+    const auto run = running(consume(elements(produce(
+        rows, [=](auto i) { return sum(generate(length, [=](auto k) { return cast<double>(k + i); })); }))));
+    for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+      const WithFakeGpu gpu;
+      CHECK_THROWS_AS(run({.backend = backend, .scheduler = "fixed:100000"}, nullptr), ResourceError);
+      check_clean();
+    }
+  }
+}
+
 TEST_CASE("run: memory that a chunk has given back is large enough for what gets it") {
   FakeOptions pooled;
   pooled.exact_memory = false;

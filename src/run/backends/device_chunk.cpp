@@ -218,8 +218,7 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
   const std::vector<std::int64_t> scalars = scalars_of(step);
-  cuda::Bindings bindings{buffers, scalars, items_of(step), positions(step), -1};
-  bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
+  cuda::Bindings bindings{buffers, scalars, items_of(step), positions(step)};
   if (const kernel::Row* row = kernel::row_of(step.kernel)) bind_rows(step, *row, bindings);
   run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
 }
@@ -228,7 +227,7 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
 void DeviceChunk::bind_rows(const plan::KernelStep& step, const kernel::Row& row, cuda::Bindings& bindings) {
   using Kind = kernel::KernelExtent::Kind;
   const auto descriptor_of = [&](int slot) { return step.buffers[static_cast<std::size_t>(slot)].index; };
-  if (bindings.elements < 0 && row.work_offsets >= 0)
+  if (row.work_offsets >= 0)
     bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(row.work_offsets))];
   // Where lengths are values, no row is longer than its item.
   const int offsets = row.length.kind == Kind::ragged     ? row.length.slot

@@ -229,25 +229,6 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   return run_.allocate(what, bytes);
 }
 
-std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<std::int64_t>& scalars,
-                                std::int64_t positions) {
-  using Kind = kernel::KernelExtent::Kind;
-  const kernel::Row* row = kernel::row_of(kernel);
-  if (!row) return -1;
-  switch (row->length.kind) {
-    case Kind::constant:
-      return row->length.value * positions;
-    case Kind::uniform: {
-      const std::int64_t length = scalars[static_cast<std::size_t>(row->length.slot)];
-      return length < 0 ? -1 : length * positions;
-    }
-    case Kind::per_item:
-    case Kind::ragged:
-      break;
-  }
-  return -1;
-}
-
 /// Room for a component of a global array that is about to be computed.
 cuda::Address DeviceRun::add_global(const HostArray& array, int component, std::int64_t bytes) {
   DeviceMemory result = allocate("arrays computed once", bytes);
@@ -282,8 +263,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
                                            : global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
-  cuda::Bindings bindings{buffers, scalars, 1, values.positions(step), -1};
-  bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
+  const cuda::Bindings bindings{buffers, scalars, 1, values.positions(step)};
   cuda::ErrorRecord record;
   const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
   const cuda::Address error = on_device.address();
