@@ -19,16 +19,16 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
       budget_(limit_of(options)),
       blocks_(budget_, runtime::MemoryPool::of_process()),
-      context_{program.compiled().plan,
-               options,
-               runtime::MemoryPool::of_process(),
-               executor_,
-               budget_,
-               blocks_,
-               report,
-               std::move(trace),
-               into,
-               &program.result_sizes()} {
+      context_{.plan = program.compiled().plan,
+               .options = options,
+               .memory = runtime::MemoryPool::of_process(),
+               .executor = executor_,
+               .budget = budget_,
+               .blocks = blocks_,
+               .report = report,
+               .trace = std::move(trace),
+               .into = into,
+               .sizes = &program.result_sizes()} {
   if (!budget_.unlimited()) bounded_.emplace(runtime::MemoryPool::of_process());
   backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
   backend_->prepare();

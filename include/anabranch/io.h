@@ -151,7 +151,7 @@ Source<Vector<std::tuple<I, T>>> csr_view(std::int64_t rows, std::int64_t cols, 
 
 /// Writes a sparse matrix row by row, of any size in little memory: SciPy's .npz (uncompressed, beyond 4 GiB
 /// too) or Matrix Market, by the ending of the path. Nothing is seen at `path` before `commit`; without it
-/// nothing remains.
+/// nothing remains. Once writing has failed with an IoError, every later call does.
 class ANABRANCH_API CsrWriter {
  public:
   /// index: int32 or int64. For .npz the parts that cannot
@@ -211,7 +211,8 @@ void write_npy(const std::string& path, const Array<N, T>& array) {
 }
 
 /// Writes a vector whose length is not known beforehand to an .npy file. Nothing is seen at `path` before
-/// `commit`; a writer destroyed without it leaves nothing.
+/// `commit`; a writer destroyed without it leaves nothing. Once writing has failed with an IoError, every later
+/// call does.
 class ANABRANCH_API NpyWriter {
  public:
   NpyWriter(const std::string& path, ScalarType type);

@@ -1,13 +1,12 @@
 #include "cpu/compiler.h"
 
 #include <chrono>
-#include <future>
 #include <mutex>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "cache/kernel_cache.h"
+#include "cache/once_per_key.h"
 #include "cpu/code_generator.h"
 #include "cpu/llvm_interface_version.h"
 #include "cpu/processor.h"
@@ -34,41 +33,18 @@ class Cache {
 
   template <class Make>
   Compiled find_or_make(const std::string& key, Make&& make) {
-    std::promise<Compiled> promise;
-    std::shared_future<Compiled> known;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto [at, inserted] = kernels_.try_emplace(key);
-      if (inserted) {
-        at->second = promise.get_future().share();
-      } else {
-        known = at->second;
-        ++statistics_.hits;
-      }
+    const auto [kernel, known] = kernels_.find_or_make(key, make);
+    const std::lock_guard lock(mutex_);
+    if (known) {
+      ++statistics_.hits;
+    } else if (kernel->from_disk) {
+      ++statistics_.from_disk;
+      statistics_.load_ms += kernel->statistics.total_ms;
+    } else {
+      ++statistics_.compiled;
+      statistics_.compile_ms += kernel->statistics.total_ms;
     }
-    if (known.valid()) return known.get();
-    try {
-      Compiled made = make();
-      {
-        const std::lock_guard lock(mutex_);
-        if (made->from_disk) {
-          ++statistics_.from_disk;
-          statistics_.load_ms += made->statistics.total_ms;
-        } else {
-          ++statistics_.compiled;
-          statistics_.compile_ms += made->statistics.total_ms;
-        }
-      }
-      promise.set_value(made);
-      return made;
-    } catch (...) {
-      {
-        const std::lock_guard lock(mutex_);
-        kernels_.erase(key);
-      }
-      promise.set_exception(std::current_exception());
-      throw;
-    }
+    return kernel;
   }
 
   CacheStatistics statistics() {
@@ -79,16 +55,12 @@ class Cache {
     const std::lock_guard lock(mutex_);
     statistics_.open_ms = ms;
   }
-  void clear() {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(kernels_, [](const auto& entry) {
-      return entry.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    });
-  }
+  void clear() { kernels_.clear(); }
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_future<Compiled>> kernels_;
+  static constexpr std::size_t kept = 1024;
+  cache::OncePerKey<Compiled> kernels_{kept};
+  std::mutex mutex_;  ///< of the statistics
   CacheStatistics statistics_;
 };
 

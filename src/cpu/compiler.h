@@ -46,7 +46,7 @@ struct CacheStatistics {
 };
 
 /// The kernels of this process, by their canonical text (kernel::key_of). Thread-safe; a kernel that several
-/// threads ask for at once is compiled by one of them while the others wait.
+/// threads ask for at once is compiled by one of them while the others wait. Of very many the oldest are dropped.
 ///
 /// A kernel that this process does not know is looked for on disk (cache/kernel_cache.h), by its text and
 /// what else its code depends on: the code generator's build id, the processor, the library routines. The
@@ -60,7 +60,7 @@ std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
                                               const CompileOptions& options = {});
 
 CacheStatistics cache_statistics();
-/// Drops all kernels that have no other owner. Those on disk stay.
+/// Drops all kernels: those that are in use live on with who uses them. Those on disk stay.
 void clear_cache();
 
 /// Compiles without looking into any cache: the image.

@@ -217,15 +217,16 @@ class Cutter {
     for (std::int64_t item = 0; item < bound_.items; ++item) {
       const std::int64_t begin = start(item), end = start(item + 1);
       const std::int64_t length = std::max<std::int64_t>(value(of.length, item), 0);
-      const std::int64_t cost = (end - begin) * (length + row_cost);
-      if (is_long(length, piece) || cost > piece) {
+      // Only of rows that are not long: their elements may not be stored, and then have no bound.
+      const auto cost = [&] { return (end - begin) * (length + row_cost); };
+      if (is_long(length, piece) || cost() > piece) {
         close(begin);
         add_rows(out, begin, end, length, piece);
         open = end;
         continue;
       }
-      if (work + cost > piece) close(begin);
-      work += cost;
+      if (work + cost() > piece) close(begin);
+      work += cost();
     }
     close(rows);
   }

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <deque>
-#include <future>
 #include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "cache/once_per_key.h"
 #include "cuda/image_cache.h"
 #include "cuda/nvrtc.h"
 #include "system/environment.h"
@@ -136,6 +134,8 @@ PinnedBlock::~PinnedBlock() {
 // The device ------------------------------------------------------------------------------------------------
 
 struct Device::Impl {
+  explicit Impl(std::size_t units_kept) : units(units_kept) {}
+
   DeviceNumber number = 0;
   Context context = nullptr;
 
@@ -160,10 +160,9 @@ struct Device::Impl {
     }
   }
 
-  mutable std::mutex loading;
   using Loaded = std::shared_ptr<const LoadedUnit>;
-  std::unordered_map<std::string, std::shared_future<Loaded>> units;  ///< by text
-  std::deque<std::string> oldest_units;
+  cache::OncePerKey<Loaded> units;  ///< by text
+  mutable std::mutex loading;       ///< of the statistics
   LoadStatistics statistics;
 
   std::mutex opening_primitives;
@@ -179,20 +178,6 @@ struct Device::Impl {
       sizes.erase(address);
       if (last->second.empty()) free.erase(last);
       static_cast<void>(api.mem_free(address));
-    }
-  }
-
-  void add_unit(const std::string& newest, std::size_t most) {
-    oldest_units.push_back(newest);
-    for (std::size_t looked_at = 0; units.size() > most && looked_at < units.size(); ++looked_at) {
-      const auto at = units.find(oldest_units.front());
-      const bool busy =
-          at != units.end() && at->second.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
-      if (busy)
-        oldest_units.push_back(oldest_units.front());
-      else if (at != units.end())
-        units.erase(at);
-      oldest_units.pop_front();
     }
   }
 
@@ -231,7 +216,8 @@ std::shared_ptr<Device> Device::get() {
   return all.device;
 }
 
-Device::Device(Platform platform) : platform_(std::move(platform)), impl_(std::make_unique<Impl>()) {
+Device::Device(Platform platform)
+    : platform_(std::move(platform)), impl_(std::make_unique<Impl>(platform_.units_kept)) {
   const DriverApi& driver = api();
   const auto need = [&](Result result, const char* what) {
     if (result != success)
@@ -306,7 +292,7 @@ DeviceBlock Device::allocate(std::int64_t bytes, std::int64_t most) {
   Address address = 0;
   if (!platform_.exact_memory && rounded <= most) address = impl_->find(api(), rounded, result);
   if (!address && (result == success || result == out_of_memory)) address = impl_->find(api(), exact, result);
-  if (address) return DeviceBlock(shared_from_this(), address, bytes);
+  if (address) return DeviceBlock(shared_from_this(), address, impl_->sizes.at(address));
   if (result != out_of_memory) check(api(), result, "device memory");
   throw DeviceMemoryFull("cuda: device memory: " + megabytes(bytes) + " do not fit into the GPU's " +
                          megabytes(facts_.memory) + ", of which " + megabytes(impl_->in_use) + " are in use");
@@ -454,79 +440,57 @@ LoadStatistics Device::load_statistics() const {
 }
 
 std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::string& name) {
-  using Loaded = Impl::Loaded;
-  // A loaded unit keeps its device alive; the device, which owns the unit, must not keep itself alive.
-  const auto with_device = [&](Loaded loaded) {
-    struct Both {
-      std::shared_ptr<const Device> device;
-      Loaded unit;
-    };
-    const auto both = std::make_shared<const Both>(Both{shared_from_this(), std::move(loaded)});
-    return std::shared_ptr<const LoadedUnit>(both, both->unit.get());
-  };
   std::string key;
   for (const auto& entry : unit.entries) key += entry + "\n";
   key += "\n" + unit.source;
-  std::promise<Loaded> promise;
-  std::shared_future<Loaded> known;
+  const auto [loaded, known] = impl_->units.find_or_make(key, [&] { return load_anew(unit, name); });
   {
     const std::lock_guard lock(impl_->loading);
-    const auto [at, inserted] = impl_->units.try_emplace(key);
-    if (inserted) {
-      at->second = promise.get_future().share();
-      impl_->add_unit(key, platform_.units_kept);
-    } else {
-      known = at->second;
-      ++impl_->statistics.found;
-    }
+    LoadStatistics& sum = impl_->statistics;
+    ++(known ? sum.found : loaded->compiled.from_disk ? sum.from_disk : sum.compiled);
+    if (!known) sum.milliseconds += loaded->compiled.milliseconds;
   }
-  if (known.valid()) return with_device(known.get());
+  // A loaded unit keeps its device alive; the device, which owns the unit, must not keep itself alive.
+  struct Both {
+    std::shared_ptr<const Device> device;
+    Impl::Loaded unit;
+  };
+  const auto both = std::make_shared<const Both>(Both{shared_from_this(), loaded});
+  return {both, both->unit.get()};
+}
+
+std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std::string& name) {
   const std::shared_ptr<LoadedUnit> out(
       new LoadedUnit, [driver = platform_.driver, context = impl_->context](LoadedUnit* unloaded) {
         static_cast<void>(driver->ctx_set_current(context));
         if (unloaded->module) static_cast<void>(driver->module_unload(unloaded->module));
         delete unloaded;
       });
-  try {
-    out->compiled = find_or_compile(*platform_.compiler, unit, name, architecture());
-    make_current();
-    Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
-    if (out->compiled.from_disk && is_about_image(loaded)) {  // made under another driver
-      out->compiled = platform_.compiler->compile(unit, name, architecture());
-      loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
-    }
-    if (system::listed("ANABRANCH_DUMP", "cuda")) {
-      const std::string text =
-          "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
-      system::write_to_standard_error(text);
-    }
-    check(api(), loaded,
-          ("loading " + name + " (" + architecture() + ", NVRTC " + facts_.compiler + ", driver " +
-           std::to_string(facts_.driver_version / 1000) + "." +
-           std::to_string(facts_.driver_version % 1000 / 10) + ")")
-              .c_str());
-    out->compiled.image.clear();
-    out->compiled.image.shrink_to_fit();
-    for (const auto& entry : unit.entries) {
-      Function function = nullptr;
-      check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
-      out->entries.push_back(function);
-    }
-    {
-      const std::lock_guard lock(impl_->loading);
-      ++(out->compiled.from_disk ? impl_->statistics.from_disk : impl_->statistics.compiled);
-      impl_->statistics.milliseconds += out->compiled.milliseconds;
-    }
-  } catch (...) {
-    {
-      const std::lock_guard lock(impl_->loading);
-      impl_->units.erase(key);
-    }
-    promise.set_exception(std::current_exception());
-    throw;
+  out->compiled = find_or_compile(*platform_.compiler, unit, name, architecture());
+  make_current();
+  Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
+  if (out->compiled.from_disk && is_about_image(loaded)) {  // made under another driver
+    out->compiled = platform_.compiler->compile(unit, name, architecture());
+    loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
   }
-  promise.set_value(out);
-  return with_device(out);
+  if (system::listed("ANABRANCH_DUMP", "cuda")) {
+    const std::string text =
+        "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
+    system::write_to_standard_error(text);
+  }
+  check(api(), loaded,
+        ("loading " + name + " (" + architecture() + ", NVRTC " + facts_.compiler + ", driver " +
+         std::to_string(facts_.driver_version / 1000) + "." +
+         std::to_string(facts_.driver_version % 1000 / 10) + ")")
+            .c_str());
+  out->compiled.image.clear();
+  out->compiled.image.shrink_to_fit();
+  for (const auto& entry : unit.entries) {
+    Function function = nullptr;
+    check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
+    out->entries.push_back(function);
+  }
+  return out;
 }
 
 }  // namespace anabranch::cuda

@@ -150,7 +150,7 @@ class DeviceBlock {
   DeviceBlock& operator=(DeviceBlock&& other) noexcept;
   ~DeviceBlock();
   Address address() const { return address_; }
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const { return bytes_; }  ///< no less than what was asked for
 
  private:
   std::shared_ptr<Device> device_;
@@ -239,6 +239,7 @@ class Device : public std::enable_shared_from_this<Device> {
   friend class DeviceBlock;
   friend class PinnedBlock;
   explicit Device(Platform platform);
+  std::shared_ptr<const LoadedUnit> load_anew(const Unit& unit, const std::string& name);
   void free(Address address) noexcept;
   /// Page-locked memory, some of it reused: locking takes longer than copying. `bytes` becomes its size.
   std::byte* take_pinned(std::int64_t& bytes);

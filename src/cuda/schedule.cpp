@@ -39,6 +39,16 @@ constexpr std::int64_t thread_rows_in_tiles = 48;
 constexpr std::int64_t tile_blocks = 4;
 constexpr std::int64_t tiles_of_block = 4;
 
+/// Rows whose elements are not stored may have any number of them. So many partial results no memory holds: what needs
+/// room for them is refused.
+constexpr std::int64_t too_many_results = INT64_MAX / 4096;
+
+std::int64_t results_of(std::int64_t rows, std::int64_t blocks) {
+  std::int64_t results = 0;
+  return __builtin_mul_overflow(rows, blocks, &results) ? too_many_results
+                                                        : std::min(results, too_many_results);
+}
+
 std::int64_t quotient_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
 unsigned grid_of(std::int64_t blocks, std::int64_t per_multiprocessor, int multiprocessors) {
@@ -90,7 +100,7 @@ FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings) {
     plan.length = std::max<std::int64_t>(plan.length, 0);
     if (plan.length > order::block) {
       plan.numbers.row_blocks = order::blocks(plan.length);
-      plan.results = plan.numbers.row_blocks * bindings.positions;
+      plan.results = results_of(bindings.positions, plan.numbers.row_blocks);
     }
   } else if (plan.elements > order::block && (bindings.longest < 0 || bindings.longest > order::block)) {
     plan.numbers.long_rows = plan.elements / (order::block + 1);
@@ -121,7 +131,8 @@ Schedule of_map(const Bindings& bindings, int multiprocessors) {
 void give_workspace(Schedule& out, const kernel::Kernel& kernel, const FoldPlan& plan) {
   if (plan.results <= 0) return;
   const auto components = static_cast<std::int64_t>(kernel.body.size());
-  out.workspace = workspace_header + plan.numbers.long_rows * long_row_bytes + plan.results * components * 8;
+  out.workspace = workspace_header + plan.numbers.long_rows * long_row_bytes +
+                  std::min(plan.results, too_many_results / components) * components * 8;
   out.zeroed = plan.numbers.long_rows > 0 ? workspace_header : 0;
 }
 

@@ -40,9 +40,9 @@ struct Bindings {
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
   std::int64_t items = 1;                 ///< of the chunk
   std::int64_t positions = 0;             ///< size of the domain: output positions of all items together
-  /// Fold, scan: elements of all rows together, or a number not less; -1: not known.
+  /// Fold, scan, of rows whose lengths differ: elements of all together, or a number not less; -1: not known.
   std::int64_t elements = -1;
-  /// Fold, scan: elements of the longest row, or a number not less; -1: not known.
+  /// The same of the longest one.
   std::int64_t longest = -1;
 };
 

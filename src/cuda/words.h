@@ -26,7 +26,7 @@ struct LaunchParams {
 struct FoldPlan {
   LaunchParams numbers;
   std::int64_t length = -1;    ///< of all rows, where they have one
-  std::int64_t elements = -1;  ///< of all rows together, where known
+  std::int64_t elements = -1;  ///< else: of all rows together, where known
   std::int64_t results = 0;    ///< partial results there may be
 };
 FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings);

@@ -215,12 +215,11 @@ void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray
     detail::check_columns(static_cast<const std::int32_t*>(indices.data), total, sink.cols);
   else
     detail::check_columns(static_cast<const std::int64_t*>(indices.data), total, sink.cols);
-  sink.append(lengths, indices.data, values.data, total);
+  sink.file.guarded([&] { sink.append(lengths, indices.data, values.data, total); });
 }
 
 void CsrWriter::commit() {
-  sink_->file.check_open();
-  sink_->commit();
+  sink_->file.guarded([&] { sink_->commit(); });
 }
 std::int64_t CsrWriter::rows() const { return sink_->rows; }
 std::int64_t CsrWriter::nnz() const { return sink_->nnz; }

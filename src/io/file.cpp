@@ -276,6 +276,7 @@ AtomicFile::~AtomicFile() = default;
 
 void AtomicFile::check_open() const {
   if (committed_) throw RunError(path_ + ": the file is complete: it was committed before");
+  if (failed_) throw IoError(path_ + ": the file is not complete: it could not be written before");
 }
 
 void AtomicFile::commit() {

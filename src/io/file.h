@@ -112,8 +112,17 @@ class AtomicFile {
 
   const std::shared_ptr<File>& file() const { return file_; }
   const std::string& path() const { return path_; }
-  /// Throws RunError after commit.
+  /// Throws RunError after commit, IoError after `guarded` has failed.
   void check_open() const;
+  /// Calls f, which writes, or writes and commits. Where it throws, nobody knows what is in the file: it cannot be gone
+  /// on with.
+  template <class F>
+  void guarded(F&& f) {
+    check_open();
+    failed_ = true;
+    f();
+    failed_ = false;
+  }
   void commit();
 
  private:
@@ -126,7 +135,7 @@ class AtomicFile {
   std::shared_ptr<File> folder_;  ///< null where we may not open it
   Temporary temporary_;
   std::shared_ptr<File> file_;
-  bool committed_ = false;
+  bool committed_ = false, failed_ = false;
 };
 
 }  // namespace anabranch::io::detail

@@ -88,16 +88,16 @@ class NpySink {
       : type(scalar), file_(path), out_(file_.file(), npy_header_bytes) {}
 
   void append(const void* elements, std::int64_t n) {
-    file_.check_open();
-    out_.append(elements, n * static_cast<std::int64_t>(size_of(type)));
+    file_.guarded([&] { out_.append(elements, n * static_cast<std::int64_t>(size_of(type))); });
     count += n;
   }
   void commit(std::span<const std::int64_t> shape) {
-    file_.check_open();
-    out_.flush();
-    const std::string header = npy_header(npy_dtype(type), shape);
-    file_.file()->write(0, header.data(), static_cast<std::int64_t>(header.size()));
-    file_.commit();
+    file_.guarded([&] {
+      out_.flush();
+      const std::string header = npy_header(npy_dtype(type), shape);
+      file_.file()->write(0, header.data(), static_cast<std::int64_t>(header.size()));
+      file_.commit();
+    });
   }
 
   const ScalarType type;

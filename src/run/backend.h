@@ -58,10 +58,10 @@ class StageBackend {
   StageBackend(const StageBackend&) = delete;
   StageBackend& operator=(const StageBackend&) = delete;
 
-  /// Begins with these items, one chunk per source, which live until they are complete. A back end that completes at
-  /// once computes them now and commits their results. Throws BudgetExceeded where memory is short, of the host or of
-  /// its own: then nothing is left behind and nothing committed, and fewer items may be tried. A failed check of a
-  /// kernel is a RunError, here or in `complete`.
+  /// Begins with these items, one chunk per source. What it still needs of them afterwards it keeps: a chunk shares
+  /// its memory. A back end that completes at once computes them now and commits their results. Throws
+  /// BudgetExceeded where memory is short, of the host or of its own: then nothing is left behind and nothing
+  /// committed, and fewer items may be tried. A failed check of a kernel is a RunError, here or in `complete`.
   virtual ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, ResultSink& results) = 0;
   /// Waits for the slot's items and commits their results, unless `enqueue` did.
   virtual void complete(int slot, ResultSink& results) = 0;

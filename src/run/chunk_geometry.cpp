@@ -32,7 +32,7 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
   item_infos_.clear();
   for (std::size_t b = 0; b < chunks.size(); ++b)
     for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a) {
-      item_chunks_.push_back(&chunks[b].arrays[a]);
+      item_chunks_.push_back(chunks[b].arrays[a]);
       item_infos_.push_back(&infos[b][a]);
     }
   const plan::Group& group = stage_.group;
@@ -41,11 +41,11 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
     if (item < 0) continue;
     const auto i = static_cast<std::size_t>(item);
     Offsets& o = offsets_[d];
-    o.data = item_chunks_[i]->offsets.get();
+    o.data = item_chunks_[i].offsets.get();
     o.type = item_infos_[i]->offsets;
     o.longest = -1;
-    o.first = offset_at(*item_chunks_[i], o.type, 0);
-    shape_.descriptor_totals[d] = offset_at(*item_chunks_[i], o.type, items(0)) - o.first;
+    o.first = offset_at(item_chunks_[i], o.type, 0);
+    shape_.descriptor_totals[d] = offset_at(item_chunks_[i], o.type, items(0)) - o.first;
   }
 }
 
@@ -62,7 +62,7 @@ std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {
   }
   const auto i = static_cast<std::size_t>(d.index);
   const ArrayInfo& info = *item_infos_[i];
-  const ArrayChunk& chunk = *item_chunks_[i];
+  const ArrayChunk& chunk = item_chunks_[i];
   const auto dimension = static_cast<std::size_t>(d.dimension);
   if (!info.ragged()) return chunk.extents[dimension].get()[item];
   std::int64_t inner = 1;

@@ -46,8 +46,10 @@ class ChunkGeometry {
     std::int64_t longest = -1;      ///< elements of the longest item; -1: not computed yet
   };
 
-  /// Another chunk. The chunk's memory must live until the next one.
+  /// Another chunk. What is asked of it later is kept: it shares the chunk's memory until `release_items`.
   void begin(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
+  /// The items' memory is not looked at any more: nothing of the chunk is asked for after this.
+  void release_items() noexcept { item_chunks_.clear(); }
   /// Offsets from the sizes of the items.
   void make_offsets(const plan::OffsetsStep& step);
   /// The same where a device has made the offsets, which stay there.
@@ -71,8 +73,8 @@ class ChunkGeometry {
 
   const plan::StagePlan& stage_;
   plan::ChunkShape shape_;
-  std::vector<Offsets> offsets_;                ///< per descriptor
-  std::vector<const ArrayChunk*> item_chunks_;  ///< per item array
+  std::vector<Offsets> offsets_;         ///< per descriptor
+  std::vector<ArrayChunk> item_chunks_;  ///< per item array
   std::vector<const ArrayInfo*> item_infos_;
 };
 

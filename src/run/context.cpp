@@ -13,4 +13,18 @@ void ResultSizes::note(int stage, int result, std::int64_t elements) {
   elements_[{stage, result}] = elements;
 }
 
+RunContext RunContext::for_body(const plan::Plan& body) const {
+  return {.plan = body,
+          .options = options,
+          .memory = memory,
+          .executor = executor,
+          .budget = budget,
+          .blocks = blocks,
+          .report = report,
+          .trace = trace,
+          .into = into,
+          .sizes = nullptr,
+          .own_sinks = nullptr};
+}
+
 }  // namespace anabranch::runtime

@@ -37,6 +37,7 @@ class ResultSizes {
   std::map<std::pair<int, int>, std::int64_t> elements_;
 };
 
+/// Made with names: `{.plan = ...}`.
 struct RunContext {
   const plan::Plan& plan;
   const RunOptions& options;
@@ -46,11 +47,15 @@ struct RunContext {
   BlockPool& blocks;
   RunReport* report = nullptr;              ///< null: not asked for
   const std::shared_ptr<RunTrace> trace{};  ///< null: not traced
-  /// Memory that the caller gives for the results, one array for each, or none.
+  /// Memory that the caller gives for the results of the run, one array for each, or none: no source may give items
+  /// that lie there, those of bodies neither.
   std::span<const HostArray> into{};
   ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: not kept
   /// Sinks of this run that are not the library's (run/sinks.h): those that write elsewhere. Empty: all are.
   MakeSink own_sinks{};
+
+  /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.
+  RunContext for_body(const plan::Plan& body) const;
 };
 
 }  // namespace anabranch::runtime

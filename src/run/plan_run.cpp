@@ -45,7 +45,8 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments)
     : PlanRun(context, backend, arguments, Inner{}) {
   inputs_ = inputs_of(context.plan, arguments);
-  if (!context.into.empty()) check_given_memory(context.into, inputs_);
+  into_ = context.into;
+  if (!into_.empty()) check_given_memory(into_, inputs_);
   std::int64_t bytes = 0;
   for (const HostArray& input : inputs_)
     for (ScalarType s : input->scalars) bytes += input->size() * static_cast<std::int64_t>(size_of(s));
@@ -57,14 +58,14 @@ void PlanRun::run(std::size_t actions) {
     std::visit([this](const auto& action) { run_action(action); }, context_.plan.actions[a]);
 }
 
-/// Was it made in this run, where the caller wants it?
+/// Was it made in this run?
 bool PlanRun::is_own(int array) const {
   switch (context_.plan.global.arrays[static_cast<std::size_t>(array)].origin) {
     case PlanArray::Origin::computed:
     case PlanArray::Origin::stream:
       return true;
     case PlanArray::Origin::control:  // a loop without a round gives what it was given
-      return context_.into.empty() && !shares_memory(inputs_, values_.array(array));
+      return !shares_memory(inputs_, values_.array(array));
     case PlanArray::Origin::use:
     case PlanArray::Origin::argument:
     case PlanArray::Origin::item:
@@ -76,9 +77,10 @@ bool PlanRun::is_own(int array) const {
 HostArray PlanRun::result(std::size_t r) {
   const int number = context_.plan.results[r];
   const HostArray& array = values_.array(number);
-  const HostArray given = context_.into.empty() ? nullptr : context_.into[r];
+  const HostArray given = into_.empty() ? nullptr : into_[r];
   const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
-  if (is_own(number) && !shares_memory(given_out_, array)) {
+  const bool in_place = !given || array->buffers == given->buffers;
+  if (in_place && is_own(number) && !shares_memory(given_out_, array)) {
     given_out_.push_back(array);
     return array;
   }
@@ -95,8 +97,8 @@ HostArray PlanRun::result(std::size_t r) {
 HostArray PlanRun::given_for(int array) const {
   const auto& results = context_.plan.results;
   const auto found = std::find(results.begin(), results.end(), array);
-  if (context_.into.empty() || found == results.end()) return nullptr;
-  return context_.into[static_cast<std::size_t>(found - results.begin())];
+  if (into_.empty() || found == results.end()) return nullptr;
+  return into_[static_cast<std::size_t>(found - results.begin())];
 }
 
 /// Of these types and extents, not filled.
@@ -162,16 +164,7 @@ std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray
   const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
   std::vector<HostArray> arguments = state;
   for (const int array : body.captured) arguments.push_back(values_.array(array));
-  RunContext context{body.plan,
-                     context_.options,
-                     context_.memory,
-                     context_.executor,
-                     context_.budget,
-                     context_.blocks,
-                     context_.report,
-                     context_.trace,
-                     {},
-                     nullptr};
+  RunContext context = context_.for_body(body.plan);
   PlanRun run(context, backend_, arguments, Inner{});
   run.run(body.plan.actions.size());
   std::vector<HostArray> results;

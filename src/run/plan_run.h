@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "run/backend.h"
@@ -43,6 +44,7 @@ class PlanRun {
   RunBackend& backend_;
   GlobalValues values_;
   std::vector<HostArray> inputs_;
+  std::span<const HostArray> into_;  ///< memory for the results; those of a body lie anywhere
   scheduler::Reservation held_inputs_;
   std::vector<scheduler::Reservation> held_;
   std::vector<HostArray> given_out_;

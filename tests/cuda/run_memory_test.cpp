@@ -1,3 +1,4 @@
+#include "run/backends/device_run.h"
 #include "tests/cuda/support/whole_runs.h"
 
 // Whole programs on a simulated GPU, out of core and out of memory.
@@ -121,6 +122,22 @@ TEST_CASE("run: a chunk that does not fit is halved, an item that does not fit i
   check_clean();
 }
 
+TEST_CASE("run: the shapes of items are known when a part of a chunk has come") {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t i = 0; i < 400; ++i) rows.push_back(numbers(40 + i % 7, static_cast<std::uint64_t>(i)));
+  const auto doubled = [](auto row) { return map([](auto v) { return v * 2.0; }, row); };
+  const auto run = running(consume(tabulate(map_seq(doubled, stream_in(rows)))));
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  for (const Backend backend : {Backend::cuda, Backend::cpu_and_cuda}) {
+    const WithFakeGpu gpu;
+    RunReport report;
+    const RunOptions options{.backend = backend, .gpu_memory = 30'000, .scheduler = "fixed:100000"};
+    CHECK(equal(run(options, &report), expected));
+    CHECK(report.gpu_chunks > 0);
+    check_clean();
+  }
+}
+
 TEST_CASE("run: little memory on the host") {
   const io_test::TemporaryDirectory directory;
   const Csr a(20'000, 300, 20, 40);
@@ -153,6 +170,42 @@ TEST_CASE("run: after a run the GPU's memory is free for others, but for some th
       compile(fold(plus, 0.0, map([](Exp<double> e) { return e + 1.0; }, use(Vector<double>(Index{n})))));
   CHECK(*sum.run({.backend = Backend::cuda}).data() == static_cast<double>(n));
   CHECK(gpu->memory_in_use() <= 256 << 20);
+}
+
+TEST_CASE("run: partial results of long rows that no memory holds are refused") {
+  const std::int64_t length = std::int64_t{1} << 62;                // in 2^50 blocks
+  for (const std::int64_t rows : {1, 1 << 13, 1 << 14, 3 << 13}) {  // two, three: more blocks than numbers
+    INFO(rows << " rows");
+    const auto run = running(consume(elements(produce(
+        rows, [=](auto i) { return sum(generate(length, [=](auto k) { return cast<double>(k + i); })); }))));
+    for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+      const WithFakeGpu gpu;
+      CHECK_THROWS_AS(run({.backend = backend, .scheduler = "fixed:100000"}, nullptr), ResourceError);
+      check_clean();
+    }
+  }
+}
+
+TEST_CASE("run: memory that a chunk has given back is large enough for what gets it") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  const WithFakeGpu gpu(pooled);
+  {
+    const auto device = cuda::Device::get();
+    const auto executor = scheduler::make_plain_executor(1);
+    const std::int64_t small = 81 << 10, large = 86 << 10;  // of one class of sizes, 88 KiB
+    REQUIRE(device->usual(small) == device->usual(large));
+    // With less than that free a block is no larger than it must be.
+    runtime::DeviceRun run(device, {}, device->usual(large) - 1024, *executor, nullptr, {});
+    runtime::DeviceStream stream(device, nullptr, 1);
+    runtime::StreamMemory memory(run, stream);
+    memory.give_back(memory.take("small", small));
+    const runtime::DeviceMemory block = memory.take("large", large);
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(large));
+    stream.upload(block.address(), zeros.data(), large);
+    stream.synchronize();
+  }
+  check_clean();
 }
 
 TEST_CASE("run: page-locked memory is made a few times, not for every chunk") {

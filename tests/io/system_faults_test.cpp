@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <optional>
 
 #include <anabranch/io.h>
 
@@ -122,6 +125,52 @@ TEST_CASE("io: a file without a checksum that is written to while it is read is 
     CHECK_THROWS_WITH(read(), path + ": the file changed while it was read");
     io::detail::system_calls() = original;
     CHECK_NOTHROW(read());
+  }
+}
+
+TEST_CASE("io: a writer that could not write takes nothing more, and leaves no output") {
+  const std::int64_t n = 200'000;  // more than a buffer
+  const std::vector<std::int64_t> row{n};
+  const std::vector<std::int32_t> many_columns(static_cast<std::size_t>(n), 1);
+  const std::vector<double> many_values(static_cast<std::size_t>(n), 0.5);
+  const std::string name = GENERATE(std::string("m.npz"), std::string("m.mtx"), std::string("v.npy"));
+  CAPTURE(name);
+  const auto matrix_steps = [&](io::CsrWriter& writer) {
+    return std::vector<std::function<void()>>{
+        [&] { writer.append<std::int32_t, double>(row, many_columns, many_values); },
+        [&] { writer.append<std::int32_t, double>(row, many_columns, many_values); },
+        [&] { writer.commit(); }};
+  };
+  const auto vector_steps = [&](io::NpyWriter& writer) {
+    return std::vector<std::function<void()>>{[&] { writer.append(std::span(many_values)); },
+                                              [&] { writer.append(std::span(many_values)); },
+                                              [&] { writer.commit(); }};
+  };
+  bool more = true;
+  for (int k = 0; more; ++k) {
+    REQUIRE(k < 1000);
+    TemporaryDirectory dir;
+    std::optional<io::CsrWriter> matrix;
+    std::optional<io::NpyWriter> vector;
+    if (name == "v.npy")
+      vector.emplace(dir / name, ScalarType::float64);
+    else
+      matrix.emplace(dir / name, 3, ScalarType::int32, ScalarType::float64);
+    Faults faults(k, ENOSPC);
+    bool failed = false;
+    for (const auto& step : matrix ? matrix_steps(*matrix) : vector_steps(*vector)) {
+      if (failed) {
+        REQUIRE_THROWS_AS(step(), IoError);
+        continue;
+      }
+      try {
+        step();
+      } catch (const IoError&) {
+        failed = true;
+      }
+    }
+    more = failed;
+    if (failed) REQUIRE_FALSE(std::filesystem::exists(dir / name));
   }
 }
 

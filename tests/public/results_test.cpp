@@ -191,6 +191,21 @@ TEST_CASE("several results into memory of the caller, of every origin") {
   }
 }
 
+TEST_CASE("the items of a stream consumed twice into memory of the caller") {
+  const std::vector<Vector<double>> items{{1, 2, 3}, {4}, {5, 6}};
+  const auto doubled =
+      map_seq([](auto row) { return map([](auto e) { return e * 2.0; }, row); }, stream_in(items));
+  const auto one = consume(elements(doubled)), two = consume(elements(doubled));
+  const auto program = compile(std::tuple(two, one, two));  // two nodes where ANABRANCH_OFF=share
+  for (const RunOptions& options : backends()) {
+    Vector<double> x(Index{6}), y(Index{6}), z(Index{6});
+    const double* const at[] = {x.data(), y.data(), z.data()};
+    program.run_into(std::tie(x, y, z), options);
+    for (const auto* result : {&x, &y, &z}) require_same(*result, Vector<double>{2, 4, 6, 8, 10, 12});
+    REQUIRE((x.data() == at[0] && y.data() == at[1] && z.data() == at[2]));
+  }
+}
+
 TEST_CASE("memory that is too small, or not to be written, is refused") {
   const auto program = compile<Vector<double>>([](auto x) {
     return consume(elements(map_seq([](auto i) { return fill(the(i) + 1, 1.0); },
@@ -250,6 +265,33 @@ TEST_CASE("memory that a source reads from is not written") {
   Vector<double> z(Index{3});
   program.run_into(z);
   require_same(z, Vector<double>{2, 4, 6});
+}
+
+TEST_CASE("memory that a source inside of a loop or a branch reads from is not written") {
+  std::vector<std::int32_t> indptr{0, 2, 3}, columns{0, 1, 1};
+  std::vector<double> values{1, 2, 3};
+  const auto source = io::csr_view(2, 2, std::span<const std::int32_t>(indptr),
+                                   std::span<const std::int32_t>(columns), std::span<const double>(values));
+  const auto all = [&](auto scale) {
+    return sum(consume(elements(map_seq(
+        [=](auto row) { return unit(the(sum(get<1>(unzip(row)))) * the(scale)); }, stream_in(source)))));
+  };
+  const auto filled = map([](auto e) { return e * 2.0; }, use(Vector<double>{0.5, 0.5, 0.5}));
+  const auto branch = compile(std::tuple(
+      filled, acond(the(sum(filled)) > 0.0, [&] { return all(sum(filled)); }, [&] { return sum(filled); })));
+  const auto loop =
+      compile(std::tuple(filled, awhile([](auto s) { return the(s) < 10.0; }, all, sum(filled))));
+  for (const auto* program : {&branch, &loop})
+    for (const RunOptions& options : backends()) {
+      Vector<double> y(Index{3});
+      Scalar<double> s;
+      program->run_into(std::tie(y, s), options);
+      REQUIRE(*s.data() == 18);
+    }
+  auto y = Vector<double>::view(Index{3}, values.data());
+  Scalar<double> s;
+  for (const auto* program : {&branch, &loop})
+    REQUIRE_THROWS_AS(program->run_into(std::tie(y, s)), ProgramError);
 }
 
 TEST_CASE("memory that the caller gives counts in the memory bound") {

@@ -21,6 +21,7 @@ void CpuChunk::release() {
     for (void* b : blocks) context_.blocks.give(b);
     blocks.clear();
   }
+  release_items();
 }
 
 void CpuChunk::bind_items() {
@@ -30,7 +31,7 @@ void CpuChunk::bind_items() {
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     if (group.arrays[a].origin != PlanArray::Origin::item) continue;
     arrays_[a].clear();
-    for (const auto& data : item_chunks_[static_cast<std::size_t>(group.arrays[a].index)]->data)
+    for (const auto& data : item_chunks_[static_cast<std::size_t>(group.arrays[a].index)].data)
       arrays_[a].push_back(const_cast<void*>(data.get()));
   }
 }
@@ -89,7 +90,7 @@ void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
       },
       [&](int descriptor) { return const_cast<void*>(offsets_[static_cast<std::size_t>(descriptor)].data); },
       [&](std::size_t array, std::size_t dimension) {
-        return const_cast<std::int64_t*>(item_chunks_[array]->extents[dimension].get());
+        return const_cast<std::int64_t*>(item_chunks_[array].extents[dimension].get());
       });
   backend_.launch(step.kernel, buffers, scalars_of(step), items_of(step), bytes_in_memory_,
                   shape_.first_item);

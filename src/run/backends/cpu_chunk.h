@@ -19,7 +19,7 @@ class CpuChunk final : public ChunkGroup {
   /// Executes the group on these items. Results are written into the room that the sink gives.
   void compute(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos,
                ResultSink& results);
-  /// Gives all intermediate arrays back.
+  /// Gives all intermediate arrays back, and lets the items go.
   void release();
 
  private:

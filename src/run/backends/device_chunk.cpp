@@ -70,6 +70,7 @@ void DeviceChunk::forget() noexcept {
   held_.clear();
   blocks_of_.clear();
   memory_.release();
+  release_items();
 }
 
 cuda::Address DeviceChunk::hold(const char* what, std::int64_t bytes) {
@@ -106,7 +107,7 @@ void DeviceChunk::bind_source() {
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     const PlanArray& array = group.arrays[a];
     if (array.origin != PlanArray::Origin::item) continue;
-    const ArrayChunk& chunk = *item_chunks_[static_cast<std::size_t>(array.index)];
+    const ArrayChunk& chunk = item_chunks_[static_cast<std::size_t>(array.index)];
     for (std::size_t c = 0; c < chunk.data.size(); ++c) {
       if (!read_[a][c]) {
         blocks_of_[a].emplace_back();
@@ -135,7 +136,7 @@ void DeviceChunk::bind_source() {
         auto& extents = item_extents_[i];
         extents.resize(std::max(extents.size(), static_cast<std::size_t>(ref.component) + 1));
         auto& at = extents[static_cast<std::size_t>(ref.component)];
-        const std::int64_t* from = item_chunks_[i]->extents[static_cast<std::size_t>(ref.component)].get();
+        const std::int64_t* from = item_chunks_[i].extents[static_cast<std::size_t>(ref.component)].get();
         if (at != 0) continue;
         at = hold("chunks", items(0) * 8);
         upload_later(at, from, items(0) * 8);
@@ -217,8 +218,7 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
   const std::vector<std::int64_t> scalars = scalars_of(step);
-  cuda::Bindings bindings{buffers, scalars, items_of(step), positions(step), -1};
-  bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
+  cuda::Bindings bindings{buffers, scalars, items_of(step), positions(step)};
   if (const kernel::Row* row = kernel::row_of(step.kernel)) bind_rows(step, *row, bindings);
   run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
 }
@@ -227,7 +227,7 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
 void DeviceChunk::bind_rows(const plan::KernelStep& step, const kernel::Row& row, cuda::Bindings& bindings) {
   using Kind = kernel::KernelExtent::Kind;
   const auto descriptor_of = [&](int slot) { return step.buffers[static_cast<std::size_t>(slot)].index; };
-  if (bindings.elements < 0 && row.work_offsets >= 0)
+  if (row.work_offsets >= 0)
     bindings.elements = shape_.descriptor_totals[static_cast<std::size_t>(descriptor_of(row.work_offsets))];
   // Where lengths are values, no row is longer than its item.
   const int offsets = row.length.kind == Kind::ragged     ? row.length.slot
@@ -391,19 +391,20 @@ void DeviceChunk::download() {
   }
 }
 
-void DeviceChunk::complete() {
-  if (!busy_) return;
+PartResults DeviceChunk::complete() {
   try {
     stream_.synchronize();
     run_.check_stop();
     if (!records_.empty())
       std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
     raise_first(records_.size());
+    PartResults out = results();
+    forget();
+    return out;
   } catch (...) {
     drop();
     throw;
   }
-  forget();
 }
 
 PartResults DeviceChunk::results() const {

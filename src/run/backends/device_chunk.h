@@ -19,14 +19,13 @@ class DeviceChunk final : public ChunkGroup {
   DeviceChunk(DeviceRun& run, RunContext& context, const StageWork& work, int slot);
   ~DeviceChunk() override;
 
-  /// Puts upload, kernels and download of these items on the stream. The chunk must live until its results
-  /// are taken. Where sizes depend on values it waits for those. Throws DeviceMemoryFull or
+  /// Puts upload, kernels and download of these items on the stream, and keeps the items' memory until they are
+  /// complete. Where sizes depend on values it waits for those. Throws DeviceMemoryFull or
   /// BudgetExceeded, with all memory given back, and the RunError of a check that failed before such a wait.
   void enqueue(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
-  /// Waits until the results are on the host, frees the device memory, raises the first failed check.
-  void complete();
-  /// After complete(): valid until the next enqueue.
-  PartResults results() const;
+  /// Waits until the results are on the host, frees the device memory, raises the first failed check. The results
+  /// are valid until the next enqueue.
+  PartResults complete();
   /// Waits for the stream and drops the results.
   void drop() noexcept;
   /// After complete() or drop(): gives staging memory back, that of the results only if they have been taken.
@@ -56,6 +55,7 @@ class DeviceChunk final : public ChunkGroup {
   void give_back_after(std::size_t number) override;
   void bind_rows(const plan::KernelStep& step, const kernel::Row& row, cuda::Bindings& bindings);
   void forget() noexcept;
+  PartResults results() const;
   cuda::Address offsets_of(int descriptor);
   bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);
   device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim, std::int64_t items);

@@ -209,9 +209,10 @@ void DeviceRun::launch(DeviceStream& stream, const kernel::Kernel& kernel, const
 
 DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   const cuda::Device& device = *run_.device();
-  const std::int64_t usual = device.usual(bytes + device_slack);
+  const std::int64_t wanted = bytes + device_slack;
+  // Of the same class of sizes; where memory is short a block is smaller than its class.
   const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const DeviceMemory& spare) {
-    return device.usual(spare.block.bytes()) == usual;
+    return spare.block.bytes() >= wanted && device.usual(spare.block.bytes()) == device.usual(wanted);
   });
   if (fits != spare_.end()) {
     DeviceMemory out = std::move(*fits);
@@ -226,25 +227,6 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   stream_.synchronize();
   spare_.clear();
   return run_.allocate(what, bytes);
-}
-
-std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<std::int64_t>& scalars,
-                                std::int64_t positions) {
-  using Kind = kernel::KernelExtent::Kind;
-  const kernel::Row* row = kernel::row_of(kernel);
-  if (!row) return -1;
-  switch (row->length.kind) {
-    case Kind::constant:
-      return row->length.value * positions;
-    case Kind::uniform: {
-      const std::int64_t length = scalars[static_cast<std::size_t>(row->length.slot)];
-      return length < 0 ? -1 : length * positions;
-    }
-    case Kind::per_item:
-    case Kind::ragged:
-      break;
-  }
-  return -1;
 }
 
 /// Room for a component of a global array that is about to be computed.
@@ -281,8 +263,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
                                            : global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
-  cuda::Bindings bindings{buffers, scalars, 1, values.positions(step), -1};
-  bindings.elements = elements_to_reduce(step.kernel, scalars, bindings.positions);
+  const cuda::Bindings bindings{buffers, scalars, 1, values.positions(step)};
   cuda::ErrorRecord record;
   const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
   const cuda::Address error = on_device.address();

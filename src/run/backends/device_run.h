@@ -150,10 +150,6 @@ class StreamMemory {
   std::vector<DeviceMemory> spare_;
 };
 
-/// Elements that the kernel's rows have together, where their length is known when it is launched; else -1.
-std::int64_t elements_to_reduce(const kernel::Kernel& kernel, const std::vector<std::int64_t>& scalars,
-                                std::int64_t positions);
-
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.
 inline constexpr std::int64_t device_slack = 64;
 

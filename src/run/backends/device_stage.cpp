@@ -32,8 +32,7 @@ void DeviceStage::wait_for(Slot& slot) {
   if (!slot.enqueued) return;
   slot.enqueued = false;
   try {
-    slot.device->complete();
-    slot.arrived = slot.device->results();
+    slot.arrived = slot.device->complete();
   } catch (...) {
     slot.failure = std::current_exception();
   }
