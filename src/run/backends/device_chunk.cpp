@@ -171,6 +171,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
   drop();
   const plan::Group& group = stage_.group;
   begin(chunks, infos);
+  stream_.begin_chunk();
   host_.clear();
   staged_sizes_.clear();
   given_extents_.clear();
