@@ -371,9 +371,9 @@ void DeviceChunk::download() {
       bytes += padded(elements(array) * bytes_per(s));
   out_.begin(run_.device(), bytes);
   staged_.assign(stage_.results.size(), {});
-  std::byte* records = out_.take(record_bytes);
+  std::byte* const records = out_.take(record_bytes);
   if (record_bytes > 0) stream_.download(records, device_records_, record_bytes);
-  staged_.push_back({records});
+  staged_records_ = records;
   for (const int array : sizes) {
     std::byte* to = out_.take(items_of_array(array) * 8);
     stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], items_of_array(array) * 8);
@@ -397,7 +397,7 @@ PartResults DeviceChunk::complete() {
     stream_.synchronize();
     run_.check_stop();
     if (!records_.empty())
-      std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
+      std::memcpy(records_.data(), staged_records_, records_.size() * sizeof(cuda::ErrorRecord));
     raise_first(records_.size());
     PartResults out = results();
     forget();
