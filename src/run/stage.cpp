@@ -191,6 +191,9 @@ void StageRun::draw_memory(std::int64_t chunk) {
   context_.trace->memory(chunk, context_.budget, backend_.device_memory());
 }
 
+/// Of all stages, and of all rounds of those in loops.
+constexpr std::size_t most_records = 4096;
+
 void StageRun::report(const scheduler::Summary& sum, const scheduler::Trace& trace) const {
   RunReport* const report = context_.report;
   if (!report) return;
@@ -203,8 +206,12 @@ void StageRun::report(const scheduler::Summary& sum, const scheduler::Trace& tra
   report->read_seconds += seconds(sum.phase_ns.read);
   report->compute_seconds += seconds(sum.phase_ns.compute);
   report->write_seconds += seconds(sum.phase_ns.write);
-  report->utilisation = sum.utilisation;
+  *context_.stages_ns += sum.wall_ns;
+  if (*context_.stages_ns > 0)  // the mean by time
+    report->utilisation +=
+        (sum.utilisation - report->utilisation) * seconds(sum.wall_ns) / seconds(*context_.stages_ns);
   for (const scheduler::ChunkTimes& t : trace.records()) {
+    if (report->records.size() >= most_records) break;
     ChunkRecord& out = report->records.emplace_back();
     out.items = t.size.items;
     out.work = t.size.work;
