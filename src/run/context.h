@@ -22,7 +22,7 @@ class RunTrace;
 class Sink;
 struct SinkWork;
 
-/// Makes the sink of a terminal.
+/// Makes the sink of an operation.
 using MakeSink = std::function<std::unique_ptr<Sink>(ir::SinkOp, const SinkWork&)>;
 
 /// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.

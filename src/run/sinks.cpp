@@ -22,7 +22,7 @@ std::unique_ptr<Sink> make_sink(ir::SinkOp sink, const SinkWork& work) {
     case ir::Op::tabulate:
       return std::make_unique<TabulateSink>(work);
   }
-  throw InternalError("a terminal without a sink");
+  throw InternalError("a sink of no known operation");
 }
 
 }  // namespace anabranch::runtime

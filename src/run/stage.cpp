@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/cancelled.h"
 #include "run/run_trace.h"
 
 namespace anabranch::runtime {
@@ -54,7 +55,7 @@ std::int64_t StageRun::bytes_of_one_chunk() const {
 std::vector<HostArray> StageRun::run() {
   const scheduler::ChunkPhases phases = this->phases();
   const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
-  const std::int64_t largest = input_.largest_chunk(traits_);
+  const std::int64_t largest = input_.largest_read(traits_);
   if (largest < INT64_MAX / slots_used)
     options_.memory_limit = std::min(options_.memory_limit, largest * slots_used);
   scheduler::Trace trace;
@@ -62,7 +63,7 @@ std::vector<HostArray> StageRun::run() {
   options_.trace = &trace;
   if (context_.trace) context_.trace->begin_stage(number_);
   const scheduler::PipelineResult result = scheduler::run_pipeline(context_.executor, phases, options_);
-  if (result.cancelled) throw Cancelled("the run was cancelled");
+  if (result.cancelled) ir::raise_cancelled();
   if (context_.trace) context_.trace->end_stage();
   computing_.reset();
   report(result.summary, trace);

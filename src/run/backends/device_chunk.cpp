@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/offsets.h"
 #include "kernel/component_use.h"
 
 namespace anabranch::runtime {
@@ -128,8 +129,7 @@ void DeviceChunk::bind_source() {
       if (ref.kind == BufferRef::Kind::offsets && group.descriptors[i].item >= 0) {
         if (device_offsets_.contains(ref.index)) continue;
         const Offsets& o = offsets_[i];
-        const std::int64_t bytes =
-            (items_of_descriptor(ref.index) + 1) * (o.type == OffsetType::int32 ? 4 : 8);
+        const std::int64_t bytes = (items_of_descriptor(ref.index) + 1) * ir::offset_bytes(o.type);
         const cuda::Address at = device_offsets_[ref.index] = hold("chunks", bytes);
         upload_later(at, o.data, bytes);
       } else if (ref.kind == BufferRef::Kind::item_extents) {
