@@ -26,6 +26,7 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
                .budget = budget_,
                .blocks = blocks_,
                .report = report,
+               .stages_ns = &stages_ns_,
                .trace = std::move(trace),
                .into = into,
                .sizes = &program.result_sizes()} {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -29,6 +30,7 @@ class CompiledRun {
   scheduler::Budget budget_;
   std::optional<runtime::MemoryPool::BoundedRun> bounded_;
   runtime::BlockPool blocks_;
+  std::int64_t stages_ns_ = 0;
   runtime::RunContext context_;
   std::unique_ptr<runtime::RunBackend> backend_;
 };

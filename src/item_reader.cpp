@@ -7,6 +7,7 @@
 #include "compiled_run.h"
 #include "front/handle.h"
 #include "interpreted_run.h"
+#include "ir/cancelled.h"
 #include "run/chunk_reader.h"
 #include "run/run_trace.h"
 #include "run_options.h"
@@ -104,7 +105,7 @@ bool ItemReader::Impl::next(std::vector<HostArray>& item) {
   if (interpreter) return interpreter->next(item);
   if (!chunks) return false;
   while (at == items.size()) {
-    if (options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+    if (options.stop.stop_requested()) ir::raise_cancelled();
     at = 0;
     bool more = false;
     with_public_errors([&] { more = chunks->next(items); });

@@ -82,7 +82,8 @@ struct RunReport {
   /// gpu_both_seconds / min(gpu_copy_seconds, gpu_kernel_seconds): 1 is all that can be; 0 also where there
   /// was no copy or no kernel.
   double gpu_overlap = 0;
-  std::vector<ChunkRecord> records;  ///< bounded: the first and the latest few thousand
+  std::vector<ChunkRecord>
+      records;  ///< 4096 at most: of a long stream the first few hundred, then evenly spaced
 };
 
 }  // namespace anabranch

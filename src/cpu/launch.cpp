@@ -8,6 +8,7 @@
 #include <anabranch/array.h>
 
 #include "cpu/pieces.h"
+#include "ir/cancelled.h"
 #include "ir/fold_order.h"
 #include "ir/transcendental.h"
 #include "kernel/check_error.h"
@@ -61,7 +62,7 @@ struct Caller {
     return error;
   }
   void check_stop() const {
-    if (bindings.stop && *bindings.stop != 0) throw Cancelled("the run was cancelled");
+    if (bindings.stop && *bindings.stop != 0) ir::raise_cancelled();
   }
 };
 

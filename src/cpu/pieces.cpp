@@ -6,6 +6,8 @@
 
 #include <anabranch/error.h>
 
+#include "ir/offsets.h"
+
 namespace anabranch::cpu {
 namespace {
 
@@ -46,7 +48,8 @@ class Cutter {
     }
     const std::int64_t divisor =
         e.divisor_kind == Kind::constant ? e.divisor : bound_.scalars[static_cast<std::size_t>(e.divisor)];
-    return (offset_at(buffer(e.slot), e.offsets, item + 1) - offset_at(buffer(e.slot), e.offsets, item)) /
+    return (ir::offset_at(buffer(e.slot), e.offsets, item + 1) -
+            ir::offset_at(buffer(e.slot), e.offsets, item)) /
            std::max<std::int64_t>(divisor, 1);
   }
 
@@ -99,10 +102,10 @@ class Cutter {
  private:
   const void* buffer(int slot) const { return bound_.buffers[static_cast<std::size_t>(slot)]; }
   std::int64_t domain_offset(std::int64_t i) const {
-    return offset_at(buffer(kernel_.domain.offsets), kernel_.domain.offset_type, i);
+    return ir::offset_at(buffer(kernel_.domain.offsets), kernel_.domain.offset_type, i);
   }
   std::int64_t work_offset(const kernel::Row& row, std::int64_t i) const {
-    return offset_at(buffer(row.work_offsets), row.work_offset_type, i);
+    return ir::offset_at(buffer(row.work_offsets), row.work_offset_type, i);
   }
   static bool same_length(const kernel::Row& row) { return row.length.same_for_all(); }
 

@@ -51,10 +51,4 @@ struct Holder {
 };
 Holder holder_of(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t position);
 
-/// offsets[i] of an offset buffer.
-inline std::int64_t offset_at(const void* offsets, OffsetType type, std::int64_t i) {
-  return type == OffsetType::int32 ? static_cast<const std::int32_t*>(offsets)[i]
-                                   : static_cast<const std::int64_t*>(offsets)[i];
-}
-
 }  // namespace anabranch::cpu

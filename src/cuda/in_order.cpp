@@ -49,11 +49,13 @@ std::size_t value_bytes(const kernel::Kernel& kernel) {
 
 InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) {
   InOrder out;
-  if (std::holds_alternative<kernel::Scan>(kernel.form)) return out;
-  const bool fold = std::visit(
-      kernel::overloaded{[](const kernel::Map&) { return false; }, [](const kernel::Reduce&) { return true; },
-                         [](const kernel::Scan&) { return false; }},
-      kernel.form);
+  enum class Way : std::uint8_t { map, fold, never };
+  const Way way = std::visit(kernel::overloaded{[](const kernel::Map&) { return Way::map; },
+                                                [](const kernel::Reduce&) { return Way::fold; },
+                                                [](const kernel::Scan&) { return Way::never; }},
+                             kernel.form);
+  if (way == Way::never) return out;
+  const bool fold = way == Way::fold;
   if (!(fold ? kernel::is_flat_fold(kernel) : kernel::is_flat(kernel))) return out;
   const auto own = [&](const ir::Node& node) {
     return fold ? kernel::at_own_element(kernel, node) : kernel::is_pointwise(kernel, node);

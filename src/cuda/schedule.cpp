@@ -264,8 +264,14 @@ std::vector<int> certain_entries(const kernel::Kernel& kernel) {
   if (const kernel::Row* row = kernel::row_of(kernel); row && row->length.kind != Kind::constant) return {};
   Bindings one_row;
   one_row.positions = 1;
-  // How long rows are scanned depends on how many there are.
-  if (std::holds_alternative<kernel::Scan>(kernel.form) && fold_plan(kernel, one_row).results > 0) return {};
+  const bool has_long_rows = fold_plan(kernel, one_row).results > 0;
+  const bool depends_on_rows =
+      std::visit(kernel::overloaded{[](const kernel::Map&) { return false; },
+                                    [](const kernel::Reduce&) { return false; },
+                                    // How long ones are scanned depends on how many rows there are.
+                                    [&](const kernel::Scan&) { return has_long_rows; }},
+                 kernel.form);
+  if (depends_on_rows) return {};
   return entries_of(schedule(kernel, one_row, 1));
 }
 

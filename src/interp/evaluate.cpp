@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interp/primitives.h"
+#include "ir/cancelled.h"
 #include "ir/run_error.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -40,7 +41,7 @@ void Evaluator::fail(const Node& node, const std::string& wrong) const {
 }
 
 void Evaluator::check_stop() const {
-  if (stop_.stop_requested()) throw Cancelled("the run was cancelled");
+  if (stop_.stop_requested()) ir::raise_cancelled();
 }
 
 Evaluator::Evaluator(std::span<const ir::Ref> roots, std::stop_token stop) : stop_(std::move(stop)) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interp/evaluate.h"
+#include "ir/offsets.h"
 
 namespace anabranch::interp {
 
@@ -10,16 +11,6 @@ namespace {
 
 [[noreturn]] void contradicts(const SourceBase& source, const Place& place, const std::string& what) {
   throw RunError(fmt::format("source {}: {} ({})", source.info().name, what, anabranch::to_string(place)));
-}
-
-std::int64_t offset_at(const ArrayChunk& chunk, OffsetType type, std::int64_t i) {
-  switch (type) {
-    case OffsetType::int32:
-      return static_cast<const std::int32_t*>(chunk.offsets.get())[i];
-    case OffsetType::int64:
-      return static_cast<const std::int64_t*>(chunk.offsets.get())[i];
-  }
-  return 0;
 }
 
 /// Item 0 of one component of a chunk.
@@ -39,8 +30,8 @@ class Component {
     if (info_.regular()) {
       for (const auto& extent : info_.extents) out->extents.push_back(*extent);
     } else {
-      begin = offset_at(chunk_, info_.offsets, 0);
-      out->extents = extents(offset_at(chunk_, info_.offsets, 1) - begin);
+      begin = ir::offset_at(chunk_.offsets.get(), info_.offsets, 0);
+      out->extents = extents(ir::offset_at(chunk_.offsets.get(), info_.offsets, 1) - begin);
     }
     for (std::size_t c = 0; c < info_.scalars.size(); ++c) {
       const auto bytes = static_cast<std::size_t>(begin) * size_of(info_.scalars[c]);

@@ -50,7 +50,9 @@ enum class ComputedOn : std::uint8_t { host, device };
 /// The chunks of one stage. A slot holds one chunk from `enqueue` to `complete`.
 ///
 /// One thread at a time calls `enqueue`, `make_room` and `ready`, in the order of the stream; one at a time, perhaps
-/// another one, calls `complete`, in the same order.
+/// another one, calls `complete`, in the same order. The parts of a chunk that was cut are the exception: each is
+/// completed by the thread that enqueued it, before it enqueues the next one, while another thread may be in
+/// `complete` of an earlier chunk's slot. So `complete` of different slots runs at the same time, with a sink each.
 class StageBackend {
  public:
   virtual ~StageBackend() = default;

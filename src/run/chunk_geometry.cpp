@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/offsets.h"
 #include "ir/run_error.h"
 #include "run/sinks.h"
 
@@ -44,8 +45,8 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
     o.data = item_chunks_[i].offsets.get();
     o.type = item_infos_[i]->offsets;
     o.longest = -1;
-    o.first = offset_at(item_chunks_[i], o.type, 0);
-    shape_.descriptor_totals[d] = offset_at(item_chunks_[i], o.type, items(0)) - o.first;
+    o.first = ir::offset_at(o.data, o.type, 0);
+    shape_.descriptor_totals[d] = ir::offset_at(o.data, o.type, items(0)) - o.first;
   }
 }
 
@@ -67,8 +68,8 @@ std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {
   if (!info.ragged()) return chunk.extents[dimension].get()[item];
   std::int64_t inner = 1;
   for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
-  const std::int64_t elements =
-      offset_at(chunk, info.offsets, item + 1) - offset_at(chunk, info.offsets, item);
+  const std::int64_t elements = ir::offset_at(chunk.offsets.get(), info.offsets, item + 1) -
+                                ir::offset_at(chunk.offsets.get(), info.offsets, item);
   return inner == 0 ? 0 : elements / inner;
 }
 

@@ -21,6 +21,7 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .budget = budget,
           .blocks = blocks,
           .report = report,
+          .stages_ns = stages_ns,
           .trace = trace,
           .into = into,
           .sizes = nullptr,

@@ -22,7 +22,7 @@ class RunTrace;
 class Sink;
 struct SinkWork;
 
-/// Makes the sink of a terminal.
+/// Makes the sink of an operation.
 using MakeSink = std::function<std::unique_ptr<Sink>(ir::SinkOp, const SinkWork&)>;
 
 /// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.
@@ -45,7 +45,8 @@ struct RunContext {
   scheduler::Executor& executor;
   scheduler::Budget& budget;
   BlockPool& blocks;
-  RunReport* report = nullptr;              ///< null: not asked for
+  RunReport* report = nullptr;        ///< null: not asked for
+  std::int64_t* stages_ns = nullptr;  ///< with `report`: what the stages have taken so far, by the clock
   const std::shared_ptr<RunTrace> trace{};  ///< null: not traced
   /// Memory that the caller gives for the results of the run, one array for each, or none: no source may give items
   /// that lie there, those of bodies neither.

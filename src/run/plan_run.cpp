@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/cancelled.h"
 #include "ir/run_error.h"
 #include "run/stage.h"
 
@@ -148,7 +149,7 @@ void PlanRun::run_action(const plan::LoopAction& loop) {
   std::vector<HostArray> state;
   for (const int array : loop.state) state.push_back(values_.array(array));
   const auto goes_on = [&] {
-    if (context_.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+    if (context_.options.stop.stop_requested()) ir::raise_cancelled();
     return *static_cast<const bool*>(run_body(loop.predicate, state)[0]->buffers[0].get());
   };
   while (goes_on()) state = run_body(loop.body, state);

@@ -7,6 +7,8 @@
 
 #include <anabranch/error.h>
 
+#include "ir/offsets.h"
+
 namespace anabranch::runtime {
 
 namespace {
@@ -41,9 +43,10 @@ std::vector<Bytes> places_of(const ArrayChunk& array, const ArrayInfo& info, std
   if (info.regular()) {
     for (const auto& extent : info.extents) end *= *extent;
   } else {
-    first = offset_at(array, info.offsets, 0);
-    end = offset_at(array, info.offsets, items);
-    places.push_back(bytes_at(array.offsets.get(), items + 1, info.offsets == OffsetType::int32 ? 4 : 8));
+    first = ir::offset_at(array.offsets.get(), info.offsets, 0);
+    end = ir::offset_at(array.offsets.get(), info.offsets, items);
+    places.push_back(
+        bytes_at(array.offsets.get(), items + 1, static_cast<std::size_t>(ir::offset_bytes(info.offsets))));
   }
   for (std::size_t c = 0; c < array.data.size(); ++c) {
     const std::size_t width = size_of(info.scalars[c]);

@@ -25,7 +25,7 @@ struct SinkWork {
   HostArray into;  ///< memory of the caller for what it gives, or null
 };
 
-/// A terminal at work in one run. It has the state of this run; what is carried from chunk to chunk is the
+/// A sink at work in one run. It has the state of this run; what is carried from chunk to chunk is the
 /// sink's own and changes in `commit` only. One thread at a time calls it. Where the run fails it is
 /// destroyed without `finish` and leaves nothing behind.
 class Sink {

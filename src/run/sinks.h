@@ -3,7 +3,7 @@
 #include "ir/op.h"
 #include "run/sink.h"
 
-/// The sinks of the language: one row for each terminal, exhaustively.
+/// The sinks of the language: one row for each of its operations, exhaustively.
 namespace anabranch::runtime {
 
 /// Whether a sink asks for the extents of each item; else only for the number of elements.

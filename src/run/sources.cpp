@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/offsets.h"
+
 namespace anabranch::runtime {
 
 namespace {
@@ -106,11 +108,6 @@ std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array) 
   return std::make_shared<Rows>(std::move(array));
 }
 
-std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item) {
-  return type == OffsetType::int32 ? static_cast<const std::int32_t*>(array.offsets.get())[item]
-                                   : static_cast<const std::int64_t*>(array.offsets.get())[item];
-}
-
 SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin,
                   std::int64_t end) {
   SourceChunk part;
@@ -130,13 +127,14 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
       }
       elements = size * part.items;
     } else {
-      const std::size_t width = info.offsets == OffsetType::int32 ? 4 : 8;
+      const auto width = static_cast<std::size_t>(ir::offset_bytes(info.offsets));
       const auto* start =
           static_cast<const unsigned char*>(from.offsets.get()) + static_cast<std::size_t>(begin) * width;
       to.offsets = std::shared_ptr<const void>(from.offsets, start);
       for (auto& e : to.extents)
         if (e) e = std::shared_ptr<const std::int64_t>(e, e.get() + begin);
-      elements = offset_at(to, info.offsets, part.items) - offset_at(to, info.offsets, 0);
+      elements = ir::offset_at(to.offsets.get(), info.offsets, part.items) -
+                 ir::offset_at(to.offsets.get(), info.offsets, 0);
     }
     part.work = std::max(part.work, elements);
     part.arrays.push_back(std::move(to));

@@ -21,9 +21,6 @@ std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array);
 SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin,
                   std::int64_t end);
 
-/// Elements of the widest array over the items of a chunk.
-std::int64_t offset_at(const ArrayChunk& array, OffsetType type, std::int64_t item);
-
 /// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
 /// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and
 /// after `most` items: then no source is asked for another one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/cancelled.h"
 #include "run/run_trace.h"
 
 namespace anabranch::runtime {
@@ -54,7 +55,7 @@ std::int64_t StageRun::bytes_of_one_chunk() const {
 std::vector<HostArray> StageRun::run() {
   const scheduler::ChunkPhases phases = this->phases();
   const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
-  const std::int64_t largest = input_.largest_chunk(traits_);
+  const std::int64_t largest = input_.largest_read(traits_);
   if (largest < INT64_MAX / slots_used)
     options_.memory_limit = std::min(options_.memory_limit, largest * slots_used);
   scheduler::Trace trace;
@@ -62,7 +63,7 @@ std::vector<HostArray> StageRun::run() {
   options_.trace = &trace;
   if (context_.trace) context_.trace->begin_stage(number_);
   const scheduler::PipelineResult result = scheduler::run_pipeline(context_.executor, phases, options_);
-  if (result.cancelled) throw Cancelled("the run was cancelled");
+  if (result.cancelled) ir::raise_cancelled();
   if (context_.trace) context_.trace->end_stage();
   computing_.reset();
   report(result.summary, trace);
@@ -191,6 +192,9 @@ void StageRun::draw_memory(std::int64_t chunk) {
   context_.trace->memory(chunk, context_.budget, backend_.device_memory());
 }
 
+/// Of all stages, and of all rounds of those in loops.
+constexpr std::size_t most_records = 4096;
+
 void StageRun::report(const scheduler::Summary& sum, const scheduler::Trace& trace) const {
   RunReport* const report = context_.report;
   if (!report) return;
@@ -203,8 +207,12 @@ void StageRun::report(const scheduler::Summary& sum, const scheduler::Trace& tra
   report->read_seconds += seconds(sum.phase_ns.read);
   report->compute_seconds += seconds(sum.phase_ns.compute);
   report->write_seconds += seconds(sum.phase_ns.write);
-  report->utilisation = sum.utilisation;
+  *context_.stages_ns += sum.wall_ns;
+  if (*context_.stages_ns > 0)  // the mean by time
+    report->utilisation +=
+        (sum.utilisation - report->utilisation) * seconds(sum.wall_ns) / seconds(*context_.stages_ns);
   for (const scheduler::ChunkTimes& t : trace.records()) {
+    if (report->records.size() >= most_records) break;
     ChunkRecord& out = report->records.emplace_back();
     out.items = t.size.items;
     out.work = t.size.work;

@@ -92,7 +92,7 @@ std::vector<SourceChunk> StageInput::part_of(const std::vector<SourceChunk>& chu
   return part;
 }
 
-std::int64_t StageInput::largest_chunk(const BackendTraits& traits) const {
+std::int64_t StageInput::largest_read(const BackendTraits& traits) const {
   return zipped_->in_memory() ? INT64_MAX : traits.largest_read;
 }
 

@@ -34,7 +34,7 @@ class StageInput {
   std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
                                    std::int64_t end) const;
   /// Bytes beyond which a chunk that is read into buffers gains nothing.
-  std::int64_t largest_chunk(const BackendTraits& traits) const;
+  std::int64_t largest_read(const BackendTraits& traits) const;
   /// Elements whose items have so many bytes; a view of memory counts no bytes, so a bound on what is copied is one
   /// on its elements.
   std::int64_t work_of(std::int64_t bytes) const;

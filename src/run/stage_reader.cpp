@@ -73,7 +73,7 @@ scheduler::Decision StageReader::next_size() {
     config.max_ring = 1;
     config.read_overlaps = config.write_overlaps = false;
     config.total = input_.sources().extent();
-    config.memory_limit = input_.largest_chunk(traits_);
+    config.memory_limit = input_.largest_read(traits_);
     // The chunk, what is computed from it, and intermediate arrays.
     if (!context_.budget.unlimited())
       config.memory_limit = std::min(config.memory_limit, context_.budget.available() / 4);

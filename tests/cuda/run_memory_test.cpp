@@ -111,6 +111,14 @@ TEST_CASE("run: a chunk that does not fit is halved, an item that does not fit i
     if (scheduler == "fixed:1") CHECK(items == 30);
     check_clean();
   }
+  // The CPU has room for that item, and a GPU beside it gets the others.
+  for (const std::string scheduler : {"fixed:40", "fixed:1", "adaptive"}) {
+    const WithFakeGpu gpu;
+    const auto run = running(consume(elements(map_seq(sums, stream_in(rows)))));
+    const RunOptions options{.backend = Backend::cpu_and_cuda, .gpu_memory = bound, .scheduler = scheduler};
+    CHECK(equal(run(options, nullptr), run({.backend = Backend::interpreter}, nullptr)));
+    check_clean();
+  }
   // What is used by all chunks does not fit.
   const WithFakeGpu gpu;
   CHECK_THROWS_AS(running(multiply(Csr(100, 5000, 18).source(), numbers(5000, 19)))(
@@ -131,7 +139,7 @@ TEST_CASE("run: the shapes of items are known when a part of a chunk has come") 
   for (const Backend backend : {Backend::cuda, Backend::cpu_and_cuda}) {
     const WithFakeGpu gpu;
     RunReport report;
-    const RunOptions options{.backend = backend, .gpu_memory = 30'000, .scheduler = "fixed:100000"};
+    const RunOptions options{.backend = backend, .gpu_memory = 60'000, .scheduler = "fixed:100000"};
     CHECK(equal(run(options, &report), expected));
     CHECK(report.gpu_chunks > 0);
     check_clean();

@@ -205,5 +205,28 @@ TEST_CASE("two back ends share the chunks of a stage") {
   }
 }
 
+TEST_CASE("of two back ends the host takes what the device has no room for") {
+  for (const bool late : {false, true}) {
+    Behaviour device;
+    device.late = late;
+    device.most_items = 0;
+    RunReport report;
+    std::shared_ptr<runtime::ProgramKernels> kernels;
+    const MakeBackend both = [&](RunContext& context, std::unique_ptr<RunBackend> cpu) {
+      kernels = runtime::make_program_kernels(context.plan);
+      auto other = runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true);
+      return std::make_unique<runtime::HybridBackend>(context, std::move(cpu),
+                                                      made_up(std::move(other), device));
+    };
+    const Compiled program = compiled(consume(elements(ragged_items(400, 400))));
+    const auto got = run_on(both, program, in_chunks_of(20), &report);
+    REQUIRE(same(got[0], interp::run(program.program)[0]));
+    REQUIRE(report.gpu_chunks == 0);
+    REQUIRE(device.refused > 0);
+    REQUIRE(device.refused < 20);  // after the first item it is not asked again
+    agree(both, in_chunks_of(16));
+  }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

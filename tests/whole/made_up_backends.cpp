@@ -137,7 +137,8 @@ struct Run {
                 .executor = *executor,
                 .budget = budget,
                 .blocks = blocks,
-                .report = report},
+                .report = report,
+                .stages_ns = &stages_ns},
         kernels(runtime::make_program_kernels(program.plan)),
         backend(make(context,
                      runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true))) {
@@ -147,6 +148,7 @@ struct Run {
   std::unique_ptr<scheduler::Executor> executor;
   scheduler::Budget budget;
   runtime::BlockPool blocks;
+  std::int64_t stages_ns = 0;
   RunContext context;
   std::shared_ptr<runtime::ProgramKernels> kernels;
   std::unique_ptr<RunBackend> backend;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cpu/launch.h"
+#include "ir/cancelled.h"
 #include "run/backends/cpu_chunk.h"
 #include "run/backends/program_kernels.h"
 #include "run/run_trace.h"
@@ -78,7 +79,7 @@ std::unique_ptr<StageBackend> CpuBackend::open_stage(const StageWork& work) {
 }
 
 void CpuBackend::check_stop() const {
-  if (context_.options.stop.stop_requested()) throw Cancelled("the run was cancelled");
+  if (context_.options.stop.stop_requested()) ir::raise_cancelled();
 }
 
 void CpuBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/offsets.h"
 #include "kernel/component_use.h"
 
 namespace anabranch::runtime {
@@ -128,8 +129,7 @@ void DeviceChunk::bind_source() {
       if (ref.kind == BufferRef::Kind::offsets && group.descriptors[i].item >= 0) {
         if (device_offsets_.contains(ref.index)) continue;
         const Offsets& o = offsets_[i];
-        const std::int64_t bytes =
-            (items_of_descriptor(ref.index) + 1) * (o.type == OffsetType::int32 ? 4 : 8);
+        const std::int64_t bytes = (items_of_descriptor(ref.index) + 1) * ir::offset_bytes(o.type);
         const cuda::Address at = device_offsets_[ref.index] = hold("chunks", bytes);
         upload_later(at, o.data, bytes);
       } else if (ref.kind == BufferRef::Kind::item_extents) {
@@ -171,6 +171,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
   drop();
   const plan::Group& group = stage_.group;
   begin(chunks, infos);
+  stream_.begin_chunk();
   host_.clear();
   staged_sizes_.clear();
   given_extents_.clear();
@@ -370,9 +371,9 @@ void DeviceChunk::download() {
       bytes += padded(elements(array) * bytes_per(s));
   out_.begin(run_.device(), bytes);
   staged_.assign(stage_.results.size(), {});
-  std::byte* records = out_.take(record_bytes);
+  std::byte* const records = out_.take(record_bytes);
   if (record_bytes > 0) stream_.download(records, device_records_, record_bytes);
-  staged_.push_back({records});
+  staged_records_ = records;
   for (const int array : sizes) {
     std::byte* to = out_.take(items_of_array(array) * 8);
     stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], items_of_array(array) * 8);
@@ -396,7 +397,7 @@ PartResults DeviceChunk::complete() {
     stream_.synchronize();
     run_.check_stop();
     if (!records_.empty())
-      std::memcpy(records_.data(), staged_.back()[0], records_.size() * sizeof(cuda::ErrorRecord));
+      std::memcpy(records_.data(), staged_records_, records_.size() * sizeof(cuda::ErrorRecord));
     raise_first(records_.size());
     PartResults out = results();
     forget();

@@ -88,7 +88,8 @@ class DeviceChunk final : public ChunkGroup {
   device::ItemTotals totals_{};
   std::vector<cuda::ErrorRecord> records_;  ///< per step
   cuda::Address device_records_ = 0;
-  std::vector<std::vector<std::byte*>> staged_;  ///< per stage result and component; then the records
+  std::vector<std::vector<std::byte*>> staged_;  ///< per stage result and component
+  const std::byte* staged_records_ = nullptr;
   bool busy_ = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/cancelled.h"
 #include "kernel/check_error.h"
 
 namespace anabranch::runtime {
@@ -46,7 +47,7 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
       stream_(device_, this->trace(), 0) {}
 
 void DeviceRun::check_stop() const {
-  if (stop_word_ != 0) throw Cancelled("the run was cancelled");
+  if (stop_word_ != 0) ir::raise_cancelled();
 }
 
 DeviceRun::~DeviceRun() {

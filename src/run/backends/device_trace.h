@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ class DeviceStream {
     if (!trace_) return enqueue(stream_);
     timed({DeviceWork::Kind::kernel, name, 0, why}, [&] { enqueue(stream_); });
   }
+  /// What is enqueued from now on is of the chunk that is computed now, whichever thread enqueues it.
+  void begin_chunk() {
+    if (trace_) place_ = trace_->place();
+  }
   void record(cuda::Event event) { stream_.record(event); }
   void synchronize();
   bool idle() { return stream_.idle(); }
@@ -84,7 +89,7 @@ class DeviceStream {
   void timed(DeviceWork work, F&& enqueue) {
     DeviceTrace::Event begin = record();
     enqueue();
-    in_flight_.push_back({std::move(work), trace_->place(), std::move(begin), record()});
+    in_flight_.push_back({std::move(work), place_ ? *place_ : trace_->place(), std::move(begin), record()});
   }
   DeviceTrace::Event record();
   void draw();
@@ -92,6 +97,7 @@ class DeviceStream {
   cuda::Stream stream_;
   DeviceTrace* trace_;
   int number_;
+  std::optional<ChunkPlace> place_;  ///< none: of whatever is computed when something is enqueued
   std::vector<Timed> in_flight_;
   std::vector<DeviceTrace::Event> spare_;  ///< making an event takes longer than recording it
   std::int64_t drawn_to_ns_ = INT64_MIN;

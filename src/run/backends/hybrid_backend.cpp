@@ -15,8 +15,8 @@ class HybridStage final : public StageBackend {
   ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) override {
     Slot& slot = *slots_[static_cast<std::size_t>(number)];
     slot.results.clear();
-    slot.on_host = !device_->ready();
-    if (!slot.on_host) return device_->enqueue(number, chunks, results);
+    slot.on_host = device_has_no_room_ || !device_->ready() || !begins_on_device(number, chunks, results);
+    if (!slot.on_host) return ComputedOn::device;
     return host_->enqueue(number, chunks, slot.results);  // earlier chunks may not be complete
   }
 
@@ -41,8 +41,22 @@ class HybridStage final : public StageBackend {
     HeldResults results;  ///< of the host
   };
 
+  /// What does not fit there is cut, as the parts may fit. An item that does not fit is the host's; if it is the first
+  /// one, what all items need does not fit either, and the device is not asked again.
+  bool begins_on_device(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) {
+    try {
+      device_->enqueue(number, chunks, results);
+      return device_has_begun_ = true;
+    } catch (const scheduler::BudgetExceeded&) {
+      if (chunks[0].items > 1) throw;
+      device_has_no_room_ = !device_has_begun_;
+      return false;
+    }
+  }
+
   std::unique_ptr<StageBackend> host_, device_;
   std::vector<std::unique_ptr<Slot>> slots_;
+  bool device_has_begun_ = false, device_has_no_room_ = false;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace anabranch::runtime {
 
 /// A chunk goes to the device if that would begin with it now, else to the host: whichever is quicker gets more of them.
-/// Arrays of the global group are computed on the host.
+/// An item that only the device has no room for goes to the host. Arrays of the global group are computed on the host.
 class HybridBackend final : public RunBackend {
  public:
   /// `host` completes at once.
