@@ -2,17 +2,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <future>
 #include <mutex>
 #include <numeric>
@@ -35,7 +31,7 @@ struct HostModule::Loaded {
     void (*call)(const void* words) = nullptr;
     std::size_t bytes = 0;
   };
-  void* library = nullptr;  ///< never closed: cheap, and sanitizers keep addresses of its texts
+  void* library = nullptr;
   const ::gpu_host::Indices** (*current)() = nullptr;
   std::map<std::string, Entry> entries;
 };
@@ -47,8 +43,6 @@ using ::gpu_host::Block;
 using ::gpu_host::Indices;
 using ::gpu_host::Site;
 using ::gpu_host::Warp;
-
-std::atomic<int> compiled{0};
 
 const char* name_of(Block operation) {
   switch (operation) {
@@ -420,18 +414,6 @@ void Machine::complete_warp(std::size_t first, unsigned mask) {
     if (mask >> l & 1u) wake(first + l);
 }
 
-std::string quoted(const std::string& s) {
-  std::string out = "'";
-  for (const char c : s) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) throw HostError("cannot write " + path.string());
-}
-
 std::vector<std::string> find_entries(const std::string& source) {
   static const std::regex comment(R"(//[^\n]*|/\*[^]*?\*/)");
   static const std::regex entry(
@@ -443,79 +425,9 @@ std::vector<std::string> find_entries(const std::string& source) {
   return out;
 }
 
-/// A temporary folder and what is in it.
-struct Folder {
-  std::filesystem::path path;
-  explicit Folder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
-    std::string pattern = (where / "anabranch-gpu-host-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw HostError("cannot make a temporary folder");
-    path = pattern;
-  }
-  Folder(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    if (!std::getenv("ANABRANCH_GPU_HOST_KEEP")) std::filesystem::remove_all(path, ignored);
-  }
-};
-
-std::string compiler_flags(bool sanitize) {
-  // Variables without a value get a strange one, so that reading it shows.
-  std::string flags =
-      "-std=c++20 -O0 -fPIC -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes"
-      " -ftrivial-auto-var-init=pattern";
-  if (sanitize) {
-    flags += " -g1 -fsanitize=undefined -fno-sanitize-recover=all";
-#if defined(__SANITIZE_ADDRESS__)
-    flags += " -fsanitize=address";
-#elif defined(__SANITIZE_THREAD__)
-    flags += " -fsanitize=thread";
-#endif
-  }
-  return flags;
-}
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Runs a command of the shell in this folder.
-void run(const std::filesystem::path& folder, const std::string& command, const char* what) {
-  const std::string log = (folder / "log").string();
-  if (std::system(("cd " + quoted(folder.string()) + " && " + command + " >log 2>&1").c_str()) != 0)
-    throw HostError(std::string(what) + ":\n" + text_of(log).substr(0, 8000));
-  std::filesystem::remove(log);
-}
-
-/// The shim takes most of the time of a small text: it is compiled once for each set of flags, for all
-/// processes. The folder holds it and, for the compiler cache, a file that says what it depends on.
-std::filesystem::path precompiled_shim(const std::string& flags) {
-  namespace fs = std::filesystem;
-  const fs::path original = fs::path(ANABRANCH_GPU_HOST) / "shim.h";
-  const std::string all = std::string(ANABRANCH_GPU_HOST_CXX " " ANABRANCH_GPU_HOST_CXX_VERSION) + "\n" +
-                          flags + "\n" + text_of(original);
-  const fs::path folder =
-      fs::path(ANABRANCH_GPU_HOST_BUILD) / ("shim-" + std::to_string(std::hash<std::string>{}(all)));
-  if (fs::exists(folder)) return folder;
-  fs::create_directories(folder.parent_path());
-  const Folder made(folder.parent_path());
-  fs::copy_file(original, made.path / "shim.h");
-  write(made.path / "shim.h.gch.sum", all);
-  run(made.path, quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags + " -w -x c++-header shim.h -o shim.h.gch",
-      "the shim does not compile");
-  std::error_code another_process_was_faster;
-  fs::rename(made.path, folder, another_process_was_faster);
-  return folder;
-}
-
 std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
                                                 const std::vector<HeaderText>& headers,
                                                 const HostOptions& options) {
-  namespace fs = std::filesystem;
-  ++compiled;
-  const Folder temporary;
-  const fs::path& folder = temporary.path;
-
   const auto entries = options.entries.empty() ? find_entries(source) : options.entries;
   std::string text = source;
   for (const auto& e : entries) {
@@ -524,29 +436,8 @@ std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
     text.append("extern \"C\" GPU_HOST_EXPORT std::size_t gpu_host_bytes_").append(e);
     text.append("() { return gpu_host::bytes(&").append(e).append("); }\n");
   }
-  write(folder / "unit.cpp", text);
-  for (const auto& [name, content] : headers) {
-    fs::create_directories((folder / name).parent_path());
-    write(folder / name, content);
-  }
-  const std::string flags = compiler_flags(options.sanitize);
-  const fs::path shim = precompiled_shim(flags);
-  for (const auto& file : fs::directory_iterator(shim))
-    fs::create_symlink(file.path(), folder / file.path().filename());
-  // All paths are relative to the folder: whatever its name, the compiler cache knows the text.
-  run(folder,
-      "CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 "
-      "CCACHE_SLOPPINESS=pch_defines,time_macros " ANABRANCH_GPU_HOST_LAUNCHER " " +
-          quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags +
-          " -fpch-preprocess -include shim.h -I . -c unit.cpp -o unit.o",
-      "the text does not compile");
-  const std::string library = (folder / "unit.so").string();
-  run(folder,
-      quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags + " " ANABRANCH_GPU_HOST_LINK " -shared unit.o -o unit.so",
-      "the text cannot be linked");
   auto out = std::make_shared<HostModule::Loaded>();
-  out->library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!out->library) throw HostError(std::string("cannot open the compiled text: ") + ::dlerror());
+  out->library = open_compiled({text, headers, options.sanitize});
   const auto find = [&](const std::string& symbol) {
     void* at = ::dlsym(out->library, symbol.c_str());
     if (!at) throw HostError("the compiled text lacks " + symbol);
@@ -650,7 +541,5 @@ void HostModule::launch(const std::string& entry, Dim grid, Dim block, std::span
   for (auto& t : others) t.join();
   if (failure) std::rethrow_exception(failure);
 }
-
-int compiled_texts() { return compiled; }
 
 }  // namespace anabranch::gpu_host
