@@ -130,9 +130,9 @@ void compile(const HostText& text, const fs::path& folder) {
   // All paths are relative to the folder: whatever its name, the compiler cache knows the text.
   run(folder,
       "CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 "
-      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "
-          ANABRANCH_GPU_HOST_LAUNCHER " " + compiler +
-          "-fpch-preprocess -include shim.h -I . -c unit.cpp -o unit.o",
+      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_"
+      "ctime " ANABRANCH_GPU_HOST_LAUNCHER " " +
+          compiler + "-fpch-preprocess -include shim.h -I . -c unit.cpp -o unit.o",
       "the text does not compile");
   run(folder, compiler + linker_flags(text.sanitize) + " unit.o -lgcc -o unit.so",
       "the text cannot be linked");

@@ -106,9 +106,15 @@ class Machine {
  public:
   Machine(const HostModule::Loaded& loaded, const HostModule::Loaded::Entry& entry, const std::string& name,
           Dim grid, Dim block, const void* words)
-      : entry_(entry), name_(name), grid_(grid), block_(block), words_(words), now_(loaded.current()) {
+      : entry_(entry), name_(name), grid_(grid), words_(words), now_(loaded.current()) {
     const std::size_t size = std::size_t{block.x} * block.y * block.z;
     threads_.resize(size);
+    for (unsigned t = 0; t < size; ++t)
+      threads_[t].indices = {{t % block.x, t / block.x % block.y, t / block.x / block.y},
+                             {},
+                             {block.x, block.y, block.z},
+                             {grid.x, grid.y, grid.z}};
+    fibers_.reserve(size);
     auto& stacks = pool();
     while (stacks.size() < size) stacks.emplace_back();
     find_shared_memory(loaded.library);
@@ -147,17 +153,17 @@ class Machine {
 
   const HostModule::Loaded::Entry& entry_;
   const std::string& name_;
-  Dim grid_, block_;
+  Dim grid_;
   const void* words_;
   const Indices** now_;
-  char* shared_ = nullptr;
-  std::size_t shared_bytes_ = 0;
+  std::span<char> shared_;
 
   FiberHost host_;
   std::vector<Thread> threads_;
   std::vector<Fiber> fibers_;
   std::deque<std::size_t> runnable_;
   std::size_t running_ = 0, at_block_ = 0, ended_ = 0;
+  std::vector<unsigned> at_warp_;  ///< of each warp: the lanes that wait at an operation of warps
   enum class Policy { in_order, any, latest } policy_ = Policy::in_order;
   std::mt19937_64 random_;
   std::uint64_t number_ = 0;
@@ -187,8 +193,13 @@ const Api Machine::api = {
     [](int which, double x) { return ir::evaluate(routines[which], x); },
 };
 
-/// Shared memory is the module's thread-local memory.
+/// Shared memory is the module's thread-local memory. Where it is stays so for this OS thread.
 void Machine::find_shared_memory(void* library) {
+  static thread_local std::unordered_map<void*, std::span<char>> known;
+  if (const auto at = known.find(library); at != known.end()) {
+    shared_ = at->second;
+    return;
+  }
   ::link_map* map = nullptr;
   if (::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return;
   struct Search {
@@ -200,13 +211,12 @@ void Machine::find_shared_memory(void* library) {
         const auto& wanted = *static_cast<Search*>(data);
         if (info->dlpi_addr != wanted.at) return 0;
         for (int k = 0; k < info->dlpi_phnum; ++k)
-          if (info->dlpi_phdr[k].p_type == PT_TLS && info->dlpi_tls_data) {
-            wanted.machine->shared_ = static_cast<char*>(info->dlpi_tls_data);
-            wanted.machine->shared_bytes_ = info->dlpi_phdr[k].p_memsz;
-          }
+          if (info->dlpi_phdr[k].p_type == PT_TLS && info->dlpi_tls_data)
+            wanted.machine->shared_ = {static_cast<char*>(info->dlpi_tls_data), info->dlpi_phdr[k].p_memsz};
         return 1;
       },
       &search);
+  if (!shared_.empty()) known.emplace(library, shared_);
 }
 
 std::string Machine::place() const { return "entry " + name_ + ", block " + std::to_string(number_) + ": "; }
@@ -254,7 +264,7 @@ void Machine::wait() { fibers_[running_].leave(); }
 std::size_t Machine::pick() {
   std::size_t at = 0;
   if (policy_ == Policy::latest) at = runnable_.size() - 1;
-  if (policy_ == Policy::any) at = random_() % runnable_.size();
+  if (policy_ == Policy::any) at = (random_() >> 32) * runnable_.size() >> 32;
   std::swap(runnable_[at], policy_ == Policy::in_order ? runnable_.front() : runnable_.back());
   const std::size_t t = policy_ == Policy::in_order ? runnable_.front() : runnable_.back();
   if (policy_ == Policy::in_order)
@@ -267,24 +277,19 @@ std::size_t Machine::pick() {
 void Machine::run(std::uint64_t number, std::uint64_t seed) {
   number_ = number;
   here = this;
-  if (shared_) std::memset(shared_, 0xff, shared_bytes_);
+  std::ranges::fill(shared_, char(-1));
   runnable_.clear();
   fibers_.clear();
-  fibers_.reserve(threads_.size());
   at_block_ = ended_ = 0;
+  at_warp_.assign((threads_.size() + 31) / 32, 0);
   failure_.clear();
   const uint3 block{static_cast<unsigned>(number % grid_.x),
                     static_cast<unsigned>(number / grid_.x % grid_.y),
                     static_cast<unsigned>(number / grid_.x / grid_.y)};
   auto& stacks = pool();
   for (std::size_t t = 0; t < threads_.size(); ++t) {
-    threads_[t] = {};
-    threads_[t].indices = {
-        {static_cast<unsigned>(t % block_.x), static_cast<unsigned>(t / block_.x % block_.y),
-         static_cast<unsigned>(t / block_.x / block_.y)},
-        block,
-        {block_.x, block_.y, block_.z},
-        {grid_.x, grid_.y, grid_.z}};
+    threads_[t].indices.block = block;
+    threads_[t].state = State::runnable;
     fibers_.emplace_back(host_, stacks[t], &Machine::body, this);
     runnable_.push_back(t);
   }
@@ -353,10 +358,12 @@ std::uint64_t Machine::arrive_warp(Warp operation, unsigned mask, std::uint64_t 
   self.lane = lane;
   self.width = width;
   self.site = site;
-  bool all = true;
-  for (std::size_t l = 0; l < 32 && first + l < threads_.size(); ++l)
-    if (mask >> l & 1u && (threads_[first + l].state != State::at_warp || threads_[first + l].mask != mask))
-      all = false;
+  unsigned& arrived = at_warp_[first / 32];
+  arrived |= 1u << (running_ - first);
+  const std::size_t size = std::min<std::size_t>(32, threads_.size() - first);
+  const unsigned present = mask & ~0u >> (32 - size);
+  bool all = (arrived & present) == present;
+  for (std::size_t l = 0; all && l < size; ++l) all = !(mask >> l & 1u) || threads_[first + l].mask == mask;
   if (all) complete_warp(first, mask);
   wait();
   return self.result;
@@ -410,6 +417,7 @@ void Machine::complete_warp(std::size_t first, unsigned mask) {
     t.result =
         present >> from & 1u ? threads_[first + static_cast<std::size_t>(from)].value : 0xdeadbeefdeadbeef;
   }
+  at_warp_[first / 32] &= ~mask;
   for (std::size_t l = 0; l < size; ++l)
     if (mask >> l & 1u) wake(first + l);
 }
