@@ -67,19 +67,20 @@ for name in memory storage sources results run_trace context global_values resul
   wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)
   [ -z "$wrong" ] || { printf 'src/run/%s may not include:\n%s\n' "$name" "$wrong" >&2; status=1; }
 done
-for file in src/run/*.h; do
-  [[ $(basename "$file" .h) =~ ^($seen)$ ]] || { echo "$file is not in the list of scripts/check-layers.sh" >&2; status=1; }
+for file in src/run/*.h src/run/*.cpp; do
+  [[ $(basename "${file%.*}") =~ ^($seen)$ ]] || { echo "$file is not in the list of scripts/check-layers.sh" >&2; status=1; }
 done
 allow "the spine" "$standard|$tools|$ours|\"[a-z]+/[a-z_]+\.h\"|\"[a-z_]+\.h\"|\"run/backends/choose\.h\"" \
   $(ls src/*.h src/*.cpp)
 refuse "the spine" '"(cpu|cuda|device)/' $(ls src/*.h src/*.cpp | grep -v '/doctor\.cpp$')
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
+allow "kernels/cuda" '"[a-z_]+\.cuh"' kernels/cuda/*.cuh
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp
 
 # Operands have names (src/ir/views.h); where they stand among the children only makers and views know.
-positions=$(grep -rnE 'child\([0-9]\)|children\(\)\[[0-9]\]' src | grep -vE '^src/ir/(make_[a-z]+\.cpp|rebuild\.cpp|views\.h):' || true)
+positions=$(grep -rnE 'child\([0-9]\)|children\(\)(\[[0-9]\]|\.(front|back)\(\))' src | grep -vE '^src/ir/(make_[a-z]+\.cpp|rebuild\.cpp|views\.h):' || true)
 if [ -n "$positions" ]; then
   printf 'operands by position, not by name:\n%s\n' "$positions" >&2
   status=1

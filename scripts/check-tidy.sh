@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 limit=8
 sample=(src/compile.cpp apps/main.cpp scheduler/tbb_executor.cpp)
-folders=(src scheduler apps)
+folders=(src scheduler apps kernels)
 
 if [ "${1:-}" = --all ]; then
   mapfile -t files < <(git ls-files -- "${folders[@]/%//*.cpp}")

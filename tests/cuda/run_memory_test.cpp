@@ -148,16 +148,16 @@ TEST_CASE("run: the shapes of items are known when a part of a chunk has come") 
 
 TEST_CASE("run: little memory on the host") {
   const io_test::TemporaryDirectory directory;
-  const Csr a(20'000, 300, 20, 40);
+  const Csr a(10'000, 300, 20, 40);
   a.write(directory / "a.npz");
-  const auto source = io::open_csr<std::int32_t, double>(directory / "a.npz", {.memory = 1 << 20});
+  const auto source = io::open_csr<std::int32_t, double>(directory / "a.npz", {.memory = 1 << 19});
   const auto file = running(multiply(source, numbers(300, 21)));
   const auto memory = running(multiply(a.source(), numbers(300, 21)));
   for (const auto& run : {file, memory}) {
     const auto expected = run({.backend = Backend::interpreter}, nullptr);
     for (const Backend backend : {Backend::cuda, Backend::cpu_and_cuda})
       for (const std::string scheduler : {"adaptive", "paper", "fixed:100", "fixed:100000"}) {
-        const std::int64_t bound = 3 << 20;
+        const std::int64_t bound = 3 << 19;
         INFO(scheduler << ", back end " << int(backend));
         const WithFakeGpu gpu(seeded(1));
         RunReport report;

@@ -94,10 +94,10 @@ std::int64_t copies_of(LogEntry::What what, std::int64_t bytes) {
 }  // namespace
 
 TEST_CASE("offsets: every kind of extent, read in every way, on the GPU and by the host") {
-  const auto rows = small_rows(90);
+  const auto rows = small_rows(40);
   std::vector<RunWith> runs{running(consume(elements(boxes(rows)))), running(consume(tabulate(boxes(rows)))),
                             running(consume(elements(slabs(rows)))), running(consume(tabulate(slabs(rows)))),
-                            running(consume(elements(turned(70)))),  running(consume(tabulate(turned(70))))};
+                            running(consume(elements(turned(30)))),  running(consume(tabulate(turned(30))))};
   for (const RunWith& run : of_both_components(two_shapes(rows))) runs.push_back(run);
   for (const RunWith& run : runs) {
     agree(run);
@@ -195,7 +195,7 @@ TEST_CASE("offsets: nothing to do, and items without elements") {
 }
 
 TEST_CASE("offsets: rows longer than a block of the canonical order get their schedule") {
-  std::vector<Vector<std::int64_t>> rows(1000, Vector<std::int64_t>{5});
+  std::vector<Vector<std::int64_t>> rows(200, Vector<std::int64_t>{5});
   for (const std::int64_t longest : {4096, 4097}) {
     rows[130] = Vector<std::int64_t>{longest};
     const auto run = running(consume(elements(map_seq(

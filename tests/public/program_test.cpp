@@ -96,7 +96,7 @@ TEST_CASE("programs are built and run in many threads at once") {
   REQUIRE(good == std::vector<int>(4, 5));
 }
 
-TEST_CASE("a chain of 100000 operations", "[chain]") {
+TEST_CASE("a chain of 100000 operations", "[once]") {
   const auto begin = std::chrono::steady_clock::now();
   {
     auto v = use(Vector<std::int64_t>{1, 2, 3});
@@ -109,7 +109,7 @@ TEST_CASE("a chain of 100000 operations", "[chain]") {
   REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
 }
 
-TEST_CASE("a chain of 100000 scalar operations", "[chain]") {
+TEST_CASE("a chain of 100000 scalar operations", "[once]") {
   auto v = map(
       [](auto x) {
         for (int k = 0; k < 100000; ++k) x = x * x + 1;

@@ -129,7 +129,7 @@ TEST_CASE("trace: passes, kernels and stages by name; kernels of a second run ar
   CHECK(TraceFile(dir / "t.json").row("compiling kernels").empty());
 }
 
-TEST_CASE("trace: of a long stream some chunks, evenly") {
+TEST_CASE("trace: of a long stream some chunks, evenly", "[once]") {
   const TemporaryDirectory dir;
   const auto program = compile(consume(elements(produce(20'000, [](auto i) { return unit(i); }))));
   RunReport report;

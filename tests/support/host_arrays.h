@@ -80,8 +80,9 @@ inline bool equal_at(ScalarType type, const unsigned char* x, const unsigned cha
 inline bool same(const HostArray& a, const HostArray& b) {
   if (a->scalars != b->scalars || a->extents != b->extents) return false;
   for (std::size_t c = 0; c < a->scalars.size(); ++c) {
-    const std::size_t width = size_of(a->scalars[c]);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(a->size()); ++i)
+    const std::size_t width = size_of(a->scalars[c]), count = static_cast<std::size_t>(a->size());
+    if (count == 0 || std::memcmp(a->buffers[c].get(), b->buffers[c].get(), count * width) == 0) continue;
+    for (std::size_t i = 0; i < count; ++i)
       if (!detail_of_same::equal_at(a->scalars[c],
                                     static_cast<const unsigned char*>(a->buffers[c].get()) + i * width,
                                     static_cast<const unsigned char*>(b->buffers[c].get()) + i * width))

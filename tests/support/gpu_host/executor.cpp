@@ -2,17 +2,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <future>
 #include <mutex>
 #include <numeric>
@@ -35,7 +31,7 @@ struct HostModule::Loaded {
     void (*call)(const void* words) = nullptr;
     std::size_t bytes = 0;
   };
-  void* library = nullptr;  ///< never closed: cheap, and sanitizers keep addresses of its texts
+  void* library = nullptr;
   const ::gpu_host::Indices** (*current)() = nullptr;
   std::map<std::string, Entry> entries;
 };
@@ -47,8 +43,6 @@ using ::gpu_host::Block;
 using ::gpu_host::Indices;
 using ::gpu_host::Site;
 using ::gpu_host::Warp;
-
-std::atomic<int> compiled{0};
 
 const char* name_of(Block operation) {
   switch (operation) {
@@ -112,9 +106,15 @@ class Machine {
  public:
   Machine(const HostModule::Loaded& loaded, const HostModule::Loaded::Entry& entry, const std::string& name,
           Dim grid, Dim block, const void* words)
-      : entry_(entry), name_(name), grid_(grid), block_(block), words_(words), now_(loaded.current()) {
+      : entry_(entry), name_(name), grid_(grid), words_(words), now_(loaded.current()) {
     const std::size_t size = std::size_t{block.x} * block.y * block.z;
     threads_.resize(size);
+    for (unsigned t = 0; t < size; ++t)
+      threads_[t].indices = {{t % block.x, t / block.x % block.y, t / block.x / block.y},
+                             {},
+                             {block.x, block.y, block.z},
+                             {grid.x, grid.y, grid.z}};
+    fibers_.reserve(size);
     auto& stacks = pool();
     while (stacks.size() < size) stacks.emplace_back();
     find_shared_memory(loaded.library);
@@ -153,17 +153,17 @@ class Machine {
 
   const HostModule::Loaded::Entry& entry_;
   const std::string& name_;
-  Dim grid_, block_;
+  Dim grid_;
   const void* words_;
   const Indices** now_;
-  char* shared_ = nullptr;
-  std::size_t shared_bytes_ = 0;
+  std::span<char> shared_;
 
   FiberHost host_;
   std::vector<Thread> threads_;
   std::vector<Fiber> fibers_;
   std::deque<std::size_t> runnable_;
   std::size_t running_ = 0, at_block_ = 0, ended_ = 0;
+  std::vector<unsigned> at_warp_;  ///< of each warp: the lanes that wait at an operation of warps
   enum class Policy { in_order, any, latest } policy_ = Policy::in_order;
   std::mt19937_64 random_;
   std::uint64_t number_ = 0;
@@ -193,8 +193,13 @@ const Api Machine::api = {
     [](int which, double x) { return ir::evaluate(routines[which], x); },
 };
 
-/// Shared memory is the module's thread-local memory.
+/// Shared memory is the module's thread-local memory. Where it is stays so for this OS thread.
 void Machine::find_shared_memory(void* library) {
+  static thread_local std::unordered_map<void*, std::span<char>> known;
+  if (const auto at = known.find(library); at != known.end()) {
+    shared_ = at->second;
+    return;
+  }
   ::link_map* map = nullptr;
   if (::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return;
   struct Search {
@@ -206,13 +211,12 @@ void Machine::find_shared_memory(void* library) {
         const auto& wanted = *static_cast<Search*>(data);
         if (info->dlpi_addr != wanted.at) return 0;
         for (int k = 0; k < info->dlpi_phnum; ++k)
-          if (info->dlpi_phdr[k].p_type == PT_TLS && info->dlpi_tls_data) {
-            wanted.machine->shared_ = static_cast<char*>(info->dlpi_tls_data);
-            wanted.machine->shared_bytes_ = info->dlpi_phdr[k].p_memsz;
-          }
+          if (info->dlpi_phdr[k].p_type == PT_TLS && info->dlpi_tls_data)
+            wanted.machine->shared_ = {static_cast<char*>(info->dlpi_tls_data), info->dlpi_phdr[k].p_memsz};
         return 1;
       },
       &search);
+  if (!shared_.empty()) known.emplace(library, shared_);
 }
 
 std::string Machine::place() const { return "entry " + name_ + ", block " + std::to_string(number_) + ": "; }
@@ -260,7 +264,7 @@ void Machine::wait() { fibers_[running_].leave(); }
 std::size_t Machine::pick() {
   std::size_t at = 0;
   if (policy_ == Policy::latest) at = runnable_.size() - 1;
-  if (policy_ == Policy::any) at = random_() % runnable_.size();
+  if (policy_ == Policy::any) at = (random_() >> 32) * runnable_.size() >> 32;
   std::swap(runnable_[at], policy_ == Policy::in_order ? runnable_.front() : runnable_.back());
   const std::size_t t = policy_ == Policy::in_order ? runnable_.front() : runnable_.back();
   if (policy_ == Policy::in_order)
@@ -273,24 +277,19 @@ std::size_t Machine::pick() {
 void Machine::run(std::uint64_t number, std::uint64_t seed) {
   number_ = number;
   here = this;
-  if (shared_) std::memset(shared_, 0xff, shared_bytes_);
+  std::ranges::fill(shared_, char(-1));
   runnable_.clear();
   fibers_.clear();
-  fibers_.reserve(threads_.size());
   at_block_ = ended_ = 0;
+  at_warp_.assign((threads_.size() + 31) / 32, 0);
   failure_.clear();
   const uint3 block{static_cast<unsigned>(number % grid_.x),
                     static_cast<unsigned>(number / grid_.x % grid_.y),
                     static_cast<unsigned>(number / grid_.x / grid_.y)};
   auto& stacks = pool();
   for (std::size_t t = 0; t < threads_.size(); ++t) {
-    threads_[t] = {};
-    threads_[t].indices = {
-        {static_cast<unsigned>(t % block_.x), static_cast<unsigned>(t / block_.x % block_.y),
-         static_cast<unsigned>(t / block_.x / block_.y)},
-        block,
-        {block_.x, block_.y, block_.z},
-        {grid_.x, grid_.y, grid_.z}};
+    threads_[t].indices.block = block;
+    threads_[t].state = State::runnable;
     fibers_.emplace_back(host_, stacks[t], &Machine::body, this);
     runnable_.push_back(t);
   }
@@ -359,10 +358,12 @@ std::uint64_t Machine::arrive_warp(Warp operation, unsigned mask, std::uint64_t 
   self.lane = lane;
   self.width = width;
   self.site = site;
-  bool all = true;
-  for (std::size_t l = 0; l < 32 && first + l < threads_.size(); ++l)
-    if (mask >> l & 1u && (threads_[first + l].state != State::at_warp || threads_[first + l].mask != mask))
-      all = false;
+  unsigned& arrived = at_warp_[first / 32];
+  arrived |= 1u << (running_ - first);
+  const std::size_t size = std::min<std::size_t>(32, threads_.size() - first);
+  const unsigned present = mask & ~0u >> (32 - size);
+  bool all = (arrived & present) == present;
+  for (std::size_t l = 0; all && l < size; ++l) all = !(mask >> l & 1u) || threads_[first + l].mask == mask;
   if (all) complete_warp(first, mask);
   wait();
   return self.result;
@@ -416,20 +417,9 @@ void Machine::complete_warp(std::size_t first, unsigned mask) {
     t.result =
         present >> from & 1u ? threads_[first + static_cast<std::size_t>(from)].value : 0xdeadbeefdeadbeef;
   }
+  at_warp_[first / 32] &= ~mask;
   for (std::size_t l = 0; l < size; ++l)
     if (mask >> l & 1u) wake(first + l);
-}
-
-std::string quoted(const std::string& s) {
-  std::string out = "'";
-  for (const char c : s) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) throw HostError("cannot write " + path.string());
 }
 
 std::vector<std::string> find_entries(const std::string& source) {
@@ -443,79 +433,9 @@ std::vector<std::string> find_entries(const std::string& source) {
   return out;
 }
 
-/// A temporary folder and what is in it.
-struct Folder {
-  std::filesystem::path path;
-  explicit Folder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
-    std::string pattern = (where / "anabranch-gpu-host-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw HostError("cannot make a temporary folder");
-    path = pattern;
-  }
-  Folder(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    if (!std::getenv("ANABRANCH_GPU_HOST_KEEP")) std::filesystem::remove_all(path, ignored);
-  }
-};
-
-std::string compiler_flags(bool sanitize) {
-  // Variables without a value get a strange one, so that reading it shows.
-  std::string flags =
-      "-std=c++20 -O0 -fPIC -ffp-contract=off -fvisibility=hidden -fno-gnu-unique -Wno-attributes"
-      " -ftrivial-auto-var-init=pattern";
-  if (sanitize) {
-    flags += " -g1 -fsanitize=undefined -fno-sanitize-recover=all";
-#if defined(__SANITIZE_ADDRESS__)
-    flags += " -fsanitize=address";
-#elif defined(__SANITIZE_THREAD__)
-    flags += " -fsanitize=thread";
-#endif
-  }
-  return flags;
-}
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Runs a command of the shell in this folder.
-void run(const std::filesystem::path& folder, const std::string& command, const char* what) {
-  const std::string log = (folder / "log").string();
-  if (std::system(("cd " + quoted(folder.string()) + " && " + command + " >log 2>&1").c_str()) != 0)
-    throw HostError(std::string(what) + ":\n" + text_of(log).substr(0, 8000));
-  std::filesystem::remove(log);
-}
-
-/// The shim takes most of the time of a small text: it is compiled once for each set of flags, for all
-/// processes. The folder holds it and, for the compiler cache, a file that says what it depends on.
-std::filesystem::path precompiled_shim(const std::string& flags) {
-  namespace fs = std::filesystem;
-  const fs::path original = fs::path(ANABRANCH_GPU_HOST) / "shim.h";
-  const std::string all = std::string(ANABRANCH_GPU_HOST_CXX " " ANABRANCH_GPU_HOST_CXX_VERSION) + "\n" +
-                          flags + "\n" + text_of(original);
-  const fs::path folder =
-      fs::path(ANABRANCH_GPU_HOST_BUILD) / ("shim-" + std::to_string(std::hash<std::string>{}(all)));
-  if (fs::exists(folder)) return folder;
-  fs::create_directories(folder.parent_path());
-  const Folder made(folder.parent_path());
-  fs::copy_file(original, made.path / "shim.h");
-  write(made.path / "shim.h.gch.sum", all);
-  run(made.path, quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags + " -w -x c++-header shim.h -o shim.h.gch",
-      "the shim does not compile");
-  std::error_code another_process_was_faster;
-  fs::rename(made.path, folder, another_process_was_faster);
-  return folder;
-}
-
 std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
                                                 const std::vector<HeaderText>& headers,
                                                 const HostOptions& options) {
-  namespace fs = std::filesystem;
-  ++compiled;
-  const Folder temporary;
-  const fs::path& folder = temporary.path;
-
   const auto entries = options.entries.empty() ? find_entries(source) : options.entries;
   std::string text = source;
   for (const auto& e : entries) {
@@ -524,29 +444,8 @@ std::shared_ptr<const HostModule::Loaded> build(const std::string& source,
     text.append("extern \"C\" GPU_HOST_EXPORT std::size_t gpu_host_bytes_").append(e);
     text.append("() { return gpu_host::bytes(&").append(e).append("); }\n");
   }
-  write(folder / "unit.cpp", text);
-  for (const auto& [name, content] : headers) {
-    fs::create_directories((folder / name).parent_path());
-    write(folder / name, content);
-  }
-  const std::string flags = compiler_flags(options.sanitize);
-  const fs::path shim = precompiled_shim(flags);
-  for (const auto& file : fs::directory_iterator(shim))
-    fs::create_symlink(file.path(), folder / file.path().filename());
-  // All paths are relative to the folder: whatever its name, the compiler cache knows the text.
-  run(folder,
-      "CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 "
-      "CCACHE_SLOPPINESS=pch_defines,time_macros " ANABRANCH_GPU_HOST_LAUNCHER " " +
-          quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags +
-          " -fpch-preprocess -include shim.h -I . -c unit.cpp -o unit.o",
-      "the text does not compile");
-  const std::string library = (folder / "unit.so").string();
-  run(folder,
-      quoted(ANABRANCH_GPU_HOST_CXX) + " " + flags + " " ANABRANCH_GPU_HOST_LINK " -shared unit.o -o unit.so",
-      "the text cannot be linked");
   auto out = std::make_shared<HostModule::Loaded>();
-  out->library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!out->library) throw HostError(std::string("cannot open the compiled text: ") + ::dlerror());
+  out->library = open_compiled({text, headers, options.sanitize});
   const auto find = [&](const std::string& symbol) {
     void* at = ::dlsym(out->library, symbol.c_str());
     if (!at) throw HostError("the compiled text lacks " + symbol);
@@ -650,7 +549,5 @@ void HostModule::launch(const std::string& entry, Dim grid, Dim block, std::span
   for (auto& t : others) t.join();
   if (failure) std::rethrow_exception(failure);
 }
-
-int compiled_texts() { return compiled; }
 
 }  // namespace anabranch::gpu_host

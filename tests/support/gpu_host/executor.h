@@ -4,24 +4,16 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "support/gpu_host/compiled_text.h"
 #include "support/sanitized.h"
 
 /// Runs CUDA texts on the host: compiles them with g++ (shim.h before them) and executes every thread of a
 /// block as a fiber. The order in which threads and blocks go on is drawn from a seed, so what a text gets
 /// wrong about barriers, and what it leaves to chance, shows here.
 namespace anabranch::gpu_host {
-
-/// The text does not compile, or breaks a rule while it runs: a barrier that not all threads reach, a trap, a
-/// wrong number of parameters. The message names entry, block and what the threads wait for.
-class HostError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct HostOptions {
   /// Compile the text with UndefinedBehaviorSanitizer, and with the one that this program is built with.
@@ -34,8 +26,6 @@ struct Dim {
   unsigned x = 1, y = 1, z = 1;
   constexpr Dim(unsigned ax = 1, unsigned ay = 1, unsigned az = 1) : x(ax), y(ay), z(az) {}  // NOLINT
 };
-
-using HeaderText = std::pair<std::string, std::string>;  ///< name, as the text includes it; its text
 
 class HostModule {
  public:
@@ -60,8 +50,5 @@ class HostModule {
  private:
   std::shared_ptr<const Loaded> loaded_;
 };
-
-/// How many texts this process has compiled.
-int compiled_texts();
 
 }  // namespace anabranch::gpu_host
