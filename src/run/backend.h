@@ -7,8 +7,8 @@
 
 #include "plan/plan.h"
 #include "run/global_values.h"
-#include "run/result_sink.h"
 #include "run/sources.h"
+#include "run/stage_output.h"
 #include "scheduler/budget.h"
 #include "scheduler/chunk_size.h"
 
@@ -64,9 +64,9 @@ class StageBackend {
   /// its memory. A back end that completes at once computes them now and commits their results. Throws
   /// BudgetExceeded where memory is short, of the host or of its own: then nothing is left behind and nothing
   /// committed, and fewer items may be tried. A failed check of a kernel is a RunError, here or in `complete`.
-  virtual ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, ResultSink& results) = 0;
+  virtual ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, StageOutput& results) = 0;
   /// Waits for the slot's items and commits their results, unless `enqueue` did.
-  virtual void complete(int slot, ResultSink& results) = 0;
+  virtual void complete(int slot, StageOutput& results) = 0;
   /// Memory was short for this slot's chunk: waits for what is in flight in the other slots, whose results stay to be
   /// taken by `complete`, and gives back all memory that it can. Whether the same items may be tried again.
   virtual bool make_room(int slot) = 0;

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "run/result_sink.h"
 #include "run/sources.h"
+#include "run/stage_output.h"
 #include "scheduler/executor.h"
 
 /// The exact shape of a chunk, which the host knows whichever back end computes it.

@@ -2,15 +2,15 @@
 
 #include <vector>
 
-#include "run/result_sink.h"
+#include "run/stage_output.h"
 
 /// The results of a stage whose items are streamed out.
 namespace anabranch::runtime {
 
 /// Takes the parts of one chunk apart into items. An item's arrays are views of the part's.
-class ItemResults final : public ResultSink {
+class ItemResults final : public StageOutput {
  public:
-  using ResultSink::ResultSink;
+  using StageOutput::StageOutput;
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
   /// The items of all parts, one vector of arrays per item. What they need stays reserved until `clear`.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "run/context.h"
-#include "run/result_sink.h"
+#include "run/stage_output.h"
 
 /// The contract of a sink: what takes one result of a stage, over all chunks of a run.
 namespace anabranch::runtime {

@@ -138,7 +138,7 @@ scheduler::Computed StageRun::compute(int number) {
 void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t end) {
   if (end - begin <= 1) std::rethrow_exception(refusal_);
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
-  ResultSink& results = traits_.completes_at_once ? static_cast<ResultSink&>(results_) : slot.parts;
+  StageOutput& results = traits_.completes_at_once ? static_cast<StageOutput&>(results_) : slot.parts;
   const std::int64_t middle = begin + (end - begin) / 2;
   for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
     if (fits(number, input_.part_of(slot.chunks, from, to), results)) {
@@ -150,7 +150,7 @@ void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t en
   }
 }
 
-bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) {
+bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) {
   try {
     Slot& slot = *slots_[static_cast<std::size_t>(number)];
     slot.on_device |= computing_->enqueue(number, chunks, results) == ComputedOn::device;

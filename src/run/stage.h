@@ -41,7 +41,7 @@ class StageRun {
   bool read_source(Slot& slot, const scheduler::Target& target);
   scheduler::Computed compute(int number);
   void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
-  bool fits(int number, const std::vector<SourceChunk>& chunks, ResultSink& results);
+  bool fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
   void write(int number);
   void on_chunk(const scheduler::ChunkTimes& times);
   void report(const scheduler::Summary& sum, const scheduler::Trace& trace) const;

@@ -10,7 +10,7 @@ using plan::PlanArray;
 
 StageResults::StageResults(RunContext& context, int number, const StageInput& input,
                            const std::vector<HostArray>& into)
-    : ResultSink(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
+    : StageOutput(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
   for (const ir::Stage::Sink& sink : stage_.sinks) {
     const auto r = static_cast<std::size_t>(sink.result);
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;

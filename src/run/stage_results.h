@@ -3,15 +3,15 @@
 #include <memory>
 #include <vector>
 
-#include "run/result_sink.h"
 #include "run/sinks.h"
 #include "run/stage_input.h"
+#include "run/stage_output.h"
 
 /// The results of a stage that runs to its end.
 namespace anabranch::runtime {
 
 /// One sink for each result of the stage: parts are written where they belong.
-class StageResults final : public ResultSink {
+class StageResults final : public StageOutput {
  public:
   /// `number`: of the plan's stages. `into`: for each result of the stage memory that the caller gives, or null.
   StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into);

@@ -12,10 +12,10 @@ namespace anabranch::testing {
 
 using runtime::ComputedOn;
 using runtime::HostArray;
-using runtime::ResultSink;
 using runtime::RunBackend;
 using runtime::RunContext;
 using runtime::StageBackend;
+using runtime::StageOutput;
 using runtime::StageWork;
 
 namespace {
@@ -37,7 +37,7 @@ class MadeUpStage final : public StageBackend {
         infos_(work.infos),
         slots_(static_cast<std::size_t>(work.slots)) {}
 
-  ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, ResultSink& results) override {
+  ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, StageOutput& results) override {
     if (chunks[0].items > behaviour_.most_items && !room_) {
       ++behaviour_.refused;
       throw scheduler::BudgetExceeded("the made-up memory is full", "made up", chunks[0].items, 0, 0);
@@ -53,7 +53,7 @@ class MadeUpStage final : public StageBackend {
     return ComputedOn::device;
   }
 
-  void complete(int slot, ResultSink& results) override {
+  void complete(int slot, StageOutput& results) override {
     if (behaviour_.milliseconds > 0 && behaviour_.completed % 2 == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(behaviour_.milliseconds));
     if (behaviour_.late) compute(slot, slots_[static_cast<std::size_t>(slot)], results);
@@ -71,7 +71,7 @@ class MadeUpStage final : public StageBackend {
   bool ready() override { return behaviour_.busy_every == 0 || ++asked_ % behaviour_.busy_every != 0; }
 
  private:
-  void compute(int slot, const std::vector<SourceChunk>& chunks, ResultSink& results) {
+  void compute(int slot, const std::vector<SourceChunk>& chunks, StageOutput& results) {
     const std::int64_t items = chunks[0].items;
     if (items <= behaviour_.most_items_of_a_part) {
       cpu_->enqueue(slot, chunks, results);

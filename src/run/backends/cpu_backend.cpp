@@ -40,13 +40,13 @@ class CpuStage final : public StageBackend {
   CpuStage(CpuBackend& backend, RunContext& context, const StageWork& work)
       : context_(context), infos_(work.infos), chunk_(backend, context, work) {}
 
-  ComputedOn enqueue(int, const std::vector<SourceChunk>& chunks, ResultSink& results) override {
+  ComputedOn enqueue(int, const std::vector<SourceChunk>& chunks, StageOutput& results) override {
     const Released released{chunk_};
     chunk_.compute(chunks, infos_, results);
     results.commit(chunk_.shape_of_results());
     return ComputedOn::host;
   }
-  void complete(int, ResultSink&) override {}
+  void complete(int, StageOutput&) override {}
   /// The chunk's own memory is what was too much.
   bool make_room(int) override {
     context_.blocks.trim();

@@ -37,7 +37,7 @@ void CpuChunk::bind_items() {
 }
 
 void CpuChunk::compute(const std::vector<SourceChunk>& chunks,
-                       const std::vector<std::vector<ArrayInfo>>& infos, ResultSink& results) {
+                       const std::vector<std::vector<ArrayInfo>>& infos, StageOutput& results) {
   results_ = &results;
   begin(chunks, infos);
   bind_items();

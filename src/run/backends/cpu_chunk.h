@@ -18,7 +18,7 @@ class CpuChunk final : public ChunkGroup {
 
   /// Executes the group on these items. Results are written into the room that the sink gives.
   void compute(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos,
-               ResultSink& results);
+               StageOutput& results);
   /// Gives all intermediate arrays back, and lets the items go.
   void release();
 
@@ -37,7 +37,7 @@ class CpuChunk final : public ChunkGroup {
   RunContext& context_;
   GlobalValues& global_;
   std::int64_t bytes_in_memory_;
-  ResultSink* results_ = nullptr;              ///< of the chunk that is computed
+  StageOutput* results_ = nullptr;             ///< of the chunk that is computed
   std::vector<std::vector<void*>> arrays_;     ///< component addresses, biased
   std::vector<std::vector<void*>> blocks_of_;  ///< per array: what to give back
 };

@@ -15,7 +15,7 @@ DeviceStage::~DeviceStage() {
   slots_.clear();
 }
 
-ComputedOn DeviceStage::enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink&) {
+ComputedOn DeviceStage::enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput&) {
   const cuda::KeepContext keep(run_.device()->shared_api());
   Slot& slot = slots_[static_cast<std::size_t>(number)];
   try {
@@ -38,7 +38,7 @@ void DeviceStage::wait_for(Slot& slot) {
   }
 }
 
-void DeviceStage::complete(int number, ResultSink& results) {
+void DeviceStage::complete(int number, StageOutput& results) {
   Slot& slot = slots_[static_cast<std::size_t>(number)];
   // `arrived` stays set while the results are copied: else `make_room` would give back their memory.
   struct HandedOut {

@@ -18,8 +18,8 @@ class DeviceStage final : public StageBackend {
   DeviceStage(DeviceRun& run, RunContext& context, const StageWork& work);
   ~DeviceStage() override;
 
-  ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) override;
-  void complete(int number, ResultSink& results) override;
+  ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) override;
+  void complete(int number, StageOutput& results) override;
   bool make_room(int number) override;
   /// The kernels are there, and the device has not enough to do: one chunk computes, the next is being copied.
   bool ready() override;

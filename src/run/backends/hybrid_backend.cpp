@@ -12,7 +12,7 @@ class HybridStage final : public StageBackend {
     for (int s = 0; s < work.slots; ++s) slots_.push_back(std::make_unique<Slot>(context, work.stage));
   }
 
-  ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) override {
+  ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) override {
     Slot& slot = *slots_[static_cast<std::size_t>(number)];
     slot.results.clear();
     slot.on_host = device_has_no_room_ || !device_->ready() || !begins_on_device(number, chunks, results);
@@ -20,7 +20,7 @@ class HybridStage final : public StageBackend {
     return host_->enqueue(number, chunks, slot.results);  // earlier chunks may not be complete
   }
 
-  void complete(int number, ResultSink& results) override {
+  void complete(int number, StageOutput& results) override {
     Slot& slot = *slots_[static_cast<std::size_t>(number)];
     if (slot.on_host)
       slot.results.move_to(results);
@@ -43,7 +43,7 @@ class HybridStage final : public StageBackend {
 
   /// What does not fit there is cut, as the parts may fit. An item that does not fit is the host's; if it is the first
   /// one, what all items need does not fit either, and the device is not asked again.
-  bool begins_on_device(int number, const std::vector<SourceChunk>& chunks, ResultSink& results) {
+  bool begins_on_device(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) {
     try {
       device_->enqueue(number, chunks, results);
       return device_has_begun_ = true;

@@ -34,12 +34,12 @@ struct PartResults {
 };
 
 /// Takes the results of a stage part by part, in the order of the stream.
-class ResultSink {
+class StageOutput {
  public:
-  ResultSink(RunContext& context, const plan::StagePlan& stage) : context_(context), stage_(stage) {}
-  virtual ~ResultSink() = default;
-  ResultSink(const ResultSink&) = delete;
-  ResultSink& operator=(const ResultSink&) = delete;
+  StageOutput(RunContext& context, const plan::StagePlan& stage) : context_(context), stage_(stage) {}
+  virtual ~StageOutput() = default;
+  StageOutput(const StageOutput&) = delete;
+  StageOutput& operator=(const StageOutput&) = delete;
 
   /// Addresses for so many elements of a result of the stage, one per component. What is written there counts
   /// when it is committed; until then the same room may be asked for again. Throws BudgetExceeded.
@@ -59,15 +59,15 @@ class ResultSink {
 };
 
 /// Keeps parts in memory of its own until their turn comes.
-class HeldResults final : public ResultSink {
+class HeldResults final : public StageOutput {
  public:
-  using ResultSink::ResultSink;
+  using StageOutput::StageOutput;
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
   void append(PartResults part) override;
   bool empty() const { return parts_.empty(); }
   /// Hands over all that is held.
-  void move_to(ResultSink& sink);
+  void move_to(StageOutput& sink);
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-#include "run/result_sink.h"
+#include "run/stage_output.h"
 
 namespace anabranch::runtime {
 
@@ -8,7 +8,7 @@ std::int64_t width_of(const ir::ArrayType& type) {
   return width;
 }
 
-void ResultSink::append(PartResults part) {
+void StageOutput::append(PartResults part) {
   for (std::size_t r = 0; r < part.shape.results.size(); ++r) {
     const std::int64_t elements = part.shape.results[r].elements;
     const std::vector<void*> to = room(static_cast<int>(r), elements);
@@ -49,11 +49,11 @@ void HeldResults::commit(PartShape shape) {
 }
 
 void HeldResults::append(PartResults part) {
-  if (part.owned.empty()) return ResultSink::append(std::move(part));
+  if (part.owned.empty()) return StageOutput::append(std::move(part));
   parts_.push_back(std::move(part));
 }
 
-void HeldResults::move_to(ResultSink& sink) {
+void HeldResults::move_to(StageOutput& sink) {
   for (PartResults& part : parts_) sink.append(std::move(part));
   parts_.clear();
 }
