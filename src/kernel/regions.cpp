@@ -1,6 +1,7 @@
 #include "kernel/regions.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -119,6 +120,44 @@ void Regions::find_total(std::span<const ir::Node* const> order,
   }
 }
 
+namespace {
+
+using NodeSet = std::unordered_set<const ir::Node*>;
+
+/// What may be evaluated where it is not needed: what is evaluated in any case, and what cannot fail and ends and
+/// is made of such terms.
+NodeSet harmless_nodes(std::span<const ir::Ref> roots, std::span<const ir::Node* const> order,
+                       const std::function<bool(const ir::Node&)>& leaf) {
+  const auto has_operands = [&](const ir::Node& node) {
+    return node.op() != ir::Op::parameter && !(leaf && leaf(node));
+  };
+  NodeSet harmless;
+  std::vector<const ir::Node*> open;
+  const auto certain = [&](const ir::Node& node) {
+    if (harmless.insert(&node).second) open.push_back(&node);
+  };
+  for (const auto& root : roots) certain(*root);
+  while (!open.empty()) {
+    const ir::Node& node = *open.back();
+    open.pop_back();
+    if (!has_operands(node)) continue;
+    for_operands(node, [&](const ir::Node& operand, Region::Kind kind) {
+      if (kind == Region::Kind::root) certain(operand);
+    });
+  }
+  for (const ir::Node* node : order) {
+    if ((leaf && leaf(*node)) || !own_total(*node)) continue;
+    bool all = true;
+    if (has_operands(*node))
+      for_operands(*node,
+                   [&](const ir::Node& operand, Region::Kind) { all = all && harmless.contains(&operand); });
+    if (all) harmless.insert(node);
+  }
+  return harmless;
+}
+
+}  // namespace
+
 Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const ir::Node&)>& leaf) {
   add(Region::Kind::root, -1, nullptr);
   const auto order = reachable(roots, leaf);
@@ -130,6 +169,8 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
       live_[&node].assign(static_cast<std::size_t>(node.type().components()), true);
   };
   for (const auto& root : roots) mark_all(*root);
+
+  std::optional<NodeSet> harmless;  // found where it is asked for
 
   // Users have larger ids than what they use, so all uses of a node are known when it is reached.
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
@@ -155,9 +196,10 @@ Regions::Regions(std::span<const ir::Ref> roots, const std::function<bool(const 
         int where = region;
         if (kind == Region::Kind::then || kind == Region::Kind::predicate) where = inner;
         if (kind == Region::Kind::otherwise || kind == Region::Kind::loop) where = inner + 1;
-        // What cannot fail and ends may be evaluated needlessly.
+        // What is harmless may be evaluated needlessly.
         if (deepest && where != region) {
-          if (node.op() == ir::Op::while_loop || !is_total(operand))
+          if (!harmless) harmless = harmless_nodes(roots, order, leaf);
+          if (node.op() == ir::Op::while_loop || !harmless->contains(&operand))
             refuse(node, "conditionals and loops are nested too deeply", depth_limit);
           where = region;
         }
