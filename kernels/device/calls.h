@@ -28,13 +28,9 @@ T* at(void* p) {
 
 inline cudaStream_t cuda(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
-Status scan(const Scan*, Temporary*, Stream);
-Status scan_by_key(const ScanByKey*, Temporary*, Stream);
-Status reduce_by_key(const ReduceByKey*, Temporary*, Stream);
 Status sort_pairs(const SortPairs*, Temporary*, Stream);
 Status segmented_sort_pairs(const SegmentedSortPairs*, Temporary*, Stream);
 Status select(const Select*, Temporary*, Stream);
-Status segmented_reduce(const SegmentedReduce*, Temporary*, Stream);
 Status item_offsets(const ItemOffsets*, Temporary*, Stream);
 
 }  // namespace anabranch::device

@@ -36,64 +36,10 @@ T* at(void* p) {
   return static_cast<T*>(p);
 }
 
-Status scan(const Scan* what, Temporary* temporary, Stream) {
-  return scan_types(*what, [&]<class In, class Out>(In, Out) {
-    return with_storage(temporary, what->count, [&] {
-      const Apply<Out> op{what->op};
-      Out sum = identity<Out>(what->op);
-      for (std::int64_t i = 0; i < what->count; ++i) {
-        const Out value = static_cast<Out>(at<In>(what->from)[i]);
-        const Out next = i == 0 ? value : op(sum, value);
-        at<Out>(what->to)[i] = what->inclusive ? next : sum;
-        sum = next;
-      }
-    });
-  });
-}
-
-Status scan_by_key(const ScanByKey* what, Temporary* temporary, Stream) {
-  return by_key_types(*what, [&]<class Key, class Value>(Key, Value) {
-    return with_storage(temporary, what->count, [&] {
-      const Apply<Value> op{what->op};
-      const Key* keys = at<Key>(what->keys);
-      Value sum{};
-      for (std::int64_t i = 0; i < what->count; ++i) {
-        const bool first = i == 0 || keys[i] != keys[i - 1];
-        const Value value = at<Value>(what->from)[i];
-        const Value next = first ? value : op(sum, value);
-        if (first) sum = identity<Value>(what->op);
-        at<Value>(what->to)[i] = what->inclusive ? next : sum;
-        sum = next;
-      }
-    });
-  });
-}
-
-Status reduce_by_key(const ReduceByKey* what, Temporary* temporary, Stream) {
-  return by_key_types(*what, [&]<class Key, class Value>(Key, Value) {
-    return with_storage(temporary, what->count, [&] {
-      const Apply<Value> op{what->op};
-      const Key* keys = at<Key>(what->keys);
-      const Value* values = at<Value>(what->from);
-      std::int64_t runs = 0;
-      for (std::int64_t i = 0; i < what->count; ++runs) {
-        const Key key = keys[i];
-        Value sum = values[i];
-        for (++i; i < what->count && keys[i] == key; ++i) sum = op(sum, values[i]);
-        at<Key>(what->unique_keys)[runs] = key;
-        at<Value>(what->to)[runs] = sum;
-      }
-      *what->runs = runs;
-    });
-  });
-}
-
 /// The key as an unsigned number of the same order.
 template <class Key>
 std::uint64_t ordered(Key key) {
-  if constexpr (std::is_same_v<Key, std::uint8_t>) {
-    return key;
-  } else if constexpr (std::is_integral_v<Key>) {
+  if constexpr (std::is_integral_v<Key>) {
     using U = std::make_unsigned_t<Key>;
     return static_cast<U>(static_cast<U>(key) ^ (U{1} << (8 * sizeof(U) - 1)));
   } else {
@@ -158,20 +104,6 @@ Status select(const Select* what, Temporary* temporary, Stream) {
   });
 }
 
-Status segmented_reduce(const SegmentedReduce* what, Temporary* temporary, Stream) {
-  return segmented_reduce_types(*what, [&]<class T>(T) {
-    return with_storage(temporary, what->segments, [&] {
-      const Apply<T> op{what->op};
-      for (std::int64_t s = 0; s < what->segments; ++s) {
-        T sum = identity<T>(what->op);
-        for (std::int64_t i = what->offsets[s]; i < what->offsets[s + 1]; ++i)
-          sum = op(sum, at<T>(what->from)[i]);
-        at<T>(what->to)[s] = sum;
-      }
-    });
-  });
-}
-
 Status item_offsets(const ItemOffsets* what, Temporary* temporary, Stream) {
   if (const Status status = check_rank(*what); status != done) return status;
   return with_storage(temporary, what->count, [&] {
@@ -199,16 +131,7 @@ const char* text(Status status) {
 }  // namespace
 
 const Table& host_table() {
-  static constexpr Table table{devices,
-                               text,
-                               scan,
-                               scan_by_key,
-                               reduce_by_key,
-                               sort_pairs,
-                               segmented_sort_pairs,
-                               select,
-                               segmented_reduce,
-                               item_offsets};
+  static constexpr Table table{devices, text, sort_pairs, segmented_sort_pairs, select, item_offsets};
   return table;
 }
 

@@ -14,9 +14,7 @@ const char* text(Status status) {
   return known ? known : cudaGetErrorString(static_cast<cudaError_t>(status));
 }
 
-constexpr Table table{
-    devices,          text,        scan, scan_by_key, reduce_by_key, sort_pairs, segmented_sort_pairs, select,
-    segmented_reduce, item_offsets};
+constexpr Table table{devices, text, sort_pairs, segmented_sort_pairs, select, item_offsets};
 
 }  // namespace
 }  // namespace anabranch::device

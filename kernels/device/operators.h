@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "device/table.h"
@@ -12,43 +11,16 @@
 #define ANABRANCH_BOTH
 #endif
 
-/// The operators and which of them there are, the same for host and GPU.
+/// Which types there are, and the sizes of items, the same for host and GPU.
 namespace anabranch::device {
 
 template <class T>
-using Unsigned =
-    std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-
-template <class T>
-ANABRANCH_BOTH constexpr T add(T a, T b) {
-  return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));  // integers wrap
-}
-template <class T>
 ANABRANCH_BOTH constexpr T smaller(T a, T b) {
-  return a != a ? a : (a < b ? a : b);  // a NaN in b: the comparison is false
+  return a < b ? a : b;
 }
 template <class T>
 ANABRANCH_BOTH constexpr T larger(T a, T b) {
-  return a != a ? a : (a > b ? a : b);
-}
-
-/// The operator as a value: one compiled kernel serves all three.
-template <class T>
-struct Apply {
-  Operator op;
-  ANABRANCH_BOTH constexpr T operator()(T a, T b) const {
-    return op == Operator::plus ? add(a, b) : op == Operator::minimum ? smaller(a, b) : larger(a, b);
-  }
-};
-
-template <class T>
-constexpr T identity(Operator op) {
-  using Limits = std::numeric_limits<T>;
-  if (op == Operator::plus) return T{};
-  if constexpr (Limits::has_infinity)
-    return op == Operator::minimum ? Limits::infinity() : -Limits::infinity();
-  else
-    return op == Operator::minimum ? Limits::max() : Limits::min();
+  return a > b ? a : b;
 }
 
 /// Calls f with a zero of the type; `not_compiled` for one that is not among Types.
@@ -59,7 +31,6 @@ Status with_type(Element element, F&& f) {
     if (which == element) status = f(zero);
   };
   const auto number_of = []<class T>(T) {
-    if constexpr (std::is_same_v<T, std::uint8_t>) return Element::uint8;
     if constexpr (std::is_same_v<T, std::int32_t>) return Element::int32;
     if constexpr (std::is_same_v<T, std::int64_t>) return Element::int64;
     if constexpr (std::is_same_v<T, float>) return Element::float32;
@@ -84,24 +55,6 @@ Status with_size(std::int32_t bytes, F&& f) {
 
 /// Which combinations are compiled.
 template <class F>
-Status scan_types(const Scan& what, F&& f) {
-  if (what.in == what.out)
-    return with_type<std::int32_t, std::int64_t, float, double>(what.in,
-                                                                [&](auto zero) { return f(zero, zero); });
-  // Lengths and flags to offsets.
-  if (what.out == Element::int64 && what.op == Operator::plus)
-    return with_type<std::uint8_t, std::int32_t>(what.in,
-                                                 [&](auto zero) { return f(zero, std::int64_t{0}); });
-  return not_compiled;
-}
-template <class What, class F>
-Status by_key_types(const What& what, F&& f) {
-  return with_type<std::int32_t, std::int64_t>(what.key, [&](auto key) {
-    return with_type<std::int32_t, std::int64_t, float, double>(what.value,
-                                                                [&](auto value) { return f(key, value); });
-  });
-}
-template <class F>
 Status sort_types(const SortPairs& what, F&& f) {
   return with_type<std::int32_t, std::int64_t, float, double>(what.key, [&](auto key) {
     return with_size<std::uint32_t, std::uint64_t>(what.value_bytes,
@@ -118,12 +71,6 @@ template <class F>
 Status select_types(const Select& what, F&& f) {
   return with_size<std::uint8_t, std::uint32_t, std::uint64_t, Wide>(what.element_bytes, f);
 }
-template <class F>
-Status segmented_reduce_types(const SegmentedReduce& what, F&& f) {
-  if (what.element == Element::uint8 && what.op == Operator::plus) return not_compiled;  // wraps at 256
-  return with_type<std::uint8_t, std::int32_t, std::int64_t, float, double>(what.element, f);
-}
-
 inline Status check_rank(const ItemOffsets& what) {
   return what.rank >= 0 && what.rank <= most_extents ? done : not_compiled;
 }
@@ -151,7 +98,7 @@ struct JoinTotals {
 
 inline const char* text_of(Status status) {
   if (status == done) return "done";
-  if (status == not_compiled) return "not compiled for these types and this operator";
+  if (status == not_compiled) return "not compiled for these types";
   if (status == bad_argument) return "a negative count, or too little temporary storage";
   return nullptr;
 }

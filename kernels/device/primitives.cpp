@@ -55,15 +55,6 @@ void Primitives::check(const char* what, Status status) const {
   throw RunError(message);
 }
 
-void Primitives::run(const Scan& what, Temporary& temporary, Stream stream) const {
-  check("scan", table_->scan(&what, &temporary, stream));
-}
-void Primitives::run(const ScanByKey& what, Temporary& temporary, Stream stream) const {
-  check("scan by key", table_->scan_by_key(&what, &temporary, stream));
-}
-void Primitives::run(const ReduceByKey& what, Temporary& temporary, Stream stream) const {
-  check("reduce by key", table_->reduce_by_key(&what, &temporary, stream));
-}
 void Primitives::run(const SortPairs& what, Temporary& temporary, Stream stream) const {
   check("sort", table_->sort_pairs(&what, &temporary, stream));
 }
@@ -72,9 +63,6 @@ void Primitives::run(const SegmentedSortPairs& what, Temporary& temporary, Strea
 }
 void Primitives::run(const Select& what, Temporary& temporary, Stream stream) const {
   check("select", table_->select(&what, &temporary, stream));
-}
-void Primitives::run(const SegmentedReduce& what, Temporary& temporary, Stream stream) const {
-  check("segmented reduce", table_->segmented_reduce(&what, &temporary, stream));
 }
 void Primitives::run(const ItemOffsets& what, Temporary& temporary, Stream stream) const {
   check("offsets of items", table_->item_offsets(&what, &temporary, stream));

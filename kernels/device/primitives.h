@@ -21,13 +21,9 @@ class Primitives {
   /// Streams are ignored: a call returns when all is done.
   static Primitives host();
 
-  void run(const Scan& what, Temporary& temporary, Stream stream = nullptr) const;
-  void run(const ScanByKey& what, Temporary& temporary, Stream stream = nullptr) const;
-  void run(const ReduceByKey& what, Temporary& temporary, Stream stream = nullptr) const;
   void run(const SortPairs& what, Temporary& temporary, Stream stream = nullptr) const;
   void run(const SegmentedSortPairs& what, Temporary& temporary, Stream stream = nullptr) const;
   void run(const Select& what, Temporary& temporary, Stream stream = nullptr) const;
-  void run(const SegmentedReduce& what, Temporary& temporary, Stream stream = nullptr) const;
   void run(const ItemOffsets& what, Temporary& temporary, Stream stream = nullptr) const;
 
   const Table& table() const { return *table_; }

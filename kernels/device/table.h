@@ -11,19 +11,12 @@
 /// passed. Everything is of standard layout, and no exception crosses.
 namespace anabranch::device {
 
-enum class Element : std::int32_t { uint8, int32, int64, float32, float64 };
-
-/// Minimum and maximum as in the language: a NaN wins, of equal values the right one; but in
-/// segmented_reduce either zero may win over the other.
-///
-/// plus on floats adds in an order that is CUB's own, in scans and by key not even the same in two runs: it
-/// is not for `fold` nor for anything else that a user sees.
-enum class Operator : std::int32_t { plus, minimum, maximum };
+enum class Element : std::int32_t { int32, int64, float32, float64 };
 
 /// 0, one of the negative numbers below, or a cudaError_t.
 using Status = int;
 inline constexpr Status done = 0;
-inline constexpr Status not_compiled = -1;  ///< this combination of types and operator is not there
+inline constexpr Status not_compiled = -1;  ///< this combination of types is not there
 inline constexpr Status bad_argument = -2;  ///< a negative count, or too little temporary storage
 
 /// Temporary storage of a call. With `at` null a call computes nothing: it sets `bytes` to what the same
@@ -35,40 +28,6 @@ struct Temporary {
 
 /// A cudaStream_t, which is the driver's CUstream too. Calls only enqueue.
 using Stream = void*;
-
-/// to[i] = from[0] o ... o from[i], or for the exclusive scan ... o from[i - 1], and to[0] the operator's
-/// identity. `to` may be `from` where their types are equal.
-struct Scan {
-  Element in, out;
-  Operator op;
-  std::int32_t inclusive;
-  const void* from;
-  void* to;
-  std::int64_t count;
-};
-
-/// A scan that begins anew wherever the key differs from the one before.
-struct ScanByKey {
-  Element key, value;
-  Operator op;
-  std::int32_t inclusive;
-  const void* keys;
-  const void* from;
-  void* to;
-  std::int64_t count;
-};
-
-/// For each run of equal keys: the key and the values of the run reduced. `runs` receives their number.
-struct ReduceByKey {
-  Element key, value;
-  Operator op;
-  const void* keys;
-  const void* from;
-  void* unique_keys;
-  void* to;
-  std::int64_t* runs;
-  std::int64_t count;
-};
 
 /// Stable. The keys are compared by their bits first_bit .. last_bit - 1 (last_bit 0: all) in rising
 /// order of significance, floats and signed numbers in their order: -0 equals +0, a NaN is beyond the
@@ -109,17 +68,6 @@ struct Select {
   std::int64_t count;
 };
 
-/// to[s] = from[offsets[s]] o ... o from[offsets[s + 1] - 1], the identity where that is empty. One block of
-/// threads a segment: for few and long ones.
-struct SegmentedReduce {
-  Element element;
-  Operator op;
-  const void* from;
-  void* to;
-  const std::int64_t* offsets;
-  std::int64_t segments;
-};
-
 /// What all items have together.
 struct ItemTotals {
   std::int64_t elements;  ///< too_many_elements: something is wrong with an item
@@ -145,17 +93,12 @@ struct ItemOffsets {
   ItemTotals* totals;
 };
 
-/// The identities are 0; the largest value, for floats infinity; the smallest value, -infinity.
 struct Table {
   Status (*devices)(int* count);
   const char* (*text)(Status status);
-  Status (*scan)(const Scan*, Temporary*, Stream);
-  Status (*scan_by_key)(const ScanByKey*, Temporary*, Stream);
-  Status (*reduce_by_key)(const ReduceByKey*, Temporary*, Stream);
   Status (*sort_pairs)(const SortPairs*, Temporary*, Stream);
   Status (*segmented_sort_pairs)(const SegmentedSortPairs*, Temporary*, Stream);
   Status (*select)(const Select*, Temporary*, Stream);
-  Status (*segmented_reduce)(const SegmentedReduce*, Temporary*, Stream);
   Status (*item_offsets)(const ItemOffsets*, Temporary*, Stream);
 };
 

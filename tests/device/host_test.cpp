@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <random>
@@ -21,22 +20,7 @@ using anabranch::test::perform;
 namespace {
 
 const Primitives host = Primitives::host();
-constexpr Operator all_operators[] = {Operator::plus, Operator::minimum, Operator::maximum};
 constexpr std::int64_t lengths[] = {0, 1, 2, 7, 1000};
-
-template <class T>
-std::function<T(T, T)> meaning(Operator op) {
-  if (op == Operator::minimum) return [](T a, T b) { return std::min(b, a); };
-  if (op == Operator::maximum) return [](T a, T b) { return std::max(b, a); };
-  return [](T a, T b) { return static_cast<T>(a + b); };
-}
-template <class T>
-T neutral(Operator op) {
-  if (op == Operator::plus) return 0;
-  const auto sign = op == Operator::minimum ? 1 : -1;
-  if (std::is_floating_point_v<T>) return static_cast<T>(sign) * std::numeric_limits<T>::infinity();
-  return sign > 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
-}
 
 /// Offsets and totals of items, each with these extents; rank 1 to 4.
 struct Items {
@@ -54,74 +38,6 @@ struct Items {
 };
 
 }  // namespace
-
-TEMPLATE_TEST_CASE("scans", "", std::int32_t, std::int64_t, float, double) {
-  for (const Operator op : all_operators)
-    for (const std::int64_t n : lengths) {
-      const auto in = numbers<TestType>(n, 50);  // small integers: float sums are exact
-      std::vector<TestType> inclusive(in.size()), exclusive(in.size()), sums, before;
-      TestType sum = neutral<TestType>(op);
-      for (const TestType x : in) {
-        before.push_back(sum);
-        sums.push_back(sum = meaning<TestType>(op)(sum, x));
-      }
-      perform(host, Scan{element_of<TestType>, element_of<TestType>, op, 1, in.data(), inclusive.data(), n});
-      perform(host, Scan{element_of<TestType>, element_of<TestType>, op, 0, in.data(), exclusive.data(), n});
-      CHECK(inclusive == sums);
-      CHECK(exclusive == before);
-      auto in_place = in;
-      perform(host,
-              Scan{element_of<TestType>, element_of<TestType>, op, 0, in_place.data(), in_place.data(), n});
-      CHECK(in_place == before);
-    }
-}
-
-TEST_CASE("lengths and flags become offsets") {
-  const std::vector<std::int32_t> lengths32{3, 0, 2'000'000'000, 2'000'000'000};
-  std::vector<std::int64_t> offsets(4);
-  perform(host, Scan{Element::int32, Element::int64, Operator::plus, 0, lengths32.data(), offsets.data(), 4});
-  CHECK(offsets == std::vector<std::int64_t>{0, 3, 3, 2'000'000'003});
-  const std::vector<std::uint8_t> flags(300, 1);
-  std::vector<std::int64_t> places(300);
-  perform(host, Scan{Element::uint8, Element::int64, Operator::plus, 1, flags.data(), places.data(), 300});
-  CHECK(places.back() == 300);
-}
-
-TEMPLATE_TEST_CASE("by key", "", std::int32_t, std::int64_t, float, double) {
-  for (const Operator op : all_operators)
-    for (const std::int64_t n : lengths) {
-      const auto values = numbers<TestType>(n, 50);
-      std::vector<std::int64_t> keys(static_cast<std::size_t>(n));
-      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i * i / 37 % 5);
-      std::vector<std::int64_t> unique;
-      std::vector<TestType> reduced, inclusive, exclusive;
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (unique.empty() || keys[i] != keys[i - 1]) {
-          unique.push_back(keys[i]);
-          reduced.push_back(neutral<TestType>(op));
-        }
-        exclusive.push_back(reduced.back());
-        reduced.back() = meaning<TestType>(op)(reduced.back(), values[i]);
-        inclusive.push_back(reduced.back());
-      }
-      std::vector<TestType> out(values.size());
-      ScanByKey scan{Element::int64, element_of<TestType>, op, 1, keys.data(), values.data(), out.data(), n};
-      perform(host, scan);
-      CHECK(out == inclusive);
-      scan.inclusive = 0;
-      perform(host, scan);
-      CHECK(out == exclusive);
-      std::vector<std::int64_t> found(keys.size());
-      std::int64_t runs = -1;
-      perform(host, ReduceByKey{Element::int64, element_of<TestType>, op, keys.data(), values.data(),
-                                found.data(), out.data(), &runs, n});
-      REQUIRE(runs == static_cast<std::int64_t>(unique.size()));
-      found.resize(unique.size());
-      out.resize(unique.size());
-      CHECK(found == unique);
-      CHECK(out == reduced);
-    }
-}
 
 TEMPLATE_TEST_CASE("sorting is stable, in both orders", "", std::int32_t, std::int64_t, float, double) {
   for (const std::int64_t n : lengths)
@@ -201,20 +117,6 @@ TEMPLATE_TEST_CASE("selection keeps the order", "", std::uint8_t, std::int32_t, 
   }
 }
 
-TEMPLATE_TEST_CASE("segmented reductions", "", std::uint8_t, std::int32_t, std::int64_t, float, double) {
-  const auto in = numbers<TestType>(100, 9);
-  const std::vector<std::int64_t> offsets{10, 10, 11, 60, 100};
-  for (const Operator op : all_operators) {
-    if (std::is_same_v<TestType, std::uint8_t> && op == Operator::plus) continue;
-    std::vector<TestType> out(4), expected(4, neutral<TestType>(op));
-    for (std::size_t s = 0; s < 4; ++s)
-      for (std::int64_t i = offsets[s]; i < offsets[s + 1]; ++i)
-        expected[s] = meaning<TestType>(op)(expected[s], in[static_cast<std::size_t>(i)]);
-    perform(host, SegmentedReduce{element_of<TestType>, op, in.data(), out.data(), offsets.data(), 4});
-    CHECK(out == expected);
-  }
-}
-
 TEST_CASE("sizes of items become offsets, their sum, and the largest") {
   for (const std::int64_t n : lengths) {
     const auto size = [](std::int64_t i) { return i * i % 5; };
@@ -269,25 +171,8 @@ TEST_CASE("negative extents, and more elements than there can be, are told by th
   CHECK(total({{std::int64_t{1} << 28}, {std::int64_t{1} << 28}}) == std::int64_t{1} << 56);
 }
 
-TEST_CASE("minimum and maximum are the language's") {
-  const double nan = std::nan("");
-  const std::vector<double> in{2, nan, 1};
-  std::vector<double> out(3);
-  for (const Operator op : {Operator::minimum, Operator::maximum}) {
-    perform(host, Scan{Element::float64, Element::float64, op, 1, in.data(), out.data(), 3});
-    CHECK(out[0] == 2);
-    CHECK(std::isnan(out[1]));
-    CHECK(std::isnan(out[2]));
-    const std::vector<double> zeros{-0.0, 0.0, -0.0};
-    perform(host, Scan{Element::float64, Element::float64, op, 1, zeros.data(), out.data(), 3});
-    CHECK(std::signbit(out[0]));
-    CHECK_FALSE(std::signbit(out[1]));
-    CHECK(std::signbit(out[2]));
-  }
-}
-
 TEST_CASE("what is not compiled, and misuse, is said") {
-  std::vector<std::int64_t> a(10), b(10);
+  std::vector<std::int64_t> a(10), b(10), c(10), d(10);
   Temporary temporary{};
   const auto text_of_error = [&](const auto& what) -> std::string {
     try {
@@ -297,20 +182,18 @@ TEST_CASE("what is not compiled, and misuse, is said") {
     }
     return "no error";
   };
-  const Scan narrowing{Element::int64, Element::int32, Operator::plus, 0, a.data(), b.data(), 10};
-  CHECK(text_of_error(narrowing) == "cuda: scan: not compiled for these types and this operator");
-  Scan scan{Element::int64, Element::int64, Operator::plus, 0, a.data(), b.data(), 10};
-  CHECK(text_of_error(scan) == "no error");
+  SortPairs sort{Element::int64, 1, 0, 0, 0, a.data(), b.data(), c.data(), d.data(), 10};
+  CHECK(text_of_error(sort) == "cuda: sort: not compiled for these types");
+  sort.value_bytes = 8;
+  CHECK(text_of_error(sort) == "no error");
   CHECK(temporary.bytes > 0);
   std::vector<std::byte> storage(temporary.bytes);
   temporary = {storage.data(), storage.size() - 1};
-  CHECK(text_of_error(scan) == "cuda: scan: a negative count, or too little temporary storage");
+  CHECK(text_of_error(sort) == "cuda: sort: a negative count, or too little temporary storage");
   temporary.bytes = storage.size();
-  scan.count = -1;
-  CHECK(text_of_error(scan) == "cuda: scan: a negative count, or too little temporary storage");
-  const SegmentedReduce wraps{Element::uint8, Operator::plus, a.data(), b.data(), a.data(), 1};
-  CHECK(text_of_error(wraps) == "cuda: segmented reduce: not compiled for these types and this operator");
+  sort.count = -1;
+  CHECK(text_of_error(sort) == "cuda: sort: a negative count, or too little temporary storage");
   ItemOffsets items{};
   items.rank = most_extents + 1;
-  CHECK(text_of_error(items) == "cuda: offsets of items: not compiled for these types and this operator");
+  CHECK(text_of_error(items) == "cuda: offsets of items: not compiled for these types");
 }

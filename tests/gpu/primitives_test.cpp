@@ -8,7 +8,7 @@
 #include "device/support/calls.h"
 #include "gpu/on_gpu.h"
 
-// The device primitives beside the host's, bit for bit. Floats are small integers, so that sums are exact.
+// The device primitives beside the host's, bit for bit.
 namespace anabranch::testing {
 namespace {
 
@@ -96,8 +96,6 @@ void both(const Make& make) {
 }
 
 constexpr std::int64_t sizes[] = {0, 1, 31, 1000, 100'003, 3'000'000};
-constexpr Operator operators[] = {Operator::plus, Operator::minimum, Operator::maximum};
-
 std::vector<std::uint32_t> places(std::int64_t n) {
   std::vector<std::uint32_t> v(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<std::uint32_t>(i);
@@ -105,57 +103,6 @@ std::vector<std::uint32_t> places(std::int64_t n) {
 }
 
 }  // namespace
-
-TEMPLATE_TEST_CASE("scans and reductions on the GPU", "", std::int32_t, std::int64_t, float, double) {
-  if (!have_gpu()) return;
-  constexpr Element element = element_of<TestType>;
-  for (const std::int64_t n : sizes)
-    for (const Operator op : operators) {
-      INFO(n << " elements, operator " << static_cast<int>(op));
-      Mirrored<TestType> in(numbers<TestType>(n, 3)), out(n, TestType{-1}), reduced(n, TestType{-1});
-      for (const int inclusive : {0, 1}) {
-        both([&](bool d) { return Scan{element, element, op, inclusive, in.at(d), out.at(d), n}; });
-        CHECK(out.agrees());
-      }
-      std::vector<std::int64_t> some(in.host.size());
-      for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<std::int64_t>(i / 7 * i % 3);
-      Mirrored<std::int64_t> keys(some), unique(n, -1), runs(1, -1);
-      for (const int inclusive : {0, 1}) {
-        both([&](bool d) {
-          return ScanByKey{Element::int64, element, op, inclusive, keys.at(d), in.at(d), out.at(d), n};
-        });
-        CHECK(out.agrees());
-      }
-      both([&](bool d) {
-        return ReduceByKey{Element::int64, element,       op,         keys.at(d), in.at(d),
-                           unique.at(d),   reduced.at(d), runs.at(d), n};
-      });
-      CHECK(runs.agrees());
-      CHECK(unique.agrees());
-      CHECK(reduced.agrees());
-      Mirrored<std::int64_t> offsets(std::vector<std::int64_t>{n / 10, n / 10, n / 3, n});
-      Mirrored<TestType> sums(3, TestType{-1});
-      both([&](bool d) { return SegmentedReduce{element, op, in.at(d), sums.at(d), offsets.at(d), 3}; });
-      CHECK(sums.agrees());
-    }
-}
-
-TEST_CASE("lengths and flags become offsets on the GPU") {
-  if (!have_gpu()) return;
-  for (const std::int64_t n : sizes) {
-    Mirrored<std::int32_t> lengths(n, 1'000'000);
-    Mirrored<std::uint8_t> flags(n, 1);
-    Mirrored<std::int64_t> out(n, -1);
-    both([&](bool d) {
-      return Scan{Element::int32, Element::int64, Operator::plus, 0, lengths.at(d), out.at(d), n};
-    });
-    CHECK(out.agrees());
-    both([&](bool d) {
-      return Scan{Element::uint8, Element::int64, Operator::plus, 1, flags.at(d), out.at(d), n};
-    });
-    CHECK(out.agrees());
-  }
-}
 
 TEST_CASE("offsets of items on the GPU") {
   if (!have_gpu()) return;

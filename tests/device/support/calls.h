@@ -10,8 +10,7 @@
 namespace anabranch::test {
 
 template <class T>
-inline constexpr device::Element element_of = std::is_same_v<T, std::uint8_t>   ? device::Element::uint8
-                                              : std::is_same_v<T, std::int32_t> ? device::Element::int32
+inline constexpr device::Element element_of = std::is_same_v<T, std::int32_t>   ? device::Element::int32
                                               : std::is_same_v<T, std::int64_t> ? device::Element::int64
                                               : std::is_same_v<T, float>        ? device::Element::float32
                                                                                 : device::Element::float64;
