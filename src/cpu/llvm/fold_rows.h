@@ -146,6 +146,16 @@ class Rows : public RowCode {
     put_out(total, position);
   }
 
+  /// Elements k .. k + width - 1 in the lanes that are present, the identity in the others.
+  Registers some_elements(llvm::Value* k, llvm::Value* present, int width) {
+    llvm::Value* const outside = std::exchange(e.mask, present);
+    Registers out = elements(k, width);
+    e.mask = outside;
+    const Registers none = identity(width);
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = b.CreateSelect(present, out[c], none[c]);
+    return out;
+  }
+
   /// Whether all rows have one seed.
   bool seed_is_shared() const {
     for (const ir::Node* node : seed_[0].nodes)
@@ -212,7 +222,8 @@ class Rows : public RowCode {
         f.loop(begin, last, width, flat(parts), "lanes", [&](llvm::Value* k, const Registers& all) {
           return flat(turn(parts_of(all, count), elements(k, width)));
         });
-    Parts out = turn(parts_of(sums, count), some_elements(last, b.CreateSub(end, last), width));
+    Parts out =
+        turn(parts_of(sums, count), some_elements(last, first_lanes(b.CreateSub(end, last), width), width));
     // After t turns part p is where part p - t was.
     llvm::Value* turns = b.CreateAdd(b.CreateSDiv(b.CreateSub(last, begin), f.number(width)), f.number(1));
     for (std::size_t step = 1; step < count; step *= 2) {
@@ -225,17 +236,6 @@ class Rows : public RowCode {
           back[p][c] = b.CreateSelect(all, out[(p + count - step) % count][c], out[p][c]);
       out = std::move(back);
     }
-    return out;
-  }
-
-  /// Elements [k, k + count) in the first of `width` lanes, the identity in the others. 0 < count <= width.
-  Registers some_elements(llvm::Value* k, llvm::Value* count, int width) {
-    llvm::Value* present = first_lanes(count, width);
-    llvm::Value* const outside = std::exchange(e.mask, present);
-    Registers out = elements(k, width);
-    e.mask = outside;
-    const Registers none = identity(width);
-    for (std::size_t c = 0; c < out.size(); ++c) out[c] = b.CreateSelect(present, out[c], none[c]);
     return out;
   }
 

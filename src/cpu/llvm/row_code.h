@@ -87,6 +87,13 @@ class RowCode {
   /// to the stack do not matter beside them, and the code is a quarter of the size.
   bool body_is_large() const { return reads_anywhere() || computes_much(); }
 
+  /// Bodies that only read what lies along the row, and hardly compute: in masked vectors, which take many
+  /// instructions where elements are narrower than four bytes.
+  bool body_is_small() const {
+    return !reads_anywhere() && body_[0].cost <= 8 &&
+           std::all_of(types_.begin(), types_.end(), [](ScalarType type) { return size_of(type) >= 4; });
+  }
+
   /// Elements k .. k + width - 1.
   Registers elements(llvm::Value* k, int width) {
     const int outside = std::exchange(e.width, width);

@@ -17,9 +17,10 @@ RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
       kernel_(kernel),
       length_(kernel::reduce_of(kernel).row.length),
       width_(rows.narrow_width()),
-      capacity_(width_ * longest_row) {
+      capacity_(width_ * longest_row),
+      in_place_(rows.body_is_small()) {
   // Loads beyond a row's end, whose values are not used, stay within the buffer.
-  for (std::size_t c = 0; c < r_.components(); ++c)
+  for (std::size_t c = 0; !in_place_ && c < r_.components(); ++c)
     buffers_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)),
                                   static_cast<std::uint64_t>(capacity_ + longest_row + order::narrow_lanes)));
   lengths_ = r_.f.local(r_.f.i64(), static_cast<std::uint64_t>(vectors * width_));
@@ -95,11 +96,8 @@ llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
 }
 
 /// Computes the elements of all rows, and those behind them that complete the last vector.
-void RowGroup::compute_elements(llvm::Value* item) {
+void RowGroup::compute_elements() {
   auto& b = r_.b;
-  const auto here = r_.e.mark();
-  enter_item(r_.e, kernel_, r_.e.uniform(item));
-  r_.emit_row();
   r_.f.loop(r_.f.number(0), total_, width_, {}, "elements", [&](llvm::Value* at, const auto&) {
     const Registers values = r_.elements(at, width_);
     for (std::size_t c = 0; c < values.size(); ++c) {
@@ -109,32 +107,34 @@ void RowGroup::compute_elements(llvm::Value* item) {
     }
     return Registers{};
   });
-  r_.e.undo(here);
 }
 
-/// Where the current rows begin in the buffers.
-std::vector<Registers> RowGroup::starts_of_rows() {
-  std::vector<Registers> rows(static_cast<std::size_t>(width_));
+/// Where the current rows begin.
+std::vector<RowGroup::Start> RowGroup::starts_of_rows() {
+  std::vector<Start> rows(static_cast<std::size_t>(width_));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    llvm::Value* first =
-        r_.b.CreateSub(offset(r_.b.CreateAdd(row_, r_.f.number(static_cast<std::int64_t>(i)))), first_);
-    for (std::size_t c = 0; c < r_.components(); ++c)
-      rows[i].push_back(r_.f.element(r_.e.memory_type_of(r_.type(c)), buffers_[c], first));
+    llvm::Value* row = r_.b.CreateAdd(row_, r_.f.number(static_cast<std::int64_t>(i)));
+    rows[i].element = r_.b.CreateSub(offset(row), first_);
+    for (std::size_t c = 0; c < buffers_.size(); ++c)
+      rows[i].in_buffers.push_back(
+          r_.f.element(r_.e.memory_type_of(r_.type(c)), buffers_[c], rows[i].element));
   }
   return rows;
 }
 
 /// A vector of elements of a row, `at` elements behind its start, with the identity in the lanes that are not
 /// present. `at` null: 0.
-Registers RowGroup::load(const Registers& start, llvm::Value* at, llvm::Value* present) {
+Registers RowGroup::load(const Start& start, llvm::Value* at, llvm::Value* present) {
   auto& b = r_.b;
+  if (in_place_)
+    return r_.some_elements(at ? b.CreateAdd(start.element, at) : start.element, present, width_);
   const Registers none = r_.identity(width_);
   Registers out;
-  for (std::size_t c = 0; c < start.size(); ++c) {
+  for (std::size_t c = 0; c < buffers_.size(); ++c) {
     llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
+    llvm::Value* from = at ? r_.f.element(cell, start.in_buffers[c], at) : start.in_buffers[c];
     llvm::Value* all = b.CreateAlignedLoad(llvm::FixedVectorType::get(cell, static_cast<unsigned>(width_)),
-                                           at ? r_.f.element(cell, start[c], at) : start[c],
-                                           llvm::Align(size_of(r_.type(c))));
+                                           from, llvm::Align(size_of(r_.type(c))));
     out.push_back(b.CreateSelect(present, r_.e.from_memory(r_.type(c), all), none[c]));
   }
   return out;
@@ -179,7 +179,7 @@ std::vector<llvm::Value*> RowGroup::lengths_less_lane() {
 }
 
 /// Rows of at most a vector's elements.
-std::vector<Registers> RowGroup::lanes_of_short(const std::vector<Registers>& starts) {
+std::vector<Registers> RowGroup::lanes_of_short(const std::vector<Start>& starts) {
   const std::vector<llvm::Value*> lengths = lengths_less_lane();
   llvm::Value* none = llvm::Constant::getNullValue(lengths[0]->getType());
   std::vector<Registers> rows;
@@ -189,7 +189,7 @@ std::vector<Registers> RowGroup::lanes_of_short(const std::vector<Registers>& st
 }
 
 /// Rows of up to `longest` elements.
-std::vector<Registers> RowGroup::lanes_of_longer(const std::vector<Registers>& starts, llvm::Value* longest) {
+std::vector<Registers> RowGroup::lanes_of_longer(const std::vector<Start>& starts, llvm::Value* longest) {
   auto& b = r_.b;
   const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
   const std::size_t n = r_.components();
@@ -228,7 +228,7 @@ std::vector<Registers> RowGroup::lanes_of_longer(const std::vector<Registers>& s
 Registers RowGroup::totals() {
   auto& b = r_.b;
   llvm::Value* lengths = lengths_from(row_);
-  const std::vector<Registers> starts = starts_of_rows();
+  const std::vector<Start> starts = starts_of_rows();
   llvm::BasicBlock *longer = r_.f.block("longer_rows"), *shorter = r_.f.block("shorter_rows"),
                    *done = r_.f.block("totals");
   b.CreateCondBr(any_above(lengths, width_), longer, shorter);
@@ -249,12 +249,16 @@ Registers RowGroup::totals() {
 }
 
 void RowGroup::compute(llvm::Value* item) {
-  compute_elements(item);
+  const auto here = r_.e.mark();
+  enter_item(r_.e, kernel_, r_.e.uniform(item));
+  r_.emit_row();
+  if (!in_place_) compute_elements();
   r_.f.loop(r_.f.number(0), rows_, width_, {}, "vectors_of_rows", [&](llvm::Value* row, const auto&) {
     row_ = row;
     r_.finish_rows(totals(), r_.b.CreateAdd(item, row), width_);
     return Registers{};
   });
+  r_.e.undo(here);
 }
 
 }  // namespace anabranch::cpu

@@ -4,9 +4,10 @@
 
 /// Short rows of a stream, several at a time. Where the elements of neighbouring rows are contiguous and
 /// depend on nothing of their row (kernel::is_flat_fold), they are computed in whole vectors, regardless of
-/// where rows begin, into a buffer on the stack. Then as many rows as a vector has lanes are reduced side by
-/// side: each is loaded into a vector padded with the identity, and the vectors' lanes are joined by halving
-/// as the order says, two vectors into one at each step, until one vector holds a total for every row.
+/// where rows begin, into a buffer on the stack; if they are hardly computed at all, where they are joined.
+/// Then as many rows as a vector has lanes are reduced side by side: each is loaded into a vector padded with
+/// the identity, and the vectors' lanes are joined by halving as the order says, two vectors into one at each
+/// step, until one vector holds a total for every row.
 namespace anabranch::cpu {
 
 class RowGroup {
@@ -34,13 +35,19 @@ class RowGroup {
   llvm::Value* lengths_from(llvm::Value* row) const;
   llvm::Value* any_above(llvm::Value* lengths, std::int64_t most) const;
   llvm::Value* count_rows(llvm::Value* item, llvm::Value* end);
-  void compute_elements(llvm::Value* item);
-  std::vector<Registers> starts_of_rows();
+  /// Of one row.
+  struct Start {
+    llvm::Value* element = nullptr;  ///< counted from the group's first one
+    Registers in_buffers;
+  };
+
+  void compute_elements();
+  std::vector<Start> starts_of_rows();
   std::vector<llvm::Value*> lengths_less_lane();
-  Registers load(const Registers& start, llvm::Value* at, llvm::Value* present);
+  Registers load(const Start& start, llvm::Value* at, llvm::Value* present);
   Registers totals();
-  std::vector<Registers> lanes_of_short(const std::vector<Registers>& starts);
-  std::vector<Registers> lanes_of_longer(const std::vector<Registers>& starts, llvm::Value* longest);
+  std::vector<Registers> lanes_of_short(const std::vector<Start>& starts);
+  std::vector<Registers> lanes_of_longer(const std::vector<Start>& starts, llvm::Value* longest);
   Registers join_rows(std::vector<Registers> rows);
 
   Rows& r_;
@@ -48,6 +55,7 @@ class RowGroup {
   const kernel::KernelExtent& length_;
   int width_;
   std::int64_t capacity_;              ///< elements
+  bool in_place_;                      ///< elements are computed where they are joined, not into buffers
   std::vector<llvm::Value*> buffers_;  ///< of elements, per component
   llvm::Value* lengths_;               ///< of the rows, in memory, int64
   llvm::Value *rows_ = nullptr, *offsets_ = nullptr, *first_ = nullptr, *total_ = nullptr;
