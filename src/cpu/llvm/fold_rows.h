@@ -61,8 +61,8 @@ class Rows : public RowCode {
 
   /// total o elements [begin, end), from left to right. `base`: a position in memory that most reads add to
   /// element numbers, or 0; the loop then counts positions, so that addresses need no addition.
-  Registers sequential(llvm::Value* begin, llvm::Value* end, Registers total, llvm::Value* base) {
-    return f.loop(b.CreateAdd(base, begin), b.CreateAdd(base, end), 1, std::move(total), "sequential",
+  Registers sequential(llvm::Value* begin, llvm::Value* end, const Registers& total, llvm::Value* base) {
+    return f.loop(b.CreateAdd(base, begin), b.CreateAdd(base, end), 1, total, "sequential",
                   [&](llvm::Value* at, const Registers& so_far) {
                     return join(so_far, elements(b.CreateSub(at, base), 1));
                   });
@@ -112,8 +112,7 @@ class Rows : public RowCode {
 
   /// Elements [begin, end) of a row, in order, of ordered operators: at least one.
   Registers ordered(llvm::Value* begin, llvm::Value* end) {
-    Registers first = elements(begin, 1);
-    return sequential(b.CreateAdd(begin, f.number(1)), end, std::move(first), base());
+    return sequential(b.CreateAdd(begin, f.number(1)), end, elements(begin, 1), base());
   }
 
   /// seed o total, stored at the row's position. `is_empty`: null where the row is known to have elements, as

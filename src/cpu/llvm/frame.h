@@ -83,7 +83,7 @@ class Frame {
   /// for (i = begin; i < end; i += step) carried = body(i, carried); gives the carried values.
   template <class Body>
   std::vector<llvm::Value*> loop(llvm::Value* begin, llvm::Value* end, std::int64_t step,
-                                 std::vector<llvm::Value*> carried, const char* name, Body&& body);
+                                 const std::vector<llvm::Value*>& carried, const char* name, Body&& body);
 
   llvm::Type* i64() { return b.getInt64Ty(); }
   llvm::ConstantInt* number(std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); }
@@ -105,7 +105,8 @@ class Frame {
 
 template <class Body>
 std::vector<llvm::Value*> Frame::loop(llvm::Value* begin, llvm::Value* end, std::int64_t step,
-                                      std::vector<llvm::Value*> carried, const char* name, Body&& body) {
+                                      const std::vector<llvm::Value*>& carried, const char* name,
+                                      Body&& body) {
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* header = block(name);
   llvm::BasicBlock* inside = block("round");

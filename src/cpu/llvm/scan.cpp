@@ -46,7 +46,7 @@ class Scan {
     BlockTree tree(r);
     Registers state = seed;
     state.push_back(r.f.number(0));
-    state = r.f.loop(r.f.number(0), r.f.parameter(2), 1, std::move(state), "blocks",
+    state = r.f.loop(r.f.number(0), r.f.parameter(2), 1, state, "blocks",
                      [&](llvm::Value* block, const Registers& now) {
                        const Registers carry(now.begin(), now.end() - 1);
                        llvm::Value* begin = b.CreateMul(block, r.f.number(ir::fold_order::block));

@@ -153,11 +153,11 @@ Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers c
   if (in_registers_ && !body_is_large()) {
     llvm::Value* behind_first = b.CreateSub(b.CreateSub(end, begin), f.number(1));
     llvm::Value* last = b.CreateAdd(begin, b.CreateAnd(behind_first, f.number(-group)));
-    carry = f.loop(begin, last, group, std::move(carry), "groups",
+    carry = f.loop(begin, last, group, carry, "groups",
                    [&](llvm::Value* k, const Registers& now) { return full_group(k, now).carry; });
     carry = any_group(rest_from(last), carry, has_totals()).carry;
   } else {
-    carry = f.loop(begin, end, group, std::move(carry), "groups", [&](llvm::Value* k, const Registers& now) {
+    carry = f.loop(begin, end, group, carry, "groups", [&](llvm::Value* k, const Registers& now) {
       Group next = rest_from(k);
       next.count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next.count, f.number(group));
       next.stored = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next.stored, f.number(group));
@@ -173,7 +173,7 @@ Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
   Registers state = std::move(carry);
   for (llvm::Value* v : spread(nothing())) state.push_back(v);
   const auto middle = static_cast<std::ptrdiff_t>(n);
-  state = f.loop(begin, end, group, std::move(state), "groups", [&](llvm::Value* k, const Registers& all) {
+  state = f.loop(begin, end, group, state, "groups", [&](llvm::Value* k, const Registers& all) {
     const Registers now(all.begin(), all.begin() + middle), total(all.begin() + middle, all.end());
     const Passed passed = in_registers_ && !body_is_large()
                               ? full_group(k, now)
