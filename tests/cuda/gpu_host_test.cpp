@@ -1,11 +1,7 @@
 #include "support/gpu_host/executor.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -78,28 +74,6 @@ TEST_CASE("a reduce kernel runs on the host, in any order of threads and blocks"
   const int before = compiled_texts();
   const HostModule again(reduce_text, sum_header, {.sanitize = true});
   CHECK(compiled_texts() == before);
-}
-
-TEST_CASE("what a text compiles to stays on disk, by all that it is made from") {
-  const std::vector<HeaderText> header{{"value.h", "#define VALUE 3"}};
-  const std::string source =
-      "#include \"value.h\"\nextern \"C\" GPU_HOST_EXPORT int value() { return VALUE; }";
-  const HostText text{source, header};
-  for (const std::string end : {"", " "}) std::filesystem::remove(kept_object({source + end, header}));
-  const auto compiles = [](const HostText& t) {
-    const int before = compiled_texts();
-    CHECK(::dlsym(open_compiled(t), "value") != nullptr);
-    return compiled_texts() - before;
-  };
-  CHECK(compiles(text) == 1);
-  CHECK(compiles(text) == 0);
-  const HostText longer{source + " ", header};
-  std::ofstream(kept_object(longer)) << "damaged";
-  CHECK(compiles(longer) == 1);
-
-  const std::vector<HeaderText> other{{"value.h", "#define VALUE 4"}};
-  for (const HostText& t : {longer, HostText{source, other}, HostText{source, header, true}})
-    CHECK(kept_object(t) != kept_object(text));
 }
 
 TEST_CASE("a missing barrier shows under some seed") {

@@ -3,13 +3,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <mutex>
-#include <tuple>
-#include <vector>
 
 #include "cache/entry.h"
 
@@ -19,9 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::atomic<int> compiled{0};
-
-/// As much is kept on disk: what all tests compile, several times.
-constexpr std::uintmax_t room_for_objects = 256u << 20;
 
 std::string quoted(const std::string& s) {
   std::string out = "'";
@@ -138,61 +132,14 @@ void compile(const HostText& text, const fs::path& folder) {
       "the text cannot be linked");
 }
 
-fs::path objects() { return fs::path(ANABRANCH_GPU_HOST_BUILD) / "objects"; }
-
-/// Removes what was not used for the longest time, if there is too much.
-void make_room() {
-  std::vector<std::tuple<fs::file_time_type, std::uintmax_t, fs::path>> files;
-  std::uintmax_t bytes = 0;
-  std::error_code gone;
-  for (const auto& file : fs::directory_iterator(objects(), gone)) {
-    const std::uintmax_t size = file.file_size(gone);
-    if (gone) continue;
-    bytes += size;
-    files.emplace_back(file.last_write_time(gone), size, file.path());
-  }
-  if (bytes <= room_for_objects) return;
-  std::sort(files.begin(), files.end());
-  for (const auto& [used, size, path] : files) {
-    if (bytes <= room_for_objects / 2) return;
-    fs::remove(path, gone);
-    bytes -= size;
-  }
-}
-
-/// Puts the object where later runs look for it. If that fails they compile it once more.
-void keep(const fs::path& object, const fs::path& kept) {
-  static std::once_flag once;
-  std::error_code ignored;
-  fs::create_directories(objects(), ignored);
-  std::call_once(once, make_room);
-  const fs::path copy = kept.string() + "." + std::to_string(::getpid());
-  if (fs::copy_file(object, copy, ignored)) fs::rename(copy, kept, ignored);
-}
-
 }  // namespace
 
-fs::path kept_object(const HostText& text) {
-  std::string all = toolchain(text.sanitize) + linker_flags(text.sanitize);
-  for (const auto& [name, content] : text.headers)
-    all.append(1, '\0').append(name).append(1, '\0').append(content);
-  return objects() / cache::fingerprint(all.append(1, '\0').append(text.source));
-}
-
 void* open_compiled(const HostText& text) {
-  const fs::path kept = kept_object(text);
-  if (!keeps_folders())
-    if (void* library = ::dlopen(kept.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      std::error_code ignored;
-      fs::last_write_time(kept, fs::file_time_type::clock::now(), ignored);
-      return library;
-    }
   const Folder folder;
   compile(text, folder.path);
   const fs::path object = folder.path / "unit.so";
   void* library = ::dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw HostError(std::string("cannot open the compiled text: ") + ::dlerror());
-  keep(object, kept);
   return library;
 }
 

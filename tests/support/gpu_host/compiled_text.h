@@ -1,12 +1,11 @@
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-/// CUDA texts compiled by g++ into shared objects, which stay on disk for later runs.
+/// CUDA texts compiled by g++ into shared objects.
 namespace anabranch::gpu_host {
 
 /// The text does not compile, or breaks a rule while it runs: a barrier that not all threads reach, a trap, a
@@ -26,13 +25,10 @@ struct HostText {
   bool sanitize = false;
 };
 
-/// Opens the text's shared object, never to be closed: cheap, and sanitizers keep addresses of its texts. The
-/// compiler runs only where the object is not on disk; ANABRANCH_GPU_HOST_KEEP in the environment makes it
-/// run and keeps the folder with the text. Throws HostError with g++'s messages.
+/// Opens the text's shared object, never to be closed: cheap, and sanitizers keep addresses of its texts.
+/// ANABRANCH_GPU_HOST_KEEP in the environment keeps the folder with the text. Throws HostError with g++'s
+/// messages.
 void* open_compiled(const HostText& text);
-
-/// Where the text's shared object is kept, if it is: the name depends on all that it is made from.
-std::filesystem::path kept_object(const HostText& text);
 
 /// How often this process has run the compiler on a text.
 int compiled_texts();
