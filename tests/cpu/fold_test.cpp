@@ -153,6 +153,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("folds in vectors of 32 bytes") {
+  if (!__builtin_cpu_supports("avx2")) return;
+  cpu::CompileOptions narrow;
+  narrow.cpu = "haswell";
+  const auto check = [&](KernelBuilder k) {
+    k.find_checks();
+    const auto expected = Oracle(k).run();
+    CHECK(same_values(k, k.run(narrow), expected));
+  };
+  check(rows_of<double>(repeated(), Primitive::add, true));
+  check(rows_of<float>(repeated(), Primitive::maximum, true));
+  check(rows_of<std::uint8_t>(repeated(), Primitive::bit_xor, true));
+  check(several_reductions(repeated(), {true, true, true}, false));
+  std::vector<std::int32_t> offsets{0};
+  for (const auto n : repeated()) offsets.push_back(offsets.back() + static_cast<std::int32_t>(n));
+  const std::vector<std::int32_t> columns(static_cast<std::size_t>(offsets.back()), 1);
+  check(spmv(offsets, columns, random_values<double>(columns.size(), 1), std::vector<double>{1.5, -2.5}));
+}
+
 TEST_CASE("folds prefetch rows whose elements point here and there") {
   auto k = spmv<double, std::int32_t>({0, 3}, {0, 1, 0}, {1.0, 2.0, 3.0}, {1.0, 2.0});
   std::string assembly;

@@ -29,6 +29,17 @@ MakeBackend behaving(Behaviour& behaviour) {
   return [&](RunContext&, std::unique_ptr<RunBackend> cpu) { return made_up(std::move(cpu), behaviour); };
 }
 
+/// The CPU beside a device that behaves so. Of one run at a time: it keeps the kernels of the last.
+MakeBackend beside_the_cpu(Behaviour& device) {
+  const auto kernels = std::make_shared<std::shared_ptr<runtime::ProgramKernels>>();
+  return [&device, kernels](RunContext& context, std::unique_ptr<RunBackend> cpu) {
+    *kernels = runtime::make_program_kernels(context.plan);
+    auto other = runtime::make_backend(runtime::choose_backend(Backend::cpu), context, **kernels, true);
+    return std::make_unique<runtime::HybridBackend>(context, std::move(cpu),
+                                                    made_up(std::move(other), device));
+  };
+}
+
 RunOptions in_chunks_of(int items, int threads = 3) {
   RunOptions options;
   options.threads = threads;
@@ -186,13 +197,7 @@ TEST_CASE("two back ends share the chunks of a stage") {
     device.late = true;
     device.busy_every = 2;
     RunReport report;
-    std::shared_ptr<runtime::ProgramKernels> kernels;
-    const MakeBackend both = [&](RunContext& context, std::unique_ptr<RunBackend> cpu) {
-      kernels = runtime::make_program_kernels(context.plan);
-      auto other = runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true);
-      return std::make_unique<runtime::HybridBackend>(context, std::move(cpu),
-                                                      made_up(std::move(other), device));
-    };
+    const MakeBackend both = beside_the_cpu(device);
     const Compiled program = compiled(consume(elements(ragged_items(400, 400))));
     const auto got = run_on(both, program, in_chunks_of(20, threads), &report);
     REQUIRE(same(got[0], interp::run(program.program)[0]));
@@ -211,13 +216,7 @@ TEST_CASE("of two back ends the host takes what the device has no room for") {
     device.late = late;
     device.most_items = 0;
     RunReport report;
-    std::shared_ptr<runtime::ProgramKernels> kernels;
-    const MakeBackend both = [&](RunContext& context, std::unique_ptr<RunBackend> cpu) {
-      kernels = runtime::make_program_kernels(context.plan);
-      auto other = runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true);
-      return std::make_unique<runtime::HybridBackend>(context, std::move(cpu),
-                                                      made_up(std::move(other), device));
-    };
+    const MakeBackend both = beside_the_cpu(device);
     const Compiled program = compiled(consume(elements(ragged_items(400, 400))));
     const auto got = run_on(both, program, in_chunks_of(20), &report);
     REQUIRE(same(got[0], interp::run(program.program)[0]));
