@@ -1,17 +1,19 @@
 #pragma once
 #include "polynomial.h"
 
-/// sin, cos, tan. The angle is reduced to within pi / 4 as two floats, then follow short polynomials: below 1 ulp.
+/// sin, cos, tan. The angle is reduced to within pi / 4 as two floats, then follow short polynomials: below 1
+/// ulp.
 ///
-///  * Up to 48000 (float) and 10^8 (double) the multiple of pi / 2 is subtracted in three parts (Cody and Waite).
-///  * Beyond, the product with 2 / pi is computed modulo 4 as an integer, from the words of 2 / pi that matter (Payne and
-///    Hanek).
+///  * Up to 48000 (float) and 10^8 (double) the multiple of pi / 2 is subtracted in three parts (Cody and
+///    Waite).
+///  * Beyond, the product with 2 / pi is computed modulo 4 as an integer, from the words of 2 / pi that
+///    matter (Payne and Hanek).
 ///
 /// The constants come from derive/trigonometric.sollya.
 namespace anabranch::math {
 
-/// The angle high + low + quarters * pi / 2. |high + low| is at most pi / 4 and a little, low is within an ulp of high or
-/// so small that it does not matter; of quarters the lowest two bits count.
+/// The angle high + low + quarters * pi / 2. |high + low| is at most pi / 4 and a little, low is within an
+/// ulp of high or so small that it does not matter; of quarters the lowest two bits count.
 template <class F>
 struct ReducedAngle {
   F high;
@@ -47,8 +49,8 @@ ANABRANCH_MATH ReducedAngle<F> reduce_near(F x) {
 
 // Large angles ----------------------------------------------------------------------------------------------
 
-/// A fraction of 2^62 (float) or 2^126 (double) quarters as a sum of two floats, times pi / 2. `top` is below 2^29 (2^61);
-/// `sign` is all ones where the angle is negative.
+/// A fraction of 2^62 (float) or 2^126 (double) quarters as a sum of two floats, times pi / 2. `top` is below
+/// 2^29 (2^61); `sign` is all ones where the angle is negative.
 template <Float32 F>
 ANABRANCH_MATH ReducedAngle<F> angle_of_fraction(BitsOf<F> top, BitsOf<F> rest, BitsOf<F> sign,
                                                  BitsOf<F> quarters) {
@@ -100,7 +102,8 @@ ANABRANCH_MATH_TABLE u64 two_over_pi_64[20] = {
     0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull, 0x4f463f669e5fea2dull,
     0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull};
 
-/// Finite x from 2^-31 on. x = m * 2^e; a window of 96 bits of 2 / pi times the integer m gives x * 2 / pi modulo 4.
+/// Finite x from 2^-31 on. x = m * 2^e; a window of 96 bits of 2 / pi times the integer m gives x * 2 / pi
+/// modulo 4.
 template <Float32 F>
 ANABRANCH_MATH ReducedAngle<F> reduce_far(F x) {
   using U = BitsOf<F>;
@@ -223,7 +226,8 @@ ANABRANCH_MATH BitsOf<F> next_quarter(BitsOf<F> quarters) {
   return quarters + 1ull;
 }
 
-/// The value negated where the number of half turns is odd and where `sign` has the sign's bit, by both not at all.
+/// The value negated where the number of half turns is odd and where `sign` has the sign's bit, by both not
+/// at all.
 template <Float32 F>
 ANABRANCH_MATH F with_signs(F value, BitsOf<F> quarters, BitsOf<F> sign) {
   return real<F>(bits(value) ^ (((quarters << 30) ^ sign) & 0x80000000u));
@@ -261,6 +265,62 @@ ANABRANCH_MATH F cosine_of(ReducedAngle<F> angle) {
   return with_signs<F>(unsigned_sine(angle), angle.quarters);
 }
 
+template <Float32 F>
+ANABRANCH_MATH F halved(F x) {
+  return x * 0.5f;
+}
+template <Float64 F>
+ANABRANCH_MATH F halved(F x) {
+  return x * 0.5;
+}
+template <Float32 F>
+ANABRANCH_MATH F one_less(F x) {
+  return 1.0f - x;
+}
+template <Float64 F>
+ANABRANCH_MATH F one_less(F x) {
+  return 1.0 - x;
+}
+
+/// Sine and cosine of high + low, each as a sum.
+template <class F>
+struct SineAndCosine {
+  F sine;
+  F sine_low;
+  F cosine;
+  F cosine_low;
+};
+template <class F>
+ANABRANCH_MATH SineAndCosine<F> sine_and_cosine(ReducedAngle<F> angle) {
+  F r = angle.high;
+  F z = r * r;
+  F z_low = fma(r, r, -z) + (r + r) * angle.low;
+  F half = halved(z);
+  F most = one_less(half);
+  F tail = fma(r * z, sine_tail(z), angle.low * most);
+  F sine = r + tail;
+  F rest = fma(z * z, cosine_tail(z), -halved(z_low));
+  F cosine = most + rest;
+  F cosine_low = ((most - cosine) + rest) + (one_less(most) - half);
+  return {sine, (r - sine) + tail, cosine, cosine_low};
+}
+
+/// The tangent of an angle, negated where `sign` has the sign's bit: the quotient, with what its rounding
+/// lacks.
+template <class F>
+ANABRANCH_MATH F tangent_of(ReducedAngle<F> angle, BitsOf<F> sign) {
+  SineAndCosine<F> both = sine_and_cosine(angle);
+  MaskOf<F> odd = is_odd<F>(angle.quarters);
+  F above = select(odd, both.cosine, both.sine);
+  F above_low = select(odd, both.cosine_low, both.sine_low);
+  F below = select(odd, both.sine, both.cosine);
+  F below_low = select(odd, both.sine_low, both.cosine_low);
+  F inverse = one_over(below);
+  F q = above * inverse;
+  F missing = fma(-q, below, above) + fma(-q, below_low, above_low);
+  return with_signs<F>(fma(missing, inverse, q), angle.quarters + angle.quarters, sign);
+}
+
 /// The value, NaN where x is infinite or NaN.
 template <class F>
 ANABRANCH_MATH F where_finite(F value, F x) {
@@ -290,6 +350,16 @@ ANABRANCH_MATH F cos_full(F x) {
   return where_finite(cosine_of(reduce(absolute(x))), x);
 }
 
+template <class F>
+ANABRANCH_MATH Fast<F> tan_fast(F x) {
+  F magnitude = absolute(x);
+  return {tangent_of(reduce_near(magnitude), bits(x)), is_near(magnitude)};
+}
+template <class F>
+ANABRANCH_MATH F tan_full(F x) {
+  return where_finite(tangent_of(reduce(absolute(x)), bits(x)), x);
+}
+
 // One value
 ANABRANCH_MATH float sin(float x) {
   Fast<float> fast = sin_fast(x);
@@ -306,6 +376,15 @@ ANABRANCH_MATH float cos(float x) {
 ANABRANCH_MATH double cos(double x) {
   Fast<double> fast = cos_fast(x);
   return fast.holds ? fast.value : cos_full(x);
+}
+
+ANABRANCH_MATH float tan(float x) {
+  Fast<float> fast = tan_fast(x);
+  return fast.holds ? fast.value : tan_full(x);
+}
+ANABRANCH_MATH double tan(double x) {
+  Fast<double> fast = tan_fast(x);
+  return fast.holds ? fast.value : tan_full(x);
 }
 
 }  // namespace anabranch::math

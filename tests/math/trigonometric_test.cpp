@@ -16,32 +16,37 @@ template <class F>
 std::vector<MathFunction<F>> functions(std::vector<Range> x, std::vector<double> bounds) {
   return {
       unary<F>(
-          "sin", bounds[0], [](F v) { return math::sin(v); }, [](auto v) { return std::sin(v); }, mpfr_sin, x),
+          "sin", bounds[0], [](F v) { return math::sin(v); }, [](auto v) { return std::sin(v); }, mpfr_sin,
+          x),
       unary<F>(
-          "cos", bounds[1], [](F v) { return math::cos(v); }, [](auto v) { return std::cos(v); }, mpfr_cos, x),
+          "cos", bounds[1], [](F v) { return math::cos(v); }, [](auto v) { return std::cos(v); }, mpfr_cos,
+          x),
+      unary<F>(
+          "tan", bounds[2], [](F v) { return math::tan(v); }, [](auto v) { return std::tan(v); }, mpfr_tan,
+          x),
   };
 }
 
 std::vector<MathFunction<float>> of_float() {
-  return functions<float>({{-7, 7}, {-48500, 48500}, {1e-30, largest_float, true}}, {0.885, 0.885});
+  return functions<float>({{-7, 7}, {-48500, 48500}, {1e-30, largest_float, true}}, {0.885, 0.885, 0.91});
 }
 std::vector<MathFunction<double>> of_double() {
-  return functions<double>({{-7, 7}, {-1.1e8, 1.1e8}, {1e-300, largest, true}}, {0.875, 0.875});
+  return functions<double>({{-7, 7}, {-1.1e8, 1.1e8}, {1e-300, largest, true}}, {0.875, 0.875, 0.88});
 }
 
-/// The numbers nearest to a multiple of pi / 2, relative to the type's precision: low ones, where the angle is reduced in
-/// parts, and high ones. From the convergents of the continued fractions of 2^(e + 1) / pi.
+/// The numbers nearest to a multiple of pi / 2, relative to the type's precision: low ones, where the angle
+/// is reduced in parts, and high ones. From the convergents of the continued fractions of 2^(e + 1) / pi.
 const std::vector<float> hard_floats = {
-    0x1.47d0fep34f, 0x1.f37c8ap95f, 0x1.f37c8ap96f, 0x1.47d0fep35f, 0x1.47d0fep36f, 0x1.32ede2p85f,
+    0x1.47d0fep34f, 0x1.f37c8ap95f, 0x1.f37c8ap96f,  0x1.47d0fep35f, 0x1.47d0fep36f, 0x1.32ede2p85f,
     0x1.628d4cp40f, 0x1.13093p76f,  0x1.b08c4ap111f, 0x1.921fb6p0f,  0x1.921fb6p1f,  0x1.2d97c8p2f,
     0x1.f6a7a2p2f,  0x1.921fb4p0f,  48000.0f,        0x1.77p15f,     0x1.7700fep15f, 0x1.fffffep127f};
 const std::vector<double> hard_doubles = {
-    0x16ac5b262ca1ffp797,  0x16ac5b262ca1ffp798, 0x1b951f1572eba5p-29, 0x1504cac51f1eafp79,
-    0x16ac5b262ca1ffp799,  0x1e009c53148be1p939, 0xa64b60889a69bp526,  0x1cfe482285f8edp808,
-    0x1db41f3cb71d7bp628,  0x79f9129e2b063p147,  0x1b951f1572eba5p-28, 0x1c45cd11154dfdp243,
-    0xb6365e22ee46fp-43,   0x1b951f1572eba5p-27, 0xb6365e22ee46fp-42,  0xb6365e22ee46fp-41,
-    0x1.921fb54442d18p0,   0x1.921fb54442d18p1,  0x1.2d97c7f3321d2p2,  0x1.f6a7a2955385ep2,
-    0x1.7d784p26,          0x1.7d78400000001p26, 0x1.fffffffffffffp1023};
+    0x16ac5b262ca1ffp797, 0x16ac5b262ca1ffp798, 0x1b951f1572eba5p-29,  0x1504cac51f1eafp79,
+    0x16ac5b262ca1ffp799, 0x1e009c53148be1p939, 0xa64b60889a69bp526,   0x1cfe482285f8edp808,
+    0x1db41f3cb71d7bp628, 0x79f9129e2b063p147,  0x1b951f1572eba5p-28,  0x1c45cd11154dfdp243,
+    0xb6365e22ee46fp-43,  0x1b951f1572eba5p-27, 0xb6365e22ee46fp-42,   0xb6365e22ee46fp-41,
+    0x1.921fb54442d18p0,  0x1.921fb54442d18p1,  0x1.2d97c7f3321d2p2,   0x1.f6a7a2955385ep2,
+    0x1.7d784p26,         0x1.7d78400000001p26, 0x1.fffffffffffffp1023};
 
 template <class F>
 void check_hard(const std::vector<MathFunction<F>>& functions, std::vector<F> numbers) {
@@ -73,6 +78,7 @@ void check_fast_paths(Range range) {
   const auto check = [&](auto fast, auto full) { check_fast<F>(fast, full, range); };
   check([](F x) { return math::sin_fast(x); }, [](F x) { return math::sin_full(x); });
   check([](F x) { return math::cos_fast(x); }, [](F x) { return math::cos_full(x); });
+  check([](F x) { return math::tan_fast(x); }, [](F x) { return math::tan_full(x); });
 }
 
 }  // namespace
