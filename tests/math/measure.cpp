@@ -45,13 +45,16 @@ int last_place(int exponent) {
   return std::clamp(exponent, Limits::min_exponent - 1, Limits::max_exponent - 1) - (Limits::digits - 1);
 }
 
-/// The error as the wider type shows it, and whether there is anything to compare: not where one is no
-/// number or the exact value is beyond the wider type or 0.
+/// The error as the wider type shows it, where it can: not where one is no number, or the exact value is 0
+/// or too large for the wider type, or the sign is wrong, or an infinity.
 template <class F>
 bool near_error(F got, typename MathFunction<F>::Wide want, double& error) {
   using Wide = typename MathFunction<F>::Wide;
-  if (!std::isfinite(got) || !std::isfinite(want) || want == 0 || got == 0) {
+  if (std::isnan(got) || !std::isfinite(want) || want == 0 || std::signbit(got) != std::signbit(want))
     return false;
+  if (std::isinf(got)) {
+    error = 0;
+    return exponent(want) >= std::numeric_limits<F>::max_exponent;
   }
   const Wide distance = std::abs(static_cast<Wide>(got) - want);
   if constexpr (sizeof(F) == 4) {
@@ -78,9 +81,11 @@ constexpr double margin = sizeof(F) == 4 ? 0x1p-24 : 0x1p-8;
 template <class F>
 void measure_block(const MathFunction<F>& f, const F* x, const F* y, std::size_t n, Measured<F>& worst) {
   std::array<F, block_size> out;
+  std::array<typename MathFunction<F>::Wide, block_size> wide;
   f.run(x, y, out.data(), n);
+  f.near(x, y, wide.data(), n);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto want = f.near(x[i], y[i]);
+    const auto want = wide[i];
     // The common case of what ulp_error says: both are NaN, or the same infinity or zero.
     if (std::isnan(out[i]) && std::isnan(want)) continue;
     if ((std::isinf(out[i]) || out[i] == 0) && want == out[i] && std::signbit(want) == std::signbit(out[i]))
@@ -228,7 +233,8 @@ Measured<F> measure_specials(const MathFunction<F>& f) {
 template <class F>
 Measured<F> measure_drawn(const MathFunction<F>& f, std::uint64_t count) {
   const std::vector<Range> one = {{0, 0}};
-  const std::uint64_t blocks = (count + block_size - 1) / block_size;
+  const std::uint64_t parts = f.x.size() * (f.y.empty() ? 1 : f.y.size());
+  const std::uint64_t blocks = count / (parts * block_size) + 1;
   Measured<F> worst;
   for (const Range& x_range : f.x) {
     for (const Range& y_range : f.y.empty() ? one : f.y) {

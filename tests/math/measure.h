@@ -32,7 +32,7 @@ struct MathFunction {
   std::string name;
   double bound;  ///< what no error may exceed, in ulp
   std::function<void(const F* x, const F* y, F* out, std::size_t n)> run;
-  std::function<Wide(Wide x, Wide y)> near;  ///< within 8 ulp of Wide
+  std::function<void(const F* x, const F* y, Wide* out, std::size_t n)> near;  ///< within 8 ulp of Wide
   std::function<void(mpfr_ptr out, mpfr_srcptr x, mpfr_srcptr y)> exact;
   std::vector<Range> x;
   std::vector<Range> y = {};
@@ -49,7 +49,9 @@ MathFunction<F> unary(std::string name, double bound, Recipe recipe, Near near, 
           [recipe](const F* x, const F*, F* out, std::size_t n) {
             for (std::size_t i = 0; i < n; ++i) out[i] = recipe(x[i]);
           },
-          [near](Wide x, Wide) { return near(x); },
+          [near](const F* x, const F*, Wide* out, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i) out[i] = near(static_cast<Wide>(x[i]));
+          },
           [exact](mpfr_ptr out, mpfr_srcptr x, mpfr_srcptr) { exact(out, x, MPFR_RNDN); },
           std::move(range)};
 }
@@ -63,7 +65,10 @@ MathFunction<F> binary(std::string name, double bound, Recipe recipe, Near near,
           [recipe](const F* x, const F* y, F* out, std::size_t n) {
             for (std::size_t i = 0; i < n; ++i) out[i] = recipe(x[i], y[i]);
           },
-          [near](Wide x, Wide y) { return near(x, y); },
+          [near](const F* x, const F* y, Wide* out, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i)
+              out[i] = near(static_cast<Wide>(x[i]), static_cast<Wide>(y[i]));
+          },
           [exact](mpfr_ptr out, mpfr_srcptr x, mpfr_srcptr y) { exact(out, x, y, MPFR_RNDN); },
           std::move(first),
           std::move(second)};
@@ -91,7 +96,7 @@ Measured<F> measure_specials(const MathFunction<F>& f);
 /// At these arguments exactly.
 template <class F>
 Measured<F> measure_at(const MathFunction<F>& f, const std::vector<F>& x, const std::vector<F>& y = {});
-/// `count` arguments drawn from each range (each pair of ranges), the same in every run.
+/// `count` arguments drawn from all ranges (pairs of ranges) together, the same in every run.
 template <class F>
 Measured<F> measure_drawn(const MathFunction<F>& f, std::uint64_t count);
 /// All 2^32 arguments.
