@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "math/accuracy.h"
+#include "math/check_numbers.h"
 
 namespace anabranch::test {
 namespace {
@@ -14,25 +14,25 @@ const double largest = std::numeric_limits<double>::max();
 template <class F>
 MathFunction<F> atan_function(double bound, std::vector<Range> x) {
   return unary<F>(
-      "atan", bound, [](F v) { return math::atan(v); }, [](auto v) { return std::atan(v); }, mpfr_atan,
-      std::move(x));
+      named<F>("atan"), bound, [](F v) { return math::atan(v); }, [](auto v) { return std::atan(v); },
+      mpfr_atan, std::move(x));
 }
 template <class F>
 MathFunction<F> asin_function(double bound, std::vector<Range> x) {
   return unary<F>(
-      "asin", bound, [](F v) { return math::asin(v); }, [](auto v) { return std::asin(v); }, mpfr_asin,
-      std::move(x));
+      named<F>("asin"), bound, [](F v) { return math::asin(v); }, [](auto v) { return std::asin(v); },
+      mpfr_asin, std::move(x));
 }
 template <class F>
 MathFunction<F> acos_function(double bound, std::vector<Range> x) {
   return unary<F>(
-      "acos", bound, [](F v) { return math::acos(v); }, [](auto v) { return std::acos(v); }, mpfr_acos,
-      std::move(x));
+      named<F>("acos"), bound, [](F v) { return math::acos(v); }, [](auto v) { return std::acos(v); },
+      mpfr_acos, std::move(x));
 }
 template <class F>
 MathFunction<F> atan2_function(double bound, std::vector<Range> ranges) {
   return binary<F>(
-      "atan2", bound, [](F y, F x) { return math::atan2(y, x); },
+      named<F>("atan2"), bound, [](F y, F x) { return math::atan2(y, x); },
       [](auto y, auto x) { return std::atan2(y, x); }, mpfr_atan2, ranges, ranges);
 }
 
@@ -67,27 +67,29 @@ std::vector<F> borders() {
 }  // namespace
 
 TEST_CASE("inverse trigonometric functions stay below 1 ulp") {
-  check_accuracy(of_float(), 1 << 20);
-  check_accuracy(of_double(), 200'000);
+  for (const auto& f : of_float()) check_sample(f);
+  for (const auto& f : of_double()) check_sample(f);
 }
 
 TEST_CASE("inverse trigonometric functions where their intervals end") {
-  for (const auto& f : of_float()) check_measured(f, measure_at(f, borders<float>()));
-  for (const auto& f : of_double()) check_measured(f, measure_at(f, borders<double>()));
+  for (const auto& f : of_float()) check_numbers(f, borders<float>());
+  for (const auto& f : of_double()) check_numbers(f, borders<double>());
 }
 
 TEST_CASE("atan2 stays below 1 ulp") {
-  check_accuracy<float>({atan2_of_float}, 100'000);
-  check_accuracy<double>({atan2_of_double}, 30'000);
+  check_sample(atan2_of_float);
+  check_sample(atan2_of_double);
 }
 
-TEST_CASE("inverse trigonometric functions of every float", "[.long]") { check_all(of_float()); }
+TEST_CASE("inverse trigonometric functions of every float", "[.long]") {
+  for (const auto& f : of_float()) check_whole(f);
+}
 TEST_CASE("inverse trigonometric functions of many doubles", "[.long]") {
-  check_accuracy(of_double(), 100'000'000);
+  for (const auto& f : of_double()) check_whole(f);
 }
 TEST_CASE("atan2 of many numbers", "[.long]") {
-  check_accuracy<float>({atan2_of_float}, 100'000'000);
-  check_accuracy<double>({atan2_of_double}, 12'000'000);
+  check_whole(atan2_of_float);
+  check_whole(atan2_of_double);
 }
 
 }  // namespace anabranch::test

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "math/accuracy.h"
+#include "math/check_numbers.h"
 
 namespace anabranch::test {
 namespace {
@@ -16,14 +16,14 @@ template <class F>
 std::vector<MathFunction<F>> functions(std::vector<Range> x, std::vector<double> bounds) {
   return {
       unary<F>(
-          "sin", bounds[0], [](F v) { return math::sin(v); }, [](auto v) { return std::sin(v); }, mpfr_sin,
-          x),
+          named<F>("sin"), bounds[0], [](F v) { return math::sin(v); }, [](auto v) { return std::sin(v); },
+          mpfr_sin, x),
       unary<F>(
-          "cos", bounds[1], [](F v) { return math::cos(v); }, [](auto v) { return std::cos(v); }, mpfr_cos,
-          x),
+          named<F>("cos"), bounds[1], [](F v) { return math::cos(v); }, [](auto v) { return std::cos(v); },
+          mpfr_cos, x),
       unary<F>(
-          "tan", bounds[2], [](F v) { return math::tan(v); }, [](auto v) { return std::tan(v); }, mpfr_tan,
-          x),
+          named<F>("tan"), bounds[2], [](F v) { return math::tan(v); }, [](auto v) { return std::tan(v); },
+          mpfr_tan, x),
   };
 }
 
@@ -55,37 +55,22 @@ void check_hard(const std::vector<MathFunction<F>>& functions, std::vector<F> nu
     const F x = numbers[i];
     numbers.insert(numbers.end(), {-x, std::nextafter(x, F(0)), std::nextafter(x, F(1e30)), x / 2, x / 3});
   }
-  for (const MathFunction<F>& f : functions) check_measured(f, measure_at(f, numbers));
-}
-
-/// Whether the full recipe gives the bits of the fast one wherever that holds.
-template <class F, class Fast, class Full>
-void check_fast(Fast fast, Full full, Range range) {
-  Draw draw(7);
-  int held = 0;
-  for (int i = 0; i < 100'000; ++i) {
-    const F x = draw.number<F>(range);
-    const math::Fast<F> value = fast(x);
-    if (!value.holds) continue;
-    ++held;
-    REQUIRE(math::bits(value.value) == math::bits(full(x)));
-  }
-  CHECK(held > 50'000);
+  for (const MathFunction<F>& f : functions) check_numbers(f, numbers);
 }
 
 template <class F>
-void check_fast_paths(Range range) {
-  const auto check = [&](auto fast, auto full) { check_fast<F>(fast, full, range); };
-  check([](F x) { return math::sin_fast(x); }, [](F x) { return math::sin_full(x); });
-  check([](F x) { return math::cos_fast(x); }, [](F x) { return math::cos_full(x); });
-  check([](F x) { return math::tan_fast(x); }, [](F x) { return math::tan_full(x); });
+void check_fast_paths(const std::vector<MathFunction<F>>& f) {
+  constexpr int count = 100'000;
+  check_fast(f[0], [](F x) { return math::sin_fast(x); }, [](F x) { return math::sin_full(x); }, count);
+  check_fast(f[1], [](F x) { return math::cos_fast(x); }, [](F x) { return math::cos_full(x); }, count);
+  check_fast(f[2], [](F x) { return math::tan_fast(x); }, [](F x) { return math::tan_full(x); }, count);
 }
 
 }  // namespace
 
 TEST_CASE("trigonometric functions stay below 1 ulp") {
-  check_accuracy(of_float(), 1 << 20);
-  check_accuracy(of_double(), 200'000);
+  for (const auto& f : of_float()) check_sample(f);
+  for (const auto& f : of_double()) check_sample(f);
 }
 
 TEST_CASE("trigonometric functions next to multiples of pi / 2") {
@@ -94,13 +79,15 @@ TEST_CASE("trigonometric functions next to multiples of pi / 2") {
 }
 
 TEST_CASE("trigonometric functions are the same on the fast path") {
-  check_fast_paths<float>({-60000, 60000});
-  check_fast_paths<float>({1e-40, 48000, true});
-  check_fast_paths<double>({-1.2e8, 1.2e8});
-  check_fast_paths<double>({1e-310, 1e8, true});
+  check_fast_paths(of_float());
+  check_fast_paths(of_double());
 }
 
-TEST_CASE("trigonometric functions of every float", "[.long]") { check_all(of_float()); }
-TEST_CASE("trigonometric functions of many doubles", "[.long]") { check_accuracy(of_double(), 100'000'000); }
+TEST_CASE("trigonometric functions of every float", "[.long]") {
+  for (const auto& f : of_float()) check_whole(f);
+}
+TEST_CASE("trigonometric functions of many doubles", "[.long]") {
+  for (const auto& f : of_double()) check_whole(f);
+}
 
 }  // namespace anabranch::test
