@@ -25,17 +25,17 @@ ANABRANCH_MATH F erf_near_0(F x) {
 /// from 1, which is exact.
 template <Float32 F>
 ANABRANCH_MATH F one_less_exp(F high, F low) {
-  F shifted = fma(constant(high, 0x1.715476p+0f), high, 0x1.8p23f);
+  F shifted = fma(0x1.715476p+0f, high, 0x1.8p23f);
   F n = shifted - 0x1.8p23f;
-  F r = fma(constant(n, -0x1.7f7d1cp-20f), n, fma(-0x1.62e4p-1f, n, high)) + low;
+  F r = fma(-0x1.7f7d1cp-20f, n, fma(-0x1.62e4p-1f, n, high)) + low;
   F power = real<F>((bits(shifted) << 23) + 0x3f800000u);
   return fma(-power, fma(r * r, exp_tail(r), r), 1.0f - power);
 }
 template <Float64 F>
 ANABRANCH_MATH F one_less_exp(F high, F low) {
-  F shifted = fma(constant(high, 0x1.71547652b82fep+0), high, 0x1.8p52);
+  F shifted = fma(0x1.71547652b82fep+0, high, 0x1.8p52);
   F n = shifted - 0x1.8p52;
-  F r = fma(constant(n, -0x1.ef35793c7673p-45), n, fma(-0x1.62e42fefa38p-1, n, high)) + low;
+  F r = fma(-0x1.ef35793c7673p-45, n, fma(-0x1.62e42fefa38p-1, n, high)) + low;
   F power = real<F>((bits(shifted) << 52) + 0x3ff0000000000000ull);
   return fma(-power, fma(r * r, exp_tail(r), r), 1.0 - power);
 }

@@ -3,7 +3,7 @@
 
 namespace anabranch::math {
 
-/// A literal as a value, for operations that would have no operand else. Costs nothing: compilers fold it.
+/// A literal as a value, where an operation takes one literal only. Costs nothing: compilers fold it.
 template <Float32 F>
 ANABRANCH_MATH F constant(F like, float c) {
   return real<F>((bits(like) & 0u) | bits(c));
@@ -25,7 +25,7 @@ ANABRANCH_MATH F one_over(F x) {
 /// c0 + z (c1 + z (c2 + ...)) of literals.
 template <class F, class C>
 ANABRANCH_MATH F polynomial(F z, C c0, C c1) {
-  return fma(constant(z, c1), z, c0);
+  return fma(c1, z, c0);
 }
 template <class F, class C, class... Cs>
 ANABRANCH_MATH F polynomial(F z, C c0, C c1, C c2, Cs... more) {

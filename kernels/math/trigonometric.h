@@ -26,7 +26,7 @@ struct ReducedAngle {
 /// |x| <= 48000. The first difference is exact: its bits end where those of the first part of pi / 2 do.
 template <Float32 F>
 ANABRANCH_MATH ReducedAngle<F> reduce_near(F x) {
-  F shifted = x * 0x1.45f306p-1f + 0x1.8p23f;
+  F shifted = fma(x, 0x1.45f306p-1f, 0x1.8p23f);
   F n = shifted - 0x1.8p23f;
   F first = fma(-0x1.921fb6p0f, n, x);
   F second = n * -0x1.777a5cp-25f;
@@ -38,7 +38,7 @@ ANABRANCH_MATH ReducedAngle<F> reduce_near(F x) {
 /// |x| <= 10^8.
 template <Float64 F>
 ANABRANCH_MATH ReducedAngle<F> reduce_near(F x) {
-  F shifted = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;
+  F shifted = fma(x, 0x1.45f306dc9c883p-1, 0x1.8p52);
   F n = shifted - 0x1.8p52;
   F first = fma(-0x1.921fb54442d18p0, n, x);
   F second = n * 0x1.1a62633145c07p-54;
