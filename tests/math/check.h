@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdio>
 
 #include "math/machine.h"
 #include "math/measure.h"
@@ -35,6 +36,7 @@ void check_whole(const MathFunction<F>& f) {
     all = measure_drawn(f, 100'000'000);
   }
   fmt::print("{}: {}\n", f.name, all.text());
+  std::fflush(stdout);
   CHECK(all.ulp <= f.bound);
 }
 
