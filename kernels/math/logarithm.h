@@ -7,6 +7,13 @@
 /// docs/mathematics.md.
 namespace anabranch::math {
 
+/// high + low.
+template <class F>
+struct Pair {
+  F high;
+  F low;
+};
+
 template <class F>
 struct Octave {
   F n;

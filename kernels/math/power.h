@@ -8,13 +8,6 @@
 /// docs/mathematics.md.
 namespace anabranch::math {
 
-/// high + low.
-template <class F>
-struct Pair {
-  F high;
-  F low;
-};
-
 /// s = f / d + low, d being 2 + f and rounding to `d.high`; `reciprocal` is near 1 / d.
 template <class F>
 ANABRANCH_MATH Pair<F> quotient(F f, const Pair<F>& d, F s, F reciprocal) {
