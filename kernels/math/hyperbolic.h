@@ -199,4 +199,129 @@ ANABRANCH_MATH F cosh(F x) {
   return select(h.big, value * 4.0, value);
 }
 
+// Inverses: logarithms of sums w + low, with c = low / w
+// ------------------------------------------------------
+
+/// a^2 + 1 and a^2 - 1.
+template <Float32 F>
+ANABRANCH_MATH Pair<F> square_plus_1(F a) {
+  const F square = a * a;
+  const F sum = square + 1.0f;
+  const F one = sum - square;
+  const F low = square - (sum - one) + (1.0f - one) + fma(a, a, -square);
+  return {sum, low};
+}
+template <Float32 F>
+ANABRANCH_MATH Pair<F> square_minus_1(F a) {
+  const F square = a * a;
+  const F difference = square - 1.0f;
+  const F low = square - (difference + 1.0f) + fma(a, a, -square);
+  const F sum = difference + low;
+  return {sum, difference - sum + low};
+}
+template <Float64 F>
+ANABRANCH_MATH Pair<F> square_plus_1(F a) {
+  const F square = a * a;
+  const F sum = square + 1.0;
+  const F one = sum - square;
+  const F low = square - (sum - one) + (1.0 - one) + fma(a, a, -square);
+  return {sum, low};
+}
+template <Float64 F>
+ANABRANCH_MATH Pair<F> square_minus_1(F a) {
+  const F square = a * a;
+  const F difference = square - 1.0;
+  const F low = square - (difference + 1.0) + fma(a, a, -square);
+  const F sum = difference + low;
+  return {sum, difference - sum + low};
+}
+
+/// What is lost where s is the root of t.
+template <class F>
+ANABRANCH_MATH F root_low(F s, const Pair<F>& t, F twice) {
+  return (fma(-s, s, t.high) + t.low) / twice;
+}
+
+/// log(a + sqrt(a^2 + 1)) of |x|, or log(2 |x|) where 1 does not count. 1 / w is the difference of the same
+/// two.
+template <Float32 F>
+ANABRANCH_MATH F asinh(F x) {
+  const F a = absolute(x);
+  const MaskOf<F> big = a > 0x1p14f;
+  const F b = select(big, 1.0f, a);
+  const Pair<F> t = square_plus_1(b);
+  const F s = sqrt(t.high);
+  const F w = b + s;
+  const F c = (b - (w - s) + root_low(s, t, s + s)) * (s - b);
+  const Octave<F> o = octave_of(select(big, a, w), 0x3f2aaaabu);
+  const F value = log_of({select(big, o.n + 1.0f, o.n), o.f}, select(big, 0.0f, c));
+  return with_sign(select((a > 0x1p-13f) & (a <= 0x1.fffffep127f), value, a), x);
+}
+template <Float64 F>
+ANABRANCH_MATH F asinh(F x) {
+  const F a = absolute(x);
+  const MaskOf<F> big = a > 0x1p28;
+  const F b = select(big, 1.0, a);
+  const Pair<F> t = square_plus_1(b);
+  const F s = sqrt(t.high);
+  const F w = b + s;
+  const F c = (b - (w - s) + root_low(s, t, s + s)) * (s - b);
+  const Octave<F> o = octave_of(select(big, a, w), 0x3fe6a09e667f3bcdull);
+  const F value = log_of({select(big, o.n + 1.0, o.n), o.f}, select(big, 0.0, c));
+  return with_sign(select((a > 0x1p-28) & (a <= 0x1.fffffffffffffp1023), value, a), x);
+}
+
+/// log(x + sqrt(x^2 - 1)), or log(2 x) where 1 does not count. Of what is less than 1, a root of a negative
+/// number.
+template <Float32 F>
+ANABRANCH_MATH F acosh(F x) {
+  const MaskOf<F> big = x > 0x1p14f;
+  const F b = select(big, 2.0f, x);
+  const Pair<F> t = square_minus_1(b);
+  const F s = sqrt(t.high);
+  const F w = b + s;
+  const F c = (s - (w - b) + root_low(s, t, select(s == 0.0f, 1.0f, s + s))) * (b - s);
+  const Octave<F> o = octave_of(select(big, x, w), 0x3f2aaaabu);
+  const F value = log_of({select(big, o.n + 1.0f, o.n), o.f}, select(big, 0.0f, c));
+  return select(x <= 0x1.fffffep127f, select(x < 1.0f, sqrt(x - 2.0f), value), x);
+}
+template <Float64 F>
+ANABRANCH_MATH F acosh(F x) {
+  const MaskOf<F> big = x > 0x1p28;
+  const F b = select(big, 2.0, x);
+  const Pair<F> t = square_minus_1(b);
+  const F s = sqrt(t.high);
+  const F w = b + s;
+  const F c = (s - (w - b) + root_low(s, t, select(s == 0.0, 1.0, s + s))) * (b - s);
+  const Octave<F> o = octave_of(select(big, x, w), 0x3fe6a09e667f3bcdull);
+  const F value = log_of({select(big, o.n + 1.0, o.n), o.f}, select(big, 0.0, c));
+  return select(x <= 0x1.fffffffffffffp1023, select(x < 1.0, sqrt(x - 2.0), value), x);
+}
+
+/// log((1 + a) / (1 - a)) / 2 of |x|. Small numbers are their own function's value.
+template <Float32 F>
+ANABRANCH_MATH F atanh(F x) {
+  const F a = absolute(x);
+  const F above = a + 1.0f;
+  const F below = 1.0f - a;
+  const F w = above / below;
+  const F lows = fma(-w, 1.0f - below - a, a - (above - 1.0f));
+  const F c = (fma(-w, below, above) + lows) / above;
+  const F value = log_of(octave_of(w, 0x3f2aaaabu), c) * 0.5f;
+  const F small = select(a < 0x1p-13f, a, value);
+  return with_sign(select(a < 1.0f, small, 1.0f / sqrt(below)), x);
+}
+template <Float64 F>
+ANABRANCH_MATH F atanh(F x) {
+  const F a = absolute(x);
+  const F above = a + 1.0;
+  const F below = 1.0 - a;
+  const F w = above / below;
+  const F lows = fma(-w, 1.0 - below - a, a - (above - 1.0));
+  const F c = (fma(-w, below, above) + lows) / above;
+  const F value = log_of(octave_of(w, 0x3fe6a09e667f3bcdull), c) * 0.5;
+  const F small = select(a < 0x1p-28, a, value);
+  return with_sign(select(a < 1.0, small, 1.0 / sqrt(below)), x);
+}
+
 }  // namespace anabranch::math

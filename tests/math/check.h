@@ -15,8 +15,8 @@
 
 namespace anabranch::test {
 
-/// For the doubles that exponentials of floats are compared with: where floats overflow or vanish doubles need not,
-/// and their routines are slow there.
+/// For the doubles that exponentials of floats are compared with: where floats overflow or vanish doubles
+/// need not, and their routines are slow there.
 inline double beyond_floats(double x) { return std::clamp(x, -300.0, 300.0); }
 
 /// A sample of 2^20 floats or 2^18 doubles of the ranges, and all special numbers: no error above the bound.
