@@ -102,21 +102,18 @@ ANABRANCH_MATH F exp_full(F x) {
   return scaled(exp_scaled(select(above > 710.0, 710.0, above)));
 }
 
+/// 2^r for |r| up to 1/2 and a little more.
 template <Float32 F>
-ANABRANCH_MATH Scaled<F> exp2_scaled(F x) {
-  const F shifted = x + 0x1.8p23f;
-  const F r = x - (shifted - 0x1.8p23f);
+ANABRANCH_MATH F exp2_near_1(F r) {
   F q = fma(r, 0x1.3fb5e6p-13f, 0x1.5f0e1p-10f);
   q = fma(r, q, 0x1.3b309p-7f);
   q = fma(r, q, 0x1.c6af72p-5f);
   q = fma(r, q, 0x1.ebfbd8p-3f);
   q = fma(r, q, 0x1.62e43p-1f);
-  return {fma(r, q, 1.0f), bits(shifted)};
+  return fma(r, q, 1.0f);
 }
 template <Float64 F>
-ANABRANCH_MATH Scaled<F> exp2_scaled(F x) {
-  const F shifted = x + 0x1.8p52;
-  const F r = x - (shifted - 0x1.8p52);
+ANABRANCH_MATH F exp2_near_1(F r) {
   F q = fma(r, 0x1.e9651a8abab3dp-32, 0x1.e61e0cd88f2dbp-28);
   q = fma(r, q, 0x1.b5252c8b2c6fdp-24);
   q = fma(r, q, 0x1.62bfc5f76660cp-20);
@@ -127,7 +124,18 @@ ANABRANCH_MATH Scaled<F> exp2_scaled(F x) {
   q = fma(r, q, 0x1.c6b08d704a128p-5);
   q = fma(r, q, 0x1.ebfbdff82c5a6p-3);
   q = fma(r, q, 0x1.62e42fefa39efp-1);
-  return {fma(r, q, 1.0), bits(shifted)};
+  return fma(r, q, 1.0);
+}
+
+template <Float32 F>
+ANABRANCH_MATH Scaled<F> exp2_scaled(F x) {
+  const F shifted = x + 0x1.8p23f;
+  return {exp2_near_1(x - (shifted - 0x1.8p23f)), bits(shifted)};
+}
+template <Float64 F>
+ANABRANCH_MATH Scaled<F> exp2_scaled(F x) {
+  const F shifted = x + 0x1.8p52;
+  return {exp2_near_1(x - (shifted - 0x1.8p52)), bits(shifted)};
 }
 
 template <Float32 F>

@@ -7,6 +7,13 @@
 /// docs/mathematics.md.
 namespace anabranch::math {
 
+/// high + low.
+template <class F>
+struct Pair {
+  F high;
+  F low;
+};
+
 template <class F>
 struct Octave {
   F n;
@@ -83,9 +90,9 @@ ANABRANCH_MATH F log_tail(F f) {
 // Base e
 // ------------------------------------------------------------------------------------------------------
 
+/// (log(1 + f) - f) / f^2, where 1 + f is in [2/3, 4/3).
 template <Float32 F>
-ANABRANCH_MATH F log_of(const Octave<F>& o) {  // 1 + f in [2/3, 4/3)
-  const F f = o.f;
+ANABRANCH_MATH F log_quotient(F f) {
   F q = fma(f, -0x1.06cdfap-3f, 0x1.1ec6e2p-3f);
   q = fma(f, q, -0x1.f3a7dep-4f);
   q = fma(f, q, 0x1.1ec0dp-3f);
@@ -93,14 +100,32 @@ ANABRANCH_MATH F log_of(const Octave<F>& o) {  // 1 + f in [2/3, 4/3)
   q = fma(f, q, 0x1.99d1c6p-3f);
   q = fma(f, q, -0x1.ffff14p-3f);
   q = fma(f, q, 0x1.555502p-2f);
-  q = fma(f, q, -0.5f);
-  return fma(o.n, 0x1.62e4p-1f, f + fma(f * f, q, o.n * 0x1.7f7d1cp-20f));
+  return fma(f, q, -0.5f);
+}
+
+template <Float32 F>
+ANABRANCH_MATH F log_of(const Octave<F>& o) {
+  return fma(o.n, 0x1.62e4p-1f, o.f + fma(o.f * o.f, log_quotient(o.f), o.n * 0x1.7f7d1cp-20f));
 }
 template <Float64 F>
 ANABRANCH_MATH F log_of(const Octave<F>& o) {
   const F high = fma(o.n, 0x1.62e42fefa38p-1, o.f);
   const F lost = o.f - fma(o.n, -0x1.62e42fefa38p-1, high);
   return high + (lost + fma(o.n, 0x1.ef35793c7673p-45, log_tail(o.f)));
+}
+
+/// The logarithm of 2^n (1 + f) (1 + c), c being so small that its square does not count: of a sum in two parts.
+template <Float32 F>
+ANABRANCH_MATH F log_of(const Octave<F>& o, F c) {
+  const F high = fma(o.n, 0x1.62e4p-1f, o.f);
+  const F lost = o.f - fma(o.n, -0x1.62e4p-1f, high);
+  return high + (lost + fma(o.f * o.f, log_quotient(o.f), fma(o.n, 0x1.7f7d1cp-20f, c)));
+}
+template <Float64 F>
+ANABRANCH_MATH F log_of(const Octave<F>& o, F c) {
+  const F high = fma(o.n, 0x1.62e42fefa38p-1, o.f);
+  const F lost = o.f - fma(o.n, -0x1.62e42fefa38p-1, high);
+  return high + (lost + (log_tail(o.f) + fma(o.n, 0x1.ef35793c7673p-45, c)));
 }
 
 template <Float32 F>
