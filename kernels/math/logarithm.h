@@ -108,7 +108,8 @@ ANABRANCH_MATH F log_of(const Octave<F>& o) {
   return high + (lost + fma(o.n, 0x1.ef35793c7673p-45, log_tail(o.f)));
 }
 
-/// The logarithm of 2^n (1 + f) (1 + c), c being so small that its square does not count: of a sum in two parts.
+/// The logarithm of 2^n (1 + f) (1 + c), c being so small that its square does not count: of a sum in two
+/// parts.
 template <Float32 F>
 ANABRANCH_MATH F log_of(const Octave<F>& o, F c) {
   const F high = fma(o.n, 0x1.62e4p-1f, o.f);

@@ -33,11 +33,6 @@ class Number {
   mpfr_t value_;
 };
 
-int exponent(double value) {
-  return static_cast<int>((std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff) - 1023;
-}
-int exponent(long double value) { return std::ilogb(value); }
-
 /// The exponent of the last place of a number of this exponent.
 template <class F>
 int last_place(int exponent) {
@@ -45,25 +40,26 @@ int last_place(int exponent) {
   return std::clamp(exponent, Limits::min_exponent - 1, Limits::max_exponent - 1) - (Limits::digits - 1);
 }
 
-/// The error as the wider type shows it, where it can: not where one is no number, or the exact value is 0
-/// or too large for the wider type, or the sign is wrong, or an infinity.
+/// The error as the wider type shows it; no number or an infinity where it cannot show it. Without branches.
+double near_error(float got, double want) {
+  const auto bits = std::bit_cast<std::int64_t>(want);
+  const std::int64_t exponent = std::min<std::int64_t>((bits >> 52) & 0x7ff, 1023 + 127);
+  const std::int64_t scale = 2 * 1023 + 23 - std::max<std::int64_t>(exponent, 1023 - 126);
+  const double other_sign = (bits < 0) != std::signbit(got) ? infinite : 0;
+  return std::abs(got - want) * std::bit_cast<double>(scale << 52) + other_sign;
+}
+double near_error(double got, long double want) {
+  if (!std::isfinite(want) || want == 0 || std::signbit(got) != std::signbit(want)) return infinite;
+  return static_cast<double>(std::ldexp(std::abs(got - want), -last_place<double>(std::ilogb(want))));
+}
+
+/// Whether both are NaN, or the same infinity or zero, or both beyond the largest number.
 template <class F>
-bool near_error(F got, typename MathFunction<F>::Wide want, double& error) {
-  using Wide = typename MathFunction<F>::Wide;
-  if (std::isnan(got) || !std::isfinite(want) || want == 0 || std::signbit(got) != std::signbit(want))
-    return false;
-  if (std::isinf(got)) {
-    error = 0;
-    return exponent(want) >= std::numeric_limits<F>::max_exponent;
-  }
-  const Wide distance = std::abs(static_cast<Wide>(got) - want);
-  if constexpr (sizeof(F) == 4) {
-    const auto scale = static_cast<std::uint64_t>(1023 - last_place<F>(exponent(want))) << 52;
-    error = distance * std::bit_cast<double>(scale);
-  } else {
-    error = static_cast<double>(std::ldexp(distance, -last_place<F>(exponent(want))));
-  }
-  return true;
+bool agrees(F got, typename MathFunction<F>::Wide want) {
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
+  if (std::signbit(want) != std::signbit(got)) return false;
+  const bool beyond = std::isinf(want) || std::ilogb(want) >= std::numeric_limits<F>::max_exponent;
+  return want == got || (std::isinf(got) && want != 0 && beyond);
 }
 
 template <class F>
@@ -78,21 +74,21 @@ Measured<F> worse(const Measured<F>& a, const Measured<F>& b) {
 template <class F>
 constexpr double margin = sizeof(F) == 4 ? 0x1p-24 : 0x1p-8;
 
+/// Less than this is not told apart.
+constexpr double unremarkable = 0.25;
+
 template <class F>
 void measure_block(const MathFunction<F>& f, const F* x, const F* y, std::size_t n, Measured<F>& worst) {
   std::array<F, block_size> out;
   std::array<typename MathFunction<F>::Wide, block_size> wide;
+  std::array<double, block_size> errors;
   f.run(x, y, out.data(), n);
   f.near(x, y, wide.data(), n);
+  for (std::size_t i = 0; i < n; ++i) errors[i] = near_error(out[i], wide[i]);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto want = wide[i];
-    // The common case of what ulp_error says: both are NaN, or the same infinity or zero.
-    if (std::isnan(out[i]) && std::isnan(want)) continue;
-    if ((std::isinf(out[i]) || out[i] == 0) && want == out[i] && std::signbit(want) == std::signbit(out[i]))
-      continue;
-    double error = 0;
-    if (near_error(out[i], want, error) && error <= worst.ulp - margin<F>) continue;
-    error = ulp_error(f, x[i], y[i], out[i]);
+    if (errors[i] <= std::max(worst.ulp - margin<F>, unremarkable)) continue;
+    if (!(errors[i] < infinite) && agrees(out[i], wide[i])) continue;
+    const double error = ulp_error(f, x[i], y[i], out[i]);
     if (error > worst.ulp) worst = {error, x[i], y[i], worst.count};
   }
   worst.count += n;
