@@ -3,9 +3,10 @@
 
 /// Angles to within pi / 4, as a sum of two floats.
 ///
-///  * Up to 48000 (float) and 10^8 (double) the multiple of pi / 2 is subtracted in three parts (Cody and Waite).
-///  * Beyond, the product with 2 / pi is computed modulo 4 as an integer, from the words of 2 / pi that matter
-///    (Payne and Hanek).
+///  * Up to 48000 (float) and 10^8 (double) the multiple of pi / 2 is subtracted in three parts (Cody and
+///    Waite).
+///  * Beyond, the product with 2 / pi is computed modulo 4 as an integer, from the words of 2 / pi that
+///    matter (Payne and Hanek).
 ///
 /// The constants come from derive/trigonometric.sollya.
 namespace anabranch::math {

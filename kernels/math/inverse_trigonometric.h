@@ -1,4 +1,5 @@
 #pragma once
+#include "pair.h"
 #include "polynomial.h"
 
 /// asin, acos, atan, atan2: below 1 ulp. An odd polynomial gives the angle of a small argument as a float and
@@ -6,13 +7,6 @@
 /// rounds away (of the quotient, of the root) is kept and added late. The constants come from
 /// derive/inverse_trigonometric.sollya.
 namespace anabranch::math {
-
-/// high + low; low is small beside high.
-template <class F>
-struct Pair {
-  F high;
-  F low;
-};
 
 template <Float32 F>
 ANABRANCH_MATH MaskOf<F> is_negative(F x) {

@@ -1,4 +1,5 @@
 #pragma once
+#include "pair.h"
 #include "polynomial.h"
 
 /// cbrt, hypot, rsqrt: little above half an ulp. An approximation, then one step of Newton's method from an
@@ -84,14 +85,8 @@ ANABRANCH_MATH F cbrt(F x) {
 
 // Hypotenuse ------------------------------------------------------------------------------------------------
 
-/// The sum of the squares, and what it lacks.
 template <class F>
-struct SumOfSquares {
-  F high;
-  F low;
-};
-template <class F>
-ANABRANCH_MATH SumOfSquares<F> sum_of_squares(F large, F small) {
+ANABRANCH_MATH Pair<F> sum_of_squares(F large, F small) {
   F a = large * large;
   F a_low = fma(large, large, -a);
   F b = small * small;
@@ -102,13 +97,13 @@ ANABRANCH_MATH SumOfSquares<F> sum_of_squares(F large, F small) {
 
 /// The root of a sum that is 0 or far from the smallest numbers.
 template <Float32 F>
-ANABRANCH_MATH F improved_sqrt(SumOfSquares<F> sum) {
+ANABRANCH_MATH F improved_sqrt(Pair<F> sum) {
   F root = sqrt(sum.high);
   F error = fma(-root, root, sum.high) + sum.low;
   return fma(error, 0.5f / (root + 0x1p-120f), root);  // not 0 / 0
 }
 template <Float64 F>
-ANABRANCH_MATH F improved_sqrt(SumOfSquares<F> sum) {
+ANABRANCH_MATH F improved_sqrt(Pair<F> sum) {
   F root = sqrt(sum.high);
   F error = fma(-root, root, sum.high) + sum.low;
   return fma(error, 0.5 / (root + 0x1p-1000), root);

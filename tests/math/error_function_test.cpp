@@ -14,7 +14,7 @@ MathFunction<F> erf_function(double bound, double smallest) {
       named<F>("erf"), bound, [](F v) { return math::erf(v); }, [](auto v) { return std::erf(v); }, mpfr_erf,
       {{-1.1, 1.1}, {0.7, 6.2}, {smallest, 10, true}});
 }
-const MathFunction<float> erf_of_float = erf_function<float>(0.9, 1e-44);
+const MathFunction<float> erf_of_float = erf_function<float>(0.87, 1e-44);
 const MathFunction<double> erf_of_double = erf_function<double>(0.9, 1e-320);
 
 /// Around 0.8, and where the value becomes 1.

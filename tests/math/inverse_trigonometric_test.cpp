@@ -37,9 +37,9 @@ MathFunction<F> atan2_function(double bound, std::vector<Range> ranges) {
 }
 
 std::vector<MathFunction<float>> of_float() {
-  return {atan_function<float>(0.64, {{-3, 3}, {1e-44, largest_float, true}}),
-          asin_function<float>(0.69, {{-1.01, 1.01}, {1e-44, 1, true}}),
-          acos_function<float>(0.64, {{-1.01, 1.01}, {1e-44, 1, true}})};
+  return {atan_function<float>(0.66, {{-3, 3}, {1e-44, largest_float, true}}),
+          asin_function<float>(0.72, {{-1.01, 1.01}, {1e-44, 1, true}}),
+          acos_function<float>(0.68, {{-1.01, 1.01}, {1e-44, 1, true}})};
 }
 std::vector<MathFunction<double>> of_double() {
   return {atan_function<double>(0.65, {{-3, 3}, {1e-320, largest, true}}),
