@@ -48,7 +48,7 @@ TEST_CASE("rows are folded from left to right inside scalar code") {
         return map(
             [=](auto i) {
               const auto ix = index_of(i / 4, i % 4);
-              const auto horner = [](auto s, auto x) { return s * 3.0 + cast<double>(x); };
+              const auto horner = [](auto s, auto x) { return s * 3.0 - cast<double>(x); };
               return pack(sfoldl(horner, 1.0, ix, a), sfoldl(minimum_of, Exp(100.0F), ix, a));
             },
             row);
@@ -60,7 +60,7 @@ TEST_CASE("rows are folded from left to right inside scalar code") {
       float least = 100;
       for (std::int64_t k = 0; k < 5; ++k) {
         const float x = table[rows[r][i] * 5 + k];
-        horner = std::fma(horner, 3.0, static_cast<double>(x));  // one user function: contracted
+        horner = horner * 3.0 - static_cast<double>(x);
         least = std::min(least, x);
       }
       REQUIRE(values[r][i] == std::tuple(horner, least));

@@ -18,9 +18,64 @@ template <class A, class B, bool AGood, bool BGood>
 concept Unfit =
     AnyComputation<A, B> && (Misfits<A, B> || (Computation<A> && !AGood) || (Computation<B> && !BGood));
 
+template <class X>
+concept BoolExp = IsExp<X> && std::same_as<typename std::remove_cvref_t<X>::value_type, bool>;
+template <class X>
+concept BitlessExp = BoolExp<X> || FloatExp<X>;
+/// Two operands of one type, or a number beside one.
+template <class A, class B>
+concept Alike = (IsExp<A> && (std::same_as<A, B> || NumericValue<B>)) || (NumericValue<A> && IsExp<B>);
+
 }  // namespace anabranch::detail
 
 namespace anabranch {
+
+// (operator, concept of what it does not take, sentence)
+#define ANABRANCH_REFUSE_OPERATOR(op, Kind, sentence)                     \
+  template <class A, class B>                                             \
+    requires(detail::Alike<A, B> && (detail::Kind<A> || detail::Kind<B>)) \
+  detail::Refused<A, B> operator op(const A&, const B&) {                 \
+    static_assert(detail::always_false<A>, sentence);                     \
+    return detail::refused<detail::Refused<A, B>>();                      \
+  }
+#define ANABRANCH_NUMBERS_ONLY \
+  "anabranch: a bool is no number to calculate with; convert it with cast<int32_t>(x), or use &&, || and !"
+ANABRANCH_REFUSE_OPERATOR(+, BoolExp, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_OPERATOR(-, BoolExp, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_OPERATOR(*, BoolExp, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_OPERATOR(/, BoolExp, ANABRANCH_NUMBERS_ONLY)
+ANABRANCH_REFUSE_OPERATOR(%, BoolExp, ANABRANCH_NUMBERS_ONLY)
+#define ANABRANCH_INTEGERS_ONLY                                                                  \
+  "anabranch: & | ^ work on the bits of integers; of bools, write && || and !=, and of a float " \
+  "bitcast<int32_t>(x) gives the bits"
+ANABRANCH_REFUSE_OPERATOR(&, BitlessExp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_OPERATOR(|, BitlessExp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_OPERATOR(^, BitlessExp, ANABRANCH_INTEGERS_ONLY)
+#undef ANABRANCH_INTEGERS_ONLY
+#undef ANABRANCH_REFUSE_OPERATOR
+
+template <detail::BoolExp A>
+Exp<bool> operator-(const A& a) {
+  static_assert(detail::always_false<A>, ANABRANCH_NUMBERS_ONLY);
+  return a;
+}
+template <detail::IsExp A>
+  requires(!detail::BoolExp<A>)
+Exp<bool> operator!(const A&) {
+  static_assert(detail::always_false<A>, "anabranch: ! takes a bool; compare first, as in x == 0");
+  return detail::refused<Exp<bool>>();
+}
+#define ANABRANCH_REFUSE_FUNCTION(name)                                         \
+  template <class A, class B>                                                   \
+    requires(detail::Alike<A, B> && (detail::BoolExp<A> || detail::BoolExp<B>)) \
+  detail::Refused<A, B> name(const A&, const B&) {                              \
+    static_assert(detail::always_false<A>, ANABRANCH_NUMBERS_ONLY);             \
+    return detail::refused<detail::Refused<A, B>>();                            \
+  }
+ANABRANCH_REFUSE_FUNCTION(min)
+ANABRANCH_REFUSE_FUNCTION(max)
+#undef ANABRANCH_REFUSE_FUNCTION
+#undef ANABRANCH_NUMBERS_ONLY
 
 // (name, concept of what it takes, sentence)
 #define ANABRANCH_REFUSE_FUNCTION(name, Kind, sentence)  \
