@@ -1,5 +1,5 @@
 # Writes OUTPUT, a C++ source that holds the texts of HEADERS (a list) as `anabranch::cuda::headers()`.
-set(text "// Made from kernels/cuda by cmake/EmbedHeaders.cmake.\n#include \"cuda/unit.h\"\n\n")
+set(text "// Made from kernels/cuda and kernels/math by cmake/EmbedHeaders.cmake.\n#include \"cuda/unit.h\"\n\n")
 string(APPEND text "namespace anabranch::cuda {\n\nstd::span<const Header> headers() {\n")
 string(APPEND text "  static const std::vector<Header> all{\n")
 foreach(header IN LISTS HEADERS)

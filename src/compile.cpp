@@ -45,7 +45,7 @@ void check_lists() {
     };
     check("ANABRANCH_DUMP",
           {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
-    check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion", "caches"});
+    check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion", "caches", "avx512"});
     return true;
   }();
   (void)once;

@@ -618,26 +618,6 @@ Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::ty
   return {detail::FromHandle{},
           detail::primitive(detail::Primitive::fma, {a.handle(), b.handle(), c.handle()}, at)};
 }
-template <detail::FloatElement T>
-Exp<T> sqrt(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Primitive::square_root, x, at);
-}
-template <detail::FloatElement T>
-Exp<T> exp(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Primitive::exponential, x, at);
-}
-template <detail::FloatElement T>
-Exp<T> log(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Primitive::logarithm, x, at);
-}
-template <detail::FloatElement T>
-Exp<T> sin(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Primitive::sine, x, at);
-}
-template <detail::FloatElement T>
-Exp<T> cos(const Exp<T>& x, std::source_location at = std::source_location::current()) {
-  return detail::unary(detail::Primitive::cosine, x, at);
-}
 
 /// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the
 /// language reference, "Order of reduction"); a lambda that says the same is recognised too.
@@ -665,5 +645,7 @@ template <std::size_t I, int N>
 struct std::tuple_element<I, anabranch::Exp<anabranch::Index<N>>> {
   using type = anabranch::Exp<std::int64_t>;
 };
+
+#include <anabranch/mathematics.h>
 
 #include <anabranch/detail/misuse.h>

@@ -10,7 +10,7 @@
 /// How a program is run, and what a run reports.
 namespace anabranch {
 
-/// Who executes. All give the same bits, but for `exp log sin cos`, whose routines a back end chooses.
+/// Who executes. All give the same bits.
 enum class Backend : std::uint8_t {
   automatic,     ///< the GPU where there is one, else the CPU; the report says which, and why
   cpu,           ///< LLVM, oneTBB

@@ -84,23 +84,29 @@ ANABRANCH_MATH double fma(double a, double b, double c) { return ::fma(a, b, c);
 ANABRANCH_MATH float sqrt(float a) { return ::sqrtf(a); }
 ANABRANCH_MATH double sqrt(double a) { return ::sqrt(a); }
 
-/// The bytes of a value as another type's.
-template <class To, class From>
-ANABRANCH_MATH To reinterpreted(From value) {
-  To out;
-  __builtin_memcpy(&out, &value, sizeof(To));
-  return out;
-}
-ANABRANCH_MATH u32 bits(float a) { return reinterpreted<u32>(a); }
-ANABRANCH_MATH u64 bits(double a) { return reinterpreted<u64>(a); }
+#if defined(__CUDACC__)
+ANABRANCH_MATH u32 bits(float a) { return __float_as_uint(a); }
+ANABRANCH_MATH u64 bits(double a) { return static_cast<u64>(__double_as_longlong(a)); }
 template <class F>
 ANABRANCH_MATH F real(u32 u) {
-  return reinterpreted<F>(u);
+  return __uint_as_float(u);
 }
 template <class F>
 ANABRANCH_MATH F real(u64 u) {
-  return reinterpreted<F>(u);
+  return __longlong_as_double(static_cast<long long>(u));
 }
+#else
+ANABRANCH_MATH u32 bits(float a) { return __builtin_bit_cast(u32, a); }
+ANABRANCH_MATH u64 bits(double a) { return __builtin_bit_cast(u64, a); }
+template <class F>
+ANABRANCH_MATH F real(u32 u) {
+  return __builtin_bit_cast(F, u);
+}
+template <class F>
+ANABRANCH_MATH F real(u64 u) {
+  return __builtin_bit_cast(F, u);
+}
+#endif
 
 ANABRANCH_MATH float absolute(float a) { return real<float>(bits(a) & 0x7fffffffu); }
 ANABRANCH_MATH double absolute(double a) { return real<double>(bits(a) & 0x7fffffffffffffffull); }

@@ -36,7 +36,7 @@ struct ErrorRecord {
 struct KernelArgs {
   void* const* buffers;          ///< one per buffer slot, already biased for offsets[0] != 0
   const std::int64_t* scalars;   ///< one per scalar slot
-  const void* const* functions;  ///< see ir/transcendental.h: routine r at its number
+  const void* const* functions;  ///< cpu/routines.h
   ErrorRecord* error;            ///< of this piece
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
   std::int64_t ahead;            ///< elements that folds prefetch ahead; 0: what they read is in a cache

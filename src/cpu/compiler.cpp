@@ -10,7 +10,6 @@
 #include "cpu/code_generator.h"
 #include "cpu/llvm_interface_version.h"
 #include "cpu/processor.h"
-#include "ir/transcendental.h"
 #include "system/environment.h"
 #include "system/standard_error.h"
 
@@ -78,11 +77,8 @@ std::shared_ptr<CompiledKernel> build(const kernel::Kernel& kernel, const Compil
 
 /// On disk: `key` and all else that an image depends on.
 std::string key_on_disk(const std::string& build_id, const std::string& key) {
-  std::string out = "cpu\ninterface " + std::to_string(llvm_interface_version()) + "\ncode generator " +
-                    build_id + "\nprocessor " + processor_identity() + "\nroutines";
-  for (int number = 0; number < ir::routine_count; ++number)
-    if (const ir::Routine& routine = ir::routine(number); routine.address)
-      out += std::string(" ") + routine.symbol;
+  const std::string out = "cpu\ninterface " + std::to_string(llvm_interface_version()) + "\ncode generator " +
+                          build_id + "\nprocessor " + processor_identity();
   return out + "\n" + key;
 }
 
@@ -184,9 +180,11 @@ std::string compile_image(const kernel::Kernel& kernel, const CompileOptions& op
   return std::move(received.image);
 }
 
-std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, const CompileOptions& options) {
-  if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
-  const std::string key = std::to_string(options.lanes) + "\n" + kernel::key_of(kernel);
+namespace {
+
+/// From the cache of this process, or of the disk, or compiled.
+Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& options) {
+  const std::string key = std::to_string(options.lanes) + " " + options.cpu + "\n" + kernel::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   if (!ir && !assembly)
@@ -199,6 +197,15 @@ std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, cons
       });
   if (!printed) system::write_to_standard_error(compiled->printed);
   return compiled;
+}
+
+}  // namespace
+
+std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, const CompileOptions& options) {
+  if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
+  CompileOptions here = options;
+  if (system::listed("ANABRANCH_OFF", "avx512")) here.cpu = "haswell";
+  return find_or_compile(kernel, here);
 }
 
 CacheStatistics cache_statistics() { return Cache::get().statistics(); }

@@ -49,8 +49,8 @@ struct CacheStatistics {
 /// threads ask for at once is compiled by one of them while the others wait. Of very many the oldest are dropped.
 ///
 /// A kernel that this process does not know is looked for on disk (cache/kernel_cache.h), by its text and
-/// what else its code depends on: the code generator's build id, the processor, the library routines. The
-/// code generator is a library of its own, opened when the first kernel is in neither place. Throws
+/// what else its code depends on: the code generator's build id, the processor. The code
+/// generator is a library of its own, opened when the first kernel is in neither place. Throws
 /// BackendUnavailable if it cannot be opened or does not fit, InternalError if it refuses a kernel.
 ///
 /// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or

@@ -8,9 +8,9 @@
 #include <anabranch/array.h>
 
 #include "cpu/pieces.h"
+#include "cpu/routines.h"
 #include "ir/cancelled.h"
 #include "ir/fold_order.h"
-#include "ir/transcendental.h"
 #include "kernel/check_error.h"
 
 namespace anabranch::cpu {
@@ -53,7 +53,7 @@ struct Caller {
     KernelArgs args{};
     args.buffers = bindings.buffers.data();
     args.scalars = bindings.scalars.data();
-    args.functions = ir::routine_table();
+    args.functions = anabranch_routines;
     args.error = &error;
     args.items = bindings.items;
     args.ahead = ahead;

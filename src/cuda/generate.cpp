@@ -154,6 +154,7 @@ void Generator::head() {
     at = end + 1;
   }
   out_.line(fmt::format("#include \"{}\"", included()));
+  for (const auto& header : mathematics()) out_.line(fmt::format("#include \"{}\"", header));
   out_.line("");
   out_.line("namespace anabranch {");
   out_.line("");
@@ -314,15 +315,27 @@ bool Generator::checked() const {
   });
 }
 
+std::vector<const ir::Node*> Generator::nodes() const {
+  std::vector<const ir::Node*> all = kernel::reachable(kernel_.body);
+  for (const auto* body : kernel::form_bodies(kernel_)) {
+    const auto more = kernel::reachable(*body);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 bool Generator::loops() const {
-  const auto loop_in = [](const std::vector<ir::Ref>& roots) {
-    const auto nodes = kernel::reachable(roots);
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [](const ir::Node* node) { return node->op() == ir::Op::while_loop; });
-  };
-  const auto others = kernel::form_bodies(kernel_);
-  return loop_in(kernel_.body) ||
-         std::any_of(others.begin(), others.end(), [&](const auto* body) { return loop_in(*body); });
+  const auto all = nodes();
+  return std::any_of(all.begin(), all.end(),
+                     [](const ir::Node* node) { return node->op() == ir::Op::while_loop; });
+}
+
+std::set<std::string> Generator::mathematics() const {
+  std::set<std::string> headers;
+  for (const ir::Node* node : nodes())
+    if (node->op() == ir::Op::primitive)
+      if (const char* header = header_of(node->payload().primitive)) headers.insert(header);
+  return headers;
 }
 
 void Generator::element(const char* name, const std::string& parameter, const kernel::Regions& body) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,9 @@ class Generator {
   /// Can an element fail?
   bool checked() const;
   /// Is there a loop that may not terminate?
+  std::vector<const ir::Node*> nodes() const;  ///< of all bodies
+  /// The headers of kernels/math that the kernel's functions are in.
+  std::set<std::string> mathematics() const;
   bool loops() const;
 
   /// A function that computes an element. Each says in `good` whether a check failed, except the one that

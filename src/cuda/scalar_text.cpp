@@ -64,6 +64,29 @@ std::string literal_text(std::int64_t value) {
   return value < 0 ? fmt::format("({}ll)", value) : fmt::format("{}ll", value);
 }
 
+const char* header_of(Primitive primitive) {
+  struct Header {
+    Primitive last;  ///< after those of the row before
+    const char* name;
+  };
+  using enum Primitive;
+  static constexpr Header rows[] = {{square_root, nullptr},
+                                    {exp2, "exponential.h"},
+                                    {log10, "logarithm.h"},
+                                    {tan, "trigonometric.h"},
+                                    {atan, "inverse_trigonometric.h"},
+                                    {atanh, "hyperbolic.h"},
+                                    {erf, "error_function.h"},
+                                    {rsqrt, "roots.h"},
+                                    {pow, "power.h"},
+                                    {atan2, "inverse_trigonometric.h"},
+                                    {hypot, "roots.h"},
+                                    {cast, nullptr}};
+  for (const Header& row : rows)
+    if (primitive <= row.last) return row.name;
+  return nullptr;
+}
+
 namespace {
 
 template <class T>
@@ -239,8 +262,9 @@ class ScalarText::PrimitiveBuilder {
     return of_library("fma", {x, y, z});
   }
   Scalar square_root(const Scalar& x) const { return of_library("sqrt", {x}); }
-  Scalar library(Primitive primitive, const Scalar& x) const {
-    return of_library(ir::info(primitive).name, {x});
+  Scalar mathematical(Primitive primitive, const Scalar& x, const Scalar& y) const {
+    const auto& facts = ir::info(primitive);
+    return {fmt::format("math::{}({}{})", facts.name, x.text, facts.arity == 2 ? ", " + y.text : ""), x.type};
   }
 
   Scalar equal(const Scalar& x, const Scalar& y) const { return compare("==", x, y); }
@@ -322,7 +346,7 @@ ExprTexts ScalarText::primitive(const ir::Node& node) {
   std::vector<PrimitiveBuilder::Scalar> x;
   for (const auto& child : node.children()) x.push_back({words(*child)[0], type});
   const auto& facts = ir::info(node.payload().primitive);
-  if (facts.transcendental || (facts.can_fail && ir::is_integer(type))) out_.place(node.place());
+  if (facts.mathematical || (facts.can_fail && ir::is_integer(type))) out_.place(node.place());
   const std::string result = name(node);
   PrimitiveBuilder builder(*this, node, result);
   const auto value =

@@ -37,6 +37,8 @@ class Text {
 
 /// "double"; of bool in memory "u8".
 const char* type_text(ScalarType type);
+/// The header of kernels/math that a mathematical function is in; null: it is none.
+const char* header_of(ir::Primitive primitive);
 const char* memory_type_text(ScalarType type);
 /// A literal of exactly that type.
 std::string literal_text(ScalarType type, std::uint64_t bits);

@@ -14,7 +14,7 @@ namespace anabranch::cuda {
 /// Device addresses are numbers on the host.
 using Address = std::uint64_t;
 
-/// One translation unit. It includes the headers of kernels/cuda by name; `headers()` has their texts.
+/// One translation unit. It includes the headers of kernels/cuda and kernels/math by name; `headers()` has their texts.
 struct Unit {
   std::string source;                ///< readable: names from the program, #line with the user's place
   std::vector<std::string> entries;  ///< `extern "C"` functions; a Launch names one by its number
@@ -24,7 +24,7 @@ struct Header {
   std::string name;  ///< as the unit includes it
   std::string text;
 };
-/// The skeletons and the block layer (kernels/cuda), built into the library.
+/// The skeletons and the block layer (kernels/cuda) and the mathematical functions (kernels/math), built into the library.
 std::span<const Header> headers();
 
 int entry_count(const kernel::Kernel& kernel);

@@ -7,7 +7,7 @@
 
 #include <anabranch/error.h>
 
-#include "ir/transcendental.h"
+#include "ir/mathematics.h"
 
 namespace anabranch::interp {
 
@@ -195,13 +195,6 @@ std::optional<Bits> rounded(Primitive primitive, T x) {
   return to_bits(static_cast<T>(std::trunc(x)));
 }
 
-template <class T>
-std::optional<Bits> on_floats(Primitive primitive, T x) {
-  static_assert(FloatValue<T>);
-  if (primitive == Primitive::square_root) return to_bits<T>(std::sqrt(x));
-  return to_bits<T>(ir::evaluate(primitive, x));
-}
-
 }  // namespace
 
 std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType result,
@@ -288,11 +281,34 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
         if constexpr (is_float) return to_bits<T>(copy_sign(arg(0), arg(1)));
         break;
       case Primitive::square_root:
-      case Primitive::exponential:
-      case Primitive::logarithm:
-      case Primitive::sine:
-      case Primitive::cosine:
-        if constexpr (is_float) return on_floats(primitive, arg(0));
+        if constexpr (is_float) return to_bits<T>(std::sqrt(arg(0)));
+        break;
+      case Primitive::exp:
+      case Primitive::exp2:
+      case Primitive::log:
+      case Primitive::log2:
+      case Primitive::log10:
+      case Primitive::sin:
+      case Primitive::cos:
+      case Primitive::tan:
+      case Primitive::asin:
+      case Primitive::acos:
+      case Primitive::atan:
+      case Primitive::sinh:
+      case Primitive::cosh:
+      case Primitive::tanh:
+      case Primitive::asinh:
+      case Primitive::acosh:
+      case Primitive::atanh:
+      case Primitive::erf:
+      case Primitive::cbrt:
+      case Primitive::rsqrt:
+        if constexpr (is_float) return to_bits<T>(ir::mathematical(primitive, arg(0)));
+        break;
+      case Primitive::pow:
+      case Primitive::atan2:
+      case Primitive::hypot:
+        if constexpr (is_float) return to_bits<T>(ir::mathematical(primitive, arg(0), arg(1)));
         break;
       case Primitive::bitcast:
       case Primitive::cast:

@@ -17,7 +17,7 @@ using Identities = anabranch::detail::ScalarIdentities;
 // The costs are rough reciprocal throughputs on a vector unit, in additions. What may be computed twice, what
 // is evaluated ahead of a branch and how work is cut depend on them (ir/cost.h); results do not.
 constexpr Row table[] = {
-    // name, arity, operands, boolean, can_fail, transcendental, cost, identity
+    // name, arity, operands, boolean, can_fail, mathematical, cost, identity
     {Primitive::add, {"add", 2, numbers, false, false, false, 1, &Identities::add}},
     {Primitive::subtract, {"subtract", 2, numbers, false, false, false, 1}},
     {Primitive::multiply, {"multiply", 2, numbers, false, false, false, 1, &Identities::multiply}},
@@ -49,10 +49,29 @@ constexpr Row table[] = {
     {Primitive::copy_sign, {"copysign", 2, floats, false, false, false, 3}},
     {Primitive::bitcast, {"bitcast", 1, numbers, false, false, false, 1}},
     {Primitive::square_root, {"sqrt", 1, floats, false, false, false, 12}},
-    {Primitive::exponential, {"exp", 1, floats, false, false, true, 16}},
-    {Primitive::logarithm, {"log", 1, floats, false, false, true, 20}},
-    {Primitive::sine, {"sin", 1, floats, false, false, true, 24}},
-    {Primitive::cosine, {"cos", 1, floats, false, false, true, 24}},
+    {Primitive::exp, {"exp", 1, floats, false, false, true, 16}},
+    {Primitive::exp2, {"exp2", 1, floats, false, false, true, 16}},
+    {Primitive::log, {"log", 1, floats, false, false, true, 20}},
+    {Primitive::log2, {"log2", 1, floats, false, false, true, 20}},
+    {Primitive::log10, {"log10", 1, floats, false, false, true, 20}},
+    {Primitive::sin, {"sin", 1, floats, false, false, true, 24}},
+    {Primitive::cos, {"cos", 1, floats, false, false, true, 24}},
+    {Primitive::tan, {"tan", 1, floats, false, false, true, 36}},
+    {Primitive::asin, {"asin", 1, floats, false, false, true, 30}},
+    {Primitive::acos, {"acos", 1, floats, false, false, true, 30}},
+    {Primitive::atan, {"atan", 1, floats, false, false, true, 30}},
+    {Primitive::sinh, {"sinh", 1, floats, false, false, true, 36}},
+    {Primitive::cosh, {"cosh", 1, floats, false, false, true, 36}},
+    {Primitive::tanh, {"tanh", 1, floats, false, false, true, 24}},
+    {Primitive::asinh, {"asinh", 1, floats, false, false, true, 40}},
+    {Primitive::acosh, {"acosh", 1, floats, false, false, true, 40}},
+    {Primitive::atanh, {"atanh", 1, floats, false, false, true, 36}},
+    {Primitive::erf, {"erf", 1, floats, false, false, true, 40}},
+    {Primitive::cbrt, {"cbrt", 1, floats, false, false, true, 30}},
+    {Primitive::rsqrt, {"rsqrt", 1, floats, false, false, true, 20}},
+    {Primitive::pow, {"pow", 2, floats, false, false, true, 48}},
+    {Primitive::atan2, {"atan2", 2, floats, false, false, true, 40}},
+    {Primitive::hypot, {"hypot", 2, floats, false, false, true, 40}},
     {Primitive::cast, {"cast", 1, any, false, false, false, 1}},
 };
 

@@ -23,8 +23,8 @@
 ///    integer gives the positive quiet one of the least payload. (What machines compute differs there.)
 ///  * bitcast: the bytes of a number as those of another type of the same size.
 ///  * fma rounds once. Nothing else is ever contracted or reassociated.
-///  * exponential, logarithm, sine, cosine: the routine of ir/transcendental.h, one per machine and type, so
-///    that a vector body, a tail and a scalar variant give the same bits. square_root is exactly rounded.
+///  * Mathematical functions: the recipe of kernels/math, made of operations that are rounded exactly, so that
+///    every machine gives the same bits (ir/mathematics.h). square_root is exactly rounded.
 ///  * cast: integer to narrower integer keeps the low bits; to float rounds to nearest even; float to integer
 ///    truncates and saturates, NaN gives 0; to bool is "not equal to zero" (NaN is true); from bool gives
 ///    0 or 1.
@@ -43,7 +43,7 @@ struct PrimitiveInfo {
   Operands operands;    ///< all operands have the same type
   bool boolean_result;  ///< else the operands' type (cast, bitcast: as asked)
   bool can_fail;        ///< on integers: may be a run-time error, so never evaluated speculatively
-  bool transcendental;  ///< a library routine
+  bool mathematical;    ///< a recipe of kernels/math
   int cost;             ///< in additions (ir/cost.h)
   /// Of those that commute and can join a fold in lanes: the neutral element. Null: of no other.
   std::uint64_t anabranch::detail::ScalarIdentities::* identity = nullptr;

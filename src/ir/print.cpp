@@ -58,10 +58,29 @@ const char* infix(Primitive op) {
     case Primitive::copy_sign:
     case Primitive::bitcast:
     case Primitive::square_root:
-    case Primitive::exponential:
-    case Primitive::logarithm:
-    case Primitive::sine:
-    case Primitive::cosine:
+    case Primitive::exp:
+    case Primitive::exp2:
+    case Primitive::log:
+    case Primitive::log2:
+    case Primitive::log10:
+    case Primitive::sin:
+    case Primitive::cos:
+    case Primitive::tan:
+    case Primitive::asin:
+    case Primitive::acos:
+    case Primitive::atan:
+    case Primitive::sinh:
+    case Primitive::cosh:
+    case Primitive::tanh:
+    case Primitive::asinh:
+    case Primitive::acosh:
+    case Primitive::atanh:
+    case Primitive::erf:
+    case Primitive::cbrt:
+    case Primitive::rsqrt:
+    case Primitive::pow:
+    case Primitive::atan2:
+    case Primitive::hypot:
     case Primitive::cast:
       return nullptr;
   }

@@ -35,8 +35,8 @@ concept PrimitiveBuilder = requires(B b, const typename B::Scalar& x, ScalarType
   { b.float_remainder(x, x) } -> std::same_as<typename B::Scalar>;
   { b.multiply_add(x, x, x) } -> std::same_as<typename B::Scalar>;
   { b.square_root(x) } -> std::same_as<typename B::Scalar>;
-  // A routine of ir/transcendental.h.
-  { b.library(ir::Primitive{}, x) } -> std::same_as<typename B::Scalar>;
+  // A mathematical function (ir/mathematics.h); of those of one operand the second is not looked at.
+  { b.mathematical(ir::Primitive{}, x, x) } -> std::same_as<typename B::Scalar>;
   // Comparisons, IEEE on floats; unordered: is a NaN.
   { b.equal(x, x) } -> std::same_as<typename B::Scalar>;
   { b.not_equal(x, x) } -> std::same_as<typename B::Scalar>;
@@ -177,11 +177,30 @@ typename B::Scalar build_primitive(B& b, ir::Primitive primitive, ScalarType res
       return b.select(b.unordered(x), b.constant(result, nan_bits(type)), b.reinterpret(x, result));
     case Primitive::square_root:
       return b.square_root(x);
-    case Primitive::exponential:
-    case Primitive::logarithm:
-    case Primitive::sine:
-    case Primitive::cosine:
-      return b.library(primitive, x);
+    case Primitive::exp:
+    case Primitive::exp2:
+    case Primitive::log:
+    case Primitive::log2:
+    case Primitive::log10:
+    case Primitive::sin:
+    case Primitive::cos:
+    case Primitive::tan:
+    case Primitive::asin:
+    case Primitive::acos:
+    case Primitive::atan:
+    case Primitive::sinh:
+    case Primitive::cosh:
+    case Primitive::tanh:
+    case Primitive::asinh:
+    case Primitive::acosh:
+    case Primitive::atanh:
+    case Primitive::erf:
+    case Primitive::cbrt:
+    case Primitive::rsqrt:
+    case Primitive::pow:
+    case Primitive::atan2:
+    case Primitive::hypot:
+      return b.mathematical(primitive, x, y);
     case Primitive::cast:
       if (result == type) return x;
       if (result == ScalarType::boolean) return b.not_equal(x, zero());

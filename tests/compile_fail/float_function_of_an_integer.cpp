@@ -1,11 +1,20 @@
-// expect: anabranch: sqrt, exp, log, sin and cos take float or double
+// expect: anabranch: sqrt takes float or double
+// expect: anabranch: tanh takes float or double
+// expect: anabranch: pow takes two of float or of double
+// expect: anabranch: the operands have different element types
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
 
 int main() {
-#ifdef MUST_FAIL
+#if MUST_FAIL == 1
   map([](auto x) { return sqrt(x); }, use(Vector<std::int32_t>{4}));
+#elif MUST_FAIL == 2
+  map([](auto x) { return tanh(x); }, use(Vector<std::int64_t>{4}));
+#elif MUST_FAIL == 3
+  map([](auto x) { return pow(x, 2); }, use(Vector<std::int32_t>{4}));
+#elif MUST_FAIL == 4
+  zip_with([](auto x, auto y) { return pow(x, y); }, use(Vector<double>{4}), use(Vector<float>{4}));
 #else
   map([](auto x) { return sqrt(cast<double>(x)); }, use(Vector<std::int32_t>{4}));
 #endif

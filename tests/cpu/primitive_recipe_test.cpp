@@ -3,7 +3,6 @@
 #include "kernel/primitive_recipe.h"
 
 #include "cuda/unit.h"
-#include "ir/transcendental.h"
 #include "support/catch.h"
 #include "tests/cpu/support/primitive_table.h"
 
@@ -39,9 +38,9 @@ class TypeChecker {
   Scalar float_remainder(const Scalar& x, const Scalar& y) { return floats({x, y}); }
   Scalar multiply_add(const Scalar& x, const Scalar& y, const Scalar& z) { return floats({x, y, z}); }
   Scalar square_root(const Scalar& x) { return floats({x}); }
-  Scalar library(Primitive primitive, const Scalar& x) {
-    require(ir::routine_number(primitive, x.type) >= 0);
-    return floats({x});
+  Scalar mathematical(Primitive primitive, const Scalar& x, const Scalar& y) {
+    require(ir::info(primitive).mathematical);
+    return floats({x, y});
   }
   Scalar equal(const Scalar& x, const Scalar& y) { return compared(x, y); }
   Scalar not_equal(const Scalar& x, const Scalar& y) { return compared(x, y); }
@@ -179,7 +178,7 @@ TEST_CASE("cuda texts of primitives are expressions as one would write them") {
   using Catch::Contains;
   using enum ScalarType;
   CHECK_THAT(text(Primitive::fma, float32, float32), Contains(" = fmaf("));
-  CHECK_THAT(text(Primitive::exponential, float64, float64), Contains(" = exp("));
+  CHECK_THAT(text(Primitive::exp, float64, float64), Contains(" = math::exp("));
   CHECK_THAT(
       text(Primitive::minimum, float64, float64),
       Contains("minimum_3 = (index_1 != index_1) ? index_1 : ((index_1 < index_2) ? index_1 : index_2);\n"));

@@ -18,7 +18,7 @@ class MemorySource : public SourceBase {
   /// `arrays` declares which extents are uniform; the items must agree.
   MemorySource(std::string name, std::vector<ArrayInfo> arrays, const std::vector<Item>& items,
                bool rewindable = true)
-      : items_(items.size()) {
+      : given_(items), items_(items.size()) {
     info_.name = std::move(name);
     info_.arrays = std::move(arrays);
     info_.items = static_cast<std::int64_t>(items.size());
@@ -53,6 +53,8 @@ class MemorySource : public SourceBase {
     position_ = 0;
     ++rewinds;
   }
+
+  const std::vector<Item>& items() const { return given_; }
 
   int chunks_given = 0;
   int rewinds = 0;
@@ -147,6 +149,7 @@ class MemorySource : public SourceBase {
   }
 
   SourceInfo info_;
+  std::vector<Item> given_;
   std::size_t items_;
   std::size_t position_ = 0;
   std::vector<Packed> components_;

@@ -11,14 +11,12 @@
 /// can be tried again smaller.
 ///
 /// Programs are meant to run without errors: indices are taken modulo the size, divisors are 1 to 8, folds
-/// without a seed have rows that are not empty, loops end. All operations are exactly rounded (or integer)
-/// unless transcendentals are asked for, so results are to be compared bit for bit (testing::same: any NaN
-/// equals any NaN).
+/// without a seed have rows that are not empty, loops end. Results are to be compared bit for bit
+/// (testing::same: any NaN equals any NaN).
 namespace anabranch::testing {
 
 struct ProgramOptions {
   bool floats = true;
-  bool transcendentals = false;
   /// Now and then an index that is not guarded: such a program may end in a RunError.
   bool unguarded = false;
 };

@@ -153,11 +153,15 @@ Ref RandomScalars::real(Scope& scope, ScalarType type, int depth) {
   static const std::vector<Primitive> two{add,    add,     subtract, multiply,  multiply,
                                           divide, minimum, maximum,  remainder, copy_sign};
   static const std::vector<Primitive> one{negate, absolute, square_root, floor, ceiling, round, truncate};
-  static const std::vector<Primitive> library{exponential, logarithm, sine, cosine};
+  static const std::vector<Primitive> mathematical{exp,   exp2,  log,   log2, log10, sin,  cos,
+                                                   tan,   asin,  acos,  atan, sinh,  cosh, tanh,
+                                                   asinh, acosh, atanh, erf,  cbrt,  rsqrt};
+  static const std::vector<Primitive> mathematical_of_two{pow, atan2, hypot};
   const Ref x = scalar(scope, type, depth);
-  if (options_.transcendentals && dice_.chance(20)) return ir::primitive(dice_.pick(library), {x});
+  if (dice_.chance(20)) return ir::primitive(dice_.pick(mathematical), {x});
   if (dice_.chance(20)) return ir::primitive(dice_.pick(one), {x});
   const Ref y = scalar(scope, type, depth);
+  if (dice_.chance(10)) return ir::primitive(dice_.pick(mathematical_of_two), {x, y});
   if (dice_.chance(10)) return ir::primitive(fma, {x, y, scalar(scope, type, depth)});
   return ir::primitive(dice_.pick(two), {x, y});
 }

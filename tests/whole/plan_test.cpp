@@ -135,8 +135,7 @@ TEST_CASE("a captured map is computed once per run, not per chunk") {
   REQUIRE(chunk.size() == 1);
   for (const ir::Ref& body : chunk[0]->body)
     for (const ir::Node* node : ir::topological({&body, 1}))
-      CHECK_FALSE(
-          (node->op() == ir::Op::primitive && node->payload().primitive == ir::Primitive::exponential));
+      CHECK_FALSE((node->op() == ir::Op::primitive && node->payload().primitive == ir::Primitive::exp));
 }
 
 TEST_CASE("a slice whose position and length come from the item: sizes first, then one kernel") {

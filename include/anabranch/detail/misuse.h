@@ -63,6 +63,11 @@ void check_operands() {
 }
 
 template <class X>
+inline constexpr bool is_float_exp = false;
+template <FloatElement T>
+inline constexpr bool is_float_exp<Exp<T>> = true;
+
+template <class X>
 concept Truth = std::same_as<X, Exp<bool>> || std::same_as<X, bool>;
 
 template <class X>
@@ -252,59 +257,75 @@ void swap(A&&, B&&) {
     static_assert(detail::Collective<X>, sentence); \
     return detail::refused<detail::Refused<X>>();   \
   }
-#define ANABRANCH_FLOATS_ONLY \
-  "anabranch: sqrt, exp, log, sin and cos take float or double; convert with cast<double>(x)"
-ANABRANCH_REFUSE_FUNCTION(sqrt, ANABRANCH_FLOATS_ONLY)
-ANABRANCH_REFUSE_FUNCTION(exp, ANABRANCH_FLOATS_ONLY)
-ANABRANCH_REFUSE_FUNCTION(log, ANABRANCH_FLOATS_ONLY)
-ANABRANCH_REFUSE_FUNCTION(sin, ANABRANCH_FLOATS_ONLY)
-ANABRANCH_REFUSE_FUNCTION(cos, ANABRANCH_FLOATS_ONLY)
+#define ANABRANCH_FLOATS_ONLY(name) \
+  ANABRANCH_REFUSE_FUNCTION(        \
+      name, "anabranch: " #name " takes float or double; convert the integer with cast<double>(x)")
+ANABRANCH_FLOATS_ONLY(sqrt)
+ANABRANCH_FLOATS_ONLY(exp)
+ANABRANCH_FLOATS_ONLY(exp2)
+ANABRANCH_FLOATS_ONLY(log)
+ANABRANCH_FLOATS_ONLY(log2)
+ANABRANCH_FLOATS_ONLY(log10)
+ANABRANCH_FLOATS_ONLY(sin)
+ANABRANCH_FLOATS_ONLY(cos)
+ANABRANCH_FLOATS_ONLY(tan)
+ANABRANCH_FLOATS_ONLY(asin)
+ANABRANCH_FLOATS_ONLY(acos)
+ANABRANCH_FLOATS_ONLY(atan)
+ANABRANCH_FLOATS_ONLY(sinh)
+ANABRANCH_FLOATS_ONLY(cosh)
+ANABRANCH_FLOATS_ONLY(tanh)
+ANABRANCH_FLOATS_ONLY(asinh)
+ANABRANCH_FLOATS_ONLY(acosh)
+ANABRANCH_FLOATS_ONLY(atanh)
+ANABRANCH_FLOATS_ONLY(erf)
+ANABRANCH_FLOATS_ONLY(cbrt)
+ANABRANCH_FLOATS_ONLY(rsqrt)
 ANABRANCH_REFUSE_FUNCTION(abs, "anabranch: abs takes a number; convert a bool with cast<int32_t>(x)")
 #undef ANABRANCH_FLOATS_ONLY
 #undef ANABRANCH_REFUSE_FUNCTION
+#define ANABRANCH_TWO_FLOATS(name)                                                                    \
+  template <class A, class B>                                                                         \
+    requires(detail::AnyComputation<A, B> &&                                                          \
+             (detail::Misfits<A, B> || !(detail::is_float_exp<A> || detail::is_float_exp<B>)))        \
+  detail::Refused<A, B> name(const A&, const B&) {                                                    \
+    detail::check_single_values<A, B>();                                                              \
+    static_assert(detail::Collective<A> || detail::Collective<B> || detail::is_float_exp<A> ||        \
+                      detail::is_float_exp<B>,                                                        \
+                  "anabranch: " #name                                                                 \
+                  " takes two of float or of double; convert what is not with cast<double>(x)");      \
+    if constexpr (detail::is_float_exp<A> || detail::is_float_exp<B>) detail::check_operands<A, B>(); \
+    return detail::refused<detail::Refused<A, B>>();                                                  \
+  }
+ANABRANCH_TWO_FLOATS(pow)
+ANABRANCH_TWO_FLOATS(atan2)
+ANABRANCH_TWO_FLOATS(hypot)
+#undef ANABRANCH_TWO_FLOATS
 
 }  // namespace anabranch
 
 // Functions of <cmath>: those that the language does not have yet, and std:: before those it has. A program
 // that is right never finds the declarations in std, and they stand behind those of anabranch where both are
 // visible; without them the answer to std::exp(x) is a page of candidates that speak of double.
-#define ANABRANCH_NOT_THERE(name)                                                                           \
-  namespace anabranch {                                                                                     \
-  template <class X, class... Xs>                                                                           \
-    requires detail::AnyComputation<X, Xs...>                                                               \
-  detail::Refused<X, Xs...> name(const X&, const Xs&...) {                                                  \
-    static_assert(detail::always_false<X>,                                                                  \
-                  "anabranch: " #name                                                                       \
-                  " is not in the language yet; there are + - * / % min max abs fma sqrt exp log sin cos"); \
-    return detail::refused<detail::Refused<X, Xs...>>();                                                    \
-  }                                                                                                         \
-  }                                                                                                         \
-  namespace std {                                                                                           \
-  template <class... Xs>                                                                                    \
-    requires anabranch::detail::AnyComputation<Xs...>                                                       \
-  auto name(const Xs&... xs) {                                                                              \
-    return anabranch::name(xs...);                                                                          \
-  }                                                                                                         \
+#define ANABRANCH_NOT_THERE(name)                                                                     \
+  namespace anabranch {                                                                               \
+  template <class X, class... Xs>                                                                     \
+    requires detail::AnyComputation<X, Xs...>                                                         \
+  detail::Refused<X, Xs...> name(const X&, const Xs&...) {                                            \
+    static_assert(detail::always_false<X>,                                                            \
+                  "anabranch: " #name " is not in the language yet; docs/language.md lists what is"); \
+    return detail::refused<detail::Refused<X, Xs...>>();                                              \
+  }                                                                                                   \
+  }                                                                                                   \
+  namespace std {                                                                                     \
+  template <class... Xs>                                                                              \
+    requires anabranch::detail::AnyComputation<Xs...>                                                 \
+  auto name(const Xs&... xs) {                                                                        \
+    return anabranch::name(xs...);                                                                    \
+  }                                                                                                   \
   }
-ANABRANCH_NOT_THERE(exp2)
 ANABRANCH_NOT_THERE(expm1)
-ANABRANCH_NOT_THERE(log2)
-ANABRANCH_NOT_THERE(log10)
 ANABRANCH_NOT_THERE(log1p)
-ANABRANCH_NOT_THERE(cbrt)
-ANABRANCH_NOT_THERE(hypot)
-ANABRANCH_NOT_THERE(tan)
-ANABRANCH_NOT_THERE(asin)
-ANABRANCH_NOT_THERE(acos)
-ANABRANCH_NOT_THERE(atan)
-ANABRANCH_NOT_THERE(atan2)
-ANABRANCH_NOT_THERE(sinh)
-ANABRANCH_NOT_THERE(cosh)
-ANABRANCH_NOT_THERE(tanh)
-ANABRANCH_NOT_THERE(asinh)
-ANABRANCH_NOT_THERE(acosh)
-ANABRANCH_NOT_THERE(atanh)
-ANABRANCH_NOT_THERE(erf)
 ANABRANCH_NOT_THERE(erfc)
 ANABRANCH_NOT_THERE(signbit)
 ANABRANCH_NOT_THERE(isfinite)
@@ -333,9 +354,24 @@ ANABRANCH_NOT_THERE(clamp)
 namespace std {
 ANABRANCH_OF_ONE(sqrt)
 ANABRANCH_OF_ONE(exp)
+ANABRANCH_OF_ONE(exp2)
 ANABRANCH_OF_ONE(log)
+ANABRANCH_OF_ONE(log2)
+ANABRANCH_OF_ONE(log10)
 ANABRANCH_OF_ONE(sin)
 ANABRANCH_OF_ONE(cos)
+ANABRANCH_OF_ONE(tan)
+ANABRANCH_OF_ONE(asin)
+ANABRANCH_OF_ONE(acos)
+ANABRANCH_OF_ONE(atan)
+ANABRANCH_OF_ONE(sinh)
+ANABRANCH_OF_ONE(cosh)
+ANABRANCH_OF_ONE(tanh)
+ANABRANCH_OF_ONE(asinh)
+ANABRANCH_OF_ONE(acosh)
+ANABRANCH_OF_ONE(atanh)
+ANABRANCH_OF_ONE(erf)
+ANABRANCH_OF_ONE(cbrt)
 ANABRANCH_OF_ONE(abs)
 ANABRANCH_OF_ONE(floor)
 ANABRANCH_OF_ONE(ceil)
@@ -345,6 +381,8 @@ ANABRANCH_OF_TWO(min)
 ANABRANCH_OF_TWO(max)
 ANABRANCH_OF_TWO(copysign)
 ANABRANCH_OF_TWO(pow)
+ANABRANCH_OF_TWO(atan2)
+ANABRANCH_OF_TWO(hypot)
 ANABRANCH_WITHOUT_STD(fma, "(x, y, z)", (anabranch::detail::AnyComputation<X, Y, Z>),
                       (const X&, const Y&, const Z&), class X, class Y, class Z)
 }  // namespace std

@@ -2,7 +2,6 @@
 
 #include "cpu/llvm/emitter.h"
 #include "cpu/llvm/remainder.h"
-#include "ir/transcendental.h"
 #include "ir/views.h"
 #include "kernel/check_error.h"
 #include "kernel/primitive_recipe.h"
@@ -59,8 +58,8 @@ class Emitter::PrimitiveBuilder {
   Scalar square_root(const Scalar& x) const {
     return {b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x.v), x.type};
   }
-  Scalar library(Primitive primitive, const Scalar& x) const {
-    return {e_.transcendental(primitive, x.type, x.v), x.type};
+  Scalar mathematical(Primitive primitive, const Scalar& x, const Scalar& y) const {
+    return {e_.mathematical(primitive, x.type, x.v, y.v), x.type};
   }
 
   Scalar equal(const Scalar& x, const Scalar& y) const {
@@ -249,66 +248,6 @@ llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Val
     all = b.CreateInsertElement(all, one(b.CreateExtractElement(x, n), b.CreateExtractElement(y, n)), n);
   }
   return all;
-}
-
-llvm::Value* Emitter::transcendental(Primitive primitive, ScalarType type, llvm::Value* x) {
-  const int number = ir::routine_number(primitive, type);
-  if (number < 0) throw InternalError("no library routine for " + std::string(ir::info(primitive).name));
-  const int lanes_of_routine = ir::routine(number).lanes;
-  if (lanes_of_routine * static_cast<int>(size_of(type)) > std::max(machine_.vector_bytes, 16))
-    throw BackendUnavailable("cpu: the library routine " + std::string(ir::routine(number).symbol) +
-                             " needs wider vectors than the code is generated for");
-  const auto n = static_cast<unsigned>(lanes_of_routine);
-  llvm::Type* scalar = type_of(type);
-  llvm::Type* packed = n == 1 ? scalar : llvm::FixedVectorType::get(scalar, n);
-  auto* signature = llvm::FunctionType::get(packed, {packed}, false);
-  llvm::Value* routine = frame.routine(number);
-  const auto call = [&](llvm::Value* argument) -> llvm::Value* {
-    llvm::CallInst* result = b.CreateCall(signature, routine, {argument});
-    result->addFnAttr(llvm::Attribute::NoUnwind);
-    result->addFnAttr(llvm::Attribute::WillReturn);
-    result->setDoesNotAccessMemory();
-    return result;
-  };
-  if (!x->getType()->isVectorTy()) {
-    if (n == 1) return call(x);
-    // Idle lanes repeat the value: they take no slow path that the value itself does not take.
-    return b.CreateExtractElement(call(b.CreateVectorSplat(n, x)), std::uint64_t{0});
-  }
-  if (mask) {
-    llvm::Constant* easy = llvm::ConstantFP::get(x->getType(), 1.0);
-    x = b.CreateSelect(mask, x, easy);
-  }
-  llvm::Value* all = nullptr;
-  if (n == 1) {
-    all = llvm::PoisonValue::get(x->getType());
-    for (int lane = 0; lane < width; ++lane)
-      all = b.CreateInsertElement(all, call(b.CreateExtractElement(x, static_cast<std::uint64_t>(lane))),
-                                  static_cast<std::uint64_t>(lane));
-    return all;
-  }
-  // Parts of n lanes; the last is filled up by repeating lanes.
-  std::vector<llvm::Value*> parts;
-  for (int from = 0; from < width; from += lanes_of_routine) {
-    std::vector<int> pick;
-    for (int lane = 0; lane < lanes_of_routine; ++lane)
-      pick.push_back(from + lane % std::min(width, lanes_of_routine));
-    parts.push_back(call(width == lanes_of_routine ? x : b.CreateShuffleVector(x, pick)));
-  }
-  while (parts.size() > 1) {
-    std::vector<llvm::Value*> pairs;
-    for (std::size_t i = 0; i < parts.size(); i += 2) {
-      const auto half = llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements();
-      std::vector<int> pick;
-      for (unsigned lane = 0; lane < 2 * half; ++lane) pick.push_back(static_cast<int>(lane));
-      pairs.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], pick));
-    }
-    parts = std::move(pairs);
-  }
-  if (width >= lanes_of_routine) return parts[0];
-  std::vector<int> head;
-  for (int lane = 0; lane < width; ++lane) head.push_back(lane);
-  return b.CreateShuffleVector(parts[0], head);
 }
 
 }  // namespace anabranch::cpu

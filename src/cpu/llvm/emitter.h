@@ -147,7 +147,10 @@ class Emitter {
   llvm::Value* checked_divisor(const ir::Node& node, llvm::Value* x, llvm::Value* y);
   llvm::Value* quotient(ScalarType type, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
-  llvm::Value* transcendental(ir::Primitive primitive, ScalarType type, llvm::Value* x);
+
+  // emit_mathematical.cpp
+  llvm::Value* mathematical(ir::Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y);
+  llvm::Value* call_routine(ir::Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y);
 
   const kernel::Kernel& kernel_;
   const Machine& machine_;

@@ -9,8 +9,7 @@ namespace anabranch::test {
 /// Random expression graphs: many terms shared, across the sides of conditionals and the rounds of loops.
 class Expressions {
  public:
-  Expressions(unsigned seed, std::vector<ir::Ref> arrays, bool exact)
-      : random_(seed), arrays_(std::move(arrays)), exact_(exact) {}
+  Expressions(unsigned seed, std::vector<ir::Ref> arrays) : random_(seed), arrays_(std::move(arrays)) {}
 
   void know(const ir::Ref& node) { pool_.push_back(node); }
 
@@ -84,7 +83,6 @@ class Expressions {
       if (primitive == ir::Primitive::cast || primitive == ir::Primitive::bitcast || info.boolean_result ||
           !ir::accepts(info.operands, type))
         continue;
-      if (exact_ && info.transcendental) continue;
       std::vector<ir::Ref> operands;
       for (int i = 0; i < info.arity; ++i) operands.push_back(any(type, depth));
       // Mostly without failure, or few programs would give a result at all.
@@ -122,7 +120,6 @@ class Expressions {
   std::vector<ir::Ref> arrays_;
   std::vector<ir::Ref> pool_;
   int scopes_ = 0;
-  bool exact_;
 };
 
 template <class T>
@@ -135,9 +132,8 @@ std::vector<T> some(std::size_t n, unsigned seed) {
   return out;
 }
 
-/// A map or a fold of random expressions. `exact`:
-/// without library routines, whose bits differ between machines.
-inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
+/// A map or a fold of random expressions.
+inline KernelBuilder random_kernel(unsigned seed) {
   std::mt19937 random(seed * 7919 + 1);
   const bool fold = random() % 3 == 0;
   const std::int64_t n = static_cast<std::int64_t>(1 + random() % 100);
@@ -158,7 +154,7 @@ inline KernelBuilder random_kernel(unsigned seed, bool exact = false) {
   const auto type = static_cast<ScalarType>(first + random() % (detail::scalar_count - first));
   k.output(kernel::Form::avoided, {type}, {k.uniform_extent(rows)}, rows);
   auto& kernel = k.kernel();
-  Expressions make(seed, arrays, exact);
+  Expressions make(seed, arrays);
   make.know(kernel.index[0]);
   if (fold) make.know(row_in(kernel).index);
   const ir::Ref lane = fold ? row_in(kernel).index : kernel.index[0];

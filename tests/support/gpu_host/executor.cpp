@@ -18,7 +18,6 @@
 #include <thread>
 #include <unordered_map>
 
-#include "ir/transcendental.h"
 #include "support/gpu_host/fiber.h"
 
 #define GPU_HOST_EXECUTOR
@@ -172,9 +171,6 @@ class Machine {
 
 thread_local Machine* Machine::here = nullptr;
 
-constexpr ir::Primitive routines[] = {ir::Primitive::exponential, ir::Primitive::logarithm,
-                                      ir::Primitive::sine, ir::Primitive::cosine};
-
 const Api Machine::api = {
     [](Block operation, int predicate, Site site) { return here->arrive_block(operation, predicate, site); },
     [](Warp operation, unsigned mask, std::uint64_t value, int lane, int width, Site site) {
@@ -189,8 +185,6 @@ const Api Machine::api = {
       here->threads_[here->running_].state = State::ended;
       here->wait();
     },
-    [](int which, float x) { return ir::evaluate(routines[which], x); },
-    [](int which, double x) { return ir::evaluate(routines[which], x); },
 };
 
 /// Shared memory is the module's thread-local memory. Where it is stays so for this OS thread.

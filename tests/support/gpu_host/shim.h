@@ -44,10 +44,6 @@ struct Api {
   std::uint64_t (*warp)(Warp operation, unsigned mask, std::uint64_t value, int lane, int width, Site site);
   void (*yield)();
   void (*trap)(const char* what, Site site);
-  /// exp, log, sin, cos (0 .. 3) as the interpreter computes them,
-  /// so that results can be compared to the bit.
-  float (*routine_float)(int which, float x);
-  double (*routine_double)(int which, double x);
 };
 
 }  // namespace gpu_host
@@ -181,22 +177,6 @@ T update(T* at, F&& f) {
   return old;
 }
 }  // namespace gpu_host
-#define GPU_HOST_ROUTINE(which, name)                                                        \
-  inline double gpu_host_##name(double x) { return gpu_host_api->routine_double(which, x); } \
-  inline float gpu_host_##name##f(float x) { return gpu_host_api->routine_float(which, x); }
-GPU_HOST_ROUTINE(0, exp)
-GPU_HOST_ROUTINE(1, log)
-GPU_HOST_ROUTINE(2, sin)
-GPU_HOST_ROUTINE(3, cos)
-#define exp gpu_host_exp
-#define expf gpu_host_expf
-#define log gpu_host_log
-#define logf gpu_host_logf
-#define sin gpu_host_sin
-#define sinf gpu_host_sinf
-#define cos gpu_host_cos
-#define cosf gpu_host_cosf
-
 template <class T>
 T atomicExch(T* at, GPU_HOST_SAME(T) value) {
   T old;
