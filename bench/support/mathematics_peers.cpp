@@ -1,0 +1,65 @@
+#include "mathematics_peers.h"
+
+#include <cmath>
+
+// Compiled with -ffast-math, without which g++ does not call libmvec.
+namespace anabranch::bench {
+
+namespace {
+
+#define ANABRANCH_LOOP(name)                                                                                \
+  template <class T>                                                                                        \
+  void loop_##name(const T* __restrict x, T* __restrict out, std::int64_t n) {                              \
+    _Pragma("omp simd") for (std::int64_t i = 0; i < n; ++i) out[i] =                                       \
+        std::name(x[i]) + std::name(T(0.75) * x[i]) + std::name(T(0.5) * x[i]) + std::name(T(0.25) * x[i]); \
+  }
+#define ANABRANCH_EACH(X)                                                                              \
+  X(exp)                                                                                               \
+  X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
+      X(asinh) X(acosh) X(atanh) X(erf) X(cbrt)
+ANABRANCH_EACH(ANABRANCH_LOOP)
+
+#define ANABRANCH_LOOP_OF_TWO(name)                                                                      \
+  template <class T>                                                                                     \
+  void loop_##name(const T* __restrict x, T* __restrict out, std::int64_t n) {                           \
+    _Pragma("omp simd") for (std::int64_t i = 0; i < n; ++i) out[i] =                                    \
+        std::name(x[i], T(1.5)) + std::name(T(0.75) * x[i], T(1.5)) + std::name(T(0.5) * x[i], T(1.5)) + \
+        std::name(T(0.25) * x[i], T(1.5));                                                               \
+  }
+#define ANABRANCH_EACH_OF_TWO(X) X(pow) X(atan2) X(hypot)
+ANABRANCH_EACH_OF_TWO(ANABRANCH_LOOP_OF_TWO)
+
+}  // namespace
+
+template <class T>
+MathLoop<T> math_loop(std::string_view function) {
+#define ANABRANCH_NAMED(name) \
+  if (function == #name) return loop_##name<T>;
+  ANABRANCH_EACH(ANABRANCH_NAMED)
+  ANABRANCH_EACH_OF_TWO(ANABRANCH_NAMED)
+  return nullptr;
+}
+template MathLoop<float> math_loop<float>(std::string_view);
+template MathLoop<double> math_loop<double>(std::string_view);
+
+void black_scholes_loop(const float* __restrict spot, const float* __restrict strike,
+                        const float* __restrict years, float* __restrict price, std::int64_t n, float rate,
+                        float volatility) {
+  const auto normal = [](float x) {
+    const float k = 1.0F / (1.0F + 0.2316419F * std::fabs(x));
+    const float polynomial =
+        k * (0.31938153F + k * (-0.356563782F + k * (1.781477937F + k * (-1.821255978F + k * 1.330274429F))));
+    const float tail = 0.3989422804F * std::exp(-0.5F * x * x) * polynomial;
+    return x > 0 ? 1.0F - tail : tail;
+  };
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float deviation = volatility * std::sqrt(years[i]);
+    const float d1 =
+        (std::log(spot[i] / strike[i]) + (rate + 0.5F * volatility * volatility) * years[i]) / deviation;
+    const float d2 = d1 - deviation;
+    price[i] = spot[i] * normal(d1) - strike[i] * std::exp(-rate * years[i]) * normal(d2);
+  }
+}
+
+}  // namespace anabranch::bench

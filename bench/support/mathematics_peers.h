@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+/// What bench_mathematics is compared with: loops that the C++ compiler vectorises with glibc's libmvec.
+namespace anabranch::bench {
+
+/// out[i] = f(a x[i]) + f(b x[i]) + f(c x[i]) + f(d x[i]), (a, b, c, d) = 1, 0.75, 0.5, 0.25. Null: not known.
+template <class T>
+using MathLoop = void (*)(const T* x, T* out, std::int64_t n);
+template <class T>
+MathLoop<T> math_loop(std::string_view function);
+
+/// Prices of European call options: spot, strike and years of each.
+void black_scholes_loop(const float* spot, const float* strike, const float* years, float* price,
+                        std::int64_t n, float rate, float volatility);
+
+}  // namespace anabranch::bench

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Puts the faults of tests/mutants/list.txt into a copy of the sources, one after another, and expects the random programs
+# to find each. Part of the long tier: about a minute for each fault.
+#   scripts/kill-mutants.sh [<part of a name>]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+only=${1:-}
+work=build/mutants
+mkdir -p "$work/source"
+# Only what differs is copied, so that what has not changed is not compiled again.
+git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+  [ -f "$file" ] || continue
+  cmp -s "$file" "$work/source/$file" || { mkdir -p "$work/source/$(dirname "$file")"; cp -p "$file" "$work/source/$file"; }
+done
+log=$PWD/$work/log
+cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DANABRANCH_WERROR=OFF >"$log" 2>&1 ||
+  { cat "$log" >&2; exit 1; }
+
+build() { cmake --build "$work/build" --target test_oracle anabranch-llvm >"$log" 2>&1; }
+# Faults may make a program run for ever.
+passes() { (cd "$work/build" && ANABRANCH_CACHE=off timeout 300 bin/test_oracle "random programs on the CPU, *" --abort >"$log" 2>&1); }
+
+build || { cat "$log" >&2; exit 1; }
+passes || { echo "mutants: the random programs fail without any fault:" >&2; tail -n 40 "$log" >&2; exit 1; }
+
+survivors=0 killed=0
+try() {
+  local name=$1 file=$2 from=$3 to=$4
+  case $name in *"$only"*) ;; *) return 0 ;; esac
+  if ! FROM=$from TO=$to perl -0pi -e 'my $n = () = /\Q$ENV{FROM}\E/g; $n == 1 or die "$n times\n"; s/\Q$ENV{FROM}\E/$ENV{TO}/' \
+      "$work/source/$file" 2>>"$log"; then
+    echo "mutants: $name: the text does not stand once in $file" >&2
+    exit 1
+  fi
+  if ! build; then
+    echo "mutants: $name: does not compile" >&2
+    tail -n 20 "$log" >&2
+    exit 1
+  elif passes; then
+    echo "survived: $name" >&2
+    survivors=$((survivors + 1))
+  else
+    echo "killed: $name"
+    killed=$((killed + 1))
+  fi
+  cp "$file" "$work/source/$file"
+}
+
+name= file= from= to=
+finish() {
+  if [ -n "$name" ]; then try "$name" "$file" "${from%$'\n'}" "${to%$'\n'}"; fi
+  name= file= from= to=
+}
+while IFS= read -r line || [ -n "$line" ]; do
+  case $line in
+    '#'* | '') finish ;;
+    -*) from+=${line#-}$'\n' ;;
+    +*) to+=${line#+}$'\n' ;;
+    *) if [ -z "$name" ]; then name=$line; else file=$line; fi ;;
+  esac
+done <tests/mutants/list.txt
+finish
+echo "mutants: $killed killed, $survivors survived"
+[ "$survivors" -eq 0 ] && [ "$killed" -gt 0 ]

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <anabranch/run_options.h>
+
+#include "ir/node.h"
+#include "support/catch.h"
+#include "support/random_program.h"
+
+/// Programs under many configurations, beside the reference interpreter.
+namespace anabranch::testing {
+
+class Dice;
+
+/// One way to run a program.
+struct Configuration {
+  Backend backend = Backend::cpu;
+  std::string scheduler = "adaptive";
+  int threads = 2;
+  std::string off = {};     ///< what is switched off
+  std::int64_t memory = 0;  ///< a bound that may turn out to be too tight: then it is doubled
+};
+std::string to_string(const Configuration& configuration);
+
+/// One of the matrix: chunk sizes, threads, passes off, vectors of 32 bytes, tight memory.
+Configuration drawn_configuration(Dice& dice, Backend backend);
+
+/// What is wrong with a program under a configuration: "" where it gives the interpreter's bits.
+std::string wrong_with(const std::vector<ir::Ref>& program, const Configuration& configuration);
+
+/// Checks a random program under some configurations. One that fails is made small and written as a C++ file, whose
+/// place the message names; it belongs into tests/regress.
+void check(const RandomProgram& program, const std::vector<Configuration>& configurations);
+
+/// The programs of tests/regress: the CPU and the simulated GPU, several chunk sizes, passes off, both widths of vectors.
+void check_everywhere(const std::vector<ir::Ref>& program);
+
+}  // namespace anabranch::testing

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/node.h"
+
+namespace anabranch::testing {
+
+/// A program as a C++ file for tests/regress: a test case that runs it under every configuration. Its data has to be in
+/// memory (MemorySource).
+std::string text_of(const std::vector<ir::Ref>& program, const std::string& name, const std::string& comment);
+
+}  // namespace anabranch::testing

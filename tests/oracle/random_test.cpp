@@ -1,0 +1,37 @@
+// Random programs give the interpreter's bits in every configuration.
+
+#include "oracle/check.h"
+#include "support/random_values.h"
+
+using namespace anabranch;
+using namespace anabranch::testing;
+
+namespace {
+
+/// Arrays and sequences by turns, of all sizes.
+RandomProgram program_of(std::uint64_t seed) {
+  const int size = 1 + static_cast<int>(seed / 2 % 20);
+  return seed % 2 == 0 ? random_array_program(seed, size) : random_sequence_program(seed, std::min(size, 12));
+}
+
+void check_programs(std::uint64_t from, std::uint64_t count, Backend backend) {
+  for (std::uint64_t seed = from; seed < from + count; ++seed) {
+    Dice dice(seed + 12'345);
+    const Configuration first = drawn_configuration(dice, backend);
+    check(program_of(seed), {first, drawn_configuration(dice, backend)});
+  }
+}
+
+constexpr Backend cpu = Backend::cpu, cuda = Backend::cuda, both = Backend::cpu_and_cuda;
+
+}  // namespace
+
+TEST_CASE("random programs on the CPU, first part") { check_programs(0, 100, cpu); }
+TEST_CASE("random programs on the CPU, second part") { check_programs(100, 100, cpu); }
+TEST_CASE("random programs on the CPU, third part") { check_programs(200, 100, cpu); }
+TEST_CASE("random programs on a simulated GPU") { check_programs(1000, 24, cuda); }
+TEST_CASE("random programs on the CPU and a simulated GPU") { check_programs(1024, 6, both); }
+
+TEST_CASE("many random programs on the CPU, first part", "[.long]") { check_programs(100'000, 10'000, cpu); }
+TEST_CASE("many random programs on the CPU, second part", "[.long]") { check_programs(110'000, 10'000, cpu); }
+TEST_CASE("many random programs on a simulated GPU", "[.long]") { check_programs(200'000, 400, cuda); }

@@ -1,0 +1,89 @@
+// The oracle finds faults, makes programs small, and writes them so that they can be read again.
+
+#include "oracle/shrink.h"
+
+#include <algorithm>
+#include <set>
+
+#include "interp/interpret.h"
+#include "ir/walk.h"
+#include "oracle/check.h"
+#include "oracle/literals.h"
+#include "oracle/program_text.h"
+#include "support/host_arrays.h"
+#include "support/random_values.h"
+
+using namespace anabranch;
+using namespace anabranch::testing;
+using ir::Primitive;
+using ir::Ref;
+
+namespace {
+
+bool has_primitive(const std::vector<Ref>& program, Primitive primitive) {
+  const auto nodes = ir::topological(program);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) {
+    return node->op() == ir::Op::primitive && node->payload().primitive == primitive;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("programs are made as small as what they show allows") {
+  int shrunk_ones = 0;
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    const auto program = random_sequence_program(seed, 8).roots;
+    if (!has_primitive(program, Primitive::multiply)) continue;
+    const auto shows = [](const std::vector<Ref>& p) { return has_primitive(p, Primitive::multiply); };
+    const auto small = shrunk(program, shows);
+    INFO("seed " << seed << ": " << text_of(small, "small", ""));
+    CHECK(has_primitive(small, Primitive::multiply));
+    CHECK(small.size() == 1);
+    CHECK(weight_of(small) < 60);
+    CHECK_NOTHROW(interp::run(small));
+    ++shrunk_ones;
+  }
+  CHECK(shrunk_ones >= 10);
+}
+
+TEST_CASE("data is made small") {
+  std::vector<Item> items;
+  for (int i = 0; i < 50; ++i) items.push_back({vector_of<std::int32_t>({i, 7, i})});
+  const Ref stream = stream_of({component({"int32"}, {std::nullopt}, 0, 64)}, items);
+  const std::vector<Ref> program{ir::consume(ir::elements(stream))};
+  // Item 31 has to be there.
+  const auto small = shrunk(program, [](const std::vector<Ref>& p) {
+    const auto elements = values<std::int32_t>(interp::run(p)[0]);
+    return std::find(elements.begin(), elements.end(), 31) != elements.end();
+  });
+  CHECK(values<std::int32_t>(interp::run(small)[0]) == std::vector<std::int32_t>{31, 7, 31});
+}
+
+TEST_CASE("a program that fails is written for tests/regress") {
+  const Ref data = ir::use(host_array({"int32", "double"}, {2}, {{1, 2}, {0x3ff8000000000000, 0}}));
+  const Ref x = ir::parameter(element_type({"int32", "double"}));
+  const Ref twice = ir::primitive(Primitive::add, {ir::component(x, 0), ir::component(x, 0)});
+  const std::string text = text_of({ir::map(ir::lambda({x}, {twice}), {data})}, "name", "comment");
+  using Catch::Contains;
+  CHECK_THAT(
+      text,
+      Contains("// comment\n") && Contains("TEST_CASE(\"name\")") &&
+          Contains(
+              "ir::use(host_array({\"int32\", \"double\"}, {2}, {{0x1, 0x2}, {0x3ff8000000000000, 0x0}}))") &&
+          Contains("ir::primitive(primitive_named(\"add\"), {n2, n2})") && Contains("ir::map(n4, {n0})") &&
+          Contains("check_everywhere({n5});"));
+}
+
+TEST_CASE("every configuration of the matrix is drawn") {
+  std::set<std::string> seen;
+  Dice dice(1);
+  for (int i = 0; i < 200; ++i) {
+    const Configuration c = drawn_configuration(dice, Backend::cpu);
+    seen.insert(c.scheduler);
+    seen.insert(std::to_string(c.threads) + " threads");
+    if (c.memory > 0) seen.insert("tight memory");
+    for (const char* pass : {"fusion", "share", "shapes", "caches", "avx512"})
+      if (c.off.find(pass) != std::string::npos) seen.insert(pass);
+  }
+  CHECK(seen.size() == 7 + 3 + 1 + 5);
+}
