@@ -1,18 +1,12 @@
 #pragma once
 
 #include "machine.h"
+#include "pair.h"
 
 /// Logarithms: x = 2^n (1 + f), so that log x = n log 2 + log(1 + f), f being exact. Constants that are no
 /// numbers of the type stand in two parts, high and low. Coefficients: derive/logarithm.sollya. Errors:
 /// docs/mathematics.md.
 namespace anabranch::math {
-
-/// high + low.
-template <class F>
-struct Pair {
-  F high;
-  F low;
-};
 
 template <class F>
 struct Octave {

@@ -235,7 +235,7 @@ Measured<F> measure_drawn(const MathFunction<F>& f, std::uint64_t count) {
   for (const Range& x_range : f.x) {
     for (const Range& y_range : f.y.empty() ? one : f.y) {
       worst = worse(worst, measure_blocks<F>(f, blocks, [&](std::uint64_t block, F* x, F* y) {
-                      Draw draw(block * 0x9e3779b97f4a7c15ULL);
+                      Draw draw(Draw(block).bits());  // sequences that do not overlap
                       for (std::size_t i = 0; i < block_size; ++i) {
                         x[i] = draw.number<F>(x_range);
                         y[i] = f.y.empty() ? F(0) : draw.number<F>(y_range);

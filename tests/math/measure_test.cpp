@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <set>
 
 #include "support/catch.h"
 
@@ -74,6 +76,20 @@ TEST_CASE("drawn numbers stay in their range") {
       CHECK((x >= std::min(range.low, range.high) && x <= std::max(range.low, range.high)));
     }
   }
+}
+
+TEST_CASE("a sample is as large as it says") {
+  MathFunction<double> f = square_root<double>();
+  f.x = {{0, 1}};
+  std::mutex mutex;
+  std::set<double> numbers;
+  f.run = [&](const double* x, const double*, double* out, std::size_t n) {
+    const std::lock_guard lock(mutex);
+    numbers.insert(x, x + n);
+    for (std::size_t i = 0; i < n; ++i) out[i] = std::sqrt(x[i]);
+  };
+  CHECK(measure_drawn(f, 1 << 16).count == numbers.size());
+  CHECK(numbers.size() >= 1 << 16);
 }
 
 }  // namespace anabranch::test

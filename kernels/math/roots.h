@@ -1,0 +1,142 @@
+#pragma once
+#include "pair.h"
+#include "polynomial.h"
+
+/// cbrt, hypot, rsqrt: little above half an ulp. An approximation, then one step of Newton's method from an
+/// error that is computed with the bits that a product rounds away.
+namespace anabranch::math {
+
+// 1 / sqrt(x) -----------------------------------------------------------------------------------------------
+
+/// y + y (1 - x y^2) / 2.
+template <class F>
+ANABRANCH_MATH F improved_rsqrt(F x, F y, F half_y, F one) {
+  F product = x * y;
+  F product_low = fma(x, y, -product);
+  F error = fma(-y, product_low, fma(-y, product, one));
+  return fma(error, half_y, y);
+}
+
+/// 0 and infinity, with their signs, give what the quotient gives.
+template <Float32 F>
+ANABRANCH_MATH F rsqrt(F x) {
+  F y = 1.0f / sqrt(x);
+  F improved = improved_rsqrt(x, y, y * 0.5f, constant(x, 1.0f));
+  return select(improved == improved, improved, y);
+}
+template <Float64 F>
+ANABRANCH_MATH F rsqrt(F x) {
+  F y = 1.0 / sqrt(x);
+  F improved = improved_rsqrt(x, y, y * 0.5, constant(x, 1.0));
+  return select(improved == improved, improved, y);
+}
+
+// Cube root -------------------------------------------------------------------------------------------------
+
+/// An approximation t of the root and y of the root's reciprocal: t + (x - t^3) y^2 / 3.
+template <class F>
+ANABRANCH_MATH F improved_cbrt(F x, F t, F third_of_square) {
+  F square = t * t;
+  F square_low = fma(t, t, -square);
+  F error = fma(-t, square_low, fma(-t, square, x));
+  return fma(error, third_of_square, t);
+}
+
+/// x so large that what a product rounds away is no denormal number. A third of the exponent gives 1 /
+/// cbrt(x) to 4 per cent, a step of fourth order to 10^-5.
+template <Float32 F>
+ANABRANCH_MATH F cbrt_of_normal(F x) {
+  F y = real<F>(0x54a1f5b0u - multiply_high(bits(x), 0x55555556u));
+  F error = 1.0f - x * y * (y * y);
+  y = fma(y, error * polynomial(error, 0x1.555556p-2f, 0x1.c71c72p-3f, 0x1.61f9aep-3f), y);
+  F square = y * y;
+  return improved_cbrt(x, x * square, square * 0x1.555556p-2f);
+}
+/// A second step, of third order, leads to 10^-14.
+template <Float64 F>
+ANABRANCH_MATH F cbrt_of_normal(F x) {
+  F y = real<F>(0x553ef0ff289dd796ull - multiply_high(bits(x), 0x5555555555555556ull));
+  F error = 1.0 - x * y * (y * y);
+  y = fma(y, error * polynomial(error, 0x1.5555555555555p-2, 0x1.c71c71c71c71cp-3, 0x1.61f9add3c0ca4p-3), y);
+  error = 1.0 - x * y * (y * y);
+  y = fma(y, error * polynomial(error, 0x1.5555555555555p-2, 0x1.c71c71c71c71cp-3), y);
+  F square = y * y;
+  return improved_cbrt(x, x * square, square * 0x1.5555555555555p-2);
+}
+
+template <Float32 F>
+ANABRANCH_MATH F cbrt(F x) {
+  F magnitude = absolute(x);
+  MaskOf<F> tiny = magnitude < 0x1p-60f;
+  F root = cbrt_of_normal(select(tiny, magnitude * 0x1p60f, magnitude));
+  root = select(tiny, root * 0x1p-20f, root);
+  root = select(bits(magnitude) == 0x7f800000u, magnitude, root);
+  return real<F>(bits(root) | (bits(x) & 0x80000000u));
+}
+template <Float64 F>
+ANABRANCH_MATH F cbrt(F x) {
+  F magnitude = absolute(x);
+  MaskOf<F> tiny = magnitude < 0x1p-900;
+  F root = cbrt_of_normal(select(tiny, magnitude * 0x1p300, magnitude));
+  root = select(tiny, root * 0x1p-100, root);
+  root = select(bits(magnitude) == 0x7ff0000000000000ull, magnitude, root);
+  return real<F>(bits(root) | (bits(x) & 0x8000000000000000ull));
+}
+
+// Hypotenuse ------------------------------------------------------------------------------------------------
+
+template <class F>
+ANABRANCH_MATH Pair<F> sum_of_squares(F large, F small) {
+  F a = large * large;
+  F a_low = fma(large, large, -a);
+  F b = small * small;
+  F b_low = fma(small, small, -b);
+  F sum = a + b;
+  return {sum, ((a - sum) + b) + (a_low + b_low)};
+}
+
+/// The root of a sum that is 0 or far from the smallest numbers.
+template <Float32 F>
+ANABRANCH_MATH F improved_sqrt(Pair<F> sum) {
+  F root = sqrt(sum.high);
+  F error = fma(-root, root, sum.high) + sum.low;
+  return fma(error, 0.5f / (root + 0x1p-120f), root);  // not 0 / 0
+}
+template <Float64 F>
+ANABRANCH_MATH F improved_sqrt(Pair<F> sum) {
+  F root = sqrt(sum.high);
+  F error = fma(-root, root, sum.high) + sum.low;
+  return fma(error, 0.5 / (root + 0x1p-1000), root);
+}
+
+/// Scaled where squares would overflow or what they lack be denormal.
+template <Float32 F>
+ANABRANCH_MATH F hypot(F x, F y) {
+  F a = absolute(x);
+  F b = absolute(y);
+  MaskOf<F> second = a < b;
+  F large = select(second, b, a);
+  F small = select(second, a, b);
+  F one = constant(x, 1.0f);
+  F scale = select(large > 0x1p60f, 0x1p-80f, select(large < 0x1p-40f, 0x1p100f, one));
+  F back = select(large > 0x1p60f, 0x1p80f, select(large < 0x1p-40f, 0x1p-100f, one));
+  F root = improved_sqrt(sum_of_squares(large * scale, small * scale)) * back;
+  return select((bits(a) == 0x7f800000u) | (bits(b) == 0x7f800000u), real<F>((bits(a) & 0u) | 0x7f800000u),
+                root);
+}
+template <Float64 F>
+ANABRANCH_MATH F hypot(F x, F y) {
+  F a = absolute(x);
+  F b = absolute(y);
+  MaskOf<F> second = a < b;
+  F large = select(second, b, a);
+  F small = select(second, a, b);
+  F one = constant(x, 1.0);
+  F scale = select(large > 0x1p500, 0x1p-600, select(large < 0x1p-300, 0x1p700, one));
+  F back = select(large > 0x1p500, 0x1p600, select(large < 0x1p-300, 0x1p-700, one));
+  F root = improved_sqrt(sum_of_squares(large * scale, small * scale)) * back;
+  return select((bits(a) == 0x7ff0000000000000ull) | (bits(b) == 0x7ff0000000000000ull),
+                real<F>((bits(a) & 0ull) | 0x7ff0000000000000ull), root);
+}
+
+}  // namespace anabranch::math
