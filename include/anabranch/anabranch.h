@@ -3,9 +3,15 @@
 /// Everything a user of the language includes. Files: <anabranch/io.h>.
 #include <anabranch/acc.h>
 #include <anabranch/array.h>
+#include <anabranch/bits.h>
 #include <anabranch/control.h>
+#include <anabranch/conversion.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
+#include <anabranch/index.h>
+#include <anabranch/integer.h>
+#include <anabranch/loop.h>
+#include <anabranch/rounding.h>
 #include <anabranch/run.h>
 #include <anabranch/scan.h>
 #include <anabranch/seq.h>

@@ -17,6 +17,8 @@ namespace anabranch {
 
 template <IsElement T>
 class Exp;
+template <IsElement T>
+class BitNumber;
 
 namespace detail {
 
@@ -223,6 +225,26 @@ class Exp {
     requires integer
   {
     return binary(P::bit_xor, a, b);
+  }
+  friend Exp operator~(const L& a)
+    requires integer
+  {
+    const std::uint64_t ones = detail::scalar_info(detail::scalar_type<T>).identities.bit_and;
+    const detail::Handle all = detail::constant(detail::scalar_type<T>, ones, a.place());
+    return {detail::FromHandle{}, detail::primitive(P::bit_xor, {a.value().handle(), all}, a.place())};
+  }
+  // Shifts, by a count modulo the width; to the right of a signed number its sign moves in.
+  friend Exp operator<<(const L& a, const BitNumber<T>& by)
+    requires integer
+  {
+    return {detail::FromHandle{},
+            detail::primitive(P::shift_left, {a.value().handle(), by.value().handle()}, a.place())};
+  }
+  friend Exp operator>>(const L& a, const BitNumber<T>& by)
+    requires integer
+  {
+    return {detail::FromHandle{},
+            detail::primitive(P::shift_right, {a.value().handle(), by.value().handle()}, a.place())};
   }
   // Comparisons are IEEE.
   friend Exp<bool> operator==(const L& a, const L& b)
@@ -460,6 +482,40 @@ class Position {
   static constexpr void check() {
     static_assert(detail::IntegerValue<U> && !std::same_as<U, bool>,
                   "anabranch: a position or length is an integer; convert with cast<int64_t>(x)");
+  }
+  std::source_location at_;
+  detail::Handle handle_;
+};
+
+/// Which bit of a T, or by how many bits: a number or an Exp of any integer type, modulo the width of T (so
+/// that it may be converted to T, whatever its low bits mean there).
+template <IsElement T>
+class BitNumber {
+ public:
+  template <class U>
+    requires detail::NumericValue<U>
+  BitNumber(const U& value, std::source_location at = std::source_location::current())
+      : at_(at), handle_(detail::constant_of(static_cast<T>(value), at)) {
+    check<U>();
+  }
+  template <IsScalar U>
+  BitNumber(const Exp<U>& value, std::source_location at = std::source_location::current())
+      : at_(at),
+        handle_(detail::scalar_type<U> == detail::scalar_type<T>
+                    ? value.handle()
+                    : detail::cast(detail::scalar_type<T>, value.handle(), at)) {
+    check<U>();
+  }
+
+  Exp<T> value() const { return {detail::FromHandle{}, handle_}; }
+  std::source_location place() const { return at_; }
+
+ private:
+  template <class U>
+  static constexpr void check() {
+    static_assert(detail::IntegerValue<U> && !std::same_as<U, bool>,
+                  "anabranch: the number of a bit, or of bits to shift by, is an integer; convert with "
+                  "cast<int32_t>(x)");
   }
   std::source_location at_;
   detail::Handle handle_;

@@ -63,6 +63,45 @@ ANABRANCH_DEVICE bool has_quotient(T x, T y) {
   return y != 0 && !(is_signed<T> && x == Border<T>::least && y == static_cast<T>(-1));
 }
 
+// Bits of integers. What moves in and what is counted does not depend on the sign.
+
+template <class T>
+using Unsigned =
+    typename Choice<sizeof(T) == sizeof(u64), u64,
+                    typename Choice<sizeof(T) == sizeof(u32), u32,
+                                    typename Choice<sizeof(T) == sizeof(u16), u16, u8>::type>::type>::type;
+
+template <class T>
+ANABRANCH_DEVICE T shift_left(T x, T by) {
+  return static_cast<T>(static_cast<Wraps<T>>(x) << by);
+}
+template <class T>
+ANABRANCH_DEVICE T shift_right_unsigned(T x, T by) {
+  return static_cast<T>(static_cast<Unsigned<T>>(x) >> by);
+}
+template <class T>
+ANABRANCH_DEVICE T count_ones(T x) {
+  if constexpr (sizeof(T) == sizeof(u64))
+    return static_cast<T>(__popcll(static_cast<u64>(x)));
+  else
+    return static_cast<T>(__popc(static_cast<Unsigned<T>>(x)));
+}
+template <class T>
+ANABRANCH_DEVICE T leading_zeros(T x) {
+  if constexpr (sizeof(T) == sizeof(u64))
+    return static_cast<T>(__clzll(static_cast<i64>(x)));
+  else
+    return static_cast<T>(__clz(static_cast<i32>(static_cast<Unsigned<T>>(x))) - (32 - Border<T>::bits));
+}
+template <class T>
+ANABRANCH_DEVICE T trailing_zeros(T x) {
+  if (x == 0) return static_cast<T>(Border<T>::bits);
+  if constexpr (sizeof(T) == sizeof(u64))
+    return static_cast<T>(__ffsll(static_cast<i64>(x)) - 1);
+  else
+    return static_cast<T>(__ffs(static_cast<i32>(static_cast<Unsigned<T>>(x))) - 1);
+}
+
 // Floats to integers: truncated and saturated; a NaN gives 0.
 
 template <class To, class From>
@@ -93,6 +132,12 @@ ANABRANCH_DEVICE u64 to_bits(T value) {
   both.bits = 0;
   both.value = value;
   return both.bits;
+}
+
+template <class To, class From>
+ANABRANCH_DEVICE To reinterpreted(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  return from_bits<To>(to_bits(value));
 }
 
 // Reads.

@@ -257,6 +257,22 @@ class ScalarText::PrimitiveBuilder {
   Scalar bit_xor(const Scalar& x, const Scalar& y) const { return infix("^", x, y); }
   Scalar logical_not(const Scalar& x) const { return prefix("!", x); }
 
+  Scalar shift_left(const Scalar& x, const Scalar& by) const { return of_integers("shift_left", {x, by}); }
+  Scalar shift_right(const Scalar& x, const Scalar& by) const { return infix(">>", x, by); }
+  Scalar shift_right_unsigned(const Scalar& x, const Scalar& by) const {
+    return of_integers("shift_right_unsigned", {x, by});
+  }
+  Scalar count_ones(const Scalar& x) const { return of_integers("count_ones", {x}); }
+  Scalar leading_zeros(const Scalar& x) const { return of_integers("leading_zeros", {x}); }
+  Scalar trailing_zeros(const Scalar& x) const { return of_integers("trailing_zeros", {x}); }
+  Scalar floor(const Scalar& x) const { return of_library("floor", {x}); }
+  Scalar ceiling(const Scalar& x) const { return of_library("ceil", {x}); }
+  Scalar truncate(const Scalar& x) const { return of_library("trunc", {x}); }
+  Scalar copy_sign(const Scalar& x, const Scalar& sign) const { return of_library("copysign", {x, sign}); }
+  Scalar reinterpret(const Scalar& x, ScalarType to) const {
+    return convert(fmt::format("reinterpreted<{}>", type_text(to)), x, to);
+  }
+
   Scalar to_integer(const Scalar& x, ScalarType to) const { return convert(type_text(to), x, to); }
   Scalar to_float(const Scalar& x, ScalarType to) const { return convert(type_text(to), x, to); }
   Scalar saturate(const Scalar& x, ScalarType to) const {
@@ -277,16 +293,22 @@ class ScalarText::PrimitiveBuilder {
     // What is smaller than int, C++ computes in int.
     return size_of(x.type) < 4 ? convert(type_text(x.type), plain, x.type) : plain;
   }
-  static Scalar wrapping(const char* op, const char* of_integers, const Scalar& x, const Scalar& y) {
-    if (ir::is_float(x.type)) return infix(op, x, y);
-    return {fmt::format("{}({}, {})", of_integers, x.text, y.text), x.type};
+  static Scalar wrapping(const char* op, const char* function, const Scalar& x, const Scalar& y) {
+    return ir::is_float(x.type) ? infix(op, x, y) : of_integers(function, {x, y});
+  }
+  /// A function of kernels/cuda/scalar.cuh.
+  static Scalar of_integers(std::string_view function, std::initializer_list<Scalar> x) {
+    return {fmt::format("{}({})", function, joined(x)), x.begin()->type};
   }
   /// A function of the C library: those of floats are called sqrtf.
   static Scalar of_library(std::string_view name, std::initializer_list<Scalar> x) {
     const char* suffix = x.begin()->type == ScalarType::float32 ? "f" : "";
+    return {fmt::format("{}{}({})", name, suffix, joined(x)), x.begin()->type};
+  }
+  static std::string joined(std::initializer_list<Scalar> x) {
     std::string operands;
     for (const Scalar& each : x) operands += (operands.empty() ? "" : ", ") + each.text;
-    return {fmt::format("{}{}({})", name, suffix, operands), x.begin()->type};
+    return operands;
   }
 
   ScalarText& scalars_;

@@ -72,6 +72,9 @@ Handle primitive(Primitive op, Handles operands, Place at) {
 Handle cast(ScalarType to, const Handle& value, Place at) {
   return handle_of(ir::cast(to, node_of(value), at));
 }
+Handle bitcast(ScalarType to, const Handle& value, Place at) {
+  return handle_of(ir::bitcast(to, node_of(value), at));
+}
 Handle tuple(Handles parts, Place at) { return handle_of(ir::tuple(nodes_of(parts), at)); }
 Handle project(const Handle& value, int first, int count, Place at) {
   return handle_of(ir::project(node_of(value), first, count, at));

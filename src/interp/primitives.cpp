@@ -1,5 +1,6 @@
 #include "interp/primitives.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -131,6 +132,69 @@ std::optional<Bits> cast(ScalarType from, ScalarType to, Bits operand) {
   });
 }
 
+/// An integer as its bits.
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+
+template <class T>
+T shift_left(T x, T y) {
+  constexpr unsigned width = 8 * sizeof(T);
+  const auto by = static_cast<Unsigned<T>>(y) % width;
+  T out = x;
+  for (unsigned i = 0; i < by; ++i) out = add(out, out);
+  return out;
+}
+/// Halves, rounding down, as often as asked.
+template <class T>
+T shift_right(T x, T y) {
+  constexpr unsigned width = 8 * sizeof(T);
+  const auto by = static_cast<Unsigned<T>>(y) % width;
+  T out = x;
+  for (unsigned i = 0; i < by; ++i) out = static_cast<T>(out / 2 - (out % 2 < 0 ? 1 : 0));
+  return out;
+}
+template <class T>
+T rotate_left(T x, T y) {
+  constexpr unsigned width = 8 * sizeof(T);
+  const auto by = static_cast<int>(static_cast<Unsigned<T>>(y) % width);
+  return static_cast<T>(std::rotl(static_cast<Unsigned<T>>(x), by));
+}
+
+template <class T>
+T copy_sign(T x, T y) {
+  return is_nan(y) ? absolute(x) : static_cast<T>(std::copysign(x, y));
+}
+
+std::optional<Bits> bitcast(ScalarType from, ScalarType to, Bits operand) {
+  return with_scalar(from, [&]<class From>(std::type_identity<From>) {
+    return with_scalar(to, [&]<class To>(std::type_identity<To>) -> std::optional<Bits> {
+      if constexpr (sizeof(From) == sizeof(To) && !std::same_as<From, bool> && !std::same_as<To, bool>) {
+        const From x = from_bits<From>(operand);
+        if constexpr (FloatValue<From>)
+          if (is_nan(x)) return to_bits(std::numeric_limits<From>::quiet_NaN());
+        return to_bits(std::bit_cast<To>(x));
+      }
+      not_defined(Primitive::bitcast, from);
+    });
+  });
+}
+
+template <class T>
+std::optional<Bits> on_integers(Primitive primitive, T x) {
+  const auto bits = static_cast<Unsigned<T>>(x);
+  if (primitive == Primitive::count_ones) return to_bits(static_cast<T>(std::popcount(bits)));
+  if (primitive == Primitive::leading_zeros) return to_bits(static_cast<T>(std::countl_zero(bits)));
+  return to_bits(static_cast<T>(std::countr_zero(bits)));
+}
+
+template <class T>
+std::optional<Bits> rounded(Primitive primitive, T x) {
+  if (primitive == Primitive::floor) return to_bits(static_cast<T>(std::floor(x)));
+  if (primitive == Primitive::ceiling) return to_bits(static_cast<T>(std::ceil(x)));
+  if (primitive == Primitive::round) return to_bits(static_cast<T>(std::round(x)));
+  return to_bits(static_cast<T>(std::trunc(x)));
+}
+
 template <class T>
 std::optional<Bits> on_floats(Primitive primitive, T x) {
   static_assert(FloatValue<T>);
@@ -143,9 +207,11 @@ std::optional<Bits> on_floats(Primitive primitive, T x) {
 std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType result,
                           std::span<const Bits> operands) {
   if (primitive == Primitive::cast) return cast(type, result, operands[0]);
+  if (primitive == Primitive::bitcast) return bitcast(type, result, operands[0]);
   return with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::optional<Bits> {
     constexpr bool is_boolean = std::same_as<T, bool>;
     constexpr bool is_float = FloatValue<T>;
+    constexpr bool is_integer = !is_float && !is_boolean;
     const auto arg = [&](std::size_t i) { return from_bits<T>(operands[i]); };
     switch (primitive) {
       case Primitive::add:
@@ -198,6 +264,29 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
       case Primitive::bit_xor:
         if constexpr (!is_float) return to_bits<T>(static_cast<T>(arg(0) ^ arg(1)));
         break;
+      case Primitive::shift_left:
+        if constexpr (is_integer) return to_bits<T>(shift_left(arg(0), arg(1)));
+        break;
+      case Primitive::shift_right:
+        if constexpr (is_integer) return to_bits<T>(shift_right(arg(0), arg(1)));
+        break;
+      case Primitive::rotate_left:
+        if constexpr (is_integer) return to_bits<T>(rotate_left(arg(0), arg(1)));
+        break;
+      case Primitive::count_ones:
+      case Primitive::leading_zeros:
+      case Primitive::trailing_zeros:
+        if constexpr (is_integer) return on_integers(primitive, arg(0));
+        break;
+      case Primitive::floor:
+      case Primitive::ceiling:
+      case Primitive::round:
+      case Primitive::truncate:
+        if constexpr (is_float) return rounded(primitive, arg(0));
+        break;
+      case Primitive::copy_sign:
+        if constexpr (is_float) return to_bits<T>(copy_sign(arg(0), arg(1)));
+        break;
       case Primitive::square_root:
       case Primitive::exponential:
       case Primitive::logarithm:
@@ -205,6 +294,7 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
       case Primitive::cosine:
         if constexpr (is_float) return on_floats(primitive, arg(0));
         break;
+      case Primitive::bitcast:
       case Primitive::cast:
         break;
     }

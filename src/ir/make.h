@@ -29,6 +29,8 @@ Ref constant(ScalarType type, std::uint64_t bits, Place place = {});
 Ref primitive(Primitive primitive, std::vector<Ref> operands, Place place = {});
 /// Primitive::cast; the value itself where it is of that type.
 Ref cast(ScalarType to, Ref value, Place place = {});
+/// Primitive::bitcast between numbers of one size; the value itself where it is of that type.
+Ref bitcast(ScalarType to, Ref value, Place place = {});
 /// The components of its parts, one after the other; a single part is itself.
 Ref tuple(std::vector<Ref> parts, Place place = {});
 /// Components [first, first + count). Looks through tuples and projections, so that taking apart what was

@@ -29,7 +29,8 @@ Ref primitive(Primitive op, std::vector<Ref> operands, Place place) {
   const PrimitiveInfo& what = info(op);
   const std::string name(what.name);
   require_present(operands, place, name.c_str());
-  require(op != Primitive::cast, place, "cast", "is made by its own constructor");
+  require(op != Primitive::cast && op != Primitive::bitcast, place, name.c_str(),
+          "is made by its own constructor");
   require(static_cast<int>(operands.size()) == what.arity, place, name.c_str(),
           [&] { return fmt::format("takes {} operands, got {}", what.arity, operands.size()); });
   const Type& type = operands[0]->type();
@@ -53,6 +54,21 @@ Ref cast(ScalarType to, Ref value, Place place) {
   if (value->type().scalars[0] == to) return value;
   Payload payload;
   payload.primitive = Primitive::cast;
+  return scalar_node(Op::primitive, Type::element(to), {std::move(value)}, std::move(payload), place);
+}
+
+Ref bitcast(ScalarType to, Ref value, Place place) {
+  require_present({&value, 1}, place, "bitcast");
+  require(value->type().is_element() && value->type().components() == 1, place, "bitcast",
+          [&] { return fmt::format("takes a scalar, got {}", to_string(value->type())); });
+  const ScalarType from = value->type().scalars[0];
+  const bool numbers = from != ScalarType::boolean && to != ScalarType::boolean;
+  require(numbers && size_of(from) == size_of(to), place, "bitcast", [&] {
+    return fmt::format("takes a number to one of its size, not {} to {}", name_of(from), name_of(to));
+  });
+  if (from == to) return value;
+  Payload payload;
+  payload.primitive = Primitive::bitcast;
   return scalar_node(Op::primitive, Type::element(to), {std::move(value)}, std::move(payload), place);
 }
 

@@ -16,6 +16,12 @@
 ///  * minimum(x, y) = (x < y or x is NaN) ? x : y, maximum likewise with >: a NaN on either side is the
 ///    result; of two equal values (also -0 and +0) the right one.
 ///  * Comparisons are IEEE: with a NaN all are false but not_equal.
+///  * Shifts and rotations count modulo the width of the type: by -1 is by width - 1. shift_right lets the
+///    sign move in where there is one, else zeros. leading_zeros and trailing_zeros of 0 are the width.
+///  * floor, ceiling, round (halves away from zero) and truncate are exact and keep the sign of zero.
+///  * There is one NaN, as far as its bits are seen: copy_sign(x, NaN) is |x|, and bitcast of a NaN to an
+///    integer gives the positive quiet one of the least payload. (What machines compute differs there.)
+///  * bitcast: the bytes of a number as those of another type of the same size.
 ///  * fma rounds once. Nothing else is ever contracted or reassociated.
 ///  * exponential, logarithm, sine, cosine: the routine of ir/transcendental.h, one per machine and type, so
 ///    that a vector body, a tail and a scalar variant give the same bits. square_root is exactly rounded.
@@ -35,7 +41,7 @@ struct PrimitiveInfo {
   std::string_view name;
   int arity;
   Operands operands;    ///< all operands have the same type
-  bool boolean_result;  ///< else the operands' type (cast: as asked)
+  bool boolean_result;  ///< else the operands' type (cast, bitcast: as asked)
   bool can_fail;        ///< on integers: may be a run-time error, so never evaluated speculatively
   bool transcendental;  ///< a library routine
   int cost;             ///< in additions (ir/cost.h)

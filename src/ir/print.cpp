@@ -37,12 +37,26 @@ const char* infix(Primitive op) {
       return "|";
     case Primitive::bit_xor:
       return "^";
+    case Primitive::shift_left:
+      return "<<";
+    case Primitive::shift_right:
+      return ">>";
     case Primitive::negate:
     case Primitive::absolute:
     case Primitive::minimum:
     case Primitive::maximum:
     case Primitive::fma:
     case Primitive::logical_not:
+    case Primitive::rotate_left:
+    case Primitive::count_ones:
+    case Primitive::leading_zeros:
+    case Primitive::trailing_zeros:
+    case Primitive::floor:
+    case Primitive::ceiling:
+    case Primitive::round:
+    case Primitive::truncate:
+    case Primitive::copy_sign:
+    case Primitive::bitcast:
     case Primitive::square_root:
     case Primitive::exponential:
     case Primitive::logarithm:
@@ -103,6 +117,8 @@ std::string Printer::text(const Node& node, const std::unordered_map<const Node*
       const auto operands = PrimitiveTerm(node).operands();
       if (primitive == Primitive::cast)
         return fmt::format("{}({})", name_of(node.type().scalars[0]), of(operands[0]));
+      if (primitive == Primitive::bitcast)
+        return fmt::format("bitcast<{}>({})", name_of(node.type().scalars[0]), of(operands[0]));
       if (const char* sign = infix(primitive))
         return fmt::format("({} {} {})", of(operands[0]), sign, of(operands[1]));
       for (const Ref& operand : operands) parts.push_back(of(operand));

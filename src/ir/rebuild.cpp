@@ -24,6 +24,7 @@ struct Rebuilt {
         return Ref(&node);
       case Op::primitive:
         if (p.primitive == Primitive::cast) return cast(node.type().scalars[0], child(0), at);
+        if (p.primitive == Primitive::bitcast) return bitcast(node.type().scalars[0], child(0), at);
         return primitive(p.primitive, std::move(children), at);
       case Op::tuple:
         return tuple(std::move(children), at);

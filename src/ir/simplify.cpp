@@ -28,6 +28,10 @@ std::int64_t wrap(ScalarType type, std::uint64_t value) {
   return *integer(make_integer(type, static_cast<std::int64_t>(value)));
 }
 
+std::uint64_t shift_count(ScalarType type, std::int64_t by) {
+  return static_cast<std::uint64_t>(by) % static_cast<std::uint64_t>(scalar_info(type).bits);
+}
+
 bool is_false(const Ref& node) {
   return node->op() == Op::constant && node->type().is(ScalarType::boolean) && node->payload().bits == 0;
 }
@@ -49,6 +53,8 @@ Ref fold_primitive(const Ref& node) {
     if (x && to == ScalarType::float64 && type != ScalarType::int64) return literal(static_cast<double>(*x));
     return node;
   }
+  if (op == Primitive::bitcast)
+    return a->op() == Op::constant ? constant(node->type().scalars[0], a->payload().bits) : node;
   if (operands.size() == 1) {
     if (op == Primitive::logical_not && x) return literal(*x == 0);
     return node;
@@ -100,7 +106,27 @@ Ref fold_primitive(const Ref& node) {
     case Primitive::bit_or:
       if (a == b) return a;
       return node;
+    case Primitive::shift_left:
+      if (x && y) return make_integer(type, wrap(type, ux << shift_count(type, *y)));
+      if (y == 0) return a;
+      return node;
+    case Primitive::shift_right:
+      if (x && y) return make_integer(type, *x >> shift_count(type, *y));
+      if (y == 0) return a;
+      return node;
+    case Primitive::rotate_left:
+      if (y == 0) return a;
+      return node;
     case Primitive::bit_xor:
+    case Primitive::count_ones:
+    case Primitive::leading_zeros:
+    case Primitive::trailing_zeros:
+    case Primitive::floor:
+    case Primitive::ceiling:
+    case Primitive::round:
+    case Primitive::truncate:
+    case Primitive::copy_sign:
+    case Primitive::bitcast:
     case Primitive::remainder:
     case Primitive::negate:
     case Primitive::absolute:

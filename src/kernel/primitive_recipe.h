@@ -49,12 +49,40 @@ concept PrimitiveBuilder = requires(B b, const typename B::Scalar& x, ScalarType
   { b.bit_or(x, x) } -> std::same_as<typename B::Scalar>;
   { b.bit_xor(x, x) } -> std::same_as<typename B::Scalar>;
   { b.logical_not(x) } -> std::same_as<typename B::Scalar>;
+  // Of integers. A shift is by 0 to width - 1; zeros move in, but from the left of `shift_right`, where it is
+  // the sign of a signed x. Zeros at either end of 0: the width.
+  { b.shift_left(x, x) } -> std::same_as<typename B::Scalar>;
+  { b.shift_right(x, x) } -> std::same_as<typename B::Scalar>;
+  { b.shift_right_unsigned(x, x) } -> std::same_as<typename B::Scalar>;
+  { b.count_ones(x) } -> std::same_as<typename B::Scalar>;
+  { b.leading_zeros(x) } -> std::same_as<typename B::Scalar>;
+  { b.trailing_zeros(x) } -> std::same_as<typename B::Scalar>;
+  // Of floats: integers as floats, with the sign of zero; the sign bit of another (which is no NaN).
+  { b.floor(x) } -> std::same_as<typename B::Scalar>;
+  { b.ceiling(x) } -> std::same_as<typename B::Scalar>;
+  { b.truncate(x) } -> std::same_as<typename B::Scalar>;
+  { b.copy_sign(x, x) } -> std::same_as<typename B::Scalar>;
+  // The bytes of a number as another type's.
+  { b.reinterpret(x, type) } -> std::same_as<typename B::Scalar>;
   // Conversions to another type: integer (or bool, to integer) to integer keeps the low bits; to float rounds
   // to nearest even; float to integer truncates and saturates, NaN gives 0.
   { b.to_integer(x, type) } -> std::same_as<typename B::Scalar>;
   { b.to_float(x, type) } -> std::same_as<typename B::Scalar>;
   { b.saturate(x, type) } -> std::same_as<typename B::Scalar>;
 };
+
+/// Bits of constants of a floating-point type: the greatest number below one half, and the NaN of bitcast.
+inline std::uint64_t below_half(ScalarType type) {
+  return anabranch::detail::with_scalar(type, []<class T>(std::type_identity<T>) {
+    if constexpr (!anabranch::detail::FloatValue<T>) return std::uint64_t{0};
+    return anabranch::detail::bits_of(static_cast<T>(0.5)) - 1;
+  });
+}
+inline std::uint64_t nan_bits(ScalarType type) {
+  // An infinity has all ones in the exponent; the quiet bit is the first below it.
+  const std::uint64_t infinity = ir::scalar_info(type).greatest;
+  return infinity | (infinity & (~infinity + 1)) >> 1;
+}
 
 /// The recipes. `result` is the type of the node.
 template <PrimitiveBuilder B>
@@ -70,6 +98,9 @@ typename B::Scalar build_primitive(B& b, ir::Primitive primitive, ScalarType res
   if (operands.size() != static_cast<std::size_t>(facts.arity) || !ir::accepts(facts.operands, type))
     throw InternalError("no recipe for " + std::string(facts.name) + " of " + name_of(type));
   const auto zero = [&] { return b.constant(type, 0); };
+  const auto modulo_width = [&](const Scalar& count) {
+    return b.bit_and(count, b.constant(type, static_cast<std::uint64_t>(ir::scalar_info(type).bits - 1)));
+  };
 
   switch (primitive) {
     case Primitive::add:
@@ -116,6 +147,34 @@ typename B::Scalar build_primitive(B& b, ir::Primitive primitive, ScalarType res
       return b.bit_or(x, y);
     case Primitive::bit_xor:
       return b.bit_xor(x, y);
+    case Primitive::shift_left:
+      return b.shift_left(x, modulo_width(y));
+    case Primitive::shift_right:
+      return b.shift_right(x, modulo_width(y));
+    case Primitive::rotate_left:
+      return b.bit_or(b.shift_left(x, modulo_width(y)),
+                      b.shift_right_unsigned(x, modulo_width(b.subtract(zero(), y))));
+    case Primitive::count_ones:
+      return b.count_ones(x);
+    case Primitive::leading_zeros:
+      return b.leading_zeros(x);
+    case Primitive::trailing_zeros:
+      return b.trailing_zeros(x);
+    case Primitive::floor:
+      return b.floor(x);
+    case Primitive::ceiling:
+      return b.ceiling(x);
+    // With one half itself, the number before one half would be rounded up to 1.
+    case Primitive::round:
+      return b.truncate(b.add(x, b.copy_sign(b.constant(type, below_half(type)), x)));
+    case Primitive::truncate:
+      return b.truncate(x);
+    case Primitive::copy_sign:
+      return b.copy_sign(x, b.select(b.unordered(y), zero(), y));
+    case Primitive::bitcast:
+      if (result == type) return x;
+      if (!floating) return b.reinterpret(x, result);
+      return b.select(b.unordered(x), b.constant(result, nan_bits(type)), b.reinterpret(x, result));
     case Primitive::square_root:
       return b.square_root(x);
     case Primitive::exponential:

@@ -59,6 +59,20 @@ class TypeChecker {
     require(x.type == ScalarType::boolean);
     return x;
   }
+  Scalar shift_left(const Scalar& x, const Scalar& by) { return integers({x, by}); }
+  Scalar shift_right(const Scalar& x, const Scalar& by) { return integers({x, by}); }
+  Scalar shift_right_unsigned(const Scalar& x, const Scalar& by) { return integers({x, by}); }
+  Scalar count_ones(const Scalar& x) { return integers({x}); }
+  Scalar leading_zeros(const Scalar& x) { return integers({x}); }
+  Scalar trailing_zeros(const Scalar& x) { return integers({x}); }
+  Scalar floor(const Scalar& x) { return floats({x}); }
+  Scalar ceiling(const Scalar& x) { return floats({x}); }
+  Scalar truncate(const Scalar& x) { return floats({x}); }
+  Scalar copy_sign(const Scalar& x, const Scalar& sign) { return floats({x, sign}); }
+  Scalar reinterpret(const Scalar& x, ScalarType to) {
+    require(size_of(x.type) == size_of(to) && x.type != ScalarType::boolean && to != ScalarType::boolean);
+    return {to};
+  }
   Scalar to_integer(const Scalar& x, ScalarType to) {
     require(!ir::is_float(x.type) && ir::is_integer(to));
     return {to};
@@ -85,6 +99,10 @@ class TypeChecker {
     for (const Scalar& x : all) require(ir::is_float(x.type) && x.type == all.begin()->type);
     return {all.begin()->type};
   }
+  Scalar integers(std::initializer_list<Scalar> all) {
+    for (const Scalar& x : all) require(ir::is_integer(x.type) && x.type == all.begin()->type);
+    return {all.begin()->type};
+  }
   Scalar bits(const Scalar& x, const Scalar& y) {
     require(x.type == y.type && !ir::is_float(x.type));
     return {x.type};
@@ -107,10 +125,8 @@ void for_all_accepted(F&& f) {
     const auto primitive = static_cast<Primitive>(p);
     for (const ScalarType type : all_types) {
       if (!ir::accepts(ir::info(primitive).operands, type)) continue;
-      for (const ScalarType to : all_types) {
-        const ScalarType result = ir::info(primitive).boolean_result ? ScalarType::boolean : type;
-        if (primitive == Primitive::cast || to == result) f(primitive, type, to);
-      }
+      for (const ScalarType to : all_types)
+        if (gives(primitive, type, to)) f(primitive, type, to);
     }
   }
 }
@@ -123,7 +139,7 @@ TEST_CASE("every primitive has a recipe on every type that it accepts, and gives
     TypeChecker checker;
     CHECK(build(checker, primitive, type, result).type == result);
     const bool nothing_to_do =
-        (primitive == Primitive::cast && type == result) ||
+        (converts(primitive) && type == result) ||
         (primitive == Primitive::absolute && !ir::is_float(type) && !ir::is_signed(type));
     CHECK((checker.operations == 0) == nothing_to_do);
   });
@@ -141,7 +157,7 @@ TEST_CASE("primitives have no recipe on other types") {
 
 TEST_CASE("both code generators take every recipe, scalar and vector") {
   for_all_accepted([](Primitive primitive, ScalarType type, ScalarType result) {
-    if (primitive == Primitive::cast && type == result) return;  // is no node
+    if (converts(primitive) && type == result) return;  // is no node
     INFO(ir::info(primitive).name << " on " << name_of(type) << " to " << name_of(result));
     auto k = table(primitive, type, result, [](auto) { return true; });
     k.find_checks();
@@ -173,4 +189,9 @@ TEST_CASE("cuda texts of primitives are expressions as one would write them") {
                  Contains("= subtract(index_1, multiply(u8(index_1 / remainder_3_by), remainder_3_by));\n"));
   CHECK_THAT(text(Primitive::cast, float64, int32), Contains(" = saturate<i32>("));
   CHECK_THAT(text(Primitive::bit_and, uint8, uint8), Contains(" = u8("));
+  CHECK_THAT(text(Primitive::shift_left, int32, int32),
+             Contains("shift_left_3 = shift_left(index_1, index_2 & 31);\n"));
+  CHECK_THAT(text(Primitive::shift_right, uint16, uint16), Contains(" = u16(index_1 >> "));
+  CHECK_THAT(text(Primitive::floor, float32, float32), Contains(" = floorf(index_1);\n"));
+  CHECK_THAT(text(Primitive::bitcast, int64, float64), Contains(" = reinterpreted<double>(index_1);\n"));
 }

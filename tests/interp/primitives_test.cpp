@@ -72,6 +72,9 @@ T wrapped(Int128 exact) {
 }
 
 template <class T>
+constexpr int width = static_cast<int>(8 * sizeof(T));
+
+template <class T>
 void check_integers(T x, T y) {
   using enum Primitive;
   const Int128 a = x;
@@ -108,6 +111,48 @@ void check_integers(T x, T y) {
   must(test(not_equal, x, y) == (a != b), "not_equal", x, y);
   must(test(less, x, y) == (a < b), "less", x, y);
   must(test(less_equal, x, y) == (a <= b), "less_equal", x, y);
+}
+
+/// A number of the type's width, from bits counted from the least.
+template <class T, class F>
+T of_bits(F&& bit) {
+  std::uint64_t out = 0;
+  for (int i = 0; i < width<T>; ++i)
+    if (bit(i)) out |= std::uint64_t{1} << i;
+  return wrapped<T>(out);
+}
+template <class T>
+bool bit_at(T x, int i) {
+  return (static_cast<std::uint64_t>(x) >> i & 1) != 0;
+}
+
+/// By y modulo the width.
+template <class T>
+void check_shifts(T x, T y) {
+  using enum Primitive;
+  const int by = static_cast<int>((static_cast<Int128>(y) % width<T> + width<T>) % width<T>);
+  const bool sign = std::is_signed_v<T> && x < 0;
+  const T left = of_bits<T>([&](int i) { return i >= by && bit_at(x, i - by); });
+  const T right = of_bits<T>([&](int i) { return i + by < width<T> ? bit_at(x, i + by) : sign; });
+  const T rotated = of_bits<T>([&](int i) { return bit_at(x, (i - by + width<T>) % width<T>); });
+  must(value(shift_left, x, y) == left, "shift_left", x, y);
+  must(value(shift_right, x, y) == right, "shift_right", x, y);
+  must(value(rotate_left, x, y) == rotated, "rotate_left", x, y);
+}
+
+template <class T>
+void check_counts(T x) {
+  using enum Primitive;
+  int ones = 0, first = width<T>, last = -1;
+  for (int i = 0; i < width<T>; ++i) {
+    if (!bit_at(x, i)) continue;
+    ++ones;
+    if (first == width<T>) first = i;
+    last = i;
+  }
+  must(value(count_ones, x) == static_cast<T>(ones), "count_ones", x);
+  must(value(trailing_zeros, x) == static_cast<T>(first), "trailing_zeros", x);
+  must(value(leading_zeros, x) == static_cast<T>(width<T> - 1 - last), "leading_zeros", x);
 }
 
 template <class T>
@@ -184,7 +229,11 @@ bool identical(T x, T y) {
 TEST_CASE("uint8: every pair of operands") {
   for (int x = 0; x < 256; ++x) {
     check_integer_casts(static_cast<std::uint8_t>(x));
-    for (int y = 0; y < 256; ++y) check_integers(static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y));
+    check_counts(static_cast<std::uint8_t>(x));
+    for (int y = 0; y < 256; ++y) {
+      check_integers(static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y));
+      check_shifts(static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y));
+    }
   }
 }
 
@@ -192,7 +241,11 @@ TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", ""
                    std::int64_t) {
   for (TestType x : integer_samples<TestType>()) {
     check_integer_casts(x);
-    for (TestType y : integer_samples<TestType>()) check_integers(x, y);
+    check_counts(x);
+    for (TestType y : integer_samples<TestType>()) {
+      check_integers(x, y);
+      check_shifts(x, y);
+    }
   }
 }
 
@@ -323,6 +376,79 @@ TEMPLATE_TEST_CASE("comparisons with NaN are false but not_equal; signs flip and
   CHECK(value(absolute, TestType{-2.5}) == TestType{2.5});
   CHECK_FALSE(converted<bool>(TestType{-0.0}));
   CHECK(converted<bool>(nan));
+}
+
+namespace {
+
+/// x without its fraction, and whether that is less than, exactly or more than a half (-1, 0, 1). Floats
+/// beyond 2^62 are integers.
+template <class T>
+T whole_part(T x, int& cut) {
+  cut = -1;
+  if (!(std::fabs(x) < std::ldexp(T{1}, 62))) return x;
+  const auto whole = static_cast<std::int64_t>(x);
+  const T rest = std::fabs(x - static_cast<T>(whole));
+  cut = rest < T{0.5} ? -1 : rest > T{0.5};
+  return static_cast<T>(whole);
+}
+/// Of a result 0 the sign is that of the operand.
+template <class T>
+T signed_like(T value, T x) {
+  return value == 0 ? (std::signbit(x) ? -T{0} : T{0}) : value;
+}
+
+template <class To, class From>
+To same_bytes(From x) {
+  const Bits operands[] = {to_bits(x)};
+  return from_bits<To>(apply(Primitive::bitcast, type_of<From>, type_of<To>, operands).value());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("floats are rounded to integers exactly, and keep the sign of zero", "", float, double) {
+  using enum Primitive;
+  std::vector<TestType> samples = float_samples<TestType>();
+  for (TestType x : {TestType{0.5}, TestType{1.5}, TestType{2.5}, TestType{0.3}, TestType{7.75}})
+    for (TestType y : {x, -x})
+      for (TestType z : {y, std::nextafter(y, TestType{0}), std::nextafter(y, 2 * y)}) samples.push_back(z);
+  for (TestType x : samples) {
+    INFO(x);
+    int cut = 0;
+    const TestType whole = whole_part(x, cut);
+    const TestType one = std::signbit(x) ? TestType{-1} : TestType{1};
+    REQUIRE(identical(value(truncate, x), signed_like(whole, x)));
+    REQUIRE(identical(value(floor, x), signed_like(whole > x ? whole - 1 : whole, x)));
+    REQUIRE(identical(value(ceiling, x), signed_like(whole < x ? whole + 1 : whole, x)));
+    REQUIRE(identical(value(round, x), signed_like(cut < 0 ? whole : whole + one, x)));
+  }
+}
+
+TEMPLATE_TEST_CASE("the sign of another number; that of a NaN counts as plus", "", float, double) {
+  using enum Primitive;
+  const TestType nan = std::numeric_limits<TestType>::quiet_NaN();
+  for (TestType x : float_samples<TestType>())
+    for (TestType y : {TestType{2}, TestType{-2}, TestType{0}, TestType{-0.0}}) {
+      const bool minus = std::signbit(y);
+      CHECK(identical(*value(copy_sign, x, y), minus == std::signbit(x) ? x : -x));
+    }
+  for (TestType y : {nan, -nan}) {
+    CHECK(*value(copy_sign, TestType{-3}, y) == 3);
+    CHECK(*value(copy_sign, TestType{3}, y) == 3);
+  }
+}
+
+TEST_CASE("the bytes of a number as another type's; there is one NaN") {
+  CHECK(same_bytes<std::int32_t>(1.0F) == 0x3f800000);
+  CHECK(same_bytes<std::int64_t>(-0.0) == std::numeric_limits<std::int64_t>::min());
+  CHECK(same_bytes<float>(std::int32_t{0x40490fdb}) == 3.14159274F);
+  for (double x : float_samples<double>())
+    CHECK(identical(same_bytes<double>(same_bytes<std::int64_t>(x)), x));
+  for (std::int64_t x : integer_samples<std::int64_t>())
+    if (const double real = same_bytes<double>(x); real == real) CHECK(same_bytes<std::int64_t>(real) == x);
+  for (std::int32_t bits : {0x7f800001, 0x7fc00000, 0x7fffffff, -1, -0x400000})
+    CHECK(same_bytes<std::int32_t>(same_bytes<float>(bits)) == 0x7fc00000);
+  for (std::int64_t bits : {0x7ff0000000000001, std::int64_t{-1}})
+    CHECK(same_bytes<std::int64_t>(same_bytes<double>(bits)) == 0x7ff8000000000000);
 }
 
 TEST_CASE("a primitive on a type it is not defined for is our own mistake") {

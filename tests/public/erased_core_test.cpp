@@ -96,6 +96,11 @@ TEST_CASE("the erased core says what a computation gives, and checks types itsel
   CHECK_THROWS_WITH(detail::primitive(detail::Primitive::add, {one, real}, at),
                     Catch::Contains("model.py:50"));
   CHECK_THROWS_AS(detail::primitive(detail::Primitive::cast, {one}, at), ProgramError);
+  CHECK_THROWS_AS(detail::primitive(detail::Primitive::bitcast, {one}, at), ProgramError);
+  CHECK(detail::scalars_of(detail::bitcast(ScalarType::float32, one, at)) ==
+        std::vector{ScalarType::float32});
+  CHECK_THROWS_WITH(detail::bitcast(ScalarType::float64, one, at),
+                    Catch::Contains("not int32 to double") && Catch::Contains("model.py:50"));
   CHECK_THROWS_AS(detail::is_element({}), ProgramError);
 }
 

@@ -84,12 +84,20 @@ Ref RandomScalars::scalar(Scope& scope, ScalarType type, int depth) {
   } else if (roll < 43 && scope.loops < 2) {
     out = loop(scope, type, depth - 1);
   } else if (roll < 52) {
-    out = ir::cast(type, scalar(scope, dice_.scalar_type(options_.floats), depth - 1));
+    out = converted(scope, type, depth - 1);
   } else {
     out = arithmetic(scope, type, depth - 1);
   }
   if (dice_.chance(50)) scope.elements.push_back(out);
   return out;
+}
+
+Ref RandomScalars::converted(Scope& scope, ScalarType type, int depth) {
+  const ScalarType from = dice_.scalar_type(options_.floats);
+  const Ref value = scalar(scope, from, depth);
+  const bool numbers = from != ScalarType::boolean && type != ScalarType::boolean;
+  const bool same_size = size_of(from) == size_of(type);
+  return numbers && same_size && dice_.chance(50) ? ir::bitcast(type, value) : ir::cast(type, value);
 }
 
 Ref RandomScalars::element(Scope& scope, const Scalars& scalars, int depth) {
@@ -128,11 +136,13 @@ Ref RandomScalars::small_divisor(Scope& scope, ScalarType type, int depth) {
 
 Ref RandomScalars::integer(Scope& scope, ScalarType type, int depth) {
   using enum Primitive;
-  static const std::vector<Primitive> two{add,     add,     subtract, multiply, minimum,
-                                          maximum, bit_and, bit_or,   bit_xor};
+  static const std::vector<Primitive> two{add,     add,    subtract, multiply,   minimum,     maximum,
+                                          bit_and, bit_or, bit_xor,  shift_left, shift_right, rotate_left};
+  static const std::vector<Primitive> one{negate,     absolute,      negate,        absolute,
+                                          count_ones, leading_zeros, trailing_zeros};
   static const std::vector<Primitive> division{divide, remainder};
   const Ref x = scalar(scope, type, depth);
-  if (dice_.chance(15)) return ir::primitive(dice_.chance(50) ? negate : absolute, {x});
+  if (dice_.chance(20)) return ir::primitive(dice_.pick(one), {x});
   const bool divides = dice_.chance(15);
   const Primitive op = dice_.pick(divides ? division : two);
   return ir::primitive(op, {x, divides ? small_divisor(scope, type, depth) : scalar(scope, type, depth)});
@@ -140,9 +150,9 @@ Ref RandomScalars::integer(Scope& scope, ScalarType type, int depth) {
 
 Ref RandomScalars::real(Scope& scope, ScalarType type, int depth) {
   using enum Primitive;
-  static const std::vector<Primitive> two{add,    add,     subtract, multiply, multiply,
-                                          divide, minimum, maximum,  remainder};
-  static const std::vector<Primitive> one{negate, absolute, square_root};
+  static const std::vector<Primitive> two{add,    add,     subtract, multiply,  multiply,
+                                          divide, minimum, maximum,  remainder, copy_sign};
+  static const std::vector<Primitive> one{negate, absolute, square_root, floor, ceiling, round, truncate};
   static const std::vector<Primitive> library{exponential, logarithm, sine, cosine};
   const Ref x = scalar(scope, type, depth);
   if (options_.transcendentals && dice_.chance(20)) return ir::primitive(dice_.pick(library), {x});

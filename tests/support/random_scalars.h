@@ -37,6 +37,7 @@ class RandomScalars {
 
  private:
   ir::Ref leaf(Scope& scope, ScalarType type);
+  ir::Ref converted(Scope& scope, ScalarType type, int depth);
   ir::Ref arithmetic(Scope& scope, ScalarType type, int depth);
   ir::Ref boolean(Scope& scope, int depth);
   ir::Ref integer(Scope& scope, ScalarType type, int depth);

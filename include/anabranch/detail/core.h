@@ -56,6 +56,7 @@ ANABRANCH_API Handle element_parameter(std::span<const ScalarType> scalars, Plac
 ANABRANCH_API Handle constant(ScalarType type, std::uint64_t bits, Place at);
 ANABRANCH_API Handle primitive(Primitive op, Handles operands, Place at);
 ANABRANCH_API Handle cast(ScalarType to, const Handle& value, Place at);
+ANABRANCH_API Handle bitcast(ScalarType to, const Handle& value, Place at);
 ANABRANCH_API Handle tuple(Handles parts, Place at);
 ANABRANCH_API Handle project(const Handle& value, int first, int count, Place at);
 ANABRANCH_API Handle cond(const Handle& c, const Handle& then, const Handle& otherwise, Place at);

@@ -65,6 +65,15 @@ void check_operands() {
 template <class X>
 concept Truth = std::same_as<X, Exp<bool>> || std::same_as<X, bool>;
 
+template <class X>
+concept IntegerExp = IsExp<X> && IntegerElement<typename std::remove_cvref_t<X>::value_type>;
+template <class X>
+concept IntegerOrExp =
+    IntegerExp<X> || (IntegerValue<std::remove_cvref_t<X>> && !std::same_as<std::remove_cvref_t<X>, bool>);
+/// Operands of << and >> whose types are right.
+template <class A, class B>
+concept ShiftsWell = IntegerOrExp<A> && IntegerOrExp<B>;
+
 template <class... Xs>
 void check_single_values() {
   static_assert(!(Collective<Xs> || ...),
@@ -156,17 +165,19 @@ ANABRANCH_REFUSE_OPERATOR(++)
 ANABRANCH_REFUSE_OPERATOR(--)
 #undef ANABRANCH_REFUSE_OPERATOR
 
-#define ANABRANCH_REFUSE_OPERATOR(op)                                                                     \
-  template <class A, class B>                                                                             \
-    requires detail::AnyComputation<A, B>                                                                 \
-  A&& operator op(A && a, const B&) {                                                                     \
-    static_assert(!detail::Computation<A>,                                                                \
-                  "anabranch: shifts are not in the language yet; multiply or divide by a power of two"); \
-    static_assert(                                                                                        \
-        detail::Computation<A>,                                                                           \
-        "anabranch: a computation has no value while the program is being built; print what `run` "       \
-        "gives");                                                                                         \
-    return std::forward<A>(a);                                                                            \
+#define ANABRANCH_REFUSE_OPERATOR(op)                                                               \
+  template <class A, class B>                                                                       \
+    requires(detail::AnyComputation<A, B> && !detail::ShiftsWell<A, B>)                             \
+  A&& operator op(A && a, const B&) {                                                               \
+    detail::check_single_values<std::remove_cvref_t<A>>();                                          \
+    static_assert(!detail::IsExp<A>,                                                                \
+                  "anabranch: << and >> shift the bits of an integer by an integer; convert with "  \
+                  "cast<int32_t>(x), or multiply by a power of two");                               \
+    static_assert(                                                                                  \
+        detail::Computation<A>,                                                                     \
+        "anabranch: a computation has no value while the program is being built; print what `run` " \
+        "gives");                                                                                   \
+    return std::forward<A>(a);                                                                      \
   }
 ANABRANCH_REFUSE_OPERATOR(<<)
 ANABRANCH_REFUSE_OPERATOR(>>)
@@ -188,9 +199,10 @@ ANABRANCH_REFUSE_OPERATOR(/=)
 #undef ANABRANCH_REFUSE_OPERATOR
 
 template <detail::Computation A>
+  requires(!detail::IntegerExp<A>)
 detail::Refused<A> operator~(const A&) {
-  static_assert(detail::always_false<A>,
-                "anabranch: ~ is not in the language yet; of an integer, write x ^ -1");
+  detail::check_single_values<A>();
+  static_assert(detail::Collective<A>, "anabranch: ~ changes the bits of an integer; of a bool, write !x");
   return detail::refused<detail::Refused<A>>();
 }
 
@@ -274,7 +286,6 @@ ANABRANCH_REFUSE_FUNCTION(abs, "anabranch: abs takes a number; convert a bool wi
     return anabranch::name(xs...);                                                                          \
   }                                                                                                         \
   }
-ANABRANCH_NOT_THERE(pow)
 ANABRANCH_NOT_THERE(exp2)
 ANABRANCH_NOT_THERE(expm1)
 ANABRANCH_NOT_THERE(log2)
@@ -295,14 +306,7 @@ ANABRANCH_NOT_THERE(acosh)
 ANABRANCH_NOT_THERE(atanh)
 ANABRANCH_NOT_THERE(erf)
 ANABRANCH_NOT_THERE(erfc)
-ANABRANCH_NOT_THERE(floor)
-ANABRANCH_NOT_THERE(ceil)
-ANABRANCH_NOT_THERE(round)
-ANABRANCH_NOT_THERE(trunc)
-ANABRANCH_NOT_THERE(copysign)
 ANABRANCH_NOT_THERE(signbit)
-ANABRANCH_NOT_THERE(isnan)
-ANABRANCH_NOT_THERE(isinf)
 ANABRANCH_NOT_THERE(isfinite)
 ANABRANCH_NOT_THERE(fmod)
 ANABRANCH_NOT_THERE(fabs)
@@ -333,11 +337,19 @@ ANABRANCH_OF_ONE(log)
 ANABRANCH_OF_ONE(sin)
 ANABRANCH_OF_ONE(cos)
 ANABRANCH_OF_ONE(abs)
+ANABRANCH_OF_ONE(floor)
+ANABRANCH_OF_ONE(ceil)
+ANABRANCH_OF_ONE(round)
+ANABRANCH_OF_ONE(trunc)
 ANABRANCH_OF_TWO(min)
 ANABRANCH_OF_TWO(max)
+ANABRANCH_OF_TWO(copysign)
+ANABRANCH_OF_TWO(pow)
 ANABRANCH_WITHOUT_STD(fma, "(x, y, z)", (anabranch::detail::AnyComputation<X, Y, Z>),
                       (const X&, const Y&, const Z&), class X, class Y, class Z)
 }  // namespace std
 #undef ANABRANCH_OF_TWO
 #undef ANABRANCH_OF_ONE
 #undef ANABRANCH_WITHOUT_STD
+
+#include <anabranch/detail/scalar_misuse.h>

@@ -85,6 +85,26 @@ class Emitter::PrimitiveBuilder {
   Scalar bit_xor(const Scalar& x, const Scalar& y) const { return {b_.CreateXor(x.v, y.v), x.type}; }
   Scalar logical_not(const Scalar& x) const { return {b_.CreateNot(x.v), x.type}; }
 
+  Scalar shift_left(const Scalar& x, const Scalar& by) const { return {b_.CreateShl(x.v, by.v), x.type}; }
+  Scalar shift_right(const Scalar& x, const Scalar& by) const {
+    return {ir::is_signed(x.type) ? b_.CreateAShr(x.v, by.v) : b_.CreateLShr(x.v, by.v), x.type};
+  }
+  Scalar shift_right_unsigned(const Scalar& x, const Scalar& by) const {
+    return {b_.CreateLShr(x.v, by.v), x.type};
+  }
+  Scalar count_ones(const Scalar& x) const { return of_one(llvm::Intrinsic::ctpop, x); }
+  Scalar leading_zeros(const Scalar& x) const { return zeros(llvm::Intrinsic::ctlz, x); }
+  Scalar trailing_zeros(const Scalar& x) const { return zeros(llvm::Intrinsic::cttz, x); }
+  Scalar floor(const Scalar& x) const { return of_one(llvm::Intrinsic::floor, x); }
+  Scalar ceiling(const Scalar& x) const { return of_one(llvm::Intrinsic::ceil, x); }
+  Scalar truncate(const Scalar& x) const { return of_one(llvm::Intrinsic::trunc, x); }
+  Scalar copy_sign(const Scalar& x, const Scalar& sign) const {
+    return {b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x.v, sign.v), x.type};
+  }
+  Scalar reinterpret(const Scalar& x, ScalarType to) const {
+    return {b_.CreateBitCast(x.v, type_of(to)), to};
+  }
+
   Scalar to_integer(const Scalar& x, ScalarType to) const {
     return {ir::is_signed(x.type) ? b_.CreateSExtOrTrunc(x.v, type_of(to))
                                   : b_.CreateZExtOrTrunc(x.v, type_of(to)),
@@ -103,6 +123,12 @@ class Emitter::PrimitiveBuilder {
  private:
   using P = llvm::CmpInst::Predicate;
 
+  Scalar of_one(llvm::Intrinsic::ID intrinsic, const Scalar& x) const {
+    return {b_.CreateUnaryIntrinsic(intrinsic, x.v), x.type};
+  }
+  Scalar zeros(llvm::Intrinsic::ID intrinsic, const Scalar& x) const {
+    return {b_.CreateBinaryIntrinsic(intrinsic, x.v, b_.getFalse()), x.type};  // defined for 0
+  }
   Scalar compare(const Scalar& x, const Scalar& y, P of_floats, P of_signed, P of_unsigned) const {
     const P predicate = ir::is_float(x.type) ? of_floats : ir::is_signed(x.type) ? of_signed : of_unsigned;
     return {b_.CreateCmp(predicate, x.v, y.v), ScalarType::boolean};

@@ -82,6 +82,18 @@ inline std::vector<interp::Bits> values_of(ScalarType type) {
   });
 }
 
+/// Those that name the type of their result.
+inline bool converts(ir::Primitive primitive) {
+  return primitive == ir::Primitive::cast || primitive == ir::Primitive::bitcast;
+}
+/// Of operands of a type that it accepts, a primitive gives a result of that type.
+inline bool gives(ir::Primitive primitive, ScalarType type, ScalarType result) {
+  if (primitive == ir::Primitive::cast) return true;
+  if (primitive == ir::Primitive::bitcast)
+    return size_of(type) == size_of(result) && result != ScalarType::boolean;
+  return result == (ir::info(primitive).boolean_result ? ScalarType::boolean : type);
+}
+
 /// out[i] = primitive(columns[0][i], ...), the columns holding
 /// every combination of the values for which `keep` holds.
 inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType result,
@@ -113,8 +125,9 @@ inline KernelBuilder table(ir::Primitive primitive, ScalarType type, ScalarType 
   k.output(kernel::Form::avoided, {result}, {extent}, rows);
   std::vector<ir::Ref> operands;
   for (const auto& a : arrays) operands.push_back(ir::index(a, k.kernel().index[0], {}, true));
-  k.kernel().body = {primitive == ir::Primitive::cast ? ir::cast(result, operands[0])
-                                                      : ir::primitive(primitive, operands)};
+  k.kernel().body = {primitive == ir::Primitive::cast      ? ir::cast(result, operands[0])
+                     : primitive == ir::Primitive::bitcast ? ir::bitcast(result, operands[0])
+                                                           : ir::primitive(primitive, operands)};
   return k;
 }
 

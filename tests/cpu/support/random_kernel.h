@@ -63,8 +63,11 @@ class Expressions {
       }
       case 3: {
         const ScalarType from = this->type();
-        if (from != type) return ir::cast(type, any(from, depth));
-        break;
+        if (from == type) break;
+        const bool fits = from != ScalarType::boolean && type != ScalarType::boolean;
+        if (fits && size_of(from) == size_of(type) && below(2) == 0)
+          return ir::bitcast(type, any(from, depth));
+        return ir::cast(type, any(from, depth));
       }
       default:
         break;
@@ -78,7 +81,8 @@ class Expressions {
     for (;;) {
       const auto primitive = static_cast<ir::Primitive>(below(ir::primitive_count));
       const auto& info = ir::info(primitive);
-      if (primitive == ir::Primitive::cast || info.boolean_result || !ir::accepts(info.operands, type))
+      if (primitive == ir::Primitive::cast || primitive == ir::Primitive::bitcast || info.boolean_result ||
+          !ir::accepts(info.operands, type))
         continue;
       if (exact_ && info.transcendental) continue;
       std::vector<ir::Ref> operands;

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <anabranch/detail/misuse.h>
+
+/// The functions of integer.h, bits.h, rounding.h and index.h, of what they do not take (see misuse.h).
+namespace anabranch::detail {
+
+template <class X>
+concept FloatExp = IsExp<X> && FloatElement<typename std::remove_cvref_t<X>::value_type>;
+
+template <class X>
+inline constexpr bool is_integer_exp = IntegerExp<X>;
+template <class X>
+inline constexpr bool is_float_exp = FloatExp<X>;
+
+/// Two operands, of which one is a computation, that are not of that kind of one type.
+template <class A, class B, bool AGood, bool BGood>
+concept Unfit =
+    AnyComputation<A, B> && (Misfits<A, B> || (Computation<A> && !AGood) || (Computation<B> && !BGood));
+
+}  // namespace anabranch::detail
+
+namespace anabranch {
+
+// (name, concept of what it takes, sentence)
+#define ANABRANCH_REFUSE_FUNCTION(name, Kind, sentence)  \
+  template <class X>                                     \
+    requires(detail::Computation<X> && !detail::Kind<X>) \
+  detail::Refused<X> name(const X&) {                    \
+    detail::check_single_values<X>();                    \
+    static_assert(detail::Collective<X>, sentence);      \
+    return detail::refused<detail::Refused<X>>();        \
+  }
+#define ANABRANCH_FLOATS_ONLY                                                                           \
+  "anabranch: floor, ceil, round, trunc, is_nan, is_inf and copysign take floats; an integer is whole " \
+  "already"
+ANABRANCH_REFUSE_FUNCTION(floor, FloatExp, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(ceil, FloatExp, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(round, FloatExp, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(trunc, FloatExp, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(is_nan, FloatExp, ANABRANCH_FLOATS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(is_inf, FloatExp, ANABRANCH_FLOATS_ONLY)
+#define ANABRANCH_BITS_ONLY                                                                     \
+  "anabranch: popcount, clz, ctz, rotl, rotr, test_bit and set_bit take integers; of a float, " \
+  "bitcast<int32_t>(x) gives the bits"
+ANABRANCH_REFUSE_FUNCTION(popcount, IntegerExp, ANABRANCH_BITS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(clz, IntegerExp, ANABRANCH_BITS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(ctz, IntegerExp, ANABRANCH_BITS_ONLY)
+#undef ANABRANCH_REFUSE_FUNCTION
+
+template <class X>
+  requires(detail::Computation<X> && !detail::IntegerExp<X> && !detail::FloatExp<X>)
+detail::Refused<X> sign(const X&) {
+  detail::check_single_values<X>();
+  static_assert(detail::Collective<X>,
+                "anabranch: sign takes a number; convert a bool with cast<int32_t>(x)");
+  return detail::refused<detail::Refused<X>>();
+}
+
+#define ANABRANCH_REFUSE_FUNCTION(name)                              \
+  template <class X, class B>                                        \
+    requires(detail::AnyComputation<X, B> && !detail::IntegerExp<X>) \
+  detail::Refused<X> name(const X&, const B&) {                      \
+    detail::check_single_values<X>();                                \
+    static_assert(detail::Collective<X>, ANABRANCH_BITS_ONLY);       \
+    return detail::refused<detail::Refused<X>>();                    \
+  }
+ANABRANCH_REFUSE_FUNCTION(rotl)
+ANABRANCH_REFUSE_FUNCTION(rotr)
+ANABRANCH_REFUSE_FUNCTION(test_bit)
+ANABRANCH_REFUSE_FUNCTION(set_bit)
+#undef ANABRANCH_REFUSE_FUNCTION
+#undef ANABRANCH_BITS_ONLY
+
+#define ANABRANCH_REFUSE_FUNCTION(name, is_good, sentence)               \
+  template <class A, class B>                                            \
+    requires detail::Unfit<A, B, detail::is_good<A>, detail::is_good<B>> \
+  detail::Refused<A, B> name(const A&, const B&) {                       \
+    detail::check_single_values<A, B>();                                 \
+    if constexpr (detail::Misfits<A, B>) detail::check_operands<A, B>(); \
+    static_assert(detail::Misfits<A, B>, sentence);                      \
+    return detail::refused<detail::Refused<A, B>>();                     \
+  }
+#define ANABRANCH_INTEGERS_ONLY                                                                         \
+  "anabranch: quot, rem, div, mod, divmod and gcd take integers; of floats there are x / y, x % y and " \
+  "floor(x / y)"
+ANABRANCH_REFUSE_FUNCTION(quot, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(rem, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(div, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(mod, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(gcd, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
+ANABRANCH_REFUSE_FUNCTION(copysign, is_float_exp, ANABRANCH_FLOATS_ONLY)
+#undef ANABRANCH_REFUSE_FUNCTION
+#undef ANABRANCH_INTEGERS_ONLY
+#undef ANABRANCH_FLOATS_ONLY
+
+/// Two values at once, so that structured bindings of it say nothing more.
+template <class A, class B>
+  requires detail::Unfit<A, B, detail::is_integer_exp<A>, detail::is_integer_exp<B>>
+auto divmod(const A& a, const B& b) {
+  const auto part = div(a, b);
+  return pack(part, part);
+}
+
+template <class X, class N>
+  requires(detail::AnyComputation<X, N> && !(detail::IntegerExp<X> && detail::IntegerOrExp<N>))
+detail::Refused<X, N> pow(const X&, const N&) {
+  detail::check_single_values<X, N>();
+  constexpr bool of_arrays = detail::Collective<X> || detail::Collective<N>;
+  static_assert(of_arrays || detail::IntegerExp<X> || detail::IntegerExp<N>,
+                "anabranch: pow of floats is not in the language yet; write x * x, or exp(y * log(x))");
+  static_assert(of_arrays || detail::IntegerExp<X> || !detail::IntegerExp<N>,
+                "anabranch: the first operand of pow is an Exp of an integer, as in pow(Exp<int64_t>(2), n)");
+  static_assert(of_arrays || !detail::IntegerExp<X>, "anabranch: the exponent of pow is an integer");
+  return detail::refused<detail::Refused<X, N>>();
+}
+
+// What C++ calls otherwise.
+#define ANABRANCH_IS_CALLED(name, here)                                                          \
+  namespace anabranch {                                                                          \
+  template <detail::Computation X>                                                               \
+  Exp<bool> name(const X&) {                                                                     \
+    static_assert(detail::always_false<X>, "anabranch: " #name "(x) is " #here "(x) of an Exp"); \
+    return detail::refused<Exp<bool>>();                                                         \
+  }                                                                                              \
+  }                                                                                              \
+  namespace std {                                                                                \
+  template <anabranch::detail::Computation X>                                                    \
+  auto name(const X& x) {                                                                        \
+    return anabranch::name(x);                                                                   \
+  }                                                                                              \
+  }
+}  // namespace anabranch
+ANABRANCH_IS_CALLED(isnan, is_nan)
+ANABRANCH_IS_CALLED(isinf, is_inf)
+#undef ANABRANCH_IS_CALLED

@@ -1,0 +1,113 @@
+#include "agree.h"
+#include "shapes.h"
+
+// Loops in scalar code: a number of rounds, and along a row of an array; and positions as numbers.
+namespace anabranch::testing {
+namespace {
+
+TEST_CASE("a function is applied a number of times, another for each element") {
+  const std::vector<Vector<std::int32_t>> rows{{0, 1, 5, -3, 12}, {}, {2}, numbers<std::int32_t>(40, 1)};
+  const auto values = everywhere(
+      [](auto row) {
+        return map(
+            [](auto x) {
+              const auto n = x & 15;
+              auto doubled = iterate(n, [](auto y) { return y * 2; }, x);
+              auto swapped = iterate(
+                  n,
+                  [](auto s) {
+                    auto [a, b] = s;
+                    return pack(b, a + b);
+                  },
+                  pack(Exp(std::int64_t{0}), Exp(std::int64_t{1})));
+              return pack(
+                  doubled, get<0>(swapped),
+                  iterate(-n, [](auto y) { return y / 0; }, x), iterate(3, [&](auto y) { return y + n; }, 1));
+            },
+            row);
+      },
+      rows);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      const std::int32_t x = rows[r][i], n = x & 15;
+      std::int64_t a = 0, b = 1;
+      for (int k = 0; k < n; ++k) a = std::exchange(b, a + b);
+      const auto doubled = static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << n);
+      REQUIRE(values[r][i] == std::tuple(doubled, a, x, 1 + 3 * n));
+    }
+}
+
+TEST_CASE("rows are folded from left to right inside scalar code") {
+  const auto table =
+      array_of(Index{3, 4, 5}, [](std::int64_t i) { return number<float>(static_cast<std::uint64_t>(i)); });
+  const std::vector<Vector<std::int64_t>> rows{
+      {0, 11, 5, 7}, {}, {3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0}};
+  const auto values = everywhere(
+      [&](auto row) {
+        auto a = use(table);
+        return map(
+            [=](auto i) {
+              const auto ix = index_of(i / 4, i % 4);
+              const auto horner = [](auto s, auto x) { return s * 3.0 + cast<double>(x); };
+              return pack(sfoldl(horner, 1.0, ix, a), sfoldl(minimum_of, Exp(100.0F), ix, a));
+            },
+            row);
+      },
+      rows);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      double horner = 1;
+      float least = 100;
+      for (std::int64_t k = 0; k < 5; ++k) {
+        const float x = table[rows[r][i] * 5 + k];
+        horner = std::fma(horner, 3.0, static_cast<double>(x));  // one user function: contracted
+        least = std::min(least, x);
+      }
+      REQUIRE(values[r][i] == std::tuple(horner, least));
+    }
+}
+
+TEST_CASE("the row of an item is folded where the items differ in length") {
+  const std::vector<Vector<std::int32_t>> rows{{3, 1, 4}, {}, {1}, numbers<std::int32_t>(33, 9)};
+  const auto values = everywhere(
+      [](auto row) { return map([=](auto x) { return sfoldl(plus, x, Index{}, row); }, row); }, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::uint32_t sum = 0;
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) sum += static_cast<std::uint32_t>(rows[r][i]);
+    for (std::int64_t i = 0; i < rows[r].size(); ++i)
+      REQUIRE(values[r][i] == static_cast<std::int32_t>(sum + static_cast<std::uint32_t>(rows[r][i])));
+  }
+}
+
+TEST_CASE("an index out of range is an error once an element is read, with the user's line") {
+  const Matrix<double> table(Index{2, 3});
+  fails<RunError>(generate(3, [&](auto i) { return sfoldl(plus, 0.0, index_of(i), use(table)); }),
+                  {"index 2 out of range 0..1", "scalar_loop_test.cpp"});
+  const auto empty = agree(
+      generate(3, [&](auto i) { return sfoldl(plus, 7.0, index_of(i), use(Matrix<double>(Index{2, 0}))); }));
+  require_same(empty, Vector<double>{7, 7, 7});
+}
+
+TEST_CASE("positions as numbers and back") {
+  const auto cube = use(Array<3, float>(Index{2, 3, 4}));
+  const auto got = agree(generate(24, [=](auto i) {
+    const auto ix = from_linear(shape(cube), i);
+    return pack(ix, to_linear(shape(cube), ix), to_linear(Index{5, 5, 5}, ix));
+  }));
+  for (std::int64_t i = 0; i < 24; ++i) {
+    const std::int64_t x = i / 12, y = i / 4 % 3, z = i % 4;
+    REQUIRE(got[i] == std::tuple(Index{x, y, z}, i, 25 * x + 5 * y + z));
+  }
+  const auto outside = agree(generate(2, [](auto i) {
+    const auto before = from_linear(Index{2, 3}, -1 - i), after = from_linear(Index{2, 3}, 6 + i);
+    return pack(before, after, to_linear(Index<0>{}, from_linear(Index<0>{}, i)));
+  }));
+  CHECK(outside[1] == std::tuple(Index<2>{{-1, 1}}, Index<2>{{2, 1}}, std::int64_t{0}));
+  const auto common = agree(unit(intersect(shape(cube), Index{5, 2, 4})));
+  CHECK(common[0] == Index<3>{{2, 2, 4}});
+  fails<RunError>(generate(1, [](auto i) { return get<1>(from_linear(Index{2, 0}, i)); }),
+                  {"division", "scalar_loop_test.cpp"});
+}
+
+}  // namespace
+}  // namespace anabranch::testing
