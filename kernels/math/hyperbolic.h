@@ -41,28 +41,27 @@ ANABRANCH_MATH F with_sign(F value, F x) {
   return real<F>(bits(value) | (bits(x) & 0x8000000000000000ull));
 }
 
-/// With 2 |x| = n ln(2) + r and p = e^r - 1: tanh |x| = (1 - 2^-n + p) / (1 + 2^-n + p). From where the
-/// operand is cut on, values round to 1.
+/// Below 1 an odd polynomial, above it 1 - 2 / (e^(2 |x|) + 1). From where the operand is cut on, values round to 1.
 template <Float32 F>
 ANABRANCH_MATH F tanh(F x) {
   const F a = absolute(x);
+  const F z = a * a;
+  F p = fma(z, 0x1.e27974p-14f, -0x1.ac3ae6p-11f);
+  p = fma(z, p, 0x1.8ea7f4p-9f);
+  p = fma(z, p, -0x1.18b142p-7f);
+  p = fma(z, p, 0x1.64b7d2p-6f);
+  p = fma(z, p, -0x1.b9f604p-5f);
+  p = fma(z, p, 0x1.111038p-3f);
+  p = fma(z, p, -0x1.555552p-2f);
+  const F small = fma(a * z, p, a);
   const F cut = select(a > 9.1f, 9.1f, a);
-  const Remainder<F> y = remainder_of(cut + cut);
-  const F power = real<F>(0x3f800000u - (y.exponent << 23));
-  const F tail = fma(y.r * y.r, exp_tail(y.r), y.low);
-  const F p = y.r + tail;
-  const F p_low = y.r - p + tail;
-  const F less = 1.0f - power;
-  const F more = 1.0f + power;
-  const F above = less + p;
-  const F below = more + p;
-  const F above_low = less - above + p + (1.0f - less - power + p_low);
-  const F below_low = more - below + p + (1.0f - more + power + p_low);
-  const F reciprocal = 1.0f / below;
-  const F quotient = above * reciprocal;
-  const F left = fma(-quotient, below, above) + fma(-quotient, below_low, above_low);
-  return with_sign(fma(left, reciprocal, quotient), x);
+  const Scaled<F> e = exp_scaled(cut + cut);
+  const F power = real<F>((e.exponent << 23) + 0x3f800000u);
+  const F large = fma(1.0f / fma(e.mantissa, power, 1.0f), -2.0f, 1.0f);
+  return with_sign(select(a < 1.0f, small, large), x);
 }
+
+/// With 2 |x| = n ln(2) + r and p = e^r - 1: tanh |x| = (1 - 2^-n + p) / (1 + 2^-n + p).
 template <Float64 F>
 ANABRANCH_MATH F tanh(F x) {
   const F a = absolute(x);

@@ -43,8 +43,8 @@ std::vector<MathFunction<float>> of_float() {
 }
 std::vector<MathFunction<double>> of_double() {
   return {atan_function<double>(0.65, {{-3, 3}, {1e-320, largest, true}}),
-          asin_function<double>(0.75, {{-1.01, 1.01}, {1e-320, 1, true}}),
-          acos_function<double>(0.73, {{-1.01, 1.01}, {1e-320, 1, true}})};
+          asin_function<double>(0.77, {{-1.01, 1.01}, {1e-320, 1, true}}),
+          acos_function<double>(0.75, {{-1.01, 1.01}, {1e-320, 1, true}})};
 }
 const MathFunction<float> atan2_of_float =
     atan2_function<float>(0.76, {{-2, 2}, {1e-44, largest_float, true}, {-1e-44, -1e-36, true}});

@@ -31,7 +31,7 @@ std::vector<MathFunction<float>> of_float() {
   return functions<float>({{-7, 7}, {-48500, 48500}, {1e-30, largest_float, true}}, {0.89, 0.89, 0.9});
 }
 std::vector<MathFunction<double>> of_double() {
-  return functions<double>({{-7, 7}, {-1.1e8, 1.1e8}, {1e-300, largest, true}}, {0.875, 0.875, 0.88});
+  return functions<double>({{-7, 7}, {-1.1e8, 1.1e8}, {1e-300, largest, true}}, {0.88, 0.89, 0.89});
 }
 
 /// The numbers nearest to a multiple of pi / 2, relative to the type's precision: low ones, where the angle
