@@ -7,7 +7,7 @@
 namespace anabranch::test {
 namespace {
 
-// Largest error: over all floats, over 10^8 doubles.
+// Bounds on the error: of all floats and 10^8 doubles, which the long tier tries.
 MathFunction<float> exp_float() {
   return unary<float>(
       "exp of float", 0.9, [](float x) { return math::exp(x); },

@@ -7,7 +7,7 @@
 namespace anabranch::test {
 namespace {
 
-// Largest error: over all floats, over 10^8 doubles.
+// Bounds on the error: of all floats and 10^8 doubles, which the long tier tries.
 MathFunction<float> tanh_float() {
   return unary<float>(
       "tanh of float", 0.9, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); },

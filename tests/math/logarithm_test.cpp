@@ -10,7 +10,7 @@ namespace {
 const std::vector<Range> float_ranges = {{0.5, 2}, {0.98, 1.02}, {0x1p-149, 0x1p127, true}};
 const std::vector<Range> double_ranges = {{0.5, 2}, {0.99, 1.01}, {0x1p-1074, 0x1p1023, true}};
 
-// Largest error: over all floats, over 10^8 doubles.
+// Bounds on the error: of all floats and 10^8 doubles, which the long tier tries.
 MathFunction<float> log_float() {
   return unary<float>(
       "log of float", 0.95, [](float x) { return math::log(x); }, [](double x) { return std::log(x); },

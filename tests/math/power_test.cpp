@@ -8,7 +8,7 @@
 namespace anabranch::test {
 namespace {
 
-// Largest error: of 10^8 drawn pairs.
+// Bounds on the error: of 10^8 drawn pairs, which the long tier tries.
 MathFunction<float> pow_float() {
   return binary<float>(
       "pow of float", 0.95, [](float x, float y) { return math::pow(x, y); },
