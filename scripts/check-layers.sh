@@ -43,7 +43,7 @@ stage() {
   allow "src/$1" "$standard|$tools|$ours|\"($2)/|\"[a-z0-9_]+\.h\"" src/"$1"/*.h src/"$1"/*.cpp
   [ $# -lt 3 ] || refuse "src/$1" "\"$3/" src/"$1"/*.h src/"$1"/*.cpp
 }
-stage ir 'ir'
+stage ir 'ir|math'
 stage front 'front|ir'
 stage lift 'lift|ir'
 stage fuse 'fuse|ir'
@@ -75,8 +75,9 @@ allow "the spine" "$standard|$tools|$ours|\"[a-z]+/[a-z_]+\.h\"|\"[a-z_]+\.h\"|\
 refuse "the spine" '"(cpu|cuda|device)/' $(ls src/*.h src/*.cpp | grep -v '/doctor\.cpp$')
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \
   kernels/device/*.h kernels/device/*.cpp kernels/device/*.cu
+allow "kernels/math" '"[a-z_]+\.h"|<math\.h>' kernels/math/*.h
 allow "kernels/cuda" '"[a-z_]+\.cuh"' kernels/cuda/*.cuh
-allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
+allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir|math)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp
 
 # Operands have names (src/ir/views.h); where they stand among the children only makers and views know.

@@ -63,11 +63,6 @@ void check_operands() {
 }
 
 template <class X>
-inline constexpr bool is_float_exp = false;
-template <FloatElement T>
-inline constexpr bool is_float_exp<Exp<T>> = true;
-
-template <class X>
 concept Truth = std::same_as<X, Exp<bool>> || std::same_as<X, bool>;
 
 template <class X>
@@ -284,23 +279,6 @@ ANABRANCH_FLOATS_ONLY(rsqrt)
 ANABRANCH_REFUSE_FUNCTION(abs, "anabranch: abs takes a number; convert a bool with cast<int32_t>(x)")
 #undef ANABRANCH_FLOATS_ONLY
 #undef ANABRANCH_REFUSE_FUNCTION
-#define ANABRANCH_TWO_FLOATS(name)                                                                    \
-  template <class A, class B>                                                                         \
-    requires(detail::AnyComputation<A, B> &&                                                          \
-             (detail::Misfits<A, B> || !(detail::is_float_exp<A> || detail::is_float_exp<B>)))        \
-  detail::Refused<A, B> name(const A&, const B&) {                                                    \
-    detail::check_single_values<A, B>();                                                              \
-    static_assert(detail::Collective<A> || detail::Collective<B> || detail::is_float_exp<A> ||        \
-                      detail::is_float_exp<B>,                                                        \
-                  "anabranch: " #name                                                                 \
-                  " takes two of float or of double; convert what is not with cast<double>(x)");      \
-    if constexpr (detail::is_float_exp<A> || detail::is_float_exp<B>) detail::check_operands<A, B>(); \
-    return detail::refused<detail::Refused<A, B>>();                                                  \
-  }
-ANABRANCH_TWO_FLOATS(pow)
-ANABRANCH_TWO_FLOATS(atan2)
-ANABRANCH_TWO_FLOATS(hypot)
-#undef ANABRANCH_TWO_FLOATS
 
 }  // namespace anabranch
 

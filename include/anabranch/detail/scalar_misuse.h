@@ -145,6 +145,11 @@ ANABRANCH_REFUSE_FUNCTION(div, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
 ANABRANCH_REFUSE_FUNCTION(mod, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
 ANABRANCH_REFUSE_FUNCTION(gcd, is_integer_exp, ANABRANCH_INTEGERS_ONLY)
 ANABRANCH_REFUSE_FUNCTION(copysign, is_float_exp, ANABRANCH_FLOATS_ONLY)
+#define ANABRANCH_TWO_FLOATS \
+  "anabranch: atan2 and hypot take two of float or of double; convert what is not with cast<double>(x)"
+ANABRANCH_REFUSE_FUNCTION(atan2, is_float_exp, ANABRANCH_TWO_FLOATS)
+ANABRANCH_REFUSE_FUNCTION(hypot, is_float_exp, ANABRANCH_TWO_FLOATS)
+#undef ANABRANCH_TWO_FLOATS
 #undef ANABRANCH_REFUSE_FUNCTION
 #undef ANABRANCH_INTEGERS_ONLY
 #undef ANABRANCH_FLOATS_ONLY
@@ -158,15 +163,18 @@ auto divmod(const A& a, const B& b) {
 }
 
 template <class X, class N>
-  requires(detail::AnyComputation<X, N> && !(detail::IntegerExp<X> && detail::IntegerOrExp<N>))
+  requires(detail::AnyComputation<X, N> && !(detail::IntegerExp<X> && detail::IntegerOrExp<N>) &&
+           !(detail::FloatExp<X> && (std::same_as<X, N> || detail::NumericValue<N>)) &&
+           !(detail::NumericValue<X> && detail::FloatExp<N>))
 detail::Refused<X, N> pow(const X&, const N&) {
   detail::check_single_values<X, N>();
   constexpr bool of_arrays = detail::Collective<X> || detail::Collective<N>;
-  static_assert(of_arrays || detail::IntegerExp<X> || detail::IntegerExp<N>,
-                "anabranch: pow of floats is not in the language yet; write x * x, or exp(y * log(x))");
-  static_assert(of_arrays || detail::IntegerExp<X> || !detail::IntegerExp<N>,
+  constexpr bool of_two_types = detail::IsExp<X> && detail::IsExp<N>;
+  if constexpr (of_two_types) detail::check_operands<X, N>();
+  static_assert(of_arrays || of_two_types || !detail::IntegerExp<N>,
                 "anabranch: the first operand of pow is an Exp of an integer, as in pow(Exp<int64_t>(2), n)");
-  static_assert(of_arrays || !detail::IntegerExp<X>, "anabranch: the exponent of pow is an integer");
+  static_assert(of_arrays || of_two_types || detail::IntegerExp<N>,
+                "anabranch: pow takes two integers or two floats; convert one with cast<double>(x)");
   return detail::refused<detail::Refused<X, N>>();
 }
 
