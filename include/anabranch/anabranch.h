@@ -6,6 +6,7 @@
 #include <anabranch/control.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
+#include <anabranch/half.h>
 #include <anabranch/run.h>
 #include <anabranch/scan.h>
 #include <anabranch/seq.h>

@@ -22,6 +22,12 @@ using ir::Primitive;
 using anabranch::detail::FloatValue;
 using anabranch::detail::with_scalar;
 
+// A half's operations are rounded to a half once more: a float has more than twice its bits, so that what is
+// rounded twice is what rounding once gives (Figueroa 1995). Of a product and a sum that a double cannot hold,
+// neither is near the middle between two halves.
+template <class T>
+constexpr bool is_half = std::same_as<T, half>;
+
 // Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and
 // then cut.
 template <class T>
@@ -31,21 +37,21 @@ using Wrapping =
 template <class T>
 T add(T x, T y) {
   if constexpr (FloatValue<T>)
-    return x + y;
+    return static_cast<T>(x + y);
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T subtract(T x, T y) {
   if constexpr (FloatValue<T>)
-    return x - y;
+    return static_cast<T>(x - y);
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T multiply(T x, T y) {
   if constexpr (FloatValue<T>)
-    return x * y;
+    return static_cast<T>(x * y);
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
 }
@@ -59,7 +65,7 @@ bool has_quotient(T x, T y) {
 template <class T>
 std::optional<Bits> divide(T x, T y) {
   if constexpr (FloatValue<T>)
-    return to_bits<T>(x / y);
+    return to_bits(static_cast<T>(x / y));
   else if (has_quotient(x, y))
     return to_bits<T>(static_cast<T>(x / y));
   else
@@ -68,7 +74,7 @@ std::optional<Bits> divide(T x, T y) {
 template <class T>
 std::optional<Bits> remainder(T x, T y) {
   if constexpr (FloatValue<T>)
-    return to_bits<T>(std::fmod(x, y));
+    return to_bits(static_cast<T>(std::fmod(x, y)));
   else if (has_quotient(x, y))
     return to_bits<T>(static_cast<T>(x % y));
   else
@@ -78,14 +84,14 @@ std::optional<Bits> remainder(T x, T y) {
 template <class T>
 T negate(T x) {
   if constexpr (FloatValue<T>)
-    return -x;
+    return static_cast<T>(-x);
   else
     return subtract<T>(0, x);
 }
 template <class T>
 T absolute(T x) {
   if constexpr (FloatValue<T>)
-    return std::fabs(x);
+    return static_cast<T>(std::fabs(x));
   else
     return x < 0 ? negate(x) : x;
 }
@@ -93,6 +99,13 @@ T absolute(T x) {
 template <class T>
 bool is_nan(T x) {
   return x != x;
+}
+template <class T>
+T fused(T x, T y, T z) {
+  if constexpr (is_half<T>)
+    return half(std::fma(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)));
+  else
+    return std::fma(x, y, z);
 }
 template <class T>
 T minimum(T x, T y) {
@@ -106,7 +119,9 @@ T maximum(T x, T y) {
 template <class To, class From>
 To convert(From x) {
   if constexpr (std::same_as<To, bool>) {
-    return x != From{0};
+    return x != static_cast<From>(0);
+  } else if constexpr (is_half<From> && !is_half<To>) {
+    return convert<To>(static_cast<float>(x));
   } else if constexpr (FloatValue<From> && !FloatValue<To>) {
     // Both borders are compared as floats that hold them exactly:
     // MIN is a power of two (or 0), and MAX + 1 too.
@@ -134,8 +149,11 @@ std::optional<Bits> cast(ScalarType from, ScalarType to, Bits operand) {
 template <class T>
 std::optional<Bits> on_floats(Primitive primitive, T x) {
   static_assert(FloatValue<T>);
-  if (primitive == Primitive::square_root) return to_bits<T>(std::sqrt(x));
-  return to_bits<T>(ir::evaluate(primitive, x));
+  if (primitive == Primitive::square_root) return to_bits(static_cast<T>(std::sqrt(x)));
+  if constexpr (is_half<T>)
+    return to_bits(half(ir::evaluate(primitive, static_cast<float>(x))));
+  else
+    return to_bits<T>(ir::evaluate(primitive, x));
 }
 
 }  // namespace
@@ -176,7 +194,7 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
         if constexpr (!is_boolean) return to_bits<T>(maximum(arg(0), arg(1)));
         break;
       case Primitive::fma:
-        if constexpr (is_float) return to_bits<T>(std::fma(arg(0), arg(1), arg(2)));
+        if constexpr (is_float) return to_bits<T>(fused(arg(0), arg(1), arg(2)));
         break;
       case Primitive::equal:
         return to_bits(arg(0) == arg(1));

@@ -35,7 +35,7 @@ concept PrimitiveBuilder = requires(B b, const typename B::Scalar& x, ScalarType
   { b.float_remainder(x, x) } -> std::same_as<typename B::Scalar>;
   { b.multiply_add(x, x, x) } -> std::same_as<typename B::Scalar>;
   { b.square_root(x) } -> std::same_as<typename B::Scalar>;
-  // A routine of ir/transcendental.h.
+  // A routine of ir/transcendental.h, of float or double.
   { b.library(ir::Primitive{}, x) } -> std::same_as<typename B::Scalar>;
   // Comparisons, IEEE on floats; unordered: is a NaN.
   { b.equal(x, x) } -> std::same_as<typename B::Scalar>;
@@ -122,6 +122,8 @@ typename B::Scalar build_primitive(B& b, ir::Primitive primitive, ScalarType res
     case Primitive::logarithm:
     case Primitive::sine:
     case Primitive::cosine:
+      if (type == ScalarType::float16)
+        return b.to_float(b.library(primitive, b.to_float(x, ScalarType::float32)), type);
       return b.library(primitive, x);
     case Primitive::cast:
       if (result == type) return x;

@@ -14,15 +14,18 @@ using ir::Ref;
 namespace {
 
 /// How many floats lie between two.
-template <class T, class I>
+template <class T>
 std::int64_t ulps(T x, T y) {
   if (x == y || (x != x && y != y)) return 0;
   if (x != x || y != y || std::signbit(x) != std::signbit(y)) return INT64_MAX;
-  I a, b;
-  std::memcpy(&a, &x, sizeof(T));
-  std::memcpy(&b, &y, sizeof(T));
-  return std::abs(static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b));
+  // Of one sign, so that the order of the bits is that of the numbers, or the reverse.
+  return std::abs(static_cast<std::int64_t>(anabranch::detail::bits_of(x)) -
+                  static_cast<std::int64_t>(anabranch::detail::bits_of(y)));
 }
+
+template <class Row>
+constexpr ScalarType type_of_row =
+    anabranch::detail::scalar_type<typename anabranch::detail::TypeOfRow<Row>::type>;
 
 }  // namespace
 
@@ -213,51 +216,48 @@ TEST_CASE("cuda: conditionals and loops") {
   }
 }
 
-TEST_CASE("cuda: every primitive on every type, bit for bit; library routines to 4 ulp") {
+// A case for each type: the texts of all would take a compiler too long.
+TEMPLATE_LIST_TEST_CASE("cuda: every primitive on every type, bit for bit; library routines to 4 ulp", "",
+                        anabranch::detail::ScalarRows) {
+  using T = typename anabranch::detail::TypeOfRow<TestType>::type;
+  constexpr ScalarType type = type_of_row<TestType>;
   for (int p = 0; p < ir::primitive_count; ++p) {
     const auto primitive = static_cast<Primitive>(p);
-    for (const ScalarType type : all_types) {
-      if (primitive == Primitive::cast || !ir::accepts(ir::info(primitive).operands, type)) continue;
-      const ScalarType result = ir::info(primitive).boolean_result ? ScalarType::boolean : type;
-      INFO(ir::info(primitive).name << " on " << name_of(type));
-      auto k = table(primitive, type, result, [&](std::span<const interp::Bits> row) {
-        return interp::apply(primitive, type, result, row).has_value();
-      });
-      if (!ir::info(primitive).transcendental) {
-        CHECK(cuda_disagreement(k) == "");
-        continue;
-      }
+    if (primitive == Primitive::cast || !ir::accepts(ir::info(primitive).operands, type)) continue;
+    const ScalarType result = ir::info(primitive).boolean_result ? ScalarType::boolean : type;
+    INFO(ir::info(primitive).name << " on " << name_of(type));
+    auto k = table(primitive, type, result, [&](std::span<const interp::Bits> row) {
+      return interp::apply(primitive, type, result, row).has_value();
+    });
+    if (!ir::info(primitive).transcendental) {
+      CHECK(cuda_disagreement(k) == "");
+      continue;
+    }
+    if constexpr (anabranch::detail::FloatValue<T>) {
       k.find_checks();
       const auto expected = Oracle(k).run();
       const auto got = run_cuda(k, {}).bytes;
       REQUIRE(got.size() == expected.size());
       std::int64_t most = 0;
-      for (std::size_t at = 0; at < got.size(); at += size_of(type)) {
-        if (type == ScalarType::float32) {
-          float x, y;
-          std::memcpy(&x, &got[at], 4);
-          std::memcpy(&y, &expected[at], 4);
-          most = std::max(most, ulps<float, std::int32_t>(x, y));
-        } else {
-          double x, y;
-          std::memcpy(&x, &got[at], 8);
-          std::memcpy(&y, &expected[at], 8);
-          most = std::max(most, ulps<double, std::int64_t>(x, y));
-        }
+      for (std::size_t at = 0; at < got.size(); at += sizeof(T)) {
+        T x, y;
+        std::memcpy(&x, &got[at], sizeof x);
+        std::memcpy(&y, &expected[at], sizeof y);
+        most = std::max(most, ulps(x, y));
       }
       CHECK(most <= 4);
     }
   }
 }
 
-TEST_CASE("cuda: every cast, bit for bit") {
-  for (const ScalarType from : all_types)
-    for (const ScalarType to : all_types) {
-      if (from == to) continue;
-      INFO("from " << name_of(from) << " to " << name_of(to));
-      auto k = table(Primitive::cast, from, to, [](auto) { return true; });
-      CHECK(cuda_disagreement(k) == "");
-    }
+TEMPLATE_LIST_TEST_CASE("cuda: every cast, bit for bit", "", anabranch::detail::ScalarRows) {
+  constexpr ScalarType from = type_of_row<TestType>;
+  for (const ScalarType to : all_types) {
+    if (from == to) continue;
+    INFO("from " << name_of(from) << " to " << name_of(to));
+    auto k = table(Primitive::cast, from, to, [](auto) { return true; });
+    CHECK(cuda_disagreement(k) == "");
+  }
 }
 
 TEST_CASE("cuda: integer division without a result is an error") {
