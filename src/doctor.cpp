@@ -98,7 +98,8 @@ CpuFacts cpu_facts() {
     out.build_id = cpu::code_generator_build_id();
     out.target = description.substr(0, description.find(' '));
     const auto has = [&](const char* feature) { return description.find(feature) != std::string::npos; };
-    if (!has("+avx2,") || !has("+fma,")) throw BackendUnavailable("cpu: this processor has no AVX2 and FMA");
+    if (!has("+avx2,") || !has("+fma,") || !has("+f16c,"))
+      throw BackendUnavailable("cpu: this processor has no AVX2, FMA and F16C");
     out.vector_bits =
         has("+avx512f,") && has("+avx512vl,") && has("+avx512bw,") && has("+avx512dq,") ? 512 : 256;
     out.available = true;

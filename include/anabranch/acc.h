@@ -347,36 +347,40 @@ template <class T, class F, int N>
 Acc<Array<N - 1, T>> named_fold(Symbol label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, Loc at) {
   return acc<N - 1, T>(detail::fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
 }
-template <int N>
-Acc<Array<N - 1, std::int64_t>> count_true(Symbol label, const Acc<Array<N, bool>>& a, int axis, Loc at) {
-  auto [function, one] =
-      trace_function<bool>([&](const Exp<bool>& x) { return cast<std::int64_t>(x, at); }, at);
-  return named_fold(label, plus, constant_of<std::int64_t>(0, at),
-                    acc<N, std::int64_t>(detail::map(function, {a.handle()}, at, label)), axis, at);
+/// What sums and products of T are: bool and integers of less than 64 bits are widened.
+template <IsScalar T>
+using Total = std::conditional_t<
+    !IntegerValue<T> || sizeof(T) == sizeof(std::int64_t), T,
+    std::conditional_t<std::is_signed_v<T> || std::same_as<T, bool>, std::int64_t, std::uint64_t>>;
+/// Folds the elements as Totals.
+template <class F, int N, class T>
+Acc<Array<N - 1, Total<T>>> total(Symbol label, F f, Total<T> seed, const Acc<Array<N, T>>& a, int axis,
+                                  Loc at) {
+  Handle elements = a.handle();
+  if constexpr (!std::same_as<Total<T>, T>) {
+    auto [function, wide] = trace_function<T>([&](const Exp<T>& x) { return cast<Total<T>>(x, at); }, at);
+    elements = detail::map(function, {a.handle()}, at, label);
+  }
+  return named_fold(label, f, constant_of<Total<T>>(seed, at), acc<N, Total<T>>(elements), axis, at);
 }
 }  // namespace detail
 
 /// Sum, product, minimum, maximum along one dimension.
 /// Empty sums are 0, products 1; an empty minimum is a RunError.
-/// The sum of bool is an int64: how many are true.
+/// Sums and products of integers are int64 or, of unsigned ones, uint64, and wrap only there. The sum of bool
+/// is an int64: how many are true. Of floating-point numbers they are of the elements' type.
 template <int N, class T>
-  requires(N >= 1 && detail::NumberElement<T>)
-Acc<Array<N - 1, T>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
-                         detail::Loc at = detail::Loc::current()) {
-  return detail::named_fold("sum", plus, detail::constant_of<T>(T(0), at), a, axis, at);
-}
-template <int N>
-  requires(N >= 1)
-Acc<Array<N - 1, std::int64_t>> sum(const Acc<Array<N, bool>>& a, int axis = N - 1,
-                                    detail::Loc at = detail::Loc::current()) {
-  return detail::count_true("sum", a, axis, at);
+  requires(N >= 1 && IsScalar<T>)
+Acc<Array<N - 1, detail::Total<T>>> sum(const Acc<Array<N, T>>& a, int axis = N - 1,
+                                        detail::Loc at = detail::Loc::current()) {
+  return detail::total("sum", plus, detail::Total<T>(0), a, axis, at);
 }
 /// How many elements are true; of how many elements p holds.
 template <int N>
   requires(N >= 1)
 Acc<Array<N - 1, std::int64_t>> count(const Acc<Array<N, bool>>& a, int axis = N - 1,
                                       detail::Loc at = detail::Loc::current()) {
-  return detail::count_true("count", a, axis, at);
+  return detail::total("count", plus, std::int64_t{0}, a, axis, at);
 }
 template <class P, int N, class T>
   requires(N >= 1)
@@ -385,14 +389,14 @@ Acc<Array<N - 1, std::int64_t>> count(P p, const Acc<Array<N, T>>& a, int axis =
   auto [function, truth] = detail::trace_function<T>(p, at);
   static_assert(std::same_as<decltype(truth), Exp<bool>>,
                 "anabranch: the function of count says whether an element counts (an Exp<bool>)");
-  return detail::count_true("count", detail::acc<N, bool>(detail::map(function, {a.handle()}, at, "count")),
-                            axis, at);
+  return detail::total("count", plus, std::int64_t{0},
+                       detail::acc<N, bool>(detail::map(function, {a.handle()}, at, "count")), axis, at);
 }
 template <int N, class T>
   requires(N >= 1 && detail::NumberElement<T>)
-Acc<Array<N - 1, T>> product(const Acc<Array<N, T>>& a, int axis = N - 1,
-                             detail::Loc at = detail::Loc::current()) {
-  return detail::named_fold("product", times, detail::constant_of<T>(T(1), at), a, axis, at);
+Acc<Array<N - 1, detail::Total<T>>> product(const Acc<Array<N, T>>& a, int axis = N - 1,
+                                            detail::Loc at = detail::Loc::current()) {
+  return detail::total("product", times, detail::Total<T>(1), a, axis, at);
 }
 template <int N, class T>
   requires(N >= 1 && detail::NumberElement<T>)

@@ -8,6 +8,7 @@
 #include <anabranch/conversion.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
+#include <anabranch/half.h>
 #include <anabranch/index.h>
 #include <anabranch/integer.h>
 #include <anabranch/loop.h>

@@ -60,9 +60,12 @@ struct ScalarElement {
 template <class T>
   requires(scalar_row<T> < scalar_count)
 struct Element<T> : ScalarElement<T, static_cast<ScalarType>(scalar_row<T>)> {};
-// `long long` is a distinct type from std::int64_t on this platform; both name the same 64 bits.
+// `long long` is a distinct type from std::int64_t on this platform; both name the same 64 bits. Likewise the
+// unsigned ones.
 template <>
 struct Element<long long> : ScalarElement<long long, ScalarType::int64> {};
+template <>
+struct Element<unsigned long long> : ScalarElement<unsigned long long, ScalarType::uint64> {};
 
 template <class... Ts>
 constexpr auto flatten() {

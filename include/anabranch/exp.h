@@ -38,6 +38,15 @@ concept Lossless =
      (IntegerValue<U> && FloatValue<T> && std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits) ||
      (FloatValue<U> && FloatValue<T> && std::numeric_limits<U>::digits <= std::numeric_limits<T>::digits));
 
+/// Whether the floating-point type T holds a literal.
+template <FloatValue T, NumericValue U>
+constexpr bool holds(U value) {
+  const T rounded = static_cast<T>(value);
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  if (IntegerValue<U> && (rounded == infinity || rounded == -infinity)) return false;
+  return static_cast<U>(rounded) == value;
+}
+
 /// The constant of any element type: a tuple of its scalars.
 template <IsElement T>
 Handle constant_of(const T& value, Place at) {
@@ -94,7 +103,7 @@ class Located {
           detail::always_false<U>,
           "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
     } else {
-      if (static_cast<U>(static_cast<T>(value)) != value)
+      if (!detail::holds<T>(value))
         throw "anabranch: the element type does not hold this literal exactly; write it in that type, as in 0.1F";
     }
     literal_ = static_cast<T>(value);

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <anabranch/half.h>
+
 /// The scalar types, and all that is known of each: one table, which every part of the library reads.
 ///
 /// To add one: an enumerator, its row in `scalar_rows`, its name in ANABRANCH_SCALAR_TYPES. Its C++ type is
@@ -18,10 +20,25 @@
 namespace anabranch {
 
 /// The scalar types, in the order of C++'s usual arithmetic conversions.
-enum class ScalarType : std::uint8_t { boolean, uint8, uint16, int32, int64, float32, float64 };
+enum class ScalarType : std::uint8_t {
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  float32,
+  float64
+};
 
 /// For messages that the compiler shows.
-#define ANABRANCH_SCALAR_TYPES "bool, uint8_t, uint16_t, int32_t, int64_t, float or double"
+#define ANABRANCH_SCALAR_TYPES                                                             \
+  "bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half, " \
+  "float or double"
 
 namespace detail {
 
@@ -36,10 +53,15 @@ struct ScalarRow {
 inline constexpr std::tuple scalar_rows{
     //                       type                 in messages and dumps  C++     CUDA   NumPy  Arrow
     ScalarRow<bool>{ScalarType::boolean, "bool", "bool", "bool", "|b1", "b"},
+    ScalarRow<std::int8_t>{ScalarType::int8, "int8", "int8_t", "i8", "|i1", "c"},
     ScalarRow<std::uint8_t>{ScalarType::uint8, "uint8", "uint8_t", "u8", "|u1", "C"},
+    ScalarRow<std::int16_t>{ScalarType::int16, "int16", "int16_t", "i16", "<i2", "s"},
     ScalarRow<std::uint16_t>{ScalarType::uint16, "uint16", "uint16_t", "u16", "<u2", "S"},
     ScalarRow<std::int32_t>{ScalarType::int32, "int32", "int32_t", "i32", "<i4", "i"},
+    ScalarRow<std::uint32_t>{ScalarType::uint32, "uint32", "uint32_t", "u32", "<u4", "I"},
     ScalarRow<std::int64_t>{ScalarType::int64, "int64", "int64_t", "i64", "<i8", "l"},
+    ScalarRow<std::uint64_t>{ScalarType::uint64, "uint64", "uint64_t", "u64", "<u8", "L"},
+    ScalarRow<half>{ScalarType::float16, "half", "half", "f16", "<f2", "e"},
     ScalarRow<float>{ScalarType::float32, "float", "float", "float", "<f4", "f"},
     ScalarRow<double>{ScalarType::float64, "double", "double", "double", "<f8", "g"},
 };
@@ -179,7 +201,8 @@ constexpr const ScalarInfo& scalar_info(ScalarType type) {
 /// Bytes of one scalar in a buffer.
 constexpr std::size_t size_of(ScalarType type) { return detail::scalar_info(type).bytes; }
 
-/// "bool", "uint8", "uint16", "int32", "int64", "float", "double".
+/// "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "half",
+/// "float", "double".
 constexpr const char* name_of(ScalarType type) { return detail::scalar_info(type).name; }
 
 }  // namespace anabranch

@@ -16,13 +16,25 @@ template <class T>
 using InRegister = typename Choice<(sizeof(T) < sizeof(i32)), i32, T>::type;
 
 template <class T>
+ANABRANCH_DEVICE InRegister<T> to_register(T v) {
+  return static_cast<InRegister<T>>(v);
+}
+ANABRANCH_DEVICE i32 to_register(f16 v) { return v.bits; }
+template <class T>
+ANABRANCH_DEVICE T from_register(InRegister<T> v) {
+  if constexpr (sizeof(T) < sizeof(i32) && is_floating<T>)
+    return from_bits<T>(static_cast<u16>(v));
+  else
+    return static_cast<T>(v);
+}
+
+template <class T>
 ANABRANCH_DEVICE T shuffle(T v, int lane, int width) {
-  return static_cast<T>(__shfl_sync(whole_warp, static_cast<InRegister<T>>(v), lane, width));
+  return from_register<T>(__shfl_sync(whole_warp, to_register(v), lane, width));
 }
 template <class T>
 ANABRANCH_DEVICE T shuffle_down(T v, int distance, int width) {
-  return static_cast<T>(
-      __shfl_down_sync(whole_warp, static_cast<InRegister<T>>(v), static_cast<u32>(distance), width));
+  return from_register<T>(__shfl_down_sync(whole_warp, to_register(v), static_cast<u32>(distance), width));
 }
 
 /// Bit i is set where `holds` is true in lane i.

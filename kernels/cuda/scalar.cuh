@@ -5,9 +5,13 @@
 
 #define ANABRANCH_DEVICE __device__ __forceinline__
 
+#include "half.cuh"
+
 namespace anabranch {
 
+using i8 = signed char;
 using u8 = unsigned char;
+using i16 = short;
 using u16 = unsigned short;
 using i32 = int;
 using u32 = unsigned int;
@@ -16,6 +20,8 @@ using u64 = unsigned long long;
 
 template <class T>
 constexpr bool is_floating = T(0.5f) != T(0);
+template <>
+inline constexpr bool is_floating<f16> = true;
 template <class T>
 constexpr bool is_signed = T(-1) < T(0);
 
@@ -150,11 +156,14 @@ template <class T>
 ANABRANCH_DEVICE T load(const T* from, i64 at) {
   return __ldg(from + at);
 }
+ANABRANCH_DEVICE f16 load(const f16* from, i64 at) {
+  return from_bits<f16>(__ldg(reinterpret_cast<const u16*>(from) + at));
+}
 /// Reads at `elsewhere` where `good` does not hold: without a branch many reads are in flight at once.
 template <class T>
 ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at, const void* elsewhere) {
   const u64 place = reinterpret_cast<u64>(from) + static_cast<u64>(at) * sizeof(T);
-  return __ldg(reinterpret_cast<const T*>(good ? place : reinterpret_cast<u64>(elsewhere)));
+  return load(reinterpret_cast<const T*>(good ? place : reinterpret_cast<u64>(elsewhere)), 0);
 }
 /// A bool is a byte in memory.
 ANABRANCH_DEVICE bool load_bool(const u8* from, i64 at) { return __ldg(from + at) != 0; }

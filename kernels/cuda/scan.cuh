@@ -33,8 +33,7 @@ ANABRANCH_DEVICE u64 of_join(i64 at) { return before_joins + 1 + static_cast<u64
 
 template <class T>
 ANABRANCH_DEVICE T shuffle_up(T v, int distance) {
-  return static_cast<T>(
-      __shfl_up_sync(whole_warp, static_cast<InRegister<T>>(v), static_cast<u32>(distance), warp_size));
+  return from_register<T>(__shfl_up_sync(whole_warp, to_register(v), static_cast<u32>(distance), warp_size));
 }
 
 /// Did no check fail in any lane? Else elements [begin, end), which may not have been computed yet, are

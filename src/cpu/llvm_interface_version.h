@@ -17,7 +17,7 @@ inline std::uint64_t llvm_interface_version() {
        {interface, std::uint64_t{abi_version}, std::uint64_t{version_major}, std::uint64_t{version_minor},
         std::uint64_t{version_patch}, std::uint64_t{sizeof(kernel::Kernel)}, std::uint64_t{sizeof(ir::Node)},
         std::uint64_t{ir::op_count}, std::uint64_t{ir::primitive_count},
-        std::uint64_t{sizeof(ir::Payload)}}) {
+        std::uint64_t{anabranch::detail::scalar_count}, std::uint64_t{sizeof(ir::Payload)}}) {
     hash ^= part;
     hash *= 1099511628211u;
   }

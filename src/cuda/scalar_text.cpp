@@ -121,6 +121,8 @@ std::string literal_text(ScalarType type, std::uint64_t bits) {
     const T value = anabranch::detail::value_of<T>(bits);
     if constexpr (std::same_as<T, bool>)
       return value ? "true" : "false";
+    else if constexpr (std::same_as<T, half>)
+      return fmt::format("from_bits<{}>(0x{:x}ull)", type_text(type), bits);
     else if constexpr (anabranch::detail::FloatValue<T>)
       return float_text(value, type);
     else
@@ -249,17 +251,21 @@ class ScalarText::PrimitiveBuilder {
     out.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result_, x.text, y.text));
     scalars_.check(
         node_, result_ + "_ok", fmt::format("i64({})", x.text),
-        fmt::format("{} == 0 ? {} : {}", y.text, kernel::division_by_zero, kernel::division_overflow));
+        fmt::format("{} == 0 ? {} : {}", y.text, kernel::no_divisor(y.type), kernel::division_overflow));
     out.line(fmt::format("const {} {}_by = {}_ok ? {} : {};", type_text(y.type), result_, result_, operand(y),
                          literal_text(y.type, 1)));
     return {result_ + "_by", y.type};
   }
 
-  Scalar float_negate(const Scalar& x) const { return prefix("-", x); }
+  Scalar float_negate(const Scalar& x) const {
+    return x.type == ScalarType::float16 ? to_float(prefix("-", x), x.type) : prefix("-", x);
+  }
   Scalar float_absolute(const Scalar& x) const { return of_library("fabs", {x}); }
   Scalar float_remainder(const Scalar& x, const Scalar& y) const { return of_library("fmod", {x, y}); }
   Scalar multiply_add(const Scalar& x, const Scalar& y, const Scalar& z) const {
-    return of_library("fma", {x, y, z});
+    if (x.type != ScalarType::float16) return of_library("fma", {x, y, z});
+    const auto wide = [&](const Scalar& v) { return to_float(v, ScalarType::float64); };
+    return to_float(of_library("fma", {wide(x), wide(y), wide(z)}), x.type);
   }
   Scalar square_root(const Scalar& x) const { return of_library("sqrt", {x}); }
   Scalar mathematical(Primitive primitive, const Scalar& x, const Scalar& y) const {
@@ -300,7 +306,8 @@ class ScalarText::PrimitiveBuilder {
   Scalar to_integer(const Scalar& x, ScalarType to) const { return convert(type_text(to), x, to); }
   Scalar to_float(const Scalar& x, ScalarType to) const { return convert(type_text(to), x, to); }
   Scalar saturate(const Scalar& x, ScalarType to) const {
-    return convert(fmt::format("saturate<{}>", type_text(to)), x, to);
+    const Scalar number = x.type == ScalarType::float16 ? to_float(x, ScalarType::float32) : x;
+    return convert(fmt::format("saturate<{}>", type_text(to)), number, to);
   }
 
  private:
@@ -318,6 +325,7 @@ class ScalarText::PrimitiveBuilder {
     return size_of(x.type) < 4 ? convert(type_text(x.type), plain, x.type) : plain;
   }
   static Scalar wrapping(const char* op, const char* function, const Scalar& x, const Scalar& y) {
+    // Halves are added as floats and rounded to a half.
     return ir::is_float(x.type) ? infix(op, x, y) : of_integers(function, {x, y});
   }
   /// A function of kernels/cuda/scalar.cuh.
@@ -326,8 +334,9 @@ class ScalarText::PrimitiveBuilder {
   }
   /// A function of the C library: those of floats are called sqrtf.
   static Scalar of_library(std::string_view name, std::initializer_list<Scalar> x) {
-    const char* suffix = x.begin()->type == ScalarType::float32 ? "f" : "";
-    return {fmt::format("{}{}({})", name, suffix, joined(x)), x.begin()->type};
+    const ScalarType type = x.begin()->type;
+    const Scalar result{fmt::format("{}{}({})", name, type == ScalarType::float64 ? "" : "f", joined(x)), type};
+    return type == ScalarType::float16 ? convert(type_text(type), result, type) : result;
   }
   static std::string joined(std::initializer_list<Scalar> x) {
     std::string operands;

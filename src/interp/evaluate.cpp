@@ -327,6 +327,7 @@ void Evaluator::compute_primitive(Number number) {
   for (std::size_t i = 0; i < parts.size(); ++i) operands[i] = value(parts[i])[0];
   const auto result = apply(node.payload().primitive, type, node.type().scalars[0], {operands, parts.size()});
   if (!result) {
+    if (type == ScalarType::uint64) fail(node, ir::divided_by_zero(operands[0]));
     const std::int64_t dividend = integer(operands[0], type);
     fail(node, operands[1] == 0 ? ir::divided_by_zero(dividend) : ir::division_overflows(dividend));
   }

@@ -23,6 +23,12 @@ using ir::Primitive;
 using anabranch::detail::FloatValue;
 using anabranch::detail::with_scalar;
 
+// A half's operations are rounded to a half once more: a float has more than twice its bits, so that what is
+// rounded twice is what rounding once gives (Figueroa 1995). Of a product and a sum that a double cannot hold,
+// neither is near the middle between two halves.
+template <class T>
+constexpr bool is_half = std::same_as<T, half>;
+
 // Arithmetic that wraps is done on unsigned numbers at least as wide as int, where overflow is defined, and
 // then cut.
 template <class T>
@@ -32,21 +38,21 @@ using Wrapping =
 template <class T>
 T add(T x, T y) {
   if constexpr (FloatValue<T>)
-    return x + y;
+    return static_cast<T>(x + y);
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T subtract(T x, T y) {
   if constexpr (FloatValue<T>)
-    return x - y;
+    return static_cast<T>(x - y);
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
 }
 template <class T>
 T multiply(T x, T y) {
   if constexpr (FloatValue<T>)
-    return x * y;
+    return static_cast<T>(x * y);
   else
     return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
 }
@@ -60,7 +66,7 @@ bool has_quotient(T x, T y) {
 template <class T>
 std::optional<Bits> divide(T x, T y) {
   if constexpr (FloatValue<T>)
-    return to_bits<T>(x / y);
+    return to_bits(static_cast<T>(x / y));
   else if (has_quotient(x, y))
     return to_bits<T>(static_cast<T>(x / y));
   else
@@ -69,7 +75,7 @@ std::optional<Bits> divide(T x, T y) {
 template <class T>
 std::optional<Bits> remainder(T x, T y) {
   if constexpr (FloatValue<T>)
-    return to_bits<T>(std::fmod(x, y));
+    return to_bits(static_cast<T>(std::fmod(x, y)));
   else if (has_quotient(x, y))
     return to_bits<T>(static_cast<T>(x % y));
   else
@@ -79,14 +85,14 @@ std::optional<Bits> remainder(T x, T y) {
 template <class T>
 T negate(T x) {
   if constexpr (FloatValue<T>)
-    return -x;
+    return static_cast<T>(-x);
   else
     return subtract<T>(0, x);
 }
 template <class T>
 T absolute(T x) {
   if constexpr (FloatValue<T>)
-    return std::fabs(x);
+    return static_cast<T>(std::fabs(x));
   else
     return x < 0 ? negate(x) : x;
 }
@@ -94,6 +100,13 @@ T absolute(T x) {
 template <class T>
 bool is_nan(T x) {
   return x != x;
+}
+template <class T>
+T fused(T x, T y, T z) {
+  if constexpr (is_half<T>)
+    return half(std::fma(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)));
+  else
+    return std::fma(x, y, z);
 }
 template <class T>
 T minimum(T x, T y) {
@@ -107,7 +120,9 @@ T maximum(T x, T y) {
 template <class To, class From>
 To convert(From x) {
   if constexpr (std::same_as<To, bool>) {
-    return x != From{0};
+    return x != static_cast<From>(0);
+  } else if constexpr (is_half<From> && !is_half<To>) {
+    return convert<To>(static_cast<float>(x));
   } else if constexpr (FloatValue<From> && !FloatValue<To>) {
     // Both borders are compared as floats that hold them exactly:
     // MIN is a power of two (or 0), and MAX + 1 too.
@@ -179,6 +194,15 @@ std::optional<Bits> bitcast(ScalarType from, ScalarType to, Bits operand) {
   });
 }
 
+/// Of halves: that of floats, rounded to a half.
+template <class T>
+T mathematical(Primitive primitive, T x, T y = T(0)) {
+  if constexpr (is_half<T>)
+    return half(ir::mathematical(primitive, static_cast<float>(x), static_cast<float>(y)));
+  else
+    return ir::mathematical(primitive, x, y);
+}
+
 template <class T>
 std::optional<Bits> on_integers(Primitive primitive, T x) {
   const auto bits = static_cast<Unsigned<T>>(x);
@@ -235,7 +259,7 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
         if constexpr (!is_boolean) return to_bits<T>(maximum(arg(0), arg(1)));
         break;
       case Primitive::fma:
-        if constexpr (is_float) return to_bits<T>(std::fma(arg(0), arg(1), arg(2)));
+        if constexpr (is_float) return to_bits<T>(fused(arg(0), arg(1), arg(2)));
         break;
       case Primitive::equal:
         return to_bits(arg(0) == arg(1));
@@ -281,7 +305,7 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
         if constexpr (is_float) return to_bits<T>(copy_sign(arg(0), arg(1)));
         break;
       case Primitive::square_root:
-        if constexpr (is_float) return to_bits<T>(std::sqrt(arg(0)));
+        if constexpr (is_float) return to_bits<T>(static_cast<T>(std::sqrt(arg(0))));
         break;
       case Primitive::exp:
       case Primitive::exp2:
@@ -303,12 +327,12 @@ std::optional<Bits> apply(Primitive primitive, ScalarType type, ScalarType resul
       case Primitive::erf:
       case Primitive::cbrt:
       case Primitive::rsqrt:
-        if constexpr (is_float) return to_bits<T>(ir::mathematical(primitive, arg(0)));
+        if constexpr (is_float) return to_bits<T>(mathematical(primitive, arg(0)));
         break;
       case Primitive::pow:
       case Primitive::atan2:
       case Primitive::hypot:
-        if constexpr (is_float) return to_bits<T>(ir::mathematical(primitive, arg(0), arg(1)));
+        if constexpr (is_float) return to_bits<T>(mathematical(primitive, arg(0), arg(1)));
         break;
       case Primitive::bitcast:
       case Primitive::cast:

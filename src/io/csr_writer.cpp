@@ -154,7 +154,10 @@ class MarketSink final : public CsrSink {
     to = write_number(to, col + 1);
     *to++ = ' ';
     anabranch::detail::with_scalar(value, [&]<class T>(std::type_identity<T>) {
-      if constexpr (!std::same_as<T, bool>) to = write_number(to, static_cast<const T*>(values)[at]);
+      if constexpr (std::same_as<T, half>)
+        to = write_number(to, static_cast<float>(static_cast<const T*>(values)[at]));
+      else if constexpr (!std::same_as<T, bool>)
+        to = write_number(to, static_cast<const T*>(values)[at]);
     });
     *to++ = '\n';
     out_.append(line, to - line);

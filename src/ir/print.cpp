@@ -99,6 +99,7 @@ std::string constant_text(const Node& c) {
   const ScalarType type = c.type().scalars[0];
   return anabranch::detail::with_scalar(type, [&]<class T>(std::type_identity<T>) -> std::string {
     const T value = anabranch::detail::value_of<T>(c.payload().bits);
+    if constexpr (std::same_as<T, half>) return fmt::format("{}h", static_cast<float>(value));
     return fmt::format("{}{}", value, type == ScalarType::float32 ? "f" : "");
   });
 }

@@ -24,6 +24,9 @@ std::string out_of_range(std::int64_t index, std::int64_t extent) {
 std::string divided_by_zero(std::int64_t dividend) {
   return fmt::format("integer division of {} by zero", dividend);
 }
+std::string divided_by_zero(std::uint64_t dividend) {
+  return fmt::format("integer division of {} by zero", dividend);
+}
 
 std::string division_overflows(std::int64_t dividend) {
   return fmt::format("integer division of {} by -1 overflows", dividend);

@@ -26,6 +26,7 @@ inline constexpr std::int64_t no_item = -1;
 // What is wrong.
 std::string out_of_range(std::int64_t index, std::int64_t extent);
 std::string divided_by_zero(std::int64_t dividend);
+std::string divided_by_zero(std::uint64_t dividend);
 std::string division_overflows(std::int64_t dividend);  ///< by -1
 std::string empty_fold();                               ///< that has no seed
 std::string negative_extent(std::int64_t extent);

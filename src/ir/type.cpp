@@ -7,10 +7,15 @@ namespace {
 constexpr bool has_row(ScalarType type) {
   switch (type) {
     case ScalarType::boolean:
+    case ScalarType::int8:
     case ScalarType::uint8:
+    case ScalarType::int16:
     case ScalarType::uint16:
     case ScalarType::int32:
+    case ScalarType::uint32:
     case ScalarType::int64:
+    case ScalarType::uint64:
+    case ScalarType::float16:
     case ScalarType::float32:
     case ScalarType::float64:
       return static_cast<std::size_t>(type) < anabranch::detail::scalar_count;

@@ -10,6 +10,7 @@ std::string wrong(Check::Kind kind, std::int64_t value, std::int64_t bound) {
     case Check::Kind::index:
       return ir::out_of_range(value, bound);
     case Check::Kind::division:
+      if (bound == division_by_zero_of_uint64) return ir::divided_by_zero(static_cast<std::uint64_t>(value));
       return bound == division_by_zero ? ir::divided_by_zero(value) : ir::division_overflows(value);
     case Check::Kind::empty_fold:
       return ir::empty_fold();

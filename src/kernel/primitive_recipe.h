@@ -200,6 +200,10 @@ typename B::Scalar build_primitive(B& b, ir::Primitive primitive, ScalarType res
     case Primitive::pow:
     case Primitive::atan2:
     case Primitive::hypot:
+      if (type == ScalarType::float16) {
+        const auto wide = [&](const Scalar& v) { return b.to_float(v, ScalarType::float32); };
+        return b.to_float(b.mathematical(primitive, wide(x), wide(y)), type);
+      }
       return b.mathematical(primitive, x, y);
     case Primitive::cast:
       if (result == type) return x;

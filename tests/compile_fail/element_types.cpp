@@ -1,6 +1,6 @@
-// expect: anabranch: the elements of an array are bool, uint8_t
-// expect: anabranch: the elements of an array are bool, uint8_t
-// expect: anabranch: the elements of an array are bool, uint8_t
+// expect: anabranch: the elements of an array are bool, int8_t
+// expect: anabranch: the elements of an array are bool, int8_t
+// expect: anabranch: the elements of an array are bool, int8_t
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -12,7 +12,7 @@ struct Point {
 
 int main() {
 #if MUST_FAIL == 1
-  Vector<uint32_t> numbers(3);
+  Vector<char32_t> numbers(3);
 #elif MUST_FAIL == 2
   Vector<Point> points(3);
 #elif MUST_FAIL == 3

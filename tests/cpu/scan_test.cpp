@@ -45,13 +45,10 @@ void in_all_ways(Make&& make) {
 
 }  // namespace
 
-TEST_CASE("scans keep the canonical order, for every type") {
-  all_operators<float>();
-  all_operators<double>();
-  all_operators<std::uint8_t>();
-  all_operators<std::uint16_t>();
-  all_operators<std::int32_t>();
-  all_operators<std::int64_t>();
+TEMPLATE_TEST_CASE("scans keep the canonical order, for every type", "", half, float, double, std::int8_t,
+                   std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
+                   std::uint64_t) {
+  all_operators<TestType>();
 }
 
 TEST_CASE("one long row, and many short ones") {

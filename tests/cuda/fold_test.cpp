@@ -33,13 +33,10 @@ void all_operators() {
 
 }  // namespace
 
-TEST_CASE("cuda: commutative folds keep the canonical order") {
-  all_operators<float>();
-  all_operators<double>();
-  all_operators<std::uint8_t>();
-  all_operators<std::uint16_t>();
-  all_operators<std::int32_t>();
-  all_operators<std::int64_t>();
+TEMPLATE_TEST_CASE("cuda: commutative folds keep the canonical order", "", half, float, double, std::int8_t,
+                   std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
+                   std::uint64_t) {
+  all_operators<TestType>();
 }
 
 TEST_CASE("cuda: rows of random lengths") {

@@ -21,7 +21,7 @@ Vector<T> random_numbers(std::int64_t n) {
   Vector<T> v(Index{n});
   for (std::int64_t i = 0; i < n; ++i) {
     const double x = std::ldexp(static_cast<double>(engine() >> 11), -53) - 0.5;
-    v.set(i, std::is_floating_point_v<T> ? static_cast<T>(x) : static_cast<T>(x * 2000));
+    v.set(i, anabranch::detail::FloatValue<T> ? static_cast<T>(x) : static_cast<T>(x * 2000));
   }
   return v;
 }

@@ -155,13 +155,22 @@ void check_counts(T x) {
   must(value(leading_zeros, x) == static_cast<T>(width<T> - 1 - last), "leading_zeros", x);
 }
 
+/// f(std::type_identity<T>{}) for every integer type T.
+template <class F>
+void for_integers(F&& f) {
+  for (const auto& facts : anabranch::detail::scalar_table)
+    anabranch::detail::with_scalar(facts.type, [&]<class T>(std::type_identity<T> type) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) f(type);
+    });
+}
+
 template <class T>
 void check_integer_casts(T x) {
   must(converted<bool>(x) == (x != 0), "cast to bool", x);
-  must(converted<std::uint8_t>(x) == wrapped<std::uint8_t>(x), "cast to std::uint8_t", x);
-  must(converted<std::int32_t>(x) == wrapped<std::int32_t>(x), "cast to std::int32_t", x);
-  must(converted<std::int64_t>(x) == wrapped<std::int64_t>(x), "cast to std::int64_t", x);
-  // A long double holds every int64, so that this rounds once.
+  for_integers([&]<class To>(std::type_identity<To>) {
+    must(converted<To>(x) == wrapped<To>(x), name_of(type_of<To>), x);
+  });
+  // A long double holds every integer of 64 bits, so that this rounds once.
   const auto exact = static_cast<long double>(x);
   must(converted<float>(x) == static_cast<float>(exact), "cast to float", x);
   must(converted<double>(x) == static_cast<double>(exact), "cast to double", x);
@@ -205,7 +214,7 @@ std::vector<T> float_samples() {
                      std::numeric_limits<T>::max(),
                      std::numeric_limits<T>::min(),
                      std::numeric_limits<T>::denorm_min()};
-  for (int exponent : {0, 1, 7, 8, 9, 23, 24, 30, 31, 32, 52, 53, 62, 63, 64})
+  for (int exponent : {0, 1, 7, 8, 9, 15, 16, 17, 23, 24, 30, 31, 32, 33, 52, 53, 62, 63, 64})
     for (T sign : {T{1}, T{-1}}) {
       const T power = sign * std::ldexp(T{1}, exponent);
       for (T x : {power, std::nextafter(power, infinity), std::nextafter(power, -infinity), power + T{0.5},
@@ -226,19 +235,19 @@ bool identical(T x, T y) {
 
 }  // namespace
 
-TEST_CASE("uint8: every pair of operands") {
+TEMPLATE_TEST_CASE("8 bits: every pair of operands", "", std::uint8_t, std::int8_t) {
   for (int x = 0; x < 256; ++x) {
-    check_integer_casts(static_cast<std::uint8_t>(x));
-    check_counts(static_cast<std::uint8_t>(x));
+    check_integer_casts(static_cast<TestType>(x));
+    check_counts(static_cast<TestType>(x));
     for (int y = 0; y < 256; ++y) {
-      check_integers(static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y));
-      check_shifts(static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y));
+      check_integers(static_cast<TestType>(x), static_cast<TestType>(y));
+      check_shifts(static_cast<TestType>(x), static_cast<TestType>(y));
     }
   }
 }
 
-TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", "", std::uint16_t, std::int32_t,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("wide integers wrap, divide and compare as exact ones do", "", std::int16_t, std::uint16_t,
+                   std::int32_t, std::uint32_t, std::int64_t, std::uint64_t) {
   for (TestType x : integer_samples<TestType>()) {
     check_integer_casts(x);
     check_counts(x);
@@ -272,9 +281,10 @@ TEST_CASE("bool: every pair of operands") {
 TEMPLATE_TEST_CASE("floats become integers by truncation and saturation", "", float, double) {
   for (TestType x : float_samples<TestType>()) {
     INFO(x);
-    CHECK(converted<std::uint8_t>(x) == saturated<std::uint8_t>(x));
-    CHECK(converted<std::int32_t>(x) == saturated<std::int32_t>(x));
-    CHECK(converted<std::int64_t>(x) == saturated<std::int64_t>(x));
+    for_integers([&]<class To>(std::type_identity<To>) {
+      INFO("to " << name_of(type_of<To>));
+      CHECK(converted<To>(x) == saturated<To>(x));
+    });
     CHECK(converted<bool>(x) == !(x == 0));
   }
 }

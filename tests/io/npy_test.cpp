@@ -30,6 +30,20 @@ TEST_CASE("npy: arrays of every rank and type come back") {
   CHECK(io::inspect_npy(path).type == ScalarType::uint16);
   CHECK((io::read_npy<1, std::uint16_t>(path) == words));
   CHECK((io::read_npy<1, float>(path, {.convert = true}) == Vector<float>{0, 258, 65535}));
+  const auto comes_back = [&]<class T>(const Vector<T>& values, const char* dtype) {
+    io::write_npy(path, values);
+    CHECK(io::inspect_npy(path).type == anabranch::detail::scalar_type<T>);
+    CHECK(read_file(path).find(dtype) != std::string::npos);
+    CHECK((io::read_npy<1, T>(path) == values));
+    CHECK((io::read_npy<1, double>(path, {.convert = true})[1] == static_cast<double>(values[1])));
+  };
+  comes_back(Vector<std::int8_t>{-128, -1, 127}, "'|i1'");
+  comes_back(Vector<std::int16_t>{-32768, -258, 32767}, "'<i2'");
+  comes_back(Vector<std::uint32_t>{0, 4000000000}, "'<u4'");
+  comes_back(Vector<std::uint64_t>{0, std::uint64_t{1} << 63}, "'<u8'");
+  comes_back(Vector<half>{half(-0.0), half(0x1p-24), half(65504)}, "'<f2'");
+  io::write_npy(path, Vector<double>{1e5, 1.0 / 3, 0x1p-25});
+  CHECK((io::read_npy<1, half>(path, {.convert = true}) == Vector<half>{half(1e5), half(1.0 / 3), half(0)}));
   io::write_npy(path, Vector<float>{1.5f, -2});
   CHECK((io::read_npy<1, double>(path, {.convert = true}) == Vector<double>{1.5, -2}));
 }
@@ -46,6 +60,8 @@ TEST_CASE("npy: what does not fit is refused") {
   refused(npy("<f4", "(6,)", raw(three)), "type float");
   refused(npy("<f8", "(1, 3)", raw(three)), "rank 2");
   refused(npy(">f8", "(3,)", raw(three)), "big-endian");
+  for (const char* other : {">i2", ">u2", ">u4", ">u8", ">f2"})
+    refused(npy(other, "(3,)", raw(three)), "big-endian");
   refused(npy("<f8", "(4,)", raw(three)), "promises 4");
   refused(npy("<f8", "(2,)", raw(three)), "promises 2");
   refused(npy("<f8", "(1000000000000000000,)", raw(three)), "promises");

@@ -146,6 +146,10 @@ TEST_CASE("the plan does first what others wait for: steps of the run, then the 
   };
   const Row table[] = {
       {"no stream", {[] { return sum(v()); }}, "step 0", "kernel sum -> 1"},
+      {"a sum of narrow integers, widened in its kernel",
+       {[] { return sum(use(Vector<std::int8_t>{1, 2})); }},
+       "step 0",
+       "kernel sum -> 1"},
       {"a stream alone", over([](V a) { return sum(a); }), "stage 0", ""},
       {"a captured map", over([](V a) { return zip_with(times, a, map(dear, v())); }), "step 0, stage 0",
        "kernel map -> 1"},

@@ -157,7 +157,9 @@ constexpr T number(std::uint64_t seed) {
   const std::uint64_t bits = mixed(seed);
   if constexpr (std::is_same_v<T, bool>)
     return (bits & 1) != 0;
-  else if constexpr (std::is_floating_point_v<T>)
+  else if constexpr (std::is_same_v<T, half>)
+    return half(number<float>(seed));
+  else if constexpr (detail::FloatValue<T>)
     return static_cast<T>(static_cast<std::int64_t>(bits % 2000001) - 1000000) / static_cast<T>(4099);
   else
     return static_cast<T>(bits);

@@ -30,6 +30,11 @@ TEST_CASE("comparisons of int32") { comparisons<std::int32_t>(); }
 TEST_CASE("comparisons of int64") { comparisons<std::int64_t>(); }
 TEST_CASE("comparisons of uint8") { comparisons<std::uint8_t>(); }
 TEST_CASE("comparisons of uint16") { comparisons<std::uint16_t>(); }
+TEST_CASE("comparisons of int8") { comparisons<std::int8_t>(); }
+TEST_CASE("comparisons of int16") { comparisons<std::int16_t>(); }
+TEST_CASE("comparisons of uint32") { comparisons<std::uint32_t>(); }
+TEST_CASE("comparisons of uint64") { comparisons<std::uint64_t>(); }
+TEST_CASE("comparisons of half") { comparisons<half>(); }
 TEST_CASE("comparisons of float") { comparisons<float>(); }
 TEST_CASE("comparisons of double") { comparisons<double>(); }
 

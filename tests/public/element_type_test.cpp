@@ -16,8 +16,13 @@ void through() {
 TEST_CASE("arrays of bool") { through<bool>(); }
 TEST_CASE("arrays of uint8") { through<std::uint8_t>(); }
 TEST_CASE("arrays of uint16") { through<std::uint16_t>(); }
+TEST_CASE("arrays of int8") { through<std::int8_t>(); }
+TEST_CASE("arrays of int16") { through<std::int16_t>(); }
+TEST_CASE("arrays of uint32") { through<std::uint32_t>(); }
+TEST_CASE("arrays of uint64") { through<std::uint64_t>(); }
 TEST_CASE("arrays of int32") { through<std::int32_t>(); }
 TEST_CASE("arrays of int64") { through<std::int64_t>(); }
+TEST_CASE("arrays of half") { through<half>(); }
 TEST_CASE("arrays of float") { through<float>(); }
 TEST_CASE("arrays of double") { through<double>(); }
 TEST_CASE("arrays of tuples") {

@@ -67,6 +67,10 @@ TEST_CASE("integer division") {
   const Vector<std::int64_t> wide{7, -1};
   fails<RunError>(map([=](auto x) { return std::numeric_limits<std::int64_t>::min() / x; }, use(wide)),
                   {"divide", line(-1)});
+  fails<RunError>(map([](auto x) { return Exp(std::int8_t{-128}) / x; }, use(Vector<std::int8_t>{-1})),
+                  {"division of -128 by -1 overflows"});
+  fails<RunError>(map([](auto x) { return Exp(~std::uint64_t{0}) % x; }, use(Vector<std::uint64_t>{1, 0})),
+                  {"remainder: integer division of 18446744073709551615 by zero"});
   fails<RunError>(map([](auto x) { return Exp(std::uint16_t{7}) / x; }, use(Vector<std::uint16_t>{0})),
                   {"divide", "7 by zero", line(-1)});
   fails<RunError>(map([](auto x) { return Exp(std::uint8_t{7}) / x; }, use(Vector<std::uint8_t>{0})),

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 
 #include "pairs.h"
@@ -8,7 +9,7 @@ namespace {
 
 template <class T>
 bool same_number(T a, T b) {
-  return a != a ? b != b : a == b && std::signbit(a) == std::signbit(b);
+  return a != a ? b != b : detail::bits_of(a) == detail::bits_of(b);
 }
 
 template <class T>
@@ -26,25 +27,74 @@ void floats() {
   for (std::size_t r = 0; r < rows.size(); ++r)
     for (std::int64_t i = 0; i < rows[r].size(); ++i) {
       const auto [x, y] = rows[r][i];
-      const std::array<T, 9> expected{x + y,
-                                      x - y,
-                                      x * y,
-                                      x / y,
-                                      std::fmod(x, y),
-                                      -x,
-                                      std::fabs(x),
+      // Those of halves are floats, and rounded once more.
+      const std::array<T, 9> expected{T(x + y),
+                                      T(x - y),
+                                      T(x * y),
+                                      T(x / y),
+                                      T(std::fmod(x, y)),
+                                      T(-x),
+                                      T(std::fabs(x)),
                                       x < y || x != x ? x : y,
                                       x > y || x != x ? x : y};
       const auto got = std::apply([](auto... v) { return std::array<T, 9>{v...}; }, values[r][i]);
       for (std::size_t k = 0; k < got.size(); ++k)
         if (!same_number(got[k], expected[k]))
-          FAIL("operation " << k << " of " << x << " and " << y << ": " << got[k] << ", not " << expected[k]);
+          FAIL("operation " << k << " of " << +x << " and " << +y << ": " << +got[k] << ", not "
+                            << +expected[k]);
     }
   SUCCEED();
 }
 
+TEST_CASE("arithmetic on half") { floats<half>(); }
 TEST_CASE("arithmetic on float") { floats<float>(); }
 TEST_CASE("arithmetic on double") { floats<double>(); }
+
+TEST_CASE("every half: functions of one, casts, and with another one") {
+  const auto of = [](std::int64_t i) { return std::bit_cast<half>(static_cast<std::uint16_t>(i)); };
+  const auto xs = vector_of(65536, of);
+  const auto ys =
+      vector_of(65536, [&](std::int64_t i) { return of(static_cast<std::int64_t>(mixed(i) >> 48)); });
+  const auto zs =
+      vector_of(65536, [&](std::int64_t i) { return of(static_cast<std::int64_t>(mixed(i + 7) >> 40)); });
+  const auto got = agree(zip_with(
+      [](auto x, auto y, auto z) {
+        return pack(pack(-x, abs(x), sqrt(x), x + y, x - y, x * y, x / y, x % y, fma(x, y, z)),
+                    pack(cast<float>(x), cast<double>(x)),
+                    pack(cast<std::int8_t>(x), cast<std::uint16_t>(x), cast<std::int32_t>(x),
+                         cast<std::uint64_t>(x), cast<bool>(x)));
+      },
+      use(xs), use(ys), use(zs)));
+  for (std::int64_t i = 0; i < 65536; ++i) {
+    const half x = xs[i], y = ys[i], z = zs[i];
+    const auto [halves, floats, integers] = got[i];
+    const auto same_numbers = [](auto... pairs) { return (same_number(pairs.first, pairs.second) && ...); };
+    const auto [negated, magnitude, root, sum, difference, product, quotient, rest, fused] = halves;
+    const double a = x, b = y;
+    if (!same_numbers(std::pair(negated, half(-x)), std::pair(magnitude, half(std::fabs(a))),
+                      std::pair(root, half(std::sqrt(a))), std::pair(sum, half(a + b)),
+                      std::pair(difference, half(a - b)), std::pair(product, half(a * b)),
+                      std::pair(quotient, half(a / b)), std::pair(rest, half(std::fmod(a, b))),
+                      std::pair(fused, half(std::fma(a, b, static_cast<double>(z)))),
+                      std::pair(std::get<0>(floats), static_cast<float>(x)),
+                      std::pair(std::get<1>(floats), a)))
+      FAIL("of " << a << " and " << b << " and " << +z);
+    const auto whole = [&]<class T>(std::type_identity<T>) {
+      using L = std::numeric_limits<T>;
+      const double cut = std::trunc(a);
+      return a != a                                 ? T(0)
+             : cut <= static_cast<double>(L::min()) ? L::min()
+             : cut >= static_cast<double>(L::max()) ? L::max()
+                                                    : static_cast<T>(cut);
+    };
+    if (integers != std::tuple(whole(std::type_identity<std::int8_t>{}),
+                               whole(std::type_identity<std::uint16_t>{}),
+                               whole(std::type_identity<std::int32_t>{}),
+                               whole(std::type_identity<std::uint64_t>{}), !(a == 0)))
+      FAIL("casts of " << a);
+  }
+  SUCCEED();
+}
 
 TEST_CASE("a product used twice is rounded on its own") {
   // Two uses of the product: it is rounded on its own, in vector bodies and in tails alike.

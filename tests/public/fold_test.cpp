@@ -34,8 +34,8 @@ void sums() {
     const auto alone = agree(std::tuple(sum(use(rows[r])), product(use(rows[r]))));
     const auto [s, p, seeded, low, high] = values[static_cast<std::int64_t>(r)];
     REQUIRE(std::get<0>(alone)[0] == s);
-    require_same(std::get<1>(alone), Scalar<T>(p));
-    T smallest = 100, largest = 7;
+    REQUIRE(std::get<1>(alone)[0] == p);
+    T smallest = T(100), largest = T(7);
     for (std::int64_t i = 0; i < rows[r].size(); ++i) {
       smallest = std::min(smallest, rows[r][i]);
       largest = std::max(largest, rows[r][i]);
@@ -43,18 +43,50 @@ void sums() {
     REQUIRE(low == smallest);
     REQUIRE(high == largest);
     if constexpr (std::is_integral_v<T>) {
-      std::uint64_t total = 0;
-      for (std::int64_t i = 0; i < rows[r].size(); ++i) total += static_cast<std::uint64_t>(rows[r][i]);
-      REQUIRE(s == static_cast<T>(total));
+      using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      static_assert(std::is_same_v<std::remove_cvref_t<decltype(s)>, Wide>);
+      static_assert(std::is_same_v<std::remove_cvref_t<decltype(p)>, Wide>);
+      std::uint64_t total = 0, product = 1;
+      for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+        total += static_cast<std::uint64_t>(rows[r][i]);
+        product *= static_cast<std::uint64_t>(rows[r][i]);
+      }
+      REQUIRE(s == static_cast<Wide>(total));
+      REQUIRE(p == static_cast<Wide>(product));
       REQUIRE(seeded == static_cast<T>(total + 3));
     }
   }
+}
+
+// The elements' own type would overflow, in every form; floating-point sums stay what they are.
+TEST_CASE("sums and products of narrow integers are wide") {
+  const std::vector<Vector<std::int8_t>> rows{
+      vector_of(1000, [](std::int64_t) { return std::int8_t{-128}; }), {}, {100, 100}, {-128, -128, -128}};
+  const auto sums = everywhere([](auto row) { return sum(row); }, rows);
+  const auto products = everywhere([](auto row) { return product(row); }, std::vector{rows[1], rows[3]});
+  require_same(sums[0], Scalar<std::int64_t>(-128000));
+  require_same(sums[1], Scalar<std::int64_t>(0));
+  require_same(sums[2], Scalar<std::int64_t>(200));
+  require_same(products[0], Scalar<std::int64_t>(1));
+  require_same(products[1], Scalar<std::int64_t>(-128 * 128 * 128));
+  const Matrix<std::uint32_t> matrix(Index{2, 2}, {4000000000, 4000000000, 3, 4000000000});
+  require_same(agree(sum(use(matrix))), Vector<std::uint64_t>{8000000000, 4000000003});
+  require_same(agree(sum(use(matrix), 0)), Vector<std::uint64_t>{4000000003, 8000000000});
+  require_same(agree(product(use(matrix))), Vector<std::uint64_t>{16000000000000000000u, 12000000000});
+  require_same(agree(sum(use(Vector<half>{half(60000), half(60000)}))),
+               Scalar<half>(std::numeric_limits<half>::infinity()));
+  require_same(agree(sum(use(Vector<float>{1.0F, 0x1p-24F, 0x1p-24F}))), Scalar<float>(1.0F));
 }
 
 TEST_CASE("sums of int32") { sums<std::int32_t>(); }
 TEST_CASE("sums of int64") { sums<std::int64_t>(); }
 TEST_CASE("sums of uint8") { sums<std::uint8_t>(); }
 TEST_CASE("sums of uint16") { sums<std::uint16_t>(); }
+TEST_CASE("sums of int8") { sums<std::int8_t>(); }
+TEST_CASE("sums of int16") { sums<std::int16_t>(); }
+TEST_CASE("sums of uint32") { sums<std::uint32_t>(); }
+TEST_CASE("sums of uint64") { sums<std::uint64_t>(); }
+TEST_CASE("sums of half") { sums<half>(); }
 TEST_CASE("sums of float") { sums<float>(); }
 TEST_CASE("sums of double") { sums<double>(); }
 
@@ -88,6 +120,12 @@ TEST_CASE("minimum and maximum, with NaN and both zeros") {
   require_same(agree(maximum(use(Vector<std::uint8_t>{3, 200, 5}))), Scalar<std::uint8_t>(200));
   require_same(agree(maximum(use(Vector<std::uint16_t>{3, 40000, 5}))), Scalar<std::uint16_t>(40000));
   require_same(agree(minimum(use(Vector<std::uint16_t>{65535, 40000, 65535}))), Scalar<std::uint16_t>(40000));
+  require_same(agree(minimum(use(Vector<std::int8_t>{3, -128, 127}))), Scalar<std::int8_t>(-128));
+  require_same(agree(maximum(use(Vector<std::int16_t>{-3, -32768, -4}))), Scalar<std::int16_t>(-3));
+  require_same(agree(maximum(use(Vector<std::uint32_t>{3, 4000000000, 5}))),
+               Scalar<std::uint32_t>(4000000000));
+  require_same(agree(maximum(use(Vector<std::uint64_t>{3, ~std::uint64_t{1}, 5}))),
+               Scalar<std::uint64_t>(~std::uint64_t{1}));
 }
 
 TEST_CASE("folds in the regular form at every border length") {

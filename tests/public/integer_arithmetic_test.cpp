@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "pairs.h"
 
 // Every arithmetic operation on integers, on all pairs of borders and on ordinary numbers.
@@ -50,6 +53,43 @@ TEST_CASE("arithmetic on int32") { integers<std::int32_t>(); }
 TEST_CASE("arithmetic on int64") { integers<std::int64_t>(); }
 TEST_CASE("arithmetic on uint8") { integers<std::uint8_t>(); }
 TEST_CASE("arithmetic on uint16") { integers<std::uint16_t>(); }
+TEST_CASE("arithmetic on int8") { integers<std::int8_t>(); }
+TEST_CASE("arithmetic on int16") { integers<std::int16_t>(); }
+TEST_CASE("arithmetic on uint32") { integers<std::uint32_t>(); }
+TEST_CASE("arithmetic on uint64") { integers<std::uint64_t>(); }
+
+/// Every primitive on all 65536 pairs, but for quotients that do not exist.
+template <class T>
+void all_pairs() {
+  const auto of = [](std::int64_t i) { return static_cast<T>(i); };
+  const auto xs = vector_of(65536, [&](std::int64_t i) { return of(i / 256); });
+  const auto ys = vector_of(65536, [&](std::int64_t i) { return of(i % 256); });
+  const auto has_quotient = [](T x, T y) {
+    return y != 0 && !(std::is_signed_v<T> && x == T(-128) && y == T(-1));
+  };
+  const auto divisors =
+      vector_of(65536, [&](std::int64_t i) { return has_quotient(xs[i], ys[i]) ? ys[i] : T(1); });
+  const auto got = agree(zip_with(
+      [](auto x, auto y, auto by) {
+        return pack(pack(x + y, x - y, x * y, x / by, x % by, -x, abs(x), min(x, y), max(x, y)),
+                    pack(x & y, x | y, x ^ y), pack(x == y, x != y, x < y, x <= y));
+      },
+      use(xs), use(ys), use(divisors)));
+  for (std::int64_t i = 0; i < 65536; ++i) {
+    const T x = xs[i], y = ys[i], by = divisors[i];
+    const auto [numbers, bits, truths] = got[i];
+    const std::tuple<T, T, T, T, T, T, T, T, T> expected_numbers{
+        T(x + y), T(x - y),       T(x * y),       T(x / by),     T(x % by),
+        T(-x),    T(std::abs(x)), std::min(x, y), std::max(x, y)};
+    if (numbers != expected_numbers || bits != std::tuple(T(x & y), T(x | y), T(x ^ y)) ||
+        truths != std::tuple(x == y, x != y, x < y, x <= y))
+      FAIL("of " << +x << " and " << +y);
+  }
+  SUCCEED();
+}
+
+TEST_CASE("arithmetic on all pairs of int8") { all_pairs<std::int8_t>(); }
+TEST_CASE("arithmetic on all pairs of uint8") { all_pairs<std::uint8_t>(); }
 
 TEST_CASE("quotients of uint16 are exact, whatever unit divides") {
   const auto all = vector_of(65536, [](std::int64_t i) { return static_cast<std::uint16_t>(i); });

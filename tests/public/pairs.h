@@ -13,9 +13,9 @@ using Pairs = Vector<std::tuple<T, T>>;
 template <class T>
 std::vector<T> borders() {
   using L = std::numeric_limits<T>;
-  if constexpr (std::is_floating_point_v<T>)
-    return {T(0),     -T(0),           T(1),          T(-2.5),        L::max(),      L::lowest(),
-            L::min(), L::denorm_min(), L::infinity(), -L::infinity(), L::quiet_NaN()};
+  if constexpr (detail::FloatValue<T>)
+    return {T(0),     T(-0.0),         T(1),          T(-2.5),           L::max(),      L::lowest(),
+            L::min(), L::denorm_min(), L::infinity(), T(-L::infinity()), L::quiet_NaN()};
   else
     return {T(0), T(1), T(2), T(7), T(-1), T(-7), L::max(), L::min(), T(L::max() / 2), T(L::min() + 1)};
 }

@@ -51,6 +51,10 @@ TEST_CASE("gather by int32") { gathers<std::int32_t>(); }
 TEST_CASE("gather by int64") { gathers<std::int64_t>(); }
 TEST_CASE("gather by uint8") { gathers<std::uint8_t>(); }
 TEST_CASE("gather by uint16") { gathers<std::uint16_t>(); }
+TEST_CASE("gather by int8") { gathers<std::int8_t>(); }
+TEST_CASE("gather by int16") { gathers<std::int16_t>(); }
+TEST_CASE("gather by uint32") { gathers<std::uint32_t>(); }
+TEST_CASE("gather by uint64") { gathers<std::uint64_t>(); }
 
 TEST_CASE("gather of a matrix of indices, of tuples, from the item itself") {
   const Matrix<std::int32_t> ix(Index{2, 2}, {0, 2, 2, 1});

@@ -57,21 +57,13 @@ std::vector<T> values(const HostArray& array, std::size_t c = 0) {
 
 namespace detail_of_same {
 inline bool equal_at(ScalarType type, const unsigned char* x, const unsigned char* y) {
-  if (type == ScalarType::float32 || type == ScalarType::float64) {
-    const auto as_double = [&](const unsigned char* bytes) -> double {
-      if (type == ScalarType::float64) {
-        double value = 0;
-        std::memcpy(&value, bytes, sizeof value);
-        return value;
-      }
-      float value = 0;
-      std::memcpy(&value, bytes, sizeof value);
-      return value;
-    };
-    const double a = as_double(x);
-    const double b = as_double(y);
-    if (a != a || b != b) return a != a && b != b;
-  }
+  const bool both_nan = detail::with_scalar(type, [&]<class T>(std::type_identity<T>) {
+    T a, b;
+    std::memcpy(&a, x, sizeof a);
+    std::memcpy(&b, y, sizeof b);
+    return a != a && b != b;
+  });
+  if (both_nan) return true;
   return std::memcmp(x, y, size_of(type)) == 0;
 }
 }  // namespace detail_of_same
@@ -99,7 +91,11 @@ inline std::string show(const HostArray& array) {
     for (std::int64_t i = 0; i < std::min<std::int64_t>(array->size(), 40); ++i) {
       const void* buffer = array->buffers[c].get();
       detail::with_scalar(array->scalars[c], [&]<class T>(std::type_identity<T>) {
-        out += fmt::format(" {}", static_cast<const T*>(buffer)[i]);
+        const T value = static_cast<const T*>(buffer)[i];
+        if constexpr (std::is_same_v<T, half>)
+          out += fmt::format(" {}", static_cast<float>(value));
+        else
+          out += fmt::format(" {}", value);
       });
     }
     if (array->size() > 40) out += " ...";

@@ -25,8 +25,11 @@ class Dice {
 
   ScalarType scalar_type(bool floats) {
     using enum ScalarType;
-    static const std::vector<ScalarType> all{int32, int32, int64, int64, uint8, boolean, float64, float32};
-    return all[static_cast<std::size_t>(below(floats ? 8 : 6))];
+    static const std::vector<ScalarType> all{int32, int32,  int64,  int64,   uint8,   boolean,
+                                             int8,  uint16, uint32, float64, float32, float64};
+    static const std::vector<ScalarType> rare{int16, uint64, float16};
+    if (chance(12)) return rare[static_cast<std::size_t>(below(floats ? 3 : 2))];
+    return all[static_cast<std::size_t>(below(floats ? 12 : 9))];
   }
 
   ir::Scalars element_type(bool floats) {

@@ -7,6 +7,10 @@
 #include "kernel/primitive_recipe.h"
 
 /// The primitives: the machine that their recipes are written for, one scalar or one vector at a time.
+///
+/// A half is its bits, so that nothing but its arithmetic has to know it: that is done on floats (fma on
+/// doubles), and each result is rounded to a half. A float holds more than twice a half's bits, so that this
+/// is what rounding once gives.
 namespace anabranch::cpu {
 
 using ir::Primitive;
@@ -30,33 +34,43 @@ class Emitter::PrimitiveBuilder {
   }
 
   Scalar add(const Scalar& x, const Scalar& y) const {
-    return {ir::is_float(x.type) ? b_.CreateFAdd(x.v, y.v) : b_.CreateAdd(x.v, y.v), x.type};
+    return ir::is_float(x.type) ? rounded(b_.CreateFAdd(real(x), real(y)), x.type)
+                                : Scalar{b_.CreateAdd(x.v, y.v), x.type};
   }
   Scalar subtract(const Scalar& x, const Scalar& y) const {
-    return {ir::is_float(x.type) ? b_.CreateFSub(x.v, y.v) : b_.CreateSub(x.v, y.v), x.type};
+    return ir::is_float(x.type) ? rounded(b_.CreateFSub(real(x), real(y)), x.type)
+                                : Scalar{b_.CreateSub(x.v, y.v), x.type};
   }
   Scalar multiply(const Scalar& x, const Scalar& y) const {
-    return {ir::is_float(x.type) ? b_.CreateFMul(x.v, y.v) : b_.CreateMul(x.v, y.v), x.type};
+    return ir::is_float(x.type) ? rounded(b_.CreateFMul(real(x), real(y)), x.type)
+                                : Scalar{b_.CreateMul(x.v, y.v), x.type};
   }
   Scalar divide(const Scalar& x, const Scalar& y) const {
-    return {ir::is_float(x.type) ? b_.CreateFDiv(x.v, y.v) : e_.quotient(x.type, x.v, y.v), x.type};
+    return ir::is_float(x.type) ? rounded(b_.CreateFDiv(real(x), real(y)), x.type)
+                                : Scalar{e_.quotient(x.type, x.v, y.v), x.type};
   }
   Scalar checked_divisor(const Scalar& x, const Scalar& y) const {
     return {e_.checked_divisor(node_, x.v, y.v), y.type};
   }
 
-  Scalar float_negate(const Scalar& x) const { return {b_.CreateFNeg(x.v), x.type}; }
+  Scalar float_negate(const Scalar& x) const { return rounded(b_.CreateFNeg(real(x)), x.type); }
   Scalar float_absolute(const Scalar& x) const {
-    return {b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x.v), x.type};
+    return of_real(llvm::Intrinsic::fabs, x);
   }
   Scalar float_remainder(const Scalar& x, const Scalar& y) const {
-    return {e_.float_remainder(x.type, x.v, y.v), x.type};
+    const ScalarType type = x.type == ScalarType::float16 ? ScalarType::float32 : x.type;
+    return rounded(e_.float_remainder(type, real(x), real(y)), x.type);
   }
   Scalar multiply_add(const Scalar& x, const Scalar& y, const Scalar& z) const {
-    return {b_.CreateIntrinsic(llvm::Intrinsic::fma, {x.v->getType()}, {x.v, y.v, z.v}), x.type};
+    const auto fused = [&](llvm::Value* p, llvm::Value* q, llvm::Value* r) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::fma, {p->getType()}, {p, q, r});
+    };
+    if (x.type != ScalarType::float16) return {fused(x.v, y.v, z.v), x.type};
+    const auto wide = [&](const Scalar& v) { return to_float(v, ScalarType::float64).v; };
+    return to_float({fused(wide(x), wide(y), wide(z)), ScalarType::float64}, x.type);
   }
   Scalar square_root(const Scalar& x) const {
-    return {b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x.v), x.type};
+    return of_real(llvm::Intrinsic::sqrt, x);
   }
   Scalar mathematical(Primitive primitive, const Scalar& x, const Scalar& y) const {
     return {e_.mathematical(primitive, x.type, x.v, y.v), x.type};
@@ -74,7 +88,10 @@ class Emitter::PrimitiveBuilder {
   Scalar less_equal(const Scalar& x, const Scalar& y) const {
     return compare(x, y, P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
   }
-  Scalar unordered(const Scalar& x) const { return {b_.CreateFCmpUNO(x.v, x.v), ScalarType::boolean}; }
+  Scalar unordered(const Scalar& x) const {
+    llvm::Value* v = real(x);
+    return {b_.CreateFCmpUNO(v, v), ScalarType::boolean};
+  }
   Scalar select(const Scalar& condition, const Scalar& x, const Scalar& y) const {
     return {b_.CreateSelect(condition.v, x.v, y.v), x.type};
   }
@@ -94,11 +111,11 @@ class Emitter::PrimitiveBuilder {
   Scalar count_ones(const Scalar& x) const { return of_one(llvm::Intrinsic::ctpop, x); }
   Scalar leading_zeros(const Scalar& x) const { return zeros(llvm::Intrinsic::ctlz, x); }
   Scalar trailing_zeros(const Scalar& x) const { return zeros(llvm::Intrinsic::cttz, x); }
-  Scalar floor(const Scalar& x) const { return of_one(llvm::Intrinsic::floor, x); }
-  Scalar ceiling(const Scalar& x) const { return of_one(llvm::Intrinsic::ceil, x); }
-  Scalar truncate(const Scalar& x) const { return of_one(llvm::Intrinsic::trunc, x); }
+  Scalar floor(const Scalar& x) const { return of_real(llvm::Intrinsic::floor, x); }
+  Scalar ceiling(const Scalar& x) const { return of_real(llvm::Intrinsic::ceil, x); }
+  Scalar truncate(const Scalar& x) const { return of_real(llvm::Intrinsic::trunc, x); }
   Scalar copy_sign(const Scalar& x, const Scalar& sign) const {
-    return {b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x.v, sign.v), x.type};
+    return rounded(b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, real(x), real(sign)), x.type);
   }
   Scalar reinterpret(const Scalar& x, ScalarType to) const {
     return {b_.CreateBitCast(x.v, type_of(to)), to};
@@ -110,18 +127,24 @@ class Emitter::PrimitiveBuilder {
             to};
   }
   Scalar to_float(const Scalar& x, ScalarType to) const {
-    if (ir::is_float(x.type)) return {b_.CreateFPCast(x.v, type_of(to)), to};
-    return {ir::is_signed(x.type) ? b_.CreateSIToFP(x.v, type_of(to)) : b_.CreateUIToFP(x.v, type_of(to)),
-            to};
+    if (x.type == ScalarType::float64 && to == ScalarType::float16) return rounded(odd_float(x.v), to);
+    // An integer that float does not hold is beyond all halves.
+    llvm::Type* type = of_lanes(to == ScalarType::float16 ? b_.getFloatTy() : e_.type_of(to));
+    if (ir::is_float(x.type)) return rounded(b_.CreateFPCast(real(x), type), to);
+    return rounded(ir::is_signed(x.type) ? b_.CreateSIToFP(x.v, type) : b_.CreateUIToFP(x.v, type), to);
   }
   Scalar saturate(const Scalar& x, ScalarType to) const {
     const auto cast = ir::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return {b_.CreateIntrinsic(cast, {type_of(to), x.v->getType()}, {x.v}), to};
+    llvm::Value* v = real(x);
+    return {b_.CreateIntrinsic(cast, {type_of(to), v->getType()}, {v}), to};
   }
 
  private:
   using P = llvm::CmpInst::Predicate;
 
+  Scalar of_real(llvm::Intrinsic::ID intrinsic, const Scalar& x) const {
+    return rounded(b_.CreateUnaryIntrinsic(intrinsic, real(x)), x.type);
+  }
   Scalar of_one(llvm::Intrinsic::ID intrinsic, const Scalar& x) const {
     return {b_.CreateUnaryIntrinsic(intrinsic, x.v), x.type};
   }
@@ -130,11 +153,41 @@ class Emitter::PrimitiveBuilder {
   }
   Scalar compare(const Scalar& x, const Scalar& y, P of_floats, P of_signed, P of_unsigned) const {
     const P predicate = ir::is_float(x.type) ? of_floats : ir::is_signed(x.type) ? of_signed : of_unsigned;
-    return {b_.CreateCmp(predicate, x.v, y.v), ScalarType::boolean};
+    return {b_.CreateCmp(predicate, real(x), real(y)), ScalarType::boolean};
   }
-  llvm::Type* type_of(ScalarType type) const {
-    llvm::Type* one = e_.type_of(type);
+  llvm::Type* of_lanes(llvm::Type* one) const {
     return lanes_ ? llvm::FixedVectorType::get(one, lanes_) : one;
+  }
+  llvm::Type* type_of(ScalarType type) const { return of_lanes(e_.type_of(type)); }
+
+  /// As LLVM computes with it: a half as a float, all else as it is.
+  llvm::Value* real(const Scalar& x) const {
+    if (x.type != ScalarType::float16) return x.v;
+    llvm::Value* number = b_.CreateBitCast(x.v, of_lanes(b_.getHalfTy()));
+    return fenced(b_.CreateFPExt(number, of_lanes(b_.getFloatTy())));
+  }
+  /// What LLVM computed, as a scalar of that type: a float is rounded to a half, all else is as it is.
+  Scalar rounded(llvm::Value* v, ScalarType type) const {
+    if (type != ScalarType::float16) return {v, type};
+    llvm::Value* number = b_.CreateFPTrunc(fenced(v), of_lanes(b_.getHalfTy()));
+    return {b_.CreateBitCast(number, type_of(type)), type};
+  }
+  /// LLVM knows as well that it may compute in half instead, and takes vectors apart where the processor
+  /// cannot.
+  llvm::Value* fenced(llvm::Value* v) const {
+    return e_.machine_.computes_halves ? v : b_.CreateArithmeticFence(v, v->getType());
+  }
+  /// A double as a float that rounds to the same half: cut, and odd where something was cut off (Boldo and
+  /// Melquiond 2008).
+  llvm::Value* odd_float(llvm::Value* x) const {
+    llvm::Type* integer = of_lanes(b_.getInt64Ty());
+    const auto number = [&](std::uint64_t n) { return llvm::ConstantInt::get(integer, n); };
+    constexpr std::uint64_t last = std::uint64_t{1} << 29;  // the last bit that a float has
+    llvm::Value* bits = b_.CreateBitCast(x, integer);
+    llvm::Value* cut_off = b_.CreateICmpNE(b_.CreateAnd(bits, number(last - 1)), number(0));
+    llvm::Value* cut = b_.CreateAnd(bits, number(~(last - 1)));
+    llvm::Value* odd = b_.CreateSelect(cut_off, b_.CreateOr(cut, number(last)), cut);
+    return b_.CreateFPTrunc(b_.CreateBitCast(odd, x->getType()), of_lanes(b_.getFloatTy()));
   }
 
   Emitter& e_;
@@ -209,7 +262,7 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
     dividend =
         ir::is_signed(type) ? b.CreateSExt(dividend, frame.i64()) : b.CreateZExt(dividend, frame.i64());
     frame.leave(check_of(node), dividend,
-                b.CreateSelect(b.CreateIsNull(by), frame.number(kernel::division_by_zero),
+                b.CreateSelect(b.CreateIsNull(by), frame.number(kernel::no_divisor(type)),
                                frame.number(kernel::division_overflow)));
     b.SetInsertPoint(next);
   }

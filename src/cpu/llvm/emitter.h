@@ -97,7 +97,7 @@ class Emitter {
   llvm::Value* offset_at(int slot, OffsetType type, llvm::Value* index);
 
   // Values and memory.
-  llvm::Type* type_of(ScalarType type) const;         ///< in a register
+  llvm::Type* type_of(ScalarType type) const;         ///< in a register; half: its bits, as an integer
   llvm::Type* memory_type_of(ScalarType type) const;  ///< bool: a byte
   llvm::Type* vector_type(llvm::Type* scalar) const;  ///< `scalar` itself at width 1
   Value uniform(llvm::Value* v) const { return {Value::Kind::uniform, v}; }

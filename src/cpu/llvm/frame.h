@@ -16,8 +16,9 @@ namespace anabranch::cpu {
 /// What the code of one kernel is generated for.
 struct Machine {
   std::string cpu, features;
-  int vector_bytes = 64;  ///< of one vector register
-  int forced_lanes = 0;   ///< 0: chosen per kernel; 1: scalar code only (tests)
+  int vector_bytes = 64;         ///< of one vector register
+  bool computes_halves = false;  ///< adds, multiplies ... vectors of them
+  int forced_lanes = 0;          ///< 0: chosen per kernel; 1: scalar code only (tests)
 };
 
 /// One function of the image under construction: its builder, and what its first block fetches from the

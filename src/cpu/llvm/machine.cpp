@@ -92,12 +92,14 @@ Machine machine_for(const AnabranchLlvmOptions& options) {
   machine.cpu = options.cpu ? options.cpu : host().cpu;
   machine.features = options.features ? options.features : options.cpu ? "" : host().features;
   if (!options.cpu || options.features) {
-    if (!has(machine.features, "avx2") || !has(machine.features, "fma"))
-      throw BackendUnavailable("cpu: this processor has no AVX2 and FMA");
+    // F16C (conversions of halves) is in every processor that has AVX2, but a hypervisor may hide it.
+    if (!has(machine.features, "avx2") || !has(machine.features, "fma") || !has(machine.features, "f16c"))
+      throw BackendUnavailable("cpu: this processor has no AVX2, FMA and F16C");
   }
   const bool wide = has(machine.features, "avx512f") && has(machine.features, "avx512vl") &&
                     has(machine.features, "avx512bw") && has(machine.features, "avx512dq");
   machine.vector_bytes = wide ? 64 : 32;
+  machine.computes_halves = wide && has(machine.features, "avx512fp16");
   machine.forced_lanes = options.lanes;
   return machine;
 }

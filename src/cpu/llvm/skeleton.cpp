@@ -178,15 +178,16 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
 }
 
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
-  // Addresses are int64 nearly everywhere; they count only where nothing else is computed.
+  // Addresses are int64 nearly everywhere; they count only where nothing else is computed. Numbers of 8 and 16
+  // bits count where nothing wider is.
   std::size_t wide = 0, narrow = 0;
   bool loops = false;
   const auto nodes = kernel::reachable(bodies);
   for (const ir::Node* node : nodes) {
     loops = loops || node->op() == ir::Op::while_loop;
     for (const ScalarType type : node->type().scalars) {
-      if (ir::is_float(type) || type == ScalarType::int32)
-        wide = std::max(wide, size_of(type));
+      if (ir::is_float(type) || (size_of(type) >= 4 && type != ScalarType::int64))
+        wide = std::max(wide, type == ScalarType::float16 ? sizeof(float) : size_of(type));
       else
         narrow = std::max(narrow, size_of(type));
     }

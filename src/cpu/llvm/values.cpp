@@ -15,7 +15,8 @@ const llvm::fltSemantics& float_format(const ir::ScalarInfo& facts) {
 
 llvm::Type* Emitter::type_of(ScalarType type) const {
   const ir::ScalarInfo& facts = ir::scalar_info(type);
-  if (facts.kind != ir::ScalarKind::floating) return b.getIntNTy(static_cast<unsigned>(facts.bits));
+  if (facts.kind != ir::ScalarKind::floating || type == ScalarType::float16)
+    return b.getIntNTy(static_cast<unsigned>(facts.bits));
   return llvm::Type::getFloatingPointTy(b.getContext(), float_format(facts));
 }
 
@@ -30,7 +31,8 @@ llvm::Type* Emitter::vector_type(llvm::Type* scalar) const {
 llvm::Value* Emitter::constant(ScalarType type, std::uint64_t bits) const {
   const ir::ScalarInfo& facts = ir::scalar_info(type);
   const llvm::APInt value(static_cast<unsigned>(facts.bits), bits & facts.identities.bit_and);
-  if (facts.kind != ir::ScalarKind::floating) return llvm::ConstantInt::get(b.getContext(), value);
+  if (facts.kind != ir::ScalarKind::floating || type == ScalarType::float16)
+    return llvm::ConstantInt::get(b.getContext(), value);
   return llvm::ConstantFP::get(b.getContext(), llvm::APFloat(float_format(facts), value));
 }
 

@@ -207,19 +207,13 @@ inline bool same_values(const KernelBuilder& builder, const std::vector<std::byt
     for (const std::size_t end = at + builder.sizes()[static_cast<std::size_t>(slot)]; at < end;
          at += size_of(s)) {
       if (std::memcmp(&a[at], &b[at], size_of(s)) == 0) continue;
-      if (s == ScalarType::float32) {
-        float x, y;
-        std::memcpy(&x, &a[at], 4);
-        std::memcpy(&y, &b[at], 4);
-        if (x != x && y != y) continue;
-      }
-      if (s == ScalarType::float64) {
-        double x, y;
-        std::memcpy(&x, &a[at], 8);
-        std::memcpy(&y, &b[at], 8);
-        if (x != x && y != y) continue;
-      }
-      return false;
+      const bool both_nan = anabranch::detail::with_scalar(s, [&]<class T>(std::type_identity<T>) {
+        T x, y;
+        std::memcpy(&x, &a[at], sizeof x);
+        std::memcpy(&y, &b[at], sizeof y);
+        return x != x && y != y;
+      });
+      if (!both_nan) return false;
     }
   return true;
 }

@@ -24,32 +24,16 @@ std::vector<interp::Bits> bits_of(const std::vector<T>& values) {
 template <class T>
 std::vector<interp::Bits> real_values() {
   using L = std::numeric_limits<T>;
-  std::vector<T> v{0,
-                   1,
-                   2,
-                   3,
-                   T(0.5),
-                   T(1.5),
-                   T(2.5),
-                   T(7.3),
-                   T(100.25),
-                   T(255.5),
-                   T(256),
-                   T(1e9),
-                   T(2147483647.0),
-                   T(2147483648.0),
-                   T(9.2233720368547758e18),
-                   T(1e19),
-                   T(1e-20),
-                   L::min(),
-                   L::denorm_min(),
-                   L::max(),
-                   L::infinity(),
-                   T(3.1415926535897932),
-                   T(86.5),
-                   T(708.5)};
+  std::vector<T> v{T(0), T(1), T(2), T(3), T(0.5), T(1.5), T(2.5), T(7.3), T(100.25), T(255.5), T(256),
+                   T(1e9), T(2147483647.0), T(2147483648.0), T(9.2233720368547758e18), T(1e19), T(1e-20),
+                   L::min(), L::denorm_min(), L::max(), L::infinity(), T(3.1415926535897932), T(86.5),
+                   T(708.5), T(127.9), T(128.9), T(129), T(32767.5), T(32769), T(4294967295.0),
+                   T(4294967296.0), T(1.8446744073709550e19),
+                   // About halves.
+                   T(65504), T(65519.99), T(65520), T(0x1p-14), T(0x1p-24), T(0x1.8p-25), T(0x1p-25),
+                   T(0x1.000001p-25), T(1 + 0x1p-11), T(1 + 0x1p-11 + 0x1p-35), T(1 + 0x3p-11)};
   const auto n = v.size();
-  for (std::size_t i = 0; i < n; ++i) v.push_back(-v[i]);
+  for (std::size_t i = 0; i < n; ++i) v.push_back(static_cast<T>(-v[i]));
   v.push_back(L::quiet_NaN());
   return bits_of(v);
 }

@@ -127,8 +127,8 @@ std::vector<T> some(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<T> out(n);
   for (auto& v : out)
-    v = std::is_floating_point_v<T> ? static_cast<T>(static_cast<int>(random() % 200) - 100) / T(8)
-                                    : static_cast<T>(static_cast<int>(random() % 200) - 100);
+    v = anabranch::detail::FloatValue<T> ? T(static_cast<T>(static_cast<int>(random() % 200) - 100) / T(8))
+                                         : static_cast<T>(static_cast<int>(random() % 200) - 100);
   return out;
 }
 

@@ -106,6 +106,15 @@ T from_bits(std::uint64_t bits) {
   memcpy(&value, &bits, sizeof value);
   return value;
 }
+// Conversions of halves, which a GPU has instructions for: by the compiler's own type.
+inline std::uint16_t bits_of_half(_Float16 x) {
+  std::uint16_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+inline std::uint16_t float_to_half(float x) { return bits_of_half(static_cast<_Float16>(x)); }
+inline std::uint16_t double_to_half(double x) { return bits_of_half(static_cast<_Float16>(x)); }
+inline float half_to_float(std::uint16_t bits) { return static_cast<float>(from_bits<_Float16>(bits)); }
 template <class T>
 T shuffle(Site site, Warp operation, unsigned mask, T value, int lane, int width = 32) {
   return from_bits<T>(gpu_host_api->warp(operation, mask, to_bits(value), lane, width, site));
