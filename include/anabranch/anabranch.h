@@ -2,12 +2,17 @@
 
 /// Everything a user of the language includes. Files: <anabranch/io.h>.
 #include <anabranch/acc.h>
+#include <anabranch/aggregate.h>
 #include <anabranch/array.h>
+#include <anabranch/complex.h>
 #include <anabranch/control.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
+#include <anabranch/optional.h>
 #include <anabranch/run.h>
 #include <anabranch/scan.h>
 #include <anabranch/seq.h>
 #include <anabranch/source.h>
+#include <anabranch/switch.h>
+#include <anabranch/variant.h>
 #include <anabranch/version.h>

@@ -18,6 +18,11 @@ namespace anabranch {
 template <IsElement T>
 class Exp;
 
+/// The operators of Exp<T> beside those of scalars, as friends of a base class: specialised by kinds of
+/// elements.
+template <class T>
+struct ExpOperators {};
+
 namespace detail {
 
 /// Whether T holds an integer, which may be a character: 'a' is 97.
@@ -112,7 +117,7 @@ class Located {
 
 /// One value of element type T, computed on the device.
 template <IsElement T>
-class Exp {
+class Exp : public ExpOperators<T> {
  public:
   using value_type = T;
 
@@ -609,5 +614,8 @@ template <std::size_t I, int N>
 struct std::tuple_element<I, anabranch::Exp<anabranch::Index<N>>> {
   using type = anabranch::Exp<std::int64_t>;
 };
+
+// Both specialise what stands above: they come behind it.
+#include <anabranch/product.h>
 
 #include <anabranch/detail/misuse.h>
