@@ -2,8 +2,10 @@
 
 /// Everything a user of the language includes. Files: <anabranch/io.h>.
 #include <anabranch/acc.h>
+#include <anabranch/aggregate.h>
 #include <anabranch/array.h>
 #include <anabranch/bits.h>
+#include <anabranch/complex.h>
 #include <anabranch/control.h>
 #include <anabranch/conversion.h>
 #include <anabranch/error.h>
@@ -12,9 +14,12 @@
 #include <anabranch/index.h>
 #include <anabranch/integer.h>
 #include <anabranch/loop.h>
+#include <anabranch/optional.h>
 #include <anabranch/rounding.h>
 #include <anabranch/run.h>
 #include <anabranch/scan.h>
 #include <anabranch/seq.h>
 #include <anabranch/source.h>
+#include <anabranch/switch.h>
+#include <anabranch/variant.h>
 #include <anabranch/version.h>

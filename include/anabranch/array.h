@@ -72,7 +72,8 @@ class Array {
       IsElement<T>,
       "anabranch: the elements of an array are " ANABRANCH_SCALAR_TYPES
       ", or a "
-      "std::pair, std::tuple or Index of elements; widen other integers, write a struct as a tuple");
+      "std::pair, std::tuple, std::complex, std::optional, std::variant or Index of elements; widen other "
+      "integers, name a struct once with ANABRANCH_AGGREGATE(Type, field, ...)");
 
  public:
   static constexpr int rank = N;

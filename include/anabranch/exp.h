@@ -20,6 +20,11 @@ class Exp;
 template <IsElement T>
 class BitNumber;
 
+/// The operators of Exp<T> beside those of scalars, as friends of a base class: specialised by kinds of
+/// elements.
+template <class T>
+struct ExpOperators {};
+
 namespace detail {
 
 /// Whether T holds an integer, which may be a character: 'a' is 97.
@@ -123,7 +128,7 @@ class Located {
 
 /// One value of element type T, computed on the device.
 template <IsElement T>
-class Exp {
+class Exp : public ExpOperators<T> {
  public:
   using value_type = T;
 
@@ -655,6 +660,8 @@ struct std::tuple_element<I, anabranch::Exp<anabranch::Index<N>>> {
   using type = anabranch::Exp<std::int64_t>;
 };
 
+// They use what stands above.
 #include <anabranch/mathematics.h>
+#include <anabranch/product.h>
 
 #include <anabranch/detail/misuse.h>

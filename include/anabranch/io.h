@@ -14,6 +14,7 @@
 #include <anabranch/export.h>
 #include <anabranch/source.h>
 
+#include <anabranch/detail/complex_element.h>
 #include <anabranch/detail/io_erased.h>
 
 /// Streams from and to files: sparse matrices row by row
@@ -186,6 +187,7 @@ struct NpyHeader {
   ScalarType type = ScalarType::float64;
   std::vector<std::int64_t> extents;
   bool fortran_order = false;
+  bool complex = false;  ///< complex numbers, whose parts are of that type
 
   ANABRANCH_API std::int64_t bytes() const;  ///< of the elements
 };
@@ -196,16 +198,25 @@ struct NpyOptions {
   std::int64_t memory = INT64_MAX;  ///< ResourceError, before allocating, if the array needs more
 };
 
+/// What an .npy array may hold: a scalar or a complex number.
+template <class T>
+concept NpyValue = IsScalar<T> || anabranch::detail::is_complex<T>;
+
+namespace detail {
+template <NpyValue T>
+inline constexpr NpyElement npy_element{anabranch::detail::Element<T>::scalars[0],
+                                        anabranch::detail::components<T>};
+}  // namespace detail
+
 /// Reads a whole .npy array. DataError on another rank or type than asked for (say so with `convert`),
 /// Fortran order, big-endian numbers, or a header that does not fit the file's size.
-template <int N, IsScalar T>
+template <int N, NpyValue T>
 Array<N, T> read_npy(const std::string& path, const NpyOptions& options = {}) {
-  return Array<N, T>(
-      detail::read_npy(path, N, anabranch::detail::scalar_type<T>, options.convert, options.memory));
+  return Array<N, T>(detail::read_npy(path, N, detail::npy_element<T>, options.convert, options.memory));
 }
 
 /// Writes an .npy array, whole or not at all. Throws IoError.
-template <int N, IsScalar T>
+template <int N, NpyValue T>
 void write_npy(const std::string& path, const Array<N, T>& array) {
   detail::write_npy(path, *array.erased());
 }

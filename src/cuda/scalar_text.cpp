@@ -335,7 +335,8 @@ class ScalarText::PrimitiveBuilder {
   /// A function of the C library: those of floats are called sqrtf.
   static Scalar of_library(std::string_view name, std::initializer_list<Scalar> x) {
     const ScalarType type = x.begin()->type;
-    const Scalar result{fmt::format("{}{}({})", name, type == ScalarType::float64 ? "" : "f", joined(x)), type};
+    const Scalar result{fmt::format("{}{}({})", name, type == ScalarType::float64 ? "" : "f", joined(x)),
+                        type};
     return type == ScalarType::float16 ? convert(type_text(type), result, type) : result;
   }
   static std::string joined(std::initializer_list<Scalar> x) {

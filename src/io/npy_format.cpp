@@ -117,16 +117,24 @@ std::string shown(const std::string& text) {
   return out;
 }
 
-/// Fills scalar and item_bytes from the dtype.
+/// The scalars of which std::complex is an element.
+bool has_complex(ScalarType type) { return type == ScalarType::float32 || type == ScalarType::float64; }
+
+/// Fills scalar, parts and item_bytes from the dtype.
 void interpret_dtype(NpyFormat& out, const std::string& name) {
   const std::string& d = out.dtype;
   std::string known;
-  for (const auto& scalar : anabranch::detail::scalar_table) {
-    known += fmt::format("{}{}", known.empty() ? "" : " ", scalar.numpy);
-    if (d != scalar.numpy) continue;
-    out.scalar = scalar.type;
-    out.item_bytes = static_cast<std::int64_t>(scalar.bytes);
-    return;
+  for (const int parts : {1, 2}) {
+    for (const auto& scalar : anabranch::detail::scalar_table) {
+      if (parts == 2 && !has_complex(scalar.type)) continue;
+      const std::string dtype = npy_dtype(scalar.type, parts);
+      known += fmt::format("{}{}", known.empty() ? "" : " ", dtype);
+      if (d != dtype) continue;
+      out.scalar = scalar.type;
+      out.parts = parts;
+      out.item_bytes = static_cast<std::int64_t>(scalar.bytes) * parts;
+      return;
+    }
   }
   if (!d.empty() && d[0] == '>')
     throw DataError(fmt::format("{}: dtype '{}' is big-endian; only little-endian is read", name, shown(d)));
@@ -143,7 +151,12 @@ void interpret_dtype(NpyFormat& out, const std::string& name) {
 
 }  // namespace
 
-const char* npy_dtype(ScalarType type) { return anabranch::detail::scalar_info(type).numpy; }
+std::string npy_dtype(ScalarType type, int parts) {
+  return parts == 1 ? anabranch::detail::scalar_info(type).numpy : fmt::format("<c{}", 2 * size_of(type));
+}
+std::string npy_type_name(ScalarType type, int parts) {
+  return fmt::format("{}{}", parts == 2 ? "complex " : "", name_of(type));
+}
 
 NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::string& name) {
   const auto need = [&](std::int64_t bytes) {

@@ -16,6 +16,7 @@ namespace anabranch::io::detail {
 struct NpyFormat {
   std::string dtype;                 ///< as written: "<f8", "|S3"
   std::optional<ScalarType> scalar;  ///< unless it is text
+  int parts = 1;                     ///< scalars of an element: 2 of a complex number
   std::int64_t item_bytes = 0;
   bool fortran = false;
   std::vector<std::int64_t> shape;
@@ -30,8 +31,10 @@ struct NpyFormat {
 /// `total_bytes`.
 NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::string& name);
 
-/// "<f8" and the like.
-const char* npy_dtype(ScalarType type);
+/// "<f8" and the like; of two parts, a complex number, "<c16".
+std::string npy_dtype(ScalarType type, int parts = 1);
+/// As messages name elements of so many parts: "double", "complex double".
+std::string npy_type_name(ScalarType type, int parts);
 
 /// A header of exactly `npy_header_bytes` bytes, so that a longer shape can be written over it later.
 inline constexpr std::int64_t npy_header_bytes = 128;

@@ -104,8 +104,9 @@ class NpzReader {
     out.name = label(member);
     out.cursor = open_cursor(file_, e);
     const NpyFormat format = read_npy_format(*out.cursor, e.size, out.name);
-    if (!format.scalar)
-      throw DataError(fmt::format("{}: dtype '{}' is not a number", out.name, format.dtype));
+    if (!format.scalar || format.parts != 1)
+      throw DataError(fmt::format("{}: dtype '{}' is not a {}number", out.name, format.dtype,
+                                  format.scalar ? "real " : ""));
     if (format.shape.size() != 1)
       throw DataError(fmt::format("{}: {} dimensions instead of one", out.name, format.shape.size()));
     out.begin = format.header_bytes;

@@ -217,7 +217,8 @@ TEST_CASE("cuda: conditionals and loops") {
 }
 
 // A case for each type: the texts of all would take a compiler too long.
-TEMPLATE_LIST_TEST_CASE("cuda: every primitive on every type, bit for bit", "", anabranch::detail::ScalarRows) {
+TEMPLATE_LIST_TEST_CASE("cuda: every primitive on every type, bit for bit", "",
+                        anabranch::detail::ScalarRows) {
   constexpr ScalarType type = type_of_row<TestType>;
   for (int p = 0; p < ir::primitive_count; ++p) {
     const auto primitive = static_cast<Primitive>(p);

@@ -48,6 +48,45 @@ TEST_CASE("npy: arrays of every rank and type come back") {
   CHECK((io::read_npy<1, double>(path, {.convert = true}) == Vector<double>{1.5, -2}));
 }
 
+TEST_CASE("npy: complex numbers") {
+  using Z = std::complex<float>;
+  TemporaryDirectory dir;
+  const std::string path = dir / "z.npy";
+  write_file(path, npy("<c8", "(2, 1)", raw(std::vector<float>{1, 2, -3, 0.5f})));
+  CHECK((io::read_npy<2, Z>(path) == Array<2, Z>(Index<2>{{2, 1}}, {{1, 2}, {-3, 0.5f}})));
+  CHECK((io::read_npy<2, std::complex<double>>(path, {.convert = true})[1] == std::complex<double>(-3, 0.5)));
+  CHECK_THROWS_WITH((io::read_npy<2, std::complex<double>>(path)),
+                    Catch::Contains("elements of type complex float, but complex double was asked for"));
+  CHECK_THROWS_WITH((io::read_npy<2, float>(path, {.convert = true})),
+                    Catch::Contains("elements of type complex float, but float was asked for"));
+  CHECK_THROWS_AS((io::read_npy<2, Z>(path, {.memory = 15})), ResourceError);
+  CHECK((io::read_npy<2, Z>(path, {.memory = 16}).size() == 2));
+  const io::NpyHeader header = io::inspect_npy(path);
+  CHECK(header.complex);
+  CHECK(header.type == ScalarType::float32);
+  CHECK(header.bytes() == 16);
+
+  // More than one piece, and the bytes that NumPy writes.
+  Vector<std::complex<double>> many(20'000);
+  std::vector<double> interleaved;
+  for (int i = 0; i < 20'000; ++i) {
+    many.set(i, {i / 4.0, -i * 3.0});
+    interleaved.insert(interleaved.end(), {i / 4.0, -i * 3.0});
+  }
+  io::write_npy(path, many);
+  CHECK((io::read_npy<1, std::complex<double>>(path) == many));
+  const std::string bytes = read_file(path);
+  CHECK(bytes.find("'descr': '<c16'") != std::string::npos);
+  CHECK(bytes.substr(bytes.size() - raw(interleaved).size()) == raw(interleaved));
+  io::write_npy(path, Vector<Z>(0));
+  CHECK((io::read_npy<1, Z>(path).size() == 0));
+  write_file(path, npy("<c8", "(2,)", raw(std::vector<float>{1, 2, 3})));
+  CHECK_THROWS_AS((io::read_npy<1, Z>(path)), DataError);
+  write_file(path, npy("<f8", "(1,)", raw(std::vector<double>{1})));
+  CHECK_THROWS_WITH((io::read_npy<1, Z>(path, {.convert = true})),
+                    Catch::Contains("elements of type double, but complex float was asked for"));
+}
+
 TEST_CASE("npy: what does not fit is refused") {
   TemporaryDirectory dir;
   const std::string path = dir / "a.npy";

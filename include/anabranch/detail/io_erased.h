@@ -28,6 +28,12 @@ struct CsrArrays {
   std::shared_ptr<const void> owner;
 };
 
+/// An element of a dense array: so many scalars of one type (2: a complex number).
+struct NpyElement {
+  ScalarType type = ScalarType::float64;
+  int parts = 1;
+};
+
 class CsrSink;
 class NpySink;
 
@@ -35,7 +41,7 @@ ANABRANCH_API std::shared_ptr<SourceBase> open_csr(const std::string& path, Scal
                                                    ScalarType value, const OpenOptions& options);
 ANABRANCH_API std::shared_ptr<SourceBase> csr_view(const CsrArrays& arrays);
 ANABRANCH_API std::shared_ptr<anabranch::detail::ArrayData> read_npy(const std::string& path, int rank,
-                                                                     ScalarType type, bool convert,
+                                                                     const NpyElement& element, bool convert,
                                                                      std::int64_t memory);
 ANABRANCH_API void write_npy(const std::string& path, const anabranch::detail::ArrayData& array);
 

@@ -23,10 +23,29 @@ concept IsHostArray = requires(const X& x) {
   { x.erased() } -> std::same_as<const std::shared_ptr<ArrayData>&>;
 };
 
+/// Whether operators take an Exp<A> with an Exp<B>: true for complex and real numbers.
+template <class A, class B>
+inline constexpr bool mixes = false;
+template <class A, class B>
+inline constexpr bool mixing = false;
+template <class A, class B>
+inline constexpr bool mixing<Exp<A>, Exp<B>> = mixes<A, B>;
+
 /// Operands of one operator that cannot meet.
 template <class A, class B>
-concept Misfits = (IsExp<A> && IsExp<B> && !std::same_as<A, B>) || Collective<A> || Collective<B> ||
-                  (IsExp<A> && IsHostArray<B>) || (IsHostArray<A> && IsExp<B>);
+concept Misfits = (IsExp<A> && IsExp<B> && !std::same_as<A, B> && !mixing<A, B>) || Collective<A> ||
+                  Collective<B> || (IsExp<A> && IsHostArray<B>) || (IsHostArray<A> && IsExp<B>);
+
+/// An element that operators of numbers do not take: a product, an optional, a variant.
+template <class X>
+inline constexpr bool not_a_number = false;
+template <CompositeElement T>
+inline constexpr bool not_a_number<Exp<T>> = !has_arithmetic<T>;
+template <class A, class B>
+concept NoArithmetic = Misfits<A, B> || not_a_number<A> || not_a_number<B>;
+template <class A, class B>
+concept NoComparison =
+    Misfits<A, B> || (not_a_number<A> && NumericValue<B>) || (NumericValue<A> && not_a_number<B>);
 
 /// What a refused operation gives, so that the code around it is not refused too.
 template <class First, class... Rest>
@@ -52,12 +71,16 @@ R refused() {
 
 template <class A, class B>
 void check_operands() {
-  static_assert(!(IsExp<A> && IsExp<B>),
+  constexpr bool numbers = !not_a_number<A> && !not_a_number<B>;
+  static_assert(numbers,
+                "anabranch: an operator works on numbers; take an optional or a variant apart with match or "
+                "value_or, a product with get<I>(e) or auto [a, b] = e");
+  static_assert(!numbers || !(IsExp<A> && IsExp<B>),
                 "anabranch: the operands have different element types; convert one with cast<T>(...)");
   static_assert(!IsHostArray<A> && !IsHostArray<B>,
                 "anabranch: a host array becomes part of a program by use(array); then take elements of it, "
                 "or use map and zip_with");
-  static_assert((IsExp<A> && IsExp<B>) || IsHostArray<A> || IsHostArray<B>,
+  static_assert(!numbers || (IsExp<A> && IsExp<B>) || IsHostArray<A> || IsHostArray<B>,
                 "anabranch: an operator works on single values; take a[i] or the(a) of an array, or use map "
                 "and zip_with on whole arrays (a sequence has to be consumed first)");
 }
@@ -87,7 +110,7 @@ namespace anabranch {
 
 #define ANABRANCH_REFUSE_OPERATOR(op)                     \
   template <class A, class B>                             \
-    requires detail::Misfits<A, B>                        \
+    requires detail::NoArithmetic<A, B>                   \
   detail::Refused<A, B> operator op(const A&, const B&) { \
     detail::check_operands<A, B>();                       \
     return detail::refused<detail::Refused<A, B>>();      \
@@ -103,7 +126,7 @@ ANABRANCH_REFUSE_OPERATOR(^)
 #undef ANABRANCH_REFUSE_OPERATOR
 #define ANABRANCH_REFUSE_OPERATOR(op)         \
   template <class A, class B>                 \
-    requires detail::Misfits<A, B>            \
+    requires detail::NoComparison<A, B>       \
   Exp<bool> operator op(const A&, const B&) { \
     detail::check_operands<A, B>();           \
     return detail::refused<Exp<bool>>();      \
@@ -197,6 +220,13 @@ ANABRANCH_REFUSE_OPERATOR(-=)
 ANABRANCH_REFUSE_OPERATOR(*=)
 ANABRANCH_REFUSE_OPERATOR(/=)
 #undef ANABRANCH_REFUSE_OPERATOR
+
+template <class A>
+  requires detail::not_a_number<A>
+A operator-(const A& a) {
+  detail::check_operands<A, A>();
+  return a;
+}
 
 template <detail::Computation A>
   requires(!detail::IntegerExp<A>)

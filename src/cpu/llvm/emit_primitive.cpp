@@ -54,9 +54,7 @@ class Emitter::PrimitiveBuilder {
   }
 
   Scalar float_negate(const Scalar& x) const { return rounded(b_.CreateFNeg(real(x)), x.type); }
-  Scalar float_absolute(const Scalar& x) const {
-    return of_real(llvm::Intrinsic::fabs, x);
-  }
+  Scalar float_absolute(const Scalar& x) const { return of_real(llvm::Intrinsic::fabs, x); }
   Scalar float_remainder(const Scalar& x, const Scalar& y) const {
     const ScalarType type = x.type == ScalarType::float16 ? ScalarType::float32 : x.type;
     return rounded(e_.float_remainder(type, real(x), real(y)), x.type);
@@ -69,9 +67,7 @@ class Emitter::PrimitiveBuilder {
     const auto wide = [&](const Scalar& v) { return to_float(v, ScalarType::float64).v; };
     return to_float({fused(wide(x), wide(y), wide(z)), ScalarType::float64}, x.type);
   }
-  Scalar square_root(const Scalar& x) const {
-    return of_real(llvm::Intrinsic::sqrt, x);
-  }
+  Scalar square_root(const Scalar& x) const { return of_real(llvm::Intrinsic::sqrt, x); }
   Scalar mathematical(Primitive primitive, const Scalar& x, const Scalar& y) const {
     return {e_.mathematical(primitive, x.type, x.v, y.v), x.type};
   }

@@ -1,0 +1,222 @@
+#pragma once
+
+#include <anabranch/acc.h>
+#include <anabranch/detail/complex_element.h>
+
+/// Complex numbers: std::complex<float> and std::complex<double> as elements, and what one calculates with
+/// them. Every operation is a fixed sequence of rounded operations on the parts, so it gives the same bits
+/// everywhere. auto [re, im] = z takes one apart.
+namespace anabranch {
+
+namespace detail {
+
+template <class T>
+struct Parts<std::complex<T>> {
+  using type = Types<T, T>;
+};
+template <class T>
+inline constexpr bool ordered<std::complex<T>> = false;
+template <class T>
+inline constexpr bool has_arithmetic<std::complex<T>> = true;
+template <class T>
+inline constexpr bool mixes<std::complex<T>, T> = true;
+template <class T>
+inline constexpr bool mixes<T, std::complex<T>> = true;
+
+template <class T>
+struct ComplexParts {
+  explicit ComplexParts(const Located<std::complex<T>>& z)
+      : ComplexParts(z.value().handle(), Place(z.place())) {}
+  ComplexParts(const Handle& z, Place at)
+      : re(FromHandle{}, project(z, 0, 1, at)), im(FromHandle{}, project(z, 1, 1, at)) {}
+  Exp<T> re, im;
+};
+template <class T>
+Exp<std::complex<T>> complex_of(const Exp<T>& re, const Exp<T>& im, Place at) {
+  return {FromHandle{}, tuple({re.handle(), im.handle()}, at)};
+}
+
+/// Smith (1962), with his multiplications and additions fused: the larger part of the divisor divides the
+/// smaller, so that no square overflows. Where the divisor is 0, each part is divided by it.
+template <class T>
+Exp<std::complex<T>> quotient(const ComplexParts<T>& a, const ComplexParts<T>& b,
+                              const std::source_location& at) {
+  const Exp<bool> real_first = abs(b.re, at) >= abs(b.im, at);
+  const Exp<T> larger = cond(real_first, b.re, b.im, at), smaller = cond(real_first, b.im, b.re, at);
+  const Exp<T> ratio = cond(larger == T(0), larger, smaller / larger, at);
+  const Exp<T> divisor = fma(smaller, ratio, larger, at);
+  const Exp<T> along = cond(real_first, a.re, a.im, at), across = cond(real_first, a.im, a.re, at);
+  const Exp<T> re = fma(across, ratio, along, at) / divisor;
+  const Exp<T> im = fma(-along, ratio, across, at) / divisor;
+  return complex_of(re, cond(real_first, im, -im, at), at);
+}
+
+}  // namespace detail
+
+/// Arithmetic of complex numbers, and of one with a real number, each operation rounded on its own:
+///
+///     (a + bi) + (c + di)   a + c, b + d; with a real number c: a + c, b
+///     (a + bi) * (c + di)   a * c - b * d, a * d + b * c; with a real number c: a * c, b * c
+///     (a + bi) / (c + di)   Smith's method: without undue overflow, each part within some ulp of the larger
+///                           one; with a real number c: a / c, b / c. Infinite parts may give NaN
+///
+/// Equal are those whose parts are equal; there is no order.
+template <class T>
+struct ExpOperators<std::complex<T>> : ElementComparisons<std::complex<T>> {
+ private:
+  using Z = Exp<std::complex<T>>;
+  using L = Located<std::complex<T>>;
+  using Real = Located<T>;
+  using C = detail::ComplexParts<T>;
+
+ public:
+  friend Z operator+(const L& x, const L& y) {
+    const C a(x), b(y);
+    return detail::complex_of(a.re + b.re, a.im + b.im, x.place());
+  }
+  friend Z operator-(const L& x, const L& y) {
+    const C a(x), b(y);
+    return detail::complex_of(a.re - b.re, a.im - b.im, x.place());
+  }
+  friend Z operator*(const L& x, const L& y) {
+    const C a(x), b(y);
+    // A difference is not contracted (language.md, "Rounding"), so that z * conj(z) has the imaginary part 0.
+    return detail::complex_of(a.re * b.re - a.im * b.im, a.re * b.im - -a.im * b.re, x.place());
+  }
+  friend Z operator/(const L& x, const L& y) { return detail::quotient(C(x), C(y), x.place()); }
+  friend Z operator-(const L& x) {
+    const C a(x);
+    return detail::complex_of(-a.re, -a.im, x.place());
+  }
+
+  friend Z operator+(const L& x, const Real& y) {
+    const C a(x);
+    return detail::complex_of(a.re + y, a.im, x.place());
+  }
+  friend Z operator+(const Real& x, const L& y) {
+    const C b(y);
+    return detail::complex_of(x + b.re, b.im, x.place());
+  }
+  friend Z operator-(const L& x, const Real& y) {
+    const C a(x);
+    return detail::complex_of(a.re - y, a.im, x.place());
+  }
+  friend Z operator-(const Real& x, const L& y) {
+    const C b(y);
+    return detail::complex_of(x - b.re, -b.im, x.place());
+  }
+  friend Z operator*(const L& x, const Real& y) {
+    const C a(x);
+    return detail::complex_of(a.re * y, a.im * y, x.place());
+  }
+  friend Z operator*(const Real& x, const L& y) {
+    const C b(y);
+    return detail::complex_of(x * b.re, x * b.im, x.place());
+  }
+  friend Z operator/(const L& x, const Real& y) {
+    const C a(x);
+    return detail::complex_of(a.re / y, a.im / y, x.place());
+  }
+  friend Z operator/(const Real& x, const L& y) {
+    const Exp<T> zero(T(0), x.place());
+    return detail::quotient(C(detail::complex_of(x.value(), zero, x.place())), C(y), x.place());
+  }
+};
+
+/// The complex number re + im i; a plain number may stand for one of them.
+template <detail::FloatElement T>
+  requires detail::is_complex<std::complex<T>>
+Exp<std::complex<T>> complex(const Exp<T>& re, const Exp<T>& im,
+                             std::source_location at = std::source_location::current()) {
+  return detail::complex_of(re, im, at);
+}
+template <detail::FloatElement T>
+  requires detail::is_complex<std::complex<T>>
+Exp<std::complex<T>> complex(const Exp<T>& re, const std::type_identity_t<Located<T>>& im) {
+  return detail::complex_of(re, im.value(), im.place());
+}
+template <detail::FloatElement T>
+  requires detail::is_complex<std::complex<T>>
+Exp<std::complex<T>> complex(const std::type_identity_t<Located<T>>& re, const Exp<T>& im) {
+  return detail::complex_of(re.value(), im, re.place());
+}
+
+/// Real part, imaginary part.
+template <class T>
+Exp<T> real(const Exp<std::complex<T>>& z, std::source_location at = std::source_location::current()) {
+  return get<0>(z, at);
+}
+template <class T>
+Exp<T> imag(const Exp<std::complex<T>>& z, std::source_location at = std::source_location::current()) {
+  return get<1>(z, at);
+}
+/// re - im i.
+template <class T>
+Exp<std::complex<T>> conj(const Exp<std::complex<T>>& z,
+                          std::source_location at = std::source_location::current()) {
+  return detail::complex_of(get<0>(z, at), -get<1>(z, at), at);
+}
+/// re * re + im * im, each operation rounded on its own. It overflows where |z| is beyond the root of the
+/// largest number.
+template <class T>
+Exp<T> norm(const Exp<std::complex<T>>& z, std::source_location at = std::source_location::current()) {
+  const detail::ComplexParts<T> a(z.handle(), at);
+  return a.re * a.re - -a.im * a.im;
+}
+
+#define ANABRANCH_REFUSE_ORDER(op)                                                             \
+  template <class T>                                                                           \
+  Exp<bool> operator op(const Exp<std::complex<T>>&, const Exp<std::complex<T>>&) {            \
+    static_assert(detail::always_false<T>,                                                     \
+                  "anabranch: complex numbers have no order; compare norm(z), or real parts"); \
+    return {detail::FromHandle{}, detail::Handle{}};                                           \
+  }
+ANABRANCH_REFUSE_ORDER(<)
+ANABRANCH_REFUSE_ORDER(<=)
+ANABRANCH_REFUSE_ORDER(>)
+ANABRANCH_REFUSE_ORDER(>=)
+#undef ANABRANCH_REFUSE_ORDER
+
+#define ANABRANCH_NOT_OF_COMPLEX(name)                                                  \
+  template <class T>                                                                    \
+  Exp<std::complex<T>> name(const Exp<std::complex<T>>& z) {                            \
+    static_assert(detail::always_false<T>,                                              \
+                  "anabranch: " #name                                                   \
+                  " of a complex number is not in the language yet; there are + - * / " \
+                  "real imag conj norm");                                               \
+    return z;                                                                           \
+  }
+ANABRANCH_NOT_OF_COMPLEX(abs)
+ANABRANCH_NOT_OF_COMPLEX(sqrt)
+ANABRANCH_NOT_OF_COMPLEX(exp)
+ANABRANCH_NOT_OF_COMPLEX(log)
+ANABRANCH_NOT_OF_COMPLEX(sin)
+ANABRANCH_NOT_OF_COMPLEX(cos)
+#undef ANABRANCH_NOT_OF_COMPLEX
+
+/// Sum and product along one dimension, in the order of `fold`. Empty sums are 0, products 1.
+template <int N, class T>
+  requires(N >= 1)
+Acc<Array<N - 1, std::complex<T>>> sum(const Acc<Array<N, std::complex<T>>>& a, int axis = N - 1,
+                                       detail::Loc at = detail::Loc::current()) {
+  return detail::named_fold("sum", plus, detail::constant_of<std::complex<T>>(T(0), at), a, axis, at);
+}
+template <int N, class T>
+  requires(N >= 1)
+Acc<Array<N - 1, std::complex<T>>> product(const Acc<Array<N, std::complex<T>>>& a, int axis = N - 1,
+                                           detail::Loc at = detail::Loc::current()) {
+  return detail::named_fold("product", times, detail::constant_of<std::complex<T>>(T(1), at), a, axis, at);
+}
+/// Arrays of the real and of the imaginary parts; free. auto [re, im] = unzip(a).
+template <int N, class T>
+std::tuple<Acc<Array<N, T>>, Acc<Array<N, T>>> unzip(const Acc<Array<N, std::complex<T>>>& a,
+                                                     detail::Loc at = detail::Loc::current()) {
+  return detail::unzip_at<T, T>(at, a);
+}
+/// The same of a host array; they share its elements.
+template <int N, class T>
+std::tuple<Array<N, T>, Array<N, T>> unzip(const Array<N, std::complex<T>>& a) {
+  return detail::unzip_host<T, T>(a);
+}
+
+}  // namespace anabranch

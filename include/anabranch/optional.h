@@ -1,0 +1,169 @@
+#pragma once
+
+#include <optional>
+
+#include <anabranch/acc.h>
+#include <anabranch/detail/side.h>
+
+/// std::optional<T> as an element: a bool, and a T that is zero where there is no value, so that equal
+/// elements have equal bytes. None is smaller than every value.
+namespace anabranch {
+
+namespace detail {
+
+template <class T>
+  requires(Element<T>::is_element)
+struct Element<std::optional<T>> {
+  static constexpr bool is_element = true;
+  static constexpr bool is_scalar = false;
+  static constexpr auto scalars = join(std::array{ScalarType::boolean}, Element<T>::scalars);
+  template <class V, class F>
+  static constexpr void visit(V& value, F&& f) {
+    std::conditional_t<std::is_const_v<V>, const bool, bool> there = value.has_value();
+    std::conditional_t<std::is_const_v<V>, const T, T> inside = there ? *value : all_zero<T>();
+    f(there);
+    Element<T>::visit(inside, f);
+    if constexpr (!std::is_const_v<V>) {
+      if (there)
+        value = inside;
+      else
+        value.reset();
+    }
+  }
+};
+
+template <class T>
+inline constexpr bool ordered<std::optional<T>> = ordered<T>;
+
+template <class X>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<Exp<std::optional<T>>> = true;
+
+template <class T>
+Exp<bool> has_value_at(const Exp<std::optional<T>>& o, Place at) {
+  return {FromHandle{}, project(o.handle(), 0, 1, at)};
+}
+/// The T inside, zero where there is none.
+template <class T>
+Exp<T> inside_at(const Exp<std::optional<T>>& o, Place at) {
+  return {FromHandle{}, project(o.handle(), 1, components<T>, at)};
+}
+template <class T>
+Exp<std::optional<T>> optional_at(const Exp<bool>& there, const Exp<T>& value, Place at) {
+  const Handle inside = cond(there.handle(), value.handle(), zero_of<T>(at), at);
+  return {FromHandle{}, tuple({there.handle(), inside}, at)};
+}
+
+}  // namespace detail
+
+/// An optional with a value: some(x) : Exp<std::optional<T>>, of an Exp<T> or a plain value.
+template <IsElement T>
+Exp<std::optional<T>> some(const Exp<T>& value, std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{},
+          detail::tuple({detail::constant(ScalarType::boolean, 1, at), value.handle()}, at)};
+}
+template <IsElement T>
+Exp<std::optional<T>> some(const T& value, std::source_location at = std::source_location::current()) {
+  return some(Exp<T>(value, at), at);
+}
+
+/// An optional without a value: none<float>().
+template <IsElement T>
+Exp<std::optional<T>> none(std::source_location at = std::source_location::current()) {
+  return {detail::FromHandle{},
+          detail::tuple({detail::constant(ScalarType::boolean, 0, at), detail::zero_of<T>(at)}, at)};
+}
+
+/// The value where the condition holds, else none; then the value is not evaluated (no error of it appears).
+template <IsElement T>
+Exp<std::optional<T>> optional_if(const Exp<bool>& condition, const Exp<T>& value,
+                                  std::source_location at = std::source_location::current()) {
+  return detail::optional_at(condition, value, at);
+}
+template <IsElement T>
+Exp<std::optional<T>> optional_if(const Exp<bool>& condition, const T& value,
+                                  std::source_location at = std::source_location::current()) {
+  return detail::optional_at(condition, Exp<T>(value, at), at);
+}
+template <class C, class X>
+  requires(detail::IsExp<C> && !std::same_as<C, Exp<bool>>)
+auto optional_if(const C&, const X& value) {
+  static_assert(detail::always_false<C>,
+                "anabranch: the condition of optional_if is an Exp<bool>; compare first, as in x != 0");
+  return none<typename decltype(detail::as_exp(value))::value_type>();
+}
+
+/// Whether there is a value.
+template <IsElement T>
+Exp<bool> has_value(const Exp<std::optional<T>>& o,
+                    std::source_location at = std::source_location::current()) {
+  return detail::has_value_at(o, at);
+}
+
+/// The value, or `otherwise` where there is none; it is evaluated only there.
+template <IsElement T>
+Exp<T> value_or(const Exp<std::optional<T>>& o, const std::type_identity_t<Located<T>>& otherwise) {
+  const Place at = otherwise.place();
+  return {detail::FromHandle{},
+          detail::cond(detail::has_value_at(o, at).handle(), detail::inside_at(o, at).handle(),
+                       otherwise.value().handle(), at)};
+}
+
+namespace detail {
+template <class O, class X>
+inline constexpr bool stands_in_for = false;
+template <class T, class X>
+inline constexpr bool stands_in_for<Exp<std::optional<T>>, X> = std::convertible_to<const X&, Located<T>>;
+}  // namespace detail
+template <detail::Computation O, class X>
+  requires(!detail::stands_in_for<O, X>)
+auto value_or(const O&, const X& otherwise) {
+  static_assert(detail::is_optional<O>, "anabranch: value_or takes an Exp of a std::optional, and a value");
+  static_assert(
+      !detail::is_optional<O>,
+      "anabranch: the value of the optional and the other one have different element types; convert "
+      "one with cast<T>(...)");
+  return detail::as_exp(otherwise);
+}
+
+namespace detail {
+
+template <class T, class Some, class None>
+auto match_optional(const Exp<std::optional<T>>& o, const Some& with_value, const None& without) {
+  constexpr bool fits = takes<Some, Exp<T>&>() && std::invocable<const None&>;
+  static_assert(
+      fits,
+      "anabranch: the first function of match takes the value of the optional, an Exp<T>; the second "
+      "takes nothing");
+  if constexpr (fits) {
+    Exp<T> value = inside_at(o, {});
+    using Sides = std::tuple<decltype(with_value(value)), decltype(without())>;
+    static_assert(one_type<Sides>(), ANABRANCH_SIDES_OF("match"));
+    if constexpr (one_type<Sides>())
+      return choose({has_value_at(o, {}).handle()}, Sides{with_value(value), without()}, {});
+    else
+      return Exp<double>(FromHandle{}, Handle{});
+  } else {
+    return Exp<double>(FromHandle{}, Handle{});
+  }
+}
+
+}  // namespace detail
+
+/// f(value) where there is a value, else g(). The functions are called once each, while the program is
+/// built; of what they give, elements of one type, only that of the case at hand is evaluated (no error of
+/// the other appears). One may give a plain value.
+///
+///     match(o, [](auto x) { return 1 / x; }, [] { return 0.0; })
+template <IsElement T, class... Functions>
+auto match(const Exp<std::optional<T>>& o, const Functions&... functions) {
+  static_assert(sizeof...(Functions) == 2,
+                "anabranch: match of an optional takes two functions: of the value, and of nothing");
+  if constexpr (sizeof...(Functions) == 2)
+    return detail::match_optional(o, functions...);
+  else
+    return Exp<double>(detail::FromHandle{}, detail::Handle{});
+}
+
+}  // namespace anabranch
