@@ -33,7 +33,7 @@ TEST_CASE("arguments of every rank, and of tuples") {
   const auto [scaled, sums, signs] =
       agree_on(program, Scalar<std::int32_t>(3), m, a, Vector<Pair>{{4, true}, {5, false}});
   require_same(scaled, Matrix<std::int32_t>(Index{2, 2}, {3, 6, 9, 12}));
-  require_same(sums, Array<3, std::int32_t>(Index{2, 1, 2}, {3, 12, 21, 30}));
+  require_same(sums, Array<3, std::int64_t>(Index{2, 1, 2}, {3, 12, 21, 30}));
   require_same(signs, Vector<std::int32_t>{4, -5});
   agree_on(program, Scalar<std::int32_t>(3), Matrix<std::int32_t>(Index{0, 5}),
            Array<4, std::int32_t>(Index{2, 0, 2, 0}), Vector<Pair>{});
