@@ -27,6 +27,14 @@ struct ExpOperators {};
 
 namespace detail {
 
+/// An element of several scalars, or of one with a meaning of its own.
+template <class T>
+concept CompositeElement = IsElement<T> && !IsScalar<T>;
+
+/// Whether operators calculate with values of T.
+template <class T>
+inline constexpr bool has_arithmetic = IsScalar<T>;
+
 /// Whether T holds an integer, which may be a character: 'a' is 97.
 template <class T, class U>
 constexpr bool in_range(U value) {

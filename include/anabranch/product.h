@@ -39,10 +39,6 @@ struct Parts<Index<N>> {
 template <class T>
 concept Product = !std::is_void_v<typename Parts<T>::type>;
 
-/// An element of several scalars, or of one with a meaning of its own.
-template <class T>
-concept CompositeElement = IsElement<T> && !IsScalar<T>;
-
 /// A product that std::get does not take apart: its Exp is taken apart here.
 template <class T>
 concept OwnProduct = Product<T> && !requires { std::tuple_size<T>::value; };
@@ -77,10 +73,6 @@ template <class... Ts>
 inline constexpr bool ordered<Types<Ts...>> = (ordered<Ts> && ...);
 template <Product T>
 inline constexpr bool ordered<T> = ordered<typename Parts<T>::type>;
-
-/// Whether operators calculate with values of T.
-template <class T>
-inline constexpr bool has_arithmetic = IsScalar<T>;
 
 /// How two elements compare, scalar by scalar: the first pair that differs decides, `tie` where none does.
 inline Exp<bool> compare_scalars(const Handle& a, const Handle& b, int count, Primitive differing, bool tie,

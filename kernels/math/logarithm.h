@@ -65,20 +65,24 @@ ANABRANCH_MATH F any_logarithm(F x, F value) {
   return select((x > 0.0) & (x <= 0x1.fffffffffffffp1023), value, other);
 }
 
-/// log(1 + f) - f, where 1 + f is in [sqrt 1/2, sqrt 2): with s = f / (2 + f), log(1 + f) = 2 atanh s = f -
-/// f^2 / 2 + s (f^2 / 2 + z p(z)), z = s^2.
+/// (2 atanh(s) - 2 s) / s z, where z = s^2, s = f / (2 + f) and 1 + f is in [sqrt 1/2, sqrt 2).
 template <Float64 F>
-ANABRANCH_MATH F log_tail(F f) {
-  const F s = f / (f + 2.0);
-  const F z = s * s;
+ANABRANCH_MATH F atanh_tail(F z) {
   F p = fma(z, 0x1.2f0245bedf953p-3, 0x1.39a20ce118d1ap-3);
   p = fma(z, p, 0x1.74663b968046dp-3);
   p = fma(z, p, 0x1.c71c521a58abcp-3);
   p = fma(z, p, 0x1.24924941daffp-2);
   p = fma(z, p, 0x1.999999997ff67p-2);
-  p = fma(z, p, 0x1.5555555555592p-1);
+  return fma(z, p, 0x1.5555555555592p-1);
+}
+
+/// log(1 + f) - f: log(1 + f) = 2 atanh s = f - f^2 / 2 + s (f^2 / 2 + z p(z)).
+template <Float64 F>
+ANABRANCH_MATH F log_tail(F f) {
+  const F s = f / (f + 2.0);
+  const F z = s * s;
   const F half_square = f * 0.5 * f;
-  return fma(s, fma(z, p, half_square), -half_square);
+  return fma(s, fma(z, atanh_tail(z), half_square), -half_square);
 }
 
 // Base e
@@ -143,26 +147,60 @@ ANABRANCH_MATH F log_full(F x) {
 // Base 2: f log2(e) is exact in two parts
 // ---------------------------------------------------------------------
 
+/// f - f^2 / 2 in two parts, the rounding errors of the square and of the difference in the second.
+template <Float32 F>
+ANABRANCH_MATH Pair<F> less_half_square(F f) {
+  const F half = f * 0.5f;
+  const F square = half * f;
+  const F high = f - square;
+  return {high, ((f - high) - square) - fma(half, f, -square)};
+}
+template <Float64 F>
+ANABRANCH_MATH Pair<F> less_half_square(F f) {
+  const F half = f * 0.5;
+  const F square = half * f;
+  const F high = f - square;
+  return {high, ((f - high) - square) - fma(half, f, -square)};
+}
+
+/// n + log2(e) (a + rest), where a is in two parts.
+template <Float32 F>
+ANABRANCH_MATH F log2_sum(F n, const Pair<F>& a, F rest) {
+  const F high = a.high * 0x1.715476p0f;
+  const F low = fma(a.high, 0x1.4ae0cp-26f, fma(a.high, 0x1.715476p0f, -high));
+  const F sum = n + high;
+  const F lost = high - (sum - n);
+  return sum + (lost + (low + rest));
+}
+template <Float64 F>
+ANABRANCH_MATH F log2_sum(F n, const Pair<F>& a, F rest) {
+  const F high = a.high * 0x1.71547652b82fep0;
+  const F low = fma(a.high, 0x1.777d0ffda0d24p-56, fma(a.high, 0x1.71547652b82fep0, -high));
+  const F sum = n + high;
+  const F lost = high - (sum - n);
+  return sum + (lost + (low + rest));
+}
+
 template <Float32 F>
 ANABRANCH_MATH F log2_of(const Octave<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
   const F f = o.f;
-  F q = fma(f, -0x1.c36782p-4f, 0x1.7e0e3cp-3f);
-  q = fma(f, q, -0x1.877ae2p-3f);
-  q = fma(f, q, 0x1.a2e682p-3f);
-  q = fma(f, q, -0x1.eab182p-3f);
-  q = fma(f, q, 0x1.277ef4p-2f);
-  q = fma(f, q, -0x1.715ac8p-2f);
-  q = fma(f, q, 0x1.ec7094p-2f);
-  q = fma(f, q, -0x1.71547p-1f);
-  const F high = f * 0x1.715476p0f;
-  const F low = fma(f, 0x1.4ae0cp-26f, fma(f, 0x1.715476p0f, -high));
-  return o.n + (high + fma(f * f, q, low));
+  F q = fma(f, -0x1.aeabcap-4f, 0x1.734fbep-3f);
+  q = fma(f, q, -0x1.865e7cp-3f);
+  q = fma(f, q, 0x1.a4b3acp-3f);
+  q = fma(f, q, -0x1.eb18d6p-3f);
+  q = fma(f, q, 0x1.2773p-2f);
+  q = fma(f, q, -0x1.7157a4p-2f);
+  q = fma(f, q, 0x1.ec70c4p-2f);
+  const Pair<F> a = less_half_square(f);
+  return log2_sum(o.n, a, fma(f * f * f, q, a.low * 0x1.715476p0f));
 }
 template <Float64 F>
 ANABRANCH_MATH F log2_of(const Octave<F>& o) {
-  const F high = o.f * 0x1.71547652b82fep0;
-  const F low = fma(o.f, 0x1.777d0ffda0d24p-56, fma(o.f, 0x1.71547652b82fep0, -high));
-  return o.n + (high + fma(log_tail(o.f), 0x1.71547652b82fep0, low));
+  const F s = o.f / (o.f + 2.0);
+  const F z = s * s;
+  const Pair<F> a = less_half_square(o.f);
+  const F rest = s * fma(z, atanh_tail(z), o.f * 0.5 * o.f);
+  return log2_sum(o.n, a, (a.low + rest) * 0x1.71547652b82fep0);
 }
 
 template <Float32 F>
@@ -186,16 +224,16 @@ ANABRANCH_MATH F log2_full(F x) {
 // -------------------------------------------------
 
 template <Float32 F>
-ANABRANCH_MATH F log10_of(const Octave<F>& o) {  // 1 + f in [2/3, 4/3)
+ANABRANCH_MATH F log10_of(const Octave<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
   const F f = o.f;
-  F q = fma(f, -0x1.cc6ac2p-5f, 0x1.f226c2p-5f);
-  q = fma(f, q, -0x1.b0f1ecp-5f);
-  q = fma(f, q, 0x1.f225f8p-5f);
-  q = fma(f, q, -0x1.28c0eep-4f);
-  q = fma(f, q, 0x1.63f6e2p-4f);
-  q = fma(f, q, -0x1.bcb66ep-4f);
-  q = fma(f, q, 0x1.287a2ep-3f);
-  q = fma(f, q, -0x1.bcb7b2p-3f);
+  F q = fma(f, -0x1.0fc5c2p-5f, 0x1.cc0a7p-5f);
+  q = fma(f, q, -0x1.d7639p-5f);
+  q = fma(f, q, 0x1.f86808p-5f);
+  q = fma(f, q, -0x1.276d46p-4f);
+  q = fma(f, q, 0x1.63d002p-4f);
+  q = fma(f, q, -0x1.bcbf4ep-4f);
+  q = fma(f, q, 0x1.287a7p-3f);
+  q = fma(f, q, -0x1.bcb7aap-3f);
   const F product = f * 0x1.bcb7b2p-2f;
   const F low = fma(f, -0x1.5b235ep-27f, fma(f, 0x1.bcb7b2p-2f, -product));
   const F high = fma(o.n, 0x1.344p-2f, product);
@@ -214,7 +252,7 @@ ANABRANCH_MATH F log10_of(const Octave<F>& o) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log10_fast(F x) {
-  return {log10_of(octave_of(x, 0x3f2aaaabu)), ordinary_logarithm(x)};
+  return {log10_of(octave_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log10_fast(F x) {
@@ -222,7 +260,7 @@ ANABRANCH_MATH Fast<F> log10_fast(F x) {
 }
 template <Float32 F>
 ANABRANCH_MATH F log10_full(F x) {
-  return any_logarithm(x, log10_of(any_octave_of(x, 0x3f2aaaabu)));
+  return any_logarithm(x, log10_of(any_octave_of(x, 0x3f3504f3u)));
 }
 template <Float64 F>
 ANABRANCH_MATH F log10_full(F x) {

@@ -10,7 +10,7 @@ namespace {
 // Bounds on the error: of all floats and 10^8 doubles, which the long tier tries.
 MathFunction<float> tanh_float() {
   return unary<float>(
-      "tanh of float", 0.9, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); },
+      "tanh of float", 0.95, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); },
       mpfr_tanh, {{-1, 1}, {0, 10}, {0x1p-149, 100, true}});
 }
 MathFunction<double> tanh_double() {

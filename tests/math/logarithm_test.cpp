@@ -23,17 +23,17 @@ MathFunction<double> log_double() {
 }
 MathFunction<float> log2_float() {
   return unary<float>(
-      "log2 of float", 0.9, [](float x) { return math::log2(x); }, [](double x) { return std::log2(x); },
+      "log2 of float", 0.8, [](float x) { return math::log2(x); }, [](double x) { return std::log2(x); },
       mpfr_log2, float_ranges);
 }
 MathFunction<double> log2_double() {
   return unary<double>(
-      "log2 of double", 0.9, [](double x) { return math::log2(x); },
+      "log2 of double", 0.85, [](double x) { return math::log2(x); },
       [](long double x) { return std::log2(x); }, mpfr_log2, double_ranges);
 }
 MathFunction<float> log10_float() {
   return unary<float>(
-      "log10 of float", 0.9, [](float x) { return math::log10(x); }, [](double x) { return std::log10(x); },
+      "log10 of float", 0.95, [](float x) { return math::log10(x); }, [](double x) { return std::log10(x); },
       mpfr_log10, float_ranges);
 }
 MathFunction<double> log10_double() {
