@@ -19,7 +19,7 @@ cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DA
 
 build() { cmake --build "$work/build" --target test_oracle anabranch-llvm >"$log" 2>&1; }
 # Faults may make a program run for ever.
-passes() { (cd "$work/build" && ANABRANCH_CACHE=off timeout 300 bin/test_oracle "random programs on the CPU, *" --abort >"$log" 2>&1); }
+passes() { (cd "$work/build" && ANABRANCH_CACHE=off timeout 300 bin/test_oracle "random programs on the CPU (*" --abort >"$log" 2>&1); }
 
 build || { cat "$log" >&2; exit 1; }
 passes || { echo "mutants: the random programs fail without any fault:" >&2; tail -n 40 "$log" >&2; exit 1; }

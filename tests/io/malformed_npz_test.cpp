@@ -459,7 +459,8 @@ TEST_CASE("npz: wrong members are refused with a reason") {
          m["data.npy"] = npy(">f8", "(" + std::to_string(c.values.size()) + ",)", raw(c.values));
        },
        "big-endian"},
-      {"complex", [](Members& m, Csr<>&) { m["data.npy"] = npy("<c16", "(0,)", ""); }, "not supported"},
+      {"complex", [](Members& m, Csr<>&) { m["data.npy"] = npy("<c16", "(0,)", ""); },
+       "is not a real number"},
       {"float indices", [](Members& m, Csr<>& c) { m["indices.npy"] = npy(c.values); }, "cannot be an index"},
       {"text as data",
        [](Members& m, Csr<>& c) {
