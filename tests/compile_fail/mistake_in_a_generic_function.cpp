@@ -52,7 +52,7 @@ int main() {
 #elif MUST_FAIL == 14
   backpermute(5, [](Exp<Index<1>> ix) { return ix; }, v);
 #elif MUST_FAIL == 15
-  map([](auto x) { return x * half; }, v);
+  map([](auto x) { return x * halved; }, v);
 #else
   map([=](auto x) { return exp(x) + v[1]; }, v);
   generate(Index{5}, [](Exp<Index<1>> ix) { return ix[0]; });

@@ -23,7 +23,8 @@ namespace {
 AnabranchLlvmOptions options_for(int vector_bytes) {
   AnabranchLlvmOptions options{};
   options.cpu = vector_bytes == 64 ? "skylake-avx512" : "haswell";
-  options.features = vector_bytes == 64 ? "+avx2,+fma,+f16c,+avx512f,+avx512vl,+avx512bw,+avx512dq" : "+avx2,+fma,+f16c";
+  options.features =
+      vector_bytes == 64 ? "+avx2,+fma,+f16c,+avx512f,+avx512vl,+avx512bw,+avx512dq" : "+avx2,+fma,+f16c";
   return options;
 }
 
