@@ -13,13 +13,14 @@ namespace {
     _Pragma("omp simd") for (std::int64_t i = 0; i < n; ++i) out[i] =                                       \
         std::name(x[i]) + std::name(T(0.75) * x[i]) + std::name(T(0.5) * x[i]) + std::name(T(0.25) * x[i]); \
   }
-#define ANABRANCH_EACH(X)                                                                                  \
-  X(exp)                                                                                                   \
-  X(exp2)                                                                                                  \
-  X(log)                                                                                                   \
-  X(log2)                                                                                                  \
-  X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
-      X(erf) X(cbrt)
+#define ANABRANCH_EACH(X) \
+  X(exp)                  \
+  X(exp2)                 \
+  X(log)                  \
+  X(log2)                 \
+  X(log10)                \
+  X(sin)                  \
+  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt)
 ANABRANCH_EACH(ANABRANCH_LOOP)
 
 #define ANABRANCH_LOOP_OF_TWO(name)                                                                      \
