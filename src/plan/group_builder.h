@@ -89,7 +89,7 @@ class GroupBuilder {
   void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array);
   void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
   void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
-  PlanLayout rows_of(const ir::Ref& array);
+  PlanLayout rows_of(const ir::Ref& array, bool once);
   void require_extents(const ir::Ref& array);
   void require_within(const ir::Ref& extent);
   bool makes_offsets_of(const ir::Node& extent) const;

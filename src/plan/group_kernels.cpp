@@ -170,7 +170,7 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
   add_element(kernel, form.row, scan.array());
   form.reduction = reduction_of(scan, kernel.place, context_.expand);
 
-  builder.domain(rows_of(scan.array()));
+  builder.domain(rows_of(scan.array(), context_.staged.facts_of(results[0]).form == Form::avoided));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const bool prefixes = ProjectArray(results[i]).which() == 0;
     builder.write(outputs[i], 0,
@@ -183,13 +183,14 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
   group_.steps.emplace_back(std::move(step));
 }
 
-/// Where an array of one element for each row would have its elements.
-PlanLayout GroupBuilder::rows_of(const Ref& array) {
+/// Where an array of one element for each row would have its elements. `once`: all items share them. An array
+/// may be the same for all items and what is computed of its rows not: a seed may depend on the item.
+PlanLayout GroupBuilder::rows_of(const Ref& array, bool once) {
   const Facts& facts = context_.staged.facts_of(array);
   const std::vector<Ref> extents(facts.extents.begin(), facts.extents.end() - 1);
   PlanLayout layout;
   for (const Ref& e : extents) layout.extents.push_back(extent_of(e));
-  if (facts.form == Form::avoided) return layout;
+  if (once) return layout;
   const bool uniform = std::all_of(layout.extents.begin(), layout.extents.end(),
                                    [](const PlanExtent& e) { return e.same_for_all(); });
   layout.form = uniform ? Form::regular : Form::segmented;
