@@ -144,7 +144,7 @@ void check(const RandomProgram& program, const std::vector<Configuration>& confi
       continue;
     }
     INFO(describe(program) << "; " << to_string(configuration) << ": " << wrong);
-    FAIL(recorded(program, configuration));
+    FAIL_CHECK(recorded(program, configuration));
   }
 }
 

@@ -1,5 +1,7 @@
 // Random programs give the interpreter's bits in every configuration.
 
+#include <cstdlib>
+
 #include "oracle/check.h"
 #include "support/random_values.h"
 
@@ -14,12 +16,13 @@ RandomProgram program_of(std::uint64_t seed) {
   return seed % 2 == 0 ? random_array_program(seed, size) : random_sequence_program(seed, std::min(size, 12));
 }
 
+void check_program(std::uint64_t seed, Backend backend) {
+  Dice dice(seed + 12'345);
+  const Configuration first = drawn_configuration(dice, backend);
+  check(program_of(seed), {first, drawn_configuration(dice, backend)});
+}
 void check_programs(std::uint64_t from, std::uint64_t count, Backend backend) {
-  for (std::uint64_t seed = from; seed < from + count; ++seed) {
-    Dice dice(seed + 12'345);
-    const Configuration first = drawn_configuration(dice, backend);
-    check(program_of(seed), {first, drawn_configuration(dice, backend)});
-  }
+  for (std::uint64_t seed = from; seed < from + count; ++seed) check_program(seed, backend);
 }
 
 constexpr Backend cpu = Backend::cpu, cuda = Backend::cuda, both = Backend::cpu_and_cuda;
@@ -37,3 +40,10 @@ TEST_CASE("many random programs on the CPU (second part)", "[.long]") {
   check_programs(110'000, 10'000, cpu);
 }
 TEST_CASE("many random programs on a simulated GPU", "[.long]") { check_programs(200'000, 400, cuda); }
+
+/// One program again: ANABRANCH_TEST_SEED=101385 test_oracle "[seed]"
+TEST_CASE("the random program of a seed", "[.seed]") {
+  const char* seed = std::getenv("ANABRANCH_TEST_SEED");
+  REQUIRE(seed != nullptr);
+  check_program(std::strtoull(seed, nullptr, 10), cpu);
+}

@@ -74,8 +74,9 @@ class Candidates {
       for (const std::int64_t extent : {1, 2})
         add(ir::use(detail::allocate_array(
             type.scalars, std::vector<std::int64_t>(static_cast<std::size_t>(type.rank), extent))));
+    // (A terminal has the type of what consuming it gives, but may not stand elsewhere.)
     for (const Ref& child : node->children())
-      if (child->op() != ir::Op::lambda && child->type() == type) add(child);
+      if (node->op() != ir::Op::consume && child->op() != ir::Op::lambda && child->type() == type) add(child);
     if (node->op() == ir::Op::constant && node->payload().bits != 0) add(zero_of(type.scalars));
     if (node->op() == ir::Op::use) smaller_arrays();
     if (const MemorySource* source = memory_source(*node)) smaller_sources(*source);

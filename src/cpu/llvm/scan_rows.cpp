@@ -73,10 +73,15 @@ Registers ScanRows::spread(const Registers& scalars) {
   return out;
 }
 
-Registers ScanRows::one_of(const Registers& carry) {
+/// All lanes of a carry are equal. LLVM before 22 exchanges the operands of a subtraction or division when it
+/// keeps only one lane of what a loop carries (llvm/llvm-project#169120), so it is not to know which one.
+Registers ScanRows::one_of(const Registers& carry, llvm::Value* unknown) {
   if (!in_registers_) return carry;
+  llvm::Value* is_odd = b.CreateTrunc(unknown, b.getInt1Ty());
   Registers out;
-  for (llvm::Value* v : carry) out.push_back(b.CreateExtractElement(v, std::uint64_t{0}));
+  for (llvm::Value* v : carry)
+    out.push_back(b.CreateSelect(is_odd, b.CreateExtractElement(v, std::uint64_t{0}),
+                                 b.CreateExtractElement(v, static_cast<std::uint64_t>(lanes_ - 1))));
   return out;
 }
 
@@ -164,7 +169,7 @@ Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers c
       return any_group(next, now, true).carry;
     });
   }
-  return has_totals() ? one_of(carry) : nothing();
+  return has_totals() ? one_of(carry, end) : nothing();
 }
 
 Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
@@ -183,7 +188,7 @@ Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
     next.insert(next.end(), totals[0].begin(), totals[0].end());
     return next;
   });
-  return one_of(Registers(state.begin() + middle, state.end()));
+  return one_of(Registers(state.begin() + middle, state.end()), f.parameter(0));
 }
 
 /// One bit: has the group that begins at k no carry? Null: it has one.

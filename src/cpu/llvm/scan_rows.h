@@ -36,7 +36,7 @@ class ScanRows : public RowCode {
   Registers nothing();
   /// A carry of these scalars, and the scalars of a carry.
   Registers spread(const Registers& scalars);
-  Registers one_of(const Registers& carry);
+  Registers one_of(const Registers& carry, llvm::Value* unknown);
 
   /// Where the current row's elements are written.
   void enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index, llvm::Value* length);
