@@ -6,6 +6,7 @@
 #include <anabranch/array.h>
 #include <anabranch/bits.h>
 #include <anabranch/complex.h>
+#include <anabranch/complex_mathematics.h>
 #include <anabranch/control.h>
 #include <anabranch/conversion.h>
 #include <anabranch/error.h>

@@ -177,23 +177,6 @@ ANABRANCH_REFUSE_ORDER(>)
 ANABRANCH_REFUSE_ORDER(>=)
 #undef ANABRANCH_REFUSE_ORDER
 
-#define ANABRANCH_NOT_OF_COMPLEX(name)                                                  \
-  template <class T>                                                                    \
-  Exp<std::complex<T>> name(const Exp<std::complex<T>>& z) {                            \
-    static_assert(detail::always_false<T>,                                              \
-                  "anabranch: " #name                                                   \
-                  " of a complex number is not in the language yet; there are + - * / " \
-                  "real imag conj norm");                                               \
-    return z;                                                                           \
-  }
-ANABRANCH_NOT_OF_COMPLEX(abs)
-ANABRANCH_NOT_OF_COMPLEX(sqrt)
-ANABRANCH_NOT_OF_COMPLEX(exp)
-ANABRANCH_NOT_OF_COMPLEX(log)
-ANABRANCH_NOT_OF_COMPLEX(sin)
-ANABRANCH_NOT_OF_COMPLEX(cos)
-#undef ANABRANCH_NOT_OF_COMPLEX
-
 /// Sum and product along one dimension, in the order of `fold`. Empty sums are 0, products 1.
 template <int N, class T>
   requires(N >= 1)

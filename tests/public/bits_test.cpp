@@ -48,6 +48,10 @@ TEST_CASE("bits of int32") { bits<std::int32_t>(); }
 TEST_CASE("bits of int64") { bits<std::int64_t>(); }
 TEST_CASE("bits of uint8") { bits<std::uint8_t>(); }
 TEST_CASE("bits of uint16") { bits<std::uint16_t>(); }
+TEST_CASE("bits of int8", "[once]") { bits<std::int8_t>(); }
+TEST_CASE("bits of int16", "[once]") { bits<std::int16_t>(); }
+TEST_CASE("bits of uint32", "[once]") { bits<std::uint32_t>(); }
+TEST_CASE("bits of uint64", "[once]") { bits<std::uint64_t>(); }
 
 TEST_CASE("a count may be a number or have any integer type; a literal is of the other operand's") {
   const auto got = agree(map(

@@ -61,6 +61,11 @@ void divisions() {
 TEST_CASE("divisions of int32") { divisions<std::int32_t>(); }
 TEST_CASE("divisions of int64") { divisions<std::int64_t>(); }
 TEST_CASE("divisions of uint8") { divisions<std::uint8_t>(); }
+TEST_CASE("divisions of int8", "[once]") { divisions<std::int8_t>(); }
+TEST_CASE("divisions of int16", "[once]") { divisions<std::int16_t>(); }
+TEST_CASE("divisions of uint16", "[once]") { divisions<std::uint16_t>(); }
+TEST_CASE("divisions of uint32", "[once]") { divisions<std::uint32_t>(); }
+TEST_CASE("divisions of uint64", "[once]") { divisions<std::uint64_t>(); }
 
 TEST_CASE("common divisors of 0 and of the smallest number") {
   constexpr auto least = std::numeric_limits<std::int32_t>::min();

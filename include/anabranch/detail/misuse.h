@@ -97,12 +97,32 @@ concept IntegerOrExp =
 template <class A, class B>
 concept ShiftsWell = IntegerOrExp<A> && IntegerOrExp<B>;
 
+/// An element that mathematical functions do not take: a product, an optional, a variant, a complex number.
+template <class X>
+inline constexpr bool is_composite = false;
+template <CompositeElement T>
+inline constexpr bool is_composite<Exp<T>> = true;
+
 template <class... Xs>
 void check_single_values() {
   static_assert(!(Collective<Xs> || ...),
                 "anabranch: this function works on single values; take a[i] or the(a) of an array, or map it "
                 "over the array");
+  static_assert(
+      !(not_a_number<Xs> || ...),
+      "anabranch: this function works on numbers; take an optional or a variant apart with match or "
+      "value_or, a product with get<I>(e) or auto [a, b] = e");
+  static_assert(((!is_composite<Xs> || not_a_number<Xs>) && ...),
+                "anabranch: this function works on real numbers; of complex ones there are real imag abs arg "
+                "norm conj exp log sqrt sin cos");
 }
+
+/// What check_single_values has answered. Argument-dependent lookup finds the declarations in std, too, of
+/// elements that come from there: so what they ask for is said again, beside more.
+template <class X>
+concept Answered = Collective<X> || is_composite<std::remove_cvref_t<X>>;
+template <class... Xs>
+concept Refusable = AnyComputation<Xs...> && (sizeof...(Xs) > 0);
 
 }  // namespace anabranch::detail
 
@@ -274,13 +294,13 @@ void swap(A&&, B&&) {
 }
 
 // The functions there are, of what they do not take.
-#define ANABRANCH_REFUSE_FUNCTION(name, sentence)   \
-  template <class X>                                \
-    requires detail::Computation<X>                 \
-  detail::Refused<X> name(const X&) {               \
-    detail::check_single_values<X>();               \
-    static_assert(detail::Collective<X>, sentence); \
-    return detail::refused<detail::Refused<X>>();   \
+#define ANABRANCH_REFUSE_FUNCTION(name, sentence)            \
+  template <class X>                                         \
+    requires(detail::Computation<X> && detail::Refusable<X>) \
+  detail::Refused<X> name(const X&) {                        \
+    detail::check_single_values<X>();                        \
+    static_assert(detail::Answered<X>, sentence);            \
+    return detail::refused<detail::Refused<X>>();            \
   }
 #define ANABRANCH_FLOATS_ONLY(name) \
   ANABRANCH_REFUSE_FUNCTION(        \
@@ -347,7 +367,8 @@ ANABRANCH_NOT_THERE(clamp)
   template <__VA_ARGS__>                                                                                     \
     requires wanted                                                                                          \
   auto name parameters {                                                                                     \
-    static_assert(anabranch::detail::always_false<X>,                                                        \
+    anabranch::detail::check_single_values<X>();                                                             \
+    static_assert(anabranch::detail::Answered<X>,                                                            \
                   "anabranch: std::" #name " takes numbers, which an Exp is not yet; write " #name arguments \
                   " without std::");                                                                         \
     return anabranch::detail::refused<anabranch::detail::Refused<X>>();                                      \
@@ -357,8 +378,8 @@ ANABRANCH_NOT_THERE(clamp)
 // Of one type, too: then that of std would fit as well.
 #define ANABRANCH_OF_TWO(name)                                                                              \
   ANABRANCH_WITHOUT_STD(name, "(x, y)", (anabranch::detail::Computation<X>), (const X&, const X&), class X) \
-  ANABRANCH_WITHOUT_STD(name, "(x, y)", (anabranch::detail::AnyComputation<X, Y> && !std::same_as<X, Y>),   \
-                        (const X&, const Y&), class X, class Y)
+  ANABRANCH_WITHOUT_STD(name, "(x, y)", (anabranch::detail::AnyComputation<X, Y>), (const X&, const Y&),    \
+                        class X, class Y)
 namespace std {
 ANABRANCH_OF_ONE(sqrt)
 ANABRANCH_OF_ONE(exp)

@@ -78,13 +78,13 @@ ANABRANCH_REFUSE_FUNCTION(max)
 #undef ANABRANCH_NUMBERS_ONLY
 
 // (name, concept of what it takes, sentence)
-#define ANABRANCH_REFUSE_FUNCTION(name, Kind, sentence)  \
-  template <class X>                                     \
-    requires(detail::Computation<X> && !detail::Kind<X>) \
-  detail::Refused<X> name(const X&) {                    \
-    detail::check_single_values<X>();                    \
-    static_assert(detail::Collective<X>, sentence);      \
-    return detail::refused<detail::Refused<X>>();        \
+#define ANABRANCH_REFUSE_FUNCTION(name, Kind, sentence)                          \
+  template <class X>                                                             \
+    requires(detail::Computation<X> && detail::Refusable<X> && !detail::Kind<X>) \
+  detail::Refused<X> name(const X&) {                                            \
+    detail::check_single_values<X>();                                            \
+    static_assert(detail::Answered<X>, sentence);                                \
+    return detail::refused<detail::Refused<X>>();                                \
   }
 #define ANABRANCH_FLOATS_ONLY                                                                           \
   "anabranch: floor, ceil, round, trunc, is_nan, is_inf and copysign take floats; an integer is whole " \
@@ -107,8 +107,7 @@ template <class X>
   requires(detail::Computation<X> && !detail::IntegerExp<X> && !detail::FloatExp<X>)
 detail::Refused<X> sign(const X&) {
   detail::check_single_values<X>();
-  static_assert(detail::Collective<X>,
-                "anabranch: sign takes a number; convert a bool with cast<int32_t>(x)");
+  static_assert(detail::Answered<X>, "anabranch: sign takes a number; convert a bool with cast<int32_t>(x)");
   return detail::refused<detail::Refused<X>>();
 }
 
@@ -117,7 +116,7 @@ detail::Refused<X> sign(const X&) {
     requires(detail::AnyComputation<X, B> && !detail::IntegerExp<X>) \
   detail::Refused<X> name(const X&, const B&) {                      \
     detail::check_single_values<X>();                                \
-    static_assert(detail::Collective<X>, ANABRANCH_BITS_ONLY);       \
+    static_assert(detail::Answered<X>, ANABRANCH_BITS_ONLY);         \
     return detail::refused<detail::Refused<X>>();                    \
   }
 ANABRANCH_REFUSE_FUNCTION(rotl)
@@ -127,14 +126,14 @@ ANABRANCH_REFUSE_FUNCTION(set_bit)
 #undef ANABRANCH_REFUSE_FUNCTION
 #undef ANABRANCH_BITS_ONLY
 
-#define ANABRANCH_REFUSE_FUNCTION(name, is_good, sentence)               \
-  template <class A, class B>                                            \
-    requires detail::Unfit<A, B, detail::is_good<A>, detail::is_good<B>> \
-  detail::Refused<A, B> name(const A&, const B&) {                       \
-    detail::check_single_values<A, B>();                                 \
-    if constexpr (detail::Misfits<A, B>) detail::check_operands<A, B>(); \
-    static_assert(detail::Misfits<A, B>, sentence);                      \
-    return detail::refused<detail::Refused<A, B>>();                     \
+#define ANABRANCH_REFUSE_FUNCTION(name, is_good, sentence)                                        \
+  template <class A, class B>                                                                     \
+    requires detail::Unfit<A, B, detail::is_good<A>, detail::is_good<B>>                          \
+  detail::Refused<A, B> name(const A&, const B&) {                                                \
+    detail::check_single_values<A, B>();                                                          \
+    if constexpr (detail::Misfits<A, B>) detail::check_operands<A, B>();                          \
+    static_assert(detail::Misfits<A, B> || detail::Answered<A> || detail::Answered<B>, sentence); \
+    return detail::refused<detail::Refused<A, B>>();                                              \
   }
 #define ANABRANCH_INTEGERS_ONLY                                                                         \
   "anabranch: quot, rem, div, mod, divmod and gcd take integers; of floats there are x / y, x % y and " \
@@ -163,12 +162,12 @@ auto divmod(const A& a, const B& b) {
 }
 
 template <class X, class N>
-  requires(detail::AnyComputation<X, N> && !(detail::IntegerExp<X> && detail::IntegerOrExp<N>) &&
+  requires(detail::Refusable<X, N> && !(detail::IntegerExp<X> && detail::IntegerOrExp<N>) &&
            !(detail::FloatExp<X> && (std::same_as<X, N> || detail::NumericValue<N>)) &&
            !(detail::NumericValue<X> && detail::FloatExp<N>))
 detail::Refused<X, N> pow(const X&, const N&) {
   detail::check_single_values<X, N>();
-  constexpr bool of_arrays = detail::Collective<X> || detail::Collective<N>;
+  constexpr bool of_arrays = detail::Answered<X> || detail::Answered<N>;
   constexpr bool of_two_types = detail::IsExp<X> && detail::IsExp<N>;
   if constexpr (of_two_types) detail::check_operands<X, N>();
   static_assert(of_arrays || of_two_types || !detail::IntegerExp<N>,
