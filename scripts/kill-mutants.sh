@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts the faults of tests/mutants/list.txt into a copy of the sources, one after another, and expects the random programs
-# to find each. Part of the long tier: about a minute for each fault.
+# to find each: results that differ, an error, a crash, or no end. Part of the long tier: about a minute for each fault.
 #   scripts/kill-mutants.sh [<part of a name>]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,11 +18,19 @@ cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DA
   { cat "$log" >&2; exit 1; }
 
 build() { cmake --build "$work/build" --target test_oracle anabranch-llvm >"$log" 2>&1; }
-# Faults may make a program run for ever.
-passes() { (cd "$work/build" && ANABRANCH_CACHE=off timeout 300 bin/test_oracle "random programs on the CPU (*" --abort >"$log" 2>&1); }
+# Faults may make a program run for ever. The status is 0 where all programs pass.
+run_programs() { (cd "$work/build" && ANABRANCH_CACHE=off timeout 300 bin/test_oracle "random programs on the CPU (*" --abort >"$log" 2>&1); }
+# What a status that is not 0 says; nothing where the tests themselves could not run.
+death() {
+  case $1 in
+    124) echo "it does not end" ;;
+    13[2-9]) echo "a crash" ;;
+    *) grep -q '^assertions: .* failed' "$log" && { grep -qE 'result [0-9]+:' "$log" && echo "results differ" || echo "an error"; } ;;
+  esac
+}
 
 build || { cat "$log" >&2; exit 1; }
-passes || { echo "mutants: the random programs fail without any fault:" >&2; tail -n 40 "$log" >&2; exit 1; }
+run_programs || { echo "mutants: the random programs fail without any fault:" >&2; tail -n 40 "$log" >&2; exit 1; }
 
 survivors=0 killed=0
 try() {
@@ -37,12 +45,19 @@ try() {
     echo "mutants: $name: does not compile" >&2
     tail -n 20 "$log" >&2
     exit 1
-  elif passes; then
+  fi
+  local status=0 how
+  run_programs || status=$?
+  if [ "$status" -eq 0 ]; then
     echo "survived: $name" >&2
     survivors=$((survivors + 1))
-  else
-    echo "killed: $name"
+  elif how=$(death "$status"); then
+    echo "killed: $name ($how)"
     killed=$((killed + 1))
+  else
+    echo "mutants: $name: the tests did not run" >&2
+    tail -n 20 "$log" >&2
+    exit 1
   fi
   cp "$file" "$work/source/$file"
 }

@@ -11,6 +11,7 @@
 #include "cpu/routines.h"
 #include "ir/cancelled.h"
 #include "ir/fold_order.h"
+#include "ir/standard_arithmetic.h"
 #include "kernel/check_error.h"
 
 namespace anabranch::cpu {
@@ -58,6 +59,7 @@ struct Caller {
     args.items = bindings.items;
     args.ahead = ahead;
     args.stop = bindings.stop ? bindings.stop : &never;
+    const ir::StandardArithmetic standard;
     compiled.image.entry(entry)(&args, begin, end, &scratch);
     return error;
   }

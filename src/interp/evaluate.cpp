@@ -7,6 +7,7 @@
 #include "interp/primitives.h"
 #include "ir/cancelled.h"
 #include "ir/run_error.h"
+#include "ir/standard_arithmetic.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -325,6 +326,7 @@ void Evaluator::compute_primitive(Number number) {
   const ScalarType type = ir::PrimitiveTerm(node).operand_type();
   Bits operands[3] = {};
   for (std::size_t i = 0; i < parts.size(); ++i) operands[i] = value(parts[i])[0];
+  const ir::StandardArithmetic standard;
   const auto result = apply(node.payload().primitive, type, node.type().scalars[0], {operands, parts.size()});
   if (!result) {
     if (type == ScalarType::uint64) fail(node, ir::divided_by_zero(operands[0]));

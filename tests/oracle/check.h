@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,15 +22,18 @@ struct Configuration {
   std::string scheduler = "adaptive";
   int threads = 2;
   std::string off = {};     ///< what is switched off
+  bool contract = false;    ///< products and sums are contracted; the interpreter is given what that leaves
   std::int64_t memory = 0;  ///< a bound that may turn out to be too tight: then it is doubled
 };
 std::string to_string(const Configuration& configuration);
 
-/// One of the matrix: chunk sizes, threads, passes off, vectors of 32 bytes, tight memory.
+/// One of the matrix: chunk sizes, threads, passes off, contraction, vectors of 32 bytes, tight memory.
 Configuration drawn_configuration(Dice& dice, Backend backend);
 
-/// What is wrong with a program under a configuration: "" where it gives the interpreter's bits.
-std::string wrong_with(const std::vector<ir::Ref>& program, const Configuration& configuration);
+/// What is wrong with a program under a configuration: "" where it gives the interpreter's bits. One that has not ended
+/// by then does not end.
+std::string wrong_with(const std::vector<ir::Ref>& program, const Configuration& configuration,
+                       std::chrono::milliseconds by_then = std::chrono::minutes(1));
 
 /// Checks a random program under some configurations. One that fails is made small and written as a C++ file, whose
 /// place the message names; it belongs into tests/regress.

@@ -10,10 +10,12 @@ using namespace anabranch::testing;
 
 namespace {
 
-/// Arrays and sequences by turns, of all sizes.
+/// Arrays and sequences by turns, of all sizes; one in eight may fail.
 RandomProgram program_of(std::uint64_t seed) {
   const int size = 1 + static_cast<int>(seed / 2 % 20);
-  return seed % 2 == 0 ? random_array_program(seed, size) : random_sequence_program(seed, std::min(size, 12));
+  const ProgramOptions options{.unguarded = seed / 2 % 8 == 5};
+  return seed % 2 == 0 ? random_array_program(seed, size, options)
+                       : random_sequence_program(seed, std::min(size, 12), options);
 }
 
 void check_program(std::uint64_t seed, Backend backend) {

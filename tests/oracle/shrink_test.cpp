@@ -58,6 +58,18 @@ TEST_CASE("data is made small") {
   CHECK(values<std::int32_t>(interp::run(small)[0]) == std::vector<std::int32_t>{31, 7, 31});
 }
 
+TEST_CASE("a program that does not end is a fault, and an end to what is made of it") {
+  using enum Primitive;
+  const ir::Type number = ir::Type::element({ScalarType::int64});
+  const Ref x = ir::parameter(number), asked = ir::parameter(number), stepped = ir::parameter(number);
+  const Ref more = ir::primitive(less, {asked, ir::int64(1)});
+  const Ref next = ir::primitive(minimum, {ir::int64(0), ir::primitive(add, {stepped, ir::int64(1)})});
+  const Ref loop = ir::while_loop(ir::lambda({asked}, {more}), ir::lambda({stepped}, {next}), x);
+  const std::vector<Ref> program{
+      ir::map(ir::lambda({x}, {loop}), {ir::use(host_array({"int64"}, {2}, {{0, 0}}))})};
+  CHECK(wrong_with(program, {}, std::chrono::milliseconds(200)) == "it does not end");
+}
+
 TEST_CASE("a program that fails is written for tests/regress") {
   const Ref data = ir::use(host_array({"int32", "double"}, {2}, {{1, 2}, {0x3ff8000000000000, 0}}));
   const Ref x = ir::parameter(element_type({"int32", "double"}));
@@ -83,8 +95,9 @@ TEST_CASE("every configuration of the matrix is drawn") {
     seen.insert(c.scheduler);
     seen.insert(std::to_string(c.threads) + " threads");
     if (c.memory > 0) seen.insert("tight memory");
+    if (c.contract) seen.insert("contract");
     for (const char* pass : {"fusion", "share", "shapes", "caches", "avx512"})
       if (c.off.find(pass) != std::string::npos) seen.insert(pass);
   }
-  CHECK(seen.size() == 7 + 3 + 1 + 5);
+  CHECK(seen.size() == 7 + 3 + 1 + 1 + 5);
 }

@@ -19,7 +19,8 @@ C<Wide<T>> widened(C<T> z) {
 /// The distance in units of the last place of the wide number's absolute value.
 template <class T>
 double distance(C<T> got, C<Wide<T>> want) {
-  return static_cast<double>(std::abs(widened(got) - want) / std::abs(want)) / std::numeric_limits<T>::epsilon();
+  return static_cast<double>(std::abs(widened(got) - want) / std::abs(want)) /
+         std::numeric_limits<T>::epsilon();
 }
 
 /// Numbers of many sizes in every direction, and what is hard for log and sqrt.
@@ -36,7 +37,8 @@ Vector<C<T>> directions() {
 /// f of the language is within `bound` of g of the host, everywhere with the same bits.
 template <class T, class F, class G>
 void near(F f, G g, double bound, const Vector<C<T>>& numbers, Loc at = Loc::current()) {
-  const auto values = everywhere([&](auto row) { return map(f, row); }, std::vector{numbers, Vector<C<T>>{}}, at);
+  const auto values =
+      everywhere([&](auto row) { return map(f, row); }, std::vector{numbers, Vector<C<T>>{}}, at);
   for (std::int64_t i = 0; i < numbers.size(); ++i) {
     INFO("line " << at.line() << ", of " << numbers[i] << ": " << values[0][i]);
     REQUIRE(distance<T>(values[0][i], g(widened(numbers[i]))) <= bound);
@@ -52,8 +54,8 @@ void check_functions() {
   near<T>([](auto z) { return sqrt(z); }, [](W z) { return std::sqrt(z); }, 2.0, numbers);
   near<T>([](auto z) { return sin(z); }, [](W z) { return std::sin(z); }, 2.5, numbers);
   near<T>([](auto z) { return cos(z); }, [](W z) { return std::cos(z); }, 2.5, numbers);
-  near<T>([](auto z) { return complex(abs(z), arg(z)); },
-          [](W z) { return W(std::abs(z), std::arg(z)); }, 2.0, numbers);
+  near<T>([](auto z) { return complex(abs(z), arg(z)); }, [](W z) { return W(std::abs(z), std::arg(z)); },
+          2.0, numbers);
   near<T>([](auto z) { return polar(abs(z), arg(z)); }, [](W z) { return z; }, 6.0, numbers);
 }
 TEST_CASE("mathematical functions of complex floats") { check_functions<float>(); }
@@ -69,9 +71,10 @@ TEST_CASE("complex functions at infinities, zeros and the ends of the range") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const double pi = M_PI, big = std::numeric_limits<double>::max();
   const auto check = [](auto f, const std::vector<std::pair<Z, Z>>& cases) {
-    const auto values = agree(map(f, use(vector_of(static_cast<std::int64_t>(cases.size()), [&](std::int64_t i) {
-                                    return cases[static_cast<std::size_t>(i)].first;
-                                  }))));
+    const auto values =
+        agree(map(f, use(vector_of(static_cast<std::int64_t>(cases.size()), [&](std::int64_t i) {
+                    return cases[static_cast<std::size_t>(i)].first;
+                  }))));
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Z got = values[static_cast<std::int64_t>(i)], want = cases[i].second;
       INFO("of " << cases[i].first << ": " << got << ", not " << want);

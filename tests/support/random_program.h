@@ -10,14 +10,14 @@
 /// same program, node for node; a smaller size gives a smaller program of the same kind, so a failing seed
 /// can be tried again smaller.
 ///
-/// Programs are meant to run without errors: indices are taken modulo the size, divisors are 1 to 8, folds
-/// without a seed have rows that are not empty, loops end. Results are to be compared bit for bit
+/// Programs run without errors unless they are `unguarded`: indices are taken modulo the size, divisors are 1 to
+/// 8, folds without a seed have rows that are not empty, loops end. Results are to be compared bit for bit
 /// (testing::same: any NaN equals any NaN).
 namespace anabranch::testing {
 
 struct ProgramOptions {
   bool floats = true;
-  /// Now and then an index that is not guarded: such a program may end in a RunError.
+  /// Now and then any index, and any divisor: such a program may end in a RunError.
   bool unguarded = false;
 };
 

@@ -128,8 +128,9 @@ Ref RandomScalars::boolean(Scope& scope, int depth) {
   return ir::primitive(op, {x, scalar(scope, type, depth)});
 }
 
-/// 1 to 8: neither 0 nor -1.
+/// 1 to 8: neither 0 nor -1, but where programs may fail.
 Ref RandomScalars::small_divisor(Scope& scope, ScalarType type, int depth) {
+  if (options_.unguarded && dice_.chance(10)) return scalar(scope, type, depth);
   const Ref low = ir::primitive(Primitive::bit_and, {scalar(scope, type, depth), small(type, 7)});
   return ir::primitive(Primitive::add, {low, small(type, 1)});
 }
