@@ -9,7 +9,7 @@ namespace {
 
 #define ANABRANCH_LOOP(name)                                                                                \
   template <class T>                                                                                        \
-  void loop_##name(const T* __restrict x, T* __restrict out, std::int64_t n) {                              \
+  void loop_##name(const T* __restrict x, const T*, T* __restrict out, std::int64_t n) {                    \
     _Pragma("omp simd") for (std::int64_t i = 0; i < n; ++i) out[i] =                                       \
         std::name(x[i]) + std::name(T(0.75) * x[i]) + std::name(T(0.5) * x[i]) + std::name(T(0.25) * x[i]); \
   }
@@ -23,12 +23,12 @@ namespace {
   X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt)
 ANABRANCH_EACH(ANABRANCH_LOOP)
 
-#define ANABRANCH_LOOP_OF_TWO(name)                                                                      \
-  template <class T>                                                                                     \
-  void loop_##name(const T* __restrict x, T* __restrict out, std::int64_t n) {                           \
-    _Pragma("omp simd") for (std::int64_t i = 0; i < n; ++i) out[i] =                                    \
-        std::name(x[i], T(1.5)) + std::name(T(0.75) * x[i], T(1.5)) + std::name(T(0.5) * x[i], T(1.5)) + \
-        std::name(T(0.25) * x[i], T(1.5));                                                               \
+#define ANABRANCH_LOOP_OF_TWO(name)                                                                   \
+  template <class T>                                                                                  \
+  void loop_##name(const T* __restrict x, const T* __restrict y, T* __restrict out, std::int64_t n) { \
+    _Pragma("omp simd") for (std::int64_t i = 0; i < n; ++i) out[i] =                                 \
+        std::name(x[i], y[i]) + std::name(T(0.75) * x[i], y[i]) + std::name(T(0.5) * x[i], y[i]) +    \
+        std::name(T(0.25) * x[i], y[i]);                                                              \
   }
 #define ANABRANCH_EACH_OF_TWO(X) X(pow) X(atan2) X(hypot)
 ANABRANCH_EACH_OF_TWO(ANABRANCH_LOOP_OF_TWO)

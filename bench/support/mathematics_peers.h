@@ -6,9 +6,10 @@
 /// What bench_mathematics is compared with: loops that the C++ compiler vectorises with glibc's libmvec.
 namespace anabranch::bench {
 
-/// out[i] = f(a x[i]) + f(b x[i]) + f(c x[i]) + f(d x[i]), (a, b, c, d) = 1, 0.75, 0.5, 0.25. Null: not known.
+/// out[i] = f(a x[i]) + f(b x[i]) + f(c x[i]) + f(d x[i]), (a, b, c, d) = 1, 0.75, 0.5, 0.25; functions of two have
+/// y[i] as the second operand. Null: not known.
 template <class T>
-using MathLoop = void (*)(const T* x, T* out, std::int64_t n);
+using MathLoop = void (*)(const T* x, const T* y, T* out, std::int64_t n);
 template <class T>
 MathLoop<T> math_loop(std::string_view function);
 

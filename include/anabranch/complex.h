@@ -53,12 +53,14 @@ Exp<std::complex<T>> quotient(const ComplexParts<T>& a, const ComplexParts<T>& b
 
 }  // namespace detail
 
-/// Arithmetic of complex numbers, and of one with a real number, each operation rounded on its own:
+/// Arithmetic of complex numbers, and of one with a real number, each operation rounded on its own (but a sum
+/// with z * x, x real, is contracted part by part, as that of floats: language.md, "Rounding"):
 ///
 ///     (a + bi) + (c + di)   a + c, b + d; with a real number c: a + c, b
 ///     (a + bi) * (c + di)   a * c - b * d, a * d + b * c; with a real number c: a * c, b * c
-///     (a + bi) / (c + di)   Smith's method: without undue overflow, each part within some ulp of the larger
-///                           one; with a real number c: a / c, b / c. Infinite parts may give NaN
+///     (a + bi) / (c + di)   Smith's method: no square overflows (parts of the divisor beyond half the largest
+///                           number may); each part within some ulp of the larger one; with a real number
+///                           c: a / c, b / c. Infinite parts may give NaN
 ///
 /// Equal are those whose parts are equal; there is no order.
 template <class T>

@@ -10,9 +10,9 @@
 
 #include <anabranch/scalar.h>
 
-/// What an array can hold. An element is a scalar or a product (pair,
-/// tuple, Index) of elements; a product of n scalars is stored as n buffers,
-/// one per scalar component (structure of arrays), nested products flattened.
+/// What an array can hold. An element is a scalar, a product of elements (pair, tuple, Index, std::complex, a
+/// struct named by ANABRANCH_AGGREGATE) or a sum (std::optional, std::variant). One of n scalars is stored as n
+/// buffers, one per scalar component (structure of arrays), nested ones flattened.
 namespace anabranch {
 
 /// A position in, or the shape of, an array of rank N; outermost dimension first.

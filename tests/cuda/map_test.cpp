@@ -1,5 +1,6 @@
-#include <cmath>
+#include <regex>
 
+#include "cuda/unit.h"
 #include "support/catch.h"
 #include "tests/cpu/support/map_kernels.h"
 #include "tests/cpu/support/primitive_table.h"
@@ -12,16 +13,6 @@ using ir::Primitive;
 using ir::Ref;
 
 namespace {
-
-/// How many floats lie between two.
-template <class T>
-std::int64_t ulps(T x, T y) {
-  if (x == y || (x != x && y != y)) return 0;
-  if (x != x || y != y || std::signbit(x) != std::signbit(y)) return INT64_MAX;
-  // Of one sign, so that the order of the bits is that of the numbers, or the reverse.
-  return std::abs(static_cast<std::int64_t>(anabranch::detail::bits_of(x)) -
-                  static_cast<std::int64_t>(anabranch::detail::bits_of(y)));
-}
 
 template <class Row>
 constexpr ScalarType type_of_row =
@@ -230,6 +221,23 @@ TEMPLATE_LIST_TEST_CASE("cuda: every primitive on every type, bit for bit", "",
     });
     CHECK(cuda_disagreement(k) == "");
   }
+}
+
+TEST_CASE("cuda: kernels call the recipes, no mathematical library") {
+  static const std::regex call(R"(([\w:]*(?:exp|log|sin|cos|tan|pow|erf|cbrt|hypot|rsqrt)\w*)\s*\()");
+  for (const ScalarType type : {ScalarType::float16, ScalarType::float32, ScalarType::float64})
+    for (int p = 0; p < ir::primitive_count; ++p) {
+      const auto primitive = static_cast<Primitive>(p);
+      if (!ir::info(primitive).mathematical) continue;
+      auto k = table(primitive, type, type, [](auto) { return true; });
+      const std::string text = cuda::generate(k.kernel()).source;
+      int calls = 0;
+      for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at, ++calls) {
+        INFO(ir::info(primitive).name << " on " << name_of(type) << ": " << at->str(1));
+        CHECK(at->str(1).starts_with("math::"));
+      }
+      CHECK(calls > 0);
+    }
 }
 
 /// Of every `step` types one to convert to.

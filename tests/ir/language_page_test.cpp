@@ -46,8 +46,8 @@ Words rows_of_the_page() {
 /// detail, whose declarations begin a line.
 Words declared_in(const std::filesystem::path& header) {
   static const std::regex function(
-      R"(\n(?!template|using|class|struct|#|//| )[^\n]*?[^:\w\n]([a-z_]\w*)\((?:const |\w+ \w))");
-  static const std::regex object(R"(\ninline constexpr auto (\w+) = )");
+      R"(\n(?!template|using|class|struct|#|//| )[^\n]*?[^:\w\n]([a-z_]\w*)\((?:const |(?:\w+::)*\w+ \w))");
+  static const std::regex object(R"(\ninline constexpr [\w:<>]+ (\w+)(?: =|\{))");
   static const std::regex op(R"(\n  friend [^\n]*operator([^\s\w(]+)\()");
   std::string text = text_of(header);
   const std::string close = "\n}  // namespace detail";
@@ -174,6 +174,10 @@ TEST_CASE("every function of scalar code and of arrays has a row in the descript
     INFO(name);
     CHECK(of_exp.contains(name));
   }
+  CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "optional.h").contains("none"));
+  CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "product.h").contains("make"));
+  CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "switch.h").contains("case_"));
+  CHECK(text_of(ANABRANCH_LANGUAGE_MD).find("ANABRANCH_AGGREGATE") != std::string::npos);
 }
 
 TEST_CASE("every primitive has a row in the description of the language") {
