@@ -86,6 +86,18 @@ void assigned_to_a_temporary() {
       "values. Make a new one with map or generate, or change the host array before `use`");
 }
 
+/// Values that an Exp<T> is not made of though they come to mind, specialised by kinds of elements: `refuses`,
+/// `refuses_operand` (by operators, too), and `answer`, which says what to write.
+template <class T>
+struct Stranger {
+  template <class X>
+  static constexpr bool refuses = false;
+  template <class X>
+  static constexpr bool refuses_operand = false;
+  template <class X>
+  static void answer() {}
+};
+
 struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the caller vouches for
 
 }  // namespace detail
@@ -122,6 +134,11 @@ class Located {
     literal_ = static_cast<T>(value);
     is_literal_ = true;
   }
+  template <class X>
+    requires(detail::Stranger<T>::template refuses_operand<X>)
+  Located(const X&) {
+    detail::Stranger<T>::template answer<X>();
+  }
 
   Exp<T> value() const;
   std::source_location place() const { return at_; }
@@ -145,8 +162,13 @@ class Exp : public ExpOperators<T> {
     requires std::same_as<U, T> || detail::Lossless<U, T>
   Exp(const U& value, std::source_location at = std::source_location::current())
       : handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
-  /// A literal whose value T holds exactly.
+  /// A literal whose value T holds exactly, as in Exp<float>(2); `Exp<float> x = 2` would be two conversions.
   Exp(const Located<T>& value) : handle_(value.value().handle()) {}
+  template <class X>
+    requires(detail::Stranger<T>::template refuses<X>)
+  Exp(const X&) {
+    detail::Stranger<T>::template answer<X>();
+  }
 
   Exp(const Exp&) = default;
   Exp(Exp&&) noexcept = default;

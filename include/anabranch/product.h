@@ -163,7 +163,7 @@ struct Make<T, Types<Ps...>> {
                   "anabranch: make<T> takes one value for each part of T, in order");
     static_assert(sizeof...(Xs) != sizeof...(Ps),
                   "anabranch: a value given to make<T> has another type than the part; convert it with "
-                  "cast<U>(x)");
+                  "cast<U>(x) (an Index of any integers is index_of(i, j))");
     return {FromHandle{}, Handle{}};
   }
 };

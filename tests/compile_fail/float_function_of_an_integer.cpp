@@ -1,5 +1,5 @@
-// expect: anabranch: sqrt takes float or double
-// expect: anabranch: tanh takes float or double
+// expect: anabranch: sqrt takes floats .half, float, double., convert the integer with
+// expect: anabranch: tanh takes floats
 // expect: anabranch: pow takes two integers or two floats
 // expect: anabranch: the operands have different element types
 #include <anabranch/anabranch.h>
