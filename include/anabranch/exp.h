@@ -655,12 +655,39 @@ template <detail::NumberElement T>
 Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return detail::unary(detail::Primitive::absolute, x, at);
 }
-/// a * b + c with one rounding.
+/// a * b + c with one rounding. One or two of them may be literals.
 template <detail::FloatElement T>
-Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::type_identity_t<Exp<T>>& c,
+Exp<T> fma(const Exp<T>& a, const Exp<T>& b, const Exp<T>& c,
            std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{},
           detail::primitive(detail::Primitive::fma, {a.handle(), b.handle(), c.handle()}, at)};
+}
+template <detail::FloatElement T>
+Exp<T> fma(const Exp<T>& a, const Exp<T>& b, const std::type_identity_t<Located<T>>& c) {
+  return fma(a, b, c.value(), c.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Located<T>>& b, const Exp<T>& c) {
+  return fma(a, b.value(), c, b.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const std::type_identity_t<Located<T>>& a, const Exp<T>& b, const Exp<T>& c) {
+  return fma(a.value(), b, c, a.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Located<T>>& b,
+           const std::type_identity_t<Located<T>>& c) {
+  return fma(a, b.value(), c.value(), b.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const std::type_identity_t<Located<T>>& a, const Exp<T>& b,
+           const std::type_identity_t<Located<T>>& c) {
+  return fma(a.value(), b, c.value(), a.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const std::type_identity_t<Located<T>>& a, const std::type_identity_t<Located<T>>& b,
+           const Exp<T>& c) {
+  return fma(a.value(), b.value(), c, a.place());
 }
 
 /// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the
