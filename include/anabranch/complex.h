@@ -37,10 +37,6 @@ struct Stranger<std::complex<T>> {
   }
 };
 
-template <class X>
-inline constexpr bool is_complex_exp = false;
-template <class T>
-inline constexpr bool is_complex_exp<Exp<std::complex<T>>> = true;
 /// What can be a part of a complex number.
 template <class X>
 inline constexpr bool is_part_of_complex = std::same_as<X, Exp<float>> || std::same_as<X, Exp<double>>;
@@ -200,20 +196,15 @@ auto complex(const A&, const B&) {
   return detail::refused<Exp<std::complex<double>>>();
 }
 #define ANABRANCH_OF_COMPLEX_ONLY(name)                                                                     \
-  template <detail::Computation X>                                                                          \
-    requires(!detail::is_complex_exp<X>)                                                                    \
-  auto name(const X&) {                                                                                     \
-    static_assert(detail::IsExp<X>,                                                                         \
-                  "anabranch: this function works on single values; take a[i] or the(a) of an array, or "   \
-                  "map it over the array");                                                                 \
-    static_assert(!detail::IsExp<X>,                                                                        \
+  template <IsScalar T>                                                                                     \
+  auto name(const Exp<T>&) {                                                                                \
+    static_assert(detail::always_false<T>,                                                                  \
                   "anabranch: " #name " takes a complex number; of a real one make it with complex(x, 0)"); \
     return detail::refused<Exp<double>>();                                                                  \
   }
 ANABRANCH_OF_COMPLEX_ONLY(real)
 ANABRANCH_OF_COMPLEX_ONLY(imag)
 ANABRANCH_OF_COMPLEX_ONLY(conj)
-ANABRANCH_OF_COMPLEX_ONLY(norm)
 ANABRANCH_OF_COMPLEX_ONLY(arg)
 #undef ANABRANCH_OF_COMPLEX_ONLY
 

@@ -481,7 +481,7 @@ constexpr int first_component() {
 
 /// Component I of a tuple. Also what structured bindings use: auto [a, b] = e.
 template <std::size_t I, class T>
-  requires requires { std::tuple_size<T>::value; }
+  requires(I < std::tuple_size<T>::value)
 auto get(const Exp<T>& e, std::source_location at = std::source_location::current()) {
   using Part = std::tuple_element_t<I, T>;
   return Exp<Part>(detail::FromHandle{}, detail::project(e.handle(), detail::first_component<T, I>(),

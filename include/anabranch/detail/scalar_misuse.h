@@ -30,6 +30,18 @@ concept Alike = (IsExp<A> && (std::same_as<A, B> || NumericValue<B>)) || (Numeri
 template <class E, class... Xs>
 concept FloatsOfOneType = FloatExp<E> && ((std::same_as<E, Xs> || NumericValue<Xs>) && ...);
 
+template <class X>
+concept ScalarExp = IsExp<X> && IsScalar<typename std::remove_cvref_t<X>::value_type>;
+/// What a refused conversion to U gives.
+template <class U>
+struct RefusedCast {
+  using type = Exp<double>;
+};
+template <IsElement U>
+struct RefusedCast<U> {
+  using type = Exp<U>;
+};
+
 }  // namespace anabranch::detail
 
 namespace anabranch {
@@ -158,6 +170,16 @@ ANABRANCH_REFUSE_FUNCTION(hypot, is_float_exp, ANABRANCH_TWO_FLOATS)
 #undef ANABRANCH_REFUSE_FUNCTION
 #undef ANABRANCH_INTEGERS_ONLY
 #undef ANABRANCH_FLOATS_ONLY
+
+template <class U, class X>
+  requires(detail::Computation<X> && !(IsScalar<U> && detail::ScalarExp<X>))
+typename detail::RefusedCast<U>::type cast(const X&) {
+  detail::check_single_values<X>();
+  static_assert(detail::Answered<X>,
+                "anabranch: cast<T>(x) gives a bool or a number, int8_t to uint64_t, half, float or double; "
+                "make<T>(a, b) makes a product, complex(x, 0) a complex number, some(x) an optional");
+  return detail::refused<typename detail::RefusedCast<U>::type>();
+}
 
 /// Three, of which one is a computation, that are not floats of one type and numbers.
 template <class A, class B, class C>
