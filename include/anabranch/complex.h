@@ -24,6 +24,27 @@ template <class T>
 inline constexpr bool mixes<T, std::complex<T>> = true;
 
 template <class T>
+struct Stranger<std::complex<T>> {
+  template <class X>
+  static constexpr bool refuses_operand = false;
+  template <class X>
+  static constexpr bool refuses = NumericValue<X> || std::same_as<X, Exp<T>>;
+  template <class X>
+  static void answer() {
+    static_assert(always_false<X>,
+                  "anabranch: a real number is no complex one by itself; write complex(x, 0) of an Exp, and "
+                  "std::complex<float>(1.0F) of a plain number");
+  }
+};
+
+/// What can be a part of a complex number.
+template <class X>
+inline constexpr bool is_part_of_complex = std::same_as<X, Exp<float>> || std::same_as<X, Exp<double>>;
+/// A real number beside an Exp of a complex one.
+template <class X, class T>
+concept RealBeside = NumericValue<X> || std::same_as<X, Exp<T>>;
+
+template <class T>
 struct ComplexParts {
   explicit ComplexParts(const Located<std::complex<T>>& z)
       : ComplexParts(z.value().handle(), Place(z.place())) {}
@@ -165,6 +186,49 @@ Exp<T> norm(const Exp<std::complex<T>>& z, std::source_location at = std::source
   const detail::ComplexParts<T> a(z.handle(), at);
   return a.re * a.re - -a.im * a.im;
 }
+
+/// Refused, with a sentence.
+template <class A, class B>
+  requires detail::Unfit<A, B, detail::is_part_of_complex<A>, detail::is_part_of_complex<B>>
+auto complex(const A&, const B&) {
+  detail::check_single_values<A, B>();
+  static_assert(
+      detail::Answered<A> || detail::Answered<B>,
+      "anabranch: complex(re, im) takes two of float or two of double; convert with cast<double>(x)");
+  return detail::refused<Exp<std::complex<double>>>();
+}
+#define ANABRANCH_OF_COMPLEX_ONLY(name)                                                                     \
+  template <IsScalar T>                                                                                     \
+  auto name(const Exp<T>&) {                                                                                \
+    static_assert(detail::always_false<T>,                                                                  \
+                  "anabranch: " #name " takes a complex number; of a real one make it with complex(x, 0)"); \
+    return detail::refused<Exp<double>>();                                                                  \
+  }
+ANABRANCH_OF_COMPLEX_ONLY(real)
+ANABRANCH_OF_COMPLEX_ONLY(imag)
+ANABRANCH_OF_COMPLEX_ONLY(conj)
+ANABRANCH_OF_COMPLEX_ONLY(arg)
+#undef ANABRANCH_OF_COMPLEX_ONLY
+
+#define ANABRANCH_REFUSE_COMPARISON(op)                                                                     \
+  template <class T, detail::RealBeside<T> X>                                                               \
+  Exp<bool> operator op(const Exp<std::complex<T>>&, const X&) {                                            \
+    static_assert(detail::always_false<X>,                                                                  \
+                  "anabranch: a complex number and a real one do not compare; compare with complex(x, 0), " \
+                  "or the real part, real(z)");                                                             \
+    return detail::refused<Exp<bool>>();                                                                    \
+  }                                                                                                         \
+  template <class T, detail::RealBeside<T> X>                                                               \
+  Exp<bool> operator op(const X & x, const Exp<std::complex<T>>& z) {                                       \
+    return z op x;                                                                                          \
+  }
+ANABRANCH_REFUSE_COMPARISON(==)
+ANABRANCH_REFUSE_COMPARISON(!=)
+ANABRANCH_REFUSE_COMPARISON(<)
+ANABRANCH_REFUSE_COMPARISON(<=)
+ANABRANCH_REFUSE_COMPARISON(>)
+ANABRANCH_REFUSE_COMPARISON(>=)
+#undef ANABRANCH_REFUSE_COMPARISON
 
 #define ANABRANCH_REFUSE_ORDER(op)                                                             \
   template <class T>                                                                           \

@@ -86,6 +86,18 @@ void assigned_to_a_temporary() {
       "values. Make a new one with map or generate, or change the host array before `use`");
 }
 
+/// Values that an Exp<T> is not made of though they come to mind, specialised by kinds of elements: `refuses`,
+/// `refuses_operand` (by operators, too), and `answer`, which says what to write.
+template <class T>
+struct Stranger {
+  template <class X>
+  static constexpr bool refuses = false;
+  template <class X>
+  static constexpr bool refuses_operand = false;
+  template <class X>
+  static void answer() {}
+};
+
 struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the caller vouches for
 
 }  // namespace detail
@@ -122,6 +134,11 @@ class Located {
     literal_ = static_cast<T>(value);
     is_literal_ = true;
   }
+  template <class X>
+    requires(detail::Stranger<T>::template refuses_operand<X>)
+  Located(const X&) {
+    detail::Stranger<T>::template answer<X>();
+  }
 
   Exp<T> value() const;
   std::source_location place() const { return at_; }
@@ -145,8 +162,13 @@ class Exp : public ExpOperators<T> {
     requires std::same_as<U, T> || detail::Lossless<U, T>
   Exp(const U& value, std::source_location at = std::source_location::current())
       : handle_(detail::constant_of<T>(static_cast<T>(value), at)) {}
-  /// A literal whose value T holds exactly.
+  /// A literal whose value T holds exactly, as in Exp<float>(2); `Exp<float> x = 2` would be two conversions.
   Exp(const Located<T>& value) : handle_(value.value().handle()) {}
+  template <class X>
+    requires(detail::Stranger<T>::template refuses<X>)
+  Exp(const X&) {
+    detail::Stranger<T>::template answer<X>();
+  }
 
   Exp(const Exp&) = default;
   Exp(Exp&&) noexcept = default;
@@ -459,7 +481,7 @@ constexpr int first_component() {
 
 /// Component I of a tuple. Also what structured bindings use: auto [a, b] = e.
 template <std::size_t I, class T>
-  requires requires { std::tuple_size<T>::value; }
+  requires(I < std::tuple_size<T>::value)
 auto get(const Exp<T>& e, std::source_location at = std::source_location::current()) {
   using Part = std::tuple_element_t<I, T>;
   return Exp<Part>(detail::FromHandle{}, detail::project(e.handle(), detail::first_component<T, I>(),
@@ -633,12 +655,39 @@ template <detail::NumberElement T>
 Exp<T> abs(const Exp<T>& x, std::source_location at = std::source_location::current()) {
   return detail::unary(detail::Primitive::absolute, x, at);
 }
-/// a * b + c with one rounding.
+/// a * b + c with one rounding. One or two of them may be literals.
 template <detail::FloatElement T>
-Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Exp<T>>& b, const std::type_identity_t<Exp<T>>& c,
+Exp<T> fma(const Exp<T>& a, const Exp<T>& b, const Exp<T>& c,
            std::source_location at = std::source_location::current()) {
   return {detail::FromHandle{},
           detail::primitive(detail::Primitive::fma, {a.handle(), b.handle(), c.handle()}, at)};
+}
+template <detail::FloatElement T>
+Exp<T> fma(const Exp<T>& a, const Exp<T>& b, const std::type_identity_t<Located<T>>& c) {
+  return fma(a, b, c.value(), c.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Located<T>>& b, const Exp<T>& c) {
+  return fma(a, b.value(), c, b.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const std::type_identity_t<Located<T>>& a, const Exp<T>& b, const Exp<T>& c) {
+  return fma(a.value(), b, c, a.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const Exp<T>& a, const std::type_identity_t<Located<T>>& b,
+           const std::type_identity_t<Located<T>>& c) {
+  return fma(a, b.value(), c.value(), b.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const std::type_identity_t<Located<T>>& a, const Exp<T>& b,
+           const std::type_identity_t<Located<T>>& c) {
+  return fma(a.value(), b, c.value(), a.place());
+}
+template <detail::FloatElement T>
+Exp<T> fma(const std::type_identity_t<Located<T>>& a, const std::type_identity_t<Located<T>>& b,
+           const Exp<T>& c) {
+  return fma(a.value(), b.value(), c, a.place());
 }
 
 /// Function objects for map, zip_with and fold. Folds over these operators may use several lanes (see the

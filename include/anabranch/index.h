@@ -13,6 +13,9 @@ consteval bool of_one_rank() {
                 "anabranch: the shapes and indices have different ranks; they need as many dimensions");
   return index_rank<A> == index_rank<B>;
 }
+/// Of which one may have been meant as a shape or an index.
+template <class A, class B>
+concept NoShapes = Computation<A> || Computation<B> || IndexLike<A> || IndexLike<B>;
 template <int N>
 Exp<std::int64_t> extent_of(const Exp<Index<N>>& shape, int d, Place at) {
   return {FromHandle{}, project(shape.handle(), d, 1, at)};
@@ -72,5 +75,29 @@ Exp<Index<detail::index_rank<A>>> intersect(const A& a, const B& b,
     return left;
   }
 }
+
+/// Refused, with a sentence.
+#define ANABRANCH_OF_SHAPES                                                                                  \
+  "anabranch: to_linear, from_linear and intersect take shapes and indices, as shape(a) and index_of(i, j) " \
+  "give them"
+template <class S, class X>
+  requires(detail::NoShapes<S, X> && !(detail::IndexLike<S> && detail::IndexLike<X>))
+Exp<std::int64_t> to_linear(const S&, const X&) {
+  static_assert(detail::always_false<S>, ANABRANCH_OF_SHAPES);
+  return detail::refused<Exp<std::int64_t>>();
+}
+template <detail::Computation S, class X>
+  requires(!detail::IndexLike<S>)
+Exp<Index<1>> from_linear(const S&, const X&) {
+  static_assert(detail::always_false<S>, ANABRANCH_OF_SHAPES);
+  return detail::refused<Exp<Index<1>>>();
+}
+template <class A, class B>
+  requires(detail::NoShapes<A, B> && !(detail::IndexLike<A> && detail::IndexLike<B>))
+auto intersect(const A&, const B&) {
+  static_assert(detail::always_false<A>, ANABRANCH_OF_SHAPES);
+  return detail::refused<Exp<Index<1>>>();
+}
+#undef ANABRANCH_OF_SHAPES
 
 }  // namespace anabranch

@@ -65,14 +65,16 @@ Exp<T> iterate(const Position& n, F f, const T& x,
 /// (Index{} for a vector), out of range a RunError as soon as an element is read; an empty row gives z. z is
 /// an Exp or a plain value, of any element type; f takes one of that type and an element of `a`, and gives
 /// the next. `a` may not depend on a parameter of the scalar code, as no array may that it reads.
-template <class F, class Z, detail::IndexLike X, int N, class T>
+template <class F, class Z, class X, int N, class T>
 auto sfoldl(F f, const Z& z, const X& ix, const Acc<Array<N, T>>& a,
             std::source_location at = std::source_location::current()) {
   const auto start = detail::as_exp(z, at);
   using S = typename std::remove_const_t<decltype(start)>::value_type;
+  constexpr bool index = detail::IndexLike<X>;
   constexpr bool one_less = detail::index_rank<X> == N - 1;
   constexpr bool takes = detail::takes<F, Exp<S>&, Exp<T>&>();
-  static_assert(one_less,
+  static_assert(index, "anabranch: sfoldl takes an Index that names a row, as index_of(i) makes one");
+  static_assert(!index || one_less,
                 "anabranch: the index of sfoldl has a dimension less than the array: it names a row");
   static_assert(!one_less || takes,
                 "anabranch: the function of sfoldl takes what it made so far and an element of the array");

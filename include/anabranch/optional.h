@@ -35,6 +35,21 @@ struct Element<std::optional<T>> {
 template <class T>
 inline constexpr bool ordered<std::optional<T>> = ordered<T>;
 
+template <class T>
+struct Stranger<std::optional<T>> {
+  template <class X>
+  static constexpr bool refuses_operand = std::same_as<X, std::nullopt_t>;
+  template <class X>
+  static constexpr bool refuses = refuses_operand<X> || std::same_as<X, T> || std::same_as<X, Exp<T>>;
+  template <class X>
+  static void answer() {
+    static_assert(!refuses_operand<X>,
+                  "anabranch: std::nullopt is no element; write none<T>(), and !has_value(o) for o == "
+                  "std::nullopt");
+    static_assert(refuses_operand<X>, "anabranch: a value is no optional by itself; write some(x)");
+  }
+};
+
 template <class X>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -56,6 +71,42 @@ Exp<std::optional<T>> optional_at(const Exp<bool>& there, const Exp<T>& value, P
 }
 
 }  // namespace detail
+
+/// What std::optional has, answered: there is no value yet that could be looked at.
+template <class T>
+struct ExpOperators<std::optional<T>> : ElementComparisons<std::optional<T>> {
+  template <class U = T>
+  auto operator*() const {
+    return unread<U>();
+  }
+  template <class U = T>
+  auto operator->() const {
+    unread<U>();
+    return static_cast<const Exp<U>*>(nullptr);
+  }
+  template <class U = T>
+  auto value() const {
+    return unread<U>();
+  }
+  template <class X>
+  auto value_or(const X&) const {
+    return unread<T, X>();
+  }
+  template <class U = T>
+  auto has_value() const {
+    static_assert(detail::always_false<U>, "anabranch: o.has_value() is has_value(o) of an Exp");
+    return detail::refused<Exp<bool>>();
+  }
+
+ private:
+  template <class U, class X = U>
+  static auto unread() {
+    static_assert(detail::always_false<X>,
+                  "anabranch: an optional has no value while the program is being built; take it apart with "
+                  "match or value_or");
+    return detail::refused<Exp<U>>();
+  }
+};
 
 /// An optional with a value: some(x) : Exp<std::optional<T>>, of an Exp<T> or a plain value.
 template <IsElement T>
@@ -99,6 +150,12 @@ template <IsElement T>
 Exp<bool> has_value(const Exp<std::optional<T>>& o,
                     std::source_location at = std::source_location::current()) {
   return detail::has_value_at(o, at);
+}
+template <detail::Computation X>
+  requires(!detail::is_optional<X>)
+Exp<bool> has_value(const X&) {
+  static_assert(detail::always_false<X>, "anabranch: has_value takes an Exp of a std::optional");
+  return detail::refused<Exp<bool>>();
 }
 
 /// The value, or `otherwise` where there is none; it is evaluated only there.

@@ -163,7 +163,7 @@ struct Make<T, Types<Ps...>> {
                   "anabranch: make<T> takes one value for each part of T, in order");
     static_assert(sizeof...(Xs) != sizeof...(Ps),
                   "anabranch: a value given to make<T> has another type than the part; convert it with "
-                  "cast<U>(x)");
+                  "cast<U>(x) (an Index of any integers is index_of(i, j))");
     return {FromHandle{}, Handle{}};
   }
 };
@@ -205,3 +205,23 @@ template <std::size_t I, anabranch::detail::OwnProduct T>
 struct std::tuple_element<I, anabranch::Exp<T>> {
   using type = anabranch::Exp<anabranch::detail::PartOf<T, I>>;
 };
+
+namespace anabranch {
+
+/// Refused, with a sentence.
+template <std::size_t I, detail::IsExp X>
+  requires(I >= std::tuple_size<X>::value)
+auto get(const X&) {
+  static_assert(
+      detail::always_false<X>,
+      "anabranch: get<I> takes the number of a part, the first one's is 0; the product has fewer of "
+      "them");
+  return Exp<double>(detail::FromHandle{}, {});
+}
+template <std::size_t I, IsScalar T>
+auto get(const Exp<T>& e) {
+  static_assert(detail::always_false<T>, "anabranch: get<I> takes a part of a product; this is one value");
+  return e;
+}
+
+}  // namespace anabranch

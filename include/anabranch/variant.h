@@ -48,6 +48,11 @@ struct Element<std::variant<Ts...>> {
 template <class... Ts>
 inline constexpr bool ordered<std::variant<Ts...>> = (ordered<Ts> && ...);
 
+template <class X>
+inline constexpr bool is_variant = false;
+template <class... Ts>
+inline constexpr bool is_variant<Exp<std::variant<Ts...>>> = true;
+
 template <class V, std::size_t I>
 using Alternative = std::variant_alternative_t<I, V>;
 
@@ -101,12 +106,51 @@ Exp<V> make_variant(const X& value, std::source_location at = std::source_locati
   return detail::variant_at<V, i % std::variant_size_v<V>>(detail::as_exp(value, at).handle(), at);
 }
 
-/// Whether it holds alternative I: holds<1>(v).
+/// Whether it holds alternative I: holds<1>(v); or the alternative of type T, where one has it:
+/// holds<float>(v).
 template <std::size_t I, class... Ts>
-  requires(I < sizeof...(Ts))
 Exp<bool> holds(const Exp<std::variant<Ts...>>& v,
                 std::source_location at = std::source_location::current()) {
+  static_assert(I < sizeof...(Ts),
+                "anabranch: holds<I> takes the number of an alternative; the variant has fewer of them (the "
+                "first one is 0)");
   return {detail::FromHandle{}, detail::holds_at(v, I, at)};
+}
+template <class T, class... Ts>
+Exp<bool> holds(const Exp<std::variant<Ts...>>& v,
+                std::source_location at = std::source_location::current()) {
+  constexpr std::size_t i = detail::alternative_of<T>(std::type_identity<std::variant<Ts...>>{});
+  static_assert(i < sizeof...(Ts),
+                "anabranch: holds<T> takes the type of one alternative; say which one it is by its number, "
+                "as in holds<0>(v)");
+  return {detail::FromHandle{}, detail::holds_at(v, i, at)};
+}
+
+/// Refused, with a sentence.
+template <std::size_t I, detail::Computation X>
+  requires(!detail::is_variant<X>)
+Exp<bool> holds(const X&) {
+  static_assert(detail::always_false<X>, "anabranch: holds takes an Exp of a std::variant");
+  return detail::refused<Exp<bool>>();
+}
+template <class T, detail::Computation X>
+  requires(!detail::is_variant<X>)
+Exp<bool> holds(const X& x) {
+  return holds<0>(x);
+}
+template <std::size_t I, class X>
+  requires detail::is_variant<X>
+auto get(const X&) {
+  static_assert(
+      detail::always_false<X>,
+      "anabranch: what a variant holds is not known while the program is being built; take it apart "
+      "with match");
+  return detail::refused<Exp<double>>();
+}
+template <class T, class X>
+  requires detail::is_variant<X>
+auto get(const X& v) {
+  return get<0>(v);
 }
 
 namespace detail {
@@ -154,3 +198,28 @@ auto match(const Exp<std::variant<Ts...>>& v, const Functions&... functions) {
 }
 
 }  // namespace anabranch
+
+namespace std {
+/// Refused, with a sentence (see detail/misuse.h). The parameters that are never there let get of anabranch
+/// stand before these where both are visible.
+template <size_t I, class X, class... None>
+  requires(anabranch::detail::is_variant<X> && sizeof...(None) == 0)
+auto get(const X& v, const None&...) {
+  return anabranch::get<I>(v);
+}
+template <class T, class X, class... None>
+  requires(anabranch::detail::is_variant<X> && sizeof...(None) == 0)
+auto get(const X& v, const None&...) {
+  return anabranch::get<T>(v);
+}
+template <class F, class V, class... Vs>
+  requires(anabranch::detail::is_variant<std::remove_cvref_t<V>> ||
+           (anabranch::detail::is_variant<std::remove_cvref_t<Vs>> || ...))
+auto visit(F&&, V&&, Vs&&...) {
+  static_assert(
+      anabranch::detail::always_false<V>,
+      "anabranch: std::visit takes what is there when it is called; take a variant apart with match, "
+      "one function for each alternative");
+  return anabranch::detail::refused<anabranch::Exp<double>>();
+}
+}  // namespace std

@@ -7,6 +7,9 @@
 // expect: anabranch: << and >> shift the bits of an integer
 // expect: anabranch: this function works on single values
 // expect: anabranch: an operator works on single values|anabranch: this function works on single values
+// expect: anabranch: the operand is an Exp of an integer, as in Exp<int32_t>.5.
+// expect: anabranch: the operand is an Exp of an integer, as in Exp<int32_t>.5.
+// expect: anabranch: popcount, clz, ctz, rotl, rotr, test_bit and set_bit take integers
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -32,8 +35,18 @@ int main() {
   clz(numbers);
 #elif MUST_FAIL == 9
   numbers << 1;
+#elif MUST_FAIL == 10
+  map([](auto x) { return set_bit(1, x); }, numbers);
+#elif MUST_FAIL == 11
+  map([](auto x) { return test_bit(5, x); }, numbers);
+#elif MUST_FAIL == 12
+  map([](auto x) { return rotl(1.5, x); }, numbers);
 #else
   map([](auto x) { return popcount(bitcast<std::int64_t>(x)); }, reals);
-  map([](auto x) { return pack(rotl(x, 1) << 2, 1 << x, ~x, test_bit(x, 3), clz(x)); }, numbers);
+  map(
+      [](auto x) {
+        return pack(rotl(x, 1) << 2, 1 << x, ~x, test_bit(x, 3), set_bit(Exp<std::int32_t>(1), x), clz(x));
+      },
+      numbers);
 #endif
 }

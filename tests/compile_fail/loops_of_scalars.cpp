@@ -6,6 +6,11 @@
 // expect: anabranch: the function of sfoldl takes what it made so far
 // expect: anabranch: the shapes and indices have different ranks
 // expect: anabranch: the shapes and indices have different ranks
+// expect: anabranch: sfoldl takes an Index that names a row, as index_of.i. makes one
+// expect: anabranch: sfoldl takes an Index that names a row, as index_of.i. makes one
+// expect: anabranch: to_linear, from_linear and intersect take shapes and indices
+// expect: anabranch: to_linear, from_linear and intersect take shapes and indices
+// expect: anabranch: to_linear, from_linear and intersect take shapes and indices
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -31,6 +36,16 @@ int main() {
   generate(2, [=](auto i) { return to_linear(shape(table), index_of(i)); });
 #elif MUST_FAIL == 8
   generate(2, [=](auto i) { return get<0>(intersect(shape(table), index_of(i))); });
+#elif MUST_FAIL == 9
+  generate(2, [=](auto i) { return sfoldl(plus, 0.0, i, table); });
+#elif MUST_FAIL == 10
+  generate(2, [=](auto) { return sfoldl(plus, 0.0, 1, table); });
+#elif MUST_FAIL == 11
+  generate(2, [=](auto i) { return get<0>(intersect(shape(table), i)); });
+#elif MUST_FAIL == 12
+  generate(2, [=](auto i) { return to_linear(shape(table), i); });
+#elif MUST_FAIL == 13
+  generate(2, [=](auto i) { return from_linear(table, i); });
 #else
   map([](auto x) { return iterate(3, [](auto y) { return y * 2; }, x); }, reals);
   generate(2, [=](auto i) { return sfoldl(plus, 0.0, index_of(i), table); });

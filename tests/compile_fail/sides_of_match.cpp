@@ -6,6 +6,7 @@
 // expect: anabranch: the sides of match give elements of one type
 // expect: anabranch: match takes apart an Exp of a std::optional or a std::variant
 // expect: anabranch: the sides of match give elements of one type
+// expect: anabranch: the sides of match give elements of one type.*as in 0.0F
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -35,6 +36,8 @@ int main() {
         return match(get<0>(pack(1.0F, o)), same, [] { return 0.0F; });
 #elif MUST_FAIL == 8
         return match(o, same, [] {});
+#elif MUST_FAIL == 9
+        return match(o, same, [] { return 0; });
 #else
         return match(o, same, [] { return 0.0F; }) + match(v, number, first);
 #endif

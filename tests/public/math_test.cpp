@@ -63,6 +63,23 @@ void one_rounding() {
   }
 }
 
+TEST_CASE("fma takes literals") {
+  const Vector<float> v{3.0F, -0.1F};
+  const auto fused = map(
+      [](auto x) {
+        const std::tuple one(fma(x, x, 0.1F), fma(x, 2, x), fma(0.5, x, x));
+        const std::tuple two(fma(x, 2, 0.5), fma(0.1F, x, 1), fma(2, 0.1F, x));
+        return std::tuple_cat(one, two);
+      },
+      use(v));
+  const auto values = agree(fused);
+  for (std::int64_t i = 0; i < v.size(); ++i) {
+    const float x = v[i];
+    REQUIRE(values[i] == std::tuple(std::fma(x, x, 0.1F), std::fma(x, 2.0F, x), std::fma(0.5F, x, x),
+                                    std::fma(x, 2.0F, 0.5F), std::fma(0.1F, x, 1.0F),
+                                    std::fma(2.0F, 0.1F, x)));
+  }
+}
 TEST_CASE("fma of float") { one_rounding<float>(); }
 TEST_CASE("fma of double") { one_rounding<double>(); }
 

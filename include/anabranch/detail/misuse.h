@@ -302,9 +302,10 @@ void swap(A&&, B&&) {
     static_assert(detail::Answered<X>, sentence);            \
     return detail::refused<detail::Refused<X>>();            \
   }
-#define ANABRANCH_FLOATS_ONLY(name) \
-  ANABRANCH_REFUSE_FUNCTION(        \
-      name, "anabranch: " #name " takes float or double; convert the integer with cast<double>(x)")
+#define ANABRANCH_FLOATS_ONLY(name)             \
+  ANABRANCH_REFUSE_FUNCTION(name,               \
+                            "anabranch: " #name \
+                            " takes floats (half, float, double); convert the integer with cast<double>(x)")
 ANABRANCH_FLOATS_ONLY(sqrt)
 ANABRANCH_FLOATS_ONLY(exp)
 ANABRANCH_FLOATS_ONLY(exp2)

@@ -26,6 +26,22 @@ concept BitlessExp = BoolExp<X> || FloatExp<X>;
 template <class A, class B>
 concept Alike = (IsExp<A> && (std::same_as<A, B> || NumericValue<B>)) || (NumericValue<A> && IsExp<B>);
 
+/// Numbers, and Exps that are all an E, which is one of floats.
+template <class E, class... Xs>
+concept FloatsOfOneType = FloatExp<E> && ((std::same_as<E, Xs> || NumericValue<Xs>) && ...);
+
+template <class X>
+concept ScalarExp = IsExp<X> && IsScalar<typename std::remove_cvref_t<X>::value_type>;
+/// What a refused conversion to U gives.
+template <class U>
+struct RefusedCast {
+  using type = Exp<double>;
+};
+template <IsElement U>
+struct RefusedCast<U> {
+  using type = Exp<U>;
+};
+
 }  // namespace anabranch::detail
 
 namespace anabranch {
@@ -111,13 +127,15 @@ detail::Refused<X> sign(const X&) {
   return detail::refused<detail::Refused<X>>();
 }
 
-#define ANABRANCH_REFUSE_FUNCTION(name)                              \
-  template <class X, class B>                                        \
-    requires(detail::AnyComputation<X, B> && !detail::IntegerExp<X>) \
-  detail::Refused<X> name(const X&, const B&) {                      \
-    detail::check_single_values<X>();                                \
-    static_assert(detail::Answered<X>, ANABRANCH_BITS_ONLY);         \
-    return detail::refused<detail::Refused<X>>();                    \
+#define ANABRANCH_REFUSE_FUNCTION(name)                                                     \
+  template <class X, class B>                                                               \
+    requires(detail::AnyComputation<X, B> && !detail::IntegerExp<X>)                        \
+  detail::Refused<X> name(const X&, const B&) {                                             \
+    detail::check_single_values<X>();                                                       \
+    static_assert(!detail::IntegerValue<X>,                                                 \
+                  "anabranch: the operand is an Exp of an integer, as in Exp<int32_t>(5)"); \
+    static_assert(detail::Answered<X> || detail::IntegerValue<X>, ANABRANCH_BITS_ONLY);     \
+    return detail::refused<detail::Refused<X>>();                                           \
   }
 ANABRANCH_REFUSE_FUNCTION(rotl)
 ANABRANCH_REFUSE_FUNCTION(rotr)
@@ -152,6 +170,28 @@ ANABRANCH_REFUSE_FUNCTION(hypot, is_float_exp, ANABRANCH_TWO_FLOATS)
 #undef ANABRANCH_REFUSE_FUNCTION
 #undef ANABRANCH_INTEGERS_ONLY
 #undef ANABRANCH_FLOATS_ONLY
+
+template <class U, class X>
+  requires(detail::Computation<X> && !(IsScalar<U> && detail::ScalarExp<X>))
+typename detail::RefusedCast<U>::type cast(const X&) {
+  detail::check_single_values<X>();
+  static_assert(detail::Answered<X>,
+                "anabranch: cast<T>(x) gives a bool or a number, int8_t to uint64_t, half, float or double; "
+                "make<T>(a, b) makes a product, complex(x, 0) a complex number, some(x) an optional");
+  return detail::refused<typename detail::RefusedCast<U>::type>();
+}
+
+/// Three, of which one is a computation, that are not floats of one type and numbers.
+template <class A, class B, class C>
+  requires(detail::AnyComputation<A, B, C> && !detail::FloatsOfOneType<detail::Refused<A, B, C>, A, B, C>)
+detail::Refused<A, B, C> fma(const A&, const B&, const C&) {
+  detail::check_single_values<A, B, C>();
+  constexpr bool answered = detail::Answered<A> || detail::Answered<B> || detail::Answered<C>;
+  static_assert(answered,
+                "anabranch: fma takes three floats of one type, or numbers that it holds; convert with "
+                "cast<double>(x)");
+  return detail::refused<detail::Refused<A, B, C>>();
+}
 
 /// Two values at once, so that structured bindings of it say nothing more.
 template <class A, class B>

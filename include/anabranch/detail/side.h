@@ -29,8 +29,10 @@ inline Handle equals_number(const Handle& x, ScalarType type, std::uint64_t bits
 }
 
 /// What the sides have to be; static assertions show it.
-#define ANABRANCH_SIDES_OF(what) \
-  "anabranch: the sides of " what " give elements of one type; convert one with cast<T>(...)"
+#define ANABRANCH_SIDES_OF(what)                                           \
+  "anabranch: the sides of " what                                          \
+  " give elements of one type; convert one with cast<T>(...), or write a " \
+  "number in that type, as in 0.0F"
 
 /// The element that all sides give: that of the first one that is an Exp, else of the first.
 template <class First, class... Rest>
