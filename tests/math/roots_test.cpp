@@ -17,7 +17,7 @@ int reciprocal_root(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t rounding) {
   return ternary;
 }
 
-/// The bounds are the errors measured over all floats and 10^8 doubles of each range, rounded up.
+/// The bounds are the errors of large samples, rounded up; the long tier tries all floats and 10^8 doubles.
 template <class F>
 std::vector<MathFunction<F>> functions(std::vector<Range> x, double cbrt_bound, double rsqrt_bound) {
   return {unary<F>(
