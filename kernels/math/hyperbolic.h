@@ -84,9 +84,8 @@ ANABRANCH_MATH F tanh(F x) {
 }
 
 /// What sinh and cosh of x are made of. With |x| = n ln(2) + r, sinh |x| = less cosh r + more sinh r and
-/// cosh x = more cosh r + less sinh r, where more and less are 2^(n - 1) + 2^(-n - 1) and their difference:
-/// a quarter of that where
-/// |x| is big, so that it does not overflow before the result does.
+/// cosh x = more cosh r + less sinh r, where more is the sum of 2^(n - 1) and 2^(-n - 1) and less their
+/// difference: a quarter of that where |x| is big, so that it does not overflow before the result does.
 template <class F>
 struct Halves {
   MaskOf<F> big;
@@ -198,8 +197,7 @@ ANABRANCH_MATH F cosh(F x) {
   return select(h.big, value * 4.0, value);
 }
 
-// Inverses: logarithms of sums w + low, with c = low / w
-// ------------------------------------------------------
+// Inverses: logarithms of sums w + low, with c = low / w ----------------------------------------------------
 
 /// a^2 + 1 and a^2 - 1.
 template <Float32 F>
@@ -252,7 +250,7 @@ ANABRANCH_MATH F asinh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (b - (w - s) + root_low(s, t, s + s)) * (s - b);
-  const Octave<F> o = octave_of(select(big, a, w), 0x3f2aaaabu);
+  const Binade<F> o = binade_of(select(big, a, w), 0x3f2aaaabu);
   const F value = log_of({select(big, o.n + 1.0f, o.n), o.f}, select(big, 0.0f, c));
   return with_sign(select((a > 0x1p-13f) & (a <= 0x1.fffffep127f), value, a), x);
 }
@@ -265,7 +263,7 @@ ANABRANCH_MATH F asinh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (b - (w - s) + root_low(s, t, s + s)) * (s - b);
-  const Octave<F> o = octave_of(select(big, a, w), 0x3fe6a09e667f3bcdull);
+  const Binade<F> o = binade_of(select(big, a, w), 0x3fe6a09e667f3bcdull);
   const F value = log_of({select(big, o.n + 1.0, o.n), o.f}, select(big, 0.0, c));
   return with_sign(select((a > 0x1p-28) & (a <= 0x1.fffffffffffffp1023), value, a), x);
 }
@@ -280,7 +278,7 @@ ANABRANCH_MATH F acosh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (s - (w - b) + root_low(s, t, select(s == 0.0f, 1.0f, s + s))) * (b - s);
-  const Octave<F> o = octave_of(select(big, x, w), 0x3f2aaaabu);
+  const Binade<F> o = binade_of(select(big, x, w), 0x3f2aaaabu);
   const F value = log_of({select(big, o.n + 1.0f, o.n), o.f}, select(big, 0.0f, c));
   return select(x <= 0x1.fffffep127f, select(x < 1.0f, sqrt(x - 2.0f), value), x);
 }
@@ -292,7 +290,7 @@ ANABRANCH_MATH F acosh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (s - (w - b) + root_low(s, t, select(s == 0.0, 1.0, s + s))) * (b - s);
-  const Octave<F> o = octave_of(select(big, x, w), 0x3fe6a09e667f3bcdull);
+  const Binade<F> o = binade_of(select(big, x, w), 0x3fe6a09e667f3bcdull);
   const F value = log_of({select(big, o.n + 1.0, o.n), o.f}, select(big, 0.0, c));
   return select(x <= 0x1.fffffffffffffp1023, select(x < 1.0, sqrt(x - 2.0), value), x);
 }
@@ -306,7 +304,7 @@ ANABRANCH_MATH F atanh(F x) {
   const F w = above / below;
   const F lows = fma(-w, 1.0f - below - a, a - (above - 1.0f));
   const F c = (fma(-w, below, above) + lows) / above;
-  const F value = log_of(octave_of(w, 0x3f2aaaabu), c) * 0.5f;
+  const F value = log_of(binade_of(w, 0x3f2aaaabu), c) * 0.5f;
   const F small = select(a < 0x1p-13f, a, value);
   return with_sign(select(a < 1.0f, small, 1.0f / sqrt(below)), x);
 }
@@ -318,7 +316,7 @@ ANABRANCH_MATH F atanh(F x) {
   const F w = above / below;
   const F lows = fma(-w, 1.0 - below - a, a - (above - 1.0));
   const F c = (fma(-w, below, above) + lows) / above;
-  const F value = log_of(octave_of(w, 0x3fe6a09e667f3bcdull), c) * 0.5;
+  const F value = log_of(binade_of(w, 0x3fe6a09e667f3bcdull), c) * 0.5;
   const F small = select(a < 0x1p-28, a, value);
   return with_sign(select(a < 1.0, small, 1.0 / sqrt(below)), x);
 }

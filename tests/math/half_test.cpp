@@ -27,7 +27,7 @@ struct Function {
 };
 
 #define ANABRANCH_FUNCTION(name) \
-  { #name, [](float x) { return math::name(x); }, [](double x) { return std::name(x); } }
+  {#name, [](float x) { return math::name(x); }, [](double x) { return std::name(x); }}
 constexpr Function functions[] = {
     ANABRANCH_FUNCTION(exp),
     ANABRANCH_FUNCTION(exp2),
