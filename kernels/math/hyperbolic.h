@@ -2,6 +2,7 @@
 
 #include "exponential.h"
 #include "logarithm.h"
+#include "sign.h"
 
 /// Hyperbolic functions and their inverses, each one recipe of sums in two parts, high and low, that are
 /// rounded at the end. Coefficients: derive/hyperbolic.sollya. Errors: docs/mathematics.md.
@@ -29,16 +30,6 @@ ANABRANCH_MATH Remainder<F> remainder_of(F x) {
   const F first = fma(n, -0x1.62e42fefa38p-1, x);
   const F r = first - n * 0x1.ef35793c7673p-45;
   return {r, fma(n, -0x1.ef35793c7673p-45, first - r), bits(shifted)};
-}
-
-/// The sign of x for a value that has none.
-template <Float32 F>
-ANABRANCH_MATH F with_sign(F value, F x) {
-  return real<F>(bits(value) | (bits(x) & 0x80000000u));
-}
-template <Float64 F>
-ANABRANCH_MATH F with_sign(F value, F x) {
-  return real<F>(bits(value) | (bits(x) & 0x8000000000000000ull));
 }
 
 /// Below 1 an odd polynomial, above it 1 - 2 / (e^(2 |x|) + 1). From where the operand is cut on, values round to 1.

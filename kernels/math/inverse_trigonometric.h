@@ -1,6 +1,7 @@
 #pragma once
 #include "pair.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// asin, acos, atan, atan2: below 1 ulp. An odd polynomial gives the angle of a small argument as a float and
 /// what it lacks; larger arguments are folded into a small one and a multiple of pi / 2. What the folding
@@ -15,16 +16,6 @@ ANABRANCH_MATH MaskOf<F> is_negative(F x) {
 template <Float64 F>
 ANABRANCH_MATH MaskOf<F> is_negative(F x) {
   return (bits(x) & 0x8000000000000000ull) != 0ull;
-}
-
-/// The value negated where `sign` has the sign's bit.
-template <Float32 F>
-ANABRANCH_MATH F flipped(F value, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (sign & 0x80000000u));
-}
-template <Float64 F>
-ANABRANCH_MATH F flipped(F value, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (sign & 0x8000000000000000ull));
 }
 
 /// What a multiple of the float pi / 2 lacks of that multiple of pi / 2.

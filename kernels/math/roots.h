@@ -1,6 +1,7 @@
 #pragma once
 #include "pair.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// cbrt, hypot, rsqrt: little above half an ulp. An approximation, then one step of Newton's method from an
 /// error that is computed with the bits that a product rounds away.
@@ -71,7 +72,7 @@ ANABRANCH_MATH F cbrt(F x) {
   F root = cbrt_of_normal(select(tiny, magnitude * 0x1p60f, magnitude));
   root = select(tiny, root * 0x1p-20f, root);
   root = select(bits(magnitude) == 0x7f800000u, magnitude, root);
-  return real<F>(bits(root) | (bits(x) & 0x80000000u));
+  return with_sign(root, x);
 }
 template <Float64 F>
 ANABRANCH_MATH F cbrt(F x) {
@@ -80,7 +81,7 @@ ANABRANCH_MATH F cbrt(F x) {
   F root = cbrt_of_normal(select(tiny, magnitude * 0x1p300, magnitude));
   root = select(tiny, root * 0x1p-100, root);
   root = select(bits(magnitude) == 0x7ff0000000000000ull, magnitude, root);
-  return real<F>(bits(root) | (bits(x) & 0x8000000000000000ull));
+  return with_sign(root, x);
 }
 
 // Hypotenuse ------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #pragma once
 #include "angle_reduction.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// sin, cos, tan: below 1 ulp. Short polynomials of the reduced angle, whose constants come from
 /// derive/trigonometric.sollya. The fast paths are for angles that are not large.
@@ -67,19 +68,19 @@ ANABRANCH_MATH BitsOf<F> next_quadrant(BitsOf<F> quadrants) {
 /// at all.
 template <Float32 F>
 ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (((quadrants << 30) ^ sign) & 0x80000000u));
+  return flipped(value, (quadrants << 30) ^ sign);
 }
 template <Float64 F>
 ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (((quadrants << 62) ^ sign) & 0x8000000000000000ull));
+  return flipped(value, (quadrants << 62) ^ sign);
 }
 template <Float32 F>
 ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants) {
-  return real<F>(bits(value) ^ ((quadrants << 30) & 0x80000000u));
+  return flipped(value, quadrants << 30);
 }
 template <Float64 F>
 ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants) {
-  return real<F>(bits(value) ^ ((quadrants << 62) & 0x8000000000000000ull));
+  return flipped(value, quadrants << 62);
 }
 
 /// The sine of the angle, or its negative: of high + low and an even or odd number of quadrants.
