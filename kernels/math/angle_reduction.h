@@ -11,13 +11,13 @@
 /// The constants come from derive/trigonometric.sollya.
 namespace anabranch::math {
 
-/// The angle high + low + quarters * pi / 2. |high + low| is at most pi / 4 and a little, low is within an
-/// ulp of high or so small that it does not matter; of quarters the lowest two bits count.
+/// The angle high + low + quadrants * pi / 2. |high + low| is at most pi / 4 and a little, low is within an
+/// ulp of high or so small that it does not matter; of quadrants the lowest two bits count.
 template <class F>
 struct ReducedAngle {
   F high;
   F low;
-  BitsOf<F> quarters;
+  BitsOf<F> quadrants;
 };
 
 // Angles that are not large ---------------------------------------------------------------------------------
@@ -48,11 +48,11 @@ ANABRANCH_MATH ReducedAngle<F> reduce_near(F x) {
 
 // Large angles ----------------------------------------------------------------------------------------------
 
-/// A fraction of 2^62 (float) or 2^126 (double) quarters as a sum of two floats, times pi / 2. `top` is below
+/// A fraction of 2^62 (float) or 2^126 (double) quadrants as a sum of two floats, times pi / 2. `top` is below
 /// 2^29 (2^61); `sign` is all ones where the angle is negative.
 template <Float32 F>
 ANABRANCH_MATH ReducedAngle<F> angle_of_fraction(BitsOf<F> top, BitsOf<F> rest, BitsOf<F> sign,
-                                                 BitsOf<F> quarters) {
+                                                 BitsOf<F> quadrants) {
   // Pieces of 21, 23 and 17 bits, each of them exact.
   F a = (real<F>((top >> 8) | 0x4b000000u) - 0x1p23f) * 0x1p-22f;
   F b = (real<F>(((top & 0xffu) << 15) | (rest >> 17) | 0x4b000000u) - 0x1p23f) * 0x1p-45f;
@@ -64,12 +64,12 @@ ANABRANCH_MATH ReducedAngle<F> angle_of_fraction(BitsOf<F> top, BitsOf<F> rest, 
   F high = t * 0x1.921fb6p0f;
   F low = fma(0x1.921fb6p0f, t, -high) + fma(-0x1.777a5cp-25f, t, t_low * 0x1.921fb6p0f);
   BitsOf<F> flip = sign & 0x80000000u;
-  return {real<F>(bits(high) ^ flip), real<F>(bits(low) ^ flip), quarters};
+  return {real<F>(bits(high) ^ flip), real<F>(bits(low) ^ flip), quadrants};
 }
 
 template <Float64 F>
 ANABRANCH_MATH ReducedAngle<F> angle_of_fraction(BitsOf<F> top, BitsOf<F> rest, BitsOf<F> sign,
-                                                 BitsOf<F> quarters) {
+                                                 BitsOf<F> quadrants) {
   // Pieces of 52, 52 and 21 bits.
   F a = (real<F>((top >> 9) | 0x4330000000000000ull) - 0x1p52) * 0x1p-53;
   F b = (real<F>(((top & 0x1ffull) << 43) | (rest >> 21) | 0x4330000000000000ull) - 0x1p52) * 0x1p-105;
@@ -81,7 +81,7 @@ ANABRANCH_MATH ReducedAngle<F> angle_of_fraction(BitsOf<F> top, BitsOf<F> rest, 
   F high = t * 0x1.921fb54442d18p0;
   F low = fma(0x1.921fb54442d18p0, t, -high) + fma(0x1.1a62633145c07p-54, t, t_low * 0x1.921fb54442d18p0);
   BitsOf<F> flip = sign & 0x8000000000000000ull;
-  return {real<F>(bits(high) ^ flip), real<F>(bits(low) ^ flip), quarters};
+  return {real<F>(bits(high) ^ flip), real<F>(bits(low) ^ flip), quadrants};
 }
 
 /// One word of the bits of 2 / pi from bit `shift` of the first of two words on.
@@ -120,10 +120,10 @@ ANABRANCH_MATH ReducedAngle<F> reduce_far(F x) {
   U rest = m * w1 + carried;
   U top = m * shifted_word(t0, t1, shift, 31u) + multiply_high(m, w1);
   top = select(rest < carried, top + 1u, top);
-  U quarters = (top + 0x20000000u) >> 30;
-  U left = top - (quarters << 30);
+  U quadrants = (top + 0x20000000u) >> 30;
+  U left = top - (quadrants << 30);
   U sign = shift_signed(left, 31);
-  return angle_of_fraction<F>(left ^ sign, rest ^ sign, sign, quarters);
+  return angle_of_fraction<F>(left ^ sign, rest ^ sign, sign, quadrants);
 }
 
 /// The same with a window of 192 bits.
@@ -144,10 +144,10 @@ ANABRANCH_MATH ReducedAngle<F> reduce_far(F x) {
   U rest = m * w1 + carried;
   U top = m * shifted_word(t0, t1, shift, 63ull) + multiply_high(m, w1);
   top = select(rest < carried, top + 1ull, top);
-  U quarters = (top + 0x2000000000000000ull) >> 62;
-  U left = top - (quarters << 62);
+  U quadrants = (top + 0x2000000000000000ull) >> 62;
+  U left = top - (quadrants << 62);
   U sign = shift_signed(left, 63);
-  return angle_of_fraction<F>(left ^ sign, rest ^ sign, sign, quarters);
+  return angle_of_fraction<F>(left ^ sign, rest ^ sign, sign, quadrants);
 }
 
 template <Float32 F>
@@ -165,7 +165,7 @@ ANABRANCH_MATH ReducedAngle<F> reduce(F magnitude) {
   MaskOf<F> near = is_near(magnitude);
   ReducedAngle<F> a = reduce_near(magnitude);
   ReducedAngle<F> b = reduce_far(magnitude);
-  return {select(near, a.high, b.high), select(near, a.low, b.low), select(near, a.quarters, b.quarters)};
+  return {select(near, a.high, b.high), select(near, a.low, b.low), select(near, a.quadrants, b.quadrants)};
 }
 
 }  // namespace anabranch::math

@@ -1,6 +1,7 @@
 #pragma once
 #include "exponential.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// erf: up to 0.8 x + x E(x^2); above, 1 - e^G(x), where G(x) is the logarithm of 1 - erf(x). The constants
 /// come from derive/error_function.sollya and derive/error_function.py.
@@ -66,13 +67,13 @@ template <Float32 F>
 ANABRANCH_MATH F erf(F x) {
   F magnitude = absolute(x);
   F value = select(magnitude > 0.8f, erf_far_from_0(magnitude), erf_near_0(magnitude));
-  return real<F>(bits(value) | (bits(x) & 0x80000000u));
+  return with_sign(value, x);
 }
 template <Float64 F>
 ANABRANCH_MATH F erf(F x) {
   F magnitude = absolute(x);
   F value = select(magnitude > 0.8, erf_far_from_0(magnitude), erf_near_0(magnitude));
-  return real<F>(bits(value) | (bits(x) & 0x8000000000000000ull));
+  return with_sign(value, x);
 }
 
 }  // namespace anabranch::math

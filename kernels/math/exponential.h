@@ -158,8 +158,7 @@ ANABRANCH_MATH F exp2_full(F x) {
   return scaled(exp2_scaled(select(above > 1024.0, 1024.0, above)));
 }
 
-// One value
-// ---------------------------------------------------------------------------------------------------
+// One value -------------------------------------------------------------------------------------------------
 
 ANABRANCH_MATH float exp(float x) {
   const Fast<float> fast = exp_fast(x);

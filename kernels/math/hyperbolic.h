@@ -2,6 +2,7 @@
 
 #include "exponential.h"
 #include "logarithm.h"
+#include "sign.h"
 
 /// Hyperbolic functions and their inverses, each one recipe of sums in two parts, high and low, that are
 /// rounded at the end. Coefficients: derive/hyperbolic.sollya. Errors: docs/mathematics.md.
@@ -29,16 +30,6 @@ ANABRANCH_MATH Remainder<F> remainder_of(F x) {
   const F first = fma(n, -0x1.62e42fefa38p-1, x);
   const F r = first - n * 0x1.ef35793c7673p-45;
   return {r, fma(n, -0x1.ef35793c7673p-45, first - r), bits(shifted)};
-}
-
-/// The sign of x for a value that has none.
-template <Float32 F>
-ANABRANCH_MATH F with_sign(F value, F x) {
-  return real<F>(bits(value) | (bits(x) & 0x80000000u));
-}
-template <Float64 F>
-ANABRANCH_MATH F with_sign(F value, F x) {
-  return real<F>(bits(value) | (bits(x) & 0x8000000000000000ull));
 }
 
 /// Below 1 an odd polynomial, above it 1 - 2 / (e^(2 |x|) + 1). From where the operand is cut on, values round to 1.
@@ -84,9 +75,8 @@ ANABRANCH_MATH F tanh(F x) {
 }
 
 /// What sinh and cosh of x are made of. With |x| = n ln(2) + r, sinh |x| = less cosh r + more sinh r and
-/// cosh x = more cosh r + less sinh r, where more and less are 2^(n - 1) + 2^(-n - 1) and their difference:
-/// a quarter of that where
-/// |x| is big, so that it does not overflow before the result does.
+/// cosh x = more cosh r + less sinh r, where more is the sum of 2^(n - 1) and 2^(-n - 1) and less their
+/// difference: a quarter of that where |x| is big, so that it does not overflow before the result does.
 template <class F>
 struct Halves {
   MaskOf<F> big;
@@ -198,8 +188,7 @@ ANABRANCH_MATH F cosh(F x) {
   return select(h.big, value * 4.0, value);
 }
 
-// Inverses: logarithms of sums w + low, with c = low / w
-// ------------------------------------------------------
+// Inverses: logarithms of sums w + low, with c = low / w ----------------------------------------------------
 
 /// a^2 + 1 and a^2 - 1.
 template <Float32 F>
@@ -252,7 +241,7 @@ ANABRANCH_MATH F asinh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (b - (w - s) + root_low(s, t, s + s)) * (s - b);
-  const Octave<F> o = octave_of(select(big, a, w), 0x3f2aaaabu);
+  const Binade<F> o = binade_of(select(big, a, w), 0x3f2aaaabu);
   const F value = log_of({select(big, o.n + 1.0f, o.n), o.f}, select(big, 0.0f, c));
   return with_sign(select((a > 0x1p-13f) & (a <= 0x1.fffffep127f), value, a), x);
 }
@@ -265,7 +254,7 @@ ANABRANCH_MATH F asinh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (b - (w - s) + root_low(s, t, s + s)) * (s - b);
-  const Octave<F> o = octave_of(select(big, a, w), 0x3fe6a09e667f3bcdull);
+  const Binade<F> o = binade_of(select(big, a, w), 0x3fe6a09e667f3bcdull);
   const F value = log_of({select(big, o.n + 1.0, o.n), o.f}, select(big, 0.0, c));
   return with_sign(select((a > 0x1p-28) & (a <= 0x1.fffffffffffffp1023), value, a), x);
 }
@@ -280,7 +269,7 @@ ANABRANCH_MATH F acosh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (s - (w - b) + root_low(s, t, select(s == 0.0f, 1.0f, s + s))) * (b - s);
-  const Octave<F> o = octave_of(select(big, x, w), 0x3f2aaaabu);
+  const Binade<F> o = binade_of(select(big, x, w), 0x3f2aaaabu);
   const F value = log_of({select(big, o.n + 1.0f, o.n), o.f}, select(big, 0.0f, c));
   return select(x <= 0x1.fffffep127f, select(x < 1.0f, sqrt(x - 2.0f), value), x);
 }
@@ -292,7 +281,7 @@ ANABRANCH_MATH F acosh(F x) {
   const F s = sqrt(t.high);
   const F w = b + s;
   const F c = (s - (w - b) + root_low(s, t, select(s == 0.0, 1.0, s + s))) * (b - s);
-  const Octave<F> o = octave_of(select(big, x, w), 0x3fe6a09e667f3bcdull);
+  const Binade<F> o = binade_of(select(big, x, w), 0x3fe6a09e667f3bcdull);
   const F value = log_of({select(big, o.n + 1.0, o.n), o.f}, select(big, 0.0, c));
   return select(x <= 0x1.fffffffffffffp1023, select(x < 1.0, sqrt(x - 2.0), value), x);
 }
@@ -306,7 +295,7 @@ ANABRANCH_MATH F atanh(F x) {
   const F w = above / below;
   const F lows = fma(-w, 1.0f - below - a, a - (above - 1.0f));
   const F c = (fma(-w, below, above) + lows) / above;
-  const F value = log_of(octave_of(w, 0x3f2aaaabu), c) * 0.5f;
+  const F value = log_of(binade_of(w, 0x3f2aaaabu), c) * 0.5f;
   const F small = select(a < 0x1p-13f, a, value);
   return with_sign(select(a < 1.0f, small, 1.0f / sqrt(below)), x);
 }
@@ -318,7 +307,7 @@ ANABRANCH_MATH F atanh(F x) {
   const F w = above / below;
   const F lows = fma(-w, 1.0 - below - a, a - (above - 1.0));
   const F c = (fma(-w, below, above) + lows) / above;
-  const F value = log_of(octave_of(w, 0x3fe6a09e667f3bcdull), c) * 0.5;
+  const F value = log_of(binade_of(w, 0x3fe6a09e667f3bcdull), c) * 0.5;
   const F small = select(a < 0x1p-28, a, value);
   return with_sign(select(a < 1.0, small, 1.0 / sqrt(below)), x);
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include "pair.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// asin, acos, atan, atan2: below 1 ulp. An odd polynomial gives the angle of a small argument as a float and
 /// what it lacks; larger arguments are folded into a small one and a multiple of pi / 2. What the folding
@@ -15,16 +16,6 @@ ANABRANCH_MATH MaskOf<F> is_negative(F x) {
 template <Float64 F>
 ANABRANCH_MATH MaskOf<F> is_negative(F x) {
   return (bits(x) & 0x8000000000000000ull) != 0ull;
-}
-
-/// The value negated where `sign` has the sign's bit.
-template <Float32 F>
-ANABRANCH_MATH F flipped(F value, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (sign & 0x80000000u));
-}
-template <Float64 F>
-ANABRANCH_MATH F flipped(F value, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (sign & 0x8000000000000000ull));
 }
 
 /// What a multiple of the float pi / 2 lacks of that multiple of pi / 2.
@@ -83,6 +74,16 @@ struct Slope {
   F large;
 };
 
+/// The value, or 0.
+template <Float32 F>
+ANABRANCH_MATH F where(MaskOf<F> holds, F value) {
+  return select(holds, value, 0.0f);
+}
+template <Float64 F>
+ANABRANCH_MATH F where(MaskOf<F> holds, F value) {
+  return select(holds, value, 0.0);
+}
+
 /// The quotient if it is at most tan(pi / 8). Else that of the angle less pi / 4: (small - large) / (small +
 /// large).
 template <class F>
@@ -96,7 +97,7 @@ ANABRANCH_MATH Pair<F> quotient_from_eighth(Slope<F> slope, MaskOf<F> diagonal) 
   F inverse = one_over(below);
   F q = above * inverse;
   F low = fma(-q, sum_low, difference_low);
-  F missing = fma(-q, below, above) + select(diagonal, low, low - low);
+  F missing = fma(-q, below, above) + where(diagonal, low);
   return {q, missing * inverse};
 }
 
@@ -129,15 +130,19 @@ ANABRANCH_MATH F angle_from_axis(F axis, Slope<F> slope, BitsOf<F> sign) {
   return from_base(exact_base, atan_of(quotient_from_eighth(slope, diagonal)), sign);
 }
 
-/// x above 1 has the slope 1 / x from the other axis; beyond 2^30 (2^60) its arc tangent is pi / 2.
+/// x above 1 has the slope 1 / x from the other axis; beyond 2^30 (2^60) its arc tangent is pi / 2. Both axes
+/// have the same diagonal.
 template <Float32 F>
 ANABRANCH_MATH F atan(F x) {
   F magnitude = absolute(x);
   MaskOf<F> steep = magnitude > 1.0f;
   F bounded = select(magnitude > 0x1p30f, 0x1p30f, magnitude);
   Slope<F> slope = {select(steep, 1.0f, magnitude), select(steep, bounded, 1.0f)};
+  MaskOf<F> diagonal = is_diagonal(slope);
   F axis = select(steep, 0x1.921fb6p0f, constant(x, 0.0f));
-  return flipped(angle_from_axis(axis, slope, select(steep, 0x80000000u, bits(x) & 0u)), bits(x));
+  F base = select(diagonal, 0x1.921fb6p-1f, axis);
+  BitsOf<F> sign = select(steep, 0x80000000u, bits(x) & 0u);
+  return flipped(from_base(base, atan_of(quotient_from_eighth(slope, diagonal)), sign), bits(x));
 }
 template <Float64 F>
 ANABRANCH_MATH F atan(F x) {
@@ -145,8 +150,11 @@ ANABRANCH_MATH F atan(F x) {
   MaskOf<F> steep = magnitude > 1.0;
   F bounded = select(magnitude > 0x1p60, 0x1p60, magnitude);
   Slope<F> slope = {select(steep, 1.0, magnitude), select(steep, bounded, 1.0)};
+  MaskOf<F> diagonal = is_diagonal(slope);
   F axis = select(steep, 0x1.921fb54442d18p0, constant(x, 0.0));
-  return flipped(angle_from_axis(axis, slope, select(steep, 0x8000000000000000ull, bits(x) & 0ull)), bits(x));
+  F base = select(diagonal, 0x1.921fb54442d18p-1, axis);
+  BitsOf<F> sign = select(steep, 0x8000000000000000ull, bits(x) & 0ull);
+  return flipped(from_base(base, atan_of(quotient_from_eighth(slope, diagonal)), sign), bits(x));
 }
 
 /// small / large of magnitudes, scaled so that neither the reciprocal nor what the quotient lacks is

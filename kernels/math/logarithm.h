@@ -9,20 +9,20 @@
 namespace anabranch::math {
 
 template <class F>
-struct Octave {
+struct Binade {
   F n;
   F f;
 };
 
 /// 1 + f is in [l, 2 l), where the bits of l are `lowest`. x is a positive normal number.
 template <Float32 F>
-ANABRANCH_MATH Octave<F> octave_of(F x, u32 lowest) {
+ANABRANCH_MATH Binade<F> binade_of(F x, u32 lowest) {
   const BitsOf<F> from_lowest = bits(x) - lowest;
   const F one_and_f = real<F>(bits(x) - (from_lowest & 0xff800000u));
   return {real<F>(shift_signed(from_lowest, 23) + 0x4b400000u) - 0x1.8p23f, one_and_f - 1.0f};
 }
 template <Float64 F>
-ANABRANCH_MATH Octave<F> octave_of(F x, u64 lowest) {
+ANABRANCH_MATH Binade<F> binade_of(F x, u64 lowest) {
   const BitsOf<F> from_lowest = bits(x) - lowest;
   const F one_and_f = real<F>(bits(x) - (from_lowest & 0xfff0000000000000ull));
   return {real<F>(shift_signed(from_lowest, 52) + 0x4338000000000000ull) - 0x1.8p52, one_and_f - 1.0};
@@ -30,15 +30,15 @@ ANABRANCH_MATH Octave<F> octave_of(F x, u64 lowest) {
 
 /// The same for every positive number.
 template <Float32 F>
-ANABRANCH_MATH Octave<F> any_octave_of(F x, u32 lowest) {
+ANABRANCH_MATH Binade<F> any_binade_of(F x, u32 lowest) {
   const MaskOf<F> small = x < 0x1p-126f;
-  const Octave<F> o = octave_of(select(small, x * 0x1p24f, x), lowest);
+  const Binade<F> o = binade_of(select(small, x * 0x1p24f, x), lowest);
   return {select(small, o.n - 24.0f, o.n), o.f};
 }
 template <Float64 F>
-ANABRANCH_MATH Octave<F> any_octave_of(F x, u64 lowest) {
+ANABRANCH_MATH Binade<F> any_binade_of(F x, u64 lowest) {
   const MaskOf<F> small = x < 0x1p-1022;
-  const Octave<F> o = octave_of(select(small, x * 0x1p54, x), lowest);
+  const Binade<F> o = binade_of(select(small, x * 0x1p54, x), lowest);
   return {select(small, o.n - 54.0, o.n), o.f};
 }
 
@@ -85,8 +85,7 @@ ANABRANCH_MATH F log_tail(F f) {
   return fma(s, fma(z, atanh_tail(z), half_square), -half_square);
 }
 
-// Base e
-// ------------------------------------------------------------------------------------------------------
+// Base e ----------------------------------------------------------------------------------------------------
 
 /// (log(1 + f) - f) / f^2, where 1 + f is in [2/3, 4/3).
 template <Float32 F>
@@ -102,11 +101,11 @@ ANABRANCH_MATH F log_quotient(F f) {
 }
 
 template <Float32 F>
-ANABRANCH_MATH F log_of(const Octave<F>& o) {
+ANABRANCH_MATH F log_of(const Binade<F>& o) {
   return fma(o.n, 0x1.62e4p-1f, o.f + fma(o.f * o.f, log_quotient(o.f), o.n * 0x1.7f7d1cp-20f));
 }
 template <Float64 F>
-ANABRANCH_MATH F log_of(const Octave<F>& o) {
+ANABRANCH_MATH F log_of(const Binade<F>& o) {
   const F high = fma(o.n, 0x1.62e42fefa38p-1, o.f);
   const F lost = o.f - fma(o.n, -0x1.62e42fefa38p-1, high);
   return high + (lost + fma(o.n, 0x1.ef35793c7673p-45, log_tail(o.f)));
@@ -115,13 +114,13 @@ ANABRANCH_MATH F log_of(const Octave<F>& o) {
 /// The logarithm of 2^n (1 + f) (1 + c), c being so small that its square does not count: of a sum in two
 /// parts.
 template <Float32 F>
-ANABRANCH_MATH F log_of(const Octave<F>& o, F c) {
+ANABRANCH_MATH F log_of(const Binade<F>& o, F c) {
   const F high = fma(o.n, 0x1.62e4p-1f, o.f);
   const F lost = o.f - fma(o.n, -0x1.62e4p-1f, high);
   return high + (lost + fma(o.f * o.f, log_quotient(o.f), fma(o.n, 0x1.7f7d1cp-20f, c)));
 }
 template <Float64 F>
-ANABRANCH_MATH F log_of(const Octave<F>& o, F c) {
+ANABRANCH_MATH F log_of(const Binade<F>& o, F c) {
   const F high = fma(o.n, 0x1.62e42fefa38p-1, o.f);
   const F lost = o.f - fma(o.n, -0x1.62e42fefa38p-1, high);
   return high + (lost + (log_tail(o.f) + fma(o.n, 0x1.ef35793c7673p-45, c)));
@@ -129,23 +128,22 @@ ANABRANCH_MATH F log_of(const Octave<F>& o, F c) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log_fast(F x) {
-  return {log_of(octave_of(x, 0x3f2aaaabu)), ordinary_logarithm(x)};
+  return {log_of(binade_of(x, 0x3f2aaaabu)), ordinary_logarithm(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log_fast(F x) {
-  return {log_of(octave_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
+  return {log_of(binade_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
 }
 template <Float32 F>
 ANABRANCH_MATH F log_full(F x) {
-  return any_logarithm(x, log_of(any_octave_of(x, 0x3f2aaaabu)));
+  return any_logarithm(x, log_of(any_binade_of(x, 0x3f2aaaabu)));
 }
 template <Float64 F>
 ANABRANCH_MATH F log_full(F x) {
-  return any_logarithm(x, log_of(any_octave_of(x, 0x3fe6a09e667f3bcdull)));
+  return any_logarithm(x, log_of(any_binade_of(x, 0x3fe6a09e667f3bcdull)));
 }
 
-// Base 2: f log2(e) is exact in two parts
-// ---------------------------------------------------------------------
+// Base 2: f log2(e) is exact in two parts -------------------------------------------------------------------
 
 /// f - f^2 / 2 in two parts, the rounding errors of the square and of the difference in the second.
 template <Float32 F>
@@ -182,7 +180,7 @@ ANABRANCH_MATH F log2_sum(F n, const Pair<F>& a, F rest) {
 }
 
 template <Float32 F>
-ANABRANCH_MATH F log2_of(const Octave<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
+ANABRANCH_MATH F log2_of(const Binade<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
   const F f = o.f;
   F q = fma(f, -0x1.aeabcap-4f, 0x1.734fbep-3f);
   q = fma(f, q, -0x1.865e7cp-3f);
@@ -195,7 +193,7 @@ ANABRANCH_MATH F log2_of(const Octave<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
   return log2_sum(o.n, a, fma(f * f * f, q, a.low * 0x1.715476p0f));
 }
 template <Float64 F>
-ANABRANCH_MATH F log2_of(const Octave<F>& o) {
+ANABRANCH_MATH F log2_of(const Binade<F>& o) {
   const F s = o.f / (o.f + 2.0);
   const F z = s * s;
   const Pair<F> a = less_half_square(o.f);
@@ -205,26 +203,25 @@ ANABRANCH_MATH F log2_of(const Octave<F>& o) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log2_fast(F x) {
-  return {log2_of(octave_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
+  return {log2_of(binade_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log2_fast(F x) {
-  return {log2_of(octave_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
+  return {log2_of(binade_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
 }
 template <Float32 F>
 ANABRANCH_MATH F log2_full(F x) {
-  return any_logarithm(x, log2_of(any_octave_of(x, 0x3f3504f3u)));
+  return any_logarithm(x, log2_of(any_binade_of(x, 0x3f3504f3u)));
 }
 template <Float64 F>
 ANABRANCH_MATH F log2_full(F x) {
-  return any_logarithm(x, log2_of(any_octave_of(x, 0x3fe6a09e667f3bcdull)));
+  return any_logarithm(x, log2_of(any_binade_of(x, 0x3fe6a09e667f3bcdull)));
 }
 
-// Base 10: n log10(2) + f log10(e) with what its rounding loses
-// -------------------------------------------------
+// Base 10: n log10(2) + f log10(e) with what its rounding loses ---------------------------------------------
 
 template <Float32 F>
-ANABRANCH_MATH F log10_of(const Octave<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
+ANABRANCH_MATH F log10_of(const Binade<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
   const F f = o.f;
   F q = fma(f, -0x1.0fc5c2p-5f, 0x1.cc0a7p-5f);
   q = fma(f, q, -0x1.d7639p-5f);
@@ -241,7 +238,7 @@ ANABRANCH_MATH F log10_of(const Octave<F>& o) {  // 1 + f in [sqrt 1/2, sqrt 2)
   return high + (lost + fma(f * f, q, fma(o.n, 0x1.3509f8p-18f, low)));
 }
 template <Float64 F>
-ANABRANCH_MATH F log10_of(const Octave<F>& o) {
+ANABRANCH_MATH F log10_of(const Binade<F>& o) {
   const F product = o.f * 0x1.bcb7b1526e50ep-2;
   const F low = fma(o.f, 0x1.95355baaafad3p-57, fma(o.f, 0x1.bcb7b1526e50ep-2, -product));
   const F high = fma(o.n, 0x1.34413509f78p-2, product);
@@ -252,23 +249,22 @@ ANABRANCH_MATH F log10_of(const Octave<F>& o) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log10_fast(F x) {
-  return {log10_of(octave_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
+  return {log10_of(binade_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log10_fast(F x) {
-  return {log10_of(octave_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
+  return {log10_of(binade_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
 }
 template <Float32 F>
 ANABRANCH_MATH F log10_full(F x) {
-  return any_logarithm(x, log10_of(any_octave_of(x, 0x3f3504f3u)));
+  return any_logarithm(x, log10_of(any_binade_of(x, 0x3f3504f3u)));
 }
 template <Float64 F>
 ANABRANCH_MATH F log10_full(F x) {
-  return any_logarithm(x, log10_of(any_octave_of(x, 0x3fe6a09e667f3bcdull)));
+  return any_logarithm(x, log10_of(any_binade_of(x, 0x3fe6a09e667f3bcdull)));
 }
 
-// One value
-// ---------------------------------------------------------------------------------------------------
+// One value -------------------------------------------------------------------------------------------------
 
 ANABRANCH_MATH float log(float x) {
   const Fast<float> fast = log_fast(x);

@@ -11,7 +11,7 @@
 ///
 ///   a + b, a - b, a * b, a / b, -a       rounded to nearest even, never contracted; an operand may be a
 ///                                        literal of the type: 0x1.8p23f in a recipe of float
-///   fma(a, b, c), sqrt(a), absolute(a)   fma rounds once; a may be a literal
+///   fma(a, b, c), sqrt(a), absolute(a)   fma rounds once; up to two of a, b, c may be literals
 ///   a < b, a <= b, a > b, a >= b, a == b, a != b    IEEE, giving a MaskOf<F>
 ///   p & q, p | q, !p                     on masks. No && and ||, no if: lanes differ
 ///   select(p, a, b)                      a where p holds, else b: of floats, of bits, of masks. At most one of

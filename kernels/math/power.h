@@ -29,7 +29,7 @@ ANABRANCH_MATH Pair<F> product(const Pair<F>& a, const Pair<F>& b) {
 
 /// log2(2^n (1 + f)), 1 + f in [sqrt 1/2, sqrt 2): c0 s + c1 s^3 + s^5 p(s^2) with s = f / (2 + f).
 template <Float32 F>
-ANABRANCH_MATH Pair<F> log2_pair(const Octave<F>& o) {
+ANABRANCH_MATH Pair<F> log2_pair(const Binade<F>& o) {
   const F d = o.f + 2.0f;
   const F q = o.f / d;
   const Pair<F> s = quotient(o.f, {d, o.f - (d - 2.0f)}, q, fma(q, -0.5f, 0.5f));
@@ -44,7 +44,7 @@ ANABRANCH_MATH Pair<F> log2_pair(const Octave<F>& o) {
   return {sum, l.high - (sum - o.n) + l.low};
 }
 template <Float64 F>
-ANABRANCH_MATH Pair<F> log2_pair(const Octave<F>& o) {
+ANABRANCH_MATH Pair<F> log2_pair(const Binade<F>& o) {
   const F d = o.f + 2.0;
   const F q = o.f / d;
   const Pair<F> s = quotient(o.f, {d, o.f - (d - 2.0)}, q, fma(q, -0.5, 0.5));
@@ -87,13 +87,13 @@ ANABRANCH_MATH Scaled<F> exp2_scaled(const Pair<F>& x) {
 /// Holds where x is positive and, like the value, a normal number.
 template <Float32 F>
 ANABRANCH_MATH Fast<F> pow_fast(F x, F y) {
-  const Pair<F> exponent = times(y, log2_pair(octave_of(x, 0x3f3504f3u)));
+  const Pair<F> exponent = times(y, log2_pair(binade_of(x, 0x3f3504f3u)));
   const MaskOf<F> holds = ordinary_logarithm(x) & (absolute(exponent.high) <= 125.0f);
   return {scaled_normal(exp2_scaled(exponent)), holds};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> pow_fast(F x, F y) {
-  const Pair<F> exponent = times(y, log2_pair(octave_of(x, 0x3fe6a09e667f3bcdull)));
+  const Pair<F> exponent = times(y, log2_pair(binade_of(x, 0x3fe6a09e667f3bcdull)));
   const MaskOf<F> holds = ordinary_logarithm(x) & (absolute(exponent.high) <= 1021.0);
   return {scaled_normal(exp2_scaled(exponent)), holds};
 }
@@ -101,7 +101,7 @@ ANABRANCH_MATH Fast<F> pow_fast(F x, F y) {
 /// |x|^y, of neither a NaN. Exponents that are infinite are cut to one where the value overflows or vanishes.
 template <Float32 F>
 ANABRANCH_MATH F pow_of_absolute(F x, F y) {
-  Pair<F> l = log2_pair(any_octave_of(x, 0x3f3504f3u));
+  Pair<F> l = log2_pair(any_binade_of(x, 0x3f3504f3u));
   l.high = select(x == 0.0f, (x - 0x1p127f) * 0x1p127f, select(x > 0x1.fffffep127f, x, l.high));
   Pair<F> e = times(y, l);
   e.low = select((e.high >= -151.0f) & (e.high <= 128.0f), e.low, 0.0f);
@@ -111,7 +111,7 @@ ANABRANCH_MATH F pow_of_absolute(F x, F y) {
 }
 template <Float64 F>
 ANABRANCH_MATH F pow_of_absolute(F x, F y) {
-  Pair<F> l = log2_pair(any_octave_of(x, 0x3fe6a09e667f3bcdull));
+  Pair<F> l = log2_pair(any_binade_of(x, 0x3fe6a09e667f3bcdull));
   l.high = select(x == 0.0, (x - 0x1p1023) * 0x1p1023, select(x > 0x1.fffffffffffffp1023, x, l.high));
   Pair<F> e = times(y, l);
   e.low = select((e.high >= -1077.0) & (e.high <= 1024.0), e.low, 0.0);
@@ -170,8 +170,7 @@ ANABRANCH_MATH F pow_full(F x, F y) {
   return select((x == 1.0) | (y == 0.0), 1.0, value);
 }
 
-// One value
-// ---------------------------------------------------------------------------------------------------
+// One value -------------------------------------------------------------------------------------------------
 
 ANABRANCH_MATH float pow(float x, float y) {
   const Fast<float> fast = pow_fast(x, y);

@@ -1,6 +1,7 @@
 #pragma once
 #include "pair.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// cbrt, hypot, rsqrt: little above half an ulp. An approximation, then one step of Newton's method from an
 /// error that is computed with the bits that a product rounds away.
@@ -71,7 +72,7 @@ ANABRANCH_MATH F cbrt(F x) {
   F root = cbrt_of_normal(select(tiny, magnitude * 0x1p60f, magnitude));
   root = select(tiny, root * 0x1p-20f, root);
   root = select(bits(magnitude) == 0x7f800000u, magnitude, root);
-  return real<F>(bits(root) | (bits(x) & 0x80000000u));
+  return with_sign(root, x);
 }
 template <Float64 F>
 ANABRANCH_MATH F cbrt(F x) {
@@ -80,7 +81,7 @@ ANABRANCH_MATH F cbrt(F x) {
   F root = cbrt_of_normal(select(tiny, magnitude * 0x1p300, magnitude));
   root = select(tiny, root * 0x1p-100, root);
   root = select(bits(magnitude) == 0x7ff0000000000000ull, magnitude, root);
-  return real<F>(bits(root) | (bits(x) & 0x8000000000000000ull));
+  return with_sign(root, x);
 }
 
 // Hypotenuse ------------------------------------------------------------------------------------------------
@@ -95,48 +96,85 @@ ANABRANCH_MATH Pair<F> sum_of_squares(F large, F small) {
   return {sum, ((a - sum) + b) + (a_low + b_low)};
 }
 
-/// The root of a sum that is 0 or far from the smallest numbers.
+/// The root of a sum that is 0 or far from the smallest numbers. What corrects it is divided by twice the
+/// root: by a reciprocal that subtracted bits give to 5 per cent, a step of Newton to 0.3: the correction
+/// is below an ulp.
 template <Float32 F>
 ANABRANCH_MATH F improved_sqrt(Pair<F> sum) {
   F root = sqrt(sum.high);
   F error = fma(-root, root, sum.high) + sum.low;
-  return fma(error, 0.5f / (root + 0x1p-120f), root);  // not 0 / 0
+  F inverse = real<F>(0x7e7311c7u - bits(root));
+  inverse = fma(inverse, fma(-root, inverse + inverse, constant(root, 1.0f)), inverse);
+  return fma(error, inverse, root);
 }
 template <Float64 F>
 ANABRANCH_MATH F improved_sqrt(Pair<F> sum) {
   F root = sqrt(sum.high);
   F error = fma(-root, root, sum.high) + sum.low;
-  return fma(error, 0.5 / (root + 0x1p-1000), root);
+  F inverse = real<F>(0x7fce6238502484baull - bits(root));
+  inverse = fma(inverse, fma(-root, inverse + inverse, constant(root, 1.0)), inverse);
+  return fma(error, inverse, root);
 }
 
-/// Scaled where squares would overflow or what they lack be denormal.
-template <Float32 F>
-ANABRANCH_MATH F hypot(F x, F y) {
+/// |x| and |y| by size; a NaN that is not the smaller is the larger.
+template <class F>
+struct Sides {
+  F large;
+  F small;
+};
+template <class F>
+ANABRANCH_MATH Sides<F> sides_of(F x, F y) {
   F a = absolute(x);
   F b = absolute(y);
   MaskOf<F> second = a < b;
-  F large = select(second, b, a);
-  F small = select(second, a, b);
-  F one = constant(x, 1.0f);
-  F scale = select(large > 0x1p60f, 0x1p-80f, select(large < 0x1p-40f, 0x1p100f, one));
-  F back = select(large > 0x1p60f, 0x1p80f, select(large < 0x1p-40f, 0x1p-100f, one));
-  F root = improved_sqrt(sum_of_squares(large * scale, small * scale)) * back;
-  return select((bits(a) == 0x7f800000u) | (bits(b) == 0x7f800000u), real<F>((bits(a) & 0u) | 0x7f800000u),
-                root);
+  return {select(second, b, a), select(second, a, b)};
+}
+
+/// Holds where squares neither overflow nor lack what counts. A larger NaN is not in the range.
+template <Float32 F>
+ANABRANCH_MATH Fast<F> hypot_fast(F x, F y) {
+  Sides<F> s = sides_of(x, y);
+  MaskOf<F> holds = (s.large >= 0x1p-40f) & (s.large <= 0x1p60f);
+  return {improved_sqrt(sum_of_squares(s.large, s.small)), holds};
 }
 template <Float64 F>
-ANABRANCH_MATH F hypot(F x, F y) {
-  F a = absolute(x);
-  F b = absolute(y);
-  MaskOf<F> second = a < b;
-  F large = select(second, b, a);
-  F small = select(second, a, b);
+ANABRANCH_MATH Fast<F> hypot_fast(F x, F y) {
+  Sides<F> s = sides_of(x, y);
+  MaskOf<F> holds = (s.large >= 0x1p-300) & (s.large <= 0x1p500);
+  return {improved_sqrt(sum_of_squares(s.large, s.small)), holds};
+}
+
+/// Scaled where the fast path does not hold.
+template <Float32 F>
+ANABRANCH_MATH F hypot_full(F x, F y) {
+  Sides<F> s = sides_of(x, y);
+  F one = constant(x, 1.0f);
+  F scale = select(s.large > 0x1p60f, 0x1p-80f, select(s.large < 0x1p-40f, 0x1p100f, one));
+  F back = select(s.large > 0x1p60f, 0x1p80f, select(s.large < 0x1p-40f, 0x1p-100f, one));
+  F root = improved_sqrt(sum_of_squares(s.large * scale, s.small * scale)) * back;
+  MaskOf<F> infinite = (bits(s.large) == 0x7f800000u) | (bits(s.small) == 0x7f800000u);
+  return select(infinite, real<F>((bits(x) & 0u) | 0x7f800000u), root);
+}
+template <Float64 F>
+ANABRANCH_MATH F hypot_full(F x, F y) {
+  Sides<F> s = sides_of(x, y);
   F one = constant(x, 1.0);
-  F scale = select(large > 0x1p500, 0x1p-600, select(large < 0x1p-300, 0x1p700, one));
-  F back = select(large > 0x1p500, 0x1p600, select(large < 0x1p-300, 0x1p-700, one));
-  F root = improved_sqrt(sum_of_squares(large * scale, small * scale)) * back;
-  return select((bits(a) == 0x7ff0000000000000ull) | (bits(b) == 0x7ff0000000000000ull),
-                real<F>((bits(a) & 0ull) | 0x7ff0000000000000ull), root);
+  F scale = select(s.large > 0x1p500, 0x1p-600, select(s.large < 0x1p-300, 0x1p700, one));
+  F back = select(s.large > 0x1p500, 0x1p600, select(s.large < 0x1p-300, 0x1p-700, one));
+  F root = improved_sqrt(sum_of_squares(s.large * scale, s.small * scale)) * back;
+  MaskOf<F> infinite = (bits(s.large) == 0x7ff0000000000000ull) | (bits(s.small) == 0x7ff0000000000000ull);
+  return select(infinite, real<F>((bits(x) & 0ull) | 0x7ff0000000000000ull), root);
+}
+
+// One value -------------------------------------------------------------------------------------------------
+
+ANABRANCH_MATH float hypot(float x, float y) {
+  const Fast<float> fast = hypot_fast(x, y);
+  return fast.holds ? fast.value : hypot_full(x, y);
+}
+ANABRANCH_MATH double hypot(double x, double y) {
+  const Fast<double> fast = hypot_fast(x, y);
+  return fast.holds ? fast.value : hypot_full(x, y);
 }
 
 }  // namespace anabranch::math

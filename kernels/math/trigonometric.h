@@ -1,6 +1,7 @@
 #pragma once
 #include "angle_reduction.h"
 #include "polynomial.h"
+#include "sign.h"
 
 /// sin, cos, tan: below 1 ulp. Short polynomials of the reduced angle, whose constants come from
 /// derive/trigonometric.sollya. The fast paths are for angles that are not large.
@@ -43,63 +44,63 @@ ANABRANCH_MATH F cosine_of_square(F z) {
   return fma(fma(cosine_tail(z), z, -0.5), z, 1.0);
 }
 
-/// Whether the number of quarters is odd.
+/// Whether the number of quadrants is odd.
 template <Float32 F>
-ANABRANCH_MATH MaskOf<F> is_odd(BitsOf<F> quarters) {
-  return (quarters & 1u) != 0u;
+ANABRANCH_MATH MaskOf<F> is_odd(BitsOf<F> quadrants) {
+  return (quadrants & 1u) != 0u;
 }
 template <Float64 F>
-ANABRANCH_MATH MaskOf<F> is_odd(BitsOf<F> quarters) {
-  return (quarters & 1ull) != 0ull;
+ANABRANCH_MATH MaskOf<F> is_odd(BitsOf<F> quadrants) {
+  return (quadrants & 1ull) != 0ull;
 }
 
-/// The next number of quarters.
+/// The next number of quadrants.
 template <Float32 F>
-ANABRANCH_MATH BitsOf<F> next_quarter(BitsOf<F> quarters) {
-  return quarters + 1u;
+ANABRANCH_MATH BitsOf<F> next_quadrant(BitsOf<F> quadrants) {
+  return quadrants + 1u;
 }
 template <Float64 F>
-ANABRANCH_MATH BitsOf<F> next_quarter(BitsOf<F> quarters) {
-  return quarters + 1ull;
+ANABRANCH_MATH BitsOf<F> next_quadrant(BitsOf<F> quadrants) {
+  return quadrants + 1ull;
 }
 
 /// The value negated where the number of half turns is odd and where `sign` has the sign's bit, by both not
 /// at all.
 template <Float32 F>
-ANABRANCH_MATH F with_signs(F value, BitsOf<F> quarters, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (((quarters << 30) ^ sign) & 0x80000000u));
+ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants, BitsOf<F> sign) {
+  return flipped(value, (quadrants << 30) ^ sign);
 }
 template <Float64 F>
-ANABRANCH_MATH F with_signs(F value, BitsOf<F> quarters, BitsOf<F> sign) {
-  return real<F>(bits(value) ^ (((quarters << 62) ^ sign) & 0x8000000000000000ull));
+ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants, BitsOf<F> sign) {
+  return flipped(value, (quadrants << 62) ^ sign);
 }
 template <Float32 F>
-ANABRANCH_MATH F with_signs(F value, BitsOf<F> quarters) {
-  return real<F>(bits(value) ^ ((quarters << 30) & 0x80000000u));
+ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants) {
+  return flipped(value, quadrants << 30);
 }
 template <Float64 F>
-ANABRANCH_MATH F with_signs(F value, BitsOf<F> quarters) {
-  return real<F>(bits(value) ^ ((quarters << 62) & 0x8000000000000000ull));
+ANABRANCH_MATH F with_signs(F value, BitsOf<F> quadrants) {
+  return flipped(value, quadrants << 62);
 }
 
-/// The sine of the angle, or its negative: of high + low and an even or odd number of quarters.
+/// The sine of the angle, or its negative: of high + low and an even or odd number of quadrants.
 template <class F>
 ANABRANCH_MATH F unsigned_sine(ReducedAngle<F> angle) {
   F z = square_of(angle);
   F sine = angle.high + fma(angle.high * z, sine_tail(z), angle.low);
-  return select(is_odd<F>(angle.quarters), cosine_of_square(z), sine);
+  return select(is_odd<F>(angle.quadrants), cosine_of_square(z), sine);
 }
 
 /// The sine of an angle, negated where `sign` has the sign's bit.
 template <class F>
 ANABRANCH_MATH F sine_of(ReducedAngle<F> angle, BitsOf<F> sign) {
-  return with_signs<F>(unsigned_sine(angle), angle.quarters, sign);
+  return with_signs<F>(unsigned_sine(angle), angle.quadrants, sign);
 }
-/// The cosine: the sine, a quarter further.
+/// The cosine: the sine, a quadrant further.
 template <class F>
 ANABRANCH_MATH F cosine_of(ReducedAngle<F> angle) {
-  angle.quarters = next_quarter<F>(angle.quarters);
-  return with_signs<F>(unsigned_sine(angle), angle.quarters);
+  angle.quadrants = next_quadrant<F>(angle.quadrants);
+  return with_signs<F>(unsigned_sine(angle), angle.quadrants);
 }
 
 template <Float32 F>
@@ -147,7 +148,7 @@ ANABRANCH_MATH SineAndCosine<F> sine_and_cosine(ReducedAngle<F> angle) {
 template <class F>
 ANABRANCH_MATH F tangent_of(ReducedAngle<F> angle, BitsOf<F> sign) {
   SineAndCosine<F> both = sine_and_cosine(angle);
-  MaskOf<F> odd = is_odd<F>(angle.quarters);
+  MaskOf<F> odd = is_odd<F>(angle.quadrants);
   F above = select(odd, both.cosine, both.sine);
   F above_low = select(odd, both.cosine_low, both.sine_low);
   F below = select(odd, both.sine, both.cosine);
@@ -155,7 +156,7 @@ ANABRANCH_MATH F tangent_of(ReducedAngle<F> angle, BitsOf<F> sign) {
   F inverse = one_over(below);
   F q = above * inverse;
   F missing = fma(-q, below, above) + fma(-q, below_low, above_low);
-  return with_signs<F>(fma(missing, inverse, q), angle.quarters + angle.quarters, sign);
+  return with_signs<F>(fma(missing, inverse, q), angle.quadrants + angle.quadrants, sign);
 }
 
 /// The value, NaN where x is infinite or NaN.

@@ -20,10 +20,10 @@ namespace anabranch::ir {
 
 // The functions by what their recipes look like. tests/ir/mathematics_test.cpp checks that none is missing.
 #define ANABRANCH_FAST_FUNCTIONS(X) X(exp) X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan)
-#define ANABRANCH_FAST_FUNCTIONS_OF_TWO(X) X(pow)
+#define ANABRANCH_FAST_FUNCTIONS_OF_TWO(X) X(pow) X(hypot)
 #define ANABRANCH_PLAIN_FUNCTIONS(X) \
   X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(rsqrt)
-#define ANABRANCH_PLAIN_FUNCTIONS_OF_TWO(X) X(atan2) X(hypot)
+#define ANABRANCH_PLAIN_FUNCTIONS_OF_TWO(X) X(atan2)
 
 [[noreturn]] inline void no_recipe(Primitive primitive) {
   throw InternalError("not a mathematical function of this kind: " + std::string(info(primitive).name));

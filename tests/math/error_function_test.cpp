@@ -7,7 +7,8 @@
 namespace anabranch::test {
 namespace {
 
-/// The bounds are the errors measured over all floats and 10^8 doubles, rounded up.
+/// The bounds are the largest errors measured: over all floats; of doubles, 0.8936 among 10^8 of these ranges and
+/// 0.9082 among 10^7 from 0.79 to 2.39.
 template <class F>
 MathFunction<F> erf_function(double bound, double smallest) {
   return unary<F>(
@@ -15,7 +16,7 @@ MathFunction<F> erf_function(double bound, double smallest) {
       {{-1.1, 1.1}, {0.7, 6.2}, {smallest, 10, true}});
 }
 const MathFunction<float> erf_of_float = erf_function<float>(0.87, 1e-44);
-const MathFunction<double> erf_of_double = erf_function<double>(0.9, 1e-320);
+const MathFunction<double> erf_of_double = erf_function<double>(0.91, 1e-320);
 
 /// Around 0.8, and where the value becomes 1.
 template <class F>

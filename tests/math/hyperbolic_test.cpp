@@ -7,21 +7,22 @@
 namespace anabranch::test {
 namespace {
 
-// Bounds on the error: of all floats and 10^8 doubles, which the long tier tries.
+// Bounds on the error. tanh and asinh of both types, sinh and cosh of float, acosh and atanh of double: what the
+// long tier measured over all floats and 10^8 doubles, rounded up. Others: 0.9, which no sample reached.
 MathFunction<float> tanh_float() {
   return unary<float>(
-      "tanh of float", 0.95, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); },
+      "tanh of float", 0.96, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); },
       mpfr_tanh, {{-1, 1}, {0, 10}, {0x1p-149, 100, true}});
 }
 MathFunction<double> tanh_double() {
   return unary<double>(
-      "tanh of double", 0.9, [](double x) { return math::tanh(x); },
+      "tanh of double", 0.91, [](double x) { return math::tanh(x); },
       [](long double x) { return std::tanh(x); }, mpfr_tanh,
       {{-1, 1}, {0, 20}, {0x1p-60, 100, true}, {0x1p-1074, 1, true}});
 }
 MathFunction<float> sinh_float() {
   return unary<float>(
-      "sinh of float", 0.9, [](float x) { return math::sinh(x); },
+      "sinh of float", 0.8, [](float x) { return math::sinh(x); },
       [](double x) { return std::sinh(beyond_floats(x)); }, mpfr_sinh,
       {{-1, 1}, {-10, 10}, {-90, 90}, {0x1p-149, 100, true}});
 }
@@ -33,7 +34,7 @@ MathFunction<double> sinh_double() {
 }
 MathFunction<float> cosh_float() {
   return unary<float>(
-      "cosh of float", 0.9, [](float x) { return math::cosh(x); },
+      "cosh of float", 0.74, [](float x) { return math::cosh(x); },
       [](double x) { return std::cosh(beyond_floats(x)); }, mpfr_cosh,
       {{-1, 1}, {-10, 10}, {-90, 90}, {0x1p-149, 100, true}});
 }
@@ -45,12 +46,12 @@ MathFunction<double> cosh_double() {
 }
 MathFunction<float> asinh_float() {
   return unary<float>(
-      "asinh of float", 0.9, [](float x) { return math::asinh(x); }, [](double x) { return std::asinh(x); },
+      "asinh of float", 0.88, [](float x) { return math::asinh(x); }, [](double x) { return std::asinh(x); },
       mpfr_asinh, {{-1, 1}, {-100, 100}, {0x1p-149, 0x1p127, true}});
 }
 MathFunction<double> asinh_double() {
   return unary<double>(
-      "asinh of double", 0.9, [](double x) { return math::asinh(x); },
+      "asinh of double", 0.92, [](double x) { return math::asinh(x); },
       [](long double x) { return std::asinh(x); }, mpfr_asinh,
       {{-1, 1}, {-100, 100}, {0x1p-60, 0x1p60, true}, {0x1p-1074, 0x1p1023, true}});
 }
@@ -61,7 +62,7 @@ MathFunction<float> acosh_float() {
 }
 MathFunction<double> acosh_double() {
   return unary<double>(
-      "acosh of double", 0.9, [](double x) { return math::acosh(x); },
+      "acosh of double", 0.89, [](double x) { return math::acosh(x); },
       [](long double x) { return std::acosh(x); }, mpfr_acosh,
       {{1, 1.0001}, {1, 2}, {1, 100}, {1, 0x1p60, true}, {1, 0x1p1023, true}});
 }

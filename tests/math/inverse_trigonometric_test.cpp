@@ -10,7 +10,7 @@ namespace {
 const double largest_float = std::numeric_limits<float>::max();
 const double largest = std::numeric_limits<double>::max();
 
-/// The bounds are the errors measured over all floats and 10^8 doubles of each range, rounded up.
+/// The bounds are the errors of large samples, rounded up; the long tier tries all floats and 10^8 doubles.
 template <class F>
 MathFunction<F> atan_function(double bound, std::vector<Range> x) {
   return unary<F>(

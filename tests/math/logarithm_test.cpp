@@ -10,7 +10,7 @@ namespace {
 const std::vector<Range> float_ranges = {{0.5, 2}, {0.98, 1.02}, {0x1p-149, 0x1p127, true}};
 const std::vector<Range> double_ranges = {{0.5, 2}, {0.99, 1.01}, {0x1p-1074, 0x1p1023, true}};
 
-// Bounds on the error: of all floats and 10^8 doubles, which the long tier tries.
+// Bounds on the error: of log10 of float, that of all floats, rounded up; the others, which no sample reached.
 MathFunction<float> log_float() {
   return unary<float>(
       "log of float", 0.95, [](float x) { return math::log(x); }, [](double x) { return std::log(x); },
@@ -33,7 +33,7 @@ MathFunction<double> log2_double() {
 }
 MathFunction<float> log10_float() {
   return unary<float>(
-      "log10 of float", 0.95, [](float x) { return math::log10(x); }, [](double x) { return std::log10(x); },
+      "log10 of float", 0.9, [](float x) { return math::log10(x); }, [](double x) { return std::log10(x); },
       mpfr_log10, float_ranges);
 }
 MathFunction<double> log10_double() {

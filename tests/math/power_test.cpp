@@ -8,7 +8,7 @@
 namespace anabranch::test {
 namespace {
 
-// Bounds on the error: of 10^8 drawn pairs, which the long tier tries.
+// Bounds on the error, which no sample reached; the long tier tries 10^8 pairs.
 MathFunction<float> pow_float() {
   return binary<float>(
       "pow of float", 0.95, [](float x, float y) { return math::pow(x, y); },

@@ -11,7 +11,7 @@ namespace {
 constexpr float largest_float = std::numeric_limits<float>::max();
 constexpr double largest = std::numeric_limits<double>::max();
 
-/// The bounds are the errors measured over all floats and 10^8 doubles of each range, rounded up.
+/// The bounds are the errors of large samples, rounded up; the long tier tries all floats and 10^8 doubles.
 template <class F>
 std::vector<MathFunction<F>> functions(std::vector<Range> x, std::vector<double> bounds) {
   return {
