@@ -4,7 +4,8 @@
 #include "sign.h"
 
 /// erf: up to 0.8 x + x E(x^2); above, 1 - e^G(x), where G(x) is the logarithm of 1 - erf(x). The constants
-/// come from derive/error_function.sollya and derive/error_function.py.
+/// come from derive/error_function.sollya and derive/error_function.py. Of double, most coefficients count so
+/// little that those of even and of odd powers are summed apart: two short chains of operations, not a long one.
 namespace anabranch::math {
 
 template <Float32 F>
@@ -15,10 +16,13 @@ ANABRANCH_MATH F erf_near_0(F x) {
 }
 template <Float64 F>
 ANABRANCH_MATH F erf_near_0(F x) {
-  F tail = polynomial(x * x, 0x1.06eba8214db69p-3, -0x1.812746b037a05p-2, 0x1.ce2f21a043ed3p-4,
-                      -0x1.b82ce312e04c3p-6, 0x1.565bcd1c7261cp-8, -0x1.c02db6bc6cbb5p-11,
-                      0x1.f9a37e04222f2p-14, -0x1.f4d95e45e7eb8p-17, 0x1.ba42d23589318p-20,
-                      -0x1.62440b7063cf7p-23, 0x1.08ebaee022228p-26, -0x1.4f1816a618a1fp-30);
+  F z = x * x;
+  F w = z * z;
+  F even = polynomial(w, 0x1.ce2f21a043ed3p-4, 0x1.565bcd1c7261cp-8, 0x1.f9a37e04222f2p-14,
+                      0x1.ba42d23589318p-20, 0x1.08ebaee022228p-26);
+  F odd = polynomial(w, -0x1.b82ce312e04c3p-6, -0x1.c02db6bc6cbb5p-11, -0x1.f4d95e45e7eb8p-17,
+                     -0x1.62440b7063cf7p-23, -0x1.4f1816a618a1fp-30);
+  F tail = fma(z, fma(z, fma(z, odd, even), -0x1.812746b037a05p-2), 0x1.06eba8214db69p-3);
   return fma(x, tail, x);
 }
 
@@ -53,12 +57,15 @@ ANABRANCH_MATH F erf_far_from_0(F x) {
 template <Float64 F>
 ANABRANCH_MATH F erf_far_from_0(F x) {
   F bounded = select(x > 5.93, 5.93, x);
-  F factor =
-      polynomial(bounded, -0x1.20dd717d83e7dp+0, -0x1.45f32839570c9p-1, -0x1.a4f2159d328ep-4,
-                 0x1.3955565ce3a07p-6, 0x1.baf2fb4179d84p-13, -0x1.baf553ef1f185p-10, 0x1.2b17856302117p-11,
-                 0x1.51af5c8252386p-18, -0x1.9c89f282e604ap-14, 0x1.e2ff25c7c2115p-15, -0x1.60174df3084ap-16,
-                 0x1.76f2e354c2b12p-18, -0x1.2e99a02bb8499p-20, 0x1.716464cfbb26dp-23, -0x1.4c0472e2fb46ep-26,
-                 0x1.9f799d26a1251p-30, -0x1.437c594910823p-34, 0x1.d7f83b6477912p-40);
+  F w = bounded * bounded;
+  F odd = polynomial(w, 0x1.3955565ce3a07p-6, -0x1.baf553ef1f185p-10, 0x1.51af5c8252386p-18,
+                     0x1.e2ff25c7c2115p-15, 0x1.76f2e354c2b12p-18, 0x1.716464cfbb26dp-23,
+                     0x1.9f799d26a1251p-30, 0x1.d7f83b6477912p-40);
+  F even = polynomial(w, 0x1.baf2fb4179d84p-13, 0x1.2b17856302117p-11, -0x1.9c89f282e604ap-14,
+                      -0x1.60174df3084ap-16, -0x1.2e99a02bb8499p-20, -0x1.4c0472e2fb46ep-26,
+                      -0x1.437c594910823p-34);
+  F factor = fma(bounded, fma(bounded, even, odd), -0x1.a4f2159d328ep-4);
+  factor = fma(bounded, fma(bounded, factor, -0x1.45f32839570c9p-1), -0x1.20dd717d83e7dp+0);
   F high = factor * bounded;
   return one_less_exp(high, fma(factor, bounded, -high) - 0x1.5317584a7879dp-26);
 }
