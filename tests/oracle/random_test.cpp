@@ -43,9 +43,11 @@ TEST_CASE("many random programs on the CPU (second part)", "[.long]") {
 }
 TEST_CASE("many random programs on a simulated GPU", "[.long]") { check_programs(200'000, 400, cuda); }
 
-/// One program again: ANABRANCH_TEST_SEED=101385 test_oracle "[seed]"
-TEST_CASE("the random program of a seed", "[.seed]") {
-  const char* seed = std::getenv("ANABRANCH_TEST_SEED");
-  REQUIRE(seed != nullptr);
-  check_program(std::strtoull(seed, nullptr, 10), cpu);
+/// Some programs again: ANABRANCH_TEST_SEED=101385 test_oracle "[seed]", or 101385+100, a hundred from there on.
+TEST_CASE("the random programs of some seeds", "[.seed]") {
+  const char* text = std::getenv("ANABRANCH_TEST_SEED");
+  REQUIRE(text != nullptr);
+  char* end = nullptr;
+  const std::uint64_t seed = std::strtoull(text, &end, 10);
+  check_programs(seed, *end == '+' ? std::strtoull(end + 1, nullptr, 10) : 1, cpu);
 }
