@@ -47,7 +47,7 @@ Words rows_of_the_page() {
 Words declared_in(const std::filesystem::path& header) {
   static const std::regex function(
       R"(\n(?!template|using|class|struct|#|//| )[^\n]*?[^:\w\n]([a-z_]\w*)\((?:const |(?:\w+::)*\w+ \w))");
-  static const std::regex object(R"(\ninline constexpr [\w:<>]+ (\w+)(?: =|\{))");
+  static const std::regex object(R"(\ninline constexpr [\w:<>, ]+ (\w+)(?: =|\{))");
   static const std::regex op(R"(\n  friend [^\n]*operator([^\s\w(]+)\()");
   std::string text = text_of(header);
   const std::string close = "\n}  // namespace detail";
