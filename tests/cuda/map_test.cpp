@@ -230,7 +230,9 @@ TEST_CASE("cuda: kernels call the recipes, no mathematical library") {
       const auto primitive = static_cast<Primitive>(p);
       if (!ir::info(primitive).mathematical) continue;
       auto k = table(primitive, type, type, [](auto) { return true; });
-      const std::string text = cuda::generate(k.kernel()).source;
+      // (The kernel's listing is in comments.)
+      const std::string text =
+          std::regex_replace(cuda::generate(k.kernel()).source, std::regex("//[^\n]*"), "");
       int calls = 0;
       for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at, ++calls) {
         INFO(ir::info(primitive).name << " on " << name_of(type) << ": " << at->str(1));
