@@ -1,8 +1,6 @@
 #pragma once
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#else
+#if !defined(__SSE2__)
 #include <cfenv>
 #endif
 
@@ -17,11 +15,11 @@ class StandardArithmetic {
   StandardArithmetic& operator=(const StandardArithmetic&) = delete;
 
 #if defined(__SSE2__)
-  StandardArithmetic() : before_(_mm_getcsr()) {
-    if (differs()) _mm_setcsr(standard);
+  StandardArithmetic() : before_(__builtin_ia32_stmxcsr()) {
+    if (differs()) __builtin_ia32_ldmxcsr(standard);
   }
   ~StandardArithmetic() {
-    if (differs()) _mm_setcsr(before_);
+    if (differs()) __builtin_ia32_ldmxcsr(before_);
   }
 
  private:
