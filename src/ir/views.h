@@ -138,11 +138,11 @@ template <auto op>
 class AlongRows : public View<op> {
  public:
   using View<op>::View;
-  const Ref& function() const { return this->at(this->position("function")); }
-  const Ref& array() const { return this->at(this->position("array")); }
+  const Ref& function() const { return this->at(View<op>::position("function")); }
+  const Ref& array() const { return this->at(View<op>::position("array")); }
   /// Empty if there is none.
-  Ref seed() const { return has_seed() ? this->at(this->position("seed")) : Ref(); }
-  bool has_seed() const { return this->node().children().size() > this->position("seed"); }
+  Ref seed() const { return has_seed() ? this->at(View<op>::position("seed")) : Ref(); }
+  bool has_seed() const { return this->node().children().size() > View<op>::position("seed"); }
 };
 
 class Fold : public AlongRows<Op::fold> {
