@@ -78,7 +78,8 @@ class Needs {
   }
 
   void control(const Control& control, int parts) {
-    need_[control.node.get()] = {of_all(inputs_of(control), -1).level, parts};
+    const Need need{of_all(inputs_of(control), -1).level, parts};  // before a place in the table is asked for
+    need_[control.node.get()] = need;
   }
 
   Need of_all(const std::vector<Ref>& roots, int stage) {

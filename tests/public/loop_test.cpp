@@ -43,6 +43,23 @@ TEST_CASE("a loop without a round gives what was computed before it") {
   require_same(end, begin);
 }
 
+TEST_CASE("a reduction of what a loop gave is not computed with those the loop needs") {
+  // As many arrays before the loop as the tables of any pass have to grow for.
+  const Ints numbers = counted(20);
+  for (int arrays = 1; arrays <= 70; ++arrays) {
+    INFO(arrays);
+    const auto v = use(numbers);
+    auto start = sum(v);
+    for (int i = 0; i < arrays; ++i) start = unit(the(start) + 1);
+    const auto factor =
+        awhile([](auto x) { return the(x) < 1000; }, [](auto x) { return unit(the(x) * 2); }, start);
+    const auto result = run(sum(map([&](auto x) { return x * the(factor); }, v)));
+    std::int64_t expected = 210 + arrays;
+    while (expected < 1000) expected *= 2;
+    REQUIRE(result[0] == 210 * expected);
+  }
+}
+
 TEST_CASE("the condition may be a scalar array") {
   const auto below = [](auto v) { return map([](auto x) { return x < 50; }, sum(v)); };
   require_same(agree(awhile(below, doubled, use(Ints{7}))), Ints{56});
