@@ -1,7 +1,6 @@
 #include "interp/machine.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "interp/arrays.h"
 #include "interp/control.h"
@@ -64,25 +63,30 @@ std::vector<HostArray> Machine::compute(Number computation) {
 
 const std::vector<Machine::Number>& Machine::needs(Number computation) {
   const auto [known, first] = needs_.try_emplace(computation);
-  if (!first) return known->second;
+  if (first) known->second = independent_arrays(operands_needed(computation), {});
+  return known->second;
+}
 
-  std::vector<Number>& found = known->second;
+/// The side of a branch that is not taken needs nothing.
+std::vector<Machine::Number> Machine::operands_needed(Number computation) const {
+  std::vector<Number> operands;
+  ir::each_operand(evaluator_.node(computation), [&](const ir::Operand& how, const ir::Ref& operand) {
+    if (how.role != ir::Role::function || how.access != ir::Access::if_taken)
+      operands.push_back(evaluator_.number(*operand));
+  });
+  return operands;
+}
+
+std::vector<Machine::Number> Machine::independent_arrays(std::vector<Number> computations,
+                                                         std::unordered_set<const Node*> items) const {
+  std::vector<Number> found;
   std::unordered_set<Number> seen;
-  std::unordered_set<const Node*> items;  // parameters of the functions of arrays inside this computation
   std::vector<Number> open;
   const auto visit = [&](std::span<const Number> numbers) {
     for (Number number : numbers)
       if (seen.insert(number).second) open.push_back(number);
   };
-  // The side of a branch that is not taken needs nothing.
-  const auto visit_operands = [&](const Node& node) {
-    ir::each_operand(node, [&](const ir::Operand& how, const ir::Ref& operand) {
-      if (how.role == ir::Role::function && how.access == ir::Access::if_taken) return;
-      const Number number = evaluator_.number(*operand);
-      visit({&number, 1});
-    });
-  };
-  visit_operands(evaluator_.node(computation));
+  visit(computations);
   while (!open.empty()) {
     const Number number = open.back();
     open.pop_back();
@@ -90,7 +94,7 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
     switch (node.type().kind) {
       case Type::Kind::element:
       case Type::Kind::sequence:
-        visit_operands(node);
+        visit(operands_needed(number));
         break;
       case Type::Kind::function:
         for (const ir::Ref& parameter : node.parameters())
@@ -103,7 +107,7 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
         const bool per_item = std::any_of(node.free().begin(), node.free().end(),
                                           [&](const Node* p) { return items.contains(p); });
         if (per_item)
-          visit_operands(node);
+          visit(operands_needed(number));
         else
           found.push_back(number);
         break;

@@ -2,6 +2,7 @@
 
 #include <stop_token>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "interp/evaluate.h"
@@ -30,6 +31,11 @@ class Machine {
   /// of the sequences inside it.
   void demand_needs_of(Number computation);
 
+  /// The arrays that computations mention, or are, but that depend neither on these parameters nor on the items of the
+  /// sequences inside them.
+  std::vector<Number> independent_arrays(std::vector<Number> computations,
+                                         std::unordered_set<const ir::Node*> items) const;
+
   Evaluator& evaluator() { return evaluator_; }
   Sources& sources() { return sources_; }
   /// Throws Cancelled if the run was stopped.
@@ -39,6 +45,7 @@ class Machine {
 
  private:
   const std::vector<Number>& needs(Number computation);
+  std::vector<Number> operands_needed(Number computation) const;
   std::vector<HostArray> compute(Number computation);
 
   Evaluator evaluator_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "interp/arrays.h"
@@ -109,18 +110,63 @@ void Pass::apply(Stage& stage, Number lambda, std::span<const HostArray> argumen
   for (Number result : evaluator.results(lambda)) stage.item.push_back(machine_.demand(result));
 }
 
+std::vector<HostArray> Pass::arguments_of_map(const Stage& stage) const {
+  std::vector<HostArray> arguments;
+  const auto children = machine_.evaluator().children(stage.number);
+  for (Number child : children.subspan(position_of(Op::map_seq, "sequences"))) {
+    const std::vector<HostArray>& item = stages_[stage_of_.at(child)].item;
+    arguments.insert(arguments.end(), item.begin(), item.end());
+  }
+  return arguments;
+}
+
+/// What items have in common is computed also where there is none, as back ends do that before the first one. An array
+/// that differs from item to item is null here.
+void Pass::compute_what_items_share() {
+  for (Stage& stage : stages_) {
+    const auto children = machine_.evaluator().children(stage.number);
+    if (stage.node->op() == Op::produce) {
+      const HostArray number;
+      apply_to_shared(stage, children[position_of(Op::produce, "function")], {&number, 1});
+    } else if (stage.node->op() == Op::map_seq) {
+      apply_to_shared(stage, children[position_of(Op::map_seq, "function")], arguments_of_map(stage));
+    } else if (stage.node->op().is_a<SourceOp>()) {
+      stage.item.assign(stage.node->type().arrays.size(), nullptr);
+    } else {
+      compute(stage);
+    }
+  }
+}
+
+void Pass::apply_to_shared(Stage& stage, Number lambda, std::span<const HostArray> arguments) {
+  Evaluator& evaluator = machine_.evaluator();
+  const auto parameters = evaluator.parameters(lambda);
+  const Evaluator::Application application(evaluator, parameters);
+  std::unordered_set<const Node*> varying;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (arguments[i])
+      evaluator.bind(parameters[i], arguments[i]);
+    else
+      varying.insert(&evaluator.node(parameters[i]));
+  }
+  const auto results = evaluator.results(lambda);
+  for (Number array : machine_.independent_arrays({results.begin(), results.end()}, varying))
+    machine_.demand(array);
+  stage.item.clear();
+  for (Number result : results) {
+    const auto& free = evaluator.node(result).free();
+    const bool varies =
+        std::any_of(free.begin(), free.end(), [&](const Node* p) { return varying.contains(p); });
+    stage.item.push_back(varies ? nullptr : machine_.demand(result));
+  }
+}
+
 void Pass::compute(Stage& stage) {
   if (stage.node->op().is_a<SourceOp>()) return compute_source(stage);
   const auto children = machine_.evaluator().children(stage.number);
   switch (stage.node->op().as<SequenceOp>()) {
-    case Op::map_seq: {
-      std::vector<HostArray> arguments;
-      for (Number child : children.subspan(position_of(Op::map_seq, "sequences"))) {
-        const std::vector<HostArray>& item = stages_[stage_of_.at(child)].item;
-        arguments.insert(arguments.end(), item.begin(), item.end());
-      }
-      return apply(stage, children[position_of(Op::map_seq, "function")], arguments);
-    }
+    case Op::map_seq:
+      return apply(stage, children[position_of(Op::map_seq, "function")], arguments_of_map(stage));
     case Op::project_seq: {
       const Number whole = children[position_of(Op::project_seq, "sequence")];
       const ir::ProjectSeq part(*stage.node);
@@ -158,7 +204,9 @@ void Pass::compute_source(Stage& stage) {
 
 bool Pass::next(std::vector<HostArray>& item) {
   machine_.check_stop();
-  over_ = over_ || !pull();
+  if (over_) return false;
+  over_ = !pull();
+  if (over_ && position_ == 0) compute_what_items_share();
   if (over_) return false;
   std::int64_t& number = machine_.evaluator().item;
   const std::int64_t outer = std::exchange(number, position_);  // what fails ends the run
@@ -177,8 +225,9 @@ std::optional<std::int64_t> Pass::length() const {
   for (const Stage& stage : stages_)
     if (stage.length) at_most(*stage.length);
   for (const Reading& reading : readings_) {
-    if (!reading.source->info().items) return std::nullopt;
-    at_most(*reading.source->info().items);
+    const std::optional<std::int64_t> items = reading.source->info().items;
+    if (!items) return std::nullopt;
+    at_most(*items);
   }
   return least;
 }

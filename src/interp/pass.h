@@ -49,6 +49,9 @@ class Pass {
   void compute(Stage& stage);
   void compute_source(Stage& stage);
   void apply(Stage& stage, Number lambda, std::span<const HostArray> arguments);
+  void compute_what_items_share();
+  void apply_to_shared(Stage& stage, Number lambda, std::span<const HostArray> arguments);
+  std::vector<HostArray> arguments_of_map(const Stage& stage) const;
 
   Machine& machine_;
   const ir::Node& reader_;
