@@ -156,11 +156,7 @@ class Rows : public RowCode {
   }
 
   /// Whether all rows have one seed.
-  bool seed_is_shared() const {
-    for (const ir::Node* node : seed_[0].nodes)
-      if (e.level_of(*node) != Level::launch) return false;
-    return true;
-  }
+  bool seed_is_shared() const { return same_for_all_rows(seed_, operators_.seed); }
   /// seed o total of `count` rows at a time, one a lane, where they share the seed.
   void finish_rows(Registers totals, llvm::Value* position, int count) {
     Registers first = seed();

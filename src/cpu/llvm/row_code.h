@@ -74,6 +74,15 @@ class RowCode {
     return kernel_.domain.extents.empty() ? begin : b.CreateUDiv(begin, size);
   }
 
+  /// Whether these values of the region are the same for all rows.
+  bool same_for_all_rows(const Regions& regions, const std::vector<ir::Ref>& values) const {
+    const auto is_known = [&](const ir::Node& node) { return e.level_of(node) == Level::launch; };
+    return std::all_of(regions[0].nodes.begin(), regions[0].nodes.end(),
+                       [&](const ir::Node* node) { return is_known(*node); }) &&
+           // A value may be a parameter, which no region has.
+           std::all_of(values.begin(), values.end(), [&](const ir::Ref& value) { return is_known(*value); });
+  }
+
   /// What all elements of the row share. Only where the row has an element.
   void emit_row() {
     for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);

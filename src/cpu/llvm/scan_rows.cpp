@@ -54,11 +54,7 @@ Registers ScanRows::join(const Registers& x, const Registers& y) {
   return apply(combine_, reduction_.left, reduction_.right, reduction_.combine, x, y);
 }
 
-bool ScanRows::seed_is_known() const {
-  return seed_[0].total &&
-         std::all_of(seed_[0].nodes.begin(), seed_[0].nodes.end(),
-                     [&](const ir::Node* node) { return e.level_of(*node) == Level::launch; });
-}
+bool ScanRows::seed_is_known() const { return seed_[0].total && same_for_all_rows(seed_, reduction_.seed); }
 
 Registers ScanRows::nothing() {
   Registers out;

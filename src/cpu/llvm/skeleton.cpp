@@ -64,7 +64,9 @@ llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const ItemPart
 }
 
 llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offset, llvm::Type* type) {
-  return frame.load_constant(type, frame.b.CreateConstGEP1_64(frame.b.getInt8Ty(), scratch, offset), 8);
+  // Not constant: a kernel that calls another with one Scratch after the other may have it inlined.
+  return frame.b.CreateAlignedLoad(type, frame.b.CreateConstGEP1_64(frame.b.getInt8Ty(), scratch, offset),
+                                   llvm::Align(8));
 }
 
 void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
