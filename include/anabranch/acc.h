@@ -33,6 +33,16 @@ class Acc {
   {
     return {detail::FromHandle{}, detail::index(handle_, i.value().handle(), i.place())};
   }
+  /// Refused, with a sentence.
+  template <class X>
+    requires(!std::convertible_to<const X&, Located<Index<rank>>> &&
+             !(rank == 1 && std::convertible_to<const X&, Position>))
+  Exp<value_type> operator[](const X&) const {
+    static_assert(detail::always_false<X>,
+                  "anabranch: a[ix] takes an Index with as many dimensions as the array, as index_of(i, j) "
+                  "makes one; a[i] an integer, of a vector only (a.linear(i) counts row by row)");
+    return {detail::FromHandle{}, detail::Handle{}};
+  }
   /// Element at a row-major position.
   Exp<value_type> linear(const Position& i) const {
     return {detail::FromHandle{}, detail::linear_index(handle_, i.value().handle(), i.place())};

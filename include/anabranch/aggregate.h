@@ -89,13 +89,6 @@ struct Parts<T> {
   using type = typename Element<T>::Fields;
 };
 
-/// What p->x goes through.
-template <class ExpFields>
-struct Arrow {
-  ExpFields fields;
-  const ExpFields* operator->() const { return &fields; }
-};
-
 /// Stands for a value of any type where one counts the fields of a struct.
 struct AnyValue {
   template <class T>
@@ -108,7 +101,10 @@ constexpr bool takes_values(std::index_sequence<I...>) {
 /// Whether T has a field (or a base) beyond those named.
 template <class T>
 constexpr bool has_more_fields() {
-  return takes_values<T>(std::make_index_sequence<part_count<T> + 1>{});
+  if constexpr (IsElement<T>)
+    return takes_values<T>(std::make_index_sequence<part_count<T> + 1>{});
+  else
+    return false;
 }
 
 }  // namespace detail
@@ -162,21 +158,33 @@ auto unzip(const Array<N, T>& a) {
 
 #define ANABRANCH_FIELD(Type, field) ::anabranch::detail::ExpField<decltype(Type::field)>::type field;
 #define ANABRANCH_MEMBER(Type, field) , &Type::field
+#define ANABRANCH_INITIALIZED(Type, field) .field = std::declval<decltype(Fields::field)>(),
 
 /// Makes a struct an element: its name, then all its fields in their order. In the namespace of the struct,
 /// before the first use of it as an element; ends with a semicolon.
-#define ANABRANCH_AGGREGATE(Type, ...)                                                                     \
-  static_assert(std::is_aggregate_v<Type>,                                                                 \
-                "anabranch: " #Type " is no aggregate: a struct without constructors and private fields"); \
-  constexpr auto anabranch_fields(const ::anabranch::detail::Named<Type>&) {                               \
-    struct ExpFields {                                                                                     \
-      ANABRANCH_FOR_EACH(ANABRANCH_FIELD, Type, __VA_ARGS__)                                               \
-    };                                                                                                     \
-    return ::anabranch::detail::FieldList<ExpFields ANABRANCH_FOR_EACH(ANABRANCH_MEMBER, Type,             \
-                                                                       __VA_ARGS__)>{};                    \
-  }                                                                                                        \
-  static_assert(::anabranch::IsElement<Type>,                                                              \
-                "anabranch: a field of " #Type " is no element, which are " ANABRANCH_SCALAR_TYPES         \
-                ", products of elements, and structs that ANABRANCH_AGGREGATE has named before");          \
-  static_assert(!::anabranch::detail::has_more_fields<Type>(),                                             \
-                "anabranch: " #Type " has more fields than ANABRANCH_AGGREGATE names: it would lose them")
+#define ANABRANCH_AGGREGATE(Type, ...)                                                                      \
+  static_assert(std::is_aggregate_v<Type>,                                                                  \
+                "anabranch: " #Type " is no aggregate: a struct without constructors and private fields");  \
+  constexpr auto anabranch_fields(const ::anabranch::detail::Named<Type>&) {                                \
+    struct ExpFields {                                                                                      \
+      ANABRANCH_FOR_EACH(ANABRANCH_FIELD, Type, __VA_ARGS__)                                                \
+    };                                                                                                      \
+    return ::anabranch::detail::FieldList<ExpFields ANABRANCH_FOR_EACH(ANABRANCH_MEMBER, Type,              \
+                                                                       __VA_ARGS__)>{};                     \
+  }                                                                                                         \
+  static_assert(!::anabranch::detail::AggregateElement<decltype(anabranch_fields(                           \
+                        ::anabranch::detail::Named<Type>{}))>::is_element ||                                \
+                    ::anabranch::IsElement<Type>,                                                           \
+                "anabranch: ANABRANCH_AGGREGATE(" #Type                                                     \
+                ", ...) stands in the namespace of the struct, before its first use as an element");        \
+  static_assert(::anabranch::detail::AggregateElement<decltype(anabranch_fields(                            \
+                    ::anabranch::detail::Named<Type>{}))>::is_element,                                      \
+                "anabranch: a field of " #Type " is no element, which are " ANABRANCH_SCALAR_TYPES          \
+                ", products of elements, and structs that ANABRANCH_AGGREGATE has named before");           \
+  static_assert(!::anabranch::detail::has_more_fields<Type>(),                                              \
+                "anabranch: " #Type " has more fields than ANABRANCH_AGGREGATE names: it would lose them"); \
+  static_assert(                                                                                            \
+      []<class Fields>() {                                                                                  \
+        return requires { Fields{ANABRANCH_FOR_EACH(ANABRANCH_INITIALIZED, Fields, __VA_ARGS__)}; };        \
+      }.template operator()<Type>(),                                                                        \
+      "anabranch: ANABRANCH_AGGREGATE names the fields of " #Type " in their order, each once")

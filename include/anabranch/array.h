@@ -68,12 +68,7 @@ inline std::int64_t ArrayData::size() const {
 template <int N, class T>
 class Array {
   static_assert(N >= 0 && N <= 4, "anabranch: an array has a rank from 0 to 4");
-  static_assert(
-      IsElement<T>,
-      "anabranch: the elements of an array are " ANABRANCH_SCALAR_TYPES
-      ", or a "
-      "std::pair, std::tuple, std::complex, std::optional, std::variant or Index of elements; widen other "
-      "integers, name a struct once with ANABRANCH_AGGREGATE(Type, field, ...)");
+  static_assert(IsElement<T>, "anabranch: the elements of an array are " ANABRANCH_ELEMENTS);
 
  public:
   static constexpr int rank = N;
@@ -214,6 +209,16 @@ class Array {
     return out;
   }
   Read operator[](const Index<N>& ix) const { return (*this)[linear(ix)]; }
+  /// Refused, with a sentence.
+  template <class X>
+    requires requires(const X& x) { x.handle(); }
+  T operator[](const X&) const {
+    static_assert(
+        detail::always_false<X>,
+        "anabranch: this position is known when the program runs; the host array becomes part of it "
+        "by use(array), and then take elements of that");
+    return T{};
+  }
 
   /// The element of a scalar array: double total = run(sum(v)).
   operator T() const

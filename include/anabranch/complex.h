@@ -86,6 +86,17 @@ Exp<std::complex<T>> quotient(const ComplexParts<T>& a, const ComplexParts<T>& b
 /// Equal are those whose parts are equal; there is no order.
 template <class T>
 struct ExpOperators<std::complex<T>> : ElementComparisons<std::complex<T>> {
+  /// Refused, with a sentence.
+  template <class U = T>
+  Exp<U> real() const {
+    static_assert(detail::always_false<U>, "anabranch: z.real() is real(z) of an Exp, and z.imag() imag(z)");
+    return {detail::FromHandle{}, detail::Handle{}};
+  }
+  template <class U = T>
+  Exp<U> imag() const {
+    return real<U>();
+  }
+
  private:
   using Z = Exp<std::complex<T>>;
   using L = Located<std::complex<T>>;
@@ -197,6 +208,43 @@ auto complex(const A&, const B&) {
       "anabranch: complex(re, im) takes two of float or two of double; convert with cast<double>(x)");
   return detail::refused<Exp<std::complex<double>>>();
 }
+template <detail::NumericValue A, detail::NumericValue B>
+auto complex(const A&, const B&) {
+  static_assert(
+      detail::always_false<A>,
+      "anabranch: complex(re, im) takes an Exp; of plain numbers write std::complex<float>(re, im)");
+  return detail::refused<Exp<std::complex<double>>>();
+}
+template <class A, class B>
+  requires detail::Unfit<A, B, detail::is_part_of_complex<A>, detail::is_part_of_complex<B>>
+auto polar(const A&, const B&) {
+  detail::check_single_values<A, B>();
+  static_assert(detail::Answered<A> || detail::Answered<B>,
+                "anabranch: polar(size, angle) takes two of float or two of double; convert with "
+                "cast<double>(x)");
+  return detail::refused<Exp<std::complex<double>>>();
+}
+
+#define ANABRANCH_REFUSE_TYPES(op)                                                                   \
+  template <class T, class U>                                                                        \
+    requires(!std::same_as<T, U>)                                                                    \
+  Exp<std::complex<T>> operator op(const Exp<std::complex<T>>& z, const std::complex<U>&) {          \
+    static_assert(                                                                                   \
+        detail::always_false<U>,                                                                     \
+        "anabranch: the complex numbers have different element types; write it in that of the Exp, " \
+        "as in std::complex<float>(1, 2)");                                                          \
+    return z;                                                                                        \
+  }                                                                                                  \
+  template <class T, class U>                                                                        \
+    requires(!std::same_as<T, U>)                                                                    \
+  Exp<std::complex<T>> operator op(const std::complex<U>& w, const Exp<std::complex<T>>& z) {        \
+    return z op w;                                                                                   \
+  }
+ANABRANCH_REFUSE_TYPES(+)
+ANABRANCH_REFUSE_TYPES(-)
+ANABRANCH_REFUSE_TYPES(*)
+ANABRANCH_REFUSE_TYPES(/)
+#undef ANABRANCH_REFUSE_TYPES
 #define ANABRANCH_OF_COMPLEX_ONLY(name)                                                                     \
   template <IsScalar T>                                                                                     \
   auto name(const Exp<T>&) {                                                                                \

@@ -18,6 +18,12 @@ namespace detail {
 template <class T>
 concept ComplexPart = FloatElement<T> && is_complex<std::complex<T>>;
 
+/// x y, rounded on its own: a sum with it is not contracted.
+template <FloatElement T>
+Exp<T> rounded_product(const Exp<T>& x, const Exp<T>& y, std::source_location at) {
+  return fma(x, y, Exp<T>(T(-0.0), at), at);
+}
+
 }  // namespace detail
 
 /// The absolute value: hypot of the parts.
@@ -35,7 +41,8 @@ Exp<T> arg(const Exp<std::complex<T>>& z, std::source_location at = std::source_
 template <detail::ComplexPart T>
 Exp<std::complex<T>> polar(const Exp<T>& size, const Exp<T>& angle,
                            std::source_location at = std::source_location::current()) {
-  return detail::complex_of(size * cos(angle, at), size * sin(angle, at), at);
+  return detail::complex_of(detail::rounded_product(size, cos(angle, at), at),
+                            detail::rounded_product(size, sin(angle, at), at), at);
 }
 template <detail::ComplexPart T>
 Exp<std::complex<T>> polar(const Exp<T>& size, const std::type_identity_t<Located<T>>& angle) {
@@ -52,7 +59,9 @@ Exp<std::complex<T>> exp(const Exp<std::complex<T>>& z,
                          std::source_location at = std::source_location::current()) {
   const detail::ComplexParts<T> a(z.handle(), at);
   const Exp<T> size = exp(a.re, at);
-  return detail::complex_of(size * cos(a.im, at), cond(a.im == T(0), a.im, size * sin(a.im, at), at), at);
+  return detail::complex_of(detail::rounded_product(size, cos(a.im, at), at),
+                            cond(a.im == T(0), a.im, detail::rounded_product(size, sin(a.im, at), at), at),
+                            at);
 }
 
 /// The logarithm whose imaginary part is arg(z); of 0 its real part is -infinity. Near 1, too, it loses
@@ -101,8 +110,9 @@ template <detail::ComplexPart T>
 Exp<std::complex<T>> sin(const Exp<std::complex<T>>& z,
                          std::source_location at = std::source_location::current()) {
   const detail::ComplexParts<T> a(z.handle(), at);
-  return detail::complex_of(cond(a.re == T(0), a.re, sin(a.re, at) * cosh(a.im, at), at),
-                            cos(a.re, at) * sinh(a.im, at), at);
+  const Exp<T> re = detail::rounded_product(sin(a.re, at), cosh(a.im, at), at);
+  const Exp<T> im = detail::rounded_product(cos(a.re, at), sinh(a.im, at), at);
+  return detail::complex_of(cond(a.re == T(0), a.re, re, at), im, at);
 }
 /// cos a cosh b - i sin a sinh b, z being a + bi.
 template <detail::ComplexPart T>
@@ -110,8 +120,9 @@ Exp<std::complex<T>> cos(const Exp<std::complex<T>>& z,
                          std::source_location at = std::source_location::current()) {
   const detail::ComplexParts<T> a(z.handle(), at);
   const Exp<T> of_real = cond(a.im < T(0), a.re, -a.re, at);
-  return detail::complex_of(cos(a.re, at) * cosh(a.im, at),
-                            cond(a.re == T(0), of_real, -(sin(a.re, at) * sinh(a.im, at)), at), at);
+  const Exp<T> re = detail::rounded_product(cos(a.re, at), cosh(a.im, at), at);
+  const Exp<T> im = detail::rounded_product(-sin(a.re, at), sinh(a.im, at), at);
+  return detail::complex_of(re, cond(a.re == T(0), of_real, im, at), at);
 }
 
 }  // namespace anabranch

@@ -118,6 +118,13 @@ struct Element<Index<N>> {
 template <class T>
 concept IsElement = detail::Element<T>::is_element;
 
+/// For messages that the compiler shows.
+#define ANABRANCH_ELEMENTS                                                                                   \
+  ANABRANCH_SCALAR_TYPES                                                                                     \
+  ", or a std::pair, std::tuple, std::complex, std::optional, std::variant or Index of elements; widen "     \
+  "other integers, name a struct once with ANABRANCH_AGGREGATE(Type, field, ...), in its namespace, before " \
+  "its first use as an element"
+
 /// A type that is one scalar.
 template <class T>
 concept IsScalar = IsElement<T> && detail::Element<T>::is_scalar;

@@ -15,9 +15,9 @@
 /// program: copying one is cheap, and an Exp used twice is computed once.
 namespace anabranch {
 
-template <IsElement T>
+template <class T>
 class Exp;
-template <IsElement T>
+template <class T>
 class BitNumber;
 
 /// The operators of Exp<T> beside those of scalars, as friends of a base class: specialised by kinds of
@@ -58,6 +58,18 @@ constexpr bool holds(U value) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   if (IntegerValue<U> && (rounded == infinity || rounded == -infinity)) return false;
   return static_cast<U>(rounded) == value;
+}
+
+/// What becomes of a literal where T does not hold it.
+enum class Misfit { none, range, inexact };
+template <class T, class U>
+constexpr Misfit misfit(const U& value) {
+  if constexpr (IntegerValue<T> && IntegerValue<U>)
+    return in_range<T>(value) ? Misfit::none : Misfit::range;
+  else if constexpr (FloatValue<T> && NumericValue<U>)
+    return holds<T>(value) ? Misfit::none : Misfit::inexact;
+  else
+    return Misfit::none;
 }
 
 /// The constant of any element type: a tuple of its scalars.
@@ -105,7 +117,7 @@ struct FromHandle {};  // tag: an Exp, Acc or Seq around a node whose type the c
 /// An operand as operators take it: an Exp<T>, a value of T, or a literal that T can hold exactly, together
 /// with the source line it stands on. `x * 2` works for Exp<float>; `x * 0.1` does not compile: 0.1 is no
 /// float.
-template <IsElement T>
+template <class T>
 class Located {
  public:
   Located(const Exp<T>& value, std::source_location at = std::source_location::current());
@@ -116,21 +128,33 @@ class Located {
   template <class U>
     requires(detail::NumericValue<U> && detail::NumberElement<T> && !std::same_as<U, T> &&
              !detail::Lossless<U, T>)
+#ifdef __clang__
+  // A consteval constructor would make functions around it immediate, and the message that of another mistake.
+  Located(const U& value, std::source_location at = std::source_location::current()) __attribute__((
+      diagnose_if(!__builtin_constant_p(value),
+                  "anabranch: a value that only the run knows, of a type that may lose something: cast the "
+                  "value, as in float(a)",
+                  "error"),
+      diagnose_if(detail::misfit<T>(value) == detail::Misfit::range,
+                  "anabranch: the literal is out of range for the element type; use cast<T>(...)", "error"),
+      diagnose_if(detail::misfit<T>(value) == detail::Misfit::inexact,
+                  "anabranch: the element type does not hold this literal exactly; write it in that type, as "
+                  "in 0.1F",
+                  "error")))
+      : at_(at) {
+#else
   consteval Located(const U& value, std::source_location at = std::source_location::current()) : at_(at) {
     // A throw in a constant expression is an error at compile time that shows its own text.
     if (!__builtin_constant_p(value))
       throw "anabranch: a value that only the run knows, of a type that may lose something: cast the value, as in float(a)";
-    if constexpr (detail::IntegerValue<U> && detail::IntegerValue<T>) {
-      if (!detail::in_range<T>(value))
-        throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
-    } else if constexpr (detail::FloatValue<U> && detail::IntegerValue<T>) {
-      static_assert(
-          detail::always_false<U>,
-          "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
-    } else {
-      if (!detail::holds<T>(value))
-        throw "anabranch: the element type does not hold this literal exactly; write it in that type, as in 0.1F";
-    }
+    if (detail::misfit<T>(value) == detail::Misfit::range)
+      throw "anabranch: the literal is out of range for the element type; use cast<T>(...)";
+    if (detail::misfit<T>(value) == detail::Misfit::inexact)
+      throw "anabranch: the element type does not hold this literal exactly; write it in that type, as in 0.1F";
+#endif
+    static_assert(
+        !(detail::FloatValue<U> && detail::IntegerValue<T>),
+        "anabranch: a floating-point literal meets an integer; convert the integer with cast<T>(...)");
     literal_ = static_cast<T>(value);
     is_literal_ = true;
   }
@@ -152,8 +176,10 @@ class Located {
 };
 
 /// One value of element type T, computed on the device.
-template <IsElement T>
+template <class T>
 class Exp : public ExpOperators<T> {
+  static_assert(IsElement<T>, "anabranch: an Exp is one element, which are " ANABRANCH_ELEMENTS);
+
  public:
   using value_type = T;
 
@@ -168,6 +194,12 @@ class Exp : public ExpOperators<T> {
     requires(detail::Stranger<T>::template refuses<X>)
   Exp(const X&) {
     detail::Stranger<T>::template answer<X>();
+  }
+  template <IsScalar U>
+    requires(IsScalar<T> && !std::same_as<U, T>)
+  explicit Exp(const Exp<U>&) {
+    static_assert(detail::always_false<U>,
+                  "anabranch: an Exp of another element type; convert it with cast<T>(x)");
   }
 
   Exp(const Exp&) = default;
@@ -197,7 +229,7 @@ class Exp : public ExpOperators<T> {
     static_assert(
         std::same_as<B, bool>,
         "anabranch: an Exp has no value while the program is being built; cast<float>(x) converts it "
-        "where it is computed");
+        "where it is computed, some(x) makes an optional of it");
     return {};
   }
 
@@ -371,15 +403,15 @@ class Exp : public ExpOperators<T> {
 template <IsElement T>
 Exp(T) -> Exp<T>;
 
-template <IsElement T>
+template <class T>
 Exp<bool> Exp<T>::compare(P op, const L& a, const L& b) {
   return {detail::FromHandle{}, detail::primitive(op, {a.value().handle(), b.value().handle()}, a.place())};
 }
 
-template <IsElement T>
+template <class T>
 Located<T>::Located(const Exp<T>& value, std::source_location at) : at_(at), handle_(value.handle()) {}
 
-template <IsElement T>
+template <class T>
 Exp<T> Located<T>::value() const {
   if constexpr (detail::NumericValue<T>) {
     if (is_literal_) return {detail::FromHandle{}, detail::constant_of<T>(literal_, at_)};
@@ -401,10 +433,24 @@ struct ExpOf<Exp<T>> {
 template <class X>
 concept IsExp = ExpOf<std::remove_cvref_t<X>>::is_exp;
 
+/// What goes where a Located<T> is taken. (Of a number the compiler says by itself whether T holds it.)
+template <class X, class T>
+concept OperandOf = (NumericValue<X> && NumberElement<T>) || std::convertible_to<const X&, Located<T>>;
+
 /// An Acc, a Seq or a Terminal.
 template <class X>
 concept Collective = !IsExp<X> && requires(const X& x) {
   { x.handle() } -> std::same_as<const Handle&>;
+};
+
+/// A tuple of such parts, or a pair where X is one.
+template <class X, class... Ts>
+struct ProductLike {
+  using type = std::tuple<Ts...>;
+};
+template <class A, class B, class... Ts>
+struct ProductLike<std::pair<A, B>, Ts...> {
+  using type = std::pair<Ts...>;
 };
 
 /// What a user's function returned, as an Exp: an Exp itself, a plain value, or a tuple or pair of such.
@@ -417,7 +463,7 @@ auto as_exp(const X& x, Place at = {}) {
   } else if constexpr (requires { std::tuple_size<X>::value; }) {
     return std::apply(
         [&](const auto&... parts) {
-          using T = std::tuple<typename decltype(as_exp(parts))::value_type...>;
+          using T = typename ProductLike<X, typename decltype(as_exp(parts))::value_type...>::type;
           return Exp<T>(FromHandle{}, tuple({as_exp(parts, at).handle()...}, at));
         },
         x);
@@ -494,6 +540,14 @@ Exp<std::int64_t> get(const Exp<Index<N>>& e, std::source_location at = std::sou
   return {detail::FromHandle{}, detail::project(e.handle(), static_cast<int>(I), 1, at)};
 }
 
+/// Refused, with a sentence: a part by its type.
+template <class Part, detail::IsExp X>
+  requires requires { std::tuple_size<X>::value; }
+auto get(const X&) {
+  static_assert(detail::always_false<X>, "anabranch: get takes the number of a part, as in get<0>(e)");
+  return Exp<double>(detail::FromHandle{}, {});
+}
+
 /// A tuple from its parts: pack(a, b) : Exp<std::tuple<A, B>>.
 template <class... Xs>
 auto pack(const Xs&... parts) {
@@ -533,7 +587,7 @@ class Position {
 
 /// Which bit of a T, or by how many bits: a number or an Exp of any integer type, modulo the width of T (so
 /// that it may be converted to T, whatever its low bits mean there).
-template <IsElement T>
+template <class T>
 class BitNumber {
  public:
   template <class U>

@@ -45,7 +45,7 @@ Exp<std::int64_t> to_linear(const S& shape, const X& ix,
 /// outermost dimension. In a shape with an extent of 0 (the outermost does not count) there is none: a
 /// division by zero, which is a RunError with the place.
 template <detail::IndexLike S>
-Exp<Index<detail::index_rank<S>>> from_linear(const S& shape, const Position& position) {
+auto from_linear(const S& shape, const Position& position) {
   constexpr int rank = detail::index_rank<S>;
   const std::source_location at = position.place();
   const auto extents = detail::as_exp(shape, at);
@@ -57,7 +57,7 @@ Exp<Index<detail::index_rank<S>>> from_linear(const S& shape, const Position& po
     rest = get<0>(both, at);
   }
   if constexpr (rank > 0) parts[0] = rest.handle();
-  return {detail::FromHandle{}, detail::tuple(std::move(parts), at)};
+  return Exp<Index<rank>>(detail::FromHandle{}, detail::tuple(std::move(parts), at));
 }
 
 /// The shape that two shapes have in common: the lesser extent in each dimension.

@@ -38,6 +38,9 @@ Exp<T> iterate(const Position& n, F f, const Exp<T>& x,
   if constexpr (!detail::takes<F, Exp<T>&>()) {
     static_assert(detail::always_false<F>, "anabranch: the function of iterate takes the value, one Exp");
     return x;
+  } else if constexpr (std::is_void_v<decltype(f(std::declval<Exp<T>&>()))>) {
+    static_assert(detail::always_false<F>, "anabranch: the function of iterate returns the next value");
+    return x;
   } else {
     return detail::counted_loop(
         n.value(),
@@ -76,8 +79,10 @@ auto sfoldl(F f, const Z& z, const X& ix, const Acc<Array<N, T>>& a,
   static_assert(index, "anabranch: sfoldl takes an Index that names a row, as index_of(i) makes one");
   static_assert(!index || one_less,
                 "anabranch: the index of sfoldl has a dimension less than the array: it names a row");
-  static_assert(!one_less || takes,
-                "anabranch: the function of sfoldl takes what it made so far and an element of the array");
+  static_assert(
+      !one_less || takes,
+      "anabranch: the function of sfoldl takes what it made so far, of the type of z, and an element of "
+      "the array; an operator as plus takes two of one type: give a z of the elements' type, or cast");
   if constexpr (one_less && takes) {
     const auto row = detail::as_exp(ix, at);
     return detail::counted_loop(
@@ -99,6 +104,15 @@ auto sfoldl(F f, const Z& z, const X& ix, const Acc<Array<N, T>>& a,
   } else {
     return start;
   }
+}
+
+/// Refused, with a sentence.
+template <detail::HasCallOperator F, class N, class X>
+  requires(!detail::Computation<F> && detail::AnyComputation<N, X>)
+auto iterate(const F&, const N&, const X&) {
+  static_assert(detail::always_false<F>,
+                "anabranch: the number of rounds comes first, as in iterate(3, f, x)");
+  return detail::refused<detail::Refused<N, X>>();
 }
 
 }  // namespace anabranch

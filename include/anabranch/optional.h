@@ -6,7 +6,7 @@
 #include <anabranch/detail/side.h>
 
 /// std::optional<T> as an element: a bool, and a T that is zero where there is no value, so that equal
-/// elements have equal bytes. None is smaller than every value.
+/// elements have equal bytes (but for 0.0 and -0.0). None is smaller than every value.
 namespace anabranch {
 
 namespace detail {
@@ -137,8 +137,31 @@ Exp<std::optional<T>> optional_if(const Exp<bool>& condition, const T& value,
                                   std::source_location at = std::source_location::current()) {
   return detail::optional_at(condition, Exp<T>(value, at), at);
 }
+template <class X>
+  requires(std::invocable<const X&> && !IsElement<X>)
+auto optional_if(const Exp<bool>&, const X&) {
+  static_assert(detail::always_false<X>,
+                "anabranch: optional_if takes a value, which is evaluated only where the condition holds; no "
+                "function is needed");
+  return detail::refused<Exp<std::optional<double>>>();
+}
+template <class T = void>
+  requires std::same_as<T, void>
+auto none() {
+  static_assert(detail::always_false<T>, "anabranch: none has to know its type, as in none<float>()");
+  return detail::refused<Exp<std::optional<double>>>();
+}
+template <class X>
+  requires(!detail::IsExp<X> && !IsElement<X>)
+auto some(const X&) {
+  static_assert(
+      detail::always_false<X>,
+      "anabranch: some takes one element, an Exp or a plain value; take a[i] or the(a) of an array");
+  return detail::refused<Exp<std::optional<double>>>();
+}
 template <class C, class X>
-  requires(detail::IsExp<C> && !std::same_as<C, Exp<bool>>)
+  requires((detail::IsExp<C> && !std::same_as<C, Exp<bool>>) ||
+           (detail::NumericValue<C> && !std::same_as<C, bool>))
 auto optional_if(const C&, const X& value) {
   static_assert(detail::always_false<C>,
                 "anabranch: the condition of optional_if is an Exp<bool>; compare first, as in x != 0");
@@ -171,17 +194,24 @@ namespace detail {
 template <class O, class X>
 inline constexpr bool stands_in_for = false;
 template <class T, class X>
-inline constexpr bool stands_in_for<Exp<std::optional<T>>, X> = std::convertible_to<const X&, Located<T>>;
+inline constexpr bool stands_in_for<Exp<std::optional<T>>, X> = OperandOf<X, T>;
 }  // namespace detail
 template <detail::Computation O, class X>
   requires(!detail::stands_in_for<O, X>)
 auto value_or(const O&, const X& otherwise) {
   static_assert(detail::is_optional<O>, "anabranch: value_or takes an Exp of a std::optional, and a value");
-  static_assert(
-      !detail::is_optional<O>,
-      "anabranch: the value of the optional and the other one have different element types; convert "
-      "one with cast<T>(...)");
-  return detail::as_exp(otherwise);
+  static_assert(!std::invocable<const X&>,
+                "anabranch: value_or takes a value, which is evaluated only where it is needed; match takes "
+                "functions");
+  if constexpr (std::invocable<const X&>)
+    return detail::refused<Exp<double>>();
+  else {
+    static_assert(
+        !detail::is_optional<O>,
+        "anabranch: the value of the optional and the other one have different element types; convert "
+        "one with cast<T>(...)");
+    return detail::as_exp(otherwise);
+  }
 }
 
 namespace detail {

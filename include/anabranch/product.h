@@ -138,6 +138,29 @@ template <detail::CompositeElement T>
 struct ExpOperators<T> : ElementComparisons<T> {};
 
 namespace detail {
+/// What p->x goes through.
+template <class ExpFields>
+struct Arrow {
+  ExpFields fields;
+  const ExpFields* operator->() const { return &fields; }
+};
+template <class A, class B>
+struct PairFields {
+  Exp<A> first;
+  Exp<B> second;
+};
+}  // namespace detail
+
+/// The parts of a pair by their names: p->first, p->second.
+template <class A, class B>
+struct ExpOperators<std::pair<A, B>> : ElementComparisons<std::pair<A, B>> {
+  auto operator->() const {
+    const auto& e = static_cast<const Exp<std::pair<A, B>>&>(*this);
+    return detail::Arrow<detail::PairFields<A, B>>{{get<0>(e), get<1>(e)}};
+  }
+};
+
+namespace detail {
 
 template <class T, class List>
 struct Make;
@@ -146,7 +169,7 @@ struct Make<T, Types<Ps...>> {
   template <class... Xs>
   static constexpr bool fits() {
     if constexpr (sizeof...(Xs) == sizeof...(Ps))
-      return (std::convertible_to<const Xs&, Located<Ps>> && ...);
+      return (OperandOf<Xs, Ps> && ...);
     else
       return false;
   }

@@ -108,13 +108,16 @@ Program<R> compile(const R& computation) {
 template <class... Args, class F>
   requires(sizeof...(Args) >= 1)
 auto compile(F f, detail::Loc at = detail::Loc::current()) {
-  static_assert(detail::takes<F, Acc<Args>&...>(),
-                "anabranch: the function given to compile takes one Acc for each of compile's types");
-  std::tuple<Acc<Args>...> parameters{detail::fresh_array<Args>(at)...};
-  auto result = std::apply([&](auto&... p) { return f(p...); }, parameters);
-  using R = decltype(result);
-  detail::Handles handles = std::apply([](auto&... p) { return detail::Handles{p.handle()...}; }, parameters);
-  return Program<R, Args...>(detail::compile(detail::ResultOf<R>::handles(result), handles));
+  constexpr bool fits = detail::takes<F, Acc<Args>&...>();
+  static_assert(fits, "anabranch: the function given to compile takes one Acc for each of compile's types");
+  if constexpr (fits) {
+    std::tuple<Acc<Args>...> parameters{detail::fresh_array<Args>(at)...};
+    auto result = std::apply([&](auto&... p) { return f(p...); }, parameters);
+    using R = decltype(result);
+    detail::Handles handles =
+        std::apply([](auto&... p) { return detail::Handles{p.handle()...}; }, parameters);
+    return Program<R, Args...>(detail::compile(detail::ResultOf<R>::handles(result), handles));
+  }
 }
 
 /// Compiles and runs once. A std::tuple of computations gives a tuple of arrays.

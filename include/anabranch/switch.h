@@ -20,6 +20,8 @@ inline constexpr bool is_case<Case<Number, X>> = true;
 /// The value of a side: an Exp, a plain value, or what a function without arguments gives.
 template <class X>
 auto value_of_side(const X& x) {
+  static_assert(Computation<X> || std::invocable<const X&> || !HasCallOperator<X>,
+                "anabranch: the function of a case takes no parameters");
   if constexpr (!Computation<X> && std::invocable<const X&>)
     return x();
   else
@@ -96,6 +98,19 @@ auto switch_at(const Exp<T>& x, const Xs&... sides) {
 /// arguments that gives one.
 template <auto Number, class X>
 detail::Case<Number, X> case_(X side) {
+  return {std::move(side)};
+}
+/// Refused, with a sentence.
+template <class N, class X>
+detail::Case<0, X> case_(const N&, const X& side) {
+  static_assert(detail::always_false<N>,
+                "anabranch: the number of a case is known when the program is compiled: case_<1>(x)");
+  return {side};
+}
+template <auto Number, class X>
+  requires std::is_floating_point_v<decltype(Number)>
+detail::Case<0, X> case_(X side) {
+  static_assert(detail::always_false<X>, "anabranch: the number of a case is an integer or an enumerator");
   return {std::move(side)};
 }
 

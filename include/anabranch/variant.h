@@ -6,8 +6,8 @@
 #include <anabranch/detail/side.h>
 
 /// std::variant<Ts...> as an element: the number of the alternative (uint8), and a value of each of them,
-/// zero but for the one that is there, so that equal elements have equal bytes. Size and cost are those of
-/// all alternatives together. Variants compare by alternative, then by value.
+/// zero but for the one that is there, so that equal elements have equal bytes (but for 0.0 and -0.0). Size and
+/// cost are those of all alternatives together. Variants compare by alternative, then by value.
 namespace anabranch {
 
 namespace detail {
@@ -45,6 +45,10 @@ struct Element<std::variant<Ts...>> {
   }
 };
 
+/// Nothing, as the alternative that holds none.
+template <>
+struct Element<std::monostate> : ProductElement<> {};
+
 template <class... Ts>
 inline constexpr bool ordered<std::variant<Ts...>> = (ordered<Ts> && ...);
 
@@ -53,8 +57,12 @@ inline constexpr bool is_variant = false;
 template <class... Ts>
 inline constexpr bool is_variant<Exp<std::variant<Ts...>>> = true;
 
+template <class V>
+inline constexpr std::size_t alternatives = 0;
+template <class... Ts>
+inline constexpr std::size_t alternatives<std::variant<Ts...>> = sizeof...(Ts);
 template <class V, std::size_t I>
-using Alternative = std::variant_alternative_t<I, V>;
+using Alternative = std::variant_alternative_t<(I < alternatives<V> ? I : 0), V>;
 
 /// The number of the one alternative of type T, or that of alternatives where there is none or several.
 template <class T, class... Ts>
@@ -91,11 +99,12 @@ auto alternative_at(const Exp<std::variant<Ts...>>& v, Place at) {
 /// A variant that holds alternative I: make_variant<V, 1>(x), of an Exp or a plain value. Without I the type
 /// of x says which, where one alternative has it: make_variant<V>(x).
 template <class V, std::size_t I>
-  requires(I < std::variant_size_v<V>)
+  requires(I < detail::alternatives<V>)
 Exp<V> make_variant(const Located<detail::Alternative<V, I>>& value) {
   return detail::variant_at<V, I>(value.value().handle(), value.place());
 }
 template <class V, class X>
+  requires detail::is_variant<Exp<V>>
 Exp<V> make_variant(const X& value, std::source_location at = std::source_location::current()) {
   using T = typename decltype(detail::as_exp(value))::value_type;
   constexpr std::size_t i = detail::alternative_of<T>(std::type_identity<V>{});
@@ -104,6 +113,24 @@ Exp<V> make_variant(const X& value, std::source_location at = std::source_locati
       "anabranch: make_variant<V>(x) takes a value whose type is that of one alternative; say which "
       "alternative it is, as in make_variant<V, 0>(x), or convert it with cast<T>(x)");
   return detail::variant_at<V, i % std::variant_size_v<V>>(detail::as_exp(value, at).handle(), at);
+}
+
+/// Refused, with a sentence.
+template <class V, class X>
+  requires(!detail::is_variant<Exp<V>>)
+auto make_variant(const X&) {
+  static_assert(detail::always_false<V>,
+                "anabranch: make_variant<V>(x) makes a std::variant, V, as in "
+                "make_variant<std::variant<int32_t, float>>(x)");
+  return detail::refused<Exp<double>>();
+}
+template <class V, std::size_t I, class X>
+  requires(I >= detail::alternatives<V>)
+Exp<V> make_variant(const X&) {
+  static_assert(detail::always_false<V>,
+                "anabranch: make_variant<V, I> takes the number of an alternative; the variant has fewer of "
+                "them (the first one is 0)");
+  return {detail::FromHandle{}, detail::Handle{}};
 }
 
 /// Whether it holds alternative I: holds<1>(v); or the alternative of type T, where one has it:

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -65,26 +66,32 @@ std::string literal_text(std::int64_t value) {
 }
 
 const char* header_of(Primitive primitive) {
-  struct Header {
-    Primitive last;  ///< after those of the row before
-    const char* name;
-  };
   using enum Primitive;
-  static constexpr Header rows[] = {{square_root, nullptr},
-                                    {exp2, "exponential.h"},
-                                    {log10, "logarithm.h"},
-                                    {tan, "trigonometric.h"},
-                                    {atan, "inverse_trigonometric.h"},
-                                    {atanh, "hyperbolic.h"},
-                                    {erf, "error_function.h"},
-                                    {rsqrt, "roots.h"},
-                                    {pow, "power.h"},
-                                    {atan2, "inverse_trigonometric.h"},
-                                    {hypot, "roots.h"},
-                                    {cast, nullptr}};
-  for (const Header& row : rows)
-    if (primitive <= row.last) return row.name;
-  return nullptr;
+  static const std::map<Primitive, const char*> headers{{exp, "exponential.h"},
+                                                        {exp2, "exponential.h"},
+                                                        {log, "logarithm.h"},
+                                                        {log2, "logarithm.h"},
+                                                        {log10, "logarithm.h"},
+                                                        {sin, "trigonometric.h"},
+                                                        {cos, "trigonometric.h"},
+                                                        {tan, "trigonometric.h"},
+                                                        {asin, "inverse_trigonometric.h"},
+                                                        {acos, "inverse_trigonometric.h"},
+                                                        {atan, "inverse_trigonometric.h"},
+                                                        {atan2, "inverse_trigonometric.h"},
+                                                        {sinh, "hyperbolic.h"},
+                                                        {cosh, "hyperbolic.h"},
+                                                        {tanh, "hyperbolic.h"},
+                                                        {asinh, "hyperbolic.h"},
+                                                        {acosh, "hyperbolic.h"},
+                                                        {atanh, "hyperbolic.h"},
+                                                        {erf, "error_function.h"},
+                                                        {cbrt, "roots.h"},
+                                                        {rsqrt, "roots.h"},
+                                                        {hypot, "roots.h"},
+                                                        {pow, "power.h"}};
+  const auto found = headers.find(primitive);
+  return found == headers.end() ? nullptr : found->second;
 }
 
 namespace {

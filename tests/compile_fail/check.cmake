@@ -1,5 +1,6 @@
 # Compiles one file, as it stands or with one of its mistakes, and judges the outcome; see CMakeLists.txt beside it.
-# Variables: compiler, include (folders), source, mistake (0: none).
+# Variables: compiler, include (folders), source, mistake (0: none), precompiled (for clang: its header that has been
+# read already).
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS "${source}" expectations REGEX "^// expect: ")
 list(LENGTH expectations mistakes)
@@ -9,6 +10,9 @@ endif()
 
 list(TRANSFORM include PREPEND -I)
 set(command "${compiler}" -std=c++20 -fsyntax-only ${include})
+if(precompiled)
+  list(APPEND command -include-pch "${precompiled}")
+endif()
 if(mistake GREATER 0)
   list(APPEND command -DMUST_FAIL=${mistake})
   math(EXPR position "${mistake} - 1")

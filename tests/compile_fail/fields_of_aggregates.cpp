@@ -6,6 +6,8 @@
 // expect: anabranch: this is no field of the struct
 // expect: anabranch: make<T> makes products
 // expect: anabranch: the elements of an array are bool
+// expect: anabranch: ANABRANCH_AGGREGATE names the fields of Point in their order
+// expect: anabranch: ANABRANCH_AGGREGATE.Named, .... stands in the namespace of the struct
 #include <anabranch/anabranch.h>
 
 #include <string>
@@ -17,6 +19,8 @@ struct Point {
 };
 #if MUST_FAIL == 3
 ANABRANCH_AGGREGATE(Point, x);
+#elif MUST_FAIL == 9
+ANABRANCH_AGGREGATE(Point, id, x);
 #else
 ANABRANCH_AGGREGATE(Point, x, id);
 #endif
@@ -27,6 +31,10 @@ struct Named {
 };
 #if MUST_FAIL == 1
 ANABRANCH_AGGREGATE(Named, x, name);
+#elif MUST_FAIL == 10
+namespace elsewhere {
+ANABRANCH_AGGREGATE(Named, x);
+}
 #endif
 
 struct Pair {

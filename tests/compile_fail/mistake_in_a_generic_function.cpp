@@ -12,7 +12,7 @@
 // expect: anabranch: a function is recorded once, not run for each element
 // expect: anabranch: with a length the function takes a number
 // expect: anabranch: with a length the function takes a number
-// expect: 'halved' was not declared in this scope
+// expect: 'halved' was not declared in this scope|use of undeclared identifier 'halved'
 #include <anabranch/anabranch.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // expect: anabranch: an operator works on numbers, take an optional or a variant apart with match
 // expect: anabranch: an operator works on numbers, take an optional or a variant apart with match
 // expect: anabranch: an operator works on numbers, take an optional or a variant apart with match
-// expect: anabranch: an operator works on numbers, take an optional or a variant apart with match
+// expect: anabranch: what is compared is of one type, write some.x. beside an optional
 // expect: anabranch: an operator works on numbers, take an optional or a variant apart with match
 // expect: anabranch: the value of the optional and the other one have different element types
 // expect: anabranch: value_or takes an Exp of a std::optional

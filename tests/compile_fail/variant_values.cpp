@@ -39,6 +39,10 @@ int main() {
         auto bad = visit(same, v);
 #else
         auto good = holds<float>(v) && holds<2>(v);
+        using Perhaps = std::variant<std::monostate, double>;
+        match(
+            cond(good, make_variant<Perhaps>(std::monostate{}), make_variant<Perhaps>(x)),
+            [](auto) { return 0.0; }, same);
 #endif
         return cond(holds<0>(v), match(v, same, same, same), x);
       },

@@ -59,13 +59,16 @@ Words declared_in(const std::filesystem::path& header) {
   return names;
 }
 
-/// (How programs are run is prose on the page.)
+/// Includes exp.h. (How programs are run is prose on the page.)
 bool speaks_of_computations(const std::filesystem::path& header) {
   if (header.filename() == "run.h") return false;
-  const std::string text = text_of(header);
-  for (const char* include : {"<anabranch/exp.h>", "<anabranch/acc.h>", "<anabranch/detail/terms.h>"})
-    if (text.find(std::string("#include ") + include) != std::string::npos) return true;
-  return header.filename() == "exp.h";
+  if (header.filename() == "exp.h") return true;
+  static const std::regex include("#include <anabranch/([a-z_/]+\\.h)>");
+  bool speaks = false;
+  for_all_matches(text_of(header), include, [&](const std::smatch& found) {
+    speaks = speaks || speaks_of_computations(std::filesystem::path(ANABRANCH_HEADERS) / found.str(1));
+  });
+  return speaks;
 }
 
 const char* documented(Primitive primitive) {
@@ -177,7 +180,33 @@ TEST_CASE("every function of scalar code and of arrays has a row in the descript
   CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "optional.h").contains("none"));
   CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "product.h").contains("make"));
   CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "switch.h").contains("case_"));
+  CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "control.h").contains("awhile"));
+  CHECK(declared_in(std::filesystem::path(ANABRANCH_HEADERS) / "complex_mathematics.h").contains("polar"));
   CHECK(text_of(ANABRANCH_LANGUAGE_MD).find("ANABRANCH_AGGREGATE") != std::string::npos);
+}
+
+TEST_CASE("every type of elements has its place in the description of the language") {
+  const std::string page = text_of(ANABRANCH_LANGUAGE_MD);
+  for (const auto& scalar : detail::scalar_table) {
+    INFO(scalar.name);
+    CHECK(page.find("`" + std::string(scalar.name) + "`") != std::string::npos);
+  }
+  for (const char* type : {"std::pair", "std::tuple", "Index<N>", "std::complex<float>", "std::optional<T>",
+                           "std::variant<Ts...>", "std::monostate"}) {
+    INFO(type);
+    CHECK(page.find(type) != std::string::npos);
+  }
+}
+
+TEST_CASE("every header that declares computations is named at the beginning of the page") {
+  const std::string page = text_of(ANABRANCH_LANGUAGE_MD);
+  const std::string beginning = page.substr(0, page.find("| type |"));
+  for (const auto& entry : std::filesystem::directory_iterator(ANABRANCH_HEADERS)) {
+    if (entry.path().extension() != ".h" || !speaks_of_computations(entry.path())) continue;
+    const std::string name = entry.path().filename().string();
+    INFO(name);
+    CHECK(beginning.find("[" + name + "]") != std::string::npos);
+  }
 }
 
 TEST_CASE("every primitive has a row in the description of the language") {

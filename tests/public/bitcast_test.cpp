@@ -51,6 +51,10 @@ To nearest(From x) {
   }
 }
 
+/// All types of integers.
+using Narrow = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+                          std::int64_t, std::uint64_t>;
+
 template <class From>
 void narrowed() {
   std::vector<From> values = borders<From>();
@@ -61,9 +65,8 @@ void narrowed() {
   const auto got = everywhere(
       [](auto row) {
         return map(
-            [](auto x) {
-              return pack(narrow<std::uint8_t>(x), narrow<std::uint16_t>(x), narrow<std::int32_t>(x),
-                          narrow<std::int64_t>(x));
+            []<class X>(const X& x) {
+              return std::apply([&](auto... to) { return pack(narrow<decltype(to)>(x)...); }, Narrow());
             },
             row);
       },
@@ -71,8 +74,8 @@ void narrowed() {
   for (std::int64_t i = 0; i < rows[0].size(); ++i) {
     const From x = rows[0][i];
     INFO("of " << +x);
-    REQUIRE(got[0][i] == std::tuple(nearest<std::uint8_t>(x), nearest<std::uint16_t>(x),
-                                    nearest<std::int32_t>(x), nearest<std::int64_t>(x)));
+    REQUIRE(got[0][i] ==
+            std::apply([&](auto... to) { return Narrow(nearest<decltype(to)>(x)...); }, Narrow()));
   }
 }
 
@@ -81,6 +84,14 @@ TEST_CASE("the nearest number of an integer type") {
   narrowed<std::int32_t>();
   narrowed<std::int64_t>();
   narrowed<double>();
+}
+TEST_CASE("the nearest number of an integer type, of others", "[once]") {
+  narrowed<std::int8_t>();
+  narrowed<std::int16_t>();
+  narrowed<std::uint16_t>();
+  narrowed<std::uint32_t>();
+  narrowed<std::uint64_t>();
+  narrowed<float>();
 }
 
 }  // namespace

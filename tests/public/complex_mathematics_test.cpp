@@ -62,6 +62,26 @@ void check_functions() {
 TEST_CASE("mathematical functions of complex floats") { check_functions<float>(); }
 TEST_CASE("mathematical functions of complex doubles", "[once]") { check_functions<double>(); }
 
+/// The values of f, and their sums with a complex number: each part of these is the value's, rounded, and then added.
+template <class F>
+void rounds_before_a_sum(F f, Loc at = Loc::current()) {
+  const C<float> addend(0.7F, -0.3F);
+  const auto numbers = use(directions<float>());
+  const auto [values, sums] =
+      agree(std::tuple(map(f, numbers), map([=](auto z) { return f(z) + addend; }, numbers)), at);
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    INFO("line " << at.line() << ", number " << i);
+    REQUIRE(sums[i] == values[i] + addend);
+  }
+}
+TEST_CASE("a sum with a complex function is not contracted") {
+  rounds_before_a_sum([](auto z) { return exp(z); });
+  rounds_before_a_sum([](auto z) { return sin(z); });
+  rounds_before_a_sum([](auto z) { return cos(z); });
+  rounds_before_a_sum([](auto z) { return sqrt(z); });
+  rounds_before_a_sum([](auto z) { return polar(real(z), imag(z)); });
+}
+
 /// The same zero, infinity or number; any NaN.
 bool alike(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));

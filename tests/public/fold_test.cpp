@@ -154,6 +154,23 @@ TEST_CASE("a giant row among small ones") {
     require_same(agree(body(use(rows[r]))), Scalar<double>(streamed[static_cast<std::int64_t>(r)]));
 }
 
+TEST_CASE("a seed that is the length of its own row") {
+  std::vector<Vector<std::int64_t>> rows;
+  for (std::int64_t n : {3, 0, 1, 5, 2, 40, 0, 7, 300, 2})
+    rows.push_back(vector_of(n, [](std::int64_t i) { return 10 * i; }));
+  const auto both = over_stream(
+      [](auto row) {
+        const auto n = extent(row, 0);
+        const auto [prefixes, total] = scanl_(plus, n, row);
+        return zip_with([](auto a, auto b) { return pack(a, b); }, fold(plus, n, row), total);
+      },
+      rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::int64_t n = rows[r].size(), expected = n + 5 * n * (n - 1);
+    REQUIRE(both[static_cast<std::int64_t>(r)] == std::tuple(expected, expected));
+  }
+}
+
 TEST_CASE("nothing but empty rows, and no rows") {
   const auto body = [](auto row) { return fold(plus, 2.5, row); };
   require_same(over_stream(body, std::vector<Vector<double>>(100)),

@@ -88,6 +88,22 @@ TEST_CASE("an index out of range is an error once an element is read, with the u
   require_same(empty, Vector<double>{7, 7, 7});
 }
 
+TEST_CASE("rows of arrays of every rank are folded") {
+  const auto number = [](std::int64_t i) { return static_cast<double>(i * 7 % 11); };
+  const Matrix<double> matrix = Matrix<double>::view(Index{3, 4}, vector_of(12, number).data()).copy();
+  const auto four = Array<4, double>::view(Index{2, 3, 2, 2}, vector_of(24, number).data()).copy();
+  const auto both = agree(generate(3, [&](auto i) {
+    return pack(sfoldl(minus, 1.0, index_of(i), use(matrix)),
+                sfoldl(minus, 1.0, index_of(1, i, 0), use(four)));
+  }));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    double of_matrix = 1, of_four = 1;
+    for (std::int64_t k = 0; k < 4; ++k) of_matrix -= number(4 * i + k);
+    for (std::int64_t k = 0; k < 2; ++k) of_four -= number(12 + 4 * i + k);
+    REQUIRE(both[i] == std::tuple(of_matrix, of_four));
+  }
+}
+
 TEST_CASE("positions as numbers and back") {
   const auto cube = use(Array<3, float>(Index{2, 3, 4}));
   const auto got = agree(generate(24, [=](auto i) {

@@ -40,6 +40,18 @@ TEST_CASE("empty streams") {
   REQUIRE(a.size() + b.size() == 0);
 }
 
+TEST_CASE("what items have in common may fail where there are none") {
+  const std::vector<Vector<double>> none;
+  const auto captured = use(Vector<double>{});
+  const auto reads = [=](auto row) { return zip_with(plus, sum(row), fold1(minimum_of, captured)); };
+  fails<RunError>(consume(elements(map_seq(reads, stream_in(none)))), {"fold", "no elements"});
+  // Also where the item is made without looking at another one.
+  const auto made = map_seq([](auto) { return use(Vector<double>{}); }, stream_in(none));
+  const auto least = [](auto row) { return fold1(minimum_of, row); };
+  fails<RunError>(consume(elements(map_seq(least, made))), {"fold", "no elements"});
+  check_items(map_seq(least, stream_in(none)), {});
+}
+
 TEST_CASE("tabulate trims to the smallest item of the whole stream") {
   require_same(
       agree(consume(tabulate(stream_in(std::vector<Vector<double>>{{1, 2, 3}, {4, 5}, {6, 7, 8, 9}})))),

@@ -85,6 +85,16 @@ void check_operands() {
                 "and zip_with on whole arrays (a sequence has to be consumed first)");
 }
 
+/// Operands of a comparison.
+template <class A, class B>
+void check_comparison() {
+  constexpr bool scalars = Collective<A> || Collective<B> || (!not_a_number<A> && !not_a_number<B>);
+  static_assert(scalars,
+                "anabranch: what is compared is of one type; write some(x) beside an optional, "
+                "make_variant<V>(x) beside a variant, make<T>(a, b) beside a product");
+  if constexpr (scalars) check_operands<A, B>();
+}
+
 template <class X>
 concept Truth = std::same_as<X, Exp<bool>> || std::same_as<X, bool>;
 
@@ -148,7 +158,7 @@ ANABRANCH_REFUSE_OPERATOR(^)
   template <class A, class B>                 \
     requires detail::NoComparison<A, B>       \
   Exp<bool> operator op(const A&, const B&) { \
-    detail::check_operands<A, B>();           \
+    detail::check_comparison<A, B>();         \
     return detail::refused<Exp<bool>>();      \
   }
 ANABRANCH_REFUSE_OPERATOR(==)
@@ -271,6 +281,55 @@ detail::Refused<A, B> cond(const C&, const A&, const B&) {
   return detail::refused<detail::Refused<A, B>>();
 }
 
+/// Functions, or plain values of two types.
+template <class A, class B>
+  requires(!detail::Collective<A> && !detail::Collective<B> &&
+           ((!detail::IsExp<A> && !detail::IsExp<B> && !std::same_as<A, B>) || std::invocable<const A&> ||
+            std::invocable<const B&>))
+detail::Refused<A, B> cond(const Exp<bool>&, const A&, const B&) {
+  constexpr bool functions = std::invocable<const A&> || std::invocable<const B&>;
+  static_assert(!functions,
+                "anabranch: cond takes values and evaluates only the one that it takes; no functions are "
+                "needed");
+  static_assert(
+      functions,
+      "anabranch: the two sides of cond have different types; write them in one, as in 1.0 and 2.0");
+  return detail::refused<detail::Refused<A, B>>();
+}
+
+#define ANABRANCH_REFUSE_FUNCTION(name)                                                              \
+  template <class X, class Y, class Z>                                                               \
+    requires(detail::AnyComputation<X, Y, Z> && (detail::Computation<Z> || detail::NumericValue<Z>)) \
+  detail::Refused<X, Y, Z> name(const X&, const Y&, const Z&) {                                      \
+    static_assert(detail::always_false<X>,                                                           \
+                  "anabranch: " #name " takes two; write " #name "(x, " #name "(y, z)) of three");   \
+    return detail::refused<detail::Refused<X, Y, Z>>();                                              \
+  }
+ANABRANCH_REFUSE_FUNCTION(min)
+ANABRANCH_REFUSE_FUNCTION(max)
+ANABRANCH_REFUSE_FUNCTION(hypot)
+#undef ANABRANCH_REFUSE_FUNCTION
+
+/// What a loop over the elements calls; no range for the rest of the world.
+namespace detail {
+struct NoIterator {
+  Exp<double> operator*() const;
+  void operator++();
+  bool operator!=(const NoIterator&) const;
+};
+}  // namespace detail
+template <detail::Computation X>
+detail::NoIterator begin(const X&) {
+  static_assert(detail::always_false<X>,
+                "anabranch: a computation has no elements while the program is being built; use map, fold or "
+                "generate, auto [a, b] = e for the parts of a product, or a loop over what `run` gives");
+  return {};
+}
+template <detail::Computation X>
+detail::NoIterator end(const X&) {
+  return {};
+}
+
 #define ANABRANCH_REFUSE_FUNCTION(name)              \
   template <class A, class B>                        \
     requires detail::Misfits<A, B>                   \
@@ -331,6 +390,51 @@ ANABRANCH_REFUSE_FUNCTION(abs, "anabranch: abs takes a number; convert a bool wi
 #undef ANABRANCH_FLOATS_ONLY
 #undef ANABRANCH_REFUSE_FUNCTION
 
+// Of plain numbers: here is nothing of the device. (Parameters that are never there: see below.)
+#define ANABRANCH_PLAIN_NUMBERS                                                                           \
+  "anabranch: of plain numbers only; this function works on an Exp: wrap one, as in Exp<int32_t>(3), or " \
+  "compute it with C++ before"
+#define ANABRANCH_REFUSE_FUNCTION(name)                              \
+  template <detail::NumericValue X, class... None>                   \
+    requires(sizeof...(None) == 0)                                   \
+  auto name(const X&, const None&...) {                              \
+    static_assert(detail::always_false<X>, ANABRANCH_PLAIN_NUMBERS); \
+    return Exp<X>(detail::FromHandle{}, detail::Handle{});           \
+  }
+ANABRANCH_REFUSE_FUNCTION(popcount)
+ANABRANCH_REFUSE_FUNCTION(clz)
+ANABRANCH_REFUSE_FUNCTION(ctz)
+ANABRANCH_REFUSE_FUNCTION(rsqrt)
+ANABRANCH_REFUSE_FUNCTION(sign)
+ANABRANCH_REFUSE_FUNCTION(is_nan)
+ANABRANCH_REFUSE_FUNCTION(is_inf)
+#undef ANABRANCH_REFUSE_FUNCTION
+#define ANABRANCH_REFUSE_FUNCTION(name)                                    \
+  template <detail::NumericValue X, detail::NumericValue Y, class... None> \
+    requires(sizeof...(None) == 0)                                         \
+  auto name(const X&, const Y&, const None&...) {                          \
+    static_assert(detail::always_false<X>, ANABRANCH_PLAIN_NUMBERS);       \
+    return Exp<X>(detail::FromHandle{}, detail::Handle{});                 \
+  }
+ANABRANCH_REFUSE_FUNCTION(min)
+ANABRANCH_REFUSE_FUNCTION(max)
+ANABRANCH_REFUSE_FUNCTION(gcd)
+ANABRANCH_REFUSE_FUNCTION(quot)
+ANABRANCH_REFUSE_FUNCTION(mod)
+ANABRANCH_REFUSE_FUNCTION(divmod)
+#undef ANABRANCH_REFUSE_FUNCTION
+#define ANABRANCH_REFUSE_FUNCTION(name)                              \
+  template <IsScalar U, detail::NumericValue X, class... None>       \
+    requires(sizeof...(None) == 0)                                   \
+  auto name(const X&, const None&...) {                              \
+    static_assert(detail::always_false<X>, ANABRANCH_PLAIN_NUMBERS); \
+    return Exp<U>(detail::FromHandle{}, detail::Handle{});           \
+  }
+ANABRANCH_REFUSE_FUNCTION(cast)
+ANABRANCH_REFUSE_FUNCTION(narrow)
+ANABRANCH_REFUSE_FUNCTION(bitcast)
+#undef ANABRANCH_REFUSE_FUNCTION
+
 }  // namespace anabranch
 
 // Functions of <cmath>: those that the language does not have yet, and std:: before those it has. A program
@@ -368,8 +472,9 @@ ANABRANCH_NOT_THERE(clamp)
   template <__VA_ARGS__>                                                                                     \
     requires wanted                                                                                          \
   auto name parameters {                                                                                     \
-    anabranch::detail::check_single_values<X>();                                                             \
-    static_assert(anabranch::detail::Answered<X>,                                                            \
+    constexpr bool complex = anabranch::detail::is_composite<X> && !anabranch::detail::not_a_number<X>;      \
+    if constexpr (!complex) anabranch::detail::check_single_values<X>();                                     \
+    static_assert(!complex && anabranch::detail::Answered<X>,                                                \
                   "anabranch: std::" #name " takes numbers, which an Exp is not yet; write " #name arguments \
                   " without std::");                                                                         \
     return anabranch::detail::refused<anabranch::detail::Refused<X>>();                                      \
@@ -415,6 +520,31 @@ ANABRANCH_OF_TWO(atan2)
 ANABRANCH_OF_TWO(hypot)
 ANABRANCH_WITHOUT_STD(fma, "(x, y, z)", (anabranch::detail::AnyComputation<X, Y, Z>),
                       (const X&, const Y&, const Z&), class X, class Y, class Z)
+// Those of complex numbers, those beside <cmath>.
+ANABRANCH_OF_ONE(real)
+ANABRANCH_OF_ONE(imag)
+ANABRANCH_OF_ONE(conj)
+ANABRANCH_OF_ONE(norm)
+ANABRANCH_OF_ONE(arg)
+ANABRANCH_OF_ONE(popcount)
+ANABRANCH_OF_TWO(gcd)
+// Parameters that are never there let functions of anabranch stand before these where both are visible.
+template <size_t I, anabranch::detail::IsExp X, class... None>
+  requires(sizeof...(None) == 0 && requires { tuple_size<X>::value; })
+auto get(const X& e, const None&...) {
+  static_assert(
+      anabranch::detail::always_false<X>,
+      "anabranch: std::get takes what has a value, which an Exp has not yet; write get<I>(e) without "
+      "std::");
+  return anabranch::get<I>(e);
+}
+template <class F, anabranch::detail::IsExp X>
+auto apply(F&&, X&&) {
+  static_assert(anabranch::detail::always_false<F>,
+                "anabranch: std::apply does not take an Exp; take it apart, as in auto [a, b] = e, and call "
+                "the function");
+  return anabranch::detail::refused<anabranch::Exp<double>>();
+}
 }  // namespace std
 #undef ANABRANCH_OF_TWO
 #undef ANABRANCH_OF_ONE
