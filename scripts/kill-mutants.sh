@@ -14,12 +14,14 @@ git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' 
   cmp -s "$file" "$work/source/$file" || { mkdir -p "$work/source/$(dirname "$file")"; cp -p "$file" "$work/source/$file"; }
 done
 log=$PWD/$work/log
-cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DANABRANCH_WERROR=OFF >"$log" 2>&1 ||
+# The copy's folders lie to one another as those of the checkout do: the compiler cache knows what is not changed.
+build=$work/source/build/release
+cmake -S "$work/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >"$log" 2>&1 ||
   { cat "$log" >&2; exit 1; }
 
-build() { cmake --build "$work/build" --target test_oracle anabranch-llvm >"$log" 2>&1; }
+build() { cmake --build "$build" --target test_oracle anabranch-llvm >"$log" 2>&1; }
 # Faults may make a program run for ever. The status is 0 where all programs pass.
-run_programs() { (cd "$work/build" && ANABRANCH_CACHE=off ANABRANCH_TEST_SHRINK_OFF=1 timeout 300 bin/test_oracle "random programs on the CPU (*" --abort >"$log" 2>&1); }
+run_programs() { (cd "$build" && ANABRANCH_CACHE=off ANABRANCH_TEST_SHRINK_OFF=1 timeout 300 bin/test_oracle "random programs on the CPU (*" --abort >"$log" 2>&1) 2>>"$log"; }
 # What a status that is not 0 says; nothing where the tests themselves could not run.
 death() {
   case $1 in

@@ -113,6 +113,8 @@ Outcome outcome_of(F&& run) {
   }
 }
 
+Failures met_failures;
+
 std::string compared(const std::vector<Ref>& program, const Configuration& configuration,
                      const Deadline& deadline) {
   const std::stop_token stop = deadline.token();
@@ -120,8 +122,11 @@ std::string compared(const std::vector<Ref>& program, const Configuration& confi
   const Outcome got = outcome_of([&] { return run(program, configuration, stop); });
   if (deadline.has_passed()) return "it does not end";
   // Which of several errors is reported is not part of the language, nor whether what no result needs fails.
-  if (expected.error.starts_with("RunError") && (got.error.empty() || got.error.starts_with("RunError")))
+  if (expected.error.starts_with("RunError") && (got.error.empty() || got.error.starts_with("RunError"))) {
+    ++met_failures.expected;
+    if (!got.error.empty()) ++met_failures.met;
     return "";
+  }
   if (got.error != expected.error) return fmt::format("\"{}\" expected \"{}\"", got.error, expected.error);
   return first_difference(got.results, expected.results);
 }
@@ -157,8 +162,7 @@ std::string recorded(const RandomProgram& program, const Configuration& configur
   const std::string name = fmt::format("seed_{}_size_{}", program.seed, program.size);
   const std::filesystem::path path = std::filesystem::absolute("regress") / (name + ".cpp");
   std::filesystem::create_directories(path.parent_path());
-  const std::string comment = fmt::format("{}; {}", describe(program), to_string(configuration));
-  std::ofstream(path) << text_of(small, name, comment);
+  std::ofstream(path) << text_of(small, code_of(configuration), name, describe(program));
   return fmt::format("{}\nmade small, of weight {} instead of {}: {} (for tests/regress)",
                      wrong_with(small, configuration), weight_of(small), weight_of(program.roots),
                      path.string());
@@ -173,6 +177,18 @@ std::string to_string(const Configuration& c) {
   return fmt::format("{}, scheduler {}, {} threads, off: \"{}\", {}memory {}", backend, c.scheduler,
                      c.threads, c.off, c.contract ? "contracted, " : "", c.memory);
 }
+
+std::string code_of(const Configuration& c) {
+  const char* backend = c.backend == Backend::cpu    ? "cpu"
+                        : c.backend == Backend::cuda ? "cuda"
+                                                     : "cpu_and_cuda";
+  return fmt::format(
+      "{{.backend = Backend::{}, .scheduler = \"{}\", .threads = {}, .off = \"{}\", .contract = {}, .memory "
+      "= {}}}",
+      backend, c.scheduler, c.threads, c.off, c.contract, c.memory);
+}
+
+Failures failures() { return met_failures; }
 
 Configuration drawn_configuration(Dice& dice, Backend backend) {
   static const std::vector<std::string> schedulers{"adaptive", "paper",    "fixed:1",      "fixed:2",
@@ -212,9 +228,10 @@ void check(const RandomProgram& program, const std::vector<Configuration>& confi
   }
 }
 
-void check_everywhere(const std::vector<Ref>& program) {
+void check_everywhere(const std::vector<Ref>& program, const Configuration& as_it_failed) {
   for (const Configuration& configuration :
-       std::vector<Configuration>{{},
+       std::vector<Configuration>{as_it_failed,
+                                  {},
                                   {.scheduler = "fixed:1", .threads = 1},
                                   {.scheduler = "fixed:7", .off = "fusion"},
                                   {.threads = 4, .off = "shapes,share"},

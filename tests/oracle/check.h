@@ -26,6 +26,8 @@ struct Configuration {
   std::int64_t memory = 0;  ///< a bound that may turn out to be too tight: then it is doubled
 };
 std::string to_string(const Configuration& configuration);
+/// The braces that make it.
+std::string code_of(const Configuration& configuration);
 
 /// One of the matrix: chunk sizes, threads, passes off, contraction, vectors of 32 bytes, tight memory.
 Configuration drawn_configuration(Dice& dice, Backend backend);
@@ -35,11 +37,19 @@ Configuration drawn_configuration(Dice& dice, Backend backend);
 std::string wrong_with(const std::vector<ir::Ref>& program, const Configuration& configuration,
                        std::chrono::milliseconds by_then = std::chrono::minutes(1));
 
+/// Runs that fail in the interpreter, and how many of those fail elsewhere, too. (They need not: what no result needs may
+/// fail in one and not in the other.)
+struct Failures {
+  int expected = 0, met = 0;
+};
+Failures failures();
+
 /// Checks a random program under some configurations. One that fails is made small and written as a C++ file, whose
 /// place the message names; it belongs into tests/regress.
 void check(const RandomProgram& program, const std::vector<Configuration>& configurations);
 
-/// The programs of tests/regress: the CPU and the simulated GPU, several chunk sizes, passes off, both widths of vectors.
-void check_everywhere(const std::vector<ir::Ref>& program);
+/// The programs of tests/regress: the CPU and the simulated GPU, several chunk sizes, passes off, both widths of vectors,
+/// and as they failed once.
+void check_everywhere(const std::vector<ir::Ref>& program, const Configuration& as_it_failed = {});
 
 }  // namespace anabranch::testing

@@ -107,9 +107,9 @@ std::string Text::call(ir::ScalarOp op, const Node& node) const {
     case ir::Op::constant:
       return fmt::format("ir::constant(type_named(\"{}\"), {:#x})", name_of(node.type().scalars[0]), p.bits);
     case ir::Op::primitive:
-      if (p.primitive == ir::Primitive::cast)
-        return fmt::format("ir::cast(type_named(\"{}\"), {})", name_of(node.type().scalars[0]),
-                           child(node, 0));
+      if (p.primitive == ir::Primitive::cast || p.primitive == ir::Primitive::bitcast)
+        return fmt::format("ir::{}(type_named(\"{}\"), {})", ir::info(p.primitive).name,
+                           name_of(node.type().scalars[0]), child(node, 0));
       return fmt::format("ir::primitive(primitive_named(\"{}\"), {})", ir::info(p.primitive).name,
                          list(node, 0));
     case ir::Op::tuple:
@@ -198,15 +198,16 @@ std::string Text::call(ir::SequenceOp op, const Node& node) const {
 
 }  // namespace
 
-std::string text_of(const std::vector<Ref>& program, const std::string& name, const std::string& comment) {
+std::string text_of(const std::vector<Ref>& program, const std::string& configuration,
+                    const std::string& name, const std::string& comment) {
   std::string out = fmt::format(
       "// {}\n#include \"oracle/check.h\"\n#include \"oracle/literals.h\"\n\nusing namespace anabranch;\n"
       "using namespace anabranch::testing;\nusing ir::Ref;\n\nTEST_CASE(\"{}\") {{\n",
       comment, name);
   Text text;
   for (const Node* node : ir::topological(program)) out += text.line(*node);
-  return out + fmt::format("  check_everywhere({});\n}}\n",
-                           listed(program, [&](const Ref& x) { return text.name(x); }));
+  return out + fmt::format("  check_everywhere({}, {});\n}}\n",
+                           listed(program, [&](const Ref& x) { return text.name(x); }), configuration);
 }
 
 }  // namespace anabranch::testing

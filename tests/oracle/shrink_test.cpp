@@ -36,7 +36,7 @@ TEST_CASE("programs are made as small as what they show allows") {
     if (!has_primitive(program, Primitive::multiply)) continue;
     const auto shows = [](const std::vector<Ref>& p) { return has_primitive(p, Primitive::multiply); };
     const auto small = shrunk(program, shows);
-    INFO("seed " << seed << ": " << text_of(small, "small", ""));
+    INFO("seed " << seed << ": " << text_of(small, "{}", "small", ""));
     CHECK(has_primitive(small, Primitive::multiply));
     CHECK(small.size() == 1);
     CHECK(weight_of(small) < 100);
@@ -75,15 +75,41 @@ TEST_CASE("a program that fails is written for tests/regress") {
   const Ref x = ir::parameter(element_type({"int32", "double"}));
   const Ref first = ir::component(x, 0);
   const Ref twice = ir::primitive(Primitive::add, {first, first});
-  const std::string text = text_of({ir::map(ir::lambda({x}, {twice}), {data})}, "name", "comment");
+  const std::string text = text_of({ir::map(ir::lambda({x}, {twice}), {data})},
+                                   code_of({.off = "fusion", .memory = 7}), "name", "comment");
   for (const char* part :
        {"// comment\n", "TEST_CASE(\"name\")",
         "n0 = ir::use(host_array({\"int32\", \"double\"}, {2}, {{0x1, 0x2}, {0x3ff8000000000000, 0x0}}))",
         "n1 = ir::parameter(element_type({\"int32\", \"double\"}))", "n2 = ir::project(n1, 0, 1)",
         "n3 = ir::primitive(primitive_named(\"add\"), {n2, n2})", "n4 = ir::lambda({n1}, {n3})",
-        "n5 = ir::map(n4, {n0})", "check_everywhere({n5});"}) {
+        "n5 = ir::map(n4, {n0})",
+        "check_everywhere({n5}, {.backend = Backend::cpu, .scheduler = \"adaptive\", .threads = 2, .off = "
+        "\"fusion\", .contract = false, .memory = 7});"}) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("every primitive is written as what makes it") {
+  for (int i = 0; i < ir::primitive_count; ++i) {
+    const auto op = static_cast<Primitive>(i);
+    const ir::PrimitiveInfo& info = ir::info(op);
+    ScalarType type = ScalarType::float64;
+    if (!accepts(info.operands, type)) type = ScalarType::int64;
+    if (!accepts(info.operands, type)) type = ScalarType::boolean;
+    const Ref x = ir::parameter(ir::Type::element(type));
+    const bool is_cast = op == Primitive::cast, is_bitcast = op == Primitive::bitcast;
+    const Ref value = is_cast      ? ir::cast(ScalarType::int8, x)
+                      : is_bitcast ? ir::bitcast(ScalarType::uint64, x)
+                                   : ir::primitive(op, std::vector(static_cast<std::size_t>(info.arity), x));
+    const std::string maker = is_cast ? "ir::cast(type_named(\"int8\"), n"
+                              : is_bitcast
+                                  ? "ir::bitcast(type_named(\"uint64\"), n"
+                                  : fmt::format("ir::primitive(primitive_named(\"{}\"), {{n", info.name);
+    const Ref data = ir::use(host_array({name_of(type)}, {1}, {{0}}));
+    const std::string text = text_of({ir::map(ir::lambda({x}, {value}), {data})}, "{}", "name", "");
+    INFO(text);
+    CHECK(text.find(maker) != std::string::npos);
   }
 }
 

@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(17)) {
+    switch (dice_.below(18)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -55,9 +55,22 @@ class RandomArrays {
         return scaled_by_own_sum(scope);
       case 15:
         return scan(scope);
+      case 16:
+        return two_folds_of_one(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
+  }
+
+  /// A row of many blocks, for several workers.
+  Ref fold_of_a_long_row(Scope& scope) {
+    const std::vector<std::int64_t> lengths{12'289, 16'384, 20'481, 70'000};
+    const Ref extents = ir::tuple({ir::int64(dice_.pick(lengths))});
+    const Ref ix = ir::parameter(Type::element({ScalarType::int64}));
+    const Scalars scalars{dice_.scalar_type(options_.floats)};
+    const Ref a = ir::generate(extents, ir::lambda({ix}, {ir::cast(scalars[0], ir::component(ix, 0))}));
+    Scope inner{{}, scope.arrays, 2};
+    return ir::fold(scalars_.join(scope, scalars), a, scalars_.element(inner, scalars, 1));
   }
 
   /// A few rounds, each of which gives an array that is shorter by one, and another one.
@@ -173,6 +186,20 @@ class RandomArrays {
     Scope inner{{}, scope.arrays, 2};
     const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
     return ir::fold(join, a, seed);
+  }
+
+  /// Two reductions of the same rows, by operators of any kind, and what is made of both.
+  Ref two_folds_of_one(Scope& scope) {
+    const Ref a = proper(scope);
+    const Scalars& scalars = a->type().scalars;
+    Scope inner{{}, scope.arrays, 2};
+    std::vector<Ref> folds;
+    for (int i = 0; i < 2; ++i) {
+      const Ref join = scalars_.join(scope, scalars);
+      folds.push_back(ir::fold(join, a, scalars_.element(inner, scalars, 1)));
+    }
+    return ir::map(scalars_.function({{}, {}, 2}, {scalars, scalars}, dice_.element_type(options_.floats), 2),
+                   folds);
   }
 
   /// The prefixes of the rows, or what they end with.
@@ -392,6 +419,7 @@ RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOp
   }
   RandomProgram out{seed, size, {made.back()}};
   while (out.roots.size() < 3 && dice.chance(40)) out.roots.push_back(dice.pick(made));
+  if (dice.chance(20)) out.roots.push_back(arrays.fold_of_a_long_row(scope));
   if (dice.chance(20)) out.roots.push_back(arrays.loop(scope));
   if (dice.chance(20)) out.roots.push_back(arrays.branch(scope));
   return out;

@@ -39,6 +39,7 @@ Ref RandomScalars::index_of(Scope& scope, const Ref& array, int depth) {
 }
 
 Ref RandomScalars::read(Scope& scope, const Ref& array, int depth) {
+  if (array->type().rank > 0 && dice_.chance(25)) return read_where_in_range(scope, array, depth);
   std::vector<Ref> zeros;
   for (ScalarType type : array->type().scalars) zeros.push_back(zero(type));
   Ref value;
@@ -49,6 +50,21 @@ Ref RandomScalars::read(Scope& scope, const Ref& array, int depth) {
   if (array->type().rank == 0) return value;
   return ir::cond(ir::primitive(Primitive::less, {ir::int64(0), size(array)}), value,
                   ir::tuple(std::move(zeros)));
+}
+
+/// Any index at all, and zeros where there is no such element.
+Ref RandomScalars::read_where_in_range(Scope& scope, const Ref& array, int depth) {
+  using enum Primitive;
+  std::vector<Ref> ix, zeros;
+  Ref in_range = ir::constant(ScalarType::boolean, 1);
+  for (int d = 0; d < array->type().rank; ++d) {
+    ix.push_back(scalar(scope, ScalarType::int64, depth));
+    const Ref from_zero = ir::primitive(less_equal, {ir::int64(0), ix.back()});
+    const Ref to_end = ir::primitive(less, {ix.back(), ir::extent(array, d)});
+    in_range = ir::primitive(bit_and, {in_range, ir::primitive(bit_and, {from_zero, to_end})});
+  }
+  for (ScalarType type : array->type().scalars) zeros.push_back(zero(type));
+  return ir::cond(in_range, ir::index(array, ir::tuple(std::move(ix))), ir::tuple(std::move(zeros)));
 }
 
 Ref RandomScalars::leaf(Scope& scope, ScalarType type) {
@@ -93,6 +109,10 @@ Ref RandomScalars::scalar(Scope& scope, ScalarType type, int depth) {
 }
 
 Ref RandomScalars::converted(Scope& scope, ScalarType type, int depth) {
+  // The bytes of a float, which may be NaN.
+  if (options_.floats && ir::is_integer(type) && size_of(type) >= 4 && dice_.chance(30))
+    return ir::bitcast(type,
+                       real(scope, size_of(type) == 4 ? ScalarType::float32 : ScalarType::float64, depth));
   const ScalarType from = dice_.scalar_type(options_.floats);
   const Ref value = scalar(scope, from, depth);
   const bool numbers = from != ScalarType::boolean && type != ScalarType::boolean;
@@ -145,6 +165,14 @@ Ref RandomScalars::integer(Scope& scope, ScalarType type, int depth) {
   const Ref x = scalar(scope, type, depth);
   if (dice_.chance(20)) return ir::primitive(dice_.pick(one), {x});
   const bool divides = dice_.chance(15);
+  if (divides && dice_.chance(40)) {
+    // By any number that there is a quotient by: neither 0 nor -1.
+    const Ref y = scalar(scope, type, depth);
+    Ref divides_all = ir::primitive(less, {zero(type), y});
+    if (ir::is_signed(type))
+      divides_all = ir::primitive(bit_or, {divides_all, ir::primitive(less, {y, small(type, -1)})});
+    return ir::cond(divides_all, ir::primitive(dice_.pick(division), {x, y}), x);
+  }
   const Primitive op = dice_.pick(divides ? division : two);
   return ir::primitive(op, {x, divides ? small_divisor(scope, type, depth) : scalar(scope, type, depth)});
 }

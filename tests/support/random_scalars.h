@@ -28,6 +28,7 @@ class RandomScalars {
   ir::Ref index_of(Scope& scope, const ir::Ref& array, int depth);
   /// An element of an array, or of zeros where it has none.
   ir::Ref read(Scope& scope, const ir::Ref& array, int depth);
+  ir::Ref read_where_in_range(Scope& scope, const ir::Ref& array, int depth);
   ir::Ref size(const ir::Ref& array);
 
   ir::Ref function(const Scope& outer, const std::vector<ir::Scalars>& parameters, const ir::Scalars& result,

@@ -74,7 +74,7 @@ class Dice {
         {0, 1, 2, 3, 7, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 255, 256, 257, 289, 509},
         {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40},
         {0, 1, 2, 3, 4, 5, 7, 8, 9, 12}};
-    if (rank == 1 && chance(3)) return pick(std::vector<std::int64_t>{4095, 4096, 4097, 8191, 12289});
+    if (rank == 1 && chance(8)) return pick(std::vector<std::int64_t>{4095, 4096, 4097, 8191, 12289});
     // A zero makes all else about an array meaningless: keep it rare where there are more extents.
     const auto& all = choices[static_cast<std::size_t>(std::min(rank, 3))];
     const std::int64_t e = pick(all);
