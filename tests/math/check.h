@@ -5,9 +5,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 #include "math/machine.h"
 #include "math/measure.h"
@@ -74,6 +77,34 @@ void check_fast(const MathFunction<F>& f, FastPath fast_path, FullPath full_path
   INFO(f.name << ": " << differing << " of " << held << " differ, one at " << where);
   CHECK(differing == 0);
   CHECK(held > count / 2);
+}
+
+/// Where the fast path holds, the full path gives the same bits: at every float.
+template <class FastPath, class FullPath>
+void check_fast_everywhere(const char* name, FastPath fast_path, FullPath full_path) {
+  constexpr std::uint64_t all = std::uint64_t{1} << 32, block = 1 << 16;
+  std::atomic<std::uint64_t> next{0}, held{0}, differing{0};
+  const auto work = [&] {
+    for (std::uint64_t from = next.fetch_add(block); from < all; from = next.fetch_add(block)) {
+      std::uint64_t held_here = 0, differing_here = 0;
+      for (std::uint64_t bits = from; bits < from + block; ++bits) {
+        const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        const math::Fast<float> fast = fast_path(x);
+        held_here += fast.holds;
+        differing_here += fast.holds && !same_bits(fast.value, full_path(x));
+      }
+      held += held_here;
+      differing += differing_here;
+    }
+  };
+  std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()) - 1);
+  for (std::jthread& thread : threads) thread = std::jthread(work);
+  work();
+  threads.clear();
+  fmt::print("the fast path of {} holds for {} floats, {} differ\n", name, held.load(), differing.load());
+  std::fflush(stdout);
+  CHECK(differing == 0);
+  CHECK(held > all / 8);
 }
 
 }  // namespace anabranch::test
