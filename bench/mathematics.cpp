@@ -104,11 +104,20 @@ void add_black_scholes() {
     Contest contest;
     contest.unit = "G options/s";
     contest.amount = n;
-    contest.note = "the loop: -ffast-math, libmvec";
+    contest.note = "the loop: -ffast-math, libmvec; by hand: AVX-512 intrinsics, no call";
     contest.contenders.push_back({"anabranch", Role::library, 1,
                                   [=] { program.run_into(*result, {.threads = 1}, spots, strikes, years); },
                                   [=] { return near(*result, *expected); }, calls});
     contest.contenders.push_back({"loop", Role::peer, 1, loop, {}, calls});
+    const auto by_hand = std::make_shared<Buffer<float>>(static_cast<std::size_t>(n));
+    const auto intrinsics = [=] {
+      return black_scholes_intrinsics(spots.data(), strikes.data(), years.data(), by_hand->data(), n, rate,
+                                      volatility);
+    };
+    if (intrinsics())
+      contest.contenders.push_back(
+          {"by hand", Role::peer, 1, [=] { intrinsics(); },
+           [=] { return near(Vector<float>::view(Index<1>{{n}}, by_hand->data()), *expected); }, calls});
     return contest;
   });
 }

@@ -16,5 +16,9 @@ MathLoop<T> math_loop(std::string_view function);
 /// Prices of European call options: spot, strike and years of each.
 void black_scholes_loop(const float* spot, const float* strike, const float* years, float* price,
                         std::int64_t n, float rate, float volatility);
+/// The same by hand: vectors of 16, logarithm and exponentials inline, right within some ulp and for ordinary operands
+/// only. False: the processor has no AVX-512.
+bool black_scholes_intrinsics(const float* spot, const float* strike, const float* years, float* price,
+                              std::int64_t n, float rate, float volatility);
 
 }  // namespace anabranch::bench
