@@ -1,5 +1,7 @@
 // The main function of every test program. It takes long to compile, so it is compiled once.
 #define CATCH_CONFIG_MAIN
+// Catch's handler of signals allocates memory: a crash inside malloc would never end.
+#define CATCH_CONFIG_NO_POSIX_SIGNALS
 #include "support/catch.h"
 
 #include <cstdlib>

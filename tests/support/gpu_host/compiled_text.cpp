@@ -110,9 +110,27 @@ fs::path precompiled_shim(bool sanitize) {
   return folder;
 }
 
+/// Where the compiled text is kept for later runs.
+fs::path kept_object(const HostText& text) {
+  std::string all = toolchain(text.sanitize) + linker_flags(text.sanitize) + '\n' + text.source;
+  for (const auto& [name, content] : text.headers) all += '\0' + name + '\0' + content;
+  return fs::path(ANABRANCH_GPU_HOST_BUILD) / "texts" / (cache::fingerprint(all) + ".so");
+}
+
+/// Puts an object there, whole or not at all. Of too many (a few kilobytes each) all go.
+void keep(const fs::path& object, const fs::path& as) {
+  constexpr std::ptrdiff_t most = 20'000;
+  std::error_code ignored;
+  fs::create_directories(as.parent_path(), ignored);
+  if (std::distance(fs::directory_iterator(as.parent_path(), ignored), {}) >= most)
+    for (const auto& old : fs::directory_iterator(as.parent_path(), ignored)) fs::remove(old.path(), ignored);
+  const Folder made(as.parent_path().parent_path());
+  fs::copy_file(object, made.path / "unit.so", ignored);
+  if (!ignored) fs::rename(made.path / "unit.so", as, ignored);
+}
+
 /// Compiles and links the text in this folder, to unit.so.
 void compile(const HostText& text, const fs::path& folder) {
-  ++compiled;
   write(folder / "unit.cpp", text.source);
   for (const auto& [name, content] : text.headers) {
     fs::create_directories((folder / name).parent_path());
@@ -135,9 +153,15 @@ void compile(const HostText& text, const fs::path& folder) {
 }  // namespace
 
 void* open_compiled(const HostText& text) {
+  ++compiled;
   const Folder folder;
-  compile(text, folder.path);
-  const fs::path object = folder.path / "unit.so";
+  const fs::path object = folder.path / "unit.so", kept = kept_object(text);
+  // A copy: a library that is opened twice would have its variables once.
+  std::error_code not_there;
+  if (keeps_folders() || !fs::copy_file(kept, object, not_there)) {
+    compile(text, folder.path);
+    keep(object, kept);
+  }
   void* library = ::dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw HostError(std::string("cannot open the compiled text: ") + ::dlerror());
   return library;
