@@ -116,5 +116,36 @@ TEST_CASE("literals and mixed operands") {
                Vector<double>{3.0 * 0.1});
 }
 
+// Code generators know much about |x| beside 0, and some of it was wrong (llvm/llvm-project#152824).
+template <class T>
+void sizes_beside_zero() {
+  const T none = T(0.0F), inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const Vector<T> xs{none, T(-0.0F), T(3.0F), T(-3.0F), inf, T(-inf), nan, std::numeric_limits<T>::denorm_min()};
+  const auto got = agree(map(
+      [=](auto x) {
+        const auto a = abs(x);
+        const auto fallen =
+            while_loop([](auto s) { return get<0>(s) < 2; },
+                       [](auto s) { return pack(get<0>(s) + 1, -get<1>(s)); }, pack(Exp<std::int32_t>(0), x));
+        return pack(max(a, none), max(none, a), min(a, none), min(none, a),
+                    cond(is_nan(a), a, cond(a > none, a, x)), is_nan(a) || a > none, !is_nan(a) && a <= none,
+                    a < none || a >= none, max(abs(get<1>(fallen)), none), max(-a, none));
+      },
+      use(xs)));
+  for (std::int64_t i = 0; i < xs.size(); ++i) {
+    const T a = T(std::fabs(xs[i])), greatest = a > none || a != a ? a : none;
+    REQUIRE(same_number(std::get<0>(got[i]), greatest));
+    REQUIRE(same_number(std::get<1>(got[i]), a));
+    REQUIRE(same_number(std::get<4>(got[i]), a != a || a > none ? a : xs[i]));
+    REQUIRE(std::get<5>(got[i]) == (a != none));
+    REQUIRE(std::get<6>(got[i]) == (a == none));
+    REQUIRE(std::get<7>(got[i]) == (a == a));
+    REQUIRE(same_number(std::get<8>(got[i]), greatest));
+  }
+}
+TEST_CASE("absolute values beside zero, float") { sizes_beside_zero<float>(); }
+TEST_CASE("absolute values beside zero, double") { sizes_beside_zero<double>(); }
+TEST_CASE("absolute values beside zero, half") { sizes_beside_zero<half>(); }
+
 }  // namespace
 }  // namespace anabranch::testing

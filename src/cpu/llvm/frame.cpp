@@ -23,6 +23,9 @@ Frame::Frame(llvm::Module& module, const std::string& name, std::span<llvm::Type
   function_->addFnAttr("target-cpu", machine.cpu);
   function_->addFnAttr("target-features", machine.features);
   if (machine.vector_bytes >= 64) function_->addFnAttr("prefer-vector-width", "512");
+  // LLVM before 22 takes |x| > 0 for x > 0 where it reasons by classes of floats (llvm/llvm-project#152824). It does not
+  // where operands that are denormal might be flushed, and nothing else is lost by saying so.
+  function_->addFnAttr("denormal-fp-math", "ieee,dynamic");
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
   first_ = llvm::BasicBlock::Create(module.getContext(), "first", function_);
   start_ = llvm::BasicBlock::Create(module.getContext(), "start", function_);

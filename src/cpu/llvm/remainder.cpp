@@ -42,7 +42,7 @@ llvm::Function* remainder_function(const llvm::Function& user) {
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr(llvm::Attribute::WillReturn);
   function->setDoesNotAccessMemory();
-  for (const char* name : {"target-cpu", "target-features"})
+  for (const char* name : {"target-cpu", "target-features", "denormal-fp-math"})
     function->addFnAttr(name, user.getFnAttribute(name).getValueAsString());
   const auto block = [&](const char* name) {
     return llvm::BasicBlock::Create(module.getContext(), name, function);
