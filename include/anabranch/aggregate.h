@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <anabranch/acc.h>
 #include <anabranch/detail/for_each.h>
+#include <anabranch/elementwise.h>
 
 /// A struct of yours as an element. Its fields are named once, in its namespace, behind it:
 ///

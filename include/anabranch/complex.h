@@ -1,7 +1,7 @@
 #pragma once
 
-#include <anabranch/acc.h>
 #include <anabranch/detail/complex_element.h>
+#include <anabranch/fold.h>
 
 /// Complex numbers: std::complex<float> and std::complex<double> as elements, and what one calculates with
 /// them. Every operation is a fixed sequence of rounded operations on the parts, so it gives the same bits

@@ -64,7 +64,7 @@ constexpr bool holds(U value) {
 enum class Misfit { none, range, inexact };
 template <class T, class U>
 constexpr Misfit misfit(const U& value) {
-  if constexpr (IntegerValue<T> && IntegerValue<U>)
+  if constexpr (IntegerValue<T> && IntegerValue<U> && !std::same_as<T, bool>)
     return in_range<T>(value) ? Misfit::none : Misfit::range;
   else if constexpr (FloatValue<T> && NumericValue<U>)
     return holds<T>(value) ? Misfit::none : Misfit::inexact;

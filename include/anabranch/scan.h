@@ -1,6 +1,7 @@
 #pragma once
 
-#include <anabranch/acc.h>
+#include <anabranch/detail/side.h>
+#include <anabranch/transform.h>
 
 /// Scans: the prefixes of every row along one dimension, by default the innermost.
 ///
@@ -52,6 +53,104 @@ std::tuple<Acc<Array<N, T>>, Acc<Array<N - 1, T>>> scanl_(F f, const std::type_i
   const detail::Handles both =
       detail::traced_scan<T>("scanl_", f, z.value().handle(), a.handle(), axis, true, at);
   return {detail::acc<N, T>(both[0]), detail::acc<N - 1, T>(both[1])};
+}
+
+namespace detail {
+/// With an element more along that dimension, which an exclusive scan never joins.
+template <int N, class T>
+Acc<Array<N, T>> with_one_more(Symbol label, const Acc<Array<N, T>>& a, int axis, Loc at) {
+  check_dimension(label.c_str(), axis, N, at);
+  const Exp<std::int64_t> length = extent(a, axis, at);
+  Handles extents;
+  for (int d = 0; d < N; ++d) extents.push_back((d == axis ? length + 1 : extent(a, d)).handle());
+  return generated<N>(
+      label, std::move(extents),
+      [&](const Exp<Index<N>>& ix) {
+        const Exp<T> element(FromHandle{}, index(a.handle(), ix.handle(), at, label));
+        return cond(ix[axis] < length, element, Exp<T>(FromHandle{}, zero_of<T>(at)));
+      },
+      at);
+}
+}  // namespace detail
+
+/// z, z o x0, z o x0 o x1, ..., z o ... o x(n-1): one element longer than `a` along that dimension.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N, T>> scanl(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
+                       int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  const auto longer = detail::with_one_more("scanl", a, axis, at);
+  return detail::acc<N, T>(
+      detail::traced_scan<T>("scanl", f, z.value().handle(), longer.handle(), axis, true, at)[0]);
+}
+
+// ---- From the right ---------------------------------------------------------------------------------------
+//
+// Each is the scan from the left of the reversed row by the flipped operator, reversed: element i depends on the
+// elements from its own on. Cost: where no reader takes the reversal in, a pass more over the result.
+
+namespace detail {
+template <class F>
+auto flipped(F f) {
+  return [f](const auto& x, const auto& y) { return f(y, x); };
+}
+template <int N, class T>
+Acc<Array<N, T>> reversed(Symbol label, const Acc<Array<N, T>>& a, int axis, Loc at) {
+  check_dimension(label.c_str(), axis, N, at);
+  const Exp<std::int64_t> n = extent(a, axis, at);
+  return reordered_along(
+      label, a, axis, n, [&](const auto& i) { return n - 1 - i; }, {.injective = true, .in_bounds = true},
+      at);
+}
+template <class F, int N, class T>
+Handles scan_from_right(Symbol label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, bool exclusive,
+                        Loc at) {
+  Handles both = traced_scan<T>(label, flipped(std::move(f)), std::move(seed),
+                                reversed(label, a, axis, at).handle(), axis, exclusive, at);
+  both[0] = reversed(label, acc<N, T>(both[0]), axis, at).handle();
+  return both;
+}
+}  // namespace detail
+
+/// x0 o ... o x(n-1), ..., x(n-2) o x(n-1), x(n-1): as large as `a`.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N, T>> scanr1(F f, const Acc<Array<N, T>>& a, int axis = N - 1,
+                        detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N, T>(detail::scan_from_right("scanr1", f, {}, a, axis, false, at)[0]);
+}
+/// x0 o ... o x(n-1) o z, ..., x(n-1) o z: as large as `a`.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N, T>> postscanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
+                           int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N, T>(
+      detail::scan_from_right("postscanr", f, z.value().handle(), a, axis, false, at)[0]);
+}
+/// x1 o ... o x(n-1) o z, ..., x(n-1) o z, z: as large as `a`.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N, T>> prescanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
+                          int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  return detail::acc<N, T>(detail::scan_from_right("prescanr", f, z.value().handle(), a, axis, true, at)[0]);
+}
+/// prescanr, and the value that comes before its first element: x0 o ... o x(n-1) o z, z of an empty row.
+template <class F, int N, class T>
+  requires(N >= 1)
+std::tuple<Acc<Array<N, T>>, Acc<Array<N - 1, T>>> scanr_(F f, const std::type_identity_t<Located<T>>& z,
+                                                          const Acc<Array<N, T>>& a, int axis = N - 1,
+                                                          detail::Loc at = detail::Loc::current()) {
+  const detail::Handles both = detail::scan_from_right("scanr_", f, z.value().handle(), a, axis, true, at);
+  return {detail::acc<N, T>(both[0]), detail::acc<N - 1, T>(both[1])};
+}
+/// x0 o ... o x(n-1) o z, ..., x(n-1) o z, z: one element longer than `a` along that dimension.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N, T>> scanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
+                       int axis = N - 1, detail::Loc at = detail::Loc::current()) {
+  const auto longer = detail::with_one_more("scanr", detail::reversed("scanr", a, axis, at), axis, at);
+  const auto prefixes = detail::acc<N, T>(detail::traced_scan<T>(
+      "scanr", detail::flipped(f), z.value().handle(), longer.handle(), axis, true, at)[0]);
+  return detail::reversed("scanr", prefixes, axis, at);
 }
 
 }  // namespace anabranch

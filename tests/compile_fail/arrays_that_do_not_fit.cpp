@@ -1,5 +1,5 @@
 // expect: anabranch: the arrays of zip_with are of one rank
-// expect: anabranch: zip takes 2 or 3 arrays of one rank
+// expect: anabranch: zip takes 2 to 9 arrays of one rank
 // expect: anabranch: gather\(indices, a\) takes an array of integers first
 // expect: anabranch: gather\(indices, a\) reads a vector
 // expect: anabranch: sum, product, minimum and maximum take an array of numbers

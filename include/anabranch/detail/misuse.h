@@ -464,7 +464,6 @@ ANABRANCH_NOT_THERE(signbit)
 ANABRANCH_NOT_THERE(isfinite)
 ANABRANCH_NOT_THERE(fmod)
 ANABRANCH_NOT_THERE(fabs)
-ANABRANCH_NOT_THERE(clamp)
 #undef ANABRANCH_NOT_THERE
 
 // (name, arguments, wanted, parameters, template parameters...)
@@ -519,6 +518,10 @@ ANABRANCH_OF_TWO(pow)
 ANABRANCH_OF_TWO(atan2)
 ANABRANCH_OF_TWO(hypot)
 ANABRANCH_WITHOUT_STD(fma, "(x, y, z)", (anabranch::detail::AnyComputation<X, Y, Z>),
+                      (const X&, const Y&, const Z&), class X, class Y, class Z)
+ANABRANCH_WITHOUT_STD(clamp, "(x, low, high)", (anabranch::detail::Computation<X>),
+                      (const X&, const X&, const X&), class X)
+ANABRANCH_WITHOUT_STD(clamp, "(x, low, high)", (anabranch::detail::AnyComputation<X, Y, Z>),
                       (const X&, const Y&, const Z&), class X, class Y, class Z)
 // Those of complex numbers, those beside <cmath>.
 ANABRANCH_OF_ONE(real)

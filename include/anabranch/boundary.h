@@ -1,0 +1,101 @@
+#pragma once
+
+#include <anabranch/acc.h>
+#include <anabranch/detail/terms.h>
+
+/// What is read beyond the borders of an array, by shift and by stencils: `clamp`, `wrap`, `mirror`,
+/// `constant(v)`, or a function that gives the element at an index, an Exp<Index<N>>, which lies outside.
+namespace anabranch {
+
+/// The nearest element: a a | a b c | c c. As a function of numbers, clamp(x, low, high) is
+/// min(max(x, low), high).
+struct Clamp {
+  template <detail::NumberElement T>
+  Exp<T> operator()(const Exp<T>& x, const std::type_identity_t<Located<T>>& low,
+                    const std::type_identity_t<Located<T>>& high) const {
+    return min(max(x, low.value(), low.place()), high.value(), low.place());
+  }
+};
+inline constexpr Clamp clamp{};
+/// The array again: b c | a b c | a b.
+struct Wrap {};
+inline constexpr Wrap wrap{};
+/// The array reflected, the edge not repeated: c b | a b c | b a; with one element that one.
+struct Mirror {};
+inline constexpr Mirror mirror{};
+/// The same value everywhere, a plain value or an Exp.
+template <class V>
+struct Constant {
+  V value;
+};
+template <class V>
+Constant<V> constant(const V& value) {
+  return {value};
+}
+
+namespace detail {
+
+/// A boundary that reads another element of the array.
+template <class B>
+concept Refolding = std::same_as<B, Clamp> || std::same_as<B, Wrap> || std::same_as<B, Mirror>;
+template <class B>
+inline constexpr bool is_constant_boundary = false;
+template <class V>
+inline constexpr bool is_constant_boundary<Constant<V>> = true;
+template <class B>
+concept NamedBoundary = Refolding<B> || is_constant_boundary<B>;
+/// What a boundary may be, of arrays of rank N.
+template <class B, int N>
+concept Boundary = NamedBoundary<B> || takes<const B, Exp<Index<N>>&>();
+
+/// x modulo n >= 1, between 0 and n - 1. Of what is the same for all elements: a division.
+inline Exp<std::int64_t> modulo(const Exp<std::int64_t>& x, const Exp<std::int64_t>& n, Place at) {
+  const Exp<std::int64_t> rest = binary(Primitive::remainder, x, n, at);
+  return cond(rest < 0, rest + n, rest);
+}
+
+/// Where the position i + by of a dimension with n elements is read; 0 <= i < n. With n = 0 nothing is read.
+inline Exp<std::int64_t> position_within(Clamp, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
+                                         const Exp<std::int64_t>& n, Place) {
+  return max(min(i + by, n - 1), 0);
+}
+inline Exp<std::int64_t> position_within(Wrap, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
+                                         const Exp<std::int64_t>& n, Place at) {
+  const Exp<std::int64_t> position = i + modulo(by, max(n, 1), at);
+  return cond(position < n, position, position - n);
+}
+inline Exp<std::int64_t> position_within(Mirror, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
+                                         const Exp<std::int64_t>& n, Place at) {
+  const Exp<std::int64_t> period = max(2 * n - 2, 1);
+  const Exp<std::int64_t> unfolded = i + modulo(by, period, at);
+  const Exp<std::int64_t> position = cond(unfolded < period, unfolded, unfolded - period);
+  return cond(position < n, position, period - position);
+}
+
+/// Whether both hold, without a branch.
+inline Exp<bool> both(const Exp<bool>& a, const Exp<bool>& b, Place at) {
+  return {FromHandle{}, primitive(Primitive::bit_and, {a.handle(), b.handle()}, at)};
+}
+
+/// The element at a position that may lie outside, of a boundary that says which element that is.
+template <class B, int N, class T>
+Exp<T> element_or(const B& boundary, const Acc<Array<N, T>>& a, const Exp<Index<N>>& position, Symbol label,
+                  Place at) {
+  const Exp<Index<N>> extents = shape(a);
+  Exp<bool> inside(true);
+  for (int d = 0; d < N; ++d) {
+    const Exp<bool> along = both(position[d] >= 0, position[d] < extents[d], at);
+    inside = d == 0 ? along : both(inside, along, at);
+  }
+  const Exp<T> element(FromHandle{}, index(a.handle(), position.handle(), at, label));
+  if constexpr (is_constant_boundary<B>) {
+    return cond(inside, element, Exp<T>(boundary.value));
+  } else {
+    const Exp<T> outside = as_exp(boundary(position), at);
+    return cond(inside, element, outside);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace anabranch

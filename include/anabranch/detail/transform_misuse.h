@@ -1,0 +1,145 @@
+#pragma once
+
+#include <anabranch/fold.h>
+#include <anabranch/linear_algebra.h>
+#include <anabranch/stencil.h>
+
+/// As in array_misuse.h, for what is derived from the primitives of arrays: arguments in another order, of another
+/// rank or type, host arrays.
+namespace anabranch::detail {
+
+template <class X>
+concept NumberLike = std::convertible_to<const X&, Position>;
+template <class X>
+concept ArrayWithRows = IsAcc<X> && std::remove_cvref_t<X>::rank >= 1;
+template <class X, class A>
+concept NumbersFor = std::convertible_to<const X&, PerDimension<std::remove_cvref_t<A>::rank>>;
+template <class X, class A>
+concept BoundaryFor = Boundary<X, std::remove_cvref_t<A>::rank>;
+template <class A, class B>
+concept SameArrays = ArrayWithRows<A> && std::same_as<A, B>;
+
+// Whether the arguments are of the right kinds; others may follow.
+template <class... Xs>
+inline constexpr bool fits_rows = false;
+template <ArrayWithRows A, class... Xs>
+inline constexpr bool fits_rows<A, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_take = false;
+template <NumberLike N, ArrayWithRows A, class... Xs>
+inline constexpr bool fits_take<N, A, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_slit = false;
+template <NumberLike B, NumberLike N, ArrayWithRows A, class... Xs>
+inline constexpr bool fits_slit<B, N, A, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_concat = false;
+template <class A, class B, class... Xs>
+  requires SameArrays<A, B>
+inline constexpr bool fits_concat<A, B, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_shift = false;
+template <ArrayWithRows A, NumbersFor<A> By, BoundaryFor<A> B, class... Xs>
+inline constexpr bool fits_shift<A, By, B, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_rotate = false;
+template <ArrayWithRows A, NumbersFor<A> By, class... Xs>
+inline constexpr bool fits_rotate<A, By, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_section = false;
+template <ArrayWithRows A, NumbersFor<A> Begin, NumbersFor<A> Step, NumbersFor<A> Count, class... Xs>
+inline constexpr bool fits_section<A, Begin, Step, Count, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_pad = false;
+template <ArrayWithRows A, NumbersFor<A> Before, NumbersFor<A> After, class V, class... Xs>
+  requires(std::convertible_to<const V&, Located<typename A::value_type>>)
+inline constexpr bool fits_pad<A, Before, After, V, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_imap = false;
+template <class F, IsAcc A, class... Xs>
+  requires(!IsAcc<F>)
+inline constexpr bool fits_imap<F, A, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_stencil = false;
+template <class F, class B, ArrayWithRows A, class... Xs>
+  requires(!IsAcc<F> && !NamedBoundary<F> && BoundaryFor<B, A>)
+inline constexpr bool fits_stencil<F, B, A, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_product = false;
+template <ArrayWithRows A, ArrayWithRows B, class... Xs>
+  requires(NumberElement<typename A::value_type> &&
+           std::same_as<typename A::value_type, typename B::value_type>)
+inline constexpr bool fits_product<A, B, Xs...> = true;
+template <class... Xs>
+concept AnyArray = ((IsAcc<Xs> || IsHostArray<Xs>) || ...);
+
+}  // namespace anabranch::detail
+
+namespace anabranch {
+
+// (name, what fits, sentence)
+#define ANABRANCH_REFUSE(name, fits, sentence)                               \
+  template <class... Xs>                                                     \
+    requires(detail::AnyArray<Xs...> && !detail::fits<Xs...>)                \
+  auto name(const Xs&...) {                                                  \
+    detail::check_arrays<Xs...>();                                           \
+    static_assert((detail::IsHostArray<Xs> || ...), "anabranch: " sentence); \
+    return detail::refused_array();                                          \
+  }
+#define ANABRANCH_OF_AN_ARRAY " takes an array with a dimension, and the number of one"
+ANABRANCH_REFUSE(init, fits_rows, "init" ANABRANCH_OF_AN_ARRAY)
+ANABRANCH_REFUSE(tail, fits_rows, "tail" ANABRANCH_OF_AN_ARRAY)
+ANABRANCH_REFUSE(reverse, fits_rows, "reverse" ANABRANCH_OF_AN_ARRAY)
+#undef ANABRANCH_OF_AN_ARRAY
+ANABRANCH_REFUSE(take, fits_take, "the number comes first, as in take(3, a); take_seq is for sequences")
+ANABRANCH_REFUSE(drop, fits_take, "the number comes first, as in drop(3, a)")
+ANABRANCH_REFUSE(slit, fits_slit, "the numbers come first, as in slit(begin, count, a)")
+ANABRANCH_REFUSE(
+    concat, fits_concat,
+    "concat joins two arrays of one rank and element type; convert elements with map and cast<T>(x), "
+    "and give the smaller rank more dimensions with expand_dims")
+#define ANABRANCH_PER_DIMENSION " one number for each dimension: index_of(i, j), or, of a vector, an integer"
+ANABRANCH_REFUSE(shift, fits_shift,
+                 "write shift(a, by, boundary): `by` is" ANABRANCH_PER_DIMENSION
+                 "; the boundary clamp, wrap, mirror, constant(v) or a function of an index")
+ANABRANCH_REFUSE(rotate, fits_rotate, "write rotate(a, by): `by` is" ANABRANCH_PER_DIMENSION)
+ANABRANCH_REFUSE(tile, fits_rotate, "write tile(a, extents):" ANABRANCH_PER_DIMENSION)
+ANABRANCH_REFUSE(section, fits_section,
+                 "write section(a, begin, step, count), each of them" ANABRANCH_PER_DIMENSION)
+ANABRANCH_REFUSE(pad, fits_pad,
+                 "write pad(a, before, after, value): `before` and `after` are" ANABRANCH_PER_DIMENSION
+                 "; the value is an element of the array")
+#undef ANABRANCH_PER_DIMENSION
+ANABRANCH_REFUSE(imap, fits_imap,
+                 "the function comes first, as in imap(f, a); izip_with takes several arrays")
+ANABRANCH_REFUSE(
+    stencil, fits_stencil,
+    "write stencil(f, boundary, a), as in stencil([](auto n) { return n(-1) + n(1); }, clamp, a); "
+    "the boundary is clamp, wrap, mirror, constant(v) or a function of an index")
+#define ANABRANCH_OF_ONE_TYPE                                                                            \
+  " takes two arrays of numbers of one type; convert one by mapping cast<T> over it. Of other elements " \
+  "write a fold of a zip_with"
+ANABRANCH_REFUSE(inner_product, fits_product, "inner_product" ANABRANCH_OF_ONE_TYPE)
+ANABRANCH_REFUSE(matmul, fits_product, "matmul" ANABRANCH_OF_ONE_TYPE)
+#undef ANABRANCH_OF_ONE_TYPE
+#undef ANABRANCH_REFUSE
+
+#define ANABRANCH_REFUSE_REDUCTION(name, sentence)                                                          \
+  template <class A, class... Xs>                                                                           \
+    requires(detail::IsAcc<A> || detail::IsHostArray<A>)                                                    \
+  auto name(const A&, const Xs&...) {                                                                       \
+    detail::check_arrays<A>();                                                                              \
+    static_assert(detail::rank_of<A>() != 0, "anabranch: a Scalar has one element, and nothing to reduce"); \
+    static_assert(detail::rank_of<A>() <= 0, sentence);                                                     \
+    return detail::refused_array();                                                                         \
+  }
+ANABRANCH_REFUSE_REDUCTION(argmin, "anabranch: argmin takes an array of numbers, and a dimension")
+ANABRANCH_REFUSE_REDUCTION(argmax, "anabranch: argmax takes an array of numbers, and a dimension")
+ANABRANCH_REFUSE_REDUCTION(
+    mean,
+    "anabranch: mean takes an array of numbers or bool, and a dimension; unzip(a) gives "
+    "the parts of others")
+ANABRANCH_REFUSE_REDUCTION(any, "anabranch: any takes an array of bool, as map(p, a) makes one")
+#undef ANABRANCH_REFUSE_REDUCTION
+
+}  // namespace anabranch
