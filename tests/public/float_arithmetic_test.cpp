@@ -120,7 +120,8 @@ TEST_CASE("literals and mixed operands") {
 template <class T>
 void sizes_beside_zero() {
   const T none = T(0.0F), inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-  const Vector<T> xs{none, T(-0.0F), T(3.0F), T(-3.0F), inf, T(-inf), nan, std::numeric_limits<T>::denorm_min()};
+  const Vector<T> xs{none, T(-0.0F), T(3.0F), T(-3.0F),
+                     inf,  T(-inf),  nan,     std::numeric_limits<T>::denorm_min()};
   const auto got = agree(map(
       [=](auto x) {
         const auto a = abs(x);

@@ -39,5 +39,10 @@ TEST_CASE("a component that a loop sets to a constant") {
   const Ref n29 = ir::lambda({}, {n28});
   const Ref n30 = ir::acond(n0, n27, n29);
   const Ref n31 = ir::project_array(n30, 0);
-  check_everywhere({n31}, {.backend = Backend::cpu, .scheduler = "adaptive", .threads = 4, .off = "caches", .contract = true, .memory = 0});
+  check_everywhere({n31}, {.backend = Backend::cpu,
+                           .scheduler = "adaptive",
+                           .threads = 4,
+                           .off = "caches",
+                           .contract = true,
+                           .memory = 0});
 }
