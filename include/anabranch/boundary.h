@@ -48,28 +48,24 @@ concept NamedBoundary = Refolding<B> || is_constant_boundary<B>;
 template <class B, int N>
 concept Boundary = NamedBoundary<B> || takes<const B, Exp<Index<N>>&>();
 
-/// x modulo n >= 1, between 0 and n - 1. Of what is the same for all elements: a division.
-inline Exp<std::int64_t> modulo(const Exp<std::int64_t>& x, const Exp<std::int64_t>& n, Place at) {
-  const Exp<std::int64_t> rest = binary(Primitive::remainder, x, n, at);
-  return cond(rest < 0, rest + n, rest);
-}
-
-/// Where the position i + by of a dimension with n elements is read; 0 <= i < n. With n = 0 nothing is read.
+/// Where the position i + by of a dimension with n elements is read; 0 <= i < n. With n = 0 nothing is read. Most
+/// positions are inside, where i + by is what all of these give: code generators know it from the comparisons.
 inline Exp<std::int64_t> position_within(Clamp, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
                                          const Exp<std::int64_t>& n, Place) {
   return max(min(i + by, n - 1), 0);
 }
 inline Exp<std::int64_t> position_within(Wrap, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
                                          const Exp<std::int64_t>& n, Place at) {
-  const Exp<std::int64_t> position = i + modulo(by, max(n, 1), at);
-  return cond(position < n, position, position - n);
+  // Less than n away from i, in either direction.
+  const Exp<std::int64_t> position = i + binary(Primitive::remainder, by, max(n, 1), at);
+  return cond(position < 0, position + n, cond(position < n, position, position - n));
 }
 inline Exp<std::int64_t> position_within(Mirror, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
                                          const Exp<std::int64_t>& n, Place at) {
+  // The reflection at 0 is the absolute value; after a period of 2 n - 2 all is the same again.
   const Exp<std::int64_t> period = max(2 * n - 2, 1);
-  const Exp<std::int64_t> unfolded = i + modulo(by, period, at);
-  const Exp<std::int64_t> position = cond(unfolded < period, unfolded, unfolded - period);
-  return cond(position < n, position, period - position);
+  const Exp<std::int64_t> position = abs(i + binary(Primitive::remainder, by, period, at));
+  return cond(position < n, position, abs(period - position));
 }
 
 /// Whether both hold, without a branch.

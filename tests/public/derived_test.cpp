@@ -49,5 +49,54 @@ TEST_CASE("products made and compared") {
   REQUIRE(got[2] == std::tuple(false, true, false, Entry{1, 0.5}));
 }
 
+TEST_CASE("derived functions of vectors") {
+  const std::vector rows{numbers<std::int32_t>(70, 1), Vector<std::int32_t>{5}, Vector<std::int32_t>{}};
+  everywhere(
+      [](auto row) {
+        const auto middle = pad(take(9, reverse(drop(1, row))), 2, 1, -1);
+        return concat(concat(shift(row, 1, clamp), rotate(init(row), -2)),
+                      concat(tail(middle), slit(1, 3, row)));
+      },
+      rows);
+  everywhere(
+      [](auto row) {
+        const auto near = [](auto n) { return n(-1) - n(2) * 2; };
+        return zip_with([](auto a, auto b, auto c, auto d, auto e) { return a + b * c - d * e; },
+                        stencil(near, clamp, row), stencil(near, wrap, row), stencil(near, mirror, row),
+                        stencil(near, constant(7), row), scanr1(maximum_of, row));
+      },
+      rows);
+  everywhere(
+      [](auto row) {
+        const auto sums = zip_with(minus, scanl(plus, 1, row), scanr(plus, 2, row));
+        return imap([](auto ix, auto x) { return pack(x, ix[0]); },
+                    section(sums, size(sums) - 1, -1, size(sums)));
+      },
+      rows);
+}
+
+TEST_CASE("derived functions of matrices") {
+  const auto item = [](std::int64_t rows, std::int64_t columns) {
+    return array_of(Index{rows, columns},
+                    [](std::int64_t i) { return number<float>(static_cast<std::uint64_t>(i)); });
+  };
+  const std::vector items{item(3, 5), item(1, 40), item(4, 2)};
+  everywhere([](auto m) { return matmul(m, tile(transpose(m), index_of(extent(m, 1), extent(m, 0)))); },
+             items);
+  everywhere([](auto m) { return zip(argmin(m), argmax(m, 1), mean(m)); }, items);
+  everywhere(
+      [](auto m) {
+        return zip(any(map([](auto x) { return x > 100; }, m), 0),
+                   all(map([](auto x) { return x > -100; }, m), 0));
+      },
+      items);
+  everywhere([](auto m) { return outer_product(drop_dim(take(1, m, 0), 0), inner_product(m, m)); }, items);
+  everywhere(
+      [](auto m) {
+        return stencil([](auto n) { return n(0, 1) - n(1, 0); }, mirror, expand_dims(slice(m, 0, all), 1));
+      },
+      items);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -185,6 +185,47 @@ TEST_CASE("by as much as the item says") {
           });
 }
 
+TEST_CASE("by more than there is, and by numbers that wrap around") {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto rows = arrays<1, std::int32_t>(3);
+  for (const std::int64_t by :
+       {most, -most - 1, most - 3, std::int64_t{1} << 60, -(std::int64_t{1} << 61) + 5}) {
+    const Scalar<std::int64_t> distance(by);
+    everywhere([&](auto row) { return shift(row, the(use(distance)), clamp); }, rows);
+    everywhere([&](auto row) { return shift(row, the(use(distance)), constant(7)); }, rows);
+    everywhere([&](auto row) { return rotate(row, the(use(distance))); }, rows);
+    everywhere([&](auto row) { return shift(row, by, mirror); }, rows);
+  }
+}
+
+TEST_CASE("borders inside of borders, and at odd places") {
+  const auto rows = std::vector{numbers<float>(300, 1), numbers<float>(37, 2), numbers<float>(1, 3),
+                                Vector<float>{}, numbers<float>(64, 4)};
+  // Falls of three kinds: a comparison that holds here and there, a minimum, a position that goes down.
+  everywhere(
+      [](auto row) {
+        const auto n = size(row);
+        return generate(shape(row), [=](auto ix) {
+          const auto i = ix[0];
+          const auto near = row[max(min(i + 3, n - 1), 0)];
+          const auto mirrored = row[n - 1 - i];
+          const auto before = cond(i - 20 >= 0 && i - 20 < n - 25, row[max(i - 20, 0)], 1.0F);
+          return near * 2 + mirrored - before + cond(i < 5, 1.0F, cond(30 <= i, 2.0F, 3.0F));
+        });
+      },
+      rows);
+  // Where the index is out of range only behind the border, the first such element is named.
+  const auto reads_on = [](auto row) {
+    return generate(shape(row), [=](auto ix) { return cond(ix[0] < 30, 0.0F, row[ix[0] + 10]); });
+  };
+  fails<RunError>(reads_on(use(rows[0])), {"index 300", "0..299"});
+  fails<RunError>(reads_on(use(rows[1])), {"index 40", "0..36"});
+  const auto reads_back = [](auto row) {
+    return generate(shape(row), [=](auto ix) { return row[min(ix[0] - 2, 100)] + row[ix[0]]; });
+  };
+  fails<RunError>(reads_back(use(rows[0])), {"index -2"});
+}
+
 TEST_CASE("sections") {
   std::vector<Matrix<std::int32_t>> items{arrays<2, std::int32_t>(1)[0], arrays<2, std::int32_t>(2)[0]};
   matches([](auto a) { return section(a, Index{2, 0}, Index{-2, 3}, Index{2, 2}); }, items,

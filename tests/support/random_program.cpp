@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(18)) {
+    switch (dice_.below(20)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -57,6 +57,9 @@ class RandomArrays {
         return scan(scope);
       case 16:
         return two_folds_of_one(scope);
+      case 17:
+      case 18:
+        return stencil(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
@@ -253,6 +256,22 @@ class RandomArrays {
     }
     return ir::backpermute(ir::tuple(extents), ir::lambda({ix}, {ir::tuple(std::move(old))}), from,
                            {true, true});
+  }
+
+  /// Elements of an array near each place, inside of its borders and beyond, and what is made of them.
+  Ref stencil(Scope& scope) {
+    const Ref a = proper(scope);
+    std::vector<Ref> extents;
+    for (int d = 0; d < a->type().rank; ++d) {
+      extents.push_back(ir::extent(a, d));
+      if (dice_.chance(20)) extents.back() = ir::primitive(Primitive::add, {extents.back(), ir::int64(1)});
+    }
+    const Ref ix = ir::parameter(Type::element(int64s(a->type().rank)));
+    Scope inner{{ix}, {}, 2};
+    for (int reads = 1 + dice_.below(3); reads > 0; --reads)
+      inner.elements.push_back(scalars_.read_near(inner, a));
+    return ir::generate(ir::tuple(extents),
+                        ir::lambda({ix}, {scalars_.element(inner, a->type().scalars, 2)}));
   }
 
   /// A box whose corner and size are computed; now and then with a dimension given up or repeated.

@@ -39,7 +39,7 @@ Ref RandomScalars::index_of(Scope& scope, const Ref& array, int depth) {
 }
 
 Ref RandomScalars::read(Scope& scope, const Ref& array, int depth) {
-  if (array->type().rank > 0 && dice_.chance(25)) return read_where_in_range(scope, array, depth);
+  if (array->type().rank > 0 && dice_.chance(30)) return read_within(scope, array, dice_.chance(60), depth);
   std::vector<Ref> zeros;
   for (ScalarType type : array->type().scalars) zeros.push_back(zero(type));
   Ref value;
@@ -52,19 +52,41 @@ Ref RandomScalars::read(Scope& scope, const Ref& array, int depth) {
                   ir::tuple(std::move(zeros)));
 }
 
-/// Any index at all, and zeros where there is no such element.
-Ref RandomScalars::read_where_in_range(Scope& scope, const Ref& array, int depth) {
+/// A position that moves with one of the indices: some way from it, or counted from the end.
+Ref RandomScalars::near_index(Scope& scope, const Ref& extent, int depth) {
   using enum Primitive;
+  std::vector<Ref> indices;
+  for (const Ref& e : scope.elements)
+    if (e->op() == ir::Op::parameter)
+      for (int c = 0; c < e->type().components(); ++c)
+        if (e->type().scalars[static_cast<std::size_t>(c)] == ScalarType::int64)
+          indices.push_back(ir::component(e, c));
+  if (indices.empty()) return scalar(scope, ScalarType::int64, depth);
+  const Ref from = ir::int64(dice_.pick(std::vector<std::int64_t>{-17, -3, -1, 0, 1, 2, 30}));
+  const Ref at = dice_.pick(indices);
+  return dice_.chance(25) ? ir::primitive(subtract, {ir::primitive(add, {extent, from}), at})
+                          : ir::primitive(add, {at, from});
+}
+
+/// Any index at all, or one near the own; where there is no such element the nearest one, or zeros.
+Ref RandomScalars::read_within(Scope& scope, const Ref& array, bool near, int depth) {
+  using enum Primitive;
+  const bool nearest = dice_.chance(40);
   std::vector<Ref> ix, zeros;
-  Ref in_range = ir::constant(ScalarType::boolean, 1);
+  Ref there = ir::constant(ScalarType::boolean, 1);
   for (int d = 0; d < array->type().rank; ++d) {
-    ix.push_back(scalar(scope, ScalarType::int64, depth));
-    const Ref from_zero = ir::primitive(less_equal, {ir::int64(0), ix.back()});
-    const Ref to_end = ir::primitive(less, {ix.back(), ir::extent(array, d)});
-    in_range = ir::primitive(bit_and, {in_range, ir::primitive(bit_and, {from_zero, to_end})});
+    const Ref extent = ir::extent(array, d);
+    const Ref i = near ? near_index(scope, extent, depth) : scalar(scope, ScalarType::int64, depth);
+    const Ref from_zero = ir::primitive(less_equal, {ir::int64(0), i});
+    const Ref to_end = ir::primitive(less, {i, extent});
+    const Ref last = ir::primitive(subtract, {extent, ir::int64(1)});
+    ix.push_back(nearest ? ir::primitive(maximum, {ir::primitive(minimum, {i, last}), ir::int64(0)}) : i);
+    const Ref here =
+        nearest ? ir::primitive(less, {ir::int64(0), extent}) : ir::primitive(bit_and, {from_zero, to_end});
+    there = ir::primitive(bit_and, {there, here});
   }
   for (ScalarType type : array->type().scalars) zeros.push_back(zero(type));
-  return ir::cond(in_range, ir::index(array, ir::tuple(std::move(ix))), ir::tuple(std::move(zeros)));
+  return ir::cond(there, ir::index(array, ir::tuple(std::move(ix))), ir::tuple(std::move(zeros)));
 }
 
 Ref RandomScalars::leaf(Scope& scope, ScalarType type) {

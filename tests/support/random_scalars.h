@@ -28,7 +28,8 @@ class RandomScalars {
   ir::Ref index_of(Scope& scope, const ir::Ref& array, int depth);
   /// An element of an array, or of zeros where it has none.
   ir::Ref read(Scope& scope, const ir::Ref& array, int depth);
-  ir::Ref read_where_in_range(Scope& scope, const ir::Ref& array, int depth);
+  /// The same near an index of the scope.
+  ir::Ref read_near(Scope& scope, const ir::Ref& array) { return read_within(scope, array, true, 0); }
   ir::Ref size(const ir::Ref& array);
 
   ir::Ref function(const Scope& outer, const std::vector<ir::Scalars>& parameters, const ir::Scalars& result,
@@ -37,6 +38,8 @@ class RandomScalars {
   ir::Ref join(const Scope& outer, const ir::Scalars& scalars);
 
  private:
+  ir::Ref near_index(Scope& scope, const ir::Ref& extent, int depth);
+  ir::Ref read_within(Scope& scope, const ir::Ref& array, bool near, int depth);
   ir::Ref leaf(Scope& scope, ScalarType type);
   ir::Ref converted(Scope& scope, ScalarType type, int depth);
   ir::Ref arithmetic(Scope& scope, ScalarType type, int depth);

@@ -83,7 +83,8 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
     case ir::Op::constant:
       return bind(node, {uniform(constant(node.type().scalars[0], node.payload().bits))});
     case ir::Op::primitive:
-      return bind(node, {primitive(node)});
+      if (!emit_assumed(node)) bind(node, {primitive(node)});
+      return;
     case ir::Op::tuple: {
       Values all;
       for (const auto& child : node.children())
@@ -108,6 +109,17 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
   throw InternalError(std::string("kernel body: ") + name_of(node.op()) + " is not a scalar operation");
 }
 
+/// A primitive whose value follows from what is assumed.
+bool Emitter::emit_assumed(const ir::Node& node) {
+  if (!assumed) return false;
+  const auto found = assumed->find(&node);
+  if (found == assumed->end()) return false;
+  const bool compares = ir::info(node.payload().primitive).boolean_result;
+  bind(node, {compares ? uniform(b.getInt1(found->second != 0))
+                       : value(node.children()[static_cast<std::size_t>(found->second)])});
+  return true;
+}
+
 // Conditionals ----------------------------------------------------------------------------------------------
 
 /// May the side be computed by all lanes, none of which need be active?
@@ -126,6 +138,9 @@ bool Emitter::flattens(const Regions& regions, int region) const {
 Values Emitter::cond(const Regions& regions, int region, const ir::Node& node) {
   const int inner = regions.inner(region, node);
   const Value condition = value(ir::Cond(node).condition());
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition.v); condition.uniform() && known)
+    return known->isOne() ? side(regions, inner, *ir::Cond(node).then(), mask)
+                          : side(regions, inner + 1, *ir::Cond(node).otherwise(), mask);
   return condition.uniform() ? uniform_cond(regions, inner, node, condition.v)
                              : divergent_cond(regions, inner, node, lanes(condition));
 }
@@ -213,11 +228,10 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
       for (const Value& v : side(regions, region, value, active)) out.push_back(lanes(v));
       continue;
     }
-    llvm::BasicBlock* before = b.GetInsertBlock();
     llvm::BasicBlock* taken = frame.block(s == 0 ? "some_then" : "some_else");
     llvm::BasicBlock* join = frame.block("join");
     b.CreateCondBr(any(active), taken, join);
-    before = b.GetInsertBlock();
+    llvm::BasicBlock* before = b.GetInsertBlock();
     b.SetInsertPoint(taken);
     for (const Value& v : side(regions, region, value, active)) out.push_back(lanes(v));
     llvm::BasicBlock* end = b.GetInsertBlock();

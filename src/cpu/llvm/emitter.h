@@ -34,6 +34,10 @@ struct Value {
 };
 using Values = std::vector<Value>;
 
+/// What is known of comparisons (0, 1: its value), of a choice between operands (which one it is), of reads (1: the
+/// indices that differ between lanes are in range).
+using Assumed = std::unordered_map<const ir::Node*, int>;
+
 /// The current item's part of an array or of the domain, or that of the lane's item.
 struct ItemPart {
   Value base;  ///< position of the item's first element
@@ -67,6 +71,8 @@ class Emitter {
   std::function<bool(const ir::Node&)> is_pointwise;
   /// Set while a loop reads along its rows: reads of consecutive elements prefetch this many elements ahead.
   llvm::Value* ahead = nullptr;
+  /// Set while code is emitted for positions at which this holds.
+  const Assumed* assumed = nullptr;
 
   // Environment. Bindings made after mark() go away with undo().
   std::size_t mark() const { return log_.size(); }
@@ -77,6 +83,9 @@ class Emitter {
   Value value(const ir::Ref& node) const { return environment_.at(node.get())[0]; }
   void set_view(const ir::Node& parameter, View view) { views_[&parameter] = std::move(view); }
   const Value& base_of(const ir::Node& parameter) const { return views_.at(&parameter).base; }
+  const std::vector<Value>& extents_of(const ir::Node& parameter) const {
+    return views_.at(&parameter).extents;
+  }
   llvm::Value* buffer_of(const ir::Node& parameter, std::size_t component) const {
     return views_.at(&parameter).buffers[component];
   }
@@ -118,6 +127,7 @@ class Emitter {
 
  private:
   void emit(const Regions& regions, int region, const ir::Node& node);
+  bool emit_assumed(const ir::Node& node);
   Values cond(const Regions& regions, int region, const ir::Node& node);
   Values uniform_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition);
   Values divergent_cond(const Regions& regions, int inner, const ir::Node& node, llvm::Value* condition);
@@ -132,6 +142,7 @@ class Emitter {
   };
   Values read(const ir::Node& node);
   Values access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active);
+  Value load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position, llvm::Value* active);
   Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   llvm::Value* in_range_all(const Test& test);
   llvm::Value* in_range(const Test& test);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "cpu/llvm/interior.h"
 #include "kernel/pointwise.h"
 
 /// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in
@@ -50,8 +51,9 @@ class Map {
       // Buffers are addressed from the chunk's first element here, not item by item.
       enter_item_zero();
       e_.emit_level(regions_, Level::launch);
-      vector_loop(begin, end, begin,
-                  [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); });
+      vector_loop(
+          begin, end, begin,
+          [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); }, is_large());
     } else if (items_are_lanes) {
       for (const auto& array : kernel_.arrays)
         if (array.form != kernel::Form::avoided) e_.set_level(*array.parameter, Level::lane);
@@ -60,7 +62,7 @@ class Map {
             scalar.value.kind == kernel::KernelExtent::Kind::ragged)
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
-      vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); });
+      vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); }, is_large());
     } else if (kernel_.domain.extents.empty()) {
       e_.emit_region(regions_, 0);
       store(e_.uniform(begin));
@@ -77,6 +79,7 @@ class Map {
   void rows(llvm::Value* begin, llvm::Value* end, llvm::Value* scratch) {
     auto& b = f_.b;
     e_.emit_level(regions_, Level::launch);
+    interior_.emplace(e_, regions_, kernel_.body, *kernel_.index.back());
     llvm::Value* first = f_.number(0);
     if (kernel_.domain.form == kernel::Form::segmented) {
       first = scratch_field(f_, scratch, offsetof(Scratch, first_item), f_.i64());
@@ -97,15 +100,55 @@ class Map {
           for (std::size_t d = 0; d < run.outer.size(); ++d)
             e_.bind(*kernel_.index[d], {e_.uniform(run.outer[d])});
           e_.emit_level(regions_, Level::row);
-          vector_loop(run.lo, run.hi, run.position,
-                      [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); });
+          one_run(run);
           e_.undo(here);
         });
   }
 
+  /// Where there are borders, the part inside of them has code of its own.
+  void one_run(const Run& run) {
+    auto& b = f_.b;
+    const auto part = [&](llvm::Value* lo, llvm::Value* hi, bool one_copy, const Assumed* assumed) {
+      e_.assumed = assumed;
+      vector_loop(
+          lo, hi, b.CreateAdd(run.position, b.CreateSub(lo, run.lo)),
+          [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, one_copy);
+      e_.assumed = nullptr;
+    };
+    if (!interior_->helps() || lanes_ == 1) return part(run.lo, run.hi, is_large(), nullptr);
+    if (interior_->splits_in_two()) {
+      const Interior::Range inside = interior_->range_of_border(e_, run.lo, run.hi);
+      const bool outside_first = interior_->begins_outside();
+      const Assumed first = interior_->at_border(!outside_first),
+                    second = interior_->at_border(outside_first);
+      llvm::Value* begin = b.CreateSelect(inside.known, run.lo, run.hi);
+      llvm::Value* border =
+          b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, outside_first ? inside.lo : inside.hi);
+      part(run.lo, begin, true, nullptr);
+      part(begin, border, is_large(), &first);
+      part(border, run.hi, is_large(), &second);
+      return;
+    }
+    const Interior::Range inside = interior_->range(e_, run.lo, run.hi);
+    // Outside, inside, outside: the code for outside stands there once, and no more than it may run over a short row.
+    llvm::Value* length = b.CreateSub(inside.hi, inside.lo);
+    llvm::Value* worth = b.CreateAnd(inside.known, b.CreateICmpSGE(length, f_.number(2 * lanes_)));
+    llvm::Value *from = b.CreateSelect(worth, inside.lo, run.hi),
+                *to = b.CreateSelect(worth, inside.hi, run.hi);
+    f_.loop(f_.number(0), f_.number(2), 1, {}, "borders", [&](llvm::Value* side, const auto&) {
+      llvm::Value* is_first = b.CreateICmpEQ(side, f_.number(0));
+      part(b.CreateSelect(is_first, run.lo, to), b.CreateSelect(is_first, from, run.hi), true, nullptr);
+      part(b.CreateSelect(is_first, from, run.hi), b.CreateSelect(is_first, to, run.hi), is_large(),
+           &interior_->assumed());
+      return std::vector<llvm::Value*>{};
+    });
+  }
+
+  bool is_large() const { return regions_[0].cost > one_copy_cost; }
+
   /// Positions of one run: `enter` binds the lane parameter to counters from `lo`, which is at `position`.
   void vector_loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* position,
-                   const std::function<void(const Value&)>& enter) {
+                   const std::function<void(const Value&)>& enter, bool one_copy) {
     auto& b = f_.b;
     const auto lane_code = [&](llvm::Value* i) {
       const auto here = e_.mark();
@@ -120,7 +163,6 @@ class Map {
       return;
     }
     e_.width = lanes_;
-    const bool one_copy = regions_[0].cost > one_copy_cost;
     llvm::Value* rest = lo;
     if (!one_copy) {
       llvm::Value* full = b.CreateAnd(b.CreateSub(hi, lo), f_.number(-lanes_));
@@ -158,6 +200,7 @@ class Map {
   Emitter e_;
   bool flat_;
   Regions regions_;
+  std::optional<Interior> interior_;  ///< of kernels over rows
   int lanes_ = 1;
   llvm::Value* bias_ = nullptr;
 };

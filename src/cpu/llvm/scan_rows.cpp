@@ -23,7 +23,8 @@ ScanRows::ScanRows(llvm::Module& module, const std::string& name, std::span<llvm
       scan_(std::get<kernel::Scan>(kernel.form)),
       reduction_(scan_.reduction),
       combine_(reduction_.combine),
-      seed_(reduction_.seed) {
+      seed_(reduction_.seed),
+      interior_(e, body_, kernel.body, *row_.index) {
   e.emit_certain(seed_, Level::launch);
   std::vector<ir::Ref> bodies = kernel.body;
   bodies.insert(bodies.end(), reduction_.combine.begin(), reduction_.combine.end());
@@ -146,6 +147,19 @@ void ScanRows::put_total(const Registers& total, llvm::Value* position) {
 
 // Blocks ----------------------------------------------------------------------------------------------------
 
+template <class Body>
+Registers ScanRows::whole_groups(llvm::Value* begin, llvm::Value* end, Registers state, Body&& body) {
+  if (!interior_.helps() || lanes_ == 1) return f.loop(begin, end, group, state, "groups", body);
+  const Interior::Range inside = interior_.range(e, begin, end);
+  llvm::Value* all = b.CreateAnd(
+      inside.known, b.CreateAnd(b.CreateICmpSLE(inside.lo, begin), b.CreateICmpSGE(inside.hi, end)));
+  llvm::Value* middle = b.CreateSelect(all, end, begin);
+  e.assumed = &interior_.assumed();
+  state = f.loop(begin, middle, group, state, "groups_inside", body);
+  e.assumed = nullptr;
+  return f.loop(middle, end, group, state, "groups", body);
+}
+
 Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers carry) {
   llvm::Value* to_store = exclusive() ? b.CreateSub(end, f.number(1)) : end;
   const auto rest_from = [&](llvm::Value* k) {
@@ -154,8 +168,8 @@ Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers c
   if (in_registers_ && !body_is_large()) {
     llvm::Value* behind_first = b.CreateSub(b.CreateSub(end, begin), f.number(1));
     llvm::Value* last = b.CreateAdd(begin, b.CreateAnd(behind_first, f.number(-group)));
-    carry = f.loop(begin, last, group, carry, "groups",
-                   [&](llvm::Value* k, const Registers& now) { return full_group(k, now).carry; });
+    carry = whole_groups(begin, last, carry,
+                         [&](llvm::Value* k, const Registers& now) { return full_group(k, now).carry; });
     carry = any_group(rest_from(last), carry, has_totals()).carry;
   } else {
     carry = f.loop(begin, end, group, carry, "groups", [&](llvm::Value* k, const Registers& now) {
@@ -174,7 +188,7 @@ Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
   Registers state = std::move(carry);
   for (llvm::Value* v : spread(nothing())) state.push_back(v);
   const auto middle = static_cast<std::ptrdiff_t>(n);
-  state = f.loop(begin, end, group, state, "groups", [&](llvm::Value* k, const Registers& all) {
+  state = whole_groups(begin, end, state, [&](llvm::Value* k, const Registers& all) {
     const Registers now(all.begin(), all.begin() + middle), total(all.begin() + middle, all.end());
     const Passed passed = in_registers_ && !body_is_large()
                               ? full_group(k, now)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/llvm/interior.h"
 #include "cpu/llvm/row_code.h"
 #include "ir/scan_order.h"
 
@@ -70,6 +71,9 @@ class ScanRows : public RowCode {
     Registers carry, total;
   };
 
+  /// A loop over whole groups; those inside of all borders have code of their own.
+  template <class Body>
+  Registers whole_groups(llvm::Value* begin, llvm::Value* end, Registers state, Body&& body);
   llvm::Value* lacks_carry(llvm::Value* k);
   Parts join_all(llvm::Value* none, const Registers& carry, Parts values);
 
@@ -95,6 +99,7 @@ class ScanRows : public RowCode {
   const kernel::Scan& scan_;
   const kernel::Reduction& reduction_;
   Regions combine_, seed_;
+  Interior interior_;
   int lanes_ = 1;
   bool in_registers_ = false;
   std::vector<llvm::Value*> group_;  ///< memory for a group's lanes, per component

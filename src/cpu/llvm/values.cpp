@@ -1,3 +1,5 @@
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
 #include <llvm/IR/Constants.h>
 
 #include "cpu/llvm/emitter.h"
@@ -122,6 +124,8 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
   if (position.uniform())
     return uniform(
         from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
+  if (position.kind == Value::Kind::affine && position.stride == -1 && width > 1)
+    return load_backwards(buffer, type, position.v, active);
   if (position.kind != Value::Kind::affine || position.stride != 1)
     return gather(buffer, type, position, active);
   llvm::Type* cells = vector_type(cell);
@@ -137,6 +141,19 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
     value.memory_type = type;
   }
   return value;
+}
+
+/// Lane j from position - j: a load from the last lane's on, and turned around.
+Value Emitter::load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position,
+                              llvm::Value* active) {
+  const auto turned = [&](llvm::Value* v) {
+    return b.CreateShuffleVector(v, llvm::to_vector(llvm::reverse(llvm::seq(0, width))));
+  };
+  llvm::Type* cell = memory_type_of(type);
+  llvm::Value* first = frame.element(cell, buffer, b.CreateSub(position, frame.number(width - 1)));
+  const Value lanes_in_memory =
+      load(first, type, affine(frame.number(0), 1), active ? turned(active) : nullptr);
+  return varying(turned(lanes_in_memory.v));
 }
 
 Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active) {
