@@ -25,6 +25,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 if(ANABRANCH_SANITIZE)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(anabranch_warnings INTERFACE -Wno-error=mismatched-new-delete)  # of LLVM's headers
+  endif()
   target_compile_options(anabranch_options INTERFACE
     -fsanitize=${ANABRANCH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(anabranch_options INTERFACE -fsanitize=${ANABRANCH_SANITIZE})

@@ -48,24 +48,35 @@ concept NamedBoundary = Refolding<B> || is_constant_boundary<B>;
 template <class B, int N>
 concept Boundary = NamedBoundary<B> || takes<const B, Exp<Index<N>>&>();
 
-/// Where the position i + by of a dimension with n elements is read; 0 <= i < n. With n = 0 nothing is read. Most
-/// positions are inside, where i + by is what all of these give: code generators know it from the comparisons.
-inline Exp<std::int64_t> position_within(Clamp, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
-                                         const Exp<std::int64_t>& n, Place) {
-  return max(min(i + by, n - 1), 0);
+/// As far as `by` reaches beyond a dimension with n elements, in either direction, and what is beyond matters: at most n.
+/// So that sums with positions do not wrap around.
+inline Exp<std::int64_t> within_reach(const Exp<std::int64_t>& by, const Exp<std::int64_t>& n) {
+  return max(min(by, n), -n);
 }
-inline Exp<std::int64_t> position_within(Wrap, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
-                                         const Exp<std::int64_t>& n, Place at) {
-  // Less than n away from i, in either direction.
-  const Exp<std::int64_t> position = i + binary(Primitive::remainder, by, max(n, 1), at);
+template <class B>
+Exp<std::int64_t> reach(const B&, const Exp<std::int64_t>& by, const Exp<std::int64_t>& n, Place at) {
+  if constexpr (std::same_as<B, Wrap>)
+    return binary(Primitive::remainder, by, max(n, 1), at);
+  else if constexpr (std::same_as<B, Mirror>)
+    return binary(Primitive::remainder, by, max(2 * n - 2, 1), at);
+  else if constexpr (std::same_as<B, Clamp> || is_constant_boundary<B>)
+    return within_reach(by, n);
+  else
+    return by;  // a function of the index sees it
+}
+
+/// Where a position is read that is beyond a dimension with n elements, as far as `reach` allows. With n = 0 nothing is
+/// read. Most positions are inside, where all of these give the position: code generators know it from the comparisons.
+inline Exp<std::int64_t> refolded(Clamp, const Exp<std::int64_t>& position, const Exp<std::int64_t>& n) {
+  return max(min(position, n - 1), 0);
+}
+inline Exp<std::int64_t> refolded(Wrap, const Exp<std::int64_t>& position, const Exp<std::int64_t>& n) {
   return cond(position < 0, position + n, cond(position < n, position, position - n));
 }
-inline Exp<std::int64_t> position_within(Mirror, const Exp<std::int64_t>& i, const Exp<std::int64_t>& by,
-                                         const Exp<std::int64_t>& n, Place at) {
-  // The reflection at 0 is the absolute value; after a period of 2 n - 2 all is the same again.
-  const Exp<std::int64_t> period = max(2 * n - 2, 1);
-  const Exp<std::int64_t> position = abs(i + binary(Primitive::remainder, by, period, at));
-  return cond(position < n, position, abs(period - position));
+inline Exp<std::int64_t> refolded(Mirror, const Exp<std::int64_t>& position, const Exp<std::int64_t>& n) {
+  // The reflection at 0 is the absolute value; after 2 n - 2 positions all is the same again.
+  const Exp<std::int64_t> size = abs(position);
+  return cond(size < n, size, abs(max(2 * n - 2, 1) - size));
 }
 
 /// Whether both hold, without a branch.

@@ -111,6 +111,14 @@ Acc<Array<N - 1, T>> maximum(const Acc<Array<N, T>>& a, int axis = N - 1,
 }
 
 namespace detail {
+/// What p says of the elements.
+template <class P, int N, class T>
+Acc<Array<N, bool>> truths(Symbol label, P p, const Acc<Array<N, T>>& a, Loc at) {
+  auto [function, truth] = trace_function<T>(p, at);
+  static_assert(std::same_as<decltype(truth), Exp<bool>>,
+                "anabranch: the function of any and all says whether something holds (an Exp<bool>)");
+  return acc<N, bool>(map(function, {a.handle()}, at, label));
+}
 template <int N>
 Acc<Array<N - 1, bool>> truth(Symbol label, Primitive op, bool of_none, const Acc<Array<N, bool>>& a,
                               int axis, Loc at) {
@@ -137,27 +145,47 @@ Acc<Array<N - 1, bool>> All::operator()(const Acc<Array<N, bool>>& a, detail::Lo
   return (*this)(a, N - 1, at);
 }
 
-/// The arithmetic mean: of floats in their own type (of half in float, rounded once), of integers and bool a
-/// double, from the exact sum modulo 2^64. Of an empty row NaN.
+/// Whether p holds of any element, of all of them: any(map(p, a)).
+template <class P, int N, class T>
+  requires(N >= 1 && !detail::IsAcc<P>)
+Acc<Array<N - 1, bool>> any(P p, const Acc<Array<N, T>>& a, int axis = N - 1,
+                            detail::Loc at = detail::Loc::current()) {
+  return any(detail::truths("any", p, a, at), axis, at);
+}
+template <class P, int N, class T>
+  requires(N >= 1 && !detail::IsAcc<P>)
+Acc<Array<N - 1, bool>> All::operator()(P p, const Acc<Array<N, T>>& a, detail::Loc at) const {
+  return (*this)(detail::truths("all", p, a, at), N - 1, at);
+}
+template <class P, int N, class T>
+  requires(N >= 1 && !detail::IsAcc<P>)
+Acc<Array<N - 1, bool>> All::operator()(P p, const Acc<Array<N, T>>& a, int axis, detail::Loc at) const {
+  return (*this)(detail::truths("all", p, a, at), axis, at);
+}
+
+/// The arithmetic mean: of floats in their own type (of half in float, rounded once); of integers and bool a
+/// double, from their exact sum, or where they have 64 bits from the sum of them as doubles. Of an empty row NaN.
 template <int N, class T>
   requires(N >= 1 && IsScalar<T>)
 auto mean(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  constexpr bool is_half = std::same_as<T, half>;
-  using Mean = std::conditional_t<detail::FloatElement<T>, T, double>;
+  constexpr bool is_half = std::same_as<T, half>, is_float = detail::FloatElement<T>;
+  using Mean = std::conditional_t<is_float, T, double>;
   using Quotient = std::conditional_t<is_half, float, Mean>;
   detail::check_dimension("mean", axis, N, at);
-  Acc<Array<N - 1, Quotient>> total = [&] {
-    if constexpr (is_half) {
-      auto [function, result] =
-          detail::trace_function<T>([&](const auto& x) { return cast<float>(x, at); }, at);
-      return sum(detail::acc<N, float>(detail::map(function, {a.handle()}, at, "mean")), axis, at);
-    } else {
-      auto exact = sum(a, axis, at);
-      if constexpr (detail::FloatElement<T>)
-        return exact;
-      else
-        return map([&](const auto& x) { return cast<double>(x, at); }, exact, at);
-    }
+  const auto as_quotients = [&](const auto& array) {
+    using From = typename std::remove_cvref_t<decltype(array)>::value_type;
+    constexpr int rank = std::remove_cvref_t<decltype(array)>::rank;
+    auto [function, result] =
+        detail::trace_function<From>([&](const auto& x) { return cast<Quotient>(x, at); }, at);
+    return detail::acc<rank, Quotient>(detail::map(function, {array.handle()}, at, "mean"));
+  };
+  const Acc<Array<N - 1, Quotient>> total = [&] {
+    if constexpr (is_half || (!is_float && sizeof(T) == sizeof(std::int64_t)))
+      return sum(as_quotients(a), axis, at);
+    else if constexpr (is_float)
+      return sum(a, axis, at);
+    else
+      return as_quotients(sum(a, axis, at));
   }();
   const Exp<Quotient> count = cast<Quotient>(extent(a, axis, at), at);
   auto [function, result] = detail::trace_function<Quotient>(

@@ -4,8 +4,9 @@
 
 #include <anabranch/elementwise.h>
 
-/// The elements of an array at other positions. Each element of a result is one element of the operand: no
-/// memory is touched, readers compute the position.
+/// The elements of an array at other positions. Each element of a result is one element of the operand: readers
+/// compute its position, and no memory is touched, but where a reader takes elements at positions that it computes
+/// (concat, pad, stencils, gather, a[ix]): the array it reads is stored first.
 namespace anabranch {
 
 /// The same elements in row-major order, as another shape; sizes must agree (RunError).
@@ -130,6 +131,15 @@ struct All {
     requires(N >= 1)
   Acc<Array<N - 1, bool>> operator()(const Acc<Array<N, bool>>& a,
                                      detail::Loc at = detail::Loc::current()) const;
+  /// Whether p holds of all of them.
+  template <class P, int N, class T>
+    requires(N >= 1 && !detail::IsAcc<P>)
+  Acc<Array<N - 1, bool>> operator()(P p, const Acc<Array<N, T>>& a,
+                                     detail::Loc at = detail::Loc::current()) const;
+  template <class P, int N, class T>
+    requires(N >= 1 && !detail::IsAcc<P>)
+  Acc<Array<N - 1, bool>> operator()(P p, const Acc<Array<N, T>>& a, int axis,
+                                     detail::Loc at = detail::Loc::current()) const;
   /// Refused, with a sentence.
   template <detail::IsAcc A, class... Xs>
   auto operator()(const A&, const Xs&...) const {
@@ -205,19 +215,23 @@ concept Slot = is_all<X> || std::convertible_to<X, Position>;
 /// next dimension of `a`, a number n (or an integer Exp) is a new dimension of extent n. replicate(v, 3,
 /// all): a matrix of 3 rows v.
 template <int N, class T, detail::Slot A>
+  requires(detail::kept<A> == N)
 auto replicate(const Acc<Array<N, T>>& a, const A& s0, detail::Loc at = detail::Loc::current()) {
   return detail::replicate_at(at, a, s0);
 }
 template <int N, class T, detail::Slot A, detail::Slot B>
+  requires(detail::kept<A, B> == N)
 auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, detail::Loc at = detail::Loc::current()) {
   return detail::replicate_at(at, a, s0, s1);
 }
 template <int N, class T, detail::Slot A, detail::Slot B, detail::Slot C>
+  requires(detail::kept<A, B, C> == N)
 auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, const C& s2,
                detail::Loc at = detail::Loc::current()) {
   return detail::replicate_at(at, a, s0, s1, s2);
 }
 template <int N, class T, detail::Slot A, detail::Slot B, detail::Slot C, detail::Slot D>
+  requires(detail::kept<A, B, C, D> == N)
 auto replicate(const Acc<Array<N, T>>& a, const A& s0, const B& s1, const C& s2, const D& s3,
                detail::Loc at = detail::Loc::current()) {
   return detail::replicate_at(at, a, s0, s1, s2, s3);

@@ -57,7 +57,8 @@ class Program {
 
   /// Runs with these arguments. Throws RunError, DataError,
   /// IoError, ResourceError, Cancelled, or what a source throws.
-  Result operator()(const Args&... args) const { return run({}, args...); }
+  Result operator()(const Args&... args) const { return run({}, nullptr, args...); }
+  Result run(const Args&... args) const { return run({}, nullptr, args...); }
   Result run(const RunOptions& options, const Args&... args) const { return run(options, nullptr, args...); }
   Result run(const RunOptions& options, RunReport* report, const Args&... args) const {
     return detail::ResultOf<R>::wrap(detail::run(*impl_, {args.erased()...}, options, report));

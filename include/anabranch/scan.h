@@ -56,9 +56,9 @@ std::tuple<Acc<Array<N, T>>, Acc<Array<N - 1, T>>> scanl_(F f, const std::type_i
 }
 
 namespace detail {
-/// With an element more along that dimension, which an exclusive scan never joins.
+/// With an element more along that dimension, which an exclusive scan never joins; from the right, if asked.
 template <int N, class T>
-Acc<Array<N, T>> with_one_more(Symbol label, const Acc<Array<N, T>>& a, int axis, Loc at) {
+Acc<Array<N, T>> with_one_more(Symbol label, const Acc<Array<N, T>>& a, int axis, bool backwards, Loc at) {
   check_dimension(label.c_str(), axis, N, at);
   const Exp<std::int64_t> length = extent(a, axis, at);
   Handles extents;
@@ -66,7 +66,10 @@ Acc<Array<N, T>> with_one_more(Symbol label, const Acc<Array<N, T>>& a, int axis
   return generated<N>(
       label, std::move(extents),
       [&](const Exp<Index<N>>& ix) {
-        const Exp<T> element(FromHandle{}, index(a.handle(), ix.handle(), at, label));
+        Handles from;
+        for (int d = 0; d < N; ++d)
+          from.push_back((d == axis && backwards ? length - 1 - ix[d] : ix[d]).handle());
+        const Exp<T> element(FromHandle{}, index(a.handle(), tuple(std::move(from), at), at, label));
         return cond(ix[axis] < length, element, Exp<T>(FromHandle{}, zero_of<T>(at)));
       },
       at);
@@ -78,7 +81,7 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanl(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                        int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  const auto longer = detail::with_one_more("scanl", a, axis, at);
+  const auto longer = detail::with_one_more("scanl", a, axis, false, at);
   return detail::acc<N, T>(
       detail::traced_scan<T>("scanl", f, z.value().handle(), longer.handle(), axis, true, at)[0]);
 }
@@ -86,7 +89,8 @@ Acc<Array<N, T>> scanl(F f, const std::type_identity_t<Located<T>>& z, const Acc
 // ---- From the right ---------------------------------------------------------------------------------------
 //
 // Each is the scan from the left of the reversed row by the flipped operator, reversed: element i depends on the
-// elements from its own on. Cost: where no reader takes the reversal in, a pass more over the result.
+// elements from its own on. Cost: where no reader takes the reversal in, a pass more over the result. (scanl and scanr
+// read `a` at computed positions: what computes it is not taken in.)
 
 namespace detail {
 template <class F>
@@ -147,7 +151,7 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                        int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  const auto longer = detail::with_one_more("scanr", detail::reversed("scanr", a, axis, at), axis, at);
+  const auto longer = detail::with_one_more("scanr", a, axis, true, at);
   const auto prefixes = detail::acc<N, T>(detail::traced_scan<T>(
       "scanr", detail::flipped(f), z.value().handle(), longer.handle(), axis, true, at)[0]);
   return detail::reversed("scanr", prefixes, axis, at);

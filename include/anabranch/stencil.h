@@ -27,6 +27,18 @@ class Neighbours {
       return detail::element_or(boundary_, a_, Exp<Index<N>>(detail::FromHandle{}, at_position), "stencil",
                                 at_);
   }
+  /// Refused, with a sentence.
+  template <class... Offsets>
+    requires(sizeof...(Offsets) != N || !(std::convertible_to<const Offsets&, Position> && ...))
+  Exp<T> operator()(const Offsets&...) const {
+    static_assert(
+        sizeof...(Offsets) == N,
+        "anabranch: n(...) in a stencil takes an offset for each dimension of the array, as n(dy, dx) does");
+    static_assert(
+        sizeof...(Offsets) != N,
+        "anabranch: offsets in a stencil are integers, or Exps of them: convert with cast<int64_t>(x)");
+    return {detail::FromHandle{}, detail::Handle{}};
+  }
   /// The place itself.
   Exp<Index<N>> index() const { return ix_; }
 
@@ -36,10 +48,12 @@ class Neighbours {
     if constexpr (detail::NumericValue<By>) {
       if (by == 0) return ix_[d];
     }
+    const Exp<std::int64_t> n = extent(a_, d);
+    const Exp<std::int64_t> position = ix_[d] + detail::reach(boundary_, Position(by).value(), n, at_);
     if constexpr (detail::Refolding<B>)
-      return detail::position_within(boundary_, ix_[d], Position(by).value(), extent(a_, d), at_);
+      return detail::refolded(boundary_, position, n);
     else
-      return ix_[d] + Position(by).value();
+      return position;
   }
 
   Acc<Array<N, T>> a_;

@@ -160,7 +160,10 @@ Acc<Array<N, T>> shift(const Acc<Array<N, T>>& a, const std::type_identity_t<det
   if constexpr (detail::Refolding<B>) {
     return detail::reordered(
         "shift", a, [&](int d) { return extent(a, d); },
-        [&](const auto& i, int d) { return detail::position_within(boundary, i, -by[d], extent(a, d), at); },
+        [&](const auto& i, int d) {
+          const Exp<std::int64_t> n = extent(a, d);
+          return detail::refolded(boundary, i - detail::reach(boundary, by[d], n, at), n);
+        },
         {.injective = std::same_as<B, Wrap>, .in_bounds = true}, at);
   } else {
     detail::Handles extents;
@@ -169,7 +172,8 @@ Acc<Array<N, T>> shift(const Acc<Array<N, T>>& a, const std::type_identity_t<det
         "shift", std::move(extents),
         [&](const Exp<Index<N>>& ix) {
           detail::Handles from;
-          for (int d = 0; d < N; ++d) from.push_back((ix[d] - by[d]).handle());
+          for (int d = 0; d < N; ++d)
+            from.push_back((ix[d] - detail::reach(boundary, by[d], extent(a, d), at)).handle());
           const Exp<Index<N>> position(detail::FromHandle{}, detail::tuple(std::move(from), at));
           return detail::element_or(boundary, a, position, "shift", at);
         },
@@ -183,7 +187,10 @@ Acc<Array<N, T>> rotate(const Acc<Array<N, T>>& a, const std::type_identity_t<de
                         detail::Loc at = detail::Loc::current()) {
   return detail::reordered(
       "rotate", a, [&](int d) { return extent(a, d); },
-      [&](const auto& i, int d) { return detail::position_within(wrap, i, -by[d], extent(a, d), at); },
+      [&](const auto& i, int d) {
+        const Exp<std::int64_t> n = extent(a, d);
+        return detail::refolded(wrap, i - detail::reach(wrap, by[d], n, at), n);
+      },
       {.injective = true, .in_bounds = true}, at);
 }
 /// `count` elements in each dimension, from `begin` on, every `step`-th (any integer): element at ix is
@@ -218,8 +225,13 @@ template <int N, class T>
 Acc<Array<N, T>> pad(const Acc<Array<N, T>>& a, const std::type_identity_t<detail::PerDimension<N>>& before,
                      const std::type_identity_t<detail::PerDimension<N>>& after,
                      const std::type_identity_t<Located<T>>& value, detail::Loc at = detail::Loc::current()) {
+  // Of numbers that are too large by far sums would wrap around; with these there are too many elements as well.
+  const auto moderate = [](const Exp<std::int64_t>& n) {
+    return max(min(n, std::int64_t{1} << 61), -(std::int64_t{1} << 61));
+  };
   detail::Handles extents;
-  for (int d = 0; d < N; ++d) extents.push_back((before[d] + extent(a, d) + after[d]).handle());
+  for (int d = 0; d < N; ++d)
+    extents.push_back((moderate(before[d]) + moderate(extent(a, d)) + moderate(after[d])).handle());
   const Exp<T> outside = value.value();
   return detail::generated<N>(
       "pad", std::move(extents),

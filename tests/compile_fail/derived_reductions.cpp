@@ -4,7 +4,7 @@
 // expect: anabranch: all takes an array of bool
 // expect: anabranch: a Scalar has one element, and nothing to reduce
 // expect: anabranch: inner_product takes two arrays of numbers of one type
-// expect: anabranch: matmul takes two arrays of numbers of one type
+// expect: anabranch: matmul takes a matrix, and a matrix or a vector
 // expect: anabranch: std::clamp takes numbers, which an Exp is not yet
 #include <anabranch/anabranch.h>
 

@@ -1,7 +1,7 @@
 // expect: anabranch: the function comes first, as in map\(f, a\)
 // expect: anabranch: the function comes first, as in map\(f, a\)
-// expect: anabranch: the operator comes first, as in fold\(plus, 0.0, a\)
-// expect: anabranch: fold takes an operator, a start value and an array
+// expect: anabranch: fold takes an operator, a start value
+// expect: anabranch: fold takes an operator, a start value
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;

@@ -94,6 +94,8 @@ TEST_CASE("all and any") {
     REQUIRE(some[i][Index{}] == expected_any[i]);
   }
   everywhere([](auto a) { return all(map([](auto x) { return x > 0; }, a), 0); }, arrays<2, std::int32_t>());
+  everywhere([](auto a) { return all([](auto x) { return x > 0; }, a); }, arrays<2, std::int32_t>());
+  everywhere([](auto a) { return any([](auto x) { return x > 0; }, a, 0); }, arrays<2, std::int32_t>());
   everywhere([](auto a) { return any(map([](auto x) { return x > 0; }, a), 1); }, arrays<3, std::int32_t>());
 }
 
@@ -102,6 +104,8 @@ TEST_CASE("means") {
   REQUIRE(agree(mean(use(Vector<bool>{true, false, false, false})))[Index{}] == 0.25);
   REQUIRE(agree(mean(use(Vector<half>{half(60000.0F), half(60000.0F)})))[Index{}] == half(60000.0F));
   REQUIRE(std::isnan(agree(mean(use(Vector<float>{})))[Index{}]));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  REQUIRE(agree(mean(use(Vector<std::int64_t>{most, most})))[Index{}] == 0x1p63);
   everywhere([](auto a) { return mean(a, 0); }, arrays<2, float>(3));
   everywhere([](auto a) { return mean(a); }, arrays<3, std::int16_t>(3));
 }

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "shapes.h"
 
 // Arrays cut, joined, moved and enlarged, on every rank, against the same on the host.
@@ -196,6 +198,24 @@ TEST_CASE("by more than there is, and by numbers that wrap around") {
     everywhere([&](auto row) { return rotate(row, the(use(distance))); }, rows);
     everywhere([&](auto row) { return shift(row, by, mirror); }, rows);
   }
+}
+
+TEST_CASE("by the largest numbers there are") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = -most - 1;
+  const auto a = [] { return use(Vector<std::int32_t>{1, 2, 3, 4, 5}); };
+  const Scalar<std::int64_t> largest(most);
+  require_same(agree(shift(a(), least, clamp)), Vector<std::int32_t>{5, 5, 5, 5, 5});
+  require_same(agree(shift(a(), least + 1, clamp)), Vector<std::int32_t>{5, 5, 5, 5, 5});
+  require_same(agree(shift(a(), most, clamp)), Vector<std::int32_t>{1, 1, 1, 1, 1});
+  require_same(agree(rotate(a(), least)), Vector<std::int32_t>{4, 5, 1, 2, 3});
+  require_same(agree(rotate(a(), most)), Vector<std::int32_t>{4, 5, 1, 2, 3});
+  require_same(agree(shift(a(), least, constant(0))), Vector<std::int32_t>{0, 0, 0, 0, 0});
+  require_same(agree(stencil([=](auto n) { return n(most); }, clamp, a())),
+               Vector<std::int32_t>{5, 5, 5, 5, 5});
+  require_same(agree(stencil([&](auto n) { return n(the(use(largest)) - 1); }, clamp, a())),
+               Vector<std::int32_t>{5, 5, 5, 5, 5});
+  fails<RunError>(pad(a(), most, most, 0), {"pad", "elements"});
+  fails<RunError>(pad(a(), most, -5, 0), {"pad"});
 }
 
 TEST_CASE("borders inside of borders, and at odd places") {

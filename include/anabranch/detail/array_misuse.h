@@ -117,20 +117,6 @@ ANABRANCH_REFUSE_REDUCTION(count, "anabranch: count takes an array of bool; coun
 #undef ANABRANCH_NUMBERS_ONLY
 #undef ANABRANCH_REFUSE_REDUCTION
 
-template <class F, class... Xs>
-  requires(detail::IsAcc<F> || (detail::IsHostArray<Xs> || ...))
-auto fold(const F&, const Xs&...) {
-  detail::check_arrays<Xs...>();
-  static_assert(!detail::IsAcc<F>, "anabranch: the operator comes first, as in fold(plus, 0.0, a)");
-  return detail::refused_array();
-}
-template <class F, detail::IsAcc A>
-auto fold(const F&, const A&) {
-  static_assert(detail::always_false<F>,
-                "anabranch: fold takes an operator, a start value and an array; fold1 has no start value");
-  return detail::refused_array();
-}
-
 template <class X>
   requires(!detail::IsHostArray<X>)
 auto use(const X&) {
@@ -154,7 +140,6 @@ ANABRANCH_NOT_THERE(compact)
 ANABRANCH_NOT_THERE(filter)
 ANABRANCH_NOT_THERE(histogram)
 ANABRANCH_NOT_THERE(permute)
-ANABRANCH_NOT_THERE(scanl1)
 ANABRANCH_NOT_THERE(scatter)
 ANABRANCH_NOT_THERE(sort)
 ANABRANCH_NOT_THERE(sort_by)

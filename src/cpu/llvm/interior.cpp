@@ -24,7 +24,8 @@ bool is_zero(const Node& node) { return node.op() == Op::constant && node.payloa
 
 }  // namespace
 
-Interior::Interior(const Emitter& e, const Regions& regions, std::span<const ir::Ref> bodies, const Node& inner)
+Interior::Interior(const Emitter& e, const Regions& regions, std::span<const ir::Ref> bodies,
+                   const Node& inner)
     : e_(e), inner_(inner) {
   std::unordered_map<const Node*, bool> certain;  // evaluated wherever the body is
   for (const Node* node : regions[0].nodes) certain.emplace(node, true);
@@ -39,7 +40,8 @@ Interior::Interior(const Emitter& e, const Regions& regions, std::span<const ir:
     else if (!same_in_row)
       look_at(*node);
   }
-  if (assumed_.size() == 1 && truths_.contains(assumed_.begin()->first)) only_comparison_ = assumed_.begin()->first;
+  if (assumed_.size() == 1 && truths_.contains(assumed_.begin()->first))
+    only_comparison_ = assumed_.begin()->first;
   const auto needed = [&](const Node& node) { return scalar(node) && node.op() != Op::cond; };
   std::vector<ir::Ref> roots(bodies.begin(), bodies.end());
   std::unordered_map<const Node*, bool> seen;
@@ -47,7 +49,8 @@ Interior::Interior(const Emitter& e, const Regions& regions, std::span<const ir:
     const std::vector<ir::Ref> now = std::exchange(roots, {});
     for (const Node* node : ir::topological(now, needed)) {
       if (!scalar(*node) || !seen.emplace(node, true).second) continue;
-      if (node->op() == Op::index && !ir::Read(*node).in_bounds() && e.level_of(*node) == Level::lane) read(*node);
+      if (node->op() == Op::index && !ir::Read(*node).in_bounds() && e.level_of(*node) == Level::lane)
+        read(*node);
       if (node->op() != Op::cond) continue;
       const ir::Cond cond(*node);
       const auto condition = truth(*cond.condition());
@@ -181,7 +184,8 @@ const Node* Interior::chosen(const Node& node) const {
   if (const auto found = assumed_.find(&node); found != assumed_.end())
     return ir::PrimitiveTerm(node).operands()[static_cast<std::size_t>(found->second)].get();
   if (node.op() == Op::cond)
-    return (truths_.at(ir::Cond(node).condition().get()) ? ir::Cond(node).then() : ir::Cond(node).otherwise()).get();
+    return (truths_.at(ir::Cond(node).condition().get()) ? ir::Cond(node).then() : ir::Cond(node).otherwise())
+        .get();
   if (node.op() == Op::project)
     return ir::Project(node).value()->children()[static_cast<std::size_t>(node.payload().first)].get();
   return nullptr;
