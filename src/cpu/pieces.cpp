@@ -7,6 +7,7 @@
 #include <anabranch/error.h>
 
 #include "ir/offsets.h"
+#include "kernel/pointwise.h"
 
 namespace anabranch::cpu {
 namespace {
@@ -75,6 +76,14 @@ class Cutter {
       out.add({begin, end, item_of(begin)});
     }
     return out;
+  }
+
+  /// Positions of a row of tiles, if there are enough of those for all workers.
+  std::int64_t whole_tiles(std::int64_t piece) const {
+    const std::int64_t length = std::max<std::int64_t>(value(kernel_.domain.extents.back(), 0), 1);
+    constexpr std::int64_t parts = 16;
+    const std::int64_t most = std::max(domain() / parts, piece);
+    return length > most / kernel::tile_rows ? most : std::max(piece, length * kernel::tile_rows);
   }
 
   Cut rows(const kernel::Row& row, std::int64_t piece) const {
@@ -285,7 +294,8 @@ Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t pie
     piece = std::clamp(cutter.work() / parts, std::max(smallest, piece / 8), piece);
   }
   const kernel::Row* row = kernel::row_of(kernel);
-  return row ? cutter.rows(*row, piece) : cutter.positions(piece);
+  if (row) return cutter.rows(*row, piece);
+  return cutter.positions(kernel::reads_across(kernel) ? cutter.whole_tiles(piece) : piece);
 }
 
 }  // namespace anabranch::cpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "ir/walk.h"
 #include "kernel/regions.h"
 
 namespace anabranch::kernel {
@@ -100,6 +101,26 @@ bool checks_own_elements(const Kernel& kernel) {
   return std::any_of(kernel.checks.begin(), kernel.checks.end(), [&](const Check& check) {
     return check.node && is_read(check.node->op()) && at_own_element(kernel, *check.node);
   });
+}
+
+bool reads_across(const Kernel& kernel) {
+  const std::size_t rank = kernel.domain.extents.size();
+  if (!std::holds_alternative<Map>(kernel.form) || kernel.domain.form == Form::segmented || rank < 2 ||
+      !kernel.checks.empty())
+    return false;
+  const ir::Ref &inner = kernel.index[rank - 1], &before = kernel.index[rank - 2];
+  for (const ir::Node* node : reachable(kernel.body)) {
+    if (node->op() != ir::Op::index || ir::Read(*node).at()->op() != ir::Op::tuple) continue;
+    const auto index = ir::Read(*node).at()->children();
+    if (index.size() < 2) continue;
+    const auto moves_with = [](const ir::Ref& component, const ir::Ref& parameter) {
+      return ir::mentions(*component, {&parameter, 1});
+    };
+    if (!moves_with(index.back(), before) || moves_with(index.back(), inner)) continue;
+    if (std::any_of(index.begin(), index.end() - 1, [&](const ir::Ref& c) { return moves_with(c, inner); }))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace anabranch::kernel

@@ -12,6 +12,16 @@ bool is_pointwise(const Kernel& kernel, const ir::Node& node);
 /// Then it runs over flat positions, whatever the shapes.
 bool is_flat(const Kernel& kernel);
 
+/// Does the kernel, which cannot fail, read an array across: neighbours along the innermost dimension are rows apart, and
+/// those along the one before it next to each other? Then it runs over tiles, in which lines of the cache are used up.
+bool reads_across(const Kernel& kernel);
+
+/// Does a map that cannot fail read an array across: neighbours along the innermost dimension are rows apart, and those
+/// along the dimension before it side by side? Then it runs over tiles, in which what the cache loads is used up.
+bool reads_across(const Kernel& kernel);
+/// Rows of a tile.
+inline constexpr std::int64_t tile_rows = 64;
+
 /// Of a kernel with rows: is the node a read of the row's current element, of an array in which the elements
 /// of all rows are contiguous, row after row?
 bool at_own_element(const Kernel& kernel, const ir::Node& node);

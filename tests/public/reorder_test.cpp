@@ -66,6 +66,39 @@ TEST_CASE("gather of a matrix of indices, of tuples, from the item itself") {
   everywhere([](auto row) { return gather(gather(row, row), map([](auto x) { return x * x; }, row)); }, rows);
 }
 
+TEST_CASE("large arrays transposed, in tiles") {
+  const auto numbered = [](auto shape) {
+    return array_of(shape, [](std::int64_t i) { return static_cast<std::int32_t>(i * 7919); });
+  };
+  for (const auto& [rows, columns] :
+       {std::pair<std::int64_t, std::int64_t>{200, 300}, {1, 3000}, {3000, 1}, {65, 129}, {64, 1024}}) {
+    const auto a = numbered(Index{rows, columns});
+    const auto turned = agree(transpose(map([](auto x) { return x + 1; }, use(a))));
+    each_position(turned.shape(),
+                  [&](const Index<2>& ix) { REQUIRE(turned[ix] == a[Index{ix[1], ix[0]}] + 1); });
+  }
+  std::vector<Array<3, std::int32_t>> cubes{numbered(Index{5, 70, 90}), numbered(Index{5, 70, 90}),
+                                            numbered(Index{2, 3, 100})};
+  for (const auto& order : {std::array{0, 2, 1}, std::array{2, 1, 0}, std::array{1, 2, 0}}) {
+    const auto turned = everywhere([=](auto a) { return transpose(a, order); }, cubes);
+    each_position(turned[0].shape(), [&](const Index<3>& ix) {
+      Index<3> from;
+      for (int d = 0; d < 3; ++d) from[order[static_cast<std::size_t>(d)]] = ix[d];
+      REQUIRE(turned[0][ix] == cubes[0][from]);
+    });
+  }
+  const auto pairs =
+      array_of(Index{90, 70}, [](std::int64_t i) { return std::tuple(i % 3 == 0, static_cast<double>(i)); });
+  REQUIRE(agree(transpose(use(pairs)))[Index{69, 89}] == pairs[Index{89, 69}]);
+  // Beside what is read along, of a stream.
+  everywhere(
+      [](auto a) {
+        return zip_with([](auto x, auto y) { return x - 2 * y; }, transpose(a),
+                        tile(a, index_of(extent(a, 1), extent(a, 0))));
+      },
+      std::vector{numbered(Index{90, 70}), numbered(Index{90, 70}), numbered(Index{70, 90})});
+}
+
 TEST_CASE("transpose") {
   const auto matrices = arrays<2, double>(2);
   const auto turned = everywhere([](auto a) { return transpose(a); }, matrices);

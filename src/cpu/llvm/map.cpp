@@ -66,6 +66,8 @@ class Map {
     } else if (kernel_.domain.extents.empty()) {
       e_.emit_region(regions_, 0);
       store(e_.uniform(begin));
+    } else if (kernel::reads_across(kernel_)) {
+      tiles(begin, end);
     } else {
       rows(begin, end, scratch);
     }
@@ -75,6 +77,57 @@ class Map {
 
  private:
   void enter_item_zero() { enter_item(e_, kernel_, e_.uniform(f_.number(0))); }
+
+  /// A vector of each of some rows, then the next one: for maps that read across.
+  void tiles(llvm::Value* begin, llvm::Value* end) {
+    auto& b = f_.b;
+    e_.emit_level(regions_, Level::launch);
+    const auto extents = e_.part(kernel_.domain, e_.uniform(f_.number(0))).extents;
+    llvm::Value *length = extents.back().v, *rows_of_item = f_.number(1);
+    for (std::size_t d = 0; d + 1 < extents.size(); ++d)
+      rows_of_item = b.CreateMul(rows_of_item, extents[d].v);
+    llvm::Value* first = b.CreateUDiv(begin, length);
+    llvm::Value* last = b.CreateUDiv(b.CreateSub(end, f_.number(1)), length);
+    llvm::Value* behind = b.CreateAdd(last, f_.number(1));
+    const auto lesser = [&](llvm::Value* x, llvm::Value* y) {
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+    };
+    const auto greater = [&](llvm::Value* x, llvm::Value* y) {
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+    };
+    const auto loop = [&](llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name,
+                          auto&& body) {
+      f_.loop(from, to, step, {}, name, [&](llvm::Value* i, const auto&) {
+        body(i);
+        return std::vector<llvm::Value*>{};
+      });
+    };
+    const auto columns_of_row = [&](llvm::Value* row, llvm::Value* lo, llvm::Value* hi) {
+      const auto here = e_.mark();
+      llvm::Value* item = kernel_.domain.over_items ? b.CreateUDiv(row, rows_of_item) : f_.number(0);
+      enter_item(e_, kernel_, e_.uniform(item));
+      e_.emit_level(regions_, Level::item);
+      llvm::Value* in_item = b.CreateSub(row, b.CreateMul(item, rows_of_item));
+      const auto outer = decode(e_, std::span(extents).first(extents.size() - 1), in_item);
+      for (std::size_t d = 0; d < outer.size(); ++d) e_.bind(*kernel_.index[d], {e_.uniform(outer[d])});
+      e_.emit_level(regions_, Level::row);
+      llvm::Value* start = b.CreateMul(row, length);
+      lo = greater(lo, b.CreateSub(begin, start));
+      hi = greater(lo, lesser(hi, b.CreateSub(end, start)));
+      vector_loop(
+          lo, hi, b.CreateAdd(start, lo),
+          [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, is_large());
+      e_.undo(here);
+    };
+    loop(first, behind, kernel::tile_rows, "tiles", [&](llvm::Value* top) {
+      llvm::Value* bottom = lesser(b.CreateAdd(top, f_.number(kernel::tile_rows)), behind);
+      // With more columns there are more rows of the array in use at once than the first cache has ways.
+      loop(f_.number(0), length, lanes_, "tile", [&](llvm::Value* left) {
+        llvm::Value* right = lesser(b.CreateAdd(left, f_.number(lanes_)), length);
+        loop(top, bottom, 1, "tile_rows", [&](llvm::Value* row) { columns_of_row(row, left, right); });
+      });
+    });
+  }
 
   void rows(llvm::Value* begin, llvm::Value* end, llvm::Value* scratch) {
     auto& b = f_.b;
