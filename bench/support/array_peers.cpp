@@ -42,4 +42,15 @@ void window_sums_loop(const float* from, std::int64_t n, int radius, float* to) 
   for (std::int64_t i = last; i < n; ++i) edge(i);
 }
 
+void column_sums_loop(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
+  std::fill_n(to, columns, 0.0F);
+  for (std::int64_t y = 0; y < rows; ++y)
+    for (std::int64_t x = 0; x < columns; ++x) to[x] += from[y * columns + x];
+}
+
+void column_sums_by_eigen(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
+  using M = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<Eigen::RowVectorXf>(to, columns) = Eigen::Map<const M>(from, rows, columns).colwise().sum();
+}
+
 }  // namespace anabranch::bench

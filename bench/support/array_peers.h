@@ -12,4 +12,8 @@ void five_points_loop(const float* from, std::int64_t rows, std::int64_t columns
 /// The sums of 2 `radius` + 1 neighbours; beyond the ends the nearest element.
 void window_sums_loop(const float* from, std::int64_t n, int radius, float* to);
 
+/// The sum of each column.
+void column_sums_loop(const float* from, std::int64_t rows, std::int64_t columns, float* to);
+void column_sums_by_eigen(const float* from, std::int64_t rows, std::int64_t columns, float* to);
+
 }  // namespace anabranch::bench

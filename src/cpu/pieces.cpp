@@ -186,12 +186,12 @@ class Cutter {
   /// Rows [begin, end), all of one length.
   void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
                 std::int64_t piece) const {
-    if (is_long(length, piece)) {
+    if (is_long(length, piece) && !across_) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
     }
-    const std::int64_t step =
-        std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
+    std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
+    if (across_) step = (step + kernel::tile_rows - 1) / kernel::tile_rows * kernel::tile_rows;
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
@@ -247,6 +247,7 @@ class Cutter {
   const Bindings& bound_;
   std::int64_t size_ = 1;
   bool splits_rows_ = has_partials(kernel_);
+  bool across_ = kernel::reduces_across(kernel_);
 };
 
 }  // namespace

@@ -103,24 +103,36 @@ bool checks_own_elements(const Kernel& kernel) {
   });
 }
 
-bool reads_across(const Kernel& kernel) {
-  const std::size_t rank = kernel.domain.extents.size();
-  if (!std::holds_alternative<Map>(kernel.form) || kernel.domain.form == Form::segmented || rank < 2 ||
-      !kernel.checks.empty())
-    return false;
-  const ir::Ref &inner = kernel.index[rank - 1], &before = kernel.index[rank - 2];
+namespace {
+/// Is an array read so that `along` moves the last component of the index, and `across` another one only?
+bool reads_turned(const Kernel& kernel, const ir::Ref& along, const ir::Ref& across) {
+  const auto moves_with = [](const ir::Ref& component, const ir::Ref& parameter) {
+    return ir::mentions(*component, {&parameter, 1});
+  };
   for (const ir::Node* node : reachable(kernel.body)) {
     if (node->op() != ir::Op::index || ir::Read(*node).at()->op() != ir::Op::tuple) continue;
     const auto index = ir::Read(*node).at()->children();
-    if (index.size() < 2) continue;
-    const auto moves_with = [](const ir::Ref& component, const ir::Ref& parameter) {
-      return ir::mentions(*component, {&parameter, 1});
-    };
-    if (!moves_with(index.back(), before) || moves_with(index.back(), inner)) continue;
-    if (std::any_of(index.begin(), index.end() - 1, [&](const ir::Ref& c) { return moves_with(c, inner); }))
+    if (index.size() < 2 || !moves_with(index.back(), along) || moves_with(index.back(), across)) continue;
+    if (std::any_of(index.begin(), index.end() - 1, [&](const ir::Ref& c) { return moves_with(c, across); }))
       return true;
   }
   return false;
+}
+}  // namespace
+
+bool reads_across(const Kernel& kernel) {
+  const std::size_t rank = kernel.domain.extents.size();
+  return std::holds_alternative<Map>(kernel.form) && kernel.domain.form != Form::segmented && rank >= 2 &&
+         kernel.checks.empty() && reads_turned(kernel, kernel.index[rank - 2], kernel.index[rank - 1]);
+}
+
+bool reduces_across(const Kernel& kernel) {
+  const auto of_a_row = [](const Check& check) { return check.kind == Check::Kind::empty_fold; };
+  const Row* row = row_of(kernel);
+  return std::holds_alternative<Reduce>(kernel.form) && kernel.domain.form != Form::segmented &&
+         !kernel.domain.extents.empty() && row->length.same_for_all() &&
+         std::all_of(kernel.checks.begin(), kernel.checks.end(), of_a_row) &&
+         reads_turned(kernel, kernel.index.back(), row->index);
 }
 
 }  // namespace anabranch::kernel

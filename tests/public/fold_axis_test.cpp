@@ -74,5 +74,39 @@ TEST_CASE("a fold of a fold") {
       items);
 }
 
+template <class T>
+std::vector<Matrix<T>> tall_and_wide() {
+  std::vector<Matrix<T>> out;
+  for (const auto& [rows, columns] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {20'481, 3}, {4097, 65}, {300, 130}, {17, 64}, {256, 63}, {255, 1}, {0, 5}, {5, 0}, {1, 200}})
+    out.push_back(array_of(Index{rows, columns},
+                           [](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i)); }));
+  return out;
+}
+
+TEST_CASE("columns that are reduced side by side", "[once]") {
+  const auto numbers = tall_and_wide<double>();
+  everywhere([](auto a) { return sum(a, 0); }, numbers);
+  everywhere([](auto a) { return fold(minus, 1.0, map([](auto x) { return x * x; }, a), 0); }, numbers);
+  everywhere([](auto a) { return fold([](auto x, auto y) { return x * 0.5F + y; }, 1.0F, a, 0); },
+             tall_and_wide<float>());
+  everywhere([](auto a) { return maximum(a, 0); },
+             std::vector{numbers[0], numbers[1], numbers[2], numbers[8]});
+  everywhere([](auto a) { return zip(count(a, 0), any(a, 0)); }, tall_and_wide<bool>());
+  everywhere([](auto a) { return sum(a, 0); }, tall_and_wide<std::uint8_t>());
+  // Seeds that differ, two reductions of the same columns, a stream of matrices of one shape.
+  everywhere(
+      [](auto a) {
+        const auto sums = sum(a, 0), squares = sum(map([](auto x) { return x * x; }, a), 0);
+        return zip(sums, squares);
+      },
+      std::vector{numbers[2], numbers[2], numbers[3]});
+  fails<RunError>(minimum(use(numbers[6]), 0), {"minimum", "no elements"});
+  const auto cube =
+      array_of(Index{3, 70, 90}, [](std::int64_t i) { return static_cast<std::int32_t>(i * 31); });
+  for (int axis = 0; axis < 3; ++axis)
+    everywhere([=](auto a) { return sum(a, axis); }, std::vector{cube, cube});
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -2,8 +2,10 @@
 #include <cstddef>
 
 #include "cpu/llvm/block_tree.h"
+#include "cpu/llvm/column_fold.h"
 #include "cpu/llvm/fold_rows.h"
 #include "cpu/llvm/row_group.h"
+#include "kernel/pointwise.h"
 
 /// The fold skeleton. To keep the code small, every part of the order is emitted once:
 ///   entry0 (rows)    narrow lanes: short rows, and the last block of long ones where it is short
@@ -149,6 +151,8 @@ class Fold {
     llvm::Value* first = r.first_item(begin, f.parameter(2));
     if (RowGroup::suits(kernel_, r)) {
       rows_in_groups(r, begin, end);
+    } else if (kernel::reduces_across(kernel_) && r.in_vectors()) {
+      rows_side_by_side(r, begin, end, first);
     } else {
       each_run(
           r.e, kernel_, begin, end, first, false,
@@ -156,6 +160,26 @@ class Fold {
           [&](const Run& run) { one_row(r, run); });
     }
     close(r);
+  }
+
+  /// Rows that lie across; where they have no elements, one by one.
+  void rows_side_by_side(Rows& r, llvm::Value* begin, llvm::Value* end, llvm::Value* first) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    ColumnFold columns(r, kernel_);
+    llvm::Value* length = r.length(f.number(0));
+    llvm::BasicBlock *some = f.block("rows_across"), *none = f.block("empty_rows"),
+                     *done = f.block("rows_done");
+    const auto in_item = [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); };
+    b.CreateCondBr(b.CreateICmpSGT(length, f.number(0)), some, none);
+    b.SetInsertPoint(some);
+    each_run(r.e, kernel_, begin, end, first, true, in_item,
+             [&](const Run& run) { columns.reduce(run, length); });
+    b.CreateBr(done);
+    b.SetInsertPoint(none);
+    each_run(r.e, kernel_, begin, end, first, false, in_item, [&](const Run& run) { one_row(r, run); });
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
   }
 
   /// One row per item, of different lengths, as in a sparse matrix: short rows in groups, others one by one.

@@ -88,6 +88,17 @@ class RowCode {
     for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);
   }
 
+  void emit_above_rows() {
+    for (const Level level : {Level::launch, Level::item}) e.emit_level(body_, level);
+  }
+  /// The body's values, where row and element have been bound to anything.
+  Registers body_values() {
+    for (const Level level : {Level::row, Level::lane}) e.emit_level(body_, level);
+    Registers out;
+    for (const auto& root : kernel_.body) out.push_back(e.lanes(e.value(root)));
+    return out;
+  }
+
   /// Whether the body is so large that a few more instructions per row or round do not matter, but a second
   /// copy of it does.
   bool computes_much() const { return body_[0].cost > 32; }

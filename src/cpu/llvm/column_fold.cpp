@@ -1,0 +1,186 @@
+#include "cpu/llvm/column_fold.h"
+
+#include <algorithm>
+
+namespace anabranch::cpu {
+
+ColumnFold::ColumnFold(Rows& rows, const kernel::Kernel& kernel)
+    : r_(rows), f_(rows.f), b_(rows.b), kernel_(kernel), width_(rows.narrow_width()) {
+  lanes_ = lines(rows.commutative() ? order::wide_lanes : 1);
+  tree_ = lines(64);
+}
+
+std::vector<llvm::Value*> ColumnFold::lines(std::uint64_t count) {
+  std::vector<llvm::Value*> memory;
+  for (std::size_t c = 0; c < r_.components(); ++c)
+    memory.push_back(f_.local(r_.e.memory_type_of(r_.type(c)), count * vectors * static_cast<std::uint64_t>(width_)));
+  return memory;
+}
+
+template <class Body>
+void ColumnFold::each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body) {
+  f_.loop(from, to, step, {}, name, [&](llvm::Value* i, const Registers&) {
+    body(i);
+    return Registers{};
+  });
+}
+
+template <class Body>
+void ColumnFold::each_vector(Body&& body) {
+  if (full_) {
+    for (int v = 0; v < vectors; ++v) body(f_.number(v));
+    return;
+  }
+  llvm::Value* count = b_.CreateAdd(b_.CreateSub(end_, first_), f_.number(width_ - 1));
+  each(f_.number(0), b_.CreateUDiv(count, f_.number(width_)), 1, "vectors", body);
+}
+
+llvm::Value* ColumnFold::cell(llvm::Value* memory, std::size_t c, llvm::Value* line, llvm::Value* vector) {
+  llvm::Value* at = b_.CreateMul(b_.CreateAdd(b_.CreateMul(line, f_.number(vectors)), vector), f_.number(width_));
+  return f_.element(r_.e.memory_type_of(r_.type(c)), memory, at);
+}
+
+Registers ColumnFold::get(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector) {
+  Registers out;
+  for (std::size_t c = 0; c < memory.size(); ++c) {
+    llvm::Type* cells =
+        llvm::FixedVectorType::get(r_.e.memory_type_of(r_.type(c)), static_cast<unsigned>(width_));
+    llvm::Value* v = b_.CreateAlignedLoad(cells, cell(memory[c], c, line, vector), llvm::Align(size_of(r_.type(c))));
+    out.push_back(r_.e.from_memory(r_.type(c), v));
+  }
+  return out;
+}
+
+void ColumnFold::put(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector,
+                     const Registers& values) {
+  for (std::size_t c = 0; c < memory.size(); ++c)
+    b_.CreateAlignedStore(r_.e.to_memory(r_.type(c), values[c]), cell(memory[c], c, line, vector),
+                          llvm::Align(size_of(r_.type(c))));
+}
+
+/// Element k of the rows of a vector; lanes behind the last row hold anything.
+Registers ColumnFold::elements(llvm::Value* k, llvm::Value* vector) {
+  Emitter& e = r_.e;
+  const auto here = e.mark();
+  llvm::Value* column = b_.CreateAdd(first_, b_.CreateMul(vector, f_.number(width_)));
+  llvm::Value* const outside =
+      std::exchange(e.mask, full_ ? nullptr : r_.first_lanes(b_.CreateSub(end_, column), width_));
+  const int narrower = std::exchange(e.width, width_);
+  e.bind(*kernel_.index.back(), {e.affine(column, 1)});
+  e.bind(*kernel::row_of(kernel_)->index, {e.uniform(k)});
+  Registers out = r_.body_values();
+  e.width = narrower;
+  e.mask = outside;
+  e.undo(here);
+  return out;
+}
+
+/// Elements [begin, end) of each row, one block: its result goes to line 0.
+void ColumnFold::block(llvm::Value* begin, llvm::Value* end) {
+  if (!r_.commutative()) {
+    each_vector([&](llvm::Value* v) { put(lanes_, f_.number(0), v, elements(begin, v)); });
+    each(b_.CreateAdd(begin, f_.number(1)), end, 1, "ordered", [&](llvm::Value* k) {
+      each_vector([&](llvm::Value* v) {
+        put(lanes_, f_.number(0), v, r_.join(get(lanes_, f_.number(0), v), elements(k, v)));
+      });
+    });
+    return;
+  }
+  llvm::Value* is_short = b_.CreateICmpSLT(b_.CreateSub(end, begin), f_.number(order::wide_from));
+  llvm::Value* count = b_.CreateSelect(is_short, f_.number(order::narrow_lanes), f_.number(order::wide_lanes));
+  llvm::Value* last = b_.CreateSub(count, f_.number(1));
+  each(f_.number(0), count, 1, "clear", [&](llvm::Value* lane) {
+    each_vector([&](llvm::Value* v) { put(lanes_, lane, v, r_.identity(width_)); });
+  });
+  each(begin, end, 1, "lanes", [&](llvm::Value* k) {
+    llvm::Value* lane = b_.CreateAnd(b_.CreateSub(k, begin), last);
+    each_vector([&](llvm::Value* v) {
+      put(lanes_, lane, v, r_.join(get(lanes_, lane, v), elements(k, v)));
+    });
+  });
+  llvm::Value* steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, count, b_.getTrue());
+  each(f_.number(0), steps, 1, "halve", [&](llvm::Value* step) {
+    llvm::Value* half = b_.CreateLShr(count, b_.CreateAdd(step, f_.number(1)));
+    each(f_.number(0), half, 1, "low", [&](llvm::Value* lane) {
+      each_vector([&](llvm::Value* v) {
+        put(lanes_, lane, v, r_.join(get(lanes_, lane, v), get(lanes_, b_.CreateAdd(lane, half), v)));
+      });
+    });
+  });
+}
+
+/// Line 0, the result of block `number`, becomes an entry of the tree: fold_order::CounterTree::push.
+void ColumnFold::join_earlier(llvm::Value* number) {
+  llvm::Value* joins = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b_.CreateNot(number), b_.getFalse());
+  llvm::Value* depth = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, number);
+  each_vector([&](llvm::Value* v) {
+    const Registers entry = f_.loop(f_.number(0), joins, 1, get(lanes_, f_.number(0), v), "carry",
+                                    [&](llvm::Value* i, const Registers& now) {
+                                      llvm::Value* top = b_.CreateSub(b_.CreateSub(depth, f_.number(1)), i);
+                                      return r_.join(get(tree_, top, v), now);
+                                    });
+    put(tree_, b_.CreateSub(depth, joins), v, entry);
+  });
+}
+
+/// What the tree comes to after so many blocks, into line 0: fold_order::CounterTree::total.
+void ColumnFold::joined_blocks(llvm::Value* count) {
+  llvm::Value* top =
+      b_.CreateSub(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, count), f_.number(1));
+  each_vector([&](llvm::Value* v) {
+    const Registers total =
+        f_.loop(f_.number(0), top, 1, get(tree_, top, v), "total", [&](llvm::Value* i, const Registers& now) {
+          return r_.join(get(tree_, b_.CreateSub(b_.CreateSub(top, f_.number(1)), i), v), now);
+        });
+    put(lanes_, f_.number(0), v, total);
+  });
+}
+
+/// Some rows from `first` on.
+void ColumnFold::tile(const Run& run, llvm::Value* length, llvm::Value* first) {
+  const auto inside = r_.e.mark();
+  first_ = first;
+  end_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, run.hi,
+                                  b_.CreateAdd(first, f_.number(std::int64_t{vectors} * width_)));
+  llvm::Value* blocks =
+      b_.CreateSDiv(b_.CreateAdd(length, f_.number(order::block - 1)), f_.number(order::block));
+  each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
+    llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
+    llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
+    block(begin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, behind, length));
+    join_earlier(number);
+  });
+  joined_blocks(blocks);
+  each(first, end_, 1, "rows", [&](llvm::Value* column) {
+    const auto row = r_.e.mark();
+    Registers total;
+    for (std::size_t c = 0; c < lanes_.size(); ++c) {
+      llvm::Type* type = r_.e.memory_type_of(r_.type(c));
+      llvm::Value* at = f_.element(type, lanes_[c], b_.CreateSub(column, first));
+      total.push_back(
+          r_.e.from_memory(r_.type(c), b_.CreateAlignedLoad(type, at, llvm::Align(size_of(r_.type(c))))));
+    }
+    r_.e.bind(*kernel_.index.back(), {r_.e.uniform(column)});
+    r_.finish(total, b_.CreateAdd(run.position, b_.CreateSub(column, run.lo)), nullptr);
+    r_.e.undo(row);
+  });
+  r_.e.undo(inside);
+}
+
+void ColumnFold::reduce(const Run& run, llvm::Value* length) {
+  const auto here = r_.e.mark();
+  r_.bind_index(run.outer);
+  r_.emit_above_rows();
+  const std::int64_t rows = std::int64_t{vectors} * width_;
+  llvm::Value* rest = run.lo;
+  if (!r_.body_is_large()) {
+    rest = b_.CreateAdd(run.lo, b_.CreateAnd(b_.CreateSub(run.hi, run.lo), f_.number(-rows)));
+    full_ = true;
+    each(run.lo, rest, rows, "full_tiles", [&](llvm::Value* first) { tile(run, length, first); });
+    full_ = false;
+  }
+  each(rest, run.hi, rows, "tiles", [&](llvm::Value* first) { tile(run, length, first); });
+  r_.e.undo(here);
+}
+
+}  // namespace anabranch::cpu

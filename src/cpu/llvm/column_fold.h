@@ -1,0 +1,48 @@
+#pragma once
+
+#include "cpu/llvm/fold_rows.h"
+
+namespace anabranch::cpu {
+
+/// Rows that lie across: elements of one row are a row of the array apart, and those of neighbouring rows side by side,
+/// as in a sum along an outer dimension. Some vectors of rows are reduced side by side, each in the canonical order:
+/// their lanes of the order are vectors in the stack frame.
+class ColumnFold {
+ public:
+  ColumnFold(Rows& rows, const kernel::Kernel& kernel);
+
+  /// The rows at [run.lo, run.hi) of the domain's innermost dimension, of `length` >= 1 elements each.
+  void reduce(const Run& run, llvm::Value* length);
+
+ private:
+  /// Vectors of rows that are reduced at once: as many as the lines of memory that one row of the array gives are worth
+  /// reading together.
+  static constexpr int vectors = 4;
+
+  llvm::Value* cell(llvm::Value* memory, std::size_t c, llvm::Value* line, llvm::Value* vector);
+  Registers get(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector);
+  void put(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector, const Registers& values);
+  std::vector<llvm::Value*> lines(std::uint64_t count);
+  template <class Body>
+  void each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body);
+
+  template <class Body>
+  void each_vector(Body&& body);
+  void tile(const Run& run, llvm::Value* length, llvm::Value* first);
+  Registers elements(llvm::Value* k, llvm::Value* vector);
+  void block(llvm::Value* begin, llvm::Value* end);
+  void join_earlier(llvm::Value* number);
+  void joined_blocks(llvm::Value* count);
+
+  Rows& r_;
+  Frame& f_;
+  llvm::IRBuilder<>& b_;
+  const kernel::Kernel& kernel_;
+  int width_;
+  std::vector<llvm::Value*> lanes_, tree_;  ///< per component: lines of `vectors` vectors
+  // Of the rows at hand, along the innermost dimension; whether they fill all vectors.
+  llvm::Value *first_ = nullptr, *end_ = nullptr;
+  bool full_ = false;
+};
+
+}  // namespace anabranch::cpu
