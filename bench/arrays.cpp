@@ -24,7 +24,8 @@ void add(const std::string& name, const char* peer_name, const Index<N>& shape, 
          F f, Peer peer) {
   add_contest("arrays/" + name, [=] {
     auto from = std::make_shared<Array<N, float>>(shape);
-    for (std::int64_t i = 0; i < from->size(); ++i) from->set(i, static_cast<float>((i * 7919) % 1000) / 8);
+    for (std::int64_t i = 0; i < from->size(); ++i)
+      from->set(i, static_cast<float>((i * 7919) % 1009) / 1009);
     const auto result = [=] { return std::make_shared<Array<M, float>>(result_shape); };
     const auto to = result(), expected = result(), other = result();
     const auto into = [](const auto& array) { return const_cast<float*>(array->data()); };

@@ -13,7 +13,8 @@ ColumnFold::ColumnFold(Rows& rows, const kernel::Kernel& kernel)
 std::vector<llvm::Value*> ColumnFold::lines(std::uint64_t count) {
   std::vector<llvm::Value*> memory;
   for (std::size_t c = 0; c < r_.components(); ++c)
-    memory.push_back(f_.local(r_.e.memory_type_of(r_.type(c)), count * vectors * static_cast<std::uint64_t>(width_)));
+    memory.push_back(
+        f_.local(r_.e.memory_type_of(r_.type(c)), count * vectors * static_cast<std::uint64_t>(width_)));
   return memory;
 }
 
@@ -36,7 +37,8 @@ void ColumnFold::each_vector(Body&& body) {
 }
 
 llvm::Value* ColumnFold::cell(llvm::Value* memory, std::size_t c, llvm::Value* line, llvm::Value* vector) {
-  llvm::Value* at = b_.CreateMul(b_.CreateAdd(b_.CreateMul(line, f_.number(vectors)), vector), f_.number(width_));
+  llvm::Value* at =
+      b_.CreateMul(b_.CreateAdd(b_.CreateMul(line, f_.number(vectors)), vector), f_.number(width_));
   return f_.element(r_.e.memory_type_of(r_.type(c)), memory, at);
 }
 
@@ -45,7 +47,8 @@ Registers ColumnFold::get(const std::vector<llvm::Value*>& memory, llvm::Value* 
   for (std::size_t c = 0; c < memory.size(); ++c) {
     llvm::Type* cells =
         llvm::FixedVectorType::get(r_.e.memory_type_of(r_.type(c)), static_cast<unsigned>(width_));
-    llvm::Value* v = b_.CreateAlignedLoad(cells, cell(memory[c], c, line, vector), llvm::Align(size_of(r_.type(c))));
+    llvm::Value* v =
+        b_.CreateAlignedLoad(cells, cell(memory[c], c, line, vector), llvm::Align(size_of(r_.type(c))));
     out.push_back(r_.e.from_memory(r_.type(c), v));
   }
   return out;
@@ -87,16 +90,15 @@ void ColumnFold::block(llvm::Value* begin, llvm::Value* end) {
     return;
   }
   llvm::Value* is_short = b_.CreateICmpSLT(b_.CreateSub(end, begin), f_.number(order::wide_from));
-  llvm::Value* count = b_.CreateSelect(is_short, f_.number(order::narrow_lanes), f_.number(order::wide_lanes));
+  llvm::Value* count =
+      b_.CreateSelect(is_short, f_.number(order::narrow_lanes), f_.number(order::wide_lanes));
   llvm::Value* last = b_.CreateSub(count, f_.number(1));
   each(f_.number(0), count, 1, "clear", [&](llvm::Value* lane) {
     each_vector([&](llvm::Value* v) { put(lanes_, lane, v, r_.identity(width_)); });
   });
   each(begin, end, 1, "lanes", [&](llvm::Value* k) {
     llvm::Value* lane = b_.CreateAnd(b_.CreateSub(k, begin), last);
-    each_vector([&](llvm::Value* v) {
-      put(lanes_, lane, v, r_.join(get(lanes_, lane, v), elements(k, v)));
-    });
+    each_vector([&](llvm::Value* v) { put(lanes_, lane, v, r_.join(get(lanes_, lane, v), elements(k, v))); });
   });
   llvm::Value* steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, count, b_.getTrue());
   each(f_.number(0), steps, 1, "halve", [&](llvm::Value* step) {
@@ -125,8 +127,7 @@ void ColumnFold::join_earlier(llvm::Value* number) {
 
 /// What the tree comes to after so many blocks, into line 0: fold_order::CounterTree::total.
 void ColumnFold::joined_blocks(llvm::Value* count) {
-  llvm::Value* top =
-      b_.CreateSub(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, count), f_.number(1));
+  llvm::Value* top = b_.CreateSub(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, count), f_.number(1));
   each_vector([&](llvm::Value* v) {
     const Registers total =
         f_.loop(f_.number(0), top, 1, get(tree_, top, v), "total", [&](llvm::Value* i, const Registers& now) {

@@ -21,7 +21,8 @@ class ColumnFold {
 
   llvm::Value* cell(llvm::Value* memory, std::size_t c, llvm::Value* line, llvm::Value* vector);
   Registers get(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector);
-  void put(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector, const Registers& values);
+  void put(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector,
+           const Registers& values);
   std::vector<llvm::Value*> lines(std::uint64_t count);
   template <class Body>
   void each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body);
