@@ -12,6 +12,12 @@ std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop
   return values;
 }
 
+bool meets_no_item(std::span<const ir::Ref> arrays, std::stop_token stop) {
+  Machine machine(arrays, std::move(stop), {});
+  for (const ir::Ref& array : arrays) machine.demand(*array);
+  return machine.met_no_item;
+}
+
 struct ItemStream::State {
   State(ir::Ref s, std::stop_token stop, OnItem on_item)
       : sequence(std::move(s)),

@@ -29,6 +29,11 @@ using OnItem = std::function<void(std::int64_t items, std::optional<std::int64_t
 /// Cancelled.
 std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {}, OnItem on_item = {});
 
+/// Whether this computation of them meets a stream without items. For tests: an error in the function of one is raised by
+/// the interpreter where the function does not look at its item, by back ends also where they find out that what it looks
+/// at, a shape, is the same for all.
+bool meets_no_item(std::span<const ir::Ref> arrays, std::stop_token stop = {});
+
 /// The items of a sequence, computed as they are asked for.
 class ItemStream {
  public:

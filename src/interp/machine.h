@@ -43,6 +43,8 @@ class Machine {
   /// Null: there is none.
   const OnItem& on_item() const { return on_item_; }
 
+  bool met_no_item = false;  ///< a stream without items
+
  private:
   const std::vector<Number>& needs(Number computation);
   std::vector<Number> operands_needed(Number computation) const;

@@ -206,7 +206,10 @@ bool Pass::next(std::vector<HostArray>& item) {
   machine_.check_stop();
   if (over_) return false;
   over_ = !pull();
-  if (over_ && position_ == 0) compute_what_items_share();
+  if (over_ && position_ == 0) {
+    machine_.met_no_item = true;
+    compute_what_items_share();
+  }
   if (over_) return false;
   std::int64_t& number = machine_.evaluator().item;
   const std::int64_t outer = std::exchange(number, position_);  // what fails ends the run

@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(20)) {
+    switch (dice_.below(22)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -60,6 +60,9 @@ class RandomArrays {
       case 17:
       case 18:
         return stencil(scope);
+      case 19:
+      case 20:
+        return scan(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
