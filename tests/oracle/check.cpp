@@ -64,6 +64,8 @@ std::shared_ptr<detail::ProgramImpl> compiled(const std::vector<Ref>& program) {
 std::vector<HostArray> expected_of(const std::vector<Ref>& program, const Configuration& configuration,
                                    const std::stop_token& stop) {
   if (!configuration.contract) return interp::run(program, stop);
+  // What is shared, and folded, is what contraction sees.
+  const Off off(configuration.off.find("share") != std::string::npos ? "share" : "");
   RunOptions options;
   options.stop = stop;
   options.backend = Backend::interpreter;
