@@ -1,6 +1,5 @@
 #pragma once
 
-#include <anabranch/detail/side.h>
 #include <anabranch/transform.h>
 
 /// Scans: the prefixes of every row along one dimension, by default the innermost.
@@ -56,41 +55,48 @@ std::tuple<Acc<Array<N, T>>, Acc<Array<N - 1, T>>> scanl_(F f, const std::type_i
 }
 
 namespace detail {
-/// With an element more along that dimension, which an exclusive scan never joins; from the right, if asked.
-template <int N, class T>
-Acc<Array<N, T>> with_one_more(Symbol label, const Acc<Array<N, T>>& a, int axis, bool backwards, Loc at) {
-  check_dimension(label.c_str(), axis, N, at);
-  const Exp<std::int64_t> length = extent(a, axis, at);
+/// One element longer along that dimension: those of `prefixes`, from(i) for i < n, and the total at `end` (0 or n).
+template <int N, class T, class From>
+Acc<Array<N, T>> with_total(Symbol label, const Handles& both, int axis, bool total_first, From from,
+                            Loc at) {
+  const Acc<Array<N, T>> prefixes = acc<N, T>(both[0]);
+  const Exp<std::int64_t> length = extent(prefixes, axis, at);
   Handles extents;
-  for (int d = 0; d < N; ++d) extents.push_back((d == axis ? length + 1 : extent(a, d)).handle());
+  for (int d = 0; d < N; ++d) extents.push_back((d == axis ? length + 1 : extent(prefixes, d)).handle());
   return generated<N>(
       label, std::move(extents),
       [&](const Exp<Index<N>>& ix) {
-        Handles from;
-        for (int d = 0; d < N; ++d)
-          from.push_back((d == axis && backwards ? length - 1 - ix[d] : ix[d]).handle());
-        const Exp<T> element(FromHandle{}, index(a.handle(), tuple(std::move(from), at), at, label));
-        return cond(ix[axis] < length, element, Exp<T>(FromHandle{}, zero_of<T>(at)));
+        Handles position, row;
+        for (int d = 0; d < N; ++d) {
+          position.push_back((d == axis ? from(ix[d], length) : ix[d]).handle());
+          if (d != axis) row.push_back(ix[d].handle());
+        }
+        const Exp<T> prefix(FromHandle{},
+                            index(prefixes.handle(), tuple(std::move(position), at), at, label));
+        const Exp<T> total(FromHandle{}, index(both[1], tuple(std::move(row), at), at, label));
+        return total_first ? cond(ix[axis] < 1, total, prefix) : cond(ix[axis] < length, prefix, total);
       },
       at);
 }
 }  // namespace detail
 
-/// z, z o x0, z o x0 o x1, ..., z o ... o x(n-1): one element longer than `a` along that dimension.
+/// z, z o x0, z o x0 o x1, ..., z o ... o x(n-1): one element longer than `a` along that dimension. A pass more than
+/// scanl_, which puts the total behind the others.
 template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanl(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                        int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  const auto longer = detail::with_one_more("scanl", a, axis, false, at);
-  return detail::acc<N, T>(
-      detail::traced_scan<T>("scanl", f, z.value().handle(), longer.handle(), axis, true, at)[0]);
+  detail::check_dimension("scanl", axis, N, at);
+  const detail::Handles both =
+      detail::traced_scan<T>("scanl", f, z.value().handle(), a.handle(), axis, true, at);
+  return detail::with_total<N, T>(
+      "scanl", both, axis, false, [](const auto& i, const auto&) { return i; }, at);
 }
 
 // ---- From the right ---------------------------------------------------------------------------------------
 //
 // Each is the scan from the left of the reversed row by the flipped operator, reversed: element i depends on the
-// elements from its own on. Cost: where no reader takes the reversal in, a pass more over the result. (scanl and scanr
-// read `a` at computed positions: what computes it is not taken in.)
+// elements from its own on. Cost: where no reader takes the reversal in, a pass more over the result.
 
 namespace detail {
 template <class F>
@@ -151,10 +157,12 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                        int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  const auto longer = detail::with_one_more("scanr", a, axis, true, at);
-  const auto prefixes = detail::acc<N, T>(detail::traced_scan<T>(
-      "scanr", detail::flipped(f), z.value().handle(), longer.handle(), axis, true, at)[0]);
-  return detail::reversed("scanr", prefixes, axis, at);
+  detail::check_dimension("scanr", axis, N, at);
+  const detail::Handles both =
+      detail::traced_scan<T>("scanr", detail::flipped(f), z.value().handle(),
+                             detail::reversed("scanr", a, axis, at).handle(), axis, true, at);
+  return detail::with_total<N, T>(
+      "scanr", both, axis, true, [](const auto& i, const auto& n) { return n - i; }, at);
 }
 
 }  // namespace anabranch

@@ -81,7 +81,7 @@ class Cutter {
   /// Positions of a row of tiles, if there are enough of those for all workers.
   std::int64_t whole_tiles(std::int64_t piece) const {
     const std::int64_t length = std::max<std::int64_t>(value(kernel_.domain.extents.back(), 0), 1);
-    constexpr std::int64_t parts = 16;
+    constexpr std::int64_t parts = 128;
     const std::int64_t most = std::max(domain() / parts, piece);
     return length > most / kernel::tile_rows ? most : std::max(piece, length * kernel::tile_rows);
   }
@@ -186,12 +186,13 @@ class Cutter {
   /// Rows [begin, end), all of one length.
   void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
                 std::int64_t piece) const {
-    if (is_long(length, piece) && !across_) {
+    const bool across = kernel::reduces_across(kernel_);
+    if (is_long(length, piece) && !across) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
     }
     std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
-    if (across_) step = (step + kernel::tile_rows - 1) / kernel::tile_rows * kernel::tile_rows;
+    if (across) step = (step + kernel::tile_rows - 1) / kernel::tile_rows * kernel::tile_rows;
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
@@ -247,7 +248,6 @@ class Cutter {
   const Bindings& bound_;
   std::int64_t size_ = 1;
   bool splits_rows_ = has_partials(kernel_);
-  bool across_ = kernel::reduces_across(kernel_);
 };
 
 }  // namespace
@@ -296,7 +296,8 @@ Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t pie
   }
   const kernel::Row* row = kernel::row_of(kernel);
   if (row) return cutter.rows(*row, piece);
-  return cutter.positions(kernel::reads_across(kernel) ? cutter.whole_tiles(piece) : piece);
+  return cutter.positions(piece_elements <= 0 && kernel::reads_across(kernel) ? cutter.whole_tiles(piece)
+                                                                              : piece);
 }
 
 }  // namespace anabranch::cpu

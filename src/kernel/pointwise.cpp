@@ -129,9 +129,10 @@ bool reads_across(const Kernel& kernel) {
 bool reduces_across(const Kernel& kernel) {
   const auto of_a_row = [](const Check& check) { return check.kind == Check::Kind::empty_fold; };
   const Row* row = row_of(kernel);
+  constexpr std::size_t most_components = 8;  // their lanes are in the stack frame
   return std::holds_alternative<Reduce>(kernel.form) && kernel.domain.form != Form::segmented &&
-         !kernel.domain.extents.empty() && row->length.same_for_all() &&
-         std::all_of(kernel.checks.begin(), kernel.checks.end(), of_a_row) &&
+         kernel.body.size() <= most_components && !kernel.domain.extents.empty() &&
+         row->length.same_for_all() && std::all_of(kernel.checks.begin(), kernel.checks.end(), of_a_row) &&
          reads_turned(kernel, kernel.index.back(), row->index);
 }
 

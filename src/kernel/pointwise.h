@@ -12,15 +12,12 @@ bool is_pointwise(const Kernel& kernel, const ir::Node& node);
 /// Then it runs over flat positions, whatever the shapes.
 bool is_flat(const Kernel& kernel);
 
-/// Does the kernel, which cannot fail, read an array across: neighbours along the innermost dimension are rows apart, and
-/// those along the one before it next to each other? Then it runs over tiles, in which lines of the cache are used up.
-bool reads_across(const Kernel& kernel);
-
 /// Does a map that cannot fail read an array across: neighbours along the innermost dimension are rows apart, and those
 /// along the dimension before it side by side? Then it runs over tiles, in which what the cache loads is used up.
 bool reads_across(const Kernel& kernel);
 /// Does a reduction read its rows across, as one along an outer dimension does: elements of a row are rows of an array
-/// apart, those of neighbouring rows side by side? It fails for rows without elements only, and all rows are of one length.
+/// apart, those of neighbouring rows side by side? It fails for rows without elements only, has few
+/// components, and all rows are of one length.
 bool reduces_across(const Kernel& kernel);
 /// Rows of a tile, and the least number of rows that are reduced side by side.
 inline constexpr std::int64_t tile_rows = 64;

@@ -161,6 +161,13 @@ TEST_CASE("scanl gives all prefixes") {
   everywhere([](auto a) { return scanl(plus, 0.0, a); }, arrays<3, double>(3));
 }
 
+TEST_CASE("scans that are one longer join what there is only") {
+  // Associative, and fails for an operand of 0.
+  const auto product = [](auto x, auto y) { return x * y + 0 / x + 0 / y; };
+  require_same(agree(scanl(product, 10, use(Vector<std::int64_t>{2, 5}))), Vector<std::int64_t>{10, 20, 100});
+  require_same(agree(scanr(product, 10, use(Vector<std::int64_t>{2, 5}))), Vector<std::int64_t>{100, 50, 10});
+}
+
 TEST_CASE("scans from the right keep the order of operands") {
   // Associative, and does not commute: affine functions one after the other, modulo 2^32.
   using Affine = std::tuple<std::uint32_t, std::uint32_t>;

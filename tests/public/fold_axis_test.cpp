@@ -84,6 +84,14 @@ std::vector<Matrix<T>> tall_and_wide() {
   return out;
 }
 
+TEST_CASE("columns reduced by an operator whose loop ends for what there is only") {
+  const auto doubled_up = [](auto x, auto y) {
+    return while_loop([](auto z) { return z < 1; }, [](auto z) { return z * 2; }, x * y);
+  };
+  const auto a = array_of(Index{300, 3}, [](std::int64_t i) { return 0.3 + static_cast<double>(i % 7) / 8; });
+  everywhere([=](auto m) { return fold1(doubled_up, m, 0); }, std::vector{a, a});
+}
+
 TEST_CASE("columns that are reduced side by side", "[once]") {
   const auto numbers = tall_and_wide<double>();
   everywhere([](auto a) { return sum(a, 0); }, numbers);

@@ -246,6 +246,18 @@ TEST_CASE("borders inside of borders, and at odd places") {
   fails<RunError>(reads_back(use(rows[0])), {"index -2"});
 }
 
+TEST_CASE("an index that is the same for all where it is not read") {
+  const auto flags = vector_of(100, [](std::int64_t i) { return i >= 50; });
+  const auto values = numbers<double>(100, 3);
+  for (const bool two_borders : {false, true})
+    agree(generate(Index{100}, [&, f = use(flags), v = use(values)](auto ix) {
+      const auto i = ix[0];
+      const auto k = cond(i < 50, Exp<std::int64_t>(1'000'000), two_borders ? max(i - 1, 0) : i);
+      const auto r = cond(f[i], v[k], 0.0);
+      return r + cast<double>(k);
+    }));
+}
+
 TEST_CASE("sections") {
   std::vector<Matrix<std::int32_t>> items{arrays<2, std::int32_t>(1)[0], arrays<2, std::int32_t>(2)[0]};
   matches([](auto a) { return section(a, Index{2, 0}, Index{-2, 3}, Index{2, 2}); }, items,

@@ -61,20 +61,35 @@ void ColumnFold::put(const std::vector<llvm::Value*>& memory, llvm::Value* line,
                           llvm::Align(size_of(r_.type(c))));
 }
 
+llvm::Value* ColumnFold::column(llvm::Value* vector) {
+  return b_.CreateAdd(first_, b_.CreateMul(vector, f_.number(width_)));
+}
+
+/// The lanes of a vector that hold rows; null: all.
+llvm::Value* ColumnFold::present(llvm::Value* vector) {
+  return full_ ? nullptr : r_.first_lanes(b_.CreateSub(end_, column(vector)), width_);
+}
+
 /// Element k of the rows of a vector; lanes behind the last row hold anything.
 Registers ColumnFold::elements(llvm::Value* k, llvm::Value* vector) {
   Emitter& e = r_.e;
   const auto here = e.mark();
-  llvm::Value* column = b_.CreateAdd(first_, b_.CreateMul(vector, f_.number(width_)));
-  llvm::Value* const outside =
-      std::exchange(e.mask, full_ ? nullptr : r_.first_lanes(b_.CreateSub(end_, column), width_));
+  llvm::Value* const outside = std::exchange(e.mask, present(vector));
   const int narrower = std::exchange(e.width, width_);
-  e.bind(*kernel_.index.back(), {e.affine(column, 1)});
+  e.bind(*kernel_.index.back(), {e.affine(column(vector), 1)});
   e.bind(*kernel::row_of(kernel_)->index, {e.uniform(k)});
   Registers out = r_.body_values();
   e.width = narrower;
   e.mask = outside;
   e.undo(here);
+  return out;
+}
+
+/// In the lanes that hold rows: an operator's loop need not end in others.
+Registers ColumnFold::join(llvm::Value* vector, const Registers& x, const Registers& y) {
+  llvm::Value* const outside = std::exchange(r_.e.mask, present(vector));
+  Registers out = r_.join(x, y);
+  r_.e.mask = outside;
   return out;
 }
 
@@ -84,7 +99,7 @@ void ColumnFold::block(llvm::Value* begin, llvm::Value* end) {
     each_vector([&](llvm::Value* v) { put(lanes_, f_.number(0), v, elements(begin, v)); });
     each(b_.CreateAdd(begin, f_.number(1)), end, 1, "ordered", [&](llvm::Value* k) {
       each_vector([&](llvm::Value* v) {
-        put(lanes_, f_.number(0), v, r_.join(get(lanes_, f_.number(0), v), elements(k, v)));
+        put(lanes_, f_.number(0), v, join(v, get(lanes_, f_.number(0), v), elements(k, v)));
       });
     });
     return;
@@ -98,14 +113,14 @@ void ColumnFold::block(llvm::Value* begin, llvm::Value* end) {
   });
   each(begin, end, 1, "lanes", [&](llvm::Value* k) {
     llvm::Value* lane = b_.CreateAnd(b_.CreateSub(k, begin), last);
-    each_vector([&](llvm::Value* v) { put(lanes_, lane, v, r_.join(get(lanes_, lane, v), elements(k, v))); });
+    each_vector([&](llvm::Value* v) { put(lanes_, lane, v, join(v, get(lanes_, lane, v), elements(k, v))); });
   });
   llvm::Value* steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, count, b_.getTrue());
   each(f_.number(0), steps, 1, "halve", [&](llvm::Value* step) {
     llvm::Value* half = b_.CreateLShr(count, b_.CreateAdd(step, f_.number(1)));
     each(f_.number(0), half, 1, "low", [&](llvm::Value* lane) {
       each_vector([&](llvm::Value* v) {
-        put(lanes_, lane, v, r_.join(get(lanes_, lane, v), get(lanes_, b_.CreateAdd(lane, half), v)));
+        put(lanes_, lane, v, join(v, get(lanes_, lane, v), get(lanes_, b_.CreateAdd(lane, half), v)));
       });
     });
   });
@@ -119,7 +134,7 @@ void ColumnFold::join_earlier(llvm::Value* number) {
     const Registers entry = f_.loop(f_.number(0), joins, 1, get(lanes_, f_.number(0), v), "carry",
                                     [&](llvm::Value* i, const Registers& now) {
                                       llvm::Value* top = b_.CreateSub(b_.CreateSub(depth, f_.number(1)), i);
-                                      return r_.join(get(tree_, top, v), now);
+                                      return join(v, get(tree_, top, v), now);
                                     });
     put(tree_, b_.CreateSub(depth, joins), v, entry);
   });
@@ -131,7 +146,7 @@ void ColumnFold::joined_blocks(llvm::Value* count) {
   each_vector([&](llvm::Value* v) {
     const Registers total =
         f_.loop(f_.number(0), top, 1, get(tree_, top, v), "total", [&](llvm::Value* i, const Registers& now) {
-          return r_.join(get(tree_, b_.CreateSub(b_.CreateSub(top, f_.number(1)), i), v), now);
+          return join(v, get(tree_, b_.CreateSub(b_.CreateSub(top, f_.number(1)), i), v), now);
         });
     put(lanes_, f_.number(0), v, total);
   });

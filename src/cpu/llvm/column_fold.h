@@ -30,7 +30,10 @@ class ColumnFold {
   template <class Body>
   void each_vector(Body&& body);
   void tile(const Run& run, llvm::Value* length, llvm::Value* first);
+  llvm::Value* column(llvm::Value* vector);
+  llvm::Value* present(llvm::Value* vector);
   Registers elements(llvm::Value* k, llvm::Value* vector);
+  Registers join(llvm::Value* vector, const Registers& x, const Registers& y);
   void block(llvm::Value* begin, llvm::Value* end);
   void join_earlier(llvm::Value* number);
   void joined_blocks(llvm::Value* count);

@@ -130,7 +130,15 @@ bool Emitter::flattens(const Regions& regions, int region) const {
   if (!side.maskable) return false;
   for (const ir::Node* node : side.nodes) {
     // A read at one place for all lanes is an ordinary load; a conditional inside may hold one.
-    if (node->op() == ir::Op::cond || (is_read(node->op()) && !varies(*node))) return false;
+    if (node->op() == ir::Op::cond) return false;
+    if (!is_read(node->op())) continue;
+    // What is assumed may make an index the same for all lanes that depends on what differs.
+    const auto index = environment_.find(ir::Read(*node).at().get());
+    const bool differs = index == environment_.end()
+                             ? !assumed && varies(*node)
+                             : std::any_of(index->second.begin(), index->second.end(),
+                                           [](const Value& v) { return !v.uniform(); });
+    if (!differs) return false;
   }
   return true;
 }
