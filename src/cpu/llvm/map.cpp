@@ -132,7 +132,7 @@ class Map {
   void rows(llvm::Value* begin, llvm::Value* end, llvm::Value* scratch) {
     auto& b = f_.b;
     e_.emit_level(regions_, Level::launch);
-    interior_.emplace(e_, regions_, kernel_.body, *kernel_.index.back());
+    const Interior interior(e_, regions_, kernel_.body, *kernel_.index.back());
     llvm::Value* first = f_.number(0);
     if (kernel_.domain.form == kernel::Form::segmented) {
       first = scratch_field(f_, scratch, offsetof(Scratch, first_item), f_.i64());
@@ -153,13 +153,13 @@ class Map {
           for (std::size_t d = 0; d < run.outer.size(); ++d)
             e_.bind(*kernel_.index[d], {e_.uniform(run.outer[d])});
           e_.emit_level(regions_, Level::row);
-          one_run(run);
+          one_run(run, interior);
           e_.undo(here);
         });
   }
 
   /// Where there are borders, the part inside of them has code of its own.
-  void one_run(const Run& run) {
+  void one_run(const Run& run, const Interior& interior) {
     auto& b = f_.b;
     const auto part = [&](llvm::Value* lo, llvm::Value* hi, bool one_copy, const Assumed* assumed) {
       e_.assumed = assumed;
@@ -168,12 +168,11 @@ class Map {
           [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, one_copy);
       e_.assumed = nullptr;
     };
-    if (!interior_->helps() || lanes_ == 1) return part(run.lo, run.hi, is_large(), nullptr);
-    if (interior_->splits_in_two()) {
-      const Interior::Range inside = interior_->range_of_border(e_, run.lo, run.hi);
-      const bool outside_first = interior_->begins_outside();
-      const Assumed first = interior_->at_border(!outside_first),
-                    second = interior_->at_border(outside_first);
+    if (!interior.helps() || lanes_ == 1) return part(run.lo, run.hi, is_large(), nullptr);
+    if (interior.splits_in_two()) {
+      const Interior::Range inside = interior.range_of_border(e_, run.lo, run.hi);
+      const bool outside_first = interior.begins_outside();
+      const Assumed first = interior.at_border(!outside_first), second = interior.at_border(outside_first);
       llvm::Value* begin = b.CreateSelect(inside.known, run.lo, run.hi);
       llvm::Value* border =
           b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, outside_first ? inside.lo : inside.hi);
@@ -182,7 +181,7 @@ class Map {
       part(border, run.hi, is_large(), &second);
       return;
     }
-    const Interior::Range inside = interior_->range(e_, run.lo, run.hi);
+    const Interior::Range inside = interior.range(e_, run.lo, run.hi);
     // Outside, inside, outside: the code for outside stands there once, and no more than it may run over a short row.
     llvm::Value* length = b.CreateSub(inside.hi, inside.lo);
     llvm::Value* worth = b.CreateAnd(inside.known, b.CreateICmpSGE(length, f_.number(2 * lanes_)));
@@ -192,7 +191,7 @@ class Map {
       llvm::Value* is_first = b.CreateICmpEQ(side, f_.number(0));
       part(b.CreateSelect(is_first, run.lo, to), b.CreateSelect(is_first, from, run.hi), true, nullptr);
       part(b.CreateSelect(is_first, from, run.hi), b.CreateSelect(is_first, to, run.hi), is_large(),
-           &interior_->assumed());
+           &interior.assumed());
       return std::vector<llvm::Value*>{};
     });
   }
@@ -253,7 +252,6 @@ class Map {
   Emitter e_;
   bool flat_;
   Regions regions_;
-  std::optional<Interior> interior_;  ///< of kernels over rows
   int lanes_ = 1;
   llvm::Value* bias_ = nullptr;
 };
