@@ -161,6 +161,7 @@ void ColumnFold::tile(const Run& run, llvm::Value* length, llvm::Value* first) {
   llvm::Value* blocks =
       b_.CreateSDiv(b_.CreateAdd(length, f_.number(order::block - 1)), f_.number(order::block));
   each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
+    f_.leave_if_stopped();
     llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
     llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
     block(begin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, behind, length));

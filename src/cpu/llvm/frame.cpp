@@ -125,25 +125,31 @@ void Frame::Rounds::enter(llvm::BasicBlock* before) {
 void Frame::Rounds::next() {
   auto& b = f_.b;
   llvm::Value* less = b.CreateSub(left_, b.getInt32(1));
-  llvm::BasicBlock *look = f_.block("look"), *again = f_.block("again"), *round_end = f_.block("round_end");
+  llvm::BasicBlock *look = f_.block("look"), *round_end = f_.block("round_end");
   llvm::BasicBlock* before = b.GetInsertBlock();
   f_.branch_likely(b.CreateIsNotNull(less), round_end, look);
   b.SetInsertPoint(look);
-  llvm::Value* field = b.CreateConstGEP1_64(b.getInt8Ty(), f_.args(), offsetof(KernelArgs, stop));
-  llvm::Value* word = f_.load_constant(b.getPtrTy(), field, 8);
-  llvm::Value* told = b.CreateAlignedLoad(b.getInt32Ty(), word, llvm::Align(4), /*isVolatile=*/true);
-  if (!f_.stopped_) {
-    f_.stopped_ = f_.block("stopped");
-    llvm::IRBuilder<>(f_.stopped_).CreateRetVoid();
-  }
-  f_.branch_likely(b.CreateIsNull(told), again, f_.stopped_);
-  b.SetInsertPoint(again);
+  f_.leave_if_stopped();
+  llvm::BasicBlock* again = b.GetInsertBlock();
   b.CreateBr(round_end);
   b.SetInsertPoint(round_end);
   llvm::PHINode* left = b.CreatePHI(b.getInt32Ty(), 2);
   left->addIncoming(less, before);
   left->addIncoming(b.getInt32(rounds_between_looks), again);
   left_->addIncoming(left, round_end);
+}
+
+void Frame::leave_if_stopped() {
+  llvm::Value* field = b.CreateConstGEP1_64(b.getInt8Ty(), args(), offsetof(KernelArgs, stop));
+  llvm::Value* word = load_constant(b.getPtrTy(), field, 8);
+  llvm::Value* told = b.CreateAlignedLoad(b.getInt32Ty(), word, llvm::Align(4), /*isVolatile=*/true);
+  if (!stopped_) {
+    stopped_ = block("stopped");
+    llvm::IRBuilder<>(stopped_).CreateRetVoid();
+  }
+  llvm::BasicBlock* again = block("again");
+  branch_likely(b.CreateIsNull(told), again, stopped_);
+  b.SetInsertPoint(again);
 }
 
 void Frame::Rounds::leave() { f_.b.CreateStore(left_, kept_); }

@@ -61,6 +61,8 @@ class Frame {
   /// The same unless `good`; code goes on where it holds.
   void leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound);
 
+  /// Looks at the stop word, and leaves the function if the run was told to stop.
+  void leave_if_stopped();
   /// Of a loop that may not terminate: rounds that are left until it reads the stop word. They are counted
   /// across all entries into the loop, so that many short runs count as one long one.
   class Rounds {
