@@ -49,6 +49,7 @@ stage lift 'lift|ir'
 stage fuse 'fuse|ir'
 stage kernel 'kernel|ir'
 stage plan 'plan|kernel|ir'
+stage rearrange 'rearrange|ir'
 stage interp 'interp|ir'
 stage system 'system'
 stage cache 'cache'
@@ -56,11 +57,11 @@ stage cpu 'cpu|kernel|ir|cache|system'
 stage cuda 'cuda|kernel|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
-stage run 'run|plan|kernel|interp|ir|scheduler|timeline' 'run/backends'
-stage run/backends 'run|cpu|cuda|device|system|plan|kernel|interp|ir|scheduler|timeline'
+stage run 'run|plan|kernel|rearrange|interp|ir|scheduler|timeline' 'run/backends'
+stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|scheduler|timeline'
 # Inside src/run each file sees itself and those before it in this list, which names all of them.
 seen=
-for name in memory storage sources results run_trace context global_values stage_output sink collector elements_sink \
+for name in memory storage sources results run_trace context rearrangement global_values stage_output sink collector elements_sink \
   tabulate_sink sinks chunk_geometry chunk_group backend stage_input stage_results item_results stage stage_reader \
   plan_run chunk_reader execute; do
   seen+=${seen:+|}$name

@@ -111,6 +111,14 @@ std::string staged_text(const ir::Staged& staged) {
       out += fmt::format("{}  at most {} items: {} ({})\n", lets, count, bound.take->label(),
                          to_string(bound.take->place()));
     }
+    for (std::size_t n = 0; n < stage.nested.size(); ++n) {
+      const ir::Nested& nested = stage.nested[n];
+      out += fmt::format("  inner program {}:\n", n);
+      out += printer.program(nested.body.captured);
+      for (std::size_t i = 0; i < nested.body.captured.size(); ++i)
+        out += fmt::format("    argument {}: {}\n", i + 1, printer.name(*nested.body.captured[i]));
+      out += ir::indented(staged_text(nested.body.program), "    ");
+    }
     out += printer.program(stage.results);
     for (const auto& t : stage.sinks)
       out += fmt::format("  {} {}\n", ir::name_of(t.kind),
@@ -146,7 +154,9 @@ void check_kernel(const kernel::Kernel& kernel) {
 
 /// From stages to the plan: the passes that programs and streamed-out sequences share.
 void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
-  staged = pass("lift", [&] { return lift::lift(std::move(staged), {options.shape_analysis}); }, staged_text);
+  staged = pass(
+      "lift", [&] { return lift::lift(std::move(staged), {options.shape_analysis, fuse::sequences}); },
+      staged_text);
   ir::verify(staged, "lift", true, false);
   fuse::Options fusion;
   fusion.fusion = options.fusion;

@@ -61,6 +61,18 @@ std::string step_text(const plan::Group&, const plan::RequireStep& step) {
                      step.place.known() ? fmt::format(" ({})", to_string(step.place)) : "");
 }
 
+std::string step_text(const plan::Group& group, const plan::RearrangeStep& step) {
+  std::vector<std::string> writes;
+  for (const int array : step.outputs)
+    if (array >= 0) writes.push_back(plan::size_text(group, group.arrays[static_cast<std::size_t>(array)]));
+  return fmt::format("{}: by a routine of the library\n  bytes: writes {}\n", ir::title(*step.node),
+                     fmt::join(writes, " + "));
+}
+
+std::string step_text(const plan::Group&, const plan::NestedStep& step) {
+  return fmt::format("inner program {}, once for all items of the chunk\n", step.number);
+}
+
 void kernels(const plan::Group& group, std::string& out) {
   for (const plan::Step& step : group.steps)
     out += std::visit([&](const auto& s) { return step_text(group, s); }, step);
@@ -103,10 +115,19 @@ class Explanation {
           fmt::format("{}  reads at most {} items: {}{}\n", lets, count, bound.take->label(),
                       bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string());
     }
+    for (const Nested& nested : stage.nested)
+      operations(staged_, nested.body.captured, printer_, shown_, out_);
     operations(staged_, stage.results, printer_, shown_, out_);
     for (const auto& t : stage.sinks)
       out_ += fmt::format("  {} of {}\n", name_of(t.kind),
                           printer_.name(*stage.results[static_cast<std::size_t>(t.result)]));
+    for (const Nested& nested : stage.nested) {
+      for (const Nested::Result& result : nested.results)
+        out_ += fmt::format("\n  {} of each item, all of a chunk together: {}  -- {}\n",
+                            nested.control ? nested.control->label() : "inner sequence",
+                            printer_.name(*result.array), to_string(result.array->place()));
+      out_ += indented(Explanation(nested.body.program).text(), "    ");
+    }
   }
 
   void bodies(const Control& control) {

@@ -52,6 +52,8 @@ cuda::Address address_of(const PlanArray& array, int component, const ResidentDa
     case PlanArray::Origin::argument:
     case PlanArray::Origin::stream:
     case PlanArray::Origin::control:
+    case PlanArray::Origin::nested:
+    case PlanArray::Origin::view:
       break;
   }
   throw std::runtime_error("the kernel reads or writes an array that is not on the GPU");

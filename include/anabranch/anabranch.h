@@ -13,6 +13,7 @@
 #include <anabranch/elementwise.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
+#include <anabranch/filter.h>
 #include <anabranch/fold.h>
 #include <anabranch/half.h>
 #include <anabranch/index.h>
@@ -24,7 +25,10 @@
 #include <anabranch/rounding.h>
 #include <anabranch/run.h>
 #include <anabranch/scan.h>
+#include <anabranch/scatter.h>
+#include <anabranch/segments.h>
 #include <anabranch/seq.h>
+#include <anabranch/sort.h>
 #include <anabranch/source.h>
 #include <anabranch/stencil.h>
 #include <anabranch/switch.h>

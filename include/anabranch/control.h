@@ -6,8 +6,8 @@
 #include <anabranch/seq.h>
 
 /// Loops and branches over arrays. Their bodies are programs of their own: they may hold reductions, streams
-/// that are consumed, further loops and branches. Inside the function of a sequence they may not depend on
-/// its item yet (ProgramError). (Accelerate's awhile and acond; docs/language.md, "Loops and branches".)
+/// that are consumed, further loops and branches. Inside the function of a sequence those that depend on its item run
+/// for all items of a chunk together. (Accelerate's awhile and acond; docs/language.md, "Loops and branches".)
 namespace anabranch {
 
 namespace detail {

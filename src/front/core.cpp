@@ -165,6 +165,28 @@ Handle backpermute(const Handle& shape, const Handle& function, const Handle& ar
 Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label) {
   return handle_of(ir::reshape(node_of(shape), node_of(array), at, label));
 }
+Handle part(const Handle& shape, const Handle& array, const Handle& begin, Place at, Symbol label) {
+  return handle_of(ir::part(node_of(shape), node_of(array), node_of(begin), at, label));
+}
+Handles sort(const Handle& array, int axis, Place at, Symbol label) {
+  const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "sort");
+  const ir::Ref both = ir::sort(rows, at, label);
+  return {handle_of(from_innermost(ir::project_array(both, 0, at), axis, at)),
+          handle_of(from_innermost(ir::project_array(both, 1, at), axis, at))};
+}
+Handle select(const Handle& shape, const Handle& mask, const Handle& array, Place at, Symbol label) {
+  return handle_of(ir::select(node_of(shape), node_of(mask), node_of(array), at, label));
+}
+Handles group(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label) {
+  const ir::Ref both = ir::group(node_of(shape), node_of(places), drops, at, label);
+  return {handle_of(ir::project_array(both, 0, at)), handle_of(ir::project_array(both, 1, at))};
+}
+Handle last_at(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label) {
+  return handle_of(ir::last_at(node_of(shape), node_of(places), drops, at, label));
+}
+Handle repeat(const Handle& shape, const Handle& counts, Place at, Symbol label) {
+  return handle_of(ir::repeat(node_of(shape), node_of(counts), at, label));
+}
 Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "fuse/folds.h"
 #include "ir/cost.h"
+#include "ir/print.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -24,7 +25,8 @@ struct Uses {
   bool by_chunk = false;     ///< from inside a stage, though it does not depend on the item
   bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
   bool root = false;
-  bool whole = false;  ///< by a loop or a branch
+  bool whole = false;   ///< by a loop, a branch, a sequence inside
+  bool stored = false;  ///< by a routine of the library
 };
 
 /// The cost of an element besides its operands and functions.
@@ -68,6 +70,11 @@ class Fuser {
         });
       for (const ItemBound& bound : stage.bounds) number_of_items(bound.count, roots);
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
+      for (const Nested& nested : stage.nested)
+        for (const Ref& input : nested.body.captured) {
+          roots.push_back(input);
+          uses_[input.get()].whole = true;
+        }
       for (const Ref& r : stage.results) {
         root(r, roots);
         if (avoided(*r)) uses_[r.get()].by_chunk = true;
@@ -155,6 +162,10 @@ class Fuser {
         ++uses.reads;
         (rank > 0 ? uses.at_computed : uses.repeated) = true;
         return;
+      case Access::stored:
+        ++uses.reads;
+        uses.stored = true;
+        return;
       case Access::shape_only:
       case Access::whole:  // by a loop: see `collect`
         return;
@@ -178,7 +189,7 @@ class Fuser {
   void mark_captured(const Stage& stage) {
     std::vector<Ref> functions;
     for (const Node* node : topological(stage.results, reads_elements)) {
-      if (!node->type().is_array() || avoided(*node)) continue;
+      if (!node->type().is_array() || !reads_elements(*node) || avoided(*node)) continue;
       for (const Ref& child : node->children()) {
         if (!child->type().is_array())
           functions.push_back(child);
@@ -220,10 +231,12 @@ class Fuser {
     const auto store = [&](std::string why) { staged_.manifest.emplace(&array, std::move(why)); };
     if (array.op() == Op::parameter)
       return store(is_argument(array) ? "an argument" : "read from the source");
+    if (is_view(staged_, array)) return store("a view of " + title(*PartOf(array).array()));
     const OpInfo& made = info(maker_of(array).op());
     if (made.storage != Storage::delayed) return store(made.why);
     if (uses.root) return store("a result");
-    if (uses.whole) return store("given to a loop or a branch");
+    if (uses.whole) return store("given to a program inside");
+    if (uses.stored) return store("rearranged");
     if (uses.for_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");
     if (!options_.fusion) return store("fusion is off");
@@ -280,6 +293,8 @@ Staged arrays(Staged staged, const Options& options) {
   for (Control& control : staged.controls)
     each_body(control,
               [&](const char*, Body& body) { body.program = arrays(std::move(body.program), options); });
+  for (Stage& stage : staged.stages)
+    for (Nested& nested : stage.nested) nested.body.program = arrays(std::move(nested.body.program), options);
   return staged;
 }
 

@@ -66,6 +66,10 @@ class Needs {
 
   void stage(int number, int parts) {
     const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
+    for (const Nested& nested : stage.nested) {
+      const Need need{of_all(nested.body.captured, number).level, parts};
+      for (const Nested::Result& result : nested.results) need_[result.array.get()] = need;
+    }
     std::vector<Ref> roots = stage.results;
     for (const StageSource& source : stage.sources)
       for (const Ref& child : source.node->children())

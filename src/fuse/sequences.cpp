@@ -99,22 +99,12 @@ Taken taken_by(const Ref& consume) {
   return taken;
 }
 
-/// `node` consumes a sequence, or is a loop or a branch.
-void refuse_nested(const Node& node, std::span<const Ref> parameters) {
+/// Does it depend on the item of a sequence that it is inside of? `node` consumes a sequence, or is a loop or a branch.
+bool depends_on_item(const Node& node, std::span<const Ref> parameters) {
   for (const Node* p : node.free()) {
-    if (is_among(parameters, p)) continue;
-    const std::string at = to_string(node.place());
-    if (node.op() == Op::consume)
-      throw ProgramError(
-          fmt::format("consume ({}): a sequence is consumed inside the function of another sequence ({}) and "
-                      "depends on its item; "
-                      "sequences inside sequences are not supported yet",
-                      at, to_string(p->place())));
-    throw ProgramError(
-        fmt::format("{} ({}): it is inside the function of a sequence ({}) and depends on its item; this is "
-                    "not supported yet",
-                    node.label(), at, to_string(p->place())));
+    if (!is_among(parameters, p)) return true;
   }
+  return false;
 }
 
 /// Results become what sinks ask for: unused components are dropped, and a component taken by sinks
@@ -128,6 +118,48 @@ void one_result_each(Stage& stage) {
     t.result = it->second;
   }
   stage.results = std::move(results);
+}
+
+/// A sequence that is read for each item anew, which its source may not allow.
+void refuse_streams(const Stage& inner, const Node& consume) {
+  for (const StageSource& source : inner.sources)
+    if (source.node->op() == Op::stream_in)
+      throw ProgramError(fmt::format(
+          "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; consume "
+          "it before, outside of the function of that sequence, and take rows(...) of the array",
+          to_string(consume.place()), source.node->label(), to_string(source.node->place())));
+}
+
+/// The sequences that a stage consumes for each item, those of one sequence together, and its loops and branches.
+void find_nested(Stage& stage, std::span<const Ref> parameters) {
+  const auto is_own = [&](const Node* p) { return is_among(stage.items, p) || is_among(parameters, p); };
+  std::unordered_map<const Node*, std::size_t> nested_of;
+  const std::vector<const Node*> nodes = own_nodes(stage.results);
+  for (const Node* node : nodes) {
+    if ((node->op() != Op::consume && !has_bodies(node->op())) || !mentions(*node, stage.items)) continue;
+    if (!std::all_of(node->free().begin(), node->free().end(), is_own)) continue;  // of an inner sequence
+    if (has_bodies(node->op())) {
+      Nested& nested = stage.nested.emplace_back();
+      nested.control = Ref(node);
+      continue;
+    }
+    const Ref consume(node);
+    const Taken taken = taken_by(consume);
+    const auto [at, fresh] = nested_of.try_emplace(taken.sequence.get(), stage.nested.size());
+    if (fresh) {
+      Stage inner;
+      inner.results = Composer(inner).compose(taken.sequence);
+      refuse_streams(inner, *node);
+      stage.nested.emplace_back().inner.push_back(std::move(inner));
+    }
+    stage.nested[at->second].inner[0].sinks.push_back(
+        {consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
+  }
+  for (Nested& nested : stage.nested) {
+    for (const Node* node : nodes)
+      if (node->type().is_array() || has_bodies(node->op())) nested.computed.emplace_back(node);
+    if (!nested.control) one_result_each(nested.inner[0]);
+  }
 }
 
 Body passed(OpenBody open) { return {std::move(open.captured), sequences(open.results, open.parameters)}; }
@@ -156,6 +188,12 @@ Control control_of(const Ref& node, const NodeSet& own) {
     case Op::backpermute:
     case Op::reshape:
     case Op::consume:
+    case Op::part:
+    case Op::sort:
+    case Op::select:
+    case Op::group:
+    case Op::last_at:
+    case Op::repeat:
     case Op::project_array:
       break;
   }
@@ -164,36 +202,85 @@ Control control_of(const Ref& node, const NodeSet& own) {
 
 }  // namespace
 
+namespace {
+
+/// Makes the stages, loops and branches of a program, in an order in which they can run.
+class Parts {
+ public:
+  Parts(Staged& staged, std::span<const Ref> results) : staged_(staged), nodes_(own_nodes(results)) {
+    own_.insert(nodes_.begin(), nodes_.end());
+  }
+
+  // Ids grow from children to parents, so in id order a stage comes after those it depends on. Sinks of
+  // one sequence depend on the same things, so they all run with the first.
+  void run() {
+    for (const Node* node : nodes_) add(*node);
+    for (Stage& stage : staged_.stages) finish(stage);
+  }
+
+  /// A stage that is complete but for what it needs.
+  void add_last(Stage stage) {
+    add_what_is_shared(stage);
+    finish(stage);
+    push(std::move(stage));
+  }
+
+ private:
+  void add(const Node& node) {
+    if (node.op() != Op::consume && !has_bodies(node.op())) return;
+    if (depends_on_item(node, staged_.parameters)) return;  // of a stage: see `find_nested`
+    if (!added_.insert(&node).second) return;
+    kept_.emplace_back(&node);
+    if (has_bodies(node.op())) {
+      Control control = control_of(Ref(&node), own_);
+      staged_.parts.push_back({Part::Kind::control, static_cast<int>(staged_.controls.size())});
+      staged_.controls.push_back(std::move(control));
+      return;
+    }
+    const Ref consume(&node);
+    const Taken taken = taken_by(consume);
+    if (!stage_of_.contains(taken.sequence.get())) {
+      Stage stage;
+      stage.results = Composer(stage).compose(taken.sequence);
+      add_what_is_shared(stage);
+      stage_of_[taken.sequence.get()] = staged_.stages.size();
+      push(std::move(stage));
+    }
+    staged_.stages[stage_of_.at(taken.sequence.get())].sinks.push_back(
+        {consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
+  }
+
+  /// What items turn out to share when the functions of their sequences are joined: one of them does not look at what
+  /// the one before it gives.
+  void add_what_is_shared(const Stage& stage) {
+    for (const Node* node : own_nodes(stage.results))
+      if (!mentions(*node, stage.items)) add(*node);
+  }
+
+  void push(Stage stage) {
+    staged_.parts.push_back({Part::Kind::stage, static_cast<int>(staged_.stages.size())});
+    staged_.stages.push_back(std::move(stage));
+  }
+
+  void finish(Stage& stage) {
+    if (!stage.sinks.empty() && stage.sinks[0].consume) one_result_each(stage);
+    find_nested(stage, staged_.parameters);
+  }
+
+  Staged& staged_;
+  std::vector<const Node*> nodes_;
+  NodeSet own_, added_;
+  std::vector<Ref> kept_;  // while an address is a key
+  std::unordered_map<const Node*, std::size_t> stage_of_;
+};
+
+}  // namespace
+
 Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) {
   Staged staged;
   staged.results.assign(results.begin(), results.end());
   staged.parameters.assign(parameters.begin(), parameters.end());
-
-  // Ids grow from children to parents, so in id order a stage comes after those it depends on. Sinks of
-  // one sequence depend on the same things, so they all run with the first.
-  std::unordered_map<const Node*, std::size_t> stage_of;
-  const std::vector<const Node*> nodes = own_nodes(results);
-  const NodeSet own(nodes.begin(), nodes.end());
-  for (const Node* node : nodes) {
-    if (node->op() != Op::consume && !has_bodies(node->op())) continue;
-    refuse_nested(*node, parameters);
-    if (has_bodies(node->op())) {
-      staged.parts.push_back({Part::Kind::control, static_cast<int>(staged.controls.size())});
-      staged.controls.push_back(control_of(Ref(node), own));
-      continue;
-    }
-    const Ref consume(node);
-    const Taken taken = taken_by(consume);
-    auto [at, fresh] = stage_of.try_emplace(taken.sequence.get(), staged.stages.size());
-    if (fresh) {
-      staged.parts.push_back({Part::Kind::stage, static_cast<int>(staged.stages.size())});
-      staged.stages.emplace_back();
-    }
-    Stage& stage = staged.stages[at->second];
-    if (fresh) stage.results = Composer(stage).compose(taken.sequence);
-    stage.sinks.push_back({consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
-  }
-  for (Stage& stage : staged.stages) one_result_each(stage);
+  Parts(staged, results).run();
   return staged;
 }
 
@@ -202,15 +289,16 @@ Staged sequences_out(const Ref& sequence) {
   // loops and branches.
   std::vector<Ref> captured;
   for (const Node* node : own_nodes({&sequence, 1}))
-    if (node->op() == Op::consume || has_bodies(node->op())) captured.push_back(Ref(node));
-  Staged staged = sequences(captured, {});
-  staged.results.clear();
+    if ((node->op() == Op::consume || has_bodies(node->op())) && node->closed())
+      captured.push_back(Ref(node));
+  Staged staged;
+  Parts parts(staged, captured);
+  parts.run();
   Stage last;
   last.results = Composer(last).compose(sequence);
   for (std::size_t i = 0; i < last.results.size(); ++i)
     last.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
-  staged.parts.push_back({Part::Kind::stage, static_cast<int>(staged.stages.size())});
-  staged.stages.push_back(std::move(last));
+  parts.add_last(std::move(last));
   return staged;
 }
 

@@ -11,8 +11,8 @@
 ///
 /// Bodies of loops and sides of branches become programs of their own, over what they take from this one.
 ///
-/// Throws ProgramError, naming both lines, where a sequence is consumed, or a loop or branch run, inside the
-/// function of a sequence and depends on its item (not supported yet).
+/// Sequences, loops and branches inside the function of a sequence that depend on its item belong to the stage
+/// (ir::Nested). Throws ProgramError, naming both lines, where a source would be read once for each item.
 namespace anabranch::fuse {
 
 /// Stages of the whole program. `parameters` are array parameters that stay free.

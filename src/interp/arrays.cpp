@@ -1,7 +1,10 @@
 #include "interp/arrays.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <new>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -87,6 +90,22 @@ void for_each_index(std::span<const std::int64_t> extents, F&& f) {
   }
 }
 
+double number_of(ScalarType type, Bits bits) {
+  if (type == ScalarType::float16) return static_cast<double>(static_cast<float>(from_bits<half>(bits)));
+  return type == ScalarType::float32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+}
+
+/// The order of `sort`, by its definition: numbers by their values, -0 before 0, NaN last.
+bool comes_before(ScalarType type, Bits x, Bits y) {
+  if (!ir::is_float(type)) {
+    const bool is_unsigned = !ir::is_signed(type);
+    return is_unsigned ? x < y : ir::integer_of(type, x) < ir::integer_of(type, y);
+  }
+  const double a = number_of(type, x), b = number_of(type, y);
+  if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
+  return a == b ? std::signbit(a) && !std::signbit(b) : a < b;
+}
+
 /// One array operation being executed.
 class Operation {
  public:
@@ -116,6 +135,18 @@ class Operation {
       case Op::project_array:
         return {evaluator_.array(parts_[position_of(Op::project_array, "arrays")],
                                  ir::ProjectArray(node_).which())};
+      case Op::part:
+        return {part()};
+      case Op::sort:
+        return sort();
+      case Op::select:
+        return {select()};
+      case Op::group:
+        return group();
+      case Op::last_at:
+        return {last_at()};
+      case Op::repeat:
+        return {repeat()};
       case Op::awhile:
       case Op::acond:
         break;
@@ -276,6 +307,117 @@ class Operation {
       if (extent < 0) evaluator_.fail(node_, ir::negative_extent(extent));
     if (overflows) evaluator_.fail(node_, ir::too_many_elements(extents));
     return view(array, 0, extents);
+  }
+
+  HostArray part() {
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::part, "array")]);
+    const std::int64_t begin = evaluator_.integers(parts_[position_of(Op::part, "begin")])[0];
+    return view(array, begin, evaluator_.integers(parts_[position_of(Op::part, "shape")]));
+  }
+
+  std::vector<HostArray> sort() {
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::sort, "array")]);
+    const std::int64_t length = array->extents.back();
+    std::vector<HostArray> out{allocate(0, array->extents), allocate(1, array->extents)};
+    std::vector<std::int64_t> order(static_cast<std::size_t>(length));
+    for (std::int64_t begin = 0; begin < array->size(); begin += length) {
+      std::iota(order.begin(), order.end(), std::int64_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        for (std::size_t c = 0; c < array->scalars.size(); ++c) {
+          const void* values = array->buffers[c].get();
+          const Bits x = load(array->scalars[c], values, begin + a);
+          const Bits y = load(array->scalars[c], values, begin + b);
+          if (comes_before(array->scalars[c], x, y)) return true;
+          if (comes_before(array->scalars[c], y, x)) return false;
+        }
+        return false;
+      });
+      for (std::int64_t i = 0; i < length; ++i) {
+        const std::int64_t from = order[static_cast<std::size_t>(i)];
+        set_element(out[0], begin + i, element_at(array, begin + from));
+        set_element(out[1], begin + i, Element{to_bits(from)});
+      }
+    }
+    return out;
+  }
+
+  HostArray select() {
+    const HostArray& mask = evaluator_.array(parts_[position_of(Op::select, "mask")]);
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::select, "array")]);
+    if (mask->size() != array->size()) evaluator_.fail(node_, ir::other_size(mask->size() - array->size()));
+    std::vector<std::int64_t> selected;
+    for (std::int64_t i = 0; i < array->size(); ++i)
+      if (load(ScalarType::boolean, mask->buffers[0].get(), i) != 0) selected.push_back(i);
+    HostArray out = allocate(extent_for(std::ssize(selected)));
+    for (std::int64_t i = 0; i < out->size(); ++i)
+      set_element(out, i, element_at(array, selected[static_cast<std::size_t>(i)]));
+    return out;
+  }
+
+  /// The operation's extent, which is that of what it gives.
+  std::vector<std::int64_t> extent_for(std::int64_t elements) {
+    std::vector<std::int64_t> extents = evaluator_.integers(parts_[position_of(Op::select, "shape")]);
+    if (extents[0] < 0) evaluator_.fail(node_, ir::negative_extent(extents[0]));
+    if (extents[0] != elements) evaluator_.fail(node_, ir::other_extent(extents[0], elements));
+    return extents;
+  }
+
+  /// The place that element i of a vector goes to; -1: nowhere.
+  std::int64_t place_of(const HostArray& places, std::int64_t i, std::int64_t extent) {
+    const ScalarType type = places->scalars[0];
+    const std::int64_t place = ir::integer_of(type, load(type, places->buffers[0].get(), i));
+    const bool dropped = place == -1 && ir::is_signed(type) && node_.payload().drops;
+    if (!dropped && (place < 0 || place >= extent)) evaluator_.fail(node_, ir::out_of_range(place, extent));
+    return place;
+  }
+
+  std::vector<HostArray> group() {
+    const HostArray& places = evaluator_.array(parts_[position_of(Op::group, "places")]);
+    const std::vector<std::int64_t> extents = evaluator_.integers(parts_[position_of(Op::group, "shape")]);
+    std::vector<HostArray> out{allocate(0, extents), allocate(1, places->extents)};
+    std::vector<std::vector<std::int64_t>> at(static_cast<std::size_t>(extents[0]));
+    std::vector<std::int64_t> dropped;
+    for (std::int64_t i = 0; i < places->size(); ++i) {
+      const std::int64_t place = place_of(places, i, extents[0]);
+      (place < 0 ? dropped : at[static_cast<std::size_t>(place)]).push_back(i);
+    }
+    std::int64_t next = 0;
+    const auto put = [&](const std::vector<std::int64_t>& elements) {
+      for (const std::int64_t i : elements) set_element(out[1], next++, Element{to_bits(i)});
+    };
+    for (std::int64_t place = 0; place < extents[0]; ++place) {
+      const auto& elements = at[static_cast<std::size_t>(place)];
+      set_element(out[0], place, Element{to_bits(static_cast<std::int64_t>(elements.size()))});
+      put(elements);
+    }
+    put(dropped);
+    return out;
+  }
+
+  HostArray last_at() {
+    const HostArray& places = evaluator_.array(parts_[position_of(Op::last_at, "places")]);
+    HostArray out = allocate(evaluator_.integers(parts_[position_of(Op::last_at, "shape")]));
+    for (std::int64_t place = 0; place < out->size(); ++place)
+      set_element(out, place, Element{to_bits(std::int64_t{-1})});
+    for (std::int64_t i = 0; i < places->size(); ++i)
+      if (const std::int64_t place = place_of(places, i, out->size()); place >= 0)
+        set_element(out, place, Element{to_bits(i)});
+    return out;
+  }
+
+  HostArray repeat() {
+    const HostArray& counts = evaluator_.array(parts_[position_of(Op::repeat, "counts")]);
+    const ScalarType type = counts->scalars[0];
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t i = 0; i < counts->size(); ++i) {
+      const std::int64_t count = ir::integer_of(type, load(type, counts->buffers[0].get(), i));
+      if (count < 0) evaluator_.fail(node_, ir::negative_count(count));
+      numbers.insert(numbers.end(), static_cast<std::size_t>(count), i);
+    }
+    HostArray out = allocate(extent_for(std::ssize(numbers)));
+    for (std::int64_t i = 0; i < out->size(); ++i)
+      set_element(out, i, Element{to_bits(numbers[static_cast<std::size_t>(i)])});
+    return out;
   }
 
   Evaluator& evaluator_;

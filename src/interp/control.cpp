@@ -1,6 +1,7 @@
 #include "interp/control.h"
 
 #include "ir/op_info.h"
+#include "ir/views.h"
 
 namespace anabranch::interp {
 
@@ -9,6 +10,22 @@ using ir::position_of;
 using Number = Evaluator::Number;
 
 namespace {
+
+/// What an item computes with a program of its own fails without the item's number, as a back end runs such programs for
+/// many items together.
+class Unnamed {
+ public:
+  explicit Unnamed(Evaluator& evaluator) : number_(evaluator.item), before_(evaluator.item) {
+    number_ = ir::no_item;
+  }
+  ~Unnamed() { number_ = before_; }
+  Unnamed(const Unnamed&) = delete;
+  Unnamed& operator=(const Unnamed&) = delete;
+
+ private:
+  std::int64_t& number_;
+  std::int64_t before_;
+};
 
 std::vector<HostArray> apply(Machine& machine, Number function, std::span<const HostArray> arguments) {
   Evaluator& evaluator = machine.evaluator();
@@ -31,6 +48,8 @@ std::vector<HostArray> run_loop(Machine& machine, Number loop) {
     const HostArray holds = apply(machine, predicate, state)[0];
     return load(ScalarType::boolean, holds->buffers[0].get(), 0) != 0;
   };
+  const int collects = ir::Awhile(machine.evaluator().node(loop)).collects();
+  if (collects > 0) throw InternalError("interpreter: only passes make loops that collect");
   for (; goes_on(); machine.check_stop()) state = apply(machine, body, state);
   return state;
 }
@@ -46,6 +65,7 @@ std::vector<HostArray> run_branch(Machine& machine, Number branch) {
 }  // namespace
 
 std::vector<HostArray> run_control(Machine& machine, Number control) {
+  const Unnamed unnamed(machine.evaluator());
   const Op op = machine.evaluator().node(control).op();
   switch (op.as<ir::ArrayOp>()) {
     case Op::awhile:
@@ -61,6 +81,12 @@ std::vector<HostArray> run_control(Machine& machine, Number control) {
     case Op::backpermute:
     case Op::reshape:
     case Op::consume:
+    case Op::part:
+    case Op::sort:
+    case Op::select:
+    case Op::group:
+    case Op::last_at:
+    case Op::repeat:
     case Op::project_array:
       break;
   }

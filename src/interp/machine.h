@@ -44,6 +44,7 @@ class Machine {
   const OnItem& on_item() const { return on_item_; }
 
   bool met_no_item = false;  ///< a stream without items
+  int in_item = 0;           ///< sequences whose item is being computed
 
  private:
   const std::vector<Number>& needs(Number computation);

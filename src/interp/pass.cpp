@@ -20,7 +20,8 @@ using ir::SequenceOp;
 using ir::SinkOp;
 using ir::SourceOp;
 
-Pass::Pass(Machine& machine, Number sequence, const Node& reader) : machine_(machine), reader_(reader) {
+Pass::Pass(Machine& machine, Number sequence, const Node& reader)
+    : machine_(machine), reader_(reader), inside_(machine.in_item > 0) {
   // Before a source is opened: these may stream the same source themselves.
   machine_.demand_needs_of(sequence);
 
@@ -211,9 +212,12 @@ bool Pass::next(std::vector<HostArray>& item) {
     compute_what_items_share();
   }
   if (over_) return false;
+  // What fails ends the run. Items of a sequence inside of another one have no number that a user knows.
   std::int64_t& number = machine_.evaluator().item;
-  const std::int64_t outer = std::exchange(number, position_);  // what fails ends the run
+  const std::int64_t outer = std::exchange(number, inside_ ? ir::no_item : position_);
+  ++machine_.in_item;
   for (Stage& stage : stages_) compute(stage);
+  --machine_.in_item;
   number = outer;
   ++position_;
   item = stages_.back().item;

@@ -55,6 +55,7 @@ class Pass {
 
   Machine& machine_;
   const ir::Node& reader_;
+  bool inside_;                ///< of an item of another sequence
   std::vector<Stage> stages_;  ///< producers before consumers; the last is the sequence asked for
   std::unordered_map<Number, std::size_t> stage_of_;
   std::vector<Reading> readings_;

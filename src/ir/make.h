@@ -87,11 +87,37 @@ Ref consume(Ref sink, Place place = {});
 /// are functions of these: p gives one Scalar<bool>, f arrays of the same types, whose extents may be others.
 /// p is asked before each round. Arrays that p or f mention and that do not depend on the state are computed
 /// before it.
-Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place = {});
+/// `collects`: what f gives after the next state, vectors, so many; those of all rounds one after the other are what
+/// the loop gives after its state.
+Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place = {}, int collects = 0);
 /// What `then` gives if the condition holds, else what `otherwise` gives: functions without parameters whose
 /// results are of the same types. Arrays that only one of them mentions are computed only where that one is
 /// taken.
 Ref acond(Ref condition, Ref then, Ref otherwise, Place place = {});
+
+// Rearrangements: where elements go is found by a routine of the library, no function of the user's runs.
+// Their operands are stored.
+
+/// The elements of `array` (of rank 1 or more) from row-major position `begin` on, which are there: a view, that is
+/// not checked where it is read inside its own shape.
+Ref part(Ref shape, Ref array, Ref begin, Place place = {}, Symbol label = {});
+/// Each row of the innermost dimension in rising order, by the first component, then the second, ...: two arrays. The
+/// first has the elements, the second where in its row each of them was (int64). Elements that are equal keep their
+/// order. Floating point: -0 comes before 0, a NaN after all numbers; false before true.
+Ref sort(Ref array, Place place = {}, Symbol label = {});
+/// The elements of an array where the mask, of one scalar bool and of the same shape, holds, in row-major order: a
+/// vector, whose extent is their number (else a RunError).
+Ref select(Ref shape, Ref mask, Ref array, Place place = {}, Symbol label = {});
+/// Of a vector of integers, the places 0 .. extent - 1 that elements go to: how many go to each place, and then the
+/// numbers of the elements in the order of their places, those of one place in their own order (both int64). An
+/// element whose place is -1 goes nowhere, if `drops`; the numbers of these come last. Any other place that is out of
+/// range is a RunError.
+Ref group(Ref shape, Ref places, bool drops, Place place = {}, Symbol label = {});
+/// The number of the last element that goes to each place, -1 where there is none (int64); as for `group`.
+Ref last_at(Ref shape, Ref places, bool drops, Place place = {}, Symbol label = {});
+/// Number i as often as counts[i] says, for each i in turn (int64). A negative count is a RunError, and so is an extent
+/// that is not their sum.
+Ref repeat(Ref shape, Ref counts, Place place = {}, Symbol label = {});
 
 // Sequences: items are tuples of arrays.
 

@@ -181,7 +181,7 @@ Type type_of_results(std::span<const Ref> results) {
 
 }  // namespace
 
-Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place) {
+Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place, int collects) {
   std::vector<Ref> children{std::move(predicate), std::move(body)};
   children.insert(children.end(), state.begin(), state.end());
   require_present(children, place, "awhile");
@@ -192,9 +192,16 @@ Ref awhile(Ref predicate, Ref body, std::vector<Ref> state, Place place) {
   require_type(children[0]->result()->type(), Type::array(0, {ScalarType::boolean}), place,
                "awhile condition");
   require_body(children[1], state, place, "awhile");
-  require_results(children[1]->results(), state, place, "awhile");
-  Type type = type_of_results(state);
-  return collective(Op::awhile, std::move(type), std::move(children), {}, place);
+  const auto results = children[1]->results();
+  require(collects >= 0 && results.size() >= static_cast<std::size_t>(collects), place, "awhile",
+          "its function gives the next state and what is collected");
+  require_results(results.first(results.size() - static_cast<std::size_t>(collects)), state, place, "awhile");
+  for (const Ref& vector : results.last(static_cast<std::size_t>(collects)))
+    require(vector->type().rank == 1, place, "awhile", "what it collects are vectors");
+  Type type = type_of_results(results);
+  Payload payload;
+  payload.count = collects;
+  return collective(Op::awhile, std::move(type), std::move(children), std::move(payload), place);
 }
 
 Ref acond(Ref condition, Ref then, Ref otherwise, Place place) {
@@ -206,6 +213,95 @@ Ref acond(Ref condition, Ref then, Ref otherwise, Place place) {
   require_results(children[2]->results(), children[1]->results(), place, "acond");
   Type type = type_of_results(children[1]->results());
   return collective(Op::acond, std::move(type), std::move(children), {}, place);
+}
+
+Ref part(Ref shape, Ref array, Ref begin, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "part";
+  std::vector<Ref> children{std::move(shape), std::move(array), std::move(begin)};
+  require_present(children, place, what);
+  const int rank = shape_rank(children[0], place, what);
+  require(children[1]->type().is_array() && children[1]->type().rank >= 1, place, what, "takes an array");
+  require_type(children[2]->type(), Type::element(ScalarType::int64), place, what);
+  if (const Ref inner = children[1]; inner->op() == Op::part) {
+    children[2] = primitive(Primitive::add, {PartOf(inner).begin(), children[2]}, place);
+    children[1] = PartOf(inner).array();
+  }
+  Type type = Type::array(rank, children[1]->type().scalars);
+  Payload payload = labelled(label);
+  payload.injective = true;
+  payload.in_bounds = true;
+  return collective(Op::part, std::move(type), std::move(children), std::move(payload), place);
+}
+
+Ref sort(Ref array, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "sort";
+  require_present({&array, 1}, place, what);
+  const Type& type = array->type();
+  require(type.is_array() && type.rank >= 1, place, what, "sorts the rows of an array of rank 1 or more");
+  require(!type.scalars.empty(), place, what, "its elements have a value to compare");
+  Type results = Type::several({type.array_type(), {type.rank, {ScalarType::int64}}});
+  return collective(Op::sort, std::move(results), {std::move(array)}, labelled(label), place);
+}
+
+namespace {
+
+/// Of an operation whose result is a vector: its extent.
+void require_extent(const Ref& shape, const Place& place, const char* what) {
+  require(shape_rank(shape, place, what) == 1, place, what, "gives a vector");
+}
+
+void require_integers(const Ref& array, const Place& place, const char* what) {
+  const Type& type = array->type();
+  require(type.is_array() && type.rank == 1 && type.scalars.size() == 1 && is_integer(type.scalars[0]), place,
+          what, [&] { return fmt::format("takes a vector of integers, got {}", to_string(type)); });
+}
+
+constexpr ScalarType number = ScalarType::int64;
+
+}  // namespace
+
+Ref select(Ref shape, Ref mask, Ref array, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "select";
+  std::vector<Ref> children{std::move(shape), std::move(mask), std::move(array)};
+  require_present(children, place, what);
+  require_extent(children[0], place, what);
+  require(children[2]->type().is_array(), place, what, "takes an array");
+  require_type(children[1]->type(), Type::array(children[2]->type().rank, {ScalarType::boolean}), place,
+               what);
+  Type type = Type::array(1, children[2]->type().scalars);
+  return collective(Op::select, std::move(type), std::move(children), labelled(label), place);
+}
+
+Ref group(Ref shape, Ref places, bool drops, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "group";
+  std::vector<Ref> children{std::move(shape), std::move(places)};
+  require_present(children, place, what);
+  require_extent(children[0], place, what);
+  require_integers(children[1], place, what);
+  Payload payload = labelled(label);
+  payload.drops = drops;
+  Type type = Type::several({{1, {number}}, {1, {number}}});
+  return collective(Op::group, std::move(type), std::move(children), std::move(payload), place);
+}
+
+Ref last_at(Ref shape, Ref places, bool drops, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "last_at";
+  std::vector<Ref> children{std::move(shape), std::move(places)};
+  require_present(children, place, what);
+  require_extent(children[0], place, what);
+  require_integers(children[1], place, what);
+  Payload payload = labelled(label);
+  payload.drops = drops;
+  return collective(Op::last_at, Type::array(1, {number}), std::move(children), std::move(payload), place);
+}
+
+Ref repeat(Ref shape, Ref counts, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "repeat";
+  std::vector<Ref> children{std::move(shape), std::move(counts)};
+  require_present(children, place, what);
+  require_extent(children[0], place, what);
+  require_integers(children[1], place, what);
+  return collective(Op::repeat, Type::array(1, {number}), std::move(children), labelled(label), place);
 }
 
 }  // namespace anabranch::ir

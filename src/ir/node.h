@@ -62,7 +62,7 @@ struct Payload {
   Primitive primitive{};   ///< primitive
   /// project, project_seq: first component. project_array: which. lambda: number of parameters
   int first = 0;
-  int count = 0;                                        ///< project, project_seq
+  int count = 0;  ///< project, project_seq: components. awhile: arrays that it collects
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use
   std::shared_ptr<SourceBase> source;                   ///< stream_in
   /// The library name the user wrote where it is not the op's ("gather", "sum", "plus").
@@ -73,15 +73,16 @@ struct Payload {
   /// backpermute: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
   bool exclusive = false;  ///< scan: element i has the elements before it, without its own
+  bool drops = false;      ///< group, last_at: an element at place -1 goes nowhere
 };
 
 /// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
 /// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
-  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive] =
+  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive, drops] =
       payload;
   static_cast<void>(label);
-  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, exclusive);
+  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops);
 }
 
 class Node {

@@ -43,6 +43,12 @@ enum class ArrayOp : std::uint8_t {
   project_array,
   awhile,
   acond,
+  part,
+  sort,
+  select,
+  group,
+  last_at,
+  repeat,
 };
 
 /// A sequence from something else: where the items of a stage come from.
@@ -94,6 +100,12 @@ class Op {
   static constexpr auto project_array = ArrayOp::project_array;
   static constexpr auto awhile = ArrayOp::awhile;
   static constexpr auto acond = ArrayOp::acond;
+  static constexpr auto part = ArrayOp::part;
+  static constexpr auto sort = ArrayOp::sort;
+  static constexpr auto select = ArrayOp::select;
+  static constexpr auto group = ArrayOp::group;
+  static constexpr auto last_at = ArrayOp::last_at;
+  static constexpr auto repeat = ArrayOp::repeat;
   static constexpr auto stream_in = SourceOp::stream_in;
   static constexpr auto produce = SourceOp::produce;
   static constexpr auto rows = SourceOp::rows;

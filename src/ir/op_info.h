@@ -29,6 +29,7 @@ enum class Access : std::uint8_t {
   computed,     ///< at positions that scalar code computes, each any number of times
   taken,        ///< several arrays: one of them is the result
   per_item,     ///< a sequence: item by item. An array: as items, along its outermost dimension
+  stored,       ///< all of it, in memory, within the operation's own stage
   whole,        ///< all of it, before the operation
 };
 
@@ -179,6 +180,24 @@ constexpr OpInfo row(ArrayOp op) {
       return OpInfo("acond", element("condition"), body("then", Access::if_taken),
                     body("otherwise", Access::if_taken))
           .arrays(Storage::given, ExtentRule::atoms, ExtentRule::atoms, "result of a branch");
+    case ArrayOp::part:
+      return OpInfo("part", shape(), array(Access::stored), element("begin"))
+          .array(Storage::delayed, ExtentRule::as_given);
+    case ArrayOp::sort:
+      return OpInfo("sort", array(Access::stored))
+          .arrays(Storage::stored, ExtentRule::same, ExtentRule::same, "sorted");
+    case ArrayOp::select:
+      return OpInfo("select", shape(), array(Access::stored, "mask"), array(Access::stored))
+          .array(Storage::stored, ExtentRule::as_given, "selected elements");
+    case ArrayOp::group:
+      return OpInfo("group", shape(), array(Access::stored, "places"))
+          .arrays(Storage::stored, ExtentRule::as_given, ExtentRule::same, "grouped by place");
+    case ArrayOp::last_at:
+      return OpInfo("last_at", shape(), array(Access::stored, "places"))
+          .array(Storage::stored, ExtentRule::as_given, "the last element at each place");
+    case ArrayOp::repeat:
+      return OpInfo("repeat", shape(), array(Access::stored, "counts"))
+          .array(Storage::stored, ExtentRule::as_given, "numbers repeated");
   }
   return {};
 }

@@ -79,9 +79,21 @@ struct Rebuilt {
       case Op::project_array:
         return project_array(child(0), p.first, at);
       case Op::awhile:
-        return awhile(child(0), child(1), from(2), at);
+        return awhile(child(0), child(1), from(2), at, p.count);
       case Op::acond:
         return acond(child(0), child(1), child(2), at);
+      case Op::part:
+        return part(child(0), child(1), child(2), at, p.label);
+      case Op::sort:
+        return sort(child(0), at, p.label);
+      case Op::select:
+        return select(child(0), child(1), child(2), at, p.label);
+      case Op::group:
+        return group(child(0), child(1), p.drops, at, p.label);
+      case Op::last_at:
+        return last_at(child(0), child(1), p.drops, at, p.label);
+      case Op::repeat:
+        return repeat(child(0), child(1), at, p.label);
     }
     return {};
   }

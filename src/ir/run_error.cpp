@@ -47,6 +47,12 @@ std::string other_size(std::int64_t more) {
                      more > 0 ? "more" : "fewer", difference == 1 ? "" : "s");
 }
 
+std::string negative_count(std::int64_t count) { return fmt::format("negative count {}", count); }
+
+std::string other_extent(std::int64_t extent, std::int64_t elements) {
+  return fmt::format("extent {} for {} elements", extent, elements);
+}
+
 std::string negative_items(std::int64_t items) { return fmt::format("the number of items is {}", items); }
 
 }  // namespace anabranch::ir

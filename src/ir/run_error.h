@@ -33,6 +33,8 @@ std::string negative_extent(std::int64_t extent);
 std::string too_many_elements(std::span<const std::int64_t> extents);
 std::string other_size(std::int64_t more);  ///< more elements than the array that is reshaped has; or fewer
 std::string negative_items(std::int64_t items);
+std::string negative_count(std::int64_t count);
+std::string other_extent(std::int64_t extent, std::int64_t elements);  ///< than there are elements
 
 /// "7,123".
 std::string grouped(std::int64_t number);

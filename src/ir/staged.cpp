@@ -19,4 +19,16 @@ std::vector<Ref> arguments_of(const Control& control, const Body& body) {
   return arguments;
 }
 
+bool is_view(const Staged& staged, const Node& array) {
+  return array.op() == Op::part && staged.facts.at(&array).form != Form::avoided &&
+         staged.facts_of(PartOf(array).array()).form == Form::avoided;
+}
+
+bool is_nested(const Stage& stage, const Node& array) {
+  for (const Nested& nested : stage.nested)
+    for (const Nested::Result& result : nested.results)
+      if (result.array.get() == &array) return true;
+  return false;
+}
+
 }  // namespace anabranch::ir

@@ -38,6 +38,8 @@ struct ItemBound {
   Ref take;
 };
 
+struct Nested;
+
 /// One pass over some sources: for every item, results are computed from the item's arrays and fed to
 /// sinks. `items` are array parameters; everything between the sources and the sinks is in `results`.
 struct Stage {
@@ -51,6 +53,7 @@ struct Stage {
     int result = 0;
   };
   std::vector<Sink> sinks;
+  std::vector<Nested> nested;              ///< in an order in which they can run
   std::vector<ExtentCheck> extent_checks;  ///< of arrays that depend on the item, in an order of dependence
 };
 
@@ -133,6 +136,31 @@ void each_own_input(C& control, F&& f) {
                         [&](like<C, Branch>& branch) { f(branch.condition); }},
              control.what);
 }
+
+/// A sequence that is consumed inside the function of another one, or a loop or branch there, and depends on its item: a
+/// program of its own, that is run once for all items of a chunk together. Sequence fusion finds it, lifting makes the
+/// program.
+struct Nested {
+  std::vector<Stage>
+      inner;    ///< a sequence: as it is for one item of the outer stage; its sinks are the consume nodes
+  Ref control;  ///< a loop or a branch
+  std::vector<Ref> computed;  ///< the arrays that the outer stage computes besides the sides of branches
+  Body body;  ///< `captured`: arrays of the outer stage, all items together as one vector, or avoided ones
+  /// What the program gives of an array, a consume node or one of the loop's or branch's: the elements of all items as one vector, and those extents that lifting
+  /// does not know otherwise, each a vector with one number for each item.
+  struct Result {
+    Ref array;
+    int elements = 0;          ///< of the program's results
+    std::vector<int> extents;  ///< per dimension: of the program's results; -1: lifting knows it
+  };
+  std::vector<Result> results;
+};
+
+/// Is it read where the elements lie that it is a part of? Those are the same for all items, where it begins is not.
+bool is_view(const Staged& staged, const Node& array);
+
+/// Is the array the result of a sequence inside of the stage?
+bool is_nested(const Stage& stage, const Node& array);
 
 /// All that must exist before the loop or branch runs: its own inputs, and what its bodies capture.
 std::vector<Ref> inputs_of(const Control& control);

@@ -48,6 +48,10 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
     std::vector<Ref> allowed(staged.parameters);
     allowed.insert(allowed.end(), stage.items.begin(), stage.items.end());
     verify(stage.results, allowed, pass);
+    for (const Nested& nested : stage.nested) {
+      verify(nested.body.captured, allowed, pass);
+      if (lifted) verify(nested.body.program, pass, lifted, fused);
+    }
     for (const ItemBound& bound : stage.bounds) verify({&bound.count, 1}, staged.parameters, pass);
     for (const Stage::Sink& t : stage.sinks)
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))

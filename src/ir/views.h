@@ -187,6 +187,15 @@ class Reshape : public View<Op::reshape> {
   const Ref& array() const { return at(position("array")); }
 };
 
+class PartOf : public View<Op::part> {
+ public:
+  using View::View;
+  const Ref& shape() const { return at(position("shape")); }
+  const Ref& array() const { return at(position("array")); }
+  /// The row-major position of the first element.
+  const Ref& begin() const { return at(position("begin")); }
+};
+
 class Consume : public View<Op::consume> {
  public:
   using View::View;
@@ -199,6 +208,8 @@ class Awhile : public View<Op::awhile> {
   const Ref& predicate() const { return at(position("predicate")); }
   const Ref& body() const { return at(position("body")); }
   std::span<const Ref> state() const { return from(position("state")); }
+  /// Of the body's results the last so many.
+  int collects() const { return node().payload().count; }
 };
 
 class Acond : public View<Op::acond> {

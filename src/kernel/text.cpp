@@ -83,8 +83,9 @@ class Canonical {
   }
 
   void payload(const auto& fields) {
-    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, exclusive] = fields;
-    if (array || source || injective || exclusive)
+    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops] =
+        fields;
+    if (array || source || injective || exclusive || drops)
       throw InternalError("kernel body: a payload that only array computations and sequences have");
     if (bits != 0) text_ += fmt::format("#{:x}", bits);
     if (primitive != Primitive{}) text_ += fmt::format("p{}", static_cast<int>(primitive));

@@ -9,6 +9,7 @@
 #include "ir/simplify.h"
 #include "ir/views.h"
 #include "ir/walk.h"
+#include "lift/flatten.h"
 
 namespace anabranch::lift {
 
@@ -33,10 +34,75 @@ class Lifter {
     checked_in_stage_.clear();
     for (StageSource& source : stage.sources) lift_source(stage, source);
     for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
+    for (Nested& nested : stage.nested) lift_nested(nested);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
     checked_in_stage_.clear();
     stage_ = nullptr;
+  }
+
+  /// Its program, and what the outer stage knows of what it gives.
+  void lift_nested(Nested& nested) {
+    const Outer outer{staged_, *stage_, [this](const Ref& array) { return rewriter_(array); },
+                      // The simplifier itself would look into arrays, which are known by address.
+                      [this](const Ref& term) { return Unit(rewriter_(unit(term))).value(); },
+                      [this](const Ref& term) { return uniform(term); }};
+    const KnownExtents known = nested.control ? KnownExtents{} : known_extents(nested);
+    const std::vector<Ref> results = flatten(outer, nested, known);
+    nested.body.program = lift(options_.sequences(results, nested.body.program.parameters), options_);
+    if (nested.control) return record_control(nested);
+    const Stage& inner = nested.inner[0];
+    for (const Stage::Sink& sink : inner.sinks) {
+      Facts facts;
+      facts.extents = extents_of_sink(outer, inner, sink, known);
+      for (std::size_t d = 0; d < facts.extents.size(); ++d)
+        if (!facts.extents[d]) facts.extents[d] = simplify_.step(extent(sink.consume, static_cast<int>(d)));
+      for (const Ref& e : facts.extents) {
+        // A number of items that differs is checked where the items are counted.
+        if (uniform(e) && !is_not_negative(e)) stage_->extent_checks.push_back({e, sink.consume});
+        checked_in_stage_.insert(e.get());
+      }
+      describe(facts);
+      record(sink.consume, std::move(facts));
+      rewriter_.set(sink.consume, sink.consume);
+    }
+  }
+
+  /// What a loop or a branch of the stage gives.
+  void record_control(Nested& nested) {
+    for (Nested::Result& result : nested.results) {
+      result.array = rewriter_(result.array);
+      Facts facts;
+      for (std::size_t d = 0; d < result.extents.size(); ++d)
+        facts.extents.push_back(simplify_.step(extent(result.array, static_cast<int>(d))));
+      for (const Ref& e : facts.extents) checked_in_stage_.insert(e.get());
+      describe(facts);
+      record(result.array, std::move(facts));
+    }
+  }
+
+  /// Of the results of a sequence inside of the stage, as far as they are the same for all of its items.
+  KnownExtents known_extents(const Nested& nested) {
+    Stage inner = nested.inner[0];
+    NodeSet computed;
+    for (const Ref& node : nested.computed) computed.insert(node.get());
+    const std::size_t outer_items = items_.size(), kept = staged_.kept.size();
+    inner_items_ = inner.items;
+    for (StageSource& source : inner.sources) lift_source(inner, source);
+    KnownExtents known;
+    std::vector<Ref> arrays;
+    for (const Ref& result : inner.results) arrays.push_back(rewriter_(result));
+    for (const Ref& array : arrays) {
+      known.push_back(staged_.facts_of(array).extents);
+      for (Ref& e : known.back())
+        if (mentions(*e, inner_items_) || !all_planned(e, computed)) e = Ref();
+    }
+    // What belongs to the inner items is known of the program that is made of them.
+    for (std::size_t k = kept; k < staged_.kept.size(); ++k)
+      if (mentions(*staged_.kept[k], inner_items_)) staged_.facts.erase(staged_.kept[k].get());
+    inner_items_.clear();
+    items_.resize(outer_items);
+    return known;
   }
 
   void lift_control(Control& control) {
@@ -125,6 +191,7 @@ class Lifter {
   }
 
   void check_extents(const Ref& array) {
+    if (mentions(*array, inner_items_)) return;
     const Facts& facts = staged_.facts_of(array);
     const bool once = facts.form == Form::avoided;
     auto& checks = once ? staged_.extent_checks : stage_->extent_checks;
@@ -165,9 +232,11 @@ class Lifter {
     return node;
   }
 
-  /// Arrays whose extents are atoms: given from outside,
-  /// and no item (whose extents may be uniform, or another's).
-  bool is_leaf(const Ref& array) const { return is_given(*array) && !is_among(items_, array.get()); }
+  /// Arrays whose extents are atoms: given from outside, and no item (whose extents may be uniform, or another's) nor
+  /// the result of a sequence inside of the stage.
+  bool is_leaf(const Ref& array) const {
+    return is_given(*array) && !is_among(items_, array.get()) && !(stage_ && is_nested(*stage_, *array));
+  }
 
   Facts facts_for(const Ref& array) {
     Facts facts;
@@ -177,6 +246,12 @@ class Lifter {
       facts.reason = "does not depend on the item";
       return facts;
     }
+    describe(facts);
+    return facts;
+  }
+
+  /// The form of what depends on the item.
+  void describe(Facts& facts) const {
     const auto varying =
         std::find_if(facts.extents.begin(), facts.extents.end(), [&](const Ref& e) { return !uniform(e); });
     if (varying == facts.extents.end()) {
@@ -186,7 +261,6 @@ class Lifter {
       facts.form = Form::segmented;
       facts.reason = fmt::format("extent {} depends on the item", varying - facts.extents.begin());
     }
-    return facts;
   }
 
   std::vector<Ref> components_of(const Ref& shape) {
@@ -210,9 +284,9 @@ class Lifter {
       case ExtentRule::none:
         return {};
       case ExtentRule::as_given:
-        return components_of(operands_of(array, Role::shape)[0]);
+        return components_of(operands_of(maker, Role::shape)[0]);
       case ExtentRule::intersection:
-        return intersection(operands_of(array, Role::array), array->place());
+        return intersection(operands_of(maker, Role::array), array->place());
       case ExtentRule::same:
         return staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
       case ExtentRule::without_innermost: {
@@ -248,8 +322,9 @@ class Lifter {
   Staged& staged_;
   Options options_;
   Simplifier simplify_;
-  Stage* stage_ = nullptr;  // being lifted
-  std::vector<Ref> items_;  // of the stage being lifted
+  Stage* stage_ = nullptr;        // being lifted
+  std::vector<Ref> items_;        // of the stage being lifted
+  std::vector<Ref> inner_items_;  // of a sequence inside of it, whose extents are being found
   // Extents that are not negative: those that the run checks, and those of the stage's items and of what the
   // stage checks. A stage without items checks nothing, so others cannot rely on it.
   std::unordered_set<const Node*> checked_, checked_in_stage_;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "ir/staged.h"
 
 /// Lifting: decides, for every array computation of a stage, what it looks like inside a chunk of items:
@@ -21,6 +24,9 @@ namespace anabranch::lift {
 struct Options {
   /// false: components of a source that share a descriptor are not known equal in shape (for tests).
   bool shape_analysis = true;
+  /// Sequence fusion, for the programs of sequences inside of stages.
+  std::function<ir::Staged(std::span<const ir::Ref> results, std::span<const ir::Ref> parameters)>
+      sequences{};
 };
 
 ir::Staged lift(ir::Staged staged, const Options& options = {});

@@ -28,7 +28,24 @@ void find_last_uses(Group& group) {
         if (e.kind == PlanExtent::Kind::per_item) read(e.index);
     };
     const auto of_require = [&](const RequireStep& require) { read(require.array); };
-    std::visit(kernel::overloaded{of_kernel, of_offsets, of_require}, group.steps[s]);
+    const auto with_sizes = [&](int array) {
+      read(array);
+      if (array < 0) return;
+      for (const PlanExtent& e : group.arrays[static_cast<std::size_t>(array)].extents)
+        if (e.kind == PlanExtent::Kind::per_item) read(e.index);
+    };
+    const auto of_rearrange = [&](const RearrangeStep& rearrange) {
+      for (const RearrangeStep::Input& input : rearrange.inputs)
+        if (!input.global) with_sizes(input.index);
+      for (const int output : rearrange.outputs) with_sizes(output);
+    };
+    const auto of_nested = [&](const NestedStep& nested) {
+      for (const RearrangeStep::Input& input : nested.inputs)
+        if (!input.global) read(input.index);
+      for (const int output : nested.outputs) read(output);
+    };
+    std::visit(kernel::overloaded{of_kernel, of_offsets, of_require, of_rearrange, of_nested},
+               group.steps[s]);
   }
 }
 
@@ -110,6 +127,10 @@ class PlanBuilder {
     global_.provide(stage.results);
     for (const StageSource& source : stage.sources)
       out.source_inputs.push_back(input_of(global_, *source.node));
+    for (const Nested& nested : stage.nested) {
+      global_.provide(nested.body.captured);
+      out.nested.push_back(plan::build(nested.body.program));
+    }
     GroupBuilder chunk(context_, out.group, &global_, &stage);
     for (const ir::ItemBound& bound : stage.bounds)
       out.group.domains[0].bounds.push_back({global_.uniform_of(bound.count), bound.take});
@@ -141,7 +162,10 @@ class PlanBuilder {
   }
 
   Action action_of(int number, const ir::Loop& loop) {
-    LoopAction action{number, arrays_of(loop.state)};
+    LoopAction action{number, arrays_of(loop.state), {}};
+    const auto& results = loop.body.program.results;
+    for (std::size_t r = loop.state.size(); r < results.size(); ++r)
+      action.collected.push_back(results[r]->type().scalars);
     action.predicate = add_body(loop.predicate);
     action.body = add_body(loop.body);
     return action;

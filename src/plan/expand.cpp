@@ -49,8 +49,20 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::reshape:
       result = element_linear(Reshape(array).array(), to_linear(staged_.facts_of(array).extents, ix));
       break;
+    case Op::part: {
+      const PartOf part(array);
+      const Ref within = to_linear(staged_.facts_of(array).extents, ix);
+      const Ref position = primitive(Primitive::add, {part.begin(), within}, array->place());
+      result = element_linear(part.array(), position);
+      break;
+    }
     case Op::use:
     case Op::consume:
+    case Op::sort:
+    case Op::select:
+    case Op::group:
+    case Op::last_at:
+    case Op::repeat:
     case Op::awhile:
     case Op::acond:
     case Op::fold:

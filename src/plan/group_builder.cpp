@@ -76,9 +76,14 @@ PlanExtent GroupBuilder::extent_of(const Ref& extent) {
   const Ref e = context_.simplify(extent);
   if (e->op() == Op::constant)
     return {PlanExtent::Kind::constant, static_cast<std::int64_t>(e->payload().bits), 0, 0};
-  if (const auto leaf = as_extent(*e))
+  if (const auto leaf = as_extent(*e)) {
     if (const int item = item_number(leaf->array.get()); item >= 0)
       return {PlanExtent::Kind::item_extent, 0, item, leaf->dimension};
+    if (stage_ && is_nested(*stage_, *leaf->array)) {
+      array_of(leaf->array);
+      return {PlanExtent::Kind::per_item, 0, nested_extents_.at({leaf->array.get(), leaf->dimension}), 0};
+    }
+  }
   if (!depends_on_item(*e)) return {PlanExtent::Kind::uniform, 0, uniform_of(e), 0};
   return {PlanExtent::Kind::per_item, 0, size_array(e), 0};
 }
@@ -156,6 +161,8 @@ int GroupBuilder::make_array(const Ref& node) {
     make_results(context_.results_of.at(&maker_of(*node)));
     return arrays_.at(node.get());
   }
+  if (make_nested(node)) return arrays_.at(node.get());
+  if (is_view(context_.staged, *node)) return make_view(node);
   PlanArray array;
   const bool computed = !is_given(*node);
   if (node->op() == Op::parameter) {
@@ -207,11 +214,103 @@ void GroupBuilder::make_together(const std::vector<Ref>& folds) {
 void GroupBuilder::make_results(const std::vector<Ref>& results) {
   std::vector<int> numbers;
   for (const Ref& result : results) numbers.push_back(enter_array(result, {}));
-  add_scan(numbers, results);
+  if (maker_of(*results[0]).op() == Op::scan)
+    add_scan(numbers, results);
+  else
+    add_rearrange(numbers, results);
+}
+
+/// What the program of a sequence inside of the stage gives, all of it; false where the array is nothing of that kind.
+bool GroupBuilder::make_nested(const Ref& wanted) {
+  if (!stage_) return false;
+  for (std::size_t n = 0; n < stage_->nested.size(); ++n) {
+    const Nested& nested = stage_->nested[n];
+    const auto gives = [&](const Nested::Result& result) { return result.array == wanted; };
+    if (std::none_of(nested.results.begin(), nested.results.end(), gives)) continue;
+    provide(nested.body.captured);
+    NestedStep step;
+    step.number = static_cast<int>(n);
+    for (const Ref& input : nested.body.captured) step.inputs.push_back(whole_input(input, true));
+    step.outputs.assign(nested.body.program.results.size(), -1);
+    std::vector<std::pair<int, const Nested::Result*>> made;
+    for (const Nested::Result& result : nested.results) {
+      PlanArray array;
+      array.node = result.array;
+      array.type = result.array->type().array_type();
+      array.origin = PlanArray::Origin::nested;
+      array.index = step.number;
+      const int number = static_cast<int>(group_.arrays.size());
+      group_.arrays.push_back(array);
+      arrays_[result.array.get()] = number;
+      step.outputs[static_cast<std::size_t>(result.elements)] = number;
+      made.emplace_back(number, &result);
+      for (std::size_t d = 0; d < result.extents.size(); ++d) {
+        if (result.extents[d] < 0) continue;
+        PlanArray sizes;
+        sizes.node = unit(int64(0), result.array->place(), "extent");
+        sizes.type = {0, {ScalarType::int64}};
+        sizes.form = Form::regular;
+        sizes.origin = PlanArray::Origin::nested;
+        sizes.index = step.number;
+        sizes.why = "a shape that depends on the item";
+        const int at = static_cast<int>(group_.arrays.size());
+        group_.arrays.push_back(std::move(sizes));
+        nested_extents_[{result.array.get(), static_cast<int>(d)}] = at;
+        step.outputs[static_cast<std::size_t>(result.extents[d])] = at;
+      }
+    }
+    group_.steps.emplace_back(std::move(step));
+    for (const auto& [number, result] : made) {
+      PlanArray array = group_.arrays[static_cast<std::size_t>(number)];
+      array.why = context_.staged.manifest.at(result->array.get());
+      shape_of(array, context_.staged.facts_of(result->array), *result->array);
+      group_.arrays[static_cast<std::size_t>(number)] = std::move(array);
+    }
+    return true;
+  }
+  return false;
+}
+
+/// An array of which a step takes all elements, those of all items one after the other; `once`: an avoided one as it is.
+RearrangeStep::Input GroupBuilder::whole_input(const Ref& array, bool once) {
+  if (is_global(array) && once) return {true, global_->array_of(array)};
+  if (is_global(array) || is_view(context_.staged, *array)) return {false, copy_of(array)};
+  return {false, array_of(array)};
+}
+
+int GroupBuilder::make_view(const Ref& part) {
+  PlanArray array;
+  array.origin = PlanArray::Origin::view;
+  array.index = global_->array_of(PartOf(part).array());
+  array.part = size_array(context_.simplify(PartOf(part).begin()));
+  return enter_array(part, std::move(array));
+}
+
+/// The arrays that the operation of these results reads are stored.
+void GroupBuilder::add_rearrange(std::span<const int> outputs, std::span<const Ref> results) {
+  RearrangeStep step;
+  step.node = Ref(&maker_of(*results[0]));
+  const bool once = context_.staged.facts_of(results[0]).form == Form::avoided;
+  each_operand(*step.node, [&](const Operand& how, const Ref& operand) {
+    if (how.role != Role::array) return;
+    step.inputs.push_back(whole_input(operand, once));
+  });
+  if (step.node->type().is_several())
+    step.outputs.assign(step.node->type().arrays.size(), -1);
+  else
+    step.outputs.assign(1, -1);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::size_t which = results[i]->op() == Op::project_array
+                                  ? static_cast<std::size_t>(ProjectArray(results[i]).which())
+                                  : 0;
+    step.outputs[which] = outputs[i];
+  }
+  group_.steps.emplace_back(std::move(step));
 }
 
 int GroupBuilder::result_of(const Ref& node, int result) {
-  const bool own = context_.staged.facts_of(node).form != Form::avoided && node->op() != Op::parameter;
+  const bool own = context_.staged.facts_of(node).form != Form::avoided && !is_given(*node) &&
+                   !is_view(context_.staged, *node);
   int number = own ? array_of(node) : -1;
   if (!own || array(number).result >= 0) number = copy_of(node);
   group_.arrays[static_cast<std::size_t>(number)].result = result;

@@ -64,6 +64,10 @@ class GroupBuilder {
   }
   /// Is this array one of the stage's items?
   bool is_item(const ir::Ref& array) const { return item_number(array.get()) >= 0; }
+  /// Or what a program inside of the stage gives?
+  bool is_of_items(const ir::Ref& array) const {
+    return is_item(array) || (stage_ && ir::is_nested(*stage_, *array));
+  }
   bool over_items() const { return stage_ != nullptr; }
   Context& context() { return context_; }
   GroupBuilder* global() { return global_; }
@@ -79,6 +83,9 @@ class GroupBuilder {
   int enter_array(const ir::Ref& node, PlanArray array);
   void make_together(const std::vector<ir::Ref>& folds);
   void make_results(const std::vector<ir::Ref>& results);
+  bool make_nested(const ir::Ref& wanted);
+  int make_view(const ir::Ref& part);
+  RearrangeStep::Input whole_input(const ir::Ref& array, bool once);
   int copy_of(const ir::Ref& node);
   void shape_of(PlanArray& array, const ir::Facts& facts, const ir::Node& node);
   void add_definition(int output, const ir::Ref& node);
@@ -89,6 +96,7 @@ class GroupBuilder {
   void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array);
   void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
   void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
+  void add_rearrange(std::span<const int> outputs, std::span<const ir::Ref> results);
   PlanLayout rows_of(const ir::Ref& array, bool once);
   void require_extents(const ir::Ref& array);
   void require_within(const ir::Ref& extent);
@@ -103,6 +111,7 @@ class GroupBuilder {
   std::unordered_map<const ir::Node*, int> arrays_;
   std::unordered_map<const ir::Node*, int> uniforms_;
   std::unordered_map<const ir::Node*, int> sizes_;
+  std::map<std::pair<const ir::Node*, int>, int> nested_extents_;  ///< consume node, dimension -> its sizes
   std::map<std::vector<const ir::Node*>, int> descriptors_;
   std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents
   std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array

@@ -46,12 +46,19 @@ void GroupBuilder::add_definition(int output, const Ref& node) {
   switch (node->op().as<ArrayOp>()) {
     case Op::fold:
       return add_reduce({&output, 1}, {&node, 1});
+    case Op::select:
+    case Op::last_at:
+    case Op::repeat:
+      return add_rearrange({&output, 1}, {&node, 1});
     case Op::unit:
     case Op::generate:
     case Op::map:
     case Op::backpermute:
     case Op::reshape:
+    case Op::part:
       break;
+    case Op::sort:
+    case Op::group:
     case Op::use:
     case Op::consume:
     case Op::scan:

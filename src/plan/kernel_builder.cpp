@@ -26,9 +26,16 @@ KernelArray KernelBuilder::array(int number, bool global) {
   KernelArray view;
   view.type = plan.type;
   static_cast<kernel::Layout&>(view) = layout(plan, global);
+  const bool elsewhere = plan.origin == PlanArray::Origin::view;
+  if (elsewhere) {
+    view.form = Form::segmented;
+    view.offsets = buffer({BufferRef::Kind::array, false, plan.part, 0});
+    view.offset_type = OffsetType::int64;
+  }
   view.first_buffer = static_cast<int>(step_.buffers.size());
   for (int c = 0; c < static_cast<int>(plan.type.scalars.size()); ++c)
-    step_.buffers.push_back({BufferRef::Kind::array, global, number, c});
+    step_.buffers.push_back(
+        {BufferRef::Kind::array, global || elsewhere, elsewhere ? plan.index : number, c});
   return view;
 }
 
@@ -100,14 +107,14 @@ KernelExtent KernelBuilder::bound_to_offsets(int item) {
 void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
                     [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
-  // Of an item's shape only the extents that are mentioned are bound. The images of shapes are set
+  // Of an item's shape, and of what a program inside of the stage gives, only the extents that are mentioned are bound. The images of shapes are set
   // beforehand, as the rewriter does not look into them.
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
          topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
       if (as_extent(*node))
         rewriter.set(Ref(node), scalar_for(Ref(node)));
-      else if (node->op() == Op::shape && !group_.is_item(ShapeOf(*node).array()))
+      else if (node->op() == Op::shape && !group_.is_of_items(ShapeOf(*node).array()))
         rewriter.set(Ref(node), whole_shape(*node));
     }
   for (std::vector<Ref>* body : bodies)

@@ -123,6 +123,10 @@ std::string origin_text(const PlanArray& array) {
       return "stream result";
     case PlanArray::Origin::control:
       return fmt::format("control result {}", array.index);
+    case PlanArray::Origin::view:
+      return fmt::format("a view of g{}", array.index);
+    case PlanArray::Origin::nested:
+      return fmt::format("inner program {}", array.index);
     case PlanArray::Origin::item:
       return fmt::format("item {}", array.index);
     case PlanArray::Origin::computed:
@@ -173,6 +177,24 @@ std::string step_text(const RequireStep& step, char) {
   return "";
 }
 
+std::string step_text(const RearrangeStep& step, char letter) {
+  std::string written, read;
+  for (const int array : step.outputs)
+    if (array >= 0) written += fmt::format("{}{}{}", written.empty() ? "" : ", ", letter, array);
+  for (const RearrangeStep::Input& input : step.inputs)
+    read += fmt::format(" {}{}", input.global ? 'g' : letter, input.index);
+  return fmt::format("  {} <- {}{}\n", written, ir::title(*step.node), read);
+}
+
+std::string step_text(const NestedStep& step, char letter) {
+  std::string written, read;
+  for (const int array : step.outputs)
+    if (array >= 0) written += fmt::format("{}{}{}", written.empty() ? "" : ", ", letter, array);
+  for (const RearrangeStep::Input& input : step.inputs)
+    read += fmt::format(" {}{}", input.global ? 'g' : letter, input.index);
+  return fmt::format("  {} <- inner program {}, with the number of items{}\n", written, step.number, read);
+}
+
 std::string step_text(const Step& step, char letter) {
   return std::visit([letter](const auto& s) { return step_text(s, letter); }, step);
 }
@@ -199,6 +221,8 @@ class Listing {
     out_ += fmt::format("stage {}, for every chunk:\n", action.stage);
     group_text(stage.group, 'c', out_);
     for (const Step& step : stage.group.steps) out_ += step_text(step, 'c');
+    for (std::size_t n = 0; n < stage.nested.size(); ++n)
+      out_ += fmt::format("  inner program {}:\n{}", n, ir::indented(to_string(stage.nested[n]), "    "));
     for (const auto& t : stage.sinks)
       out_ += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
                           stage.results[static_cast<std::size_t>(t.result)]);

@@ -77,7 +77,9 @@ struct PlanArray : PlanLayout {
     argument,  ///< argument `index` of the run
     stream,    ///< what sink `part` of stage `index` gives
     control,   ///< array `part` of those that loop or branch `index` gives
-    item,      ///< item array `index` of the stage
+    nested,    ///< by the program of a sequence inside of the stage: see NestedStep
+    view,  ///< elements of the global array `index`, of each item from where the group's array `part` says
+    item,  ///< item array `index` of the stage
     computed,  ///< by a kernel of the group
   };
   ir::Ref node;
@@ -123,9 +125,27 @@ struct RequireStep {
   std::string what;  ///< for the message: the operation's label
   Place place;
 };
+/// A routine of the library, src/rearrange, from arrays to arrays: the operation of `node` in each item, or once.
+struct RearrangeStep {
+  struct Input {
+    bool global = false;  ///< array of the global group
+    int index = 0;
+  };
+  ir::Ref node;
+  std::vector<Input> inputs;  ///< the operation's arrays, in their order
+  std::vector<int> outputs;   ///< per array that it gives: of the group; -1: not asked for
+};
 /// Throws the RunError where the value is not as required.
 void require(const RequireStep& step, std::int64_t value, std::int64_t item);
-using Step = std::variant<KernelStep, OffsetsStep, RequireStep>;
+/// The program of a sequence inside of the stage, once for all items of a chunk: StagePlan::nested[number]. Its first
+/// argument is the number of items.
+struct NestedStep {
+  int number = 0;
+  std::vector<RearrangeStep::Input>
+      inputs;                ///< its other arguments; of the group's arrays the elements of all items
+  std::vector<int> outputs;  ///< per result of the program, all vectors: array of the group; -1: none
+};
+using Step = std::variant<KernelStep, OffsetsStep, RequireStep, RearrangeStep, NestedStep>;
 
 struct Group {
   std::vector<ItemDomain> domains;  ///< of a chunk group; the first is what the sources give
@@ -135,6 +155,8 @@ struct Group {
   std::vector<Step> steps;
 };
 
+struct Plan;
+
 struct StagePlan {
   std::vector<ir::StageSource> sources;
   /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
@@ -142,6 +164,7 @@ struct StagePlan {
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
   Group group;
+  std::vector<Plan> nested;  ///< programs of sequences inside of the stage
 };
 
 /// A step of the global group.
@@ -155,8 +178,10 @@ struct StageAction {
 /// The first of `state`, body(state), body(body(state)), ... of which the predicate does not hold. A body is
 /// a plan of its own, which is run with arrays as arguments.
 struct LoopAction {
-  int number = 0;               ///< among the loops and branches of the plan
-  std::vector<int> state;       ///< global arrays: what the first round takes
+  int number = 0;          ///< among the loops and branches of the plan
+  std::vector<int> state;  ///< global arrays: what the first round takes
+  std::vector<ir::Scalars>
+      collected;                ///< vectors that a round gives after the next state: all rounds' are joined
   int predicate = 0, body = 0;  ///< of the plan's bodies
 };
 /// `then` where the uniform is not 0, else `otherwise`.
@@ -189,7 +214,10 @@ struct Body {
 template <class F>
 void each_group(const Plan& plan, F&& f) {
   f(plan.global);
-  for (const StagePlan& stage : plan.stages) f(stage.group);
+  for (const StagePlan& stage : plan.stages) {
+    f(stage.group);
+    for (const Plan& nested : stage.nested) each_group(nested, f);
+  }
   for (const Body& body : plan.bodies) each_group(body.plan, f);
 }
 

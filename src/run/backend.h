@@ -42,6 +42,7 @@ struct StageWork {
   const std::vector<std::vector<ArrayInfo>>& infos;  ///< per source, of its arrays
   int slots = 1;                                     ///< chunks that are in flight at most
   std::int64_t bytes_in_memory = 0;  ///< of all items, where the sources are in memory; else 0
+  bool names_items = true;           ///< in messages
 };
 
 /// Where a chunk is computed: for the report.

@@ -1,6 +1,7 @@
 #include "run/chunk_geometry.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ir/offsets.h"
 #include "ir/run_error.h"
@@ -189,6 +190,30 @@ std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const
   std::vector<std::int64_t> values(static_cast<std::size_t>(items));
   for (std::int64_t i = 0; i < items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
   return values;
+}
+
+rearrange::Parts ChunkGeometry::parts_of(int number, bool rows, std::vector<std::int64_t>& offsets) const {
+  const plan::PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(number)];
+  const std::int64_t items = items_of_array(number);
+  const std::size_t inner = rows ? array.extents.size() - 1 : array.extents.size();
+  rearrange::Parts parts;
+  if (array.form != ir::Form::segmented) {
+    parts.count = items;
+    parts.size = 1;
+    for (std::size_t d = 0; d < array.extents.size(); ++d)
+      (rows && d < inner ? parts.count : parts.size) *= dim(array.extents[d], 0);
+    return parts;
+  }
+  offsets.assign(1, 0);
+  for (std::int64_t item = 0; item < items; ++item) {
+    std::int64_t outer = 1, size = 1;
+    for (std::size_t d = 0; d < array.extents.size(); ++d)
+      (rows && d < inner ? outer : size) *= dim(array.extents[d], item);
+    for (std::int64_t row = 0; row < outer; ++row) offsets.push_back(offsets.back() + size);
+  }
+  parts.count = std::ssize(offsets) - 1;
+  parts.offsets = offsets.data();
+  return parts;
 }
 
 }  // namespace anabranch::runtime

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "rearrange/rearrange.h"
 #include "run/sources.h"
 #include "run/stage_output.h"
 #include "scheduler/executor.h"
@@ -14,7 +15,9 @@ namespace anabranch::runtime {
 /// OffsetsStep is reached.
 class ChunkGeometry {
  public:
-  ChunkGeometry(const plan::StagePlan& stage, const std::vector<std::int64_t>& uniforms) : stage_(stage) {
+  ChunkGeometry(const plan::StagePlan& stage, const std::vector<std::int64_t>& uniforms,
+                bool names_items = true)
+      : stage_(stage), names_items_(names_items) {
     shape_.uniforms = uniforms;
   }
   virtual ~ChunkGeometry() = default;
@@ -60,7 +63,9 @@ class ChunkGeometry {
   /// Values of a computed int64 array with one value an item, in host memory.
   virtual const std::int64_t* values(int array) const = 0;
   /// Of an item of the chunk, in the whole stream.
-  std::int64_t number_of(std::int64_t item) const { return shape_.first_item + item; }
+  std::int64_t number_of(std::int64_t item) const {
+    return names_items_ ? shape_.first_item + item : ir::no_item;
+  }
   std::vector<std::int64_t> shape_of(const plan::Descriptor& descriptor, std::int64_t item) const;
   /// Positions of a kernel.
   std::int64_t positions(const plan::KernelStep& step) const { return plan::positions_of(step, shape_); }
@@ -71,7 +76,15 @@ class ChunkGeometry {
   /// One extent of an item.
   std::int64_t dim(const plan::PlanExtent& dim, std::int64_t item) const;
 
+  /// The number that an array's first element has: under a source's offsets positions are counted from offsets[0].
+  std::int64_t first_of(const plan::PlanArray& array) const {
+    return array.form == ir::Form::segmented ? offsets_[static_cast<std::size_t>(array.descriptor)].first : 0;
+  }
+  /// Where the items of a group array lie, or its rows (for a sort). What it refers to is kept in `offsets`.
+  rearrange::Parts parts_of(int array, bool rows, std::vector<std::int64_t>& offsets) const;
+
   const plan::StagePlan& stage_;
+  bool names_items_;  ///< in messages
   plan::ChunkShape shape_;
   std::vector<Offsets> offsets_;         ///< per descriptor
   std::vector<ArrayChunk> item_chunks_;  ///< per item array

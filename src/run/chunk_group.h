@@ -17,6 +17,8 @@ class ChunkGroup : public ChunkGeometry {
   virtual void run_step(const plan::KernelStep& step, std::size_t number) = 0;
   virtual void run_step(const plan::OffsetsStep& step, std::size_t number) = 0;
   virtual void run_step(const plan::RequireStep& step, std::size_t number) = 0;
+  virtual void run_step(const plan::RearrangeStep& step, std::size_t number) = 0;
+  virtual void run_step(const plan::NestedStep& step, std::size_t number) = 0;
   /// What no later step reads may be given back.
   virtual void give_back_after(std::size_t number) = 0;
 

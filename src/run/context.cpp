@@ -25,7 +25,22 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .trace = trace,
           .into = into,
           .sizes = nullptr,
-          .own_sinks = nullptr};
+          .own_sinks = nullptr,
+          .names_items = names_items};
+}
+
+RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) const {
+  own = options;
+  own.progress = {};
+  own.scheduler = "adaptive";
+  return {.plan = program,
+          .options = own,
+          .memory = memory,
+          .executor = executor,
+          .budget = budget,
+          .blocks = blocks,
+          .into = into,
+          .names_items = false};
 }
 
 }  // namespace anabranch::runtime

@@ -54,9 +54,13 @@ struct RunContext {
   ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: not kept
   /// Sinks of this run that are not the library's (run/sinks.h): those that write elsewhere. Empty: all are.
   MakeSink own_sinks{};
+  bool names_items =
+      true;  ///< in messages; a program inside of a chunk has items that the user does not know
 
   /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.
   RunContext for_body(const plan::Plan& body) const;
+  /// For a program inside of a chunk, whose streams nobody is told of. `own` lives as long as what is returned.
+  RunContext for_nested(const plan::Plan& program, RunOptions& own) const;
 };
 
 }  // namespace anabranch::runtime

@@ -1,11 +1,13 @@
 #include "run/plan_run.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "ir/cancelled.h"
 #include "ir/run_error.h"
+#include "run/rearrangement.h"
 #include "run/stage.h"
 
 namespace anabranch::runtime {
@@ -70,6 +72,8 @@ bool PlanRun::is_own(int array) const {
     case PlanArray::Origin::use:
     case PlanArray::Origin::argument:
     case PlanArray::Origin::item:
+    case PlanArray::Origin::nested:
+    case PlanArray::Origin::view:
       return false;
   }
   return false;
@@ -152,8 +156,35 @@ void PlanRun::run_action(const plan::LoopAction& loop) {
     if (context_.options.stop.stop_requested()) ir::raise_cancelled();
     return *static_cast<const bool*>(run_body(loop.predicate, state)[0]->buffers[0].get());
   };
-  while (goes_on()) state = run_body(loop.body, state);
+  std::vector<std::vector<HostArray>> collected(loop.collected.size());
+  while (goes_on()) {
+    std::vector<HostArray> results = run_body(loop.body, state);
+    for (std::size_t c = 0; c < collected.size(); ++c) collected[c].push_back(results[state.size() + c]);
+    results.resize(state.size());
+    state = std::move(results);
+  }
+  for (std::size_t c = 0; c < collected.size(); ++c)
+    state.push_back(joined(collected[c], loop.collected[c], loop.number));
   set_results(loop.number, state);
+}
+
+/// One vector of several.
+HostArray PlanRun::joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control) {
+  if (parts.size() == 1) return parts[0];
+  std::int64_t elements = 0, bytes = 0;
+  for (const HostArray& part : parts) elements += part->size();
+  for (const ScalarType s : scalars) bytes += elements * static_cast<std::int64_t>(size_of(s));
+  scheduler::Reservation held = context_.budget.reserve(fmt::format("results of loop {}", control), bytes);
+  const HostArray all = counted(*new_array(scalars, {elements}, elements), std::move(held));
+  for (std::size_t c = 0; c < scalars.size(); ++c) {
+    auto* to = static_cast<std::byte*>(all->buffers[c].get());
+    for (const HostArray& part : parts) {
+      const std::size_t size = static_cast<std::size_t>(part->size()) * size_of(scalars[c]);
+      if (size > 0) std::memcpy(to, part->buffers[c].get(), size);
+      to += size;
+    }
+  }
+  return all;
 }
 
 void PlanRun::run_action(const plan::BranchAction& branch) {
@@ -166,10 +197,15 @@ std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray
   std::vector<HostArray> arguments = state;
   for (const int array : body.captured) arguments.push_back(values_.array(array));
   RunContext context = context_.for_body(body.plan);
-  PlanRun run(context, backend_, arguments, Inner{});
-  run.run(body.plan.actions.size());
+  return run_body(context, backend_, arguments);
+}
+
+std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backend,
+                                         const std::vector<HostArray>& arguments) {
+  PlanRun run(context, backend, arguments, Inner{});
+  run.run(context.plan.actions.size());
   std::vector<HostArray> results;
-  for (const int result : body.plan.results) results.push_back(run.values_.array(result));
+  for (const int result : context.plan.results) results.push_back(run.values_.array(result));
   return results;
 }
 
@@ -194,8 +230,33 @@ void PlanRun::run_step(const plan::KernelStep& step) {
 
 void PlanRun::run_step(const plan::OffsetsStep&) { throw InternalError("the global group has no offsets"); }
 
+void PlanRun::run_step(const plan::NestedStep&) { throw InternalError("the global group has no items"); }
+
 void PlanRun::run_step(const plan::RequireStep& step) {
   plan::require(step, values_.uniform(step.uniform), ir::no_item);
+}
+
+/// On the host, where all arrays of the global group are.
+void PlanRun::run_step(const plan::RearrangeStep& step) {
+  const auto place = [&](const HostArray& array) {
+    PlacedArray placed;
+    for (const auto& buffer : array->buffers) placed.components.push_back(buffer.get());
+    placed.parts.size = array->size();
+    if (works_on_rows(step)) {
+      placed.parts.size = array->extents.back();
+      placed.parts.count = 1;
+      for (std::size_t d = 0; d + 1 < array->extents.size(); ++d) placed.parts.count *= array->extents[d];
+    }
+    return placed;
+  };
+  std::vector<PlacedArray> inputs, outputs;
+  for (const plan::RearrangeStep::Input& input : step.inputs)
+    inputs.push_back(place(values_.array(input.index)));
+  for (const int output : step.outputs) {
+    if (output >= 0) values_.set(output, make_output(output));
+    outputs.push_back(output >= 0 ? place(values_.array(output)) : PlacedArray{});
+  }
+  run_rearrangement(context_, step, inputs, outputs, ir::no_item);
 }
 
 /// Room for what the kernel writes, with its exact bytes.
@@ -224,6 +285,30 @@ HostArray PlanRun::make_output(int number) {
     throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
                                     output.node->label(), bytes, to_string(output.node->place())));
   }
+}
+
+// ---- Programs inside of a chunk
+
+HostArray borrowed_vector(const ir::Scalars& scalars, const std::vector<void*>& components,
+                          std::int64_t elements) {
+  auto array = std::make_shared<detail::ArrayData>();
+  array->scalars = scalars;
+  array->extents = {elements};
+  for (void* const component : components) array->buffers.emplace_back(std::shared_ptr<void>(), component);
+  return array;
+}
+
+HostArray scalar_array(std::int64_t number) {
+  HostArray array = detail::allocate_array(ir::Scalars{ScalarType::int64}, {});
+  *static_cast<std::int64_t*>(array->buffers[0].get()) = number;
+  return array;
+}
+
+std::vector<HostArray> run_nested(const RunContext& context, RunBackend& backend, const plan::Plan& program,
+                                  const std::vector<HostArray>& arguments) {
+  RunOptions options;
+  RunContext inner = context.for_nested(program, options);
+  return PlanRun::run_body(inner, backend, arguments);
 }
 
 }  // namespace anabranch::runtime

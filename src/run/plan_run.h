@@ -19,6 +19,9 @@ class PlanRun {
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
   HostArray result(std::size_t r);
+  /// A program inside of another one: its results, which may be its arguments.
+  static std::vector<HostArray> run_body(RunContext& context, RunBackend& backend,
+                                         const std::vector<HostArray>& arguments);
 
  private:
   /// A body of a loop or a branch: its arguments are the outer run's arrays.
@@ -33,11 +36,14 @@ class PlanRun {
   void run_action(const plan::LoopAction& loop);
   void run_action(const plan::BranchAction& branch);
   std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state);
+  HostArray joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;
   void run_step(const plan::KernelStep& step);
   void run_step(const plan::OffsetsStep& step);
   void run_step(const plan::RequireStep& step);
+  void run_step(const plan::RearrangeStep& step);
+  void run_step(const plan::NestedStep& step);
   HostArray make_output(int number);
 
   RunContext& context_;
@@ -49,5 +55,14 @@ class PlanRun {
   std::vector<scheduler::Reservation> held_;
   std::vector<HostArray> given_out_;
 };
+
+/// Runs a program inside of a chunk: its results.
+std::vector<HostArray> run_nested(const RunContext& context, RunBackend& backend, const plan::Plan& program,
+                                  const std::vector<HostArray>& arguments);
+/// The vector of these elements, in memory that somebody else keeps.
+HostArray borrowed_vector(const ir::Scalars& scalars, const std::vector<void*>& components,
+                          std::int64_t elements);
+/// Of one number.
+HostArray scalar_array(std::int64_t number);
 
 }  // namespace anabranch::runtime

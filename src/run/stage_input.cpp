@@ -69,7 +69,13 @@ std::int64_t StageInput::most_items() const {
 
 StageWork StageInput::work(int slots) {
   const std::int64_t elements = zipped_->in_memory() ? zipped_->work().value_or(0) : 0;
-  return {stage_, global_, uniforms_, infos_, slots, std::min(elements, INT64_MAX / 1024) * element_bytes_};
+  return {stage_,
+          global_,
+          uniforms_,
+          infos_,
+          slots,
+          std::min(elements, INT64_MAX / 1024) * element_bytes_,
+          context_.names_items};
 }
 
 /// A live source gives what there is in the time that a chunk may take, unless the user wants N items.

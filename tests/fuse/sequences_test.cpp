@@ -175,7 +175,9 @@ TEST_CASE("a stage comes after the stages whose results it reads") {
   }
 }
 
-TEST_CASE("a sequence consumed inside another's function is a stage of its own, or refused") {
+TEST_CASE(
+    "a sequence consumed inside another's function is a stage of its own, or belongs to the items, or is "
+    "refused") {
   const TestProgram independent = [] {
     const auto body = [](V a) {
       const auto sums = consume(elements(map_seq(total, vectors())));
@@ -198,9 +200,29 @@ TEST_CASE("a sequence consumed inside another's function is a stage of its own, 
   } catch (const ProgramError& e) {
     const std::string message = e.what();
     CHECK(message.find("consume (") == 0);  // the place of the inner one
-    CHECK(message.find("depends on its item") != std::string::npos);
+    CHECK(message.find("would be read once for each item") != std::string::npos);
     CHECK(message.find("sequences_test.cpp", message.find("sequences_test.cpp") + 1) != std::string::npos);
   }
+}
+
+TEST_CASE("what depends on the item is found in its stage, in an order in which it can run") {
+  const TestProgram program = [] {
+    const auto body = [](V a) {
+      const auto squares = consume(elements(map_seq([](auto x) { return unit(the(x) * the(x)); }, rows(a))));
+      const auto longer = awhile([](V x) { return size(x) < 9; }, [](V x) { return concat(x, x); }, squares);
+      return concat(
+          squares,
+          acond(size(a) > 3, [&] { return longer; }, [&] { return consume(elements(rows(squares))); }));
+    };
+    return consume(elements(map_seq(body, vectors())));
+  };
+  const ir::Staged staged = program.staged();
+  REQUIRE(staged.stages.size() == 1);
+  REQUIRE(staged.controls.empty());
+  const auto& nested = staged.stages[0].nested;
+  REQUIRE(nested.size() == 2);  // the loop is in the branch
+  CHECK(!nested[0].control);
+  CHECK(nested[1].control->op() == ir::Op::acond);
 }
 
 TEST_CASE("the results of a program are those that were asked for, in their order") {

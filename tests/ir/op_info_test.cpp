@@ -165,6 +165,27 @@ Sample sample(ir::ArrayOp op) {
       return {n, joined(view.condition(), view.then(), view.otherwise()), "acond true (\\ -> a0) (\\ -> a1)",
               "acond(c, t, e)"};
     }
+    case Op::part: {
+      n = ir::part(three, vector(), three);
+      const ir::PartOf view(n);
+      return {n, joined(view.shape(), view.array(), view.begin()), "part 3 a0 3",
+              "from_segments(segments, a)"};
+    }
+    case Op::sort:
+      n = ir::sort(vector());
+      return {n, joined(n->children()), "sort a0", "sort(a, axis)"};
+    case Op::select:
+      n = ir::select(three, ir::use(Vector<bool>{true}.erased()), vector());
+      return {n, joined(n->children()), "select 3 a0 a1", "compact(mask, a)"};
+    case Op::group:
+      n = ir::group(three, vector(), true);
+      return {n, joined(n->children()), "group 3 a0", "histogram(bins, ix)"};
+    case Op::last_at:
+      n = ir::last_at(three, vector(), false);
+      return {n, joined(n->children()), "last_at 3 a0", "scatter(ix, defaults, a)"};
+    case Op::repeat:
+      n = ir::repeat(three, vector());
+      return {n, joined(n->children()), "repeat 3 a0", "expand(count, f, a)"};
   }
   return {};
 }

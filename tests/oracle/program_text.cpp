@@ -162,6 +162,13 @@ std::string Text::call(ir::ArrayOp op, const Node& node) const {
       return fmt::format("ir::project_array({}, {})", child(node, 0), p.first);
     case ir::Op::awhile:
       return fmt::format("ir::awhile({}, {}, {})", child(node, 0), child(node, 1), list(node, 2));
+    case ir::Op::group:
+    case ir::Op::last_at:
+      return fmt::format("ir::{}({}, {}, {})", name_of(op), child(node, 0), child(node, 1), p.drops);
+    case ir::Op::part:
+    case ir::Op::sort:
+    case ir::Op::select:
+    case ir::Op::repeat:
     case ir::Op::unit:
     case ir::Op::generate:
     case ir::Op::reshape:

@@ -165,11 +165,11 @@ TEST_CASE("an array computation that depends on an element is refused, with both
   }
 }
 
-TEST_CASE("a sequence consumed inside another one and depending on its item is refused, with both lines") {
+TEST_CASE("a stream that would be read for each item of another sequence is refused, with both lines") {
   const std::vector items{Vector<double>{1.0, 2.0}, Vector<double>{3.0}};
   auto s = stream_in(items);
-  const auto outer = [&](auto inner) { return map_seq(inner, s); };
   const std::string introduced = line(-1);
+  const auto outer = [&](auto inner) { return map_seq(inner, s); };
   std::string depends;
   const auto build = [&] {
     return outer([&](auto row) {

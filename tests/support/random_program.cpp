@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(22)) {
+    switch (dice_.below(24)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -63,6 +63,10 @@ class RandomArrays {
       case 19:
       case 20:
         return scan(scope);
+      case 21:
+        return ir::project_array(ir::sort(proper(scope)), dice_.below(2));
+      case 22:
+        return dice_.chance(50) ? selected(scope) : grouped(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
@@ -108,7 +112,59 @@ class RandomArrays {
     return ir::project_array(both, 0);
   }
 
+  /// What the rows of an array give, a few of them: inside of an item's function a sequence inside of a sequence.
+  Ref of_rows(Scope& scope) {
+    const Ref a = proper(scope);
+    const Ref row = ir::parameter(Type::array(a->type().rank - 1, a->type().scalars));
+    Scope inner = scope;
+    for (int i = 0; i < 3; ++i) inner.arrays.push_back(row);
+    const Ref first = computation(inner);
+    inner.arrays.insert(inner.arrays.end(), {first, first});
+    const Ref result = dice_.chance(50) ? computation(inner) : first;
+    const Ref some = ir::take_seq(ir::int64(dice_.below(9)), ir::rows(a));
+    const Ref items = ir::map_seq(ir::lambda({row}, {result}), {some});
+    const bool stack = result->type().rank < 3 && dice_.chance(45);
+    return ir::consume(stack ? ir::tabulate(items) : ir::elements(items));
+  }
+
  private:
+  /// The elements of which something holds.
+  Ref selected(Scope& scope) {
+    const Ref a = proper(scope);
+    const Ref mask =
+        ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, {ScalarType::boolean}, 2), {a});
+    const Ref b = ir::parameter(Type::element(ScalarType::boolean));
+    const Ref ones = ir::map(ir::lambda({b}, {ir::cast(ScalarType::int64, b)}), {mask});
+    const Ref all = ir::reshape(ir::tuple({scalars_.size(a)}), ones);
+    const Ref x = ir::parameter(Type::element(ScalarType::int64)),
+              y = ir::parameter(Type::element(ScalarType::int64));
+    const Ref count =
+        ir::fold(ir::lambda({x, y}, {ir::primitive(Primitive::add, {x, y})}), all, ir::int64(0));
+    return ir::select(ir::tuple({ir::index(count, ir::tuple({}))}), mask, a);
+  }
+
+  /// How many elements go to each of some places, or which.
+  Ref grouped(Scope& scope) {
+    const Ref a = proper(scope);
+    const Ref numbers =
+        ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, {ScalarType::int64}, 2), {a});
+    const Ref x = ir::parameter(Type::element(ScalarType::int64));
+    const Ref place = ir::primitive(Primitive::subtract,
+                                    {ir::primitive(Primitive::bit_and, {x, ir::int64(7)}), ir::int64(1)});
+    const Ref places =
+        ir::reshape(ir::tuple({scalars_.size(a)}), ir::map(ir::lambda({x}, {place}), {numbers}));
+    const Ref bins = ir::tuple({ir::int64(7 + dice_.below(3))});
+    if (dice_.chance(30)) return ir::last_at(bins, places, true);
+    const Ref both = ir::group(bins, places, true);
+    const Ref counts = ir::project_array(both, 0);
+    if (dice_.chance(50)) return counts;
+    // With the counts, as the numbers alone say nothing.
+    Scope made{{}, {counts, ir::project_array(both, 1)}, 0};
+    return ir::map(
+        scalars_.function({{}, {}, 0}, {{ScalarType::int64}, {ScalarType::int64}}, {ScalarType::int64}, 2),
+        made.arrays);
+  }
+
   /// A function of each element, to one of the same type, and of something that is computed here.
   Ref mapped(Scope& scope, const Ref& a) {
     scope.arrays.push_back(computation(scope));
@@ -405,7 +461,11 @@ class RandomSequences {
     for (int i = 0; i < 2; ++i) scope.arrays.insert(scope.arrays.end(), parameters.begin(), parameters.end());
     std::vector<Ref> made;
     for (int i = 0; i < operations; ++i) {
-      made.push_back(arrays_.computation(scope));
+      const int roll = dice_.below(20);
+      made.push_back(roll == 0   ? arrays_.loop(scope)
+                     : roll == 1 ? arrays_.branch(scope)
+                     : roll < 4  ? arrays_.of_rows(scope)
+                                 : arrays_.computation(scope));
       scope.arrays.push_back(made.back());
     }
     std::vector<Ref> results{made.back()};

@@ -136,14 +136,9 @@ auto use(const X&) {
                   "anabranch: " #name " is not in the language yet; what is: docs/language.md"); \
     return detail::refused_array();                                                              \
   }
-ANABRANCH_NOT_THERE(compact)
-ANABRANCH_NOT_THERE(filter)
-ANABRANCH_NOT_THERE(histogram)
-ANABRANCH_NOT_THERE(permute)
-ANABRANCH_NOT_THERE(scatter)
-ANABRANCH_NOT_THERE(sort)
-ANABRANCH_NOT_THERE(sort_by)
-ANABRANCH_NOT_THERE(unique)
+ANABRANCH_NOT_THERE(compute)
+ANABRANCH_NOT_THERE(scan_state)
+ANABRANCH_NOT_THERE(trace)
 ANABRANCH_NOT_THERE(append_seq)
 ANABRANCH_NOT_THERE(drop_seq)
 ANABRANCH_NOT_THERE(filter_seq)

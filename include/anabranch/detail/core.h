@@ -83,6 +83,20 @@ ANABRANCH_API Handles scan(const Handle& function, const Handle& seed, const Han
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
                                  IndexFacts facts, Place at, Symbol label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label);
+/// Rearrangements, whose operands are stored. The elements of `array` from position `begin` on, which are there.
+ANABRANCH_API Handle part(const Handle& shape, const Handle& array, const Handle& begin, Place at,
+                          Symbol label);
+/// The rows along dimension `axis`, sorted, and where in its row each element was.
+ANABRANCH_API Handles sort(const Handle& array, int axis, Place at, Symbol label);
+/// Where the mask holds; `shape` is how many that are.
+ANABRANCH_API Handle select(const Handle& shape, const Handle& mask, const Handle& array, Place at,
+                            Symbol label);
+/// How many elements go to each place, and the elements' numbers by place. `drops`: place -1 is none.
+ANABRANCH_API Handles group(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label);
+/// The last element that goes to each place, or -1.
+ANABRANCH_API Handle last_at(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label);
+/// Number i counts[i] times; `shape` is the sum of these.
+ANABRANCH_API Handle repeat(const Handle& shape, const Handle& counts, Place at, Symbol label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);
 /// Loops and branches give arrays: one handle for each.
 ANABRANCH_API Handles awhile(const Handle& predicate, const Handle& body, Handles state, Place at);

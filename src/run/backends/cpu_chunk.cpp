@@ -1,6 +1,10 @@
 #include "run/backends/cpu_chunk.h"
 
+#include <deque>
+
 #include "run/backends/cpu_backend.h"
+#include "run/plan_run.h"
+#include "run/rearrangement.h"
 
 namespace anabranch::runtime {
 
@@ -8,7 +12,7 @@ using plan::BufferRef;
 using plan::PlanArray;
 
 CpuChunk::CpuChunk(CpuBackend& backend, RunContext& context, const StageWork& work)
-    : ChunkGroup(work.stage, work.uniforms),
+    : ChunkGroup(work.stage, work.uniforms, work.names_items),
       backend_(backend),
       context_(context),
       global_(work.global),
@@ -21,6 +25,7 @@ void CpuChunk::release() {
     for (void* b : blocks) context_.blocks.give(b);
     blocks.clear();
   }
+  nested_.clear();
   release_items();
 }
 
@@ -28,6 +33,7 @@ void CpuChunk::bind_items() {
   const plan::Group& group = stage_.group;
   arrays_.resize(group.arrays.size());
   blocks_of_.resize(group.arrays.size());
+  nested_.resize(group.arrays.size());
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     if (group.arrays[a].origin != PlanArray::Origin::item) continue;
     arrays_[a].clear();
@@ -47,9 +53,61 @@ void CpuChunk::compute(const std::vector<SourceChunk>& chunks,
 void CpuChunk::run_step(const plan::OffsetsStep& step, std::size_t) { make_offsets(step); }
 void CpuChunk::run_step(const plan::RequireStep& step, std::size_t) { require(step); }
 
+/// Where the first elements of an array lie.
+std::vector<void*> CpuChunk::components_of(int number) const {
+  const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(number)];
+  const auto& addresses = arrays_[static_cast<std::size_t>(number)];
+  std::vector<void*> components;
+  for (std::size_t c = 0; c < addresses.size(); ++c)
+    components.push_back(static_cast<std::byte*>(addresses[c]) +
+                         first_of(array) * static_cast<std::int64_t>(size_of(array.type.scalars[c])));
+  return components;
+}
+
+void CpuChunk::run_step(const plan::NestedStep& step, std::size_t) {
+  std::vector<HostArray> arguments{scalar_array(items(0))};
+  for (const plan::RearrangeStep::Input& input : step.inputs)
+    arguments.push_back(
+        input.global
+            ? global_.array(input.index)
+            : borrowed_vector(stage_.group.arrays[static_cast<std::size_t>(input.index)].type.scalars,
+                              components_of(input.index), elements(input.index)));
+  const std::vector<HostArray> results =
+      run_nested(context_, backend_, stage_.nested[static_cast<std::size_t>(step.number)], arguments);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    if (step.outputs[r] < 0) continue;
+    const auto n = static_cast<std::size_t>(step.outputs[r]);
+    nested_[n] = results[r];
+    arrays_[n].clear();
+    const PlanArray& array = stage_.group.arrays[n];
+    for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+      arrays_[n].push_back(biased(results[r]->buffers[c].get(), array, c));
+  }
+}
+
+void CpuChunk::run_step(const plan::RearrangeStep& step, std::size_t) {
+  const bool rows = works_on_rows(step);
+  std::deque<std::vector<std::int64_t>> offsets;
+  const auto place = [&](int number) {
+    PlacedArray placed;
+    if (number < 0) return placed;
+    placed.components = components_of(number);
+    placed.parts = parts_of(number, rows, offsets.emplace_back());
+    return placed;
+  };
+  std::vector<PlacedArray> inputs, outputs;
+  for (const plan::RearrangeStep::Input& input : step.inputs) inputs.push_back(place(input.index));
+  for (const int output : step.outputs) {
+    if (output >= 0) allocate(output);
+    outputs.push_back(place(output));
+  }
+  run_rearrangement(context_, step, inputs, outputs, number_of(0));
+}
+
 void CpuChunk::give_back_after(std::size_t number) {
   for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
-    if (stage_.group.arrays[a].last_step != static_cast<int>(number) || blocks_of_[a].empty()) continue;
+    if (stage_.group.arrays[a].last_step != static_cast<int>(number)) continue;
+    nested_[a].reset();
     for (void* b : blocks_of_[a]) context_.blocks.give(b);
     blocks_of_[a].clear();
   }
@@ -69,14 +127,14 @@ void CpuChunk::allocate(int number) {
       arrays_[n].push_back(block);
     }
   }
-  if (array.form != ir::Form::segmented) return;
-  // Under a source's offsets positions are counted from offsets[0], which need not be 0.
-  const std::int64_t first = offsets_[static_cast<std::size_t>(array.descriptor)].first;
-  for (std::size_t c = 0; c < arrays_[n].size(); ++c)
-    arrays_[n][c] =
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
-        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(arrays_[n][c]) -
-                                static_cast<std::uintptr_t>(first) * size_of(array.type.scalars[c]));
+  for (std::size_t c = 0; c < arrays_[n].size(); ++c) arrays_[n][c] = biased(arrays_[n][c], array, c);
+}
+
+/// Under a source's offsets positions are counted from offsets[0], which need not be 0.
+void* CpuChunk::biased(void* component, const PlanArray& array, std::size_t c) const {
+  const auto bytes = static_cast<std::uintptr_t>(first_of(array)) * size_of(array.type.scalars[c]);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(component) - bytes);
 }
 
 void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
@@ -92,8 +150,7 @@ void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
       [&](std::size_t array, std::size_t dimension) {
         return const_cast<std::int64_t*>(item_chunks_[array].extents[dimension].get());
       });
-  backend_.launch(step.kernel, buffers, scalars_of(step), items_of(step), bytes_in_memory_,
-                  shape_.first_item);
+  backend_.launch(step.kernel, buffers, scalars_of(step), items_of(step), bytes_in_memory_, number_of(0));
 }
 
 }  // namespace anabranch::runtime

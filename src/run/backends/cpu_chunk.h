@@ -26,6 +26,10 @@ class CpuChunk final : public ChunkGroup {
   void run_step(const plan::KernelStep& step, std::size_t number) override;
   void run_step(const plan::OffsetsStep& step, std::size_t number) override;
   void run_step(const plan::RequireStep& step, std::size_t number) override;
+  void run_step(const plan::RearrangeStep& step, std::size_t number) override;
+  void run_step(const plan::NestedStep& step, std::size_t number) override;
+  std::vector<void*> components_of(int array) const;
+  void* biased(void* component, const plan::PlanArray& array, std::size_t c) const;
   void give_back_after(std::size_t number) override;
   void bind_items();
   void allocate(int array);
@@ -40,6 +44,7 @@ class CpuChunk final : public ChunkGroup {
   StageOutput* results_ = nullptr;             ///< of the chunk that is computed
   std::vector<std::vector<void*>> arrays_;     ///< component addresses, biased
   std::vector<std::vector<void*>> blocks_of_;  ///< per array: what to give back
+  std::vector<HostArray> nested_;              ///< per array: what an inner program gave
 };
 
 }  // namespace anabranch::runtime

@@ -54,7 +54,7 @@ void CudaBackend::compute_global(const plan::KernelStep& step, GlobalValues& val
 }
 
 std::unique_ptr<StageBackend> CudaBackend::open_stage(const StageWork& work) {
-  return on_device(*device_, [&] { return std::make_unique<DeviceStage>(*run_, context_, work); });
+  return on_device(*device_, [&] { return std::make_unique<DeviceStage>(*run_, context_, *this, work); });
 }
 
 void CudaBackend::conclude(RunReport* report) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "ir/offsets.h"
 #include "kernel/component_use.h"
+#include "run/plan_run.h"
+#include "run/rearrangement.h"
 
 namespace anabranch::runtime {
 
@@ -30,6 +33,15 @@ std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
     all.assign(all.size(), true);
   }
   for (const plan::Step& step : stage.group.steps) {
+    const auto read_all = [&](const std::vector<plan::RearrangeStep::Input>& inputs) {
+      for (const plan::RearrangeStep::Input& input : inputs) {
+        if (input.global) continue;
+        std::vector<bool>& all = out[static_cast<std::size_t>(input.index)];
+        all.assign(all.size(), true);
+      }
+    };
+    if (const auto* rearrange = std::get_if<plan::RearrangeStep>(&step)) read_all(rearrange->inputs);
+    if (const auto* nested = std::get_if<plan::NestedStep>(&step)) read_all(nested->inputs);
     const auto* kernel = std::get_if<plan::KernelStep>(&step);
     if (!kernel) continue;
     const kernel::ComponentUse use(kernel->kernel);
@@ -47,10 +59,12 @@ std::vector<std::vector<bool>> read_components(const plan::StagePlan& stage) {
 
 }  // namespace
 
-DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, const StageWork& work, int slot)
-    : ChunkGroup(work.stage, work.uniforms),
+DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work,
+                         int slot)
+    : ChunkGroup(work.stage, work.uniforms, work.names_items),
       run_(run),
       context_(context),
+      backend_(backend),
       global_(work.global),
       stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
       in_(context),
@@ -77,11 +91,6 @@ void DeviceChunk::forget() noexcept {
 cuda::Address DeviceChunk::hold(const char* what, std::int64_t bytes) {
   held_.push_back(memory_.take(what, bytes));
   return held_.back().address();
-}
-
-/// Under a source's offsets positions are counted from here.
-std::int64_t DeviceChunk::first_of(const PlanArray& array) const {
-  return array.form == ir::Form::segmented ? offsets_[static_cast<std::size_t>(array.descriptor)].first : 0;
 }
 
 /// Room for the next component of a group array.
@@ -309,6 +318,111 @@ void DeviceChunk::fetch(int array, std::size_t steps) {
   if (!values.empty())
     stream_.download(values.data(), arrays_[static_cast<std::size_t>(array)][0], items * 8);
   wait_for_sizes(steps);
+}
+
+/// Those sizes of an array's items that are values.
+void DeviceChunk::fetch_sizes(int array, std::size_t steps) {
+  for (const plan::PlanExtent& d : stage_.group.arrays[static_cast<std::size_t>(array)].extents)
+    if (d.kind == plan::PlanExtent::Kind::per_item) fetch(d.index, steps);
+}
+
+/// Its arguments and results go by way of the host.
+void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
+  std::vector<HostArray> arguments{scalar_array(items(0))};
+  std::vector<scheduler::Reservation> held;
+  for (const plan::RearrangeStep::Input& input : step.inputs) {
+    if (input.global) {
+      arguments.push_back(global_.array(input.index));
+      continue;
+    }
+    const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(input.index)];
+    const std::int64_t elements = this->elements(input.index);
+    HostArray& argument = arguments.emplace_back(borrowed_vector(array.type.scalars, {}, elements));
+    for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
+      const std::int64_t width = bytes_per(array.type.scalars[c]);
+      held.push_back(context_.budget.reserve("inner sequences on the host", elements * width));
+      argument->buffers.push_back(
+          context_.memory.share(context_.memory.take(static_cast<std::size_t>(elements * width) + 64)));
+      const cuda::Address from = arrays_[static_cast<std::size_t>(input.index)][c] +
+                                 static_cast<cuda::Address>(first_of(array) * width);
+      if (elements > 0) stream_.download(argument->buffers.back().get(), from, elements * width);
+    }
+  }
+  wait_for_sizes(number);
+  const std::vector<HostArray> results =
+      run_nested(context_, backend_, stage_.nested[static_cast<std::size_t>(step.number)], arguments);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    if (step.outputs[r] < 0) continue;
+    const auto n = static_cast<std::size_t>(step.outputs[r]);
+    const PlanArray& array = stage_.group.arrays[n];
+    for (std::size_t c = 0; c < results[r]->buffers.size(); ++c) {
+      const std::int64_t bytes = results[r]->size() * bytes_per(results[r]->scalars[c]);
+      blocks_of_[n].push_back(memory_.take("intermediate arrays", bytes));
+      const cuda::Address at = blocks_of_[n].back().address();
+      arrays_[n].push_back(at -
+                           static_cast<cuda::Address>(first_of(array) * bytes_per(results[r]->scalars[c])));
+      if (bytes > 0) stream_.upload(at, results[r]->buffers[c].get(), bytes);
+    }
+    if (array.type.rank > 0 || array.type.scalars != ir::Scalars{ScalarType::int64}) continue;
+    const auto* values = static_cast<const std::int64_t*>(results[r]->buffers[0].get());
+    host_[static_cast<int>(n)].assign(values, values + results[r]->size());
+  }
+  stream_.synchronize();
+}
+
+/// On the host: what it reads comes from the device, what it gives goes there.
+void DeviceChunk::run_step(const plan::RearrangeStep& step, std::size_t number) {
+  const bool rows = works_on_rows(step);
+  std::deque<std::vector<std::int64_t>> offsets;
+  std::deque<std::shared_ptr<void>> memory;
+  std::vector<scheduler::Reservation> held;
+  const auto place = [&](int array) {
+    PlacedArray placed;
+    if (array < 0) return placed;
+    fetch_sizes(array, number);
+    for (const ScalarType type : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars) {
+      const std::int64_t bytes = elements(array) * bytes_per(type);
+      held.push_back(context_.budget.reserve("rearranged on the host", bytes));
+      memory.push_back(context_.memory.share(context_.memory.take(static_cast<std::size_t>(bytes) + 64)));
+      placed.components.push_back(memory.back().get());
+    }
+    placed.parts = parts_of(array, rows, offsets.emplace_back());
+    return placed;
+  };
+  const auto each_component = [&](int array, const PlacedArray& placed, auto&& copy) {
+    const PlanArray& planned = stage_.group.arrays[static_cast<std::size_t>(array)];
+    for (std::size_t c = 0; c < placed.components.size(); ++c) {
+      const std::int64_t width = bytes_per(planned.type.scalars[c]);
+      const std::int64_t bytes = elements(array) * width;
+      const cuda::Address at =
+          arrays_[static_cast<std::size_t>(array)][c] + static_cast<cuda::Address>(first_of(planned) * width);
+      if (bytes > 0) copy(placed.components[c], at, bytes);
+    }
+  };
+  std::vector<PlacedArray> inputs, outputs;
+  for (const plan::RearrangeStep::Input& input : step.inputs) {
+    inputs.push_back(place(input.index));
+    each_component(input.index, inputs.back(), [&](void* to, cuda::Address from, std::int64_t bytes) {
+      stream_.download(to, from, bytes);
+    });
+  }
+  wait_for_sizes(number);
+  for (const int output : step.outputs) {
+    if (output >= 0) {
+      const auto n = static_cast<std::size_t>(output);
+      const PlanArray& array = stage_.group.arrays[n];
+      for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+        add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
+    }
+    outputs.push_back(place(output));
+  }
+  run_rearrangement(context_, step, inputs, outputs, number_of(0));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (step.outputs[i] >= 0)
+      each_component(
+          step.outputs[i], outputs[i],
+          [&](const void* from, cuda::Address to, std::int64_t bytes) { stream_.upload(to, from, bytes); });
+  stream_.synchronize();
 }
 
 /// A size is meaningless where a check of its kernel failed, so that error comes first.

@@ -16,7 +16,8 @@ namespace anabranch::runtime {
 /// kernels of different slots overlap.
 class DeviceChunk final : public ChunkGroup {
  public:
-  DeviceChunk(DeviceRun& run, RunContext& context, const StageWork& work, int slot);
+  /// `backend`: computes programs inside of chunks.
+  DeviceChunk(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work, int slot);
   ~DeviceChunk() override;
 
   /// Puts upload, kernels and download of these items on the stream, and keeps the items' memory until they are
@@ -44,7 +45,6 @@ class DeviceChunk final : public ChunkGroup {
   };
 
   cuda::Address hold(const char* what, std::int64_t bytes);
-  std::int64_t first_of(const plan::PlanArray& array) const;
   cuda::Address add_component(std::size_t number, const char* what);
   void bind_source();
   void upload_later(cuda::Address to, const void* from, std::int64_t bytes);
@@ -52,6 +52,8 @@ class DeviceChunk final : public ChunkGroup {
   void run_step(const plan::KernelStep& step, std::size_t number) override;
   void run_step(const plan::OffsetsStep& step, std::size_t number) override;
   void run_step(const plan::RequireStep& step, std::size_t number) override;
+  void run_step(const plan::RearrangeStep& step, std::size_t number) override;
+  void run_step(const plan::NestedStep& step, std::size_t number) override;
   void give_back_after(std::size_t number) override;
   void bind_rows(const plan::KernelStep& step, const kernel::Row& row, cuda::Bindings& bindings);
   void forget() noexcept;
@@ -60,6 +62,7 @@ class DeviceChunk final : public ChunkGroup {
   bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);
   device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim, std::int64_t items);
   void fetch(int array, std::size_t steps);
+  void fetch_sizes(int array, std::size_t steps);
   void wait_for_sizes(std::size_t steps);
   void raise_first(std::size_t steps);
   void fetch_offsets(const plan::PlanLayout& of);
@@ -69,6 +72,7 @@ class DeviceChunk final : public ChunkGroup {
 
   DeviceRun& run_;
   RunContext& context_;
+  RunBackend& backend_;
   GlobalValues& global_;
   DeviceStream stream_;
   DeviceStaging in_, out_;

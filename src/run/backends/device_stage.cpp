@@ -4,10 +4,11 @@
 
 namespace anabranch::runtime {
 
-DeviceStage::DeviceStage(DeviceRun& run, RunContext& context, const StageWork& work)
+DeviceStage::DeviceStage(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work)
     : run_(run), infos_(work.infos), slots_(static_cast<std::size_t>(work.slots)) {
   for (int s = 0; s < work.slots; ++s)
-    slots_[static_cast<std::size_t>(s)].device = std::make_unique<DeviceChunk>(run, context, work, s);
+    slots_[static_cast<std::size_t>(s)].device =
+        std::make_unique<DeviceChunk>(run, context, backend, work, s);
 }
 
 DeviceStage::~DeviceStage() {

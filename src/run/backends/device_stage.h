@@ -15,7 +15,7 @@ namespace anabranch::runtime {
 /// A ring of slots on the device: several chunks are in flight at once.
 class DeviceStage final : public StageBackend {
  public:
-  DeviceStage(DeviceRun& run, RunContext& context, const StageWork& work);
+  DeviceStage(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work);
   ~DeviceStage() override;
 
   ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) override;

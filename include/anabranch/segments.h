@@ -1,0 +1,108 @@
+#pragma once
+
+#include <anabranch/filter.h>
+#include <anabranch/seq.h>
+
+/// A vector cut into segments: rows of different lengths inside one array. Each segment is computed as an array of its
+/// own, so its bits are those of `fold`, `scanl` ... of it alone. Segments without elements keep their place.
+namespace anabranch {
+
+/// Where a vector is cut: made by segments_of_lengths or segments_of_offsets. Where a Segments is taken, a vector of
+/// lengths, of any integer type, is taken too.
+class Segments {
+ public:
+  template <detail::IntegerElement I>
+  Segments(const Acc<Vector<I>>& lengths, detail::Loc at = detail::Loc::current())
+      : lengths_(detail::as_numbers(lengths, at)) {}
+  /// A negative length is a RunError.
+  const Acc<Vector<std::int64_t>>& lengths() const { return lengths_; }
+
+ private:
+  Acc<Vector<std::int64_t>> lengths_;
+};
+
+/// How long each segment is.
+template <detail::IntegerElement I>
+Segments segments_of_lengths(const Acc<Vector<I>>& lengths, detail::Loc at = detail::Loc::current()) {
+  return Segments(lengths, at);
+}
+/// Where each segment begins, and where the last one ends: one more than there are segments, the first 0.
+template <detail::IntegerElement I>
+Segments segments_of_offsets(const Acc<Vector<I>>& offsets, detail::Loc at = detail::Loc::current()) {
+  const auto cuts = detail::as_numbers(offsets, at);
+  return Segments(generate(
+                      max(size(cuts, at) - 1, 0),
+                      [&](const Exp<std::int64_t>& s) { return cuts[s + 1] - cuts[s]; }, at),
+                  at);
+}
+
+/// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError). They are
+/// read where they lie.
+template <class T>
+Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& values,
+                             detail::Loc at = detail::Loc::current()) {
+  const auto& lengths = segments.lengths();
+  const auto begins = detail::sums_before(lengths, at);
+  const detail::Handle whole =
+      detail::reshape(the(sum(lengths, 0, at), at).handle(), values.handle(), at, "from_segments");
+  return produce(
+      size(lengths, at),
+      [&](const Exp<std::int64_t>& s) {
+        return detail::acc<1, T>(detail::part(lengths[s].handle(), whole, begins[s].handle(), at, "from_segments"));
+      },
+      at);
+}
+
+/// Reduces each segment: z o x0 o x1 o ..., z of one without elements.
+template <class F, class T>
+Acc<Vector<T>> fold_seg(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a,
+                        const Segments& segments, detail::Loc at = detail::Loc::current()) {
+  const auto one = [&](const Acc<Vector<T>>& s) { return fold(f, z, s, 0, at); };
+  return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);
+}
+/// Without a seed: a segment without elements is a RunError.
+template <class F, class T>
+Acc<Vector<T>> fold1_seg(F f, const Acc<Vector<T>>& a, const Segments& segments,
+                         detail::Loc at = detail::Loc::current()) {
+  const auto one = [&](const Acc<Vector<T>>& s) { return fold1(f, s, 0, at); };
+  return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);
+}
+
+/// The scans of each segment, one after the other (scan.h). Those of scanl_seg and scanr_seg are one element longer
+/// than their segments.
+#define ANABRANCH_SCAN_SEG(name, scan)                                                                               \
+  template <class F, class T>                                                                                        \
+  Acc<Vector<T>> name(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a,                       \
+                      const Segments& segments, detail::Loc at = detail::Loc::current()) {                           \
+    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, z, s, 0, at); };                                  \
+    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);                              \
+  }
+#define ANABRANCH_SCAN1_SEG(name, scan)                                                                              \
+  template <class F, class T>                                                                                        \
+  Acc<Vector<T>> name(F f, const Acc<Vector<T>>& a, const Segments& segments,                                        \
+                      detail::Loc at = detail::Loc::current()) {                                                     \
+    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, s, 0, at); };                                     \
+    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);                              \
+  }
+ANABRANCH_SCAN_SEG(scanl_seg, scanl)
+ANABRANCH_SCAN_SEG(prescanl_seg, prescanl)
+ANABRANCH_SCAN_SEG(postscanl_seg, postscanl)
+ANABRANCH_SCAN_SEG(scanr_seg, scanr)
+ANABRANCH_SCAN_SEG(prescanr_seg, prescanr)
+ANABRANCH_SCAN_SEG(postscanr_seg, postscanr)
+ANABRANCH_SCAN1_SEG(scanl1_seg, scanl1)
+ANABRANCH_SCAN1_SEG(scanr1_seg, scanr1)
+#undef ANABRANCH_SCAN_SEG
+#undef ANABRANCH_SCAN1_SEG
+
+/// Each segment sorted (sort.h).
+template <class T>
+Acc<Vector<T>> sort_seg(const Acc<Vector<T>>& a, const Segments& segments,
+                        detail::Loc at = detail::Loc::current()) {
+  const auto one = [&](const Acc<Vector<T>>& s) {
+    return detail::acc<1, T>(detail::sort(s.handle(), 0, at, "sort_seg")[0]);
+  };
+  return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);
+}
+
+}  // namespace anabranch

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "rearrange/rearrange.h"
+
+/// How the routines share their work among threads.
+namespace anabranch::rearrange {
+
+/// Elements from which on a part is the work of all threads.
+inline constexpr std::int64_t large_part = std::int64_t{1} << 17;
+
+/// small(i) or large(i) for each part i of so many elements.
+template <class Length, class Small, class Large>
+void each_part(std::int64_t parts, const Resources& resources, Length&& length, Small&& small,
+               Large&& large) {
+  constexpr std::int64_t task_elements = 1 << 15;
+  std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
+  std::int64_t begin = 0, elements = 0;
+  const auto close = [&](std::int64_t end) {
+    if (begin < end) tasks.emplace_back(begin, end);
+    begin = end;
+    elements = 0;
+  };
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t n = length(i);
+    if (n >= large_part) {
+      close(i);
+      begin = i + 1;
+      large(i);
+      continue;
+    }
+    elements += n + 16;
+    if (elements >= task_elements) close(i + 1);
+  }
+  close(parts);
+  const auto run = [&](std::int64_t t) {
+    const auto [from, to] = tasks[static_cast<std::size_t>(t)];
+    for (std::int64_t i = from; i < to; ++i) small(i);
+  };
+  if (tasks.size() == 1)
+    run(0);
+  else if (!tasks.empty())
+    resources.parallel_for(static_cast<std::int64_t>(tasks.size()), run);
+}
+
+/// Elements [begin, end) of a large part, one block for each thread or some more.
+struct Block {
+  std::int64_t number = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+inline std::int64_t blocks_for(std::int64_t elements, const Resources& resources) {
+  constexpr std::int64_t least = 1 << 15;
+  return std::clamp<std::int64_t>(elements / least, 1, std::int64_t{resources.threads});
+}
+template <class F>
+void each_block(std::int64_t elements, std::int64_t blocks, const Resources& resources, F&& f) {
+  const auto run = [&](std::int64_t b) {
+    // No product of large numbers: elements / blocks each, the first ones one more.
+    const std::int64_t size = elements / blocks, rest = elements % blocks;
+    const std::int64_t begin = b * size + std::min(b, rest);
+    f(Block{b, begin, begin + size + (b < rest ? 1 : 0)});
+  };
+  if (blocks == 1)
+    run(0);
+  else
+    resources.parallel_for(blocks, run);
+}
+
+/// The failure of the lowest part.
+class FirstFailure {
+ public:
+  void note(std::int64_t part, std::string wrong) {
+    const std::lock_guard lock(mutex_);
+    if (!first_ || part < first_->part) first_ = Failure{part, std::move(wrong)};
+  }
+  MayFail get() const { return first_; }
+
+ private:
+  std::mutex mutex_;
+  MayFail first_;
+};
+
+template <class T>
+T* take(const Resources& resources, std::int64_t n, std::shared_ptr<void>& owner) {
+  constexpr std::int64_t uncounted = 1 << 16;  // bytes; one such piece or a few for each thread
+  const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(T));
+  if (bytes <= uncounted) {
+    auto own = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n) + 1);
+    T* const data = own->data();
+    owner = std::move(own);
+    return data;
+  }
+  owner = resources.take_memory(bytes);
+  return static_cast<T*>(owner.get());
+}
+
+/// f(T{}) for the C++ type of an integer.
+template <class F>
+decltype(auto) with_integer(ScalarType type, F&& f) {
+  switch (type) {
+    case ScalarType::int8:
+      return f(std::int8_t{});
+    case ScalarType::int16:
+      return f(std::int16_t{});
+    case ScalarType::int32:
+      return f(std::int32_t{});
+    case ScalarType::uint8:
+      return f(std::uint8_t{});
+    case ScalarType::uint16:
+      return f(std::uint16_t{});
+    case ScalarType::uint32:
+      return f(std::uint32_t{});
+    case ScalarType::uint64:
+      return f(std::uint64_t{});
+    case ScalarType::boolean:
+    case ScalarType::int64:
+    case ScalarType::float16:
+    case ScalarType::float32:
+    case ScalarType::float64:
+      break;
+  }
+  return f(std::int64_t{});
+}
+
+/// f(U{}) for the unsigned type of so many bytes.
+template <class F>
+decltype(auto) with_bytes(std::size_t bytes, F&& f) {
+  switch (bytes) {
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    default:
+      return f(std::uint64_t{});
+  }
+}
+
+}  // namespace anabranch::rearrange

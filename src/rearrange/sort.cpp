@@ -1,0 +1,202 @@
+#include <bit>
+#include <numeric>
+
+#include "rearrange/radix_sort.h"
+
+namespace anabranch::rearrange {
+
+namespace {
+
+using anabranch::detail::scalar_info;
+using anabranch::detail::ScalarKind;
+
+/// What makes a bit pattern a key: an unsigned number in the order of the values.
+template <class U>
+struct KeyOf {
+  enum class Kind : std::uint8_t { unsigned_integer, signed_integer, floating } kind;
+  U infinity = 0;  ///< floating
+
+  static constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+
+  /// Values that are equal have equal bits but for the NaNs. Those of either sign come last: reversible.
+  U operator()(U bits) const {
+    switch (kind) {
+      case Kind::unsigned_integer:
+        return bits;
+      case Kind::signed_integer:
+        return static_cast<U>(bits ^ sign);
+      case Kind::floating:
+        break;
+    }
+    return static_cast<U>(((bits & sign) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | sign)) -
+                          negative_nans());
+  }
+  U value_of(U key) const {
+    switch (kind) {
+      case Kind::unsigned_integer:
+        return key;
+      case Kind::signed_integer:
+        return static_cast<U>(key ^ sign);
+      case Kind::floating:
+        break;
+    }
+    const U bits = static_cast<U>(key + negative_nans());
+    return (bits & sign) != 0 ? static_cast<U>(bits ^ sign) : static_cast<U>(~bits);
+  }
+  /// The same key for all NaNs.
+  U joining_nans(U bits) const {
+    const bool nan = kind == Kind::floating && static_cast<U>(bits & ~sign) > infinity;
+    return nan ? static_cast<U>(~U{0}) : (*this)(bits);
+  }
+
+ private:
+  /// How many bit patterns come before that of minus infinity.
+  U negative_nans() const { return static_cast<U>(~static_cast<U>(infinity | sign)); }
+};
+
+template <class U>
+KeyOf<U> key_of(ScalarType type) {
+  using Kind = typename KeyOf<U>::Kind;
+  switch (scalar_info(type).kind) {
+    case ScalarKind::floating:
+      return {Kind::floating, static_cast<U>(type == ScalarType::float16   ? 0x7c00
+                                             : type == ScalarType::float32 ? 0x7f800000
+                                                                           : 0x7ff0000000000000)};
+    case ScalarKind::signed_integer:
+      return {Kind::signed_integer};
+    case ScalarKind::boolean:
+    case ScalarKind::unsigned_integer:
+      break;
+  }
+  return {Kind::unsigned_integer};
+}
+
+template <class U>
+const U* at(const void* data, std::int64_t begin) {
+  return static_cast<const U*>(data) + begin;
+}
+template <class U>
+U* at(void* data, std::int64_t begin) {
+  return static_cast<U*>(data) + begin;
+}
+
+/// One component, whose positions nobody asks for: the keys themselves are sorted.
+template <class U>
+class SortValues {
+ public:
+  SortValues(const Components& array, std::span<void* const> sorted, const Resources& resources)
+      : from_(array.data[0]), to_(sorted[0]), key_(key_of<U>(array.types[0])), resources_(resources) {}
+
+  void operator()(std::int64_t begin, std::int64_t n) const {
+    const U* from = at<U>(from_, begin);
+    U* to = at<U>(to_, begin);
+    const bool large = n >= large_part;
+    const std::int64_t blocks = large ? blocks_for(n, resources_) : 1;
+    each_block(n, blocks, resources_, [&](const Block& block) {
+      for (std::int64_t i = block.begin; i < block.end; ++i) to[i] = key_(from[i]);
+    });
+    constexpr std::int64_t few = 512;
+    if (n < few) {
+      std::sort(to, to + n);
+    } else {
+      std::shared_ptr<void> owner;
+      U* spare = take<U>(resources_, n, owner);
+      RadixSort<U, Nothing>(to, nullptr, spare, nullptr, n, resources_).run();
+    }
+    each_block(n, blocks, resources_, [&](const Block& block) {
+      for (std::int64_t i = block.begin; i < block.end; ++i) to[i] = key_.value_of(to[i]);
+    });
+  }
+
+ private:
+  const void* from_;
+  void* to_;
+  KeyOf<U> key_;
+  const Resources& resources_;
+};
+
+/// Finds the order of a part's elements, by one component after the other from the last one on.
+class SortPositions {
+ public:
+  SortPositions(const Components& array, std::span<void* const> sorted, std::int64_t* positions,
+                const Resources& resources)
+      : array_(array), sorted_(sorted), positions_(positions), resources_(resources) {}
+
+  void operator()(std::int64_t begin, std::int64_t n) const {
+    if (n >= std::int64_t{1} << 32)
+      order<std::uint64_t>(begin, n);
+    else
+      order<std::uint32_t>(begin, n);
+  }
+
+ private:
+  template <class Number>
+  void order(std::int64_t begin, std::int64_t n) const {
+    std::shared_ptr<void> owners[2];
+    Number* numbers = take<Number>(resources_, n, owners[0]);
+    Number* spare = take<Number>(resources_, n, owners[1]);
+    const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources_);
+    const auto each = [&](auto&& f) {
+      each_block(n, blocks, resources_, [&](const Block& block) {
+        for (std::int64_t i = block.begin; i < block.end; ++i) f(i);
+      });
+    };
+    each([&](std::int64_t i) { numbers[i] = static_cast<Number>(i); });
+    for (std::size_t c = array_.types.size(); c-- > 0;)
+      with_bytes(size_of(array_.types[c]), [&]<class U>(U) {
+        const U* values = at<U>(array_.data[c], begin);
+        const KeyOf<U> key = key_of<U>(array_.types[c]);
+        std::shared_ptr<void> key_owners[2];
+        U* keys = take<U>(resources_, n, key_owners[0]);
+        each([&](std::int64_t i) { keys[i] = key.joining_nans(values[numbers[i]]); });
+        constexpr std::int64_t few = 64;
+        if (n < few) return insert(keys, numbers, n);
+        U* spare_keys = take<U>(resources_, n, key_owners[1]);
+        RadixSort<U, Number>(keys, numbers, spare_keys, spare, n, resources_).run();
+      });
+    if (positions_)
+      each([&](std::int64_t i) { positions_[begin + i] = static_cast<std::int64_t>(numbers[i]); });
+    for (std::size_t c = 0; c < sorted_.size(); ++c)
+      with_bytes(size_of(array_.types[c]), [&]<class U>(U) {
+        const U* values = at<U>(array_.data[c], begin);
+        U* to = at<U>(sorted_[c], begin);
+        each([&](std::int64_t i) { to[i] = values[numbers[i]]; });
+      });
+  }
+
+  template <class U, class Number>
+  static void insert(U* keys, Number* numbers, std::int64_t n) {
+    for (std::int64_t i = 1; i < n; ++i) {
+      const U key = keys[i];
+      const Number number = numbers[i];
+      std::int64_t to = i;
+      for (; to > 0 && keys[to - 1] > key; --to) {
+        keys[to] = keys[to - 1];
+        numbers[to] = numbers[to - 1];
+      }
+      keys[to] = key;
+      numbers[to] = number;
+    }
+  }
+
+  const Components& array_;
+  std::span<void* const> sorted_;
+  std::int64_t* positions_;
+  const Resources& resources_;
+};
+
+}  // namespace
+
+void sort(const Components& array, const Parts& parts, std::span<void* const> sorted, std::int64_t* positions,
+          const Resources& resources) {
+  const auto each = [&](const auto& sort_part) {
+    const auto one = [&](std::int64_t i) { sort_part(parts.begin(i), parts.length(i)); };
+    each_part(parts.count, resources, [&](std::int64_t i) { return parts.length(i); }, one, one);
+  };
+  if (array.types.size() == 1 && !positions && !sorted.empty())
+    with_bytes(size_of(array.types[0]), [&]<class U>(U) { each(SortValues<U>(array, sorted, resources)); });
+  else
+    each(SortPositions(array, sorted, positions, resources));
+}
+
+}  // namespace anabranch::rearrange

@@ -1,0 +1,87 @@
+#include "run/rearrangement.h"
+
+#include <fmt/format.h>
+
+#include "ir/cancelled.h"
+#include "ir/print.h"
+#include "ir/run_error.h"
+#include "ir/views.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// Memory that is counted as long as it is held.
+std::shared_ptr<void> take_counted(RunContext& context, const std::string& what, std::int64_t bytes) {
+  auto held = std::make_shared<scheduler::Reservation>(context.budget.reserve(what, bytes));
+  auto memory = context.memory.share(context.memory.take(static_cast<std::size_t>(bytes) + 64));
+  void* const address = memory.get();
+  return {address, [held, memory](void*) {}};
+}
+
+rearrange::Resources resources_of(RunContext& context, const ir::Node& node) {
+  rearrange::Resources resources;
+  resources.threads = context.executor.concurrency();
+  resources.parallel_for = [&context](std::int64_t n, const std::function<void(std::int64_t)>& f) {
+    context.executor.parallel_for(n, [&](std::int64_t i) {
+      if (context.options.stop.stop_requested()) ir::raise_cancelled();
+      f(i);
+    });
+  };
+  resources.take_memory = [&context, &node](std::int64_t bytes) {
+    return take_counted(context, fmt::format("{} at work", ir::title(node)), bytes);
+  };
+  return resources;
+}
+
+const void* at(const PlacedArray& array) { return array.components[0]; }
+std::int64_t* numbers(const PlacedArray& array) {
+  return array.components.empty() ? nullptr : static_cast<std::int64_t*>(array.components[0]);
+}
+
+}  // namespace
+
+bool works_on_rows(const plan::RearrangeStep& step) { return step.node->op() == ir::Op::sort; }
+
+void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
+                       const std::vector<PlacedArray>& inputs, const std::vector<PlacedArray>& outputs,
+                       std::int64_t first_item) {
+  const ir::Node& node = *step.node;
+  const rearrange::Resources resources = resources_of(context, node);
+  const PlacedArray& last = inputs.back();
+  ir::Scalars types;  // of the last array that it reads
+  ir::each_operand(node, [&](const ir::Operand& how, const ir::Ref& operand) {
+    if (how.role == ir::Role::array) types = operand->type().scalars;
+  });
+  const std::vector<const void*> data(last.components.begin(), last.components.end());
+  const rearrange::Components array{types, data};
+  const rearrange::Places places{types[0], last.components[0], last.parts, outputs[0].parts,
+                                 node.payload().drops};
+  const ir::Op op = node.op();
+  const auto run = [&]() -> rearrange::MayFail {
+    if (op == ir::Op::sort) {
+      rearrange::sort(array, last.parts, outputs[0].components, numbers(outputs[1]), resources);
+      return {};
+    }
+    if (op == ir::Op::select) {
+      for (std::int64_t part = 0; part < last.parts.count; ++part)
+        if (inputs[0].parts.length(part) != last.parts.length(part))
+          return rearrange::Failure{part,
+                                    ir::other_size(inputs[0].parts.length(part) - last.parts.length(part))};
+      return rearrange::select(array, static_cast<const std::uint8_t*>(at(inputs[0])), last.parts,
+                               outputs[0].components, outputs[0].parts, resources);
+    }
+    if (op == ir::Op::group)
+      return rearrange::group(places, numbers(outputs[0]), numbers(outputs[1]), resources);
+    if (op == ir::Op::last_at) return rearrange::last_at(places, numbers(outputs[0]), resources);
+    if (op == ir::Op::repeat)
+      return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
+                               resources);
+    throw InternalError(fmt::format("{} is no rearrangement", ir::name_of(op)));
+  };
+  if (const rearrange::MayFail failure = run())
+    ir::raise(node.label(), failure->wrong, node.place(),
+              first_item == ir::no_item ? ir::no_item : first_item + failure->part);
+}
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.h"
+#include "rearrange/rearrange.h"
+#include "run/context.h"
+
+/// Rearrangements of a plan, on host memory.
+namespace anabranch::runtime {
+
+/// An array that a step reads or writes: where its components lie, and the parts of it that are computed apart.
+struct PlacedArray {
+  std::vector<void*> components;
+  rearrange::Parts parts;
+};
+
+/// The first of the arrays that the step gives, but those that nobody asks for, which have no components.
+/// Throws the RunError of the first part that cannot be computed, which is item `first_item` of the stream, or the part
+/// counted from there.
+void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
+                       const std::vector<PlacedArray>& inputs, const std::vector<PlacedArray>& outputs,
+                       std::int64_t first_item);
+
+/// Does the operation work on each row of its arrays, not on all of an item?
+bool works_on_rows(const plan::RearrangeStep& step);
+
+}  // namespace anabranch::runtime
