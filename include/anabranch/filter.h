@@ -56,8 +56,9 @@ template <class C, class F, int N, class T>
 auto expand(C count_of, F f, const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current()) {
   const Acc<Vector<T>> each = flatten(a, at);
   auto [function, result] = detail::trace_function<T>(count_of, at);
-  static_assert(std::same_as<decltype(result), Exp<std::int64_t>>,
-                "anabranch: the first function of expand says how many elements come of one (an Exp<int64_t>)");
+  static_assert(
+      std::same_as<decltype(result), Exp<std::int64_t>>,
+      "anabranch: the first function of expand says how many elements come of one (an Exp<int64_t>)");
   const auto counts = detail::acc<1, std::int64_t>(detail::map(function, {each.handle()}, at, "expand"));
   const auto before = detail::sums_before(counts, at);
   // Which count is negative is found where they are repeated.

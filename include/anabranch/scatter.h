@@ -17,7 +17,9 @@ template <int M>
 struct Destination<Exp<Index<M>>> {
   static constexpr int rank = M;
   static constexpr bool drops = false;
-  static Exp<bool> there(const Exp<Index<M>>&, Place at) { return Exp<bool>(FromHandle{}, constant_of(true, at)); }
+  static Exp<bool> there(const Exp<Index<M>>&, Place at) {
+    return Exp<bool>(FromHandle{}, constant_of(true, at));
+  }
   static Exp<Index<M>> index(const Exp<Index<M>>& ix, Place) { return ix; }
 };
 template <int M>
@@ -37,8 +39,10 @@ Exp<std::int64_t> place_of(const Exp<Index<M>>& ix, const Exp<Index<M>>& extents
     place = place * extents[d] + ix[d];
     inside = inside && ix[d] >= 0 && ix[d] < extents[d];
   }
-  if constexpr (M == 1) return cond(place == -1, Exp<std::int64_t>(-2), place);
-  else return cond(inside, place, Exp<std::int64_t>(-2));
+  if constexpr (M == 1)
+    return cond(place == -1, Exp<std::int64_t>(-2), place);
+  else
+    return cond(inside, place, Exp<std::int64_t>(-2));
 }
 
 }  // namespace detail
@@ -56,14 +60,16 @@ Acc<Array<M, T>> permute(F f, const Acc<Array<M, T>>& defaults, To to, const Acc
   auto [function, where] = detail::trace_function<Index<N>>(to, at);
   using Destination = detail::Destination<std::remove_const_t<decltype(where)>>;
   static_assert(Destination::rank == M,
-                "anabranch: the third argument of permute gives a position in the array of defaults, an Exp<Index<N>>, or "
+                "anabranch: the third argument of permute gives a position in the array of defaults, an "
+                "Exp<Index<N>>, or "
                 "an optional one");
   const Exp<Index<M>> extents = shape(defaults, at);
   const auto places = flatten(generate(
                                   shape(a, at),
                                   [&](const Exp<Index<N>>& ix) {
                                     const auto goes = to(ix);
-                                    const auto place = detail::place_of(Destination::index(goes, at), extents);
+                                    const auto place =
+                                        detail::place_of(Destination::index(goes, at), extents);
                                     if constexpr (Destination::drops)
                                       return cond(Destination::there(goes, at), place, Exp<std::int64_t>(-1));
                                     else
@@ -72,7 +78,8 @@ Acc<Array<M, T>> permute(F f, const Acc<Array<M, T>>& defaults, To to, const Acc
                                   at),
                               at);
   const Exp<std::int64_t> bins = size(defaults, at);
-  const detail::Handles both = detail::group(bins.handle(), places.handle(), Destination::drops, at, "permute");
+  const detail::Handles both =
+      detail::group(bins.handle(), places.handle(), Destination::drops, at, "permute");
   const auto counts = detail::acc<1, std::int64_t>(both[0]);
   const auto order = detail::acc<1, std::int64_t>(both[1]);
   const auto begins = detail::sums_before(counts, at);
@@ -83,7 +90,8 @@ Acc<Array<M, T>> permute(F f, const Acc<Array<M, T>>& defaults, To to, const Acc
         const Exp<std::int64_t> n = counts[b], begin = begins[b];
         const auto row = generate(
             max(n, 1),
-            [&](const Exp<std::int64_t>& r) { return cond(n > 0, elements_of[order[begin + r]], old[b]); }, at);
+            [&](const Exp<std::int64_t>& r) { return cond(n > 0, elements_of[order[begin + r]], old[b]); },
+            at);
         return unit(cond(n > 0, f(the(fold1(f, row, 0, at), at), old[b]), old[b]), at);
       },
       at);
@@ -94,7 +102,8 @@ namespace detail {
 template <class T>
 Acc<Vector<T>> scattered(Symbol label, const Acc<Vector<std::int64_t>>& places, bool drops,
                          const Acc<Vector<T>>& defaults, const Acc<Vector<T>>& a, Loc at) {
-  const auto last = acc<1, std::int64_t>(last_at(size(defaults, at).handle(), places.handle(), drops, at, label));
+  const auto last =
+      acc<1, std::int64_t>(last_at(size(defaults, at).handle(), places.handle(), drops, at, label));
   return generate(
       size(defaults, at),
       [&](const Exp<std::int64_t>& i) { return cond(last[i] >= 0, a[last[i]], defaults[i]); }, at);
@@ -110,8 +119,9 @@ Acc<Vector<T>> scatter(const Acc<Vector<I>>& ix, const Acc<Vector<T>>& defaults,
 }
 /// The same for those elements whose mask holds; the index of another may be anything.
 template <detail::IntegerElement I, class T>
-Acc<Vector<T>> scatter_if(const Acc<Vector<I>>& ix, const Acc<Vector<bool>>& mask, const Acc<Vector<T>>& defaults,
-                          const Acc<Vector<T>>& a, detail::Loc at = detail::Loc::current()) {
+Acc<Vector<T>> scatter_if(const Acc<Vector<I>>& ix, const Acc<Vector<bool>>& mask,
+                          const Acc<Vector<T>>& defaults, const Acc<Vector<T>>& a,
+                          detail::Loc at = detail::Loc::current()) {
   auto [function, place] = detail::trace_function<I, bool>(
       [&](const Exp<I>& i, const Exp<bool>& goes) {
         const Exp<std::int64_t> number = cast<std::int64_t>(i, at);

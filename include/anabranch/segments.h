@@ -30,10 +30,10 @@ Segments segments_of_lengths(const Acc<Vector<I>>& lengths, detail::Loc at = det
 template <detail::IntegerElement I>
 Segments segments_of_offsets(const Acc<Vector<I>>& offsets, detail::Loc at = detail::Loc::current()) {
   const auto cuts = detail::as_numbers(offsets, at);
-  return Segments(generate(
-                      max(size(cuts, at) - 1, 0),
-                      [&](const Exp<std::int64_t>& s) { return cuts[s + 1] - cuts[s]; }, at),
-                  at);
+  return Segments(
+      generate(
+          max(size(cuts, at) - 1, 0), [&](const Exp<std::int64_t>& s) { return cuts[s + 1] - cuts[s]; }, at),
+      at);
 }
 
 /// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError). They are
@@ -48,7 +48,8 @@ Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& val
   return produce(
       size(lengths, at),
       [&](const Exp<std::int64_t>& s) {
-        return detail::acc<1, T>(detail::part(lengths[s].handle(), whole, begins[s].handle(), at, "from_segments"));
+        return detail::acc<1, T>(
+            detail::part(lengths[s].handle(), whole, begins[s].handle(), at, "from_segments"));
       },
       at);
 }
@@ -70,19 +71,19 @@ Acc<Vector<T>> fold1_seg(F f, const Acc<Vector<T>>& a, const Segments& segments,
 
 /// The scans of each segment, one after the other (scan.h). Those of scanl_seg and scanr_seg are one element longer
 /// than their segments.
-#define ANABRANCH_SCAN_SEG(name, scan)                                                                               \
-  template <class F, class T>                                                                                        \
-  Acc<Vector<T>> name(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a,                       \
-                      const Segments& segments, detail::Loc at = detail::Loc::current()) {                           \
-    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, z, s, 0, at); };                                  \
-    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);                              \
+#define ANABRANCH_SCAN_SEG(name, scan)                                                         \
+  template <class F, class T>                                                                  \
+  Acc<Vector<T>> name(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a, \
+                      const Segments& segments, detail::Loc at = detail::Loc::current()) {     \
+    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, z, s, 0, at); };            \
+    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);        \
   }
-#define ANABRANCH_SCAN1_SEG(name, scan)                                                                              \
-  template <class F, class T>                                                                                        \
-  Acc<Vector<T>> name(F f, const Acc<Vector<T>>& a, const Segments& segments,                                        \
-                      detail::Loc at = detail::Loc::current()) {                                                     \
-    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, s, 0, at); };                                     \
-    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);                              \
+#define ANABRANCH_SCAN1_SEG(name, scan)                                                 \
+  template <class F, class T>                                                           \
+  Acc<Vector<T>> name(F f, const Acc<Vector<T>>& a, const Segments& segments,           \
+                      detail::Loc at = detail::Loc::current()) {                        \
+    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, s, 0, at); };        \
+    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at); \
   }
 ANABRANCH_SCAN_SEG(scanl_seg, scanl)
 ANABRANCH_SCAN_SEG(prescanl_seg, prescanl)

@@ -40,7 +40,8 @@ Acc<Array<N, T>> sort_by(F key, const Acc<Array<N, T>>& a, int axis = N - 1,
       [&](const Exp<Index<N>>& ix) {
         detail::Handles from;
         for (int d = 0; d < N; ++d) from.push_back((d == axis ? order[ix] : ix[d]).handle());
-        return Exp<T>(detail::FromHandle{}, detail::index(a.handle(), detail::tuple(std::move(from), at), at, "sort_by"));
+        return Exp<T>(detail::FromHandle{},
+                      detail::index(a.handle(), detail::tuple(std::move(from), at), at, "sort_by"));
       },
       at);
 }
@@ -65,22 +66,22 @@ Acc<Vector<T>> sort_with(F less, const Acc<Vector<T>>& a, detail::Loc at = detai
               const Exp<bool> is_left = i < middle;
               const Number low = cond(is_left, middle, begin), high = cond(is_left, end, middle);
               const Exp<T> x = v[i];
-              const auto found = while_loop(
-                  [](const Exp<Range>& b) { return get<0>(b) < get<1>(b); },
-                  [=](const Exp<Range>& b) {
-                    const Number at_least = get<0>(b), at_most = get<1>(b);
-                    const Number probe = at_least + (at_most - at_least) / 2;
-                    const Exp<T> y = v[probe];
-                    // Of equal elements the left run's come first.
-                    const Exp<bool> before = cond(is_left, less(y, x), !less(x, y));
-                    return make<Range>(cond(before, probe + 1, at_least), cond(before, at_most, probe));
-                  },
-                  make<Range>(low, high));
+              const auto found = while_loop([](const Exp<Range>& b) { return get<0>(b) < get<1>(b); },
+                                            [=](const Exp<Range>& b) {
+                                              const Number at_least = get<0>(b), at_most = get<1>(b);
+                                              const Number probe = at_least + (at_most - at_least) / 2;
+                                              const Exp<T> y = v[probe];
+                                              // Of equal elements the left run's come first.
+                                              const Exp<bool> before = cond(is_left, less(y, x), !less(x, y));
+                                              return make<Range>(cond(before, probe + 1, at_least),
+                                                                 cond(before, at_most, probe));
+                                            },
+                                            make<Range>(low, high));
               return get<0>(found) + i - middle;
             },
             at);
-        const auto from = detail::acc<1, std::int64_t>(
-            detail::last_at(n.handle(), to.handle(), false, at, "sort_with"));
+        const auto from =
+            detail::acc<1, std::int64_t>(detail::last_at(n.handle(), to.handle(), false, at, "sort_with"));
         return std::tuple{unit(run * 2, at), gather(from, v, at)};
       },
       std::tuple{unit(std::int64_t{1}, at), a}, at);
@@ -92,8 +93,7 @@ namespace detail {
 template <class T>
 Acc<Vector<bool>> heads_of_runs(const Acc<Vector<T>>& a, Loc at) {
   return generate(
-      size(a, at),
-      [&](const Exp<std::int64_t>& i) { return i == 0 || a[i] != a[max(i - 1, 0)]; }, at);
+      size(a, at), [&](const Exp<std::int64_t>& i) { return i == 0 || a[i] != a[max(i - 1, 0)]; }, at);
 }
 /// And how long each is.
 template <class T>
@@ -102,10 +102,14 @@ std::tuple<Acc<Vector<T>>, Acc<Vector<std::int64_t>>> runs_of(Symbol label, cons
   const Exp<std::int64_t> runs = the(sum(heads, 0, at), at), n = size(a, at);
   const auto values = acc<1, T>(select(runs.handle(), heads.handle(), a.handle(), at, label));
   const auto numbers = generate(n, [](const Exp<std::int64_t>& i) { return i; }, at);
-  const auto begins = acc<1, std::int64_t>(select(runs.handle(), heads.handle(), numbers.handle(), at, label));
+  const auto begins =
+      acc<1, std::int64_t>(select(runs.handle(), heads.handle(), numbers.handle(), at, label));
   const auto lengths = generate(
       runs,
-      [&](const Exp<std::int64_t>& r) { return cond(r + 1 < runs, begins[min(r + 1, runs - 1)], n) - begins[r]; }, at);
+      [&](const Exp<std::int64_t>& r) {
+        return cond(r + 1 < runs, begins[min(r + 1, runs - 1)], n) - begins[r];
+      },
+      at);
   return {values, lengths};
 }
 }  // namespace detail
@@ -120,8 +124,8 @@ Acc<Vector<T>> unique(const Acc<Vector<T>>& a, detail::Loc at = detail::Loc::cur
 ///
 ///     auto [values, counts] = run_length_encode(a);
 template <class T>
-std::tuple<Acc<Vector<T>>, Acc<Vector<std::int64_t>>> run_length_encode(const Acc<Vector<T>>& a,
-                                                                        detail::Loc at = detail::Loc::current()) {
+std::tuple<Acc<Vector<T>>, Acc<Vector<std::int64_t>>> run_length_encode(
+    const Acc<Vector<T>>& a, detail::Loc at = detail::Loc::current()) {
   return detail::runs_of("run_length_encode", a, at);
 }
 
@@ -133,7 +137,8 @@ std::tuple<Acc<Vector<T>>, Acc<Vector<std::int64_t>>> run_length_encode(const Ac
 /// A sort of the keys, and one pass over the values in the order of their keys.
 template <class F, class K, class T>
 std::tuple<Acc<Vector<K>>, Acc<Vector<T>>> fold_by_key(F f, const std::type_identity_t<Located<T>>& z,
-                                                       const Acc<Vector<K>>& keys, const Acc<Vector<T>>& values,
+                                                       const Acc<Vector<K>>& keys,
+                                                       const Acc<Vector<T>>& values,
                                                        detail::Loc at = detail::Loc::current()) {
   const detail::Handles both = detail::sort(keys.handle(), 0, at, "fold_by_key");
   const auto sorted = detail::acc<1, K>(both[0]);

@@ -169,20 +169,21 @@ Sample sample(ir::ArrayOp op) {
       n = ir::part(three, vector(), three);
       const ir::PartOf view(n);
       return {n, joined(view.shape(), view.array(), view.begin()), "part 3 a0 3",
-              "from_segments(segments, a)"};
+              "from_segments(segments, v)"};
     }
     case Op::sort:
       n = ir::sort(vector());
       return {n, joined(n->children()), "sort a0", "sort(a, axis)"};
     case Op::select:
-      n = ir::select(three, ir::use(Vector<bool>{true}.erased()), vector());
-      return {n, joined(n->children()), "select 3 a0 a1", "compact(mask, a)"};
+      n = ir::use(Vector<bool>{true, false, true}.erased());
+      n = ir::select(ir::int64(2), n, vector());
+      return {n, joined(n->children()), "select 2 a0 a1", "compact(mask, a)"};
     case Op::group:
       n = ir::group(three, vector(), true);
       return {n, joined(n->children()), "group 3 a0", "histogram(bins, ix)"};
     case Op::last_at:
       n = ir::last_at(three, vector(), false);
-      return {n, joined(n->children()), "last_at 3 a0", "scatter(ix, defaults, a)"};
+      return {n, joined(n->children()), "last_at 3 a0", "scatter(ix, defaults, v)"};
     case Op::repeat:
       n = ir::repeat(three, vector());
       return {n, joined(n->children()), "repeat 3 a0", "expand(count, f, a)"};

@@ -270,7 +270,8 @@ TEST_CASE("a stop request ends a loop") {
 
 TEST_CASE("what depends on the item of a sequence runs for each item") {
   const std::vector<Ints> rows{{1}, {2, 70}, {200}, {}};
-  everywhere([](auto row) { return awhile(sum_below(100), doubled, concat(row, fill(1, std::int64_t{1}))); }, rows);
+  everywhere([](auto row) { return awhile(sum_below(100), doubled, concat(row, fill(1, std::int64_t{1}))); },
+             rows);
   everywhere([](auto row) { return acond(the(sum(row)) > 1, row, doubled(row)); }, rows);
 }
 

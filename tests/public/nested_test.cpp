@@ -9,32 +9,39 @@ using Number = Exp<std::int64_t>;
 
 std::vector<Vector<double>> some_rows() {
   std::vector<Vector<double>> rows;
-  for (const std::int64_t n : {3, 0, 1, 5, 0, 17}) rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n)));
+  for (const std::int64_t n : {3, 0, 1, 5, 0, 17})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n)));
   return rows;
 }
 
 TEST_CASE("the elements of an item as a sequence") {
   everywhere(
       [](Row row) {
-        return consume(elements(map_seq([&](auto x) { return unit(the(x) * 2 + the(sum(row))); }, rows(row))));
+        return consume(
+            elements(map_seq([&](auto x) { return unit(the(x) * 2 + the(sum(row))); }, rows(row))));
       },
       some_rows());
 }
 
 TEST_CASE("inner items that differ in shape") {
   const auto triangle = [](Row row) {
-    return produce(size(row), [=](Number n) { return generate(n, [=](Number i) { return row[n] + cast<double>(i); }); });
+    return produce(size(row),
+                   [=](Number n) { return generate(n, [=](Number i) { return row[n] + cast<double>(i); }); });
   };
   const auto got = everywhere([=](Row row) { return consume(elements(triangle(row))); }, some_rows());
   REQUIRE(got[0].size() == 3);
   everywhere([=](Row row) { return consume(tabulate(triangle(row))); }, some_rows());
-  everywhere([=](Row row) { return consume(elements(map_seq([](Row r) { return scanl(plus, 1.0, r); }, triangle(row)))); },
-             some_rows());
+  everywhere(
+      [=](Row row) {
+        return consume(elements(map_seq([](Row r) { return scanl(plus, 1.0, r); }, triangle(row))));
+      },
+      some_rows());
 }
 
 TEST_CASE("rows of matrices, of all ranks") {
-  everywhere([](auto a) { return consume(tabulate(map_seq([](auto row) { return reverse(row); }, rows(a)))); },
-             arrays<2, float>(1));
+  everywhere(
+      [](auto a) { return consume(tabulate(map_seq([](auto row) { return reverse(row); }, rows(a)))); },
+      arrays<2, float>(1));
   everywhere([](auto a) { return consume(elements(map_seq([](auto m) { return sum(m, 0); }, rows(a)))); },
              arrays<3, float>(2));
   everywhere([](auto a) { return consume(tabulate(map_seq([](auto m) { return transpose(m); }, rows(a)))); },
@@ -44,13 +51,15 @@ TEST_CASE("rows of matrices, of all ranks") {
 TEST_CASE("an outer item whole inside of each inner one") {
   everywhere(
       [](Row row) {
-        return consume(tabulate(produce(size(row), [=](Number n) { return map([=](auto x) { return x * row[n]; }, row); })));
+        return consume(tabulate(
+            produce(size(row), [=](Number n) { return map([=](auto x) { return x * row[n]; }, row); })));
       },
       some_rows());
   everywhere(
       [](Row row) {
         const auto order = argsort(row);
-        return consume(elements(produce(size(row), [=](Number n) { return unit(row[order[n]] + row[size(row) - 1 - n]); })));
+        return consume(elements(
+            produce(size(row), [=](Number n) { return unit(row[order[n]] + row[size(row) - 1 - n]); })));
       },
       some_rows());
 }
@@ -74,8 +83,9 @@ TEST_CASE("three sequences inside each other") {
 TEST_CASE("two sequences in step, bounded, and taken apart") {
   everywhere(
       [](Row row) {
-        const auto twice = zip_with_seq([](auto x, auto n) { return std::tuple{unit(the(x) + the(n)), fill(2, the(x))}; },
-                                        rows(row), produce(4, [](Number n) { return unit(cast<double>(n)); }));
+        const auto twice =
+            zip_with_seq([](auto x, auto n) { return std::tuple{unit(the(x) + the(n)), fill(2, the(x))}; },
+                         rows(row), produce(4, [](Number n) { return unit(cast<double>(n)); }));
         const auto [a, b] = unzip_seq(take_seq(3, twice));
         return concat(consume(elements(a)), consume(elements(b)));
       },
@@ -86,7 +96,8 @@ TEST_CASE("inner sequences whose results decide shapes") {
   everywhere(
       [](Row row) {
         const auto positive = consume(elements(map_seq(
-            [](Acc<Scalar<double>> x) { return fill(cond(the(x) > 0, Number(1), Number(0)), the(x)); }, rows(row))));
+            [](Acc<Scalar<double>> x) { return fill(cond(the(x) > 0, Number(1), Number(0)), the(x)); },
+            rows(row))));
         return concat(positive, fill(size(positive), the(sum(positive))));
       },
       some_rows());
@@ -118,8 +129,9 @@ TEST_CASE("the side of a branch that an item does not take does not run") {
   everywhere(
       [](Row row) {
         const auto first = slice(row, 0);
-        return acond(size(row) > 0, [&] { return map([](auto x) { return x * 2; }, first); },
-                     [&] { return unit(Exp<double>(7.0)); });
+        return acond(
+            size(row) > 0, [&] { return map([](auto x) { return x * 2; }, first); },
+            [&] { return unit(Exp<double>(7.0)); });
       },
       some_rows());
 }
@@ -134,8 +146,10 @@ TEST_CASE("a loop for each item, as long as it is active") {
       some_rows());
   everywhere(
       [](Row row) {
-        return awhile([](Row x) { return size(x) > 1; },
-                      [](Row x) { return generate(size(x) / 2, [=](Number i) { return x[2 * i] + x[2 * i + 1]; }); }, row);
+        return awhile(
+            [](Row x) { return size(x) > 1; },
+            [](Row x) { return generate(size(x) / 2, [=](Number i) { return x[2 * i] + x[2 * i + 1]; }); },
+            row);
       },
       some_rows());
 }
@@ -143,15 +157,18 @@ TEST_CASE("a loop for each item, as long as it is active") {
 TEST_CASE("a loop over two arrays for each item, with a sequence and a branch inside") {
   everywhere(
       [](Row row) {
-        const auto [n, v] = awhile(
-            [](Acc<Scalar<std::int64_t>> left, Row) { return the(left) > 0; },
-            [&](Acc<Scalar<std::int64_t>> left, Row x) {
-              const auto next = acond(
-                  the(left) % 2 == 0, [&] { return concat(x, row); },
-                  [&] { return consume(elements(map_seq([&](auto y) { return unit(the(y) + cast<double>(the(left))); }, rows(x)))); });
-              return std::tuple{unit(the(left) - 1), next};
-            },
-            std::tuple{unit(size(row)), take(2, row)});
+        const auto [n, v] =
+            awhile([](Acc<Scalar<std::int64_t>> left, Row) { return the(left) > 0; },
+                   [&](Acc<Scalar<std::int64_t>> left, Row x) {
+                     const auto next = acond(
+                         the(left) % 2 == 0, [&] { return concat(x, row); },
+                         [&] {
+                           return consume(elements(map_seq(
+                               [&](auto y) { return unit(the(y) + cast<double>(the(left))); }, rows(x))));
+                         });
+                     return std::tuple{unit(the(left) - 1), next};
+                   },
+                   std::tuple{unit(size(row)), take(2, row)});
         return v;
       },
       some_rows());

@@ -13,7 +13,8 @@ namespace {
 template <class T>
 std::vector<Vector<T>> some_rows() {
   std::vector<Vector<T>> rows;
-  for (const std::int64_t n : {0, 1, 2, 7, 65, 300}) rows.push_back(numbers<T>(n, static_cast<std::uint64_t>(n)));
+  for (const std::int64_t n : {0, 1, 2, 7, 65, 300})
+    rows.push_back(numbers<T>(n, static_cast<std::uint64_t>(n)));
   rows.push_back(vector_of(90, [](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i % 7)); }));
   return rows;
 }
@@ -21,7 +22,8 @@ std::vector<Vector<std::int32_t>> small_numbers(std::int32_t below) {
   std::vector<Vector<std::int32_t>> rows;
   for (const std::int64_t n : {0, 1, 5, 40, 200})
     rows.push_back(vector_of(n, [=](std::int64_t i) {
-      return static_cast<std::int32_t>(mixed(static_cast<std::uint64_t>(i + 31 * n)) % static_cast<std::uint64_t>(below));
+      return static_cast<std::int32_t>(mixed(static_cast<std::uint64_t>(i + 31 * n)) %
+                                       static_cast<std::uint64_t>(below));
     }));
   return rows;
 }
@@ -56,7 +58,8 @@ TEST_CASE("the order of zeros, infinities and NaNs") {
   const std::vector<Vector<double>> rows{{nan, 1.0, 0.0, -nan, -0.0, inf, -inf, -0.0, 0.0, nan, -1.0}};
   const auto order = everywhere([](auto row) { return argsort(row); }, rows);
   const std::vector<std::int64_t> expected{6, 10, 4, 7, 2, 8, 1, 5, 0, 3, 9};
-  for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(order[0][static_cast<std::int64_t>(i)] == expected[i]);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    REQUIRE(order[0][static_cast<std::int64_t>(i)] == expected[i]);
   const auto sorted = everywhere([](auto row) { return sort(row); }, rows);
   REQUIRE(sorted[0][0] == -inf);
   REQUIRE(std::signbit(sorted[0][3]));
@@ -67,7 +70,8 @@ TEST_CASE("sorting along any dimension") {
   const auto items = arrays<3, std::int16_t>(3);
   for (int axis = 0; axis < 3; ++axis) {
     const auto sorted = everywhere([=](auto a) { return sort(a, axis); }, items);
-    const auto by = everywhere([=](auto a) { return sort_by([](auto x) { return -cast<std::int32_t>(x); }, a, axis); }, items);
+    const auto by = everywhere(
+        [=](auto a) { return sort_by([](auto x) { return -cast<std::int32_t>(x); }, a, axis); }, items);
     for (std::size_t i = 0; i < items.size(); ++i)
       each_position(items[i].shape(), [&](Index<3> ix) {
         if (++ix[axis] == items[i].shape()[axis]) return;
@@ -85,29 +89,35 @@ TEST_CASE("tuples are sorted by their components, stably") {
   for (const std::int64_t n : {0, 3, 50, 400})
     rows.push_back(vector_of(n, [](std::int64_t i) {
       const auto bits = static_cast<std::uint64_t>(i);
-      return Entry{static_cast<std::int32_t>(mixed(bits) % 5) - 2, static_cast<float>(mixed(bits + 7) % 3), number<bool>(bits)};
+      return Entry{static_cast<std::int32_t>(mixed(bits) % 5) - 2, static_cast<float>(mixed(bits + 7) % 3),
+                   number<bool>(bits)};
     }));
   const auto sorted = everywhere([](auto row) { return sort(row); }, rows);
   for (std::size_t r = 0; r < rows.size(); ++r)
     for (std::int64_t i = 1; i < rows[r].size(); ++i) REQUIRE(sorted[r][i - 1] <= sorted[r][i]);
-  const auto by_first = everywhere([](auto row) { return sort_by([](auto e) { return get<0>(e); }, row); }, rows);
+  const auto by_first =
+      everywhere([](auto row) { return sort_by([](auto e) { return get<0>(e); }, row); }, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::vector<Entry> expected;
     for (std::int64_t i = 0; i < rows[r].size(); ++i) expected.push_back(rows[r][i]);
     std::stable_sort(expected.begin(), expected.end(),
                      [](const Entry& a, const Entry& b) { return std::get<0>(a) < std::get<0>(b); });
-    for (std::int64_t i = 0; i < rows[r].size(); ++i) REQUIRE(by_first[r][i] == expected[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < rows[r].size(); ++i)
+      REQUIRE(by_first[r][i] == expected[static_cast<std::size_t>(i)]);
   }
 }
 
 TEST_CASE("sorting by a comparison") {
   const auto rows = small_numbers(50);
-  const auto got = everywhere([](auto row) { return sort_with([](auto x, auto y) { return x % 10 > y % 10; }, row); }, rows);
+  const auto got = everywhere(
+      [](auto row) { return sort_with([](auto x, auto y) { return x % 10 > y % 10; }, row); }, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::vector<std::int32_t> expected;
     for (std::int64_t i = 0; i < rows[r].size(); ++i) expected.push_back(rows[r][i]);
-    std::stable_sort(expected.begin(), expected.end(), [](std::int32_t x, std::int32_t y) { return x % 10 > y % 10; });
-    for (std::int64_t i = 0; i < rows[r].size(); ++i) REQUIRE(got[r][i] == expected[static_cast<std::size_t>(i)]);
+    std::stable_sort(expected.begin(), expected.end(),
+                     [](std::int32_t x, std::int32_t y) { return x % 10 > y % 10; });
+    for (std::int64_t i = 0; i < rows[r].size(); ++i)
+      REQUIRE(got[r][i] == expected[static_cast<std::size_t>(i)]);
   }
 }
 
@@ -142,7 +152,8 @@ TEST_CASE("folding by key") {
       [](auto row) { return std::get<0>(fold_by_key(plus, std::int64_t{100}, row, iota(size(row)))); }, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::map<std::int32_t, std::int64_t> expected;
-    for (std::int64_t i = 0; i < rows[r].size(); ++i) expected.try_emplace(rows[r][i], 100).first->second += i;
+    for (std::int64_t i = 0; i < rows[r].size(); ++i)
+      expected.try_emplace(rows[r][i], 100).first->second += i;
     REQUIRE(keys[r].size() == std::ssize(expected));
     std::int64_t k = 0;
     for (const auto& [key, total] : expected) {
@@ -154,7 +165,8 @@ TEST_CASE("folding by key") {
 
 TEST_CASE("kept elements and how many") {
   const auto rows = some_rows<double>();
-  const auto kept = everywhere([](auto row) { return std::get<0>(filter([](auto x) { return x > 0; }, row)); }, rows);
+  const auto kept =
+      everywhere([](auto row) { return std::get<0>(filter([](auto x) { return x > 0; }, row)); }, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::int64_t k = 0;
     for (std::int64_t i = 0; i < rows[r].size(); ++i)
@@ -162,8 +174,10 @@ TEST_CASE("kept elements and how many") {
     REQUIRE(k == kept[r].size());
   }
   const auto items = arrays<3, std::int32_t>(9);
-  const auto counts = everywhere([](auto a) { return std::get<1>(filter([](auto x) { return x % 3 == 0; }, a)); }, items);
-  const auto flat = everywhere([](auto a) { return std::get<0>(filter([](auto x) { return x % 3 == 0; }, a)); }, items);
+  const auto counts =
+      everywhere([](auto a) { return std::get<1>(filter([](auto x) { return x % 3 == 0; }, a)); }, items);
+  const auto flat =
+      everywhere([](auto a) { return std::get<0>(filter([](auto x) { return x % 3 == 0; }, a)); }, items);
   for (std::size_t i = 0; i < items.size(); ++i) {
     std::int64_t k = 0, in_rows = 0;
     each_position(items[i].shape(), [&](const Index<3>& ix) {
@@ -172,14 +186,16 @@ TEST_CASE("kept elements and how many") {
     for (std::int64_t row = 0; row < counts[i].size(); ++row) in_rows += counts[i].data()[row];
     REQUIRE(in_rows == k);
   }
-  fails<RunError>(std::get<0>(compact(use(Vector<bool>{true, false}), use(Vector<float>{1, 2, 3}))), {"compact", "fewer"});
+  fails<RunError>(std::get<0>(compact(use(Vector<bool>{true, false}), use(Vector<float>{1, 2, 3}))),
+                  {"compact", "fewer"});
 }
 
 TEST_CASE("elements that become several") {
   const auto rows = small_numbers(4);
   const auto got = everywhere(
       [](auto row) {
-        return expand([](auto x) { return cast<std::int64_t>(x); }, [](auto x, auto i) { return cast<std::int64_t>(x) * 10 + i; }, row);
+        return expand([](auto x) { return cast<std::int64_t>(x); },
+                      [](auto x, auto i) { return cast<std::int64_t>(x) * 10 + i; }, row);
       },
       rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -188,8 +204,9 @@ TEST_CASE("elements that become several") {
       for (std::int64_t j = 0; j < rows[r][i]; ++j) REQUIRE(got[r][k++] == rows[r][i] * 10 + j);
     REQUIRE(k == got[r].size());
   }
-  fails<RunError>(expand([](auto x) { return x; }, [](auto x, auto) { return x; }, use(Vector<std::int64_t>{1, -2})),
-                  {"expand", "negative count -2"});
+  fails<RunError>(
+      expand([](auto x) { return x; }, [](auto x, auto) { return x; }, use(Vector<std::int64_t>{1, -2})),
+      {"expand", "negative count -2"});
 }
 
 TEST_CASE("histograms") {
@@ -201,7 +218,8 @@ TEST_CASE("histograms") {
       for (std::int64_t i = 0; i < rows[r].size(); ++i) expected += rows[r][i] == b;
       REQUIRE(counts[r][b] == expected);
     }
-  fails<RunError>(histogram(3, use(Vector<std::uint8_t>{0, 2, 3})), {"histogram", "index 3 out of range 0..2"});
+  fails<RunError>(histogram(3, use(Vector<std::uint8_t>{0, 2, 3})),
+                  {"histogram", "index 3 out of range 0..2"});
   fails<RunError>(histogram(3, use(Vector<std::int8_t>{0, -1})), {"histogram", "index -1"});
   const auto many = vector_of(200000, [](std::int64_t i) {
     return static_cast<std::int32_t>(mixed(static_cast<std::uint64_t>(i)) % 1000);
@@ -212,8 +230,8 @@ TEST_CASE("histograms") {
 
 TEST_CASE("scattered elements: the last one stays") {
   const auto rows = small_numbers(20);
-  const auto got = everywhere(
-      [](auto row) { return scatter(row, fill(20, std::int64_t{-5}), iota(size(row))); }, rows);
+  const auto got =
+      everywhere([](auto row) { return scatter(row, fill(20, std::int64_t{-5}), iota(size(row))); }, rows);
   const auto some = everywhere(
       [](auto row) {
         return scatter_if(map([](auto x) { return x - 10; }, row), map([](auto x) { return x >= 10; }, row),
@@ -226,7 +244,9 @@ TEST_CASE("scattered elements: the last one stays") {
     for (std::int64_t b = 0; b < 20; ++b) REQUIRE(got[r][b] == expected[static_cast<std::size_t>(b)]);
     for (std::int64_t b = 0; b < 10; ++b) REQUIRE(some[r][b] == expected[static_cast<std::size_t>(b + 10)]);
   }
-  fails<RunError>(scatter(use(Vector<std::int32_t>{0, 9}), use(Vector<float>{1, 2}), use(Vector<float>{3, 4})), {"scatter", "index 9"});
+  fails<RunError>(
+      scatter(use(Vector<std::int32_t>{0, 9}), use(Vector<float>{1, 2}), use(Vector<float>{3, 4})),
+      {"scatter", "index 9"});
 }
 
 TEST_CASE("permute joins in the order of the source, the default last") {
@@ -255,8 +275,9 @@ TEST_CASE("permute between ranks") {
   const auto items = arrays<2, std::int32_t>(4);
   const auto turned = everywhere(
       [](auto a) {
-        return permute(plus, fill(index_of(extent(a, 1), extent(a, 0), 1), 7),
-                       [](auto ix) { return index_of(ix[1], ix[0], 0); }, a);
+        return permute(
+            plus, fill(index_of(extent(a, 1), extent(a, 0), 1), 7),
+            [](auto ix) { return index_of(ix[1], ix[0], 0); }, a);
       },
       items);
   for (std::size_t i = 0; i < items.size(); ++i)
@@ -264,8 +285,9 @@ TEST_CASE("permute between ranks") {
       REQUIRE(turned[i][Index{ix[1], ix[0], std::int64_t{0}}] ==
               static_cast<std::int32_t>(static_cast<std::uint32_t>(items[i][ix]) + 7U));
     });
-  fails<RunError>(permute(plus, fill(Index{2, 2}, 0), [](auto ix) { return index_of(ix[0], ix[0]); },
-                          use(Vector<std::int32_t>{1, 2, 3})),
+  fails<RunError>(permute(
+                      plus, fill(Index{2, 2}, 0), [](auto ix) { return index_of(ix[0], ix[0]); },
+                      use(Vector<std::int32_t>{1, 2, 3})),
                   {"permute", "out of range"});
 }
 
@@ -277,14 +299,16 @@ TEST_CASE("segments are rows of their own") {
   };
   const auto sums = everywhere([&](auto n) { return fold_seg(plus, 0.5f, values(n), Segments(n)); }, rows);
   const auto scans = everywhere([&](auto n) { return scanl1_seg(plus, values(n), Segments(n)); }, rows);
-  const auto longer = everywhere([&](auto n) { return scanl_seg(plus, 0.25f, values(n), Segments(n)); }, rows);
+  const auto longer =
+      everywhere([&](auto n) { return scanl_seg(plus, 0.25f, values(n), Segments(n)); }, rows);
   const auto sorted = everywhere([&](auto n) { return sort_seg(values(n), Segments(n)); }, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::int64_t begin = 0;
     for (std::int64_t s = 0; s < rows[r].size(); ++s) {
       float total = 0.0f;
       std::vector<float> row;
-      for (std::int64_t i = 0; i < rows[r][s]; ++i) row.push_back(1.0f / (1.0f + static_cast<float>(begin + i)));
+      for (std::int64_t i = 0; i < rows[r][s]; ++i)
+        row.push_back(1.0f / (1.0f + static_cast<float>(begin + i)));
       REQUIRE(sums[r][s] == agree(fold(plus, 0.5f, use(row)))[Index{}]);
       const auto scan = agree(scanl1(plus, use(row)));
       for (std::int64_t i = 0; i < rows[r][s]; ++i) {
@@ -300,8 +324,9 @@ TEST_CASE("segments are rows of their own") {
                                          segments_of_offsets(use(Vector<std::int32_t>{0, 2, 2, 3}))));
   REQUIRE(by_offsets[0] == 3);
   REQUIRE(by_offsets[1] == 0);
-  fails<RunError>(fold_seg(plus, 0, use(Vector<std::int32_t>{1, 2, 3}), Segments(use(Vector<std::int32_t>{2, 2}))),
-                  {"from_segments", "1 more element"});
+  fails<RunError>(
+      fold_seg(plus, 0, use(Vector<std::int32_t>{1, 2, 3}), Segments(use(Vector<std::int32_t>{2, 2}))),
+      {"from_segments", "1 more element"});
 }
 
 }  // namespace

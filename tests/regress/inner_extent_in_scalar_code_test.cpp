@@ -50,10 +50,16 @@ TEST_CASE("one extent of what an inner sequence gives, in scalar code") {
   const Ref n40 = ir::lambda({n4}, {n39});
   const Ref n41 = ir::generate(n17, n40);
   const Ref n42 = ir::lambda({n0}, {n9, n41});
-  const Ref n43 = stream_of({component({"float", "double", "int16"}, {std::int64_t{2}, std::int64_t{1}}, 0, 64)}, {});
+  const Ref n43 =
+      stream_of({component({"float", "double", "int16"}, {std::int64_t{2}, std::int64_t{1}}, 0, 64)}, {});
   const Ref n44 = ir::map_seq(n42, {n43});
   const Ref n45 = ir::project_seq(n44, 1, 1);
   const Ref n46 = ir::tabulate(n45);
   const Ref n47 = ir::consume(n46);
-  check_everywhere({n47}, {.backend = Backend::cpu, .scheduler = "fixed:7", .threads = 1, .off = "share", .contract = false, .memory = 0});
+  check_everywhere({n47}, {.backend = Backend::cpu,
+                           .scheduler = "fixed:7",
+                           .threads = 1,
+                           .off = "share",
+                           .contract = false,
+                           .memory = 0});
 }

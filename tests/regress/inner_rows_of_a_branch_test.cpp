@@ -30,5 +30,10 @@ TEST_CASE("the rows of what a branch gives for each item") {
   const Ref n20 = ir::map_seq(n19, {n0});
   const Ref n21 = ir::elements(n20);
   const Ref n22 = ir::consume(n21);
-  check_everywhere({n22}, {.backend = Backend::cpu, .scheduler = "fixed:2", .threads = 2, .off = "", .contract = false, .memory = 0});
+  check_everywhere({n22}, {.backend = Backend::cpu,
+                           .scheduler = "fixed:2",
+                           .threads = 2,
+                           .off = "",
+                           .contract = false,
+                           .memory = 0});
 }

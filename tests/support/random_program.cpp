@@ -66,7 +66,7 @@ class RandomArrays {
       case 21:
         return ir::project_array(ir::sort(proper(scope)), dice_.below(2));
       case 22:
-        return dice_.chance(50) ? selected(scope) : grouped(scope);
+        return dice_.chance(40) ? selected(scope) : dice_.chance(50) ? grouped(scope) : repeated(scope);
       default:
         return ir::unit(scalars_.element(scope, dice_.element_type(options_.floats), 3));
     }
@@ -163,6 +163,26 @@ class RandomArrays {
     return ir::map(
         scalars_.function({{}, {}, 0}, {{ScalarType::int64}, {ScalarType::int64}}, {ScalarType::int64}, 2),
         made.arrays);
+  }
+
+  /// Numbers as often as values say, or all but the first elements of an array as a vector.
+  Ref repeated(Scope& scope) {
+    const Ref a = proper(scope);
+    if (dice_.chance(40)) {
+      const Ref begin = ir::primitive(Primitive::minimum, {scalars_.size(a), ir::int64(dice_.below(3))});
+      return ir::part(ir::tuple({ir::primitive(Primitive::subtract, {scalars_.size(a), begin})}), a, begin);
+    }
+    const Ref numbers =
+        ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, {ScalarType::int64}, 2), {a});
+    const Ref x = ir::parameter(Type::element(ScalarType::int64)),
+              y = ir::parameter(Type::element(ScalarType::int64)),
+              z = ir::parameter(Type::element(ScalarType::int64));
+    const Ref few =
+        ir::map(ir::lambda({x}, {ir::primitive(Primitive::bit_and, {x, ir::int64(1)})}), {numbers});
+    const Ref counts = ir::reshape(ir::tuple({scalars_.size(a)}), few);
+    const Ref total =
+        ir::fold(ir::lambda({y, z}, {ir::primitive(Primitive::add, {y, z})}), counts, ir::int64(0));
+    return ir::repeat(ir::tuple({ir::index(total, ir::tuple({}))}), counts);
   }
 
   /// A function of each element, to one of the same type, and of something that is computed here.
