@@ -26,10 +26,12 @@ void check_program(std::uint64_t seed, Backend backend) {
 void check_programs(std::uint64_t from, std::uint64_t count, Backend backend) {
   const Failures before = failures();
   for (std::uint64_t seed = from; seed < from + count; ++seed) check_program(seed, backend);
-  // A back end that leaves out checks lets programs pass that should not.
+  // A back end that leaves out checks lets programs pass that should not. It may compute less than the interpreter, so a
+  // few failures say nothing.
+  constexpr int few = 4;
   const int expected = failures().expected - before.expected, met = failures().met - before.met;
   INFO(met << " of " << expected << " failures met");
-  CHECK(2 * met >= expected);
+  CHECK((expected < few || 2 * met >= expected));
 }
 
 constexpr Backend cpu = Backend::cpu, cuda = Backend::cuda, both = Backend::cpu_and_cuda;
