@@ -272,27 +272,30 @@ Ref select(Ref shape, Ref mask, Ref array, Place place, Symbol label) {
   return collective(Op::select, std::move(type), std::move(children), labelled(label), place);
 }
 
-Ref group(Ref shape, Ref places, bool drops, Place place, Symbol label) {
-  const char* what = label ? label.c_str() : "group";
+namespace {
+
+/// Of elements that go to places.
+Ref sent(Op op, Type type, Ref shape, Ref places, bool drops, const Place& place, Symbol label) {
+  const char* what = label ? label.c_str() : name_of(op);
   std::vector<Ref> children{std::move(shape), std::move(places)};
   require_present(children, place, what);
   require_extent(children[0], place, what);
   require_integers(children[1], place, what);
   Payload payload = labelled(label);
   payload.drops = drops;
-  Type type = Type::several({{1, {number}}, {1, {number}}});
-  return collective(Op::group, std::move(type), std::move(children), std::move(payload), place);
+  return collective(op, std::move(type), std::move(children), std::move(payload), place);
+}
+
+}  // namespace
+
+Ref group(Ref shape, Ref places, bool drops, Place place, Symbol label) {
+  Type both = Type::several({{1, {number}}, {1, {number}}});
+  return sent(Op::group, std::move(both), std::move(shape), std::move(places), drops, place, label);
 }
 
 Ref last_at(Ref shape, Ref places, bool drops, Place place, Symbol label) {
-  const char* what = label ? label.c_str() : "last_at";
-  std::vector<Ref> children{std::move(shape), std::move(places)};
-  require_present(children, place, what);
-  require_extent(children[0], place, what);
-  require_integers(children[1], place, what);
-  Payload payload = labelled(label);
-  payload.drops = drops;
-  return collective(Op::last_at, Type::array(1, {number}), std::move(children), std::move(payload), place);
+  return sent(Op::last_at, Type::array(1, {number}), std::move(shape), std::move(places), drops, place,
+              label);
 }
 
 Ref repeat(Ref shape, Ref counts, Place place, Symbol label) {

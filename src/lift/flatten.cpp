@@ -328,13 +328,18 @@ class FlatSequence : Flattener {
     wanted_.push_back(std::move(wanted));
   }
 
-  /// Of item j.
-  std::vector<Ref> arrays_of(const Ref& j) {
+  /// The inner stage's, of item j.
+  std::vector<Ref> results_of(const Ref& j) {
     const Ref p = parent_of(j), q = subtract(j, first_of(p));
     std::vector<std::pair<Ref, Ref>> images;
     for (const StageSource& source : inner_.sources)
       images.emplace_back(inner_.items[static_cast<std::size_t>(source.first)], item_of(source, p, q));
-    const std::vector<Ref> results = of_item(inner_.results, p, false, images);
+    return of_item(inner_.results, p, false, images);
+  }
+
+  /// What sinks take of them, with the extents that are wanted.
+  std::vector<Ref> arrays_of(const Ref& j) {
+    const std::vector<Ref> results = results_of(j);
     std::vector<Ref> arrays;
     for (std::size_t s = 0; s < inner_.sinks.size(); ++s) {
       const Ref& array = results[static_cast<std::size_t>(inner_.sinks[s].result)];
@@ -342,7 +347,6 @@ class FlatSequence : Flattener {
       for (const auto& [d, where] : wanted_[s].extents)
         arrays.push_back(unit(d < 0 ? product(components(shape(array))) : component(shape(array), d - 1)));
     }
-    item_results_ = results;
     return arrays;
   }
 
@@ -389,8 +393,7 @@ class FlatSequence : Flattener {
     }
     const auto result = static_cast<std::size_t>(sink.result);
     out.elements = add_result(of_each(total_, [&](const Ref& j) {
-      arrays_of(j);
-      const Ref& array = item_results_[result];
+      const Ref array = results_of(j)[result];
       const Ref p = parent_of(j);
       std::vector<Ref> extents;
       for (std::size_t d = 1; d < least_extents.size(); ++d)
@@ -409,7 +412,6 @@ class FlatSequence : Flattener {
   Ref total_;
   std::size_t arrays_ = 0;
   std::vector<Wanted> wanted_;
-  std::vector<Ref> item_results_;
 };
 
 /// A mask of items, and the numbers of those where it holds and of the others.

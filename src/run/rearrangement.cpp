@@ -57,27 +57,42 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
   const rearrange::Components array{types, data};
   const rearrange::Places places{types[0], last.components[0], last.parts, outputs[0].parts,
                                  node.payload().drops};
-  const ir::Op op = node.op();
   const auto run = [&]() -> rearrange::MayFail {
-    if (op == ir::Op::sort) {
-      rearrange::sort(array, last.parts, outputs[0].components, numbers(outputs[1]), resources);
-      return {};
+    using ir::Op;
+    switch (node.op().as<ir::ArrayOp>()) {
+      case Op::sort:
+        rearrange::sort(array, last.parts, outputs[0].components, numbers(outputs[1]), resources);
+        return {};
+      case Op::select:
+        for (std::int64_t part = 0; part < last.parts.count; ++part)
+          if (inputs[0].parts.length(part) != last.parts.length(part))
+            return rearrange::Failure{part,
+                                      ir::other_size(inputs[0].parts.length(part) - last.parts.length(part))};
+        return rearrange::select(array, static_cast<const std::uint8_t*>(at(inputs[0])), last.parts,
+                                 outputs[0].components, outputs[0].parts, resources);
+      case Op::group:
+        return rearrange::group(places, numbers(outputs[0]), numbers(outputs[1]), resources);
+      case Op::last_at:
+        return rearrange::last_at(places, numbers(outputs[0]), resources);
+      case Op::repeat:
+        return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
+                                 resources);
+      case Op::use:
+      case Op::unit:
+      case Op::generate:
+      case Op::map:
+      case Op::fold:
+      case Op::scan:
+      case Op::backpermute:
+      case Op::reshape:
+      case Op::consume:
+      case Op::project_array:
+      case Op::awhile:
+      case Op::acond:
+      case Op::part:
+        break;
     }
-    if (op == ir::Op::select) {
-      for (std::int64_t part = 0; part < last.parts.count; ++part)
-        if (inputs[0].parts.length(part) != last.parts.length(part))
-          return rearrange::Failure{part,
-                                    ir::other_size(inputs[0].parts.length(part) - last.parts.length(part))};
-      return rearrange::select(array, static_cast<const std::uint8_t*>(at(inputs[0])), last.parts,
-                               outputs[0].components, outputs[0].parts, resources);
-    }
-    if (op == ir::Op::group)
-      return rearrange::group(places, numbers(outputs[0]), numbers(outputs[1]), resources);
-    if (op == ir::Op::last_at) return rearrange::last_at(places, numbers(outputs[0]), resources);
-    if (op == ir::Op::repeat)
-      return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
-                               resources);
-    throw InternalError(fmt::format("{} is no rearrangement", ir::name_of(op)));
+    throw InternalError(fmt::format("{} is no rearrangement", ir::name_of(node.op())));
   };
   if (const rearrange::MayFail failure = run())
     ir::raise(node.label(), failure->wrong, node.place(),

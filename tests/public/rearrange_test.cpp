@@ -305,7 +305,6 @@ TEST_CASE("segments are rows of their own") {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::int64_t begin = 0;
     for (std::int64_t s = 0; s < rows[r].size(); ++s) {
-      float total = 0.0f;
       std::vector<float> row;
       for (std::int64_t i = 0; i < rows[r][s]; ++i)
         row.push_back(1.0f / (1.0f + static_cast<float>(begin + i)));
@@ -316,7 +315,6 @@ TEST_CASE("segments are rows of their own") {
         REQUIRE(sorted[r][begin + i] == row[static_cast<std::size_t>(rows[r][s] - 1 - i)]);
       }
       REQUIRE(longer[r][begin + s] == 0.25f);
-      static_cast<void>(total);
       begin += rows[r][s];
     }
   }
