@@ -61,7 +61,7 @@ stage run 'run|plan|kernel|rearrange|interp|ir|scheduler|timeline' 'run/backends
 stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|scheduler|timeline'
 # Inside src/run each file sees itself and those before it in this list, which names all of them.
 seen=
-for name in memory storage sources results run_trace context rearrangement global_values stage_output sink collector elements_sink \
+for name in memory storage sources results run_trace context print_line rearrangement global_values stage_output sink collector elements_sink \
   tabulate_sink sinks chunk_geometry chunk_group backend stage_input stage_results item_results stage stage_reader \
   plan_run chunk_reader execute; do
   seen+=${seen:+|}$name

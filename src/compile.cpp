@@ -152,6 +152,11 @@ void check_kernel(const kernel::Kernel& kernel) {
   for (const std::vector<ir::Ref>* body : kernel::form_bodies(kernel)) kernel::check_branches(*body);
 }
 
+void check_step(const plan::KernelStep& step) {
+  check_kernel(step.kernel);
+  if (step.equal_items) check_kernel(step.equal_items->kernel);
+}
+
 /// From stages to the plan: the passes that programs and streamed-out sequences share.
 void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
   staged = pass(
@@ -168,7 +173,7 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
       [](const plan::Plan& p) { return plan::to_string(p); });
   plan::each_group(out.plan, [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
-      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) check_kernel(kernel->kernel);
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) check_step(*kernel);
   });
 }
 

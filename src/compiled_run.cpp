@@ -42,6 +42,7 @@ void CompiledRun::conclude() {
   report->backend = backend_->name();
   report->backend_reason = choice_.reason;
   report->threads = executor_.concurrency();
+  report->equal_chunks = *context_.equal_chunks;
   report->peak_bytes = budget_.peak();
 }
 

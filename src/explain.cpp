@@ -49,7 +49,10 @@ std::string step_text(const plan::Group& group, const plan::KernelStep& step) {
   return to_string(step.kernel) +
          fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
                      reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),
-                     fmt::join(writes, " + "), step.kernel.operations);
+                     fmt::join(writes, " + "), step.kernel.operations) +
+         (step.equal_items
+              ? "  where all items of a chunk turn out to be of one shape: a kernel for regular arrays\n"
+              : "");
 }
 
 std::string step_text(const plan::Group&, const plan::OffsetsStep& step) {

@@ -4,6 +4,7 @@
 
 #include "ir/walk.h"
 #include "run/global_values.h"
+#include "run/print_line.h"
 #include "run/results.h"
 
 namespace anabranch {
@@ -24,11 +25,14 @@ std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
   return passes;
 }
 
-interp::OnItem progress_of(const RunOptions& options) {
-  if (!options.progress) return {};
-  return [&report = options.progress](std::int64_t items, std::optional<std::int64_t> total) {
-    report({items, total, items});
-  };
+interp::Callbacks callbacks_of(const RunOptions& options) {
+  interp::Callbacks callbacks;
+  if (options.progress)
+    callbacks.on_item = [&report = options.progress](std::int64_t items, std::optional<std::int64_t> total) {
+      report({items, total, items});
+    };
+  callbacks.on_line = [&options](std::string_view line) { runtime::print_line(options, line); };
+  return callbacks;
 }
 
 namespace {
@@ -60,7 +64,7 @@ std::vector<HostArray> run_interpreter(const Compiled& program, const std::vecto
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) bind.set(plan.parameters[i], values[i]);
   for (const ir::Ref& root : program.program) roots.push_back(bind(root));
   const std::vector<SourcePass> passes = begin_passes(roots);
-  return placed(plan, interp::run(roots, options.stop, progress_of(options)), into);
+  return placed(plan, interp::run(roots, options.stop, callbacks_of(options)), into);
 }
 
 }  // namespace anabranch

@@ -18,8 +18,8 @@ using HostArray = std::shared_ptr<detail::ArrayData>;
 /// passes of its own run, not which other runs read the same sources.
 std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots);
 
-/// What the interpreter calls after each item, which counts as a chunk.
-interp::OnItem progress_of(const RunOptions& options);
+/// What the interpreter calls: after each item, which counts as a chunk, and with each line that is printed.
+interp::Callbacks callbacks_of(const RunOptions& options);
 
 /// `into`: memory that the caller gives for the results, one array for each, or none.
 std::vector<HostArray> run_interpreter(const Compiled& program, const std::vector<HostArray>& arguments,

@@ -58,7 +58,7 @@ void ItemReader::Impl::begin() {
   if (options.backend == Backend::interpreter) {
     const auto& roots = program->compiled().program;
     passes = begin_passes(roots);
-    interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop, progress_of(options));
+    interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop, callbacks_of(options));
     return;
   }
   with_public_errors([&] {

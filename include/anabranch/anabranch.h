@@ -20,6 +20,7 @@
 #include <anabranch/integer.h>
 #include <anabranch/linear_algebra.h>
 #include <anabranch/loop.h>
+#include <anabranch/manifest.h>
 #include <anabranch/optional.h>
 #include <anabranch/reorder.h>
 #include <anabranch/rounding.h>
@@ -36,4 +37,5 @@
 #include <anabranch/variant.h>
 #include <anabranch/version.h>
 
+#include <anabranch/detail/rearrange_misuse.h>
 #include <anabranch/detail/transform_misuse.h>

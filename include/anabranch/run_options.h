@@ -5,6 +5,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// How a program is run, and what a run reports.
@@ -36,7 +37,10 @@ struct RunOptions {
   /// "adaptive", "paper", "fixed:N" (items per chunk; of a live source, waits for N).
   std::string scheduler = "adaptive";
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, endless loops included
-  std::function<void(const Progress&)> progress{};  ///< called after every chunk, once at a time
+  /// Called after every chunk, once at a time. Nothing is read meanwhile, so it must not wait for a source.
+  std::function<void(const Progress&)> progress{};
+  /// Given each line that the operation `trace` prints, without its end, one at a time; empty: they go to standard error.
+  std::function<void(std::string_view)> print{};
   /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
   /// when the run fails or is cancelled; IoError where it cannot be written.
@@ -58,6 +62,9 @@ struct RunReport {
   int threads = 0;
   /// Summed over all passes: a stream that is read twice counts twice.
   std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
+  /// Of the chunks of ragged streams those whose items turned out to be of one shape, 32 or more of them: kernels for
+  /// regular arrays computed them.
+  std::int64_t equal_chunks = 0;
   std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
   double seconds = 0;           ///< all of the run, compilation included
   /// Making kernels, or finding them on disk; 0 where this program had them. A GPU's are made when a chunk

@@ -165,4 +165,35 @@ Acc<Array<N, T>> scanr(F f, const std::type_identity_t<Located<T>>& z, const Acc
       "scanr", both, axis, true, [](const auto& i, const auto& n) { return n - i; }, at);
 }
 
+// ---- One after the other ----------------------------------------------------------------------------------
+
+/// f(s0, x0), f(f(s0, x0), x1), ...: the state after each element of every row along one dimension, as large as `a`. The
+/// state may be of another type than the elements, and f need not be associative: a recursive filter, a run of a machine.
+/// `s0` is an Exp or a plain value. Rows are independent of each other and computed in parallel, the elements of a row
+/// one after the other: as many steps as the longest row has elements. A scan, where f is associative, is faster.
+template <class F, class S0, int N, class T>
+  requires(N >= 1 && !detail::Collective<S0>)
+auto scan_state(F f, const S0& s0, const Acc<Array<N, T>>& a, int axis = N - 1,
+                detail::Loc at = detail::Loc::current()) {
+  detail::check_dimension("scan_state", axis, N, at);
+  const auto first = detail::as_exp(s0, at);
+  using S = typename std::remove_const_t<decltype(first)>::value_type;
+  constexpr bool takes = detail::takes<F, Exp<S>&, Exp<T>&>();
+  static_assert(takes,
+                "anabranch: the function of scan_state takes the state, of the type of s0, and an element of "
+                "the array; "
+                "an operator as plus takes two of one type: give an s0 of the elements' type, or cast");
+  if constexpr (takes) {
+    const auto [function, next] = detail::trace_function<S, T>(f, at);
+    constexpr bool fits = std::same_as<typename std::remove_const_t<decltype(next)>::value_type, S>;
+    static_assert(
+        fits,
+        "anabranch: the function of scan_state returns the next state, of the type of s0; convert with "
+        "cast<T>(x), or give an s0 of that type");
+    return detail::acc<N, S>(detail::scan_state(function, first.handle(), a.handle(), axis, at));
+  } else {
+    return detail::acc<N, S>(detail::Handle{});
+  }
+}
+
 }  // namespace anabranch

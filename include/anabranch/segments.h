@@ -36,8 +36,8 @@ Segments segments_of_offsets(const Acc<Vector<I>>& offsets, detail::Loc at = det
       at);
 }
 
-/// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError). They are
-/// read where they lie.
+/// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError). The
+/// vector is stored once; its segments are read where they lie in it.
 template <class T>
 Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& values,
                              detail::Loc at = detail::Loc::current()) {

@@ -23,6 +23,9 @@ std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
 /// A row costs about as much as this many elements besides its elements.
 constexpr std::int64_t row_cost = 4;
 
+/// Rows that a recurrence computes side by side, at most.
+constexpr std::int64_t rows_of_vector = 16;
+
 class Cutter {
  public:
   Cutter(const kernel::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
@@ -192,7 +195,8 @@ class Cutter {
       return;
     }
     std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
-    if (across) step = (step + kernel::tile_rows - 1) / kernel::tile_rows * kernel::tile_rows;
+    if (const std::int64_t together = across ? kernel::tile_rows : recurs_ ? rows_of_vector : 1; together > 1)
+      step = (step + together - 1) / together * together;
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
@@ -248,6 +252,7 @@ class Cutter {
   const Bindings& bound_;
   std::int64_t size_ = 1;
   bool splits_rows_ = has_partials(kernel_);
+  bool recurs_ = std::holds_alternative<kernel::Recurrence>(kernel_.form);
 };
 
 }  // namespace
@@ -255,7 +260,8 @@ class Cutter {
 bool has_partials(const kernel::Kernel& kernel) {
   return std::visit(
       kernel::overloaded{[](const kernel::Map&) { return false; }, [](const kernel::Reduce&) { return true; },
-                         [](const kernel::Scan&) { return false; }},
+                         [](const kernel::Scan&) { return false; },
+                         [](const kernel::Recurrence&) { return false; }},
       kernel.form);
 }
 

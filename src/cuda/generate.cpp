@@ -363,10 +363,12 @@ std::vector<std::string> Generator::entries(int only) {
 
 Unit generate(const kernel::Kernel& kernel) { return generate(kernel, -1); }
 Unit generate(const kernel::Kernel& kernel, int entry) {
-  return std::visit(kernel::overloaded{[&](const kernel::Map&) { return generate_map(kernel, entry); },
-                                       [&](const kernel::Reduce&) { return generate_fold(kernel, entry); },
-                                       [&](const kernel::Scan&) { return generate_scan(kernel, entry); }},
-                    kernel.form);
+  return std::visit(
+      kernel::overloaded{[&](const kernel::Map&) { return generate_map(kernel, entry); },
+                         [&](const kernel::Reduce&) { return generate_fold(kernel, entry); },
+                         [&](const kernel::Scan&) { return generate_scan(kernel, entry); },
+                         [&](const kernel::Recurrence&) { return generate_recurrence(kernel, entry); }},
+      kernel.form);
 }
 
 }  // namespace anabranch::cuda

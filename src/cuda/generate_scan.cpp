@@ -23,11 +23,7 @@ class Scan : public RowGenerator {
       : RowGenerator(kernel, scan.reduction.left, scan.reduction.right),
         scan_(scan),
         combine_(scan.reduction.combine),
-        seed_(scan.reduction.seed) {
-    for (const kernel::KernelOutput& output : kernel.outputs)
-      if (output.write == Write::element && place_of(output.array) == places_.size())
-        places_.push_back(output.array);
-  }
+        seed_(scan.reduction.seed) {}
 
   const char* included() const override { return "scan_blocks.cuh"; }
 
@@ -78,50 +74,6 @@ class Scan : public RowGenerator {
     cells();
   }
 
-  // Outputs that are written by elements --------------------------------------------------------------------
-
-  /// The number of the array's layout in `places_`.
-  std::size_t place_of(const kernel::Layout& layout) const {
-    return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), layout) - places_.begin());
-  }
-
-  /// Where the row's prefixes lie, for each layout.
-  void row_places() {
-    for (std::size_t p = 0; p < places_.size(); ++p) out_.line(fmt::format("i64 row_at{} = 0;", p));
-    out_.open("ANABRANCH_DEVICE void enter_row(i64 item_number, i64 position) {");
-    out_.line("enter(item_number, position);");
-    for (std::size_t p = 0; p < places_.size(); ++p)
-      out_.line(fmt::format("row_at{} = {};", p, row_place(places_[p])));
-    out_.close();
-  }
-
-  std::string row_place(const kernel::Layout& layout) {
-    // Without offsets items are alike, and rows lie one after the other.
-    if (layout.form != kernel::Form::segmented) return fmt::format("multiply(position, {})", length_);
-    const std::string base = offset_at(layout.offsets, layout.offset_type, "item");
-    if (kernel_.domain.extents.empty()) return base;
-    std::string rows = "1ll";
-    for (const std::string& e : domain_) rows = fmt::format("multiply({}, {})", rows, e);
-    const std::string first = segmented_ ? "start(item)" : fmt::format("multiply(item, {})", rows);
-    return fmt::format("{} + multiply(position - {}, {})", base, first, length_);
-  }
-
-  void store(const std::string& signature, Write write) {
-    out_.open(fmt::format("ANABRANCH_DEVICE void {} {{", signature));
-    for (const kernel::KernelOutput& output : kernel_.outputs) {
-      if (output.write != write) continue;
-      const kernel::KernelArray& array = output.array;
-      const std::string at =
-          write == Write::position ? "out_at" : fmt::format("row_at{} + r", place_of(array));
-      for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
-        out_.line(fmt::format(
-            "{}[{}] = {};",
-            buffer(array.first_buffer + static_cast<int>(c), memory_type_text(array.type.scalars[c])), at,
-            in_memory(output.first + c, fmt::format("v.c{}", output.first + c))));
-    }
-    out_.close();
-  }
-
   /// In the order of ScanEntry.
   std::vector<Entry> all_entries() const override {
     return {{"packed", fmt::format("scan_rows<anabranch::Kernel, {}>", packed_rows)},
@@ -139,7 +91,6 @@ class Scan : public RowGenerator {
 
   const kernel::Scan& scan_;
   kernel::Regions combine_, seed_;
-  std::vector<kernel::Layout> places_;
 };
 
 }  // namespace

@@ -126,5 +126,6 @@ class Generator {
 Unit generate_map(const kernel::Kernel& kernel, int only);
 Unit generate_fold(const kernel::Kernel& kernel, int only);
 Unit generate_scan(const kernel::Kernel& kernel, int only);
+Unit generate_recurrence(const kernel::Kernel& kernel, int only);
 
 }  // namespace anabranch::cuda

@@ -52,7 +52,8 @@ InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) 
   enum class Way : std::uint8_t { map, fold, never };
   const Way way = std::visit(kernel::overloaded{[](const kernel::Map&) { return Way::map; },
                                                 [](const kernel::Reduce&) { return Way::fold; },
-                                                [](const kernel::Scan&) { return Way::never; }},
+                                                [](const kernel::Scan&) { return Way::never; },
+                                                [](const kernel::Recurrence&) { return Way::never; }},
                              kernel.form);
   if (way == Way::never) return out;
   const bool fold = way == Way::fold;

@@ -6,28 +6,34 @@
 #include <fmt/format.h>
 
 #include "ir/views.h"
+#include "ir/walk.h"
 
 namespace anabranch::cuda {
+
+using Write = kernel::KernelOutput::Write;
 
 RowGenerator::RowGenerator(const kernel::Kernel& kernel, std::vector<ir::Ref> left,
                            std::vector<ir::Ref> right)
     : Generator(kernel, {}, false),
       row_(*kernel::row_of(kernel)),
       left_(std::move(left)),
-      right_(std::move(right)) {}
+      right_(std::move(right)) {
+  for (const kernel::KernelOutput& output : kernel.outputs)
+    if (output.write == Write::element && place_of(output.array) == places_.size())
+      places_.push_back(output.array);
+}
 
 void RowGenerator::name_own_values() {
   scalar_.bind(*row_.index, {"r"});
-  for (std::size_t c = 0; c < components(); ++c) {
-    scalar_.bind(*left_[c], {fmt::format("x.c{}", c)});
-    scalar_.bind(*right_[c], {fmt::format("y.c{}", c)});
-  }
+  for (std::size_t c = 0; c < left_.size(); ++c) scalar_.bind(*left_[c], {fmt::format("x.c{}", c)});
+  for (std::size_t c = 0; c < right_.size(); ++c) scalar_.bind(*right_[c], {fmt::format("y.c{}", c)});
   length_ = extent(row_.length);
 }
 
 bool RowGenerator::depends_on_element(const ir::Node& node) const {
-  const auto& free = node.free();
-  return std::find(free.begin(), free.end(), row_.index.get()) != free.end();
+  return std::any_of(node.free().begin(), node.free().end(), [&](const ir::Node* parameter) {
+    return parameter == row_.index.get() || ir::is_among(left_, parameter);
+  });
 }
 
 void RowGenerator::row_parts() {
@@ -129,6 +135,49 @@ void RowGenerator::cells() {
             }) +
             ";");
   out_.line("}");
+}
+
+// Outputs that are written by elements --------------------------------------------------------------------
+
+/// The number of the array's layout in `places_`.
+std::size_t RowGenerator::place_of(const kernel::Layout& layout) const {
+  return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), layout) - places_.begin());
+}
+
+/// Where the row's prefixes lie, for each layout.
+void RowGenerator::row_places() {
+  for (std::size_t p = 0; p < places_.size(); ++p) out_.line(fmt::format("i64 row_at{} = 0;", p));
+  out_.open("ANABRANCH_DEVICE void enter_row(i64 item_number, i64 position) {");
+  out_.line("enter(item_number, position);");
+  for (std::size_t p = 0; p < places_.size(); ++p)
+    out_.line(fmt::format("row_at{} = {};", p, row_place(places_[p])));
+  out_.close();
+}
+
+std::string RowGenerator::row_place(const kernel::Layout& layout) {
+  // Without offsets items are alike, and rows lie one after the other.
+  if (layout.form != kernel::Form::segmented) return fmt::format("multiply(position, {})", length_);
+  const std::string base = offset_at(layout.offsets, layout.offset_type, "item");
+  if (kernel_.domain.extents.empty()) return base;
+  std::string rows = "1ll";
+  for (const std::string& e : domain_) rows = fmt::format("multiply({}, {})", rows, e);
+  const std::string first = segmented_ ? "start(item)" : fmt::format("multiply(item, {})", rows);
+  return fmt::format("{} + multiply(position - {}, {})", base, first, length_);
+}
+
+void RowGenerator::store(const std::string& signature, Write write) {
+  out_.open(fmt::format("ANABRANCH_DEVICE void {} {{", signature));
+  for (const kernel::KernelOutput& output : kernel_.outputs) {
+    if (output.write != write) continue;
+    const kernel::KernelArray& array = output.array;
+    const std::string at = write == Write::position ? "out_at" : fmt::format("row_at{} + r", place_of(array));
+    for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+      out_.line(fmt::format(
+          "{}[{}] = {};",
+          buffer(array.first_buffer + static_cast<int>(c), memory_type_text(array.type.scalars[c])), at,
+          in_memory(output.first + c, fmt::format("v.c{}", output.first + c))));
+  }
+  out_.close();
 }
 
 }  // namespace anabranch::cuda

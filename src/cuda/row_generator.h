@@ -10,7 +10,7 @@ namespace anabranch::cuda {
 
 class RowGenerator : public Generator {
  protected:
-  /// `left`, `right`: the operator's parameters per component of the elements.
+  /// `left`, `right`: parameters of bodies, which are components of the values x and y there.
   RowGenerator(const kernel::Kernel& kernel, std::vector<ir::Ref> left, std::vector<ir::Ref> right);
 
   std::vector<kernel::KernelExtent> own_extents() const override { return {row_.length}; }
@@ -27,6 +27,10 @@ class RowGenerator : public Generator {
   void shuffles(const std::string& other, const std::string& parameters, const std::string& arguments);
   /// put() and get().
   void cells();
+  /// enter_row(), which also finds where what is written by elements lies.
+  void row_places();
+  /// A function that stores what is written so.
+  void store(const std::string& signature, kernel::KernelOutput::Write write);
   /// "{f(0), f(1)}", per component.
   template <class F>
   std::string each_component(F&& part) const {
@@ -42,7 +46,11 @@ class RowGenerator : public Generator {
   bool depends_on_element(const ir::Node& node) const;
   void keep_shared_values();
   void name_shared_values();
+  std::size_t place_of(const kernel::Layout& layout) const;
+  std::string row_place(const kernel::Layout& layout);
+
   std::vector<ir::Ref> left_, right_;
+  std::vector<kernel::Layout> places_;  ///< of the outputs that are written by elements
 };
 
 }  // namespace anabranch::cuda

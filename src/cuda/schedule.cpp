@@ -82,7 +82,8 @@ int entry_count(const kernel::Kernel& kernel) {
   return std::visit(
       kernel::overloaded{[](const kernel::Map&) { return 1; },
                          [](const kernel::Reduce& form) { return entry_number(form, FoldEntry::finish) + 1; },
-                         [](const kernel::Scan&) { return static_cast<int>(ScanEntry::blocks) + 1; }},
+                         [](const kernel::Scan&) { return static_cast<int>(ScanEntry::blocks) + 1; },
+                         [](const kernel::Recurrence&) { return 1; }},
       kernel.form);
 }
 
@@ -230,6 +231,16 @@ Schedule of_scan(const kernel::Kernel& kernel, const Bindings& bindings, int mul
   return out;
 }
 
+Schedule of_recurrence(const Bindings& bindings, int multiprocessors) {
+  Schedule out;
+  // Few are spread over the GPU.
+  const unsigned block = bindings.positions < few_workers * multiprocessors ? 32 : threads;
+  out.launches.push_back(
+      {0, grid_of(quotient_up(bindings.positions, block), fold_blocks, multiprocessors), block});
+  out.why = fmt::format("{} rows, whose elements depend on each other: a thread each", bindings.positions);
+  return out;
+}
+
 }  // namespace
 
 Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings,
@@ -244,7 +255,8 @@ Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& b
                          [&](const kernel::Reduce& form) {
                            return of_reduce(kernel, form, in_order, bindings, multiprocessors);
                          },
-                         [&](const kernel::Scan&) { return of_scan(kernel, bindings, multiprocessors); }},
+                         [&](const kernel::Scan&) { return of_scan(kernel, bindings, multiprocessors); },
+                         [&](const kernel::Recurrence&) { return of_recurrence(bindings, multiprocessors); }},
       kernel.form);
 }
 
@@ -269,7 +281,8 @@ std::vector<int> certain_entries(const kernel::Kernel& kernel) {
       std::visit(kernel::overloaded{[](const kernel::Map&) { return false; },
                                     [](const kernel::Reduce&) { return false; },
                                     // How long ones are scanned depends on how many rows there are.
-                                    [&](const kernel::Scan&) { return has_long_rows; }},
+                                    [&](const kernel::Scan&) { return has_long_rows; },
+                                    [](const kernel::Recurrence&) { return false; }},
                  kernel.form);
   if (depends_on_rows) return {};
   return entries_of(schedule(kernel, one_row, 1));

@@ -5,6 +5,8 @@
 
 #include "front/handle.h"
 #include "ir/make.h"
+#include "ir/op_info.h"
+#include "ir/views.h"
 
 // The erased core of the public headers: each function turns handles into nodes and calls the checked
 // constructor.
@@ -188,6 +190,20 @@ Handle repeat(const Handle& shape, const Handle& counts, Place at, Symbol label)
   return handle_of(ir::repeat(node_of(shape), node_of(counts), at, label));
 }
 Handle consume(const Handle& terminal, Place at) { return handle_of(ir::consume(node_of(terminal), at)); }
+
+Handle scan_state(const Handle& function, const Handle& seed, const Handle& array, int axis, Place at) {
+  const ir::Ref rows = innermost(node_of(array), axis, at, "scan_state");
+  return handle_of(from_innermost(ir::scan_state(node_of(function), rows, node_of(seed), at), axis, at));
+}
+Handle compute(const Handle& array, Place at) {
+  const ir::Ref node = node_of(array);
+  const ir::Storage storage = ir::info(ir::maker_of(*node).op()).storage;
+  const bool is_stored = storage == ir::Storage::stored || storage == ir::Storage::given;
+  return is_stored ? array : handle_of(ir::compute(node, at));
+}
+Handle trace(Symbol text, const Handle& array, Place at) {
+  return handle_of(ir::trace(text, node_of(array), at));
+}
 
 namespace {
 /// Each of the arrays that an operation gives.

@@ -185,6 +185,7 @@ Control control_of(const Ref& node, const NodeSet& own) {
     case Op::map:
     case Op::fold:
     case Op::scan:
+    case Op::scan_state:
     case Op::backpermute:
     case Op::reshape:
     case Op::consume:
@@ -194,6 +195,8 @@ Control control_of(const Ref& node, const NodeSet& own) {
     case Op::group:
     case Op::last_at:
     case Op::repeat:
+    case Op::compute:
+    case Op::trace:
     case Op::project_array:
       break;
   }

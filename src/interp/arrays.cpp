@@ -126,6 +126,8 @@ class Operation {
         return {fold()};
       case Op::scan:
         return scan();
+      case Op::scan_state:
+        return {scan_state()};
       case Op::backpermute:
         return {backpermute()};
       case Op::reshape:
@@ -147,6 +149,10 @@ class Operation {
         return {last_at()};
       case Op::repeat:
         return {repeat()};
+      case Op::compute:
+        return {evaluator_.array(parts_[position_of(Op::compute, "array")])};
+      case Op::trace:
+        return {evaluator_.array(parts_[position_of(Op::trace, "array")])};
       case Op::awhile:
       case Op::acond:
         break;
@@ -272,6 +278,26 @@ class Operation {
             if (at < length) set_element(out[0], begin + at, prefix);
             if (first && i + 1 == length) set_element(out[1], row, prefix);
           });
+    }
+    return out;
+  }
+
+  HostArray scan_state() {
+    const Number function = parts_[position_of(Op::scan_state, "function")];
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::scan_state, "array")]);
+    const std::int64_t length = array->extents.back();
+    const auto next = joining(function);
+
+    const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
+    HostArray out = allocate(array->extents);
+    if (out->size() == 0) return out;
+    const Element first = *seed(position_of(Op::scan_state, "seed"));
+    for (std::int64_t row = 0; row < out->size(); row += length) {
+      Element state = first;
+      for (std::int64_t at = row; at < row + length; ++at) {
+        state = next(state, element_at(array, at));
+        set_element(out, at, state);
+      }
     }
     return out;
   }

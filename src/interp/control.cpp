@@ -78,6 +78,7 @@ std::vector<HostArray> run_control(Machine& machine, Number control) {
     case Op::map:
     case Op::fold:
     case Op::scan:
+    case Op::scan_state:
     case Op::backpermute:
     case Op::reshape:
     case Op::consume:
@@ -87,6 +88,8 @@ std::vector<HostArray> run_control(Machine& machine, Number control) {
     case Op::group:
     case Op::last_at:
     case Op::repeat:
+    case Op::compute:
+    case Op::trace:
     case Op::project_array:
       break;
   }

@@ -5,8 +5,8 @@
 
 namespace anabranch::interp {
 
-std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop, OnItem on_item) {
-  Machine machine(arrays, std::move(stop), std::move(on_item));
+std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop, Callbacks callbacks) {
+  Machine machine(arrays, std::move(stop), std::move(callbacks));
   std::vector<HostArray> values;
   for (const ir::Ref& array : arrays) values.push_back(anabranch::detail::copy_of(*machine.demand(*array)));
   return values;
@@ -19,9 +19,9 @@ bool meets_no_item(std::span<const ir::Ref> arrays, std::stop_token stop) {
 }
 
 struct ItemStream::State {
-  State(ir::Ref s, std::stop_token stop, OnItem on_item)
+  State(ir::Ref s, std::stop_token stop, Callbacks callbacks)
       : sequence(std::move(s)),
-        machine({&sequence, 1}, std::move(stop), std::move(on_item)),
+        machine({&sequence, 1}, std::move(stop), std::move(callbacks)),
         pass(machine, machine.evaluator().number(*sequence), *sequence) {}
 
   ir::Ref sequence;
@@ -29,8 +29,8 @@ struct ItemStream::State {
   Pass pass;
 };
 
-ItemStream::ItemStream(ir::Ref sequence, std::stop_token stop, OnItem on_item)
-    : state_(std::make_unique<State>(std::move(sequence), std::move(stop), std::move(on_item))) {}
+ItemStream::ItemStream(ir::Ref sequence, std::stop_token stop, Callbacks callbacks)
+    : state_(std::make_unique<State>(std::move(sequence), std::move(stop), std::move(callbacks))) {}
 ItemStream::~ItemStream() = default;
 ItemStream::ItemStream(ItemStream&&) noexcept = default;
 ItemStream& ItemStream::operator=(ItemStream&&) noexcept = default;

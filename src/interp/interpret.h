@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 #include "interp/bits.h"
@@ -22,12 +23,21 @@ namespace anabranch::interp {
 /// Called after every item of a pass: how many there have been, and how many there will be, where that is
 /// known.
 using OnItem = std::function<void(std::int64_t items, std::optional<std::int64_t> total)>;
+/// Called with each line that the program prints.
+using OnLine = std::function<void(std::string_view line)>;
+
+/// What a run tells while it goes on. Either may be empty.
+struct Callbacks {
+  OnItem on_item{};
+  OnLine on_line{};
+};
 
 /// The values of these array computations. Each sink makes one pass of its own over its sequence, however
 /// often it is used. They own their elements: none shares memory with an input or another value. Throws
-/// RunError where the program has no meaning for its values, whatever a source or `on_item` throws,
+/// RunError where the program has no meaning for its values, whatever a source or a callback throws,
 /// Cancelled.
-std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {}, OnItem on_item = {});
+std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop = {},
+                           Callbacks callbacks = {});
 
 /// Whether this computation of them meets a stream without items. For tests: an error in the function of one is raised by
 /// the interpreter where the function does not look at its item, by back ends also where they find out that what it looks
@@ -38,7 +48,7 @@ bool meets_no_item(std::span<const ir::Ref> arrays, std::stop_token stop = {});
 class ItemStream {
  public:
   /// Computes what does not depend on an item and opens the sources.
-  explicit ItemStream(ir::Ref sequence, std::stop_token stop = {}, OnItem on_item = {});
+  explicit ItemStream(ir::Ref sequence, std::stop_token stop = {}, Callbacks callbacks = {});
   ~ItemStream();
   ItemStream(ItemStream&&) noexcept;
   ItemStream& operator=(ItemStream&&) noexcept;

@@ -5,6 +5,7 @@
 #include "interp/arrays.h"
 #include "interp/control.h"
 #include "interp/pass.h"
+#include "ir/array_text.h"
 #include "ir/views.h"
 
 namespace anabranch::interp {
@@ -13,8 +14,19 @@ using ir::Node;
 using ir::Op;
 using ir::Type;
 
-Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop, OnItem on_item)
-    : evaluator_(roots, std::move(stop)), on_item_(std::move(on_item)) {
+namespace {
+
+/// The line that a trace prints of its array.
+std::string traced(const Evaluator& evaluator, const Node& trace, const HostArray& array) {
+  std::vector<const void*> components;
+  for (const auto& buffer : array->buffers) components.push_back(buffer.get());
+  return ir::traced_line(trace, evaluator.item, {array->scalars, components}, array->extents);
+}
+
+}  // namespace
+
+Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop, Callbacks callbacks)
+    : evaluator_(roots, std::move(stop)), callbacks_(std::move(callbacks)) {
   for (const ir::Ref& root : roots) {
     if (root->closed()) continue;
     const Node& parameter = *root->free()[0];
@@ -57,6 +69,7 @@ std::vector<HostArray> Machine::compute(Number computation) {
     values = run_control(*this, computation);
   else
     values = execute(evaluator_, computation);
+  if (node.op() == Op::trace && on_line()) on_line()(traced(evaluator_, node, values[0]));
   evaluator_.nearest_place = outer;
   return values;
 }

@@ -22,7 +22,7 @@ class Machine {
  public:
   using Number = Evaluator::Number;
 
-  Machine(std::span<const ir::Ref> roots, std::stop_token stop, OnItem on_item);
+  Machine(std::span<const ir::Ref> roots, std::stop_token stop, Callbacks callbacks);
 
   /// The value of an array computation or array parameter.
   HostArray demand(Number array);
@@ -41,7 +41,8 @@ class Machine {
   /// Throws Cancelled if the run was stopped.
   void check_stop() const { evaluator_.check_stop(); }
   /// Null: there is none.
-  const OnItem& on_item() const { return on_item_; }
+  const OnItem& on_item() const { return callbacks_.on_item; }
+  const OnLine& on_line() const { return callbacks_.on_line; }
 
   bool met_no_item = false;  ///< a stream without items
   int in_item = 0;           ///< sequences whose item is being computed
@@ -53,7 +54,7 @@ class Machine {
 
   Evaluator evaluator_;
   Sources sources_;
-  OnItem on_item_;
+  Callbacks callbacks_;
   std::unordered_map<Number, std::vector<Number>> needs_;
 };
 

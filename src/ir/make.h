@@ -75,6 +75,10 @@ Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place
 /// of an empty row the seed. An exclusive scan needs a seed.
 Ref scan(Ref function, Ref array, Ref seed /* may be null */, bool exclusive, Place place = {},
          Symbol label = {});
+/// Along each row of the innermost dimension, from its first element on: the state after each element, which is what the
+/// function makes of the state before it (the seed at first) and the element. Of the seed's type, which may be another
+/// than that of the elements.
+Ref scan_state(Ref function, Ref array, Ref seed, Place place = {}, Symbol label = {});
 /// One of several arrays.
 Ref project_array(Ref arrays, int which, Place place = {});
 /// The element at ix is array[f(ix)]; out of range is a RunError. A negative extent is a RunError.
@@ -118,6 +122,13 @@ Ref last_at(Ref shape, Ref places, bool drops, Place place = {}, Symbol label = 
 /// Number i as often as counts[i] says, for each i in turn (int64). A negative count is a RunError, and so is an extent
 /// that is not their sum.
 Ref repeat(Ref shape, Ref counts, Place place = {}, Symbol label = {});
+
+// Arrays as they are.
+
+/// The array, with all of its elements computed before any is read.
+Ref compute(Ref array, Place place = {}, Symbol label = {});
+/// The array, which is printed as soon as it is computed (RunOptions::print): that of each item, in its own line.
+Ref trace(Symbol text, Ref array, Place place = {}, Symbol label = {});
 
 // Sequences: items are tuples of arrays.
 

@@ -66,14 +66,18 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place, Symbol label) {
 }
 
 namespace {
-/// Of an operation along rows: an operator on the elements of an array, and perhaps a seed.
-Type require_rows(std::span<const Ref> children, const Place& place, const char* what) {
-  require_present(children, place, what);
-  const Type& type = children[1]->type();
+void require_has_rows(const Type& type, const Place& place, const char* what) {
   require(type.is_array() && type.rank >= 1, place, what, [&] {
     return fmt::format("works along the innermost dimension of an array of rank 1 or more, got {}",
                        to_string(type));
   });
+}
+
+/// Of an operation along rows: an operator on the elements of an array, and perhaps a seed.
+Type require_rows(std::span<const Ref> children, const Place& place, const char* what) {
+  require_present(children, place, what);
+  const Type& type = children[1]->type();
+  require_has_rows(type, place, what);
   const Type element = Type::element(type.scalars);
   require_lambda(children[0], 2, 1, place, what);
   require_type(children[0]->parameters()[0]->type(), element, place, what);
@@ -106,6 +110,22 @@ Ref scan(Ref function, Ref array, Ref seed, bool exclusive, Place place, Symbol 
   payload.exclusive = exclusive;
   return collective(Op::scan, Type::several(std::move(results)), std::move(children), std::move(payload),
                     place);
+}
+
+Ref scan_state(Ref function, Ref array, Ref seed, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "scan_state";
+  std::vector<Ref> children{std::move(function), std::move(array), std::move(seed)};
+  require_present(children, place, what);
+  const Type& type = children[1]->type();
+  require_has_rows(type, place, what);
+  const Type& state = children[2]->type();
+  require(state.is_element(), place, what, "the state is an element");
+  require_lambda(children[0], 2, 1, place, what);
+  require_type(children[0]->parameters()[0]->type(), state, place, what);
+  require_type(children[0]->parameters()[1]->type(), Type::element(type.scalars), place, what);
+  require_type(children[0]->result()->type(), state, place, what);
+  Type states = Type::array(type.rank, state.scalars);
+  return collective(Op::scan_state, std::move(states), std::move(children), labelled(label), place);
 }
 
 Ref project_array(Ref arrays, int which, Place place) {
@@ -305,6 +325,26 @@ Ref repeat(Ref shape, Ref counts, Place place, Symbol label) {
   require_extent(children[0], place, what);
   require_integers(children[1], place, what);
   return collective(Op::repeat, Type::array(1, {number}), std::move(children), labelled(label), place);
+}
+
+namespace {
+Ref as_it_is(Op op, Ref array, Payload payload, const Place& place) {
+  const char* what = payload.label ? payload.label.c_str() : name_of(op);
+  require_present({&array, 1}, place, what);
+  require(array->type().is_array(), place, what, "takes an array");
+  Type type = array->type();
+  return collective(op, std::move(type), {std::move(array)}, std::move(payload), place);
+}
+}  // namespace
+
+Ref compute(Ref array, Place place, Symbol label) {
+  return as_it_is(Op::compute, std::move(array), labelled(label), place);
+}
+
+Ref trace(Symbol text, Ref array, Place place, Symbol label) {
+  Payload payload = labelled(label);
+  payload.text = text;
+  return as_it_is(Op::trace, std::move(array), std::move(payload), place);
 }
 
 }  // namespace anabranch::ir

@@ -74,15 +74,16 @@ struct Payload {
   bool injective = false;
   bool exclusive = false;  ///< scan: element i has the elements before it, without its own
   bool drops = false;      ///< group, last_at: an element at place -1 goes nowhere
+  Symbol text;             ///< trace: what is printed before the array
 };
 
 /// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
 /// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
-  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive, drops] =
-      payload;
+  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive, drops,
+               text] = payload;
   static_cast<void>(label);
-  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops);
+  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops, text);
 }
 
 class Node {

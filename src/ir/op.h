@@ -37,6 +37,7 @@ enum class ArrayOp : std::uint8_t {
   map,
   fold,
   scan,
+  scan_state,
   backpermute,
   reshape,
   consume,
@@ -49,6 +50,8 @@ enum class ArrayOp : std::uint8_t {
   group,
   last_at,
   repeat,
+  compute,
+  trace,
 };
 
 /// A sequence from something else: where the items of a stage come from.
@@ -94,6 +97,7 @@ class Op {
   static constexpr auto map = ArrayOp::map;
   static constexpr auto fold = ArrayOp::fold;
   static constexpr auto scan = ArrayOp::scan;
+  static constexpr auto scan_state = ArrayOp::scan_state;
   static constexpr auto backpermute = ArrayOp::backpermute;
   static constexpr auto reshape = ArrayOp::reshape;
   static constexpr auto consume = ArrayOp::consume;
@@ -106,6 +110,8 @@ class Op {
   static constexpr auto group = ArrayOp::group;
   static constexpr auto last_at = ArrayOp::last_at;
   static constexpr auto repeat = ArrayOp::repeat;
+  static constexpr auto compute = ArrayOp::compute;
+  static constexpr auto trace = ArrayOp::trace;
   static constexpr auto stream_in = SourceOp::stream_in;
   static constexpr auto produce = SourceOp::produce;
   static constexpr auto rows = SourceOp::rows;

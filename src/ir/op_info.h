@@ -160,6 +160,9 @@ constexpr OpInfo row(ArrayOp op) {
       return OpInfo("scan", function(), array(Access::own_row),
                     element("seed", Access::value, Count::optional))
           .arrays(Storage::stored, ExtentRule::same, ExtentRule::without_innermost, "a scan");
+    case ArrayOp::scan_state:
+      return OpInfo("scan_state", function(), array(Access::own_row), element("seed"))
+          .array(Storage::stored, ExtentRule::same, "states, one from the other");
     case ArrayOp::backpermute:
       return OpInfo("backpermute", shape(), function(), array(Access::mapped))
           .array(Storage::delayed, ExtentRule::as_given);
@@ -198,6 +201,11 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::repeat:
       return OpInfo("repeat", shape(), array(Access::stored, "counts"))
           .array(Storage::stored, ExtentRule::as_given, "numbers repeated");
+    case ArrayOp::compute:
+      return OpInfo("compute", array(Access::own_element))
+          .array(Storage::stored, ExtentRule::same, "asked for by compute");
+    case ArrayOp::trace:
+      return OpInfo("trace", array(Access::stored)).array(Storage::stored, ExtentRule::same, "traced");
   }
   return {};
 }

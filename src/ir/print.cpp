@@ -242,6 +242,7 @@ std::string Printer::program(std::span<const Ref> roots) {
     std::string op =
         node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
     if (node->op() == Op::scan && Scan(*node).exclusive()) op += " exclusive";
+    if (node->op() == Op::trace) op += fmt::format(" \"{}\"", node->payload().text.view());
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label.view())
                                  : op;

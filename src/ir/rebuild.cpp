@@ -69,6 +69,8 @@ struct Rebuilt {
         return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
       case Op::scan:
         return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.exclusive, at, p.label);
+      case Op::scan_state:
+        return scan_state(child(0), child(1), child(2), at, p.label);
       case Op::backpermute:
         return backpermute(child(0), child(1), child(2), {.injective = p.injective, .in_bounds = p.in_bounds},
                            at, p.label);
@@ -94,6 +96,10 @@ struct Rebuilt {
         return last_at(child(0), child(1), p.drops, at, p.label);
       case Op::repeat:
         return repeat(child(0), child(1), at, p.label);
+      case Op::compute:
+        return compute(child(0), at, p.label);
+      case Op::trace:
+        return trace(p.text, child(0), at, p.label);
     }
     return {};
   }

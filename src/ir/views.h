@@ -156,6 +156,21 @@ class Scan : public AlongRows<Op::scan> {
   bool exclusive() const { return node().payload().exclusive; }
 };
 
+class ScanState : public View<Op::scan_state> {
+ public:
+  using View::View;
+  const Ref& function() const { return at(position("function")); }
+  const Ref& array() const { return at(position("array")); }
+  const Ref& seed() const { return at(position("seed")); }
+};
+
+/// The array that another one is, element by element.
+class Unchanged : public View<Op::compute, Op::trace> {
+ public:
+  using View::View;
+  const Ref& array() const { return at(position("array")); }
+};
+
 /// One of several arrays.
 class ProjectArray : public View<Op::project_array> {
  public:

@@ -11,20 +11,15 @@ using namespace ir;
 const Row* row_of(const Kernel& kernel) {
   return std::visit(overloaded{[](const Map&) -> const Row* { return nullptr; },
                                [](const Reduce& reduce) -> const Row* { return &reduce.row; },
-                               [](const Scan& scan) -> const Row* { return &scan.row; }},
+                               [](const Scan& scan) -> const Row* { return &scan.row; },
+                               [](const Recurrence& form) -> const Row* { return &form.row; }},
                     kernel.form);
 }
 
 std::vector<ScalarType> result_types(const Kernel& kernel) {
-  const auto of_body = [&] {
-    std::vector<ScalarType> types;
-    for (const Ref& component : kernel.body) types.push_back(component->type().scalars[0]);
-    return types;
-  };
-  return std::visit(
-      overloaded{[&](const Map&) { return of_body(); }, [&](const Reduce&) { return of_body(); },
-                 [&](const Scan&) { return of_body(); }},
-      kernel.form);
+  std::vector<ScalarType> types;
+  for (const Ref& component : kernel.body) types.push_back(component->type().scalars[0]);
+  return types;
 }
 
 std::vector<const std::vector<Ref>*> form_bodies(const Kernel& kernel) {
@@ -37,7 +32,8 @@ std::vector<const std::vector<Ref>*> form_bodies(const Kernel& kernel) {
                         [&](const Scan& scan) {
                           bodies.push_back(&scan.reduction.combine);
                           bodies.push_back(&scan.reduction.seed);
-                        }},
+                        },
+                        [&](const Recurrence& form) { bodies.push_back(&form.initial); }},
              kernel.form);
   return bodies;
 }

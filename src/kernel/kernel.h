@@ -140,7 +140,16 @@ struct Scan {
   bool exclusive = false;
 };
 
-using KernelForm = std::variant<Map, Reduce, Scan>;
+/// The states of every row: element i of an output is the state after element i of the row. The bodies are the state
+/// after an element, of the state before it and whatever they read; before the first element it is `initial`. One
+/// element after the other.
+struct Recurrence {
+  Row row;
+  std::vector<ir::Ref> state;    ///< scalar parameters of the bodies, per component: the state before
+  std::vector<ir::Ref> initial;  ///< per component, over `index`
+};
+
+using KernelForm = std::variant<Map, Reduce, Scan, Recurrence>;
 
 /// All bodies are scalar expressions (ir::ScalarOp) over: `index` parameters, `scalars` parameters,
 /// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array

@@ -83,9 +83,9 @@ class Canonical {
   }
 
   void payload(const auto& fields) {
-    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops] =
+    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops, text] =
         fields;
-    if (array || source || injective || exclusive || drops)
+    if (array || source || injective || exclusive || drops || text)
       throw InternalError("kernel body: a payload that only array computations and sequences have");
     if (bits != 0) text_ += fmt::format("#{:x}", bits);
     if (primitive != Primitive{}) text_ += fmt::format("p{}", static_cast<int>(primitive));
@@ -124,7 +124,13 @@ std::string form_key(const Kernel& k, Canonical& canonical) {
     return fmt::format("scan {} {}", s.exclusive ? "exclusive" : "inclusive", row_text(s.row)) +
            operator_key(s.reduction);
   };
-  return std::visit(overloaded{[](const Map&) { return std::string("map"); }, reduce, scan}, k.form);
+  const auto recurrence = [&](const Recurrence& r) {
+    canonical.parameter(r.row.index);
+    for (const Ref& p : r.state) canonical.parameter(p);
+    return fmt::format("recurrence {} {}", row_text(r.row), r.state.size());
+  };
+  return std::visit(overloaded{[](const Map&) { return std::string("map"); }, reduce, scan, recurrence},
+                    k.form);
 }
 
 }  // namespace
@@ -175,13 +181,18 @@ void name_values(const Kernel& k, Printer& printer) {
     printer.set_name(*s.row.index, "r");
     operands(s.reduction);
   };
-  std::visit(overloaded{[](const Map&) {}, reduce, scan}, k.form);
+  const auto recurrence = [&](const Recurrence& r) {
+    printer.set_name(*r.row.index, "r");
+    for (const Ref& p : r.state) printer.set_name(*p, r.state.size() == 1 ? "s" : fmt::format("s.{}", c++));
+  };
+  std::visit(overloaded{[](const Map&) {}, reduce, scan, recurrence}, k.form);
 }
 
 const char* name_of_form(const Kernel& k) {
-  return std::visit(overloaded{[](const Map&) { return "map"; }, [](const Reduce&) { return "fold"; },
-                               [](const Scan&) { return "scan"; }},
-                    k.form);
+  return std::visit(
+      overloaded{[](const Map&) { return "map"; }, [](const Reduce&) { return "fold"; },
+                 [](const Scan&) { return "scan"; }, [](const Recurrence&) { return "recurrence"; }},
+      k.form);
 }
 
 }  // namespace
@@ -240,7 +251,12 @@ std::string to_string(const Kernel& k) {
     out += fmt::format("  r < {}, {}\n", extent_text(s.row.length), s.exclusive ? "exclusive" : "inclusive");
     operation(s.reduction);
   };
-  std::visit(overloaded{map, reduce, scan}, k.form);
+  const auto recurrence = [&](const Recurrence& r) {
+    block(fmt::format("state({}{}{}r, s) =", item, index, index.empty() ? "" : ", "), k.body);
+    out += fmt::format("  r < {}, one after the other\n", extent_text(r.row.length));
+    block("at first s =", r.initial);
+  };
+  std::visit(overloaded{map, reduce, scan, recurrence}, k.form);
   return out;
 }
 

@@ -38,7 +38,8 @@ class Verifier {
     require(!k_.outputs.empty(), "the kernel writes nothing");
     for (const KernelOutput& o : k_.outputs) output(o);
     std::visit(overloaded{[&](const Map&) { body(k_.body, shared_, "the body mentions something unbound"); },
-                          [&](const Reduce& form) { reduce(form); }, [&](const Scan& form) { scan(form); }},
+                          [&](const Reduce& form) { reduce(form); }, [&](const Scan& form) { scan(form); },
+                          [&](const Recurrence& form) { recurrence(form); }},
                k_.form);
     checks();
   }
@@ -115,9 +116,9 @@ class Verifier {
   void written_by_elements(const KernelArray& a) const {
     const bool may =
         std::visit(overloaded{[](const Map&) { return false; }, [](const Reduce&) { return false; },
-                              [](const Scan&) { return true; }},
+                              [](const Scan&) { return true; }, [](const Recurrence&) { return true; }},
                    k_.form);
-    require(may, "only scans write an element for each of a row");
+    require(may, "only scans and recurrences write an element for each of a row");
     std::vector<KernelExtent> extents = k_.domain.extents;
     extents.push_back(row_of(k_)->length);
     require(a.extents == extents, "an output of elements has other extents than the domain and its rows");
@@ -136,12 +137,13 @@ class Verifier {
     }
   }
 
-  void row(const Row& r) const {
+  /// `scope`: what its elements may mention beside their number.
+  void row(const Row& r, const Scope& scope) const {
     require(static_cast<bool>(r.index), "rows need the parameter of their elements");
     int64_parameter(r.index, "the number of a row's element is no int64 parameter");
     extent(r.length);
     if (r.work_offsets >= 0) buffer_slot(r.work_offsets);
-    Scope inside = shared_;
+    Scope inside = scope;
     inside.insert(r.index.get());
     body(k_.body, inside, "the body mentions something unbound");
   }
@@ -164,7 +166,7 @@ class Verifier {
   }
 
   void scan(const Scan& form) const {
-    row(form.row);
+    row(form.row, shared_);
     reduction(form.reduction, 0);
     require(form.reduction.combine.size() == k_.body.size(), "operator and elements differ in components");
     const bool totals = std::any_of(k_.outputs.begin(), k_.outputs.end(), [](const KernelOutput& o) {
@@ -174,8 +176,22 @@ class Verifier {
             "an exclusive scan and the total of a row need a seed");
   }
 
+  void recurrence(const Recurrence& form) const {
+    Scope before = shared_;
+    for (const Ref& p : form.state) before.insert(p.get());
+    row(form.row, before);
+    require(form.state.size() == k_.body.size() && form.initial.size() == k_.body.size(),
+            "the states before and after an element differ in components");
+    body(form.initial, shared_, "the first state mentions something unbound");
+    for (std::size_t c = 0; c < k_.body.size(); ++c)
+      require(form.state[c]->type() == k_.body[c]->type() && form.initial[c]->type() == k_.body[c]->type(),
+              "the states before and after an element are of different types");
+    for (const KernelOutput& o : k_.outputs)
+      require(o.write == KernelOutput::Write::element, "a recurrence writes an element for each of a row");
+  }
+
   void reduce(const Reduce& form) const {
-    row(form.row);
+    row(form.row, shared_);
     std::size_t components = 0;
     for (const Reduction& r : form.reductions) {
       reduction(r, components);

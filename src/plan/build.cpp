@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "plan/equal_items.h"
 #include "plan/group_builder.h"
 
 namespace anabranch::plan {
@@ -139,6 +140,9 @@ class PlanBuilder {
     for (std::size_t r = 0; r < stage.results.size(); ++r)
       out.results.push_back(chunk.result_of(stage.results[r], static_cast<int>(r)));
     chunk.require_rest(stage.extent_checks);
+    for (Step& step : out.group.steps)
+      if (auto* kernel = std::get_if<KernelStep>(&step))
+        kernel->equal_items = equal_items(*kernel, out.group);
     find_last_uses(out.group);
     // The shapes of results are asked for when all steps are done.
     for (int r : out.results)

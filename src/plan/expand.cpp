@@ -49,6 +49,9 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::reshape:
       result = element_linear(Reshape(array).array(), to_linear(staged_.facts_of(array).extents, ix));
       break;
+    case Op::compute:
+      result = element(Unchanged(array).array(), ix);
+      break;
     case Op::part: {
       const PartOf part(array);
       const Ref within = to_linear(staged_.facts_of(array).extents, ix);
@@ -63,10 +66,12 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::group:
     case Op::last_at:
     case Op::repeat:
+    case Op::trace:
     case Op::awhile:
     case Op::acond:
     case Op::fold:
     case Op::scan:
+    case Op::scan_state:
     case Op::project_array:
       throw InternalError(fmt::format("plan: {} cannot be delayed", name_of(array->op())));
   }

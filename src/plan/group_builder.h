@@ -96,6 +96,7 @@ class GroupBuilder {
   void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array);
   void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
   void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
+  void add_recurrence(int output, const ir::Ref& node);
   void add_rearrange(std::span<const int> outputs, std::span<const ir::Ref> results);
   PlanLayout rows_of(const ir::Ref& array, bool once);
   void require_extents(const ir::Ref& array);

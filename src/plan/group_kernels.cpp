@@ -46,9 +46,12 @@ void GroupBuilder::add_definition(int output, const Ref& node) {
   switch (node->op().as<ArrayOp>()) {
     case Op::fold:
       return add_reduce({&output, 1}, {&node, 1});
+    case Op::scan_state:
+      return add_recurrence(output, node);
     case Op::select:
     case Op::last_at:
     case Op::repeat:
+    case Op::trace:
       return add_rearrange({&output, 1}, {&node, 1});
     case Op::unit:
     case Op::generate:
@@ -56,6 +59,7 @@ void GroupBuilder::add_definition(int output, const Ref& node) {
     case Op::backpermute:
     case Op::reshape:
     case Op::part:
+    case Op::compute:
       break;
     case Op::sort:
     case Op::group:
@@ -185,6 +189,31 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
   }
   measure_rows(builder, form.row, scan.array());
   builder.bind({&kernel.body, &form.reduction.combine, &form.reduction.seed});
+  kernel.form = std::move(form);
+  builder.finish();
+  group_.steps.emplace_back(std::move(step));
+}
+
+/// The states along the rows of an array. Its elements are computed where the next state is.
+void GroupBuilder::add_recurrence(int output, const Ref& node) {
+  const ScanState scan(node);
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel::Recurrence form;
+  begin_rows(kernel, form.row, scan.array(), *node);
+  for (const ScalarType s : scan.seed()->type().scalars)
+    form.state.push_back(parameter(Type::element(s), kernel.place));
+  std::vector<Ref> ix = kernel.index;
+  ix.push_back(form.row.index);
+  const std::vector<Ref> operands{tuple(form.state), context_.expand.element(scan.array(), ix)};
+  kernel.body = components(context_.expand.inline_reads(ir::apply(scan.function(), operands)[0]));
+  form.initial = components(context_.expand.inline_reads(scan.seed()));
+
+  builder.domain(rows_of(scan.array(), context_.staged.facts_of(node).form == Form::avoided));
+  builder.write(output, 0, kernel::KernelOutput::Write::element);
+  measure_rows(builder, form.row, scan.array());
+  builder.bind({&kernel.body, &form.initial});
   kernel.form = std::move(form);
   builder.finish();
   group_.steps.emplace_back(std::move(step));

@@ -107,8 +107,8 @@ KernelExtent KernelBuilder::bound_to_offsets(int item) {
 void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
   Rewriter rewriter([this](const Ref& original, const Ref& rebuilt) { return rule(original, rebuilt); },
                     [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; });
-  // Of an item's shape, and of what a program inside of the stage gives, only the extents that are mentioned are bound. The images of shapes are set
-  // beforehand, as the rewriter does not look into them.
+  // Of an item's shape, and of what a program inside of the stage gives, only the extents that are mentioned are bound.
+  // The images of shapes are set beforehand, as the rewriter does not look into them.
   for (const std::vector<Ref>* body : bodies)
     for (const Node* node :
          topological(*body, [](const Node& n) { return !n.type().is_array() && n.op() != Op::shape; })) {
@@ -235,7 +235,8 @@ void KernelBuilder::finish() {
   const auto scan = [&](const kernel::Scan& form) {
     roots.insert(roots.end(), form.reduction.combine.begin(), form.reduction.combine.end());
   };
-  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators, scan}, kernel_.form);
+  std::visit(kernel::overloaded{[](const kernel::Map&) {}, operators, scan, [](const kernel::Recurrence&) {}},
+             kernel_.form);
   kernel_.operations = static_cast<int>(additions(evaluation_cost(roots)));
 }
 

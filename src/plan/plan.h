@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -102,12 +103,22 @@ struct BufferRef {
   friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
 
+/// A kernel for a chunk of which all items turn out to be of one shape: what was segmented is regular there.
+struct EqualItems {
+  Kernel kernel;
+  /// Extents that have to be the same for all items of the chunk; their values are the kernel's last scalars.
+  std::vector<PlanExtent> extents;
+  int length = -1;               ///< which of them is the rows' length; -1: none
+  std::int64_t from_length = 0;  ///< rows that are shorter are computed faster as they are
+};
+
 struct KernelStep {
   Kernel kernel;
-  PlanLayout positions;            ///< that the kernel computes
-  std::vector<BufferRef> buffers;  ///< per buffer slot
-  std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
-  std::vector<int> outputs;        ///< arrays of the group: kernel.outputs, in their order
+  PlanLayout positions;                             ///< that the kernel computes
+  std::vector<BufferRef> buffers;                   ///< per buffer slot
+  std::vector<int> scalars;                         ///< per scalar slot: index into the group's uniforms
+  std::vector<int> outputs;                         ///< arrays of the group: kernel.outputs, in their order
+  std::shared_ptr<const EqualItems> equal_items{};  ///< null: there is nothing that may turn out so
 };
 /// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and
 /// overflow.

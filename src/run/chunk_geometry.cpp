@@ -32,6 +32,7 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
   offsets_.resize(stage_.group.descriptors.size());
   item_chunks_.clear();
   item_infos_.clear();
+  common_.clear();
   for (std::size_t b = 0; b < chunks.size(); ++b)
     for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a) {
       item_chunks_.push_back(chunks[b].arrays[a]);
@@ -143,6 +144,70 @@ std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executo
   return o.longest;
 }
 
+namespace {
+
+/// Chunks of fewer items are not worth a kernel of their own, which has to be compiled first.
+constexpr std::int64_t enough_items = 32;
+
+/// Whether f(0), ..., f(n - 1) are all f(0); in blocks, so that the loop over a block has no branch.
+template <class F>
+bool all_equal(std::int64_t n, F&& f) {
+  const std::int64_t first = f(0);
+  for (std::int64_t begin = 0, size = 4; begin < n; begin += size, size = 1024) {
+    bool differs = false;
+    for (std::int64_t i = begin; i < std::min(begin + size, n); ++i) differs |= f(i) != first;
+    if (differs) return false;
+  }
+  return true;
+}
+
+template <class T>
+bool equal_steps(const void* offsets, std::int64_t n) {
+  const T* const at = static_cast<const T*>(offsets);
+  return all_equal(n, [at](std::int64_t i) { return static_cast<std::int64_t>(at[i + 1] - at[i]); });
+}
+
+}  // namespace
+
+std::optional<std::int64_t> ChunkGeometry::common(const PlanExtent& extent, int domain) {
+  const auto known = std::find_if(common_.begin(), common_.end(), [&](const Common& asked) {
+    return asked.extent == extent && asked.domain == domain;
+  });
+  if (known != common_.end()) return known->value;
+  const std::int64_t n = items(domain);
+  const auto is_common = [&] {
+    if (extent.kind == PlanExtent::Kind::per_item) {
+      if (!knows_values(extent.index)) return false;
+      const std::int64_t* const all = values(extent.index);
+      return all_equal(n, [all](std::int64_t i) { return all[i]; });
+    }
+    const auto i = static_cast<std::size_t>(extent.index);
+    const ArrayChunk& chunk = item_chunks_[i];
+    if (!item_infos_[i]->ragged()) {
+      const std::int64_t* const all = chunk.extents[static_cast<std::size_t>(extent.dimension)].get();
+      return all_equal(n, [all](std::int64_t item) { return all[item]; });
+    }
+    return item_infos_[i]->offsets == OffsetType::int32 ? equal_steps<std::int32_t>(chunk.offsets.get(), n)
+                                                        : equal_steps<std::int64_t>(chunk.offsets.get(), n);
+  };
+  common_.push_back({extent, domain, std::nullopt});
+  if (n > 0 && is_common()) common_.back().value = dim(extent, 0);
+  return common_.back().value;
+}
+
+const plan::EqualItems* ChunkGeometry::equal_items(const plan::KernelStep& step) {
+  const plan::EqualItems* const equal = step.equal_items.get();
+  if (!equal || items_of(step) < enough_items) return nullptr;
+  // The rows' length first, as it may say that it is not worth looking further.
+  if (equal->length >= 0) {
+    const PlanExtent& length = equal->extents[static_cast<std::size_t>(equal->length)];
+    if (equal->from_length > 0 && dim(length, 0) < equal->from_length) return nullptr;
+  }
+  for (const PlanExtent& extent : equal->extents)
+    if (!common(extent, step.positions.domain)) return nullptr;
+  return equal;
+}
+
 std::int64_t ChunkGeometry::item_at(const plan::KernelStep& step, std::int64_t position) const {
   const std::int64_t items = items_of(step);
   if (step.positions.form != ir::Form::segmented)
@@ -189,6 +254,13 @@ std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const
   const std::int64_t items = items_of_array(array);
   std::vector<std::int64_t> values(static_cast<std::size_t>(items));
   for (std::int64_t i = 0; i < items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
+  return values;
+}
+
+std::vector<std::vector<std::int64_t>> ChunkGeometry::all_extents(int array) const {
+  std::vector<std::vector<std::int64_t>> values;
+  const int rank = stage_.group.arrays[static_cast<std::size_t>(array)].type.rank;
+  for (int d = 0; d < rank; ++d) values.push_back(extents(array, d));
   return values;
 }
 

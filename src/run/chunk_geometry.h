@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "plan/plan.h"
@@ -37,6 +38,10 @@ class ChunkGeometry {
   std::int64_t elements(int array) const;
   /// The extents of an array's items in one dimension: one value if uniform.
   std::vector<std::int64_t> extents(int array, int dimension) const;
+  /// Those in all of its dimensions.
+  std::vector<std::vector<std::int64_t>> all_extents(int array) const;
+  /// The kernel of the step that fits this chunk: that for equal items where its items are, else null.
+  const plan::EqualItems* equal_items(const plan::KernelStep& step);
   /// Of the stage's results in this chunk.
   PartShape shape_of_results() const;
 
@@ -62,6 +67,10 @@ class ChunkGeometry {
   std::int64_t longest(int descriptor, scheduler::Executor& executor);
   /// Values of a computed int64 array with one value an item, in host memory.
   virtual const std::int64_t* values(int array) const = 0;
+  /// Are they there?
+  virtual bool knows_values(int) const { return true; }
+  /// Of an extent that all items of the domain have.
+  std::optional<std::int64_t> common(const plan::PlanExtent& extent, int domain);
   /// Of an item of the chunk, in the whole stream.
   std::int64_t number_of(std::int64_t item) const {
     return names_items_ ? shape_.first_item + item : ir::no_item;
@@ -89,6 +98,13 @@ class ChunkGeometry {
   std::vector<Offsets> offsets_;         ///< per descriptor
   std::vector<ArrayChunk> item_chunks_;  ///< per item array
   std::vector<const ArrayInfo*> item_infos_;
+
+  struct Common {
+    plan::PlanExtent extent;
+    int domain = 0;
+    std::optional<std::int64_t> value;
+  };
+  std::vector<Common> common_;  ///< what has been asked for
 };
 
 }  // namespace anabranch::runtime

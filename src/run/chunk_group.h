@@ -19,11 +19,19 @@ class ChunkGroup : public ChunkGeometry {
   virtual void run_step(const plan::RequireStep& step, std::size_t number) = 0;
   virtual void run_step(const plan::RearrangeStep& step, std::size_t number) = 0;
   virtual void run_step(const plan::NestedStep& step, std::size_t number) = 0;
+  /// A kernel for equal items computes a part of the chunk.
+  void took_equal_items() { took_equal_items_ = true; }
+  bool has_equal_items() const { return took_equal_items_; }
   /// What no later step reads may be given back.
   virtual void give_back_after(std::size_t number) = 0;
 
-  /// Values of a kernel's scalar slots.
-  std::vector<std::int64_t> scalars_of(const plan::KernelStep& step) const;
+  /// Values of a kernel's scalar slots; of that for equal items where it is given.
+  std::vector<std::int64_t> scalars_of(const plan::KernelStep& step, const plan::EqualItems* equal);
+  /// Where the kernel takes an array's first element to be, counted from where it has its place: for equal items arrays
+  /// are regular.
+  std::int64_t bias_of(const plan::BufferRef& ref, const plan::EqualItems* equal) const {
+    return equal && !ref.global ? first_of(stage_.group.arrays[static_cast<std::size_t>(ref.index)]) : 0;
+  }
   /// Addresses for a kernel's buffer slots, of a back end's type: `array(ref)`, `offsets(descriptor)` and
   /// `item_extents(item array, dimension)` know where things are.
   template <class Address, class Array, class Offsets, class ItemExtents>
@@ -47,6 +55,9 @@ class ChunkGroup : public ChunkGeometry {
     }
     return buffers;
   }
+
+ private:
+  bool took_equal_items_ = false;
 };
 
 }  // namespace anabranch::runtime

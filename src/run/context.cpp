@@ -26,7 +26,8 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .into = into,
           .sizes = nullptr,
           .own_sinks = nullptr,
-          .names_items = names_items};
+          .names_items = names_items,
+          .equal_chunks = equal_chunks};
 }
 
 RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) const {

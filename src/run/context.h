@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,8 @@ struct RunContext {
   MakeSink own_sinks{};
   bool names_items =
       true;  ///< in messages; a program inside of a chunk has items that the user does not know
+  /// Chunks that kernels for equal items computed. Several threads count.
+  std::shared_ptr<std::atomic<std::int64_t>> equal_chunks = std::make_shared<std::atomic<std::int64_t>>(0);
 
   /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.
   RunContext for_body(const plan::Plan& body) const;

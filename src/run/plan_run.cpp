@@ -242,6 +242,8 @@ void PlanRun::run_step(const plan::RearrangeStep& step) {
     PlacedArray placed;
     for (const auto& buffer : array->buffers) placed.components.push_back(buffer.get());
     placed.parts.size = array->size();
+    if (asks_for_extents(step))
+      for (const std::int64_t extent : array->extents) placed.extents.push_back({extent});
     if (works_on_rows(step)) {
       placed.parts.size = array->extents.back();
       placed.parts.count = 1;

@@ -1,11 +1,15 @@
 #include "run/rearrangement.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
+#include "ir/array_text.h"
 #include "ir/cancelled.h"
 #include "ir/print.h"
 #include "ir/run_error.h"
 #include "ir/views.h"
+#include "run/print_line.h"
 
 namespace anabranch::runtime {
 
@@ -39,9 +43,29 @@ std::int64_t* numbers(const PlacedArray& array) {
   return array.components.empty() ? nullptr : static_cast<std::int64_t*>(array.components[0]);
 }
 
+/// Prints each part, and copies it.
+void trace(RunContext& context, const ir::Node& node, const PlacedArray& from, const PlacedArray& to,
+           std::int64_t first_item) {
+  const ir::Scalars& scalars = node.type().scalars;
+  const std::vector<const void*> components(from.components.begin(), from.components.end());
+  for (std::int64_t part = 0; part < from.parts.count; ++part) {
+    std::vector<std::int64_t> extents;
+    for (const auto& all : from.extents)
+      extents.push_back(all[all.size() > 1 ? static_cast<std::size_t>(part) : 0]);
+    print_line(context.options,
+               ir::traced_line(node, first_item == ir::no_item ? ir::no_item : first_item + part,
+                               {scalars, components, from.parts.begin(part)}, extents));
+  }
+  for (std::size_t c = 0; c < scalars.size(); ++c)
+    if (const std::int64_t elements = from.parts.elements(); elements > 0)
+      std::memcpy(to.components[c], from.components[c],
+                  static_cast<std::size_t>(elements) * size_of(scalars[c]));
+}
+
 }  // namespace
 
 bool works_on_rows(const plan::RearrangeStep& step) { return step.node->op() == ir::Op::sort; }
+bool asks_for_extents(const plan::RearrangeStep& step) { return step.node->op() == ir::Op::trace; }
 
 void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
                        const std::vector<PlacedArray>& inputs, const std::vector<PlacedArray>& outputs,
@@ -77,12 +101,16 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
       case Op::repeat:
         return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
                                  resources);
+      case Op::trace:
+        trace(context, node, last, outputs[0], first_item);
+        return {};
       case Op::use:
       case Op::unit:
       case Op::generate:
       case Op::map:
       case Op::fold:
       case Op::scan:
+      case Op::scan_state:
       case Op::backpermute:
       case Op::reshape:
       case Op::consume:
@@ -90,6 +118,7 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
       case Op::awhile:
       case Op::acond:
       case Op::part:
+      case Op::compute:
         break;
     }
     throw InternalError(fmt::format("{} is no rearrangement", ir::name_of(node.op())));

@@ -13,6 +13,8 @@ namespace anabranch::runtime {
 struct PlacedArray {
   std::vector<void*> components;
   rearrange::Parts parts;
+  /// Of a part, where the step asks for them (asks_for_extents): per dimension one for all parts, or one for each.
+  std::vector<std::vector<std::int64_t>> extents{};
 };
 
 /// The first of the arrays that the step gives, but those that nobody asks for, which have no components.
@@ -24,5 +26,7 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
 
 /// Does the operation work on each row of its arrays, not on all of an item?
 bool works_on_rows(const plan::RearrangeStep& step);
+/// Does it look at the shapes of the arrays that it reads, not only at their elements?
+bool asks_for_extents(const plan::RearrangeStep& step);
 
 }  // namespace anabranch::runtime

@@ -1,4 +1,4 @@
-// expect: anabranch: scan_state is not in the language yet
+// expect: anabranch: scan_seq is not in the language yet
 // expect: anabranch: windows is not in the language yet
 // expect: anabranch: filter_seq is not in the language yet
 // expect: anabranch: expm1 is not in the language yet
@@ -9,7 +9,7 @@ using namespace anabranch;
 int main() {
   auto v = use(Vector<double>{1.0, 2.0});
 #if MUST_FAIL == 1
-  scan_state(plus, 0.0, v);
+  scan_seq(plus, 0.0, rows(use(Matrix<double>(Index{2, 2}))));
 #elif MUST_FAIL == 2
   windows(v, 4, 1);
 #elif MUST_FAIL == 3

@@ -134,6 +134,18 @@ Sample sample(ir::ArrayOp op) {
       return {n, joined(view.function(), view.array(), view.seed()),
               "scan exclusive (\\x0 x1 -> (x0 + x1)) a0 3", "prescanl(f, z, a, axis)"};
     }
+    case Op::scan_state: {
+      n = ir::scan_state(operation(ir::Primitive::add, ScalarType::int64), vector(), three);
+      const ir::ScanState view(n);
+      return {n, joined(view.function(), view.array(), view.seed()), "scan_state (\\x0 x1 -> (x0 + x1)) a0 3",
+              "scan_state(f, s0, a, axis)"};
+    }
+    case Op::compute:
+      n = ir::compute(vector());
+      return {n, joined(ir::Unchanged(n).array()), "compute a0", "compute(a)"};
+    case Op::trace:
+      n = ir::trace("here", vector());
+      return {n, joined(ir::Unchanged(n).array()), "trace \"here\" a0", "trace(text, a)"};
     case Op::backpermute: {
       n = ir::backpermute(three, identity(), vector(), {});
       const ir::Backpermute view(n);

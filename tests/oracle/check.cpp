@@ -60,6 +60,9 @@ std::shared_ptr<detail::ProgramImpl> compiled(const std::vector<Ref>& program) {
   return detail::compile(handles, {});
 }
 
+/// What traces print.
+void ignored(std::string_view) {}
+
 /// Contraction changes what is rounded: then the interpreter is given the program behind it.
 std::vector<HostArray> expected_of(const std::vector<Ref>& program, const Configuration& configuration,
                                    const std::stop_token& stop) {
@@ -68,6 +71,7 @@ std::vector<HostArray> expected_of(const std::vector<Ref>& program, const Config
   const Off off(configuration.off.find("share") != std::string::npos ? "share" : "");
   RunOptions options;
   options.stop = stop;
+  options.print = ignored;
   options.backend = Backend::interpreter;
   return detail::run(*compiled(program), {}, options, nullptr);
 }
@@ -78,6 +82,7 @@ std::vector<HostArray> run(const std::vector<Ref>& program, const Configuration&
   const auto compiled_program = compiled(program);
   RunOptions options;
   options.stop = stop;
+  options.print = ignored;
   options.backend = configuration.backend;
   options.scheduler = configuration.scheduler;
   options.threads = configuration.threads;

@@ -155,6 +155,8 @@ std::string Text::call(ir::ArrayOp op, const Node& node) const {
     case ir::Op::scan:
       return fmt::format("ir::scan({}, {}, {}, {})", child(node, 0), child(node, 1),
                          node.children().size() > 2 ? child(node, 2) : "Ref()", p.exclusive);
+    case ir::Op::trace:
+      return fmt::format("ir::trace(\"{}\", {})", p.text.view(), child(node, 0));
     case ir::Op::backpermute:
       return fmt::format("ir::backpermute({}, {}, {}, {{{}, {}}})", child(node, 0), child(node, 1),
                          child(node, 2), p.injective, p.in_bounds);
@@ -169,6 +171,8 @@ std::string Text::call(ir::ArrayOp op, const Node& node) const {
     case ir::Op::sort:
     case ir::Op::select:
     case ir::Op::repeat:
+    case ir::Op::scan_state:
+    case ir::Op::compute:
     case ir::Op::unit:
     case ir::Op::generate:
     case ir::Op::reshape:

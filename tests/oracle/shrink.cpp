@@ -5,6 +5,7 @@
 
 #include <anabranch/error.h>
 
+#include "ir/views.h"
 #include "ir/walk.h"
 #include "support/memory_source.h"
 
@@ -77,6 +78,11 @@ class Candidates {
     // (A terminal has the type of what consuming it gives, but may not stand elsewhere.)
     for (const Ref& child : node->children())
       if (node->op() != ir::Op::consume && child->op() != ir::Op::lambda && child->type() == type) add(child);
+    if (node->op() == ir::Op::project_array && ir::maker_of(*node).op() == ir::Op::awhile) {
+      const auto state = ir::Awhile(ir::maker_of(*node)).state();
+      const auto which = static_cast<std::size_t>(ir::ProjectArray(node).which());
+      if (which < state.size()) add(state[which]);  // no round at all
+    }
     if (node->op() == ir::Op::constant && node->payload().bits != 0) add(zero_of(type.scalars));
     if (node->op() == ir::Op::use) smaller_arrays();
     if (const MemorySource* source = memory_source(*node)) smaller_sources(*source);

@@ -9,23 +9,34 @@
 
 namespace anabranch::testing {
 
+namespace {
+/// What traces print is nobody's here.
+void ignore(std::string_view) {}
+
+std::vector<RunOptions> make_configurations() {
+  std::vector<RunOptions> out;
+  const char* backend = std::getenv("ANABRANCH_TEST_BACKEND");
+  if (backend && backend == std::string_view("cuda")) {
+    const char* repeat = std::getenv("ANABRANCH_TEST_REPEAT");
+    for (int times = repeat ? std::atoi(repeat) : 1; times > 0; --times) {
+      for (const char* scheduler : {"fixed:2", "fixed:64"})
+        out.push_back({.backend = Backend::cuda, .scheduler = scheduler});
+      out.push_back({.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = "fixed:7"});
+    }
+    return out;
+  }
+  for (const char* scheduler :
+       {"fixed:1", "fixed:2", "fixed:7", "fixed:64", "fixed:1000000", "paper", "adaptive"})
+    for (int threads : {1, 2, 4})
+      out.push_back({.backend = Backend::cpu, .threads = threads, .scheduler = scheduler});
+  return out;
+}
+}  // namespace
+
 const std::vector<RunOptions>& configurations() {
   static const std::vector<RunOptions> all = [] {
-    std::vector<RunOptions> out;
-    const char* backend = std::getenv("ANABRANCH_TEST_BACKEND");
-    if (backend && backend == std::string_view("cuda")) {
-      const char* repeat = std::getenv("ANABRANCH_TEST_REPEAT");
-      for (int times = repeat ? std::atoi(repeat) : 1; times > 0; --times) {
-        for (const char* scheduler : {"fixed:2", "fixed:64"})
-          out.push_back({.backend = Backend::cuda, .scheduler = scheduler});
-        out.push_back({.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = "fixed:7"});
-      }
-      return out;
-    }
-    for (const char* scheduler :
-         {"fixed:1", "fixed:2", "fixed:7", "fixed:64", "fixed:1000000", "paper", "adaptive"})
-      for (int threads : {1, 2, 4})
-        out.push_back({.backend = Backend::cpu, .threads = threads, .scheduler = scheduler});
+    std::vector<RunOptions> out = make_configurations();
+    for (RunOptions& options : out) options.print = ignore;
     return out;
   }();
   return all;
@@ -71,7 +82,7 @@ void require_same(const HostArray& got, const HostArray& expected, Loc at) {
 }
 
 HostArrays agree_erased(const RunWith& run, Loc at) {
-  const HostArrays expected = run({.backend = Backend::interpreter});
+  const HostArrays expected = run({.backend = Backend::interpreter, .print = ignore});
   for (const RunOptions& options : configurations()) {
     HostArrays got;
     try {
@@ -124,7 +135,7 @@ std::string fails_erased(const RunWith& run, const std::vector<std::string>& par
     SUCCEED();
     return text;
   };
-  const std::string first = check({.backend = Backend::interpreter});
+  const std::string first = check({.backend = Backend::interpreter, .print = ignore});
   for (const RunOptions& options : configurations()) check(options);
   return first;
 }

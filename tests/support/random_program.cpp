@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(24)) {
+    switch (dice_.below(26)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -65,6 +65,10 @@ class RandomArrays {
         return scan(scope);
       case 21:
         return ir::project_array(ir::sort(proper(scope)), dice_.below(2));
+      case 23:
+        return scan_state(scope);
+      case 24:
+        return ir::compute(array(scope));
       case 22:
         return dice_.chance(40) ? selected(scope) : dice_.chance(50) ? grouped(scope) : repeated(scope);
       default:
@@ -294,6 +298,17 @@ class RandomArrays {
     const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
     const Ref both = ir::scan(join, a, seed, seeded && dice_.chance(50));
     return ir::project_array(both, seeded ? dice_.below(2) : 0);
+  }
+
+  /// States along the rows, of any type; seldom printed to nowhere.
+  Ref scan_state(Scope& scope) {
+    const Ref a = proper(scope);
+    const Scalars state = dice_.element_type(options_.floats);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref seed = scalars_.element(inner, state, 2);
+    const Ref step = scalars_.function({{}, {}, 2}, {state, a->type().scalars}, state, 2);
+    const Ref states = ir::scan_state(step, a, seed);
+    return dice_.chance(10) ? ir::trace("states", states) : states;
   }
 
   /// Any index function at all, taken modulo the extents. Where there is nothing to read, nothing is read.

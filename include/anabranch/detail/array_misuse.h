@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -26,6 +28,11 @@ constexpr bool holds_integers() {
   else
     return false;
 }
+
+template <class... Xs>
+constexpr bool text_and_array = false;
+template <class X, class A>
+constexpr bool text_and_array<X, A> = std::convertible_to<const X&, std::string_view> && IsAcc<A>;
 
 template <class... Xs>
 void check_arrays() {
@@ -128,6 +135,40 @@ auto use(const X&) {
   return detail::refused_array();
 }
 
+template <class X, class... Xs>
+  requires(detail::AnyComputation<X, Xs...> || detail::IsHostArray<X>)
+auto compute(const X&, const Xs&...) {
+  detail::check_arrays<X>();
+  static_assert(detail::IsHostArray<X>,
+                "anabranch: compute takes one array, an Acc; apply it to each array of a tuple, and inside "
+                "the function "
+                "of a sequence");
+  return detail::refused_array();
+}
+
+template <class... Xs>
+  requires((detail::AnyComputation<Xs...> || (detail::IsHostArray<Xs> || ...)) &&
+           !detail::text_and_array<Xs...>)
+auto trace(const Xs&...) {
+  detail::check_arrays<Xs...>();
+  static_assert(
+      (detail::IsHostArray<Xs> || ...),
+      "anabranch: trace takes a text and one array, as in trace(\"weights\", a); of the items of a sequence, "
+      "inside its function");
+  return detail::refused_array();
+}
+
+template <class... Xs>
+  requires(detail::AnyComputation<Xs...> || (detail::IsHostArray<Xs> || ...))
+auto scan_state(const Xs&...) {
+  detail::check_arrays<Xs...>();
+  static_assert(
+      (detail::IsHostArray<Xs> || ...),
+      "anabranch: scan_state takes a function, the first state and an array of rank 1 or more, as in "
+      "scan_state(f, 0.0, a)");
+  return detail::refused_array();
+}
+
 #define ANABRANCH_NOT_THERE(name)                                                                \
   template <class... Xs>                                                                         \
     requires detail::AnyComputation<Xs...>                                                       \
@@ -136,9 +177,6 @@ auto use(const X&) {
                   "anabranch: " #name " is not in the language yet; what is: docs/language.md"); \
     return detail::refused_array();                                                              \
   }
-ANABRANCH_NOT_THERE(compute)
-ANABRANCH_NOT_THERE(scan_state)
-ANABRANCH_NOT_THERE(trace)
 ANABRANCH_NOT_THERE(append_seq)
 ANABRANCH_NOT_THERE(drop_seq)
 ANABRANCH_NOT_THERE(filter_seq)

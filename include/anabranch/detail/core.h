@@ -79,6 +79,12 @@ ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Hand
 /// row.
 ANABRANCH_API Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis,
                            bool exclusive, Place at, Symbol label);
+/// The states along dimension `axis`, from the first, `seed`: function(state, element) is the next.
+ANABRANCH_API Handle scan_state(const Handle& function, const Handle& seed, const Handle& array, int axis,
+                                Place at);
+/// The array as it is: stored; stored and printed.
+ANABRANCH_API Handle compute(const Handle& array, Place at);
+ANABRANCH_API Handle trace(Symbol text, const Handle& array, Place at);
 /// `facts`: what is known where the library itself builds the reordering.
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
                                  IndexFacts facts, Place at, Symbol label);

@@ -88,6 +88,9 @@ class RowCode {
     for (const Level level : {Level::launch, Level::item, Level::row}) e.emit_level(body_, level);
   }
 
+  /// What differs from element to element, where element and row have been bound.
+  void emit_elements() { e.emit_level(body_, Level::lane); }
+
   void emit_above_rows() {
     for (const Level level : {Level::launch, Level::item}) e.emit_level(body_, level);
   }

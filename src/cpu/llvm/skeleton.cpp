@@ -32,7 +32,11 @@ void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
     e.set_level(*form.row.index, Level::lane);
     operands(form.reduction);
   };
-  std::visit(kernel::overloaded{map, reduce, scan}, kernel.form);
+  const auto recurrence = [&](const kernel::Recurrence& form) {
+    e.set_level(*form.row.index, Level::lane);
+    for (const auto& p : form.state) e.set_level(*p, Level::lane);
+  };
+  std::visit(kernel::overloaded{map, reduce, scan, recurrence}, kernel.form);
 }
 
 void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item) {

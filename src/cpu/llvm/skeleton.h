@@ -10,6 +10,7 @@ namespace anabranch::cpu {
 /// Emits the entry functions entry0, entry1, ... of a kernel into the module; gives their number.
 int emit_map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
 int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
+int emit_recurrence(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
 int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
 
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.

@@ -194,16 +194,17 @@ Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& positio
 void Emitter::store(llvm::Value* buffer, ScalarType type, const Value& position, const Value& value) {
   llvm::Type* cell = memory_type_of(type);
   const llvm::Align align(size_of(type));
-  llvm::Value* address = frame.element(cell, buffer, position.v);
   if (position.uniform()) {
-    b.CreateAlignedStore(to_memory(type, value.v), address, align);
+    b.CreateAlignedStore(to_memory(type, value.v), frame.element(cell, buffer, position.v), align);
     return;
   }
   llvm::Value* all = to_memory(type, lanes(value));
-  if (mask)
-    b.CreateMaskedStore(all, address, align, mask);
+  if (position.kind != Value::Kind::affine || position.stride != 1)
+    b.CreateMaskedScatter(all, frame.element(cell, buffer, lanes(position)), align, mask);
+  else if (mask)
+    b.CreateMaskedStore(all, frame.element(cell, buffer, position.v), align, mask);
   else
-    b.CreateAlignedStore(all, address, align);
+    b.CreateAlignedStore(all, frame.element(cell, buffer, position.v), align);
 }
 
 llvm::Value* Emitter::offset_at(int slot, OffsetType type, llvm::Value* index) {

@@ -78,6 +78,14 @@ std::unique_ptr<StageBackend> CpuBackend::open_stage(const StageWork& work) {
   return std::make_unique<CpuStage>(*this, context_, work);
 }
 
+void CpuBackend::conclude(RunReport* report) {
+  if (!report) return;
+  report->compile_seconds += compiled_late_.compile_seconds;
+  report->kernels_compiled += compiled_late_.kernels_compiled;
+  report->kernels_from_disk += compiled_late_.kernels_from_disk;
+  report->kernels_cached += compiled_late_.kernels_cached;
+}
+
 void CpuBackend::check_stop() const {
   if (context_.options.stop.stop_requested()) ir::raise_cancelled();
 }
@@ -99,8 +107,12 @@ void CpuBackend::compute_global(const plan::KernelStep& step, GlobalValues& valu
 void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& buffers,
                         const std::vector<std::int64_t>& scalars, std::int64_t items, std::int64_t bytes_read,
                         std::int64_t first_item) {
-  const cpu::CompiledKernel& code = *kernels_->at(&kernel);
   check_stop();
+  const auto found = kernels_->find(&kernel);
+  const auto compiled = found != kernels_->end()
+                            ? found->second
+                            : program_kernels_.for_cpu(kernel, &compiled_late_, context_.trace.get());
+  const cpu::CompiledKernel& code = *compiled;
   RunTrace* const trace =
       context_.trace && RunTrace::is_drawn(context_.trace->place().chunk) ? context_.trace.get() : nullptr;
   const bool from_memory = bytes_read >= cache_bytes_;

@@ -28,7 +28,7 @@ class CpuBackend final : public RunBackend {
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override;
   std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;
-  void conclude(RunReport*) override {}
+  void conclude(RunReport* report) override;
 
   /// Launches one kernel with these buffers and scalars on the run's executor. `bytes_read`: of the pass that it is
   /// part of. `first_item`: of the chunk, in the stream, or ir::no_item.
@@ -43,6 +43,7 @@ class CpuBackend final : public RunBackend {
   ProgramKernels& program_kernels_;
   const CpuKernels* kernels_ = nullptr;  ///< once they are prepared
   std::int64_t cache_bytes_;
+  RunReport compiled_late_;  ///< what chunks asked for; its kernels and compile_seconds
   cpu::StopWord stop_word_ = 0;
   StopSignal stop_signal_;
 };

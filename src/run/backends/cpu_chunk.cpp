@@ -48,6 +48,7 @@ void CpuChunk::compute(const std::vector<SourceChunk>& chunks,
   begin(chunks, infos);
   bind_items();
   run_steps();
+  if (has_equal_items()) ++*context_.equal_chunks;
 }
 
 void CpuChunk::run_step(const plan::OffsetsStep& step, std::size_t) { make_offsets(step); }
@@ -93,6 +94,7 @@ void CpuChunk::run_step(const plan::RearrangeStep& step, std::size_t) {
     if (number < 0) return placed;
     placed.components = components_of(number);
     placed.parts = parts_of(number, rows, offsets.emplace_back());
+    if (asks_for_extents(step)) placed.extents = all_extents(number);
     return placed;
   };
   std::vector<PlacedArray> inputs, outputs;
@@ -139,18 +141,24 @@ void* CpuChunk::biased(void* component, const PlanArray& array, std::size_t c) c
 
 void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
   for (const int output : step.outputs) allocate(output);
+  const plan::EqualItems* const equal = equal_items(step);
   const std::vector<void*> buffers = bind_buffers<void*>(
       step,
       [&](const BufferRef& ref) {
         const auto c = static_cast<std::size_t>(ref.component);
-        return ref.global ? global_.array(ref.index)->buffers[c].get()
-                          : arrays_[static_cast<std::size_t>(ref.index)][c];
+        if (ref.global) return global_.array(ref.index)->buffers[c].get();
+        const auto n = static_cast<std::size_t>(ref.index);
+        const ScalarType type = stage_.group.arrays[n].type.scalars[c];
+        return static_cast<void*>(static_cast<std::byte*>(arrays_[n][c]) +
+                                  bias_of(ref, equal) * static_cast<std::int64_t>(size_of(type)));
       },
       [&](int descriptor) { return const_cast<void*>(offsets_[static_cast<std::size_t>(descriptor)].data); },
       [&](std::size_t array, std::size_t dimension) {
         return const_cast<std::int64_t*>(item_chunks_[array].extents[dimension].get());
       });
-  backend_.launch(step.kernel, buffers, scalars_of(step), items_of(step), bytes_in_memory_, number_of(0));
+  if (equal) took_equal_items();
+  backend_.launch(equal ? equal->kernel : step.kernel, buffers, scalars_of(step, equal), items_of(step),
+                  bytes_in_memory_, number_of(0));
 }
 
 }  // namespace anabranch::runtime

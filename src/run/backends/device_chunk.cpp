@@ -195,6 +195,7 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
     upload();
     run_steps();
     download();
+    if (has_equal_items()) ++*context_.equal_chunks;
   } catch (...) {
     drop();
     throw;
@@ -218,19 +219,23 @@ void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
       add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
   }
+  const plan::EqualItems* const equal = equal_items(step);
   const std::vector<cuda::Address> buffers = bind_buffers<cuda::Address>(
       step,
       [&](const BufferRef& ref) {
-        return ref.global
-                   ? run_.global(global_, ref.index, ref.component)
-                   : arrays_[static_cast<std::size_t>(ref.index)][static_cast<std::size_t>(ref.component)];
+        if (ref.global) return run_.global(global_, ref.index, ref.component);
+        const auto n = static_cast<std::size_t>(ref.index), c = static_cast<std::size_t>(ref.component);
+        const std::int64_t width = bytes_per(stage_.group.arrays[n].type.scalars[c]);
+        return arrays_[n][c] + static_cast<cuda::Address>(bias_of(ref, equal) * width);
       },
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });
-  const std::vector<std::int64_t> scalars = scalars_of(step);
+  const std::vector<std::int64_t> scalars = scalars_of(step, equal);
+  if (equal) took_equal_items();
   cuda::Bindings bindings{buffers, scalars, items_of(step), positions(step)};
-  if (const kernel::Row* row = kernel::row_of(step.kernel)) bind_rows(step, *row, bindings);
-  run_.launch(stream_, step.kernel, bindings, device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
+  if (const kernel::Row* row = kernel::row_of(step.kernel); row && !equal) bind_rows(step, *row, bindings);
+  run_.launch(stream_, equal ? equal->kernel : step.kernel, bindings,
+              device_records_ + number * sizeof(cuda::ErrorRecord), memory_);
 }
 
 /// Rows whose lengths differ: their elements together, and the longest of them.
@@ -387,6 +392,7 @@ void DeviceChunk::run_step(const plan::RearrangeStep& step, std::size_t number) 
       placed.components.push_back(memory.back().get());
     }
     placed.parts = parts_of(array, rows, offsets.emplace_back());
+    if (asks_for_extents(step)) placed.extents = all_extents(array);
     return placed;
   };
   const auto each_component = [&](int array, const PlacedArray& placed, auto&& copy) {
@@ -467,6 +473,10 @@ std::vector<int> DeviceChunk::sizes_of_results() const {
         out.push_back(d.index);
   }
   return out;
+}
+
+bool DeviceChunk::knows_values(int array) const {
+  return host_.contains(array) || staged_sizes_.contains(array);
 }
 
 const std::int64_t* DeviceChunk::values(int array) const {

@@ -69,6 +69,7 @@ class DeviceChunk final : public ChunkGroup {
   std::vector<int> sizes_of_results() const;
   void download();
   const std::int64_t* values(int array) const override;
+  bool knows_values(int array) const override;
 
   DeviceRun& run_;
   RunContext& context_;

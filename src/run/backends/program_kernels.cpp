@@ -12,7 +12,7 @@ template <class F>
 void for_each_kernel(const plan::Plan& plan, F&& f) {
   plan::each_group(plan, [&](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
-      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) f(kernel->kernel);
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) f(*kernel);
   });
 }
 
@@ -29,21 +29,45 @@ bool failed(const std::shared_future<DeviceKernels>& kernels) {
 
 }  // namespace
 
+namespace {
+
+/// What f compiles is added to the report.
+template <class F>
+void reported(RunReport* report, F&& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  const cpu::CacheStatistics before = cpu::cache_statistics();
+  f();
+  const cpu::CacheStatistics after = cpu::cache_statistics();
+  if (!report) return;
+  report->compile_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report->kernels_compiled += static_cast<int>(after.compiled - before.compiled);
+  report->kernels_from_disk += static_cast<int>(after.from_disk - before.from_disk);
+  report->kernels_cached += static_cast<int>(after.hits - before.hits);
+}
+
+}  // namespace
+
 const CpuKernels& ProgramKernels::for_cpu(RunReport* report, RunTrace* trace) {
   std::call_once(cpu_once_, [&] {
-    const auto begin = std::chrono::steady_clock::now();
-    const cpu::CacheStatistics before = cpu::cache_statistics();
-    for_each_kernel(plan_, [&](const kernel::Kernel& kernel) {
-      timed(trace, RunTrace::Row::compiling, kernel.name, [&] { cpu_[&kernel] = cpu::compile(kernel); });
+    reported(report, [&] {
+      for_each_kernel(plan_, [&](const plan::KernelStep& step) {
+        timed(trace, RunTrace::Row::compiling, step.kernel.name,
+              [&] { cpu_[&step.kernel] = cpu::compile(step.kernel); });
+      });
     });
-    const cpu::CacheStatistics after = cpu::cache_statistics();
-    if (!report) return;
-    report->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    report->kernels_compiled = static_cast<int>(after.compiled - before.compiled);
-    report->kernels_from_disk = static_cast<int>(after.from_disk - before.from_disk);
-    report->kernels_cached = static_cast<int>(after.hits - before.hits);
   });
   return cpu_;
+}
+
+std::shared_ptr<const cpu::CompiledKernel> ProgramKernels::for_cpu(const kernel::Kernel& kernel,
+                                                                   RunReport* report, RunTrace* trace) {
+  const std::lock_guard lock(cpu_mutex_);
+  auto& code = seldom_[&kernel];
+  if (!code)
+    reported(report, [&] {
+      timed(trace, RunTrace::Row::compiling, kernel.name, [&] { code = cpu::compile(kernel); });
+    });
+  return code;
 }
 
 std::shared_future<DeviceKernels> ProgramKernels::for_device(const std::shared_ptr<cuda::Device>& device,
@@ -53,12 +77,18 @@ std::shared_future<DeviceKernels> ProgramKernels::for_device(const std::shared_p
   auto& kernels = device_[device.get()];
   if (kernels.valid() && !failed(kernels)) return kernels;
   DeviceKernels codes;
-  for_each_kernel(plan_, [&](const kernel::Kernel& kernel) {
+  std::vector<const kernel::Kernel*> first;  // others are compiled when a chunk asks for them
+  const auto add = [&](const kernel::Kernel& kernel) {
     codes[&kernel] = std::make_shared<cuda::KernelCode>(device, kernel);
+  };
+  for_each_kernel(plan_, [&](const plan::KernelStep& step) {
+    add(step.kernel);
+    first.push_back(&step.kernel);
+    if (step.equal_items) add(step.equal_items->kernel);
   });
-  const auto prepared = [codes, beside, trace] {
-    for (const auto& [kernel, code] : codes)
-      prepare(trace.get(), *kernel, *code,
+  const auto prepared = [codes, first, beside, trace] {
+    for (const kernel::Kernel* const kernel : first)
+      prepare(trace.get(), *kernel, *codes.at(kernel),
               beside ? cuda::all_entries(*kernel) : cuda::certain_entries(*kernel));
     return codes;
   };

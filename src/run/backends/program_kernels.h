@@ -20,6 +20,11 @@ class ProgramKernels {
   /// Compiled when they are first asked for, which the report and the trace show, where there are such.
   const CpuKernels& for_cpu(RunReport* report, RunTrace* trace);
 
+  /// Of one kernel that not every run needs (plan::EqualItems); compiled when it is first asked for, which `report`, if
+  /// there is one, is told.
+  std::shared_ptr<const cpu::CompiledKernel> for_cpu(const kernel::Kernel& kernel, RunReport* report,
+                                                     RunTrace* trace);
+
   /// With `beside`, another thread compiles all that a chunk may need, perhaps beyond the end of the run; else who waits
   /// for them compiles what every chunk needs, and the rest is compiled when a chunk asks for it.
   std::shared_future<DeviceKernels> for_device(const std::shared_ptr<cuda::Device>& device, bool beside,
@@ -28,6 +33,8 @@ class ProgramKernels {
  private:
   const plan::Plan& plan_;
   std::once_flag cpu_once_;
+  std::mutex cpu_mutex_;
+  CpuKernels seldom_;  ///< that not every run needs
   CpuKernels cpu_;
   std::mutex device_mutex_;
   std::map<const cuda::Device*, std::shared_future<DeviceKernels>> device_;

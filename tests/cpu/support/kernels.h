@@ -159,6 +159,10 @@ class KernelBuilder {
     static_cast<kernel::Layout&>(kernel_.domain) = o;
     if (!kernel::row_of(kernel_)) return;
     row_in(kernel_).index = ir::parameter(ir::Type::element(ScalarType::int64));
+    if (auto* recurrence = std::get_if<kernel::Recurrence>(&kernel_.form)) {
+      for (const ScalarType s : scalars) recurrence->state.push_back(ir::parameter(ir::Type::element(s)));
+      return;
+    }
     if (auto* reduce = std::get_if<kernel::Reduce>(&kernel_.form)) reduce->reductions.emplace_back();
     kernel::Reduction& reduction = reduction_in(kernel_);
     for (const ScalarType s : scalars) {
@@ -166,7 +170,7 @@ class KernelBuilder {
       reduction.right.push_back(ir::parameter(ir::Type::element(s)));
     }
   }
-  /// Of a scan, whose domain and rows are known: an output of the components from `first` on that is written
+  /// Of a scan or recurrence, whose domain and rows are known: an output of the components from `first` on that is written
   /// by elements.
   void output_elements(kernel::Form form, std::vector<ScalarType> scalars, std::size_t first,
                        std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {

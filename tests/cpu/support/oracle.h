@@ -121,7 +121,8 @@ class Oracle {
   void position(std::int64_t item, std::int64_t local) {
     std::visit(kernel::overloaded{[&](const kernel::Map&) { put(item, local, evaluate(kernel_.body)); },
                                   [&](const kernel::Reduce& form) { put(item, local, reduce(form, item)); },
-                                  [&](const kernel::Scan& form) { scan(form, item, local); }},
+                                  [&](const kernel::Scan& form) { scan(form, item, local); },
+                                  [&](const kernel::Recurrence& form) { recurrence(form, item, local); }},
                kernel_.form);
   }
 
@@ -151,6 +152,18 @@ class Oracle {
       last = inclusive;
     });
     if (totals) put(item, local, *last);
+  }
+
+  void recurrence(const kernel::Recurrence& form, std::int64_t item, std::int64_t local) {
+    const std::int64_t length = value(form.row.length, item);
+    if (length <= 0) return;
+    Values state = evaluate(form.initial);
+    for (std::int64_t k = 0; k < length; ++k) {
+      for (std::size_t c = 0; c < state.size(); ++c) bind(form.state[c], Values{state[c]});
+      bind(form.row.index, k);
+      state = evaluate(kernel_.body);
+      put(item, local * length + k, state, kernel::KernelOutput::Write::element);
+    }
   }
 
   Values reduce(const kernel::Reduce& form, std::int64_t item) {
