@@ -1,6 +1,7 @@
 // Controllers against simulated devices: no clock, no thread, the best chunk is known.
 #include "scheduler/controller.h"
 
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -349,6 +350,47 @@ TEST_CASE("policies are read and printed") {
   REQUIRE_THROWS_WITH(
       parse_policy("fixed:0"),
       "scheduler 'fixed:0': fixed:N takes a whole number N of items, 1 or more, for example fixed:1000");
+}
+
+TEST_CASE("whatever a controller sees, the next chunk has at least one item and fits its slot") {
+  ControllerConfig config;
+  config.memory_limit = 1 << 20;
+  std::mt19937_64 random(7);
+  const auto one_of = [&](const std::vector<int64_t>& values) { return values[random() % values.size()]; };
+  const std::vector<int64_t> sizes{0, 1, 2, 1000, int64_t{1} << 40, no_limit};
+  for (const Policy& policy : {Policy::adaptive(), Policy::paper(), Policy::fixed(1'000'000)})
+    for (const bool known : {false, true}) {
+      config.total.reset();
+      if (known) config.total = ChunkSize{100, 1000, 0};
+      const auto controller = make_controller(policy, config);
+      ChunkSize so_far;
+      for (int step = 0; step < 3000; ++step) {
+        // At first always the same, which asks for more and more, or for less and less; then anything.
+        const bool grow = step < 300, shrink = !grow && step < 600;
+        const auto time = [&] { return grow ? 0 : shrink ? int64_t{step} << 30 : one_of(sizes) / 2; };
+        const Decision decision = controller->next(so_far);
+        INFO(to_string(policy) << " step " << step << ": " << describe(decision));
+        REQUIRE(decision.target.items >= 1);
+        REQUIRE(decision.target.work >= 1);
+        REQUIRE(decision.target.bytes >= 1);
+        REQUIRE(decision.target.bytes <= config.memory_limit / config.max_ring);
+        REQUIRE(decision.ring >= 1);
+        REQUIRE(decision.ring <= config.max_ring);
+        if (!grow && !shrink && step % 7 == 0) {
+          controller->too_big({one_of({1, 2, 1000}), one_of(sizes), one_of(sizes)});
+        } else {
+          const ChunkSize size{std::min<int64_t>(decision.target.items, 1000),
+                               grow || shrink ? 1000 : one_of(sizes), grow || shrink ? 1000 : one_of(sizes)};
+          controller->observe({.size = size,
+                               .target = decision.target,
+                               .ns = {time(), time(), time(), time()},
+                               .utilisation = grow     ? 0.0
+                                              : shrink ? 1.0
+                                                       : static_cast<double>(random() % 2)});
+          so_far.items += size.items;
+        }
+      }
+    }
 }
 
 TEST_CASE("every decision can be read") {

@@ -1,0 +1,71 @@
+// Where the results of `elements` lie while a stream passes.
+
+#include <anabranch/anabranch.h>
+
+#include <map>
+
+#include "made_up_backends.h"
+
+#include "front/handle.h"
+#include "run/sinks.h"
+#include "support/catch.h"
+#include "support/host_arrays.h"
+
+namespace anabranch::testing {
+namespace {
+
+using runtime::PartShape;
+using runtime::RunBackend;
+using runtime::RunContext;
+using runtime::Sink;
+using runtime::SinkWork;
+
+/// The library's sink, watched: what it has lies before the room it gives, and was copied where that is elsewhere.
+class Watched final : public Sink {
+ public:
+  Watched(std::unique_ptr<Sink> sink, std::int64_t& copied) : sink_(std::move(sink)), copied_(copied) {}
+  bool order_matters() const override { return sink_->order_matters(); }
+  std::vector<void*> room(std::int64_t elements) override {
+    std::vector<void*> places = sink_->room(elements);
+    const void* begin = static_cast<double*>(places[0]) - sink_->elements();
+    if (begin != begin_) copied_ += sink_->elements();
+    begin_ = begin;
+    return places;
+  }
+  void commit(std::int64_t items, const PartShape::Result& part) override { sink_->commit(items, part); }
+  HostArray finish() override { return sink_->finish(); }
+  std::int64_t elements() const override { return sink_->elements(); }
+
+ private:
+  std::unique_ptr<Sink> sink_;
+  std::int64_t& copied_;
+  const void* begin_ = nullptr;
+};
+
+TEST_CASE("elements does not copy what it has for every chunk") {
+  constexpr std::int64_t items = 20'000;
+  const auto s = produce(items, [](auto i) { return fill(i % std::int64_t{7}, cast<double>(i)); });
+  const Compiled program = compile_program({front::node_of(consume(elements(s)).handle())}, {}, {});
+  std::int64_t copied = 0;
+  const MakeBackend make = [&](RunContext& context, std::unique_ptr<RunBackend> cpu) {
+    context.own_sinks = [&](ir::SinkOp kind, const SinkWork& work) {
+      return std::make_unique<Watched>(runtime::make_sink(kind, work), copied);
+    };
+    return cpu;
+  };
+  RunOptions options;
+  options.threads = 2;
+  options.scheduler = "fixed:1";
+  RunReport report;
+  const HostArray result = run_on(make, program, options, &report)[0];
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < items; ++i)
+    expected.insert(expected.end(), static_cast<std::size_t>(i % 7), static_cast<double>(i));
+  CHECK(same(result, vector_of<double>(expected)));
+  REQUIRE(report.chunks == items);
+  INFO(copied << " copies of " << expected.size() << " elements");
+  CHECK(copied <= 3 * std::ssize(expected));  // each some times, not once for each chunk behind it
+}
+
+}  // namespace
+}  // namespace anabranch::testing
