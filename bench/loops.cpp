@@ -13,7 +13,8 @@ using namespace anabranch;
 using namespace anabranch::bench;
 
 template <class P>
-void add_rounds(const std::string& name, const std::string& note, double target, std::int64_t rounds, P make) {
+void add_rounds(const std::string& name, const std::string& note, double target, std::int64_t rounds,
+                P make) {
   add_figure("loops/" + name, note, target, [=] {
     auto program = std::make_shared<decltype(compile(make(rounds)))>(compile(make(rounds)));
     program->run({.threads = 1});
@@ -38,15 +39,14 @@ int main(int argc, char** argv) {
                                },
                                std::tuple{unit(Exp<std::int64_t>(0)), fill(n, 1.0f)});
                });
-  add_rounds("awhile of 1000 items", "a round of all items that are still active; item i has i rounds", 0, 1000,
-             [](std::int64_t rounds) {
+  add_rounds("awhile of 1000 items", "a round of all items that are still active; item i has i rounds", 0,
+             1000, [](std::int64_t rounds) {
                return consume(elements(map_seq(
                    [](auto i) {
-                     return std::get<1>(awhile([](auto k, auto) { return the(k) > 0; },
-                                               [](auto k, auto s) {
-                                                 return std::tuple{unit(the(k) - 1), unit(the(s) + the(k))};
-                                               },
-                                               std::tuple{i, unit(Exp<std::int64_t>(0))}));
+                     return std::get<1>(awhile(
+                         [](auto k, auto) { return the(k) > 0; },
+                         [](auto k, auto s) { return std::tuple{unit(the(k) - 1), unit(the(s) + the(k))}; },
+                         std::tuple{i, unit(Exp<std::int64_t>(0))}));
                    },
                    produce(rounds, [](auto i) { return unit(i); }))));
              });

@@ -14,7 +14,8 @@ template <int N>
 std::vector<Array<N, float>> alike(const Index<N>& shape, Number count) {
   std::vector<Array<N, float>> items;
   for (Number i = 0; i < count; ++i)
-    items.push_back(array_of(shape, [&](Number k) { return number<float>(static_cast<std::uint64_t>(977 * i + k)); }));
+    items.push_back(
+        array_of(shape, [&](Number k) { return number<float>(static_cast<std::uint64_t>(977 * i + k)); }));
   return items;
 }
 
@@ -34,8 +35,8 @@ void all_are_regular(const std::vector<A>& items) {
   constexpr int rank = A::rank;
   const Number chunks = std::ssize(items) / 40;
   CHECK(equal_chunks([](auto a) { return map([](auto x) { return x * 2.0f; }, a); }, items) == chunks);
-  CHECK(equal_chunks([](auto a) { return imap([](auto ix, auto x) { return x + cast<float>(ix[0]); }, a); }, items) ==
-        chunks);
+  CHECK(equal_chunks([](auto a) { return imap([](auto ix, auto x) { return x + cast<float>(ix[0]); }, a); },
+                     items) == chunks);
   CHECK(equal_chunks([](auto a) { return reverse(a, 0); }, items) == chunks);
   CHECK(equal_chunks([](auto a) { return sum(a); }, items) == chunks);
   CHECK(equal_chunks([](auto a) { return sum(a, 0); }, items) == chunks);
@@ -73,7 +74,8 @@ TEST_CASE("shapes that values tell, equal") {
     return imap([](auto ix, auto x) { return x * cast<float>(ix[0]); }, take(n, a));
   };
   CHECK(equal_chunks(chosen, items) == 2);
-  CHECK(equal_chunks([](auto a) { return compute(generate(size(a) + 3, [](auto i) { return i * i; })); }, items) == 2);
+  CHECK(equal_chunks([](auto a) { return compute(generate(size(a) + 3, [](auto i) { return i * i; })); },
+                     items) == 2);
 }
 
 TEST_CASE("items from the middle of the source's memory") {
@@ -82,8 +84,9 @@ TEST_CASE("items from the middle of the source's memory") {
   for (int i = 0; i < 1800; ++i) values.push_back(i * 0.25);
   std::vector<std::int32_t> columns(values.size(), 1), begins{0};
   for (int i = 0; i < 90; ++i) begins.push_back(begins.back() + 20);
-  const auto rows_ = stream_in(io::csr_view(90, 5, std::span<const std::int32_t>(begins),
-                                            std::span<const std::int32_t>(columns), std::span<const double>(values)));
+  const auto rows_ =
+      stream_in(io::csr_view(90, 5, std::span<const std::int32_t>(begins),
+                             std::span<const std::int32_t>(columns), std::span<const double>(values)));
   const auto f = [](auto row) {
     auto [column, value] = unzip(row);
     return imap([](auto ix, auto v) { return v + cast<double>(ix[0]); }, value);
@@ -93,13 +96,18 @@ TEST_CASE("items from the middle of the source's memory") {
   const auto result = program.run({.scheduler = "fixed:45"}, &report);
   CHECK(report.equal_chunks == 2);
   REQUIRE(result.size() == 1800);
-  for (Number i = 0; i < 1800; ++i) CHECK(result[i] == static_cast<double>(i) * 0.25 + static_cast<double>(i % 20));
+  for (Number i = 0; i < 1800; ++i)
+    CHECK(result[i] == static_cast<double>(i) * 0.25 + static_cast<double>(i % 20));
 }
 
 TEST_CASE("an error in a chunk of equal items names the item") {
   auto items = alike(Index{30}, 100);
   const auto bad = [](auto a) {
-    return imap([](auto ix, auto x) { return cast<std::int32_t>(ix[0]) / cast<std::int32_t>(x * 0.0f + 1.0f - cast<float>(x > 9e8f)); }, a);
+    return imap(
+        [](auto ix, auto x) {
+          return cast<std::int32_t>(ix[0]) / cast<std::int32_t>(x * 0.0f + 1.0f - cast<float>(x > 9e8f));
+        },
+        a);
   };
   items[77] = vector_of(30, [](Number i) { return i == 12 ? 1e9f : 1.0f; });
   fails<RunError>(consume(elements(map_seq(bad, stream_in(items)))), {"divide", "item 77"});

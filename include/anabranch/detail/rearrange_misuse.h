@@ -74,38 +74,47 @@ namespace anabranch {
     static_assert((detail::IsHostArray<Xs> || ...), "anabranch: " sentence); \
     return detail::refused_array();                                          \
   }
-#define ANABRANCH_OF_ROWS " takes an array with a dimension, and the number of one; of a sequence, inside its function"
+#define ANABRANCH_OF_ROWS \
+  " takes an array with a dimension, and the number of one; of a sequence, inside its function"
 ANABRANCH_REFUSE(sort, fits_rows, "sort" ANABRANCH_OF_ROWS)
 ANABRANCH_REFUSE(argsort, fits_rows, "argsort" ANABRANCH_OF_ROWS)
 #undef ANABRANCH_OF_ROWS
 ANABRANCH_REFUSE(sort_by, fits_fold1,
-                 "sort_by takes a function that gives an element's key, and an array with a dimension, as in sort_by(f, a)")
-ANABRANCH_REFUSE(sort_with, fits_order,
-                 "sort_with takes a comparison and a vector, as in sort_with([](auto x, auto y) { return x > y; }, v)")
+                 "sort_by takes a function that gives an element's key, and an array with a dimension, as in "
+                 "sort_by(f, a)")
+ANABRANCH_REFUSE(
+    sort_with, fits_order,
+    "sort_with takes a comparison and a vector, as in sort_with([](auto x, auto y) { return x > y; }, v)")
 ANABRANCH_REFUSE(unique, fits_vector, "unique takes a vector; flatten(a) is one of another array")
 ANABRANCH_REFUSE(run_length_encode, fits_vector,
                  "run_length_encode takes a vector; flatten(a) is one of another array")
-ANABRANCH_REFUSE(filter, fits_fold1,
-                 "filter takes a function that says whether an element is kept, and an array with a dimension, as in "
-                 "filter(p, a)")
+ANABRANCH_REFUSE(
+    filter, fits_fold1,
+    "filter takes a function that says whether an element is kept, and an array with a dimension, as in "
+    "filter(p, a)")
 ANABRANCH_REFUSE(compact, fits_mask,
-                 "compact takes an array of bool, as map(p, a) makes one, and an array of its rank, as in compact(mask, a)")
+                 "compact takes an array of bool, as map(p, a) makes one, and an array of its rank, as in "
+                 "compact(mask, a)")
 ANABRANCH_REFUSE(expand, fits_expand,
                  "expand takes two functions, how many elements come of one and which, and an array, as in "
                  "expand(count, f, a)")
-ANABRANCH_REFUSE(fold_by_key, fits_by_key,
-                 "fold_by_key takes an operator, a start value of the values' type, a vector of keys and one of values, "
-                 "as in fold_by_key(plus, 0.0, keys, values)")
+ANABRANCH_REFUSE(
+    fold_by_key, fits_by_key,
+    "fold_by_key takes an operator, a start value of the values' type, a vector of keys and one of values, "
+    "as in fold_by_key(plus, 0.0, keys, values)")
 ANABRANCH_REFUSE(histogram, fits_histogram,
                  "histogram takes the number of bins and an array of integers, as in histogram(256, a)")
-ANABRANCH_REFUSE(scatter, fits_scatter,
-                 "scatter takes a vector of integers, the vector of defaults and the elements, of its type, as in "
-                 "scatter(places, defaults, v)")
+ANABRANCH_REFUSE(
+    scatter, fits_scatter,
+    "scatter takes a vector of integers, the vector of defaults and the elements, of its type, as in "
+    "scatter(places, defaults, v)")
 ANABRANCH_REFUSE(scatter_if, fits_scatter_if,
-                 "scatter_if takes a vector of integers, one of bool, the vector of defaults and the elements, of its type, "
+                 "scatter_if takes a vector of integers, one of bool, the vector of defaults and the "
+                 "elements, of its type, "
                  "as in scatter_if(places, mask, defaults, v)")
 ANABRANCH_REFUSE(permute, fits_permute,
-                 "permute takes an operator, the array of defaults, a function from an index to one of that array, and the "
+                 "permute takes an operator, the array of defaults, a function from an index to one of that "
+                 "array, and the "
                  "elements, of its type, as in permute(plus, defaults, to, a)")
 #undef ANABRANCH_REFUSE
 

@@ -110,8 +110,8 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
 
 inline std::vector<CudaWay> all_ways(const kernel::Kernel& kernel) {
   std::vector<CudaWay> ways{{}, {7, 1}, {12, 3}};
-  if (kernel::row_of(kernel)) {
-    ways.push_back({0, 2, false});
+  if (kernel::row_of(kernel)) ways.push_back({0, 2, false});
+  if (std::holds_alternative<kernel::Reduce>(kernel.form)) {
     ways.push_back({3, 2, true, 0, 1});
     ways.push_back({4, 1, true, 1, 8});
     ways.push_back({5, 2, true, 2, 32});
