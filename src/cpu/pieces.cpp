@@ -1,6 +1,7 @@
 #include "cpu/pieces.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 
@@ -172,15 +173,19 @@ class Cutter {
   }
 
   void add_long_row(Cut& out, std::int64_t row, std::int64_t length) const {
-    LongRow l{row, item_of(row), order::blocks(length), out.partials};
+    const bool scans = std::holds_alternative<kernel::Scan>(kernel_.form);
+    LongRow l{row, item_of(row), order::blocks(length) - (scans ? 1 : 0), out.partials};
     out.add({0, l.blocks, l.item, static_cast<int>(out.long_rows.size())});
     out.partials = saturated_sum(out.partials, l.blocks);
+    // The carry, and the levels of the tree.
+    if (scans)
+      out.partials = saturated_sum(out.partials, 1 + std::bit_width(static_cast<std::uint64_t>(l.blocks)));
     out.long_rows.push_back(l);
   }
 
   /// Is a row of this length the work of several pieces?
-  bool is_long(std::int64_t length, std::int64_t piece) const {
-    return splits_rows_ && length > std::max(piece, order::block);
+  static bool is_long(std::int64_t length, std::int64_t piece) {
+    return length > std::max(piece, order::block);
   }
 
   /// Rows [begin, end), all of one length.
@@ -247,17 +252,9 @@ class Cutter {
   const kernel::Kernel& kernel_;
   const Bindings& bound_;
   std::int64_t size_ = 1;
-  bool splits_rows_ = has_partials(kernel_);
 };
 
 }  // namespace
-
-bool has_partials(const kernel::Kernel& kernel) {
-  return std::visit(
-      kernel::overloaded{[](const kernel::Map&) { return false; }, [](const kernel::Reduce&) { return true; },
-                         [](const kernel::Scan&) { return false; }},
-      kernel.form);
-}
 
 void Cut::add(Piece piece) {
   piece.first_task = tasks;

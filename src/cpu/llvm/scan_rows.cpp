@@ -12,8 +12,10 @@ namespace {
 constexpr std::int64_t unrolled_cost = 16;
 /// Values, of all components, that the vectors of a group may be in registers.
 constexpr std::size_t most_registers = 32;
-/// Cells before a group in memory that a shift by half a group may read.
-constexpr std::int64_t before_group = group;
+/// Cells before a group in memory that a shift by half a group may read, and behind it that the second of two
+/// vectors may.
+constexpr std::int64_t before_group = group, behind_group = group;
+constexpr std::int64_t group_cells = before_group + group + behind_group;
 
 }  // namespace
 
@@ -35,10 +37,10 @@ ScanRows::ScanRows(llvm::Module& module, const std::string& name, std::span<llvm
                   vectors * components() <= most_registers;
   for (std::size_t c = 0; c < components(); ++c) {
     llvm::Type* cell = e.memory_type_of(type(c));
-    llvm::Value* place = f.local(cell, static_cast<std::uint64_t>(before_group + group));
+    llvm::Value* place = f.local(cell, static_cast<std::uint64_t>(group_cells));
     // Lanes that hold no element are computed, too: from anything, but not from nothing.
     llvm::Type* line = llvm::FixedVectorType::get(b.getInt8Ty(), 64);
-    for (std::size_t at = 0; at < static_cast<std::size_t>(before_group + group) * size_of(type(c)); at += 64)
+    for (std::size_t at = 0; at < static_cast<std::size_t>(group_cells) * size_of(type(c)); at += 64)
       b.CreateAlignedStore(llvm::Constant::getNullValue(line), b.CreateConstGEP1_64(b.getInt8Ty(), place, at),
                            llvm::Align(64));
     group_.push_back(f.element(cell, place, f.number(before_group)));
@@ -199,6 +201,20 @@ Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
     return next;
   });
   return one_of(Registers(state.begin() + middle, state.end()), f.parameter(0));
+}
+
+Registers ScanRows::block_total(llvm::Value* begin) {
+  llvm::Value* end = b.CreateAdd(begin, f.number(ir::fold_order::block));
+  return whole_groups(begin, end, nothing(), [&](llvm::Value* k, const Registers& total) {
+    Registers of_group;
+    if (in_registers_) {
+      of_group = total_of(body_is_large() ? group_in_memory(k, f.number(group)) : group_elements(k));
+    } else {
+      elements_to_memory({k, f.number(group), f.number(group)});
+      of_group = rolled_total();
+    }
+    return join_all(b.CreateICmpEQ(k, begin), total, {of_group})[0];
+  });
 }
 
 /// One bit: has the group that begins at k no carry? Null: it has one.

@@ -50,6 +50,8 @@ class ScanRows : public RowCode {
   Registers last_block(llvm::Value* begin, llvm::Value* end, Registers carry);
   /// Scans a whole block that others follow: gives its total without the carry, as scalars.
   Registers whole_block(llvm::Value* begin, Registers carry);
+  /// The same total, and nothing else.
+  Registers block_total(llvm::Value* begin);
 
   // For rows in groups: elements of a whole group, or of one of `count`, by way of memory; lane j - by of the
   // lanes of `before` and `lanes`, which follow each other; a group's elements as they are written, all or
@@ -80,12 +82,14 @@ class ScanRows : public RowCode {
   // In registers.
   Parts prefixes(Parts lanes);
   Registers last_lane(const Registers& lanes);
+  Registers total_of(Parts lanes);
   Passed full_group(llvm::Value* k, const Registers& carry);
   Passed few_parts(const Group& group, std::size_t parts, const Registers& carry, bool wants_total);
 
   // In memory.
   Passed any_group(const Group& group, const Registers& carry, bool wants_total);
   Passed rolled_group(const Group& group, const Registers& carry);
+  Registers rolled_total();
   void elements_to_memory(const Group& group);
   void rolled_prefixes(llvm::Value* count);
   llvm::Value* lane_address(std::size_t c, llvm::Value* lane);
