@@ -195,6 +195,50 @@ TEST_CASE("blocks that are scanned apart by operators that cost much or may fail
   }
 }
 
+TEST_CASE("blocks that are scanned apart of elements that cost much, or are read here and there") {
+  for (const ScanOptions& options : all_scan_options()) {
+    INFO((options.seeded ? "seeded" : "no seed")
+         << (options.exclusive ? ", exclusive" : "") << ", results " << static_cast<int>(options.results));
+    auto table = scan_of_table(8500, {});
+    auto& reduction = reduction_in(table.kernel());
+    if (!options.seeded) reduction.seed.clear();
+    scan_in(table.kernel()).exclusive = options.exclusive;
+    if (options.results == Results::elements) table.kernel().outputs.erase(table.kernel().outputs.begin());
+    if (options.results == Results::totals) table.kernel().outputs.pop_back();
+    check_apart(std::move(table));
+
+    auto costly = scan_of<half>({4097, 9, 13000}, Primitive::add, options);
+    for (int i = 0; i < 40; ++i) {
+      ir::Ref& x = costly.kernel().body[0];
+      x = ir::primitive(i % 2 ? Primitive::multiply : Primitive::subtract, {ir::literal(half(0.75f)), x});
+    }
+    check_apart(std::move(costly));
+
+    // The element and the one before.
+    ScannedRows rows = scanned_rows<double, std::int8_t>({4097, 9, 13000});
+    const ir::Ref k = row_in(rows.k.kernel()).index;
+    const ir::Ref before = ir::primitive(
+        Primitive::maximum, {ir::primitive(Primitive::subtract, {k, ir::int64(1)}), ir::int64(0)});
+    const ir::Ref& array = rows.k.kernel().arrays[0].parameter;
+    rows.k.kernel().body[0] =
+        ir::primitive(Primitive::subtract, {rows.element[0], ir::index(array, before, {}, true)});
+    reduction_in(rows.k.kernel()).combine = {
+        ir::primitive(Primitive::subtract, {rows.left[0], rows.right[0]}),
+        ir::primitive(Primitive::add, {rows.left[1], rows.right[1]})};
+    reduction_in(rows.k.kernel()).seed = {ir::literal(0.5), ir::literal(std::int8_t{1})};
+    add_scan_outputs(rows, options);
+    check_apart(std::move(rows.k));
+  }
+  // One of two components has no place among the outputs.
+  auto partly = scan_of_affine_maps({4097, 13000}, {true, false, Results::elements});
+  for (int i = 0; i < 40; ++i) {
+    ir::Ref& x = partly.kernel().body[0];
+    x = ir::primitive(i % 2 ? Primitive::multiply : Primitive::subtract, {ir::literal(0.75), x});
+  }
+  partly.kernel().outputs[0].array.type.scalars.pop_back();
+  check_apart(std::move(partly));
+}
+
 TEST_CASE("threads change nothing in the scan of long rows") {
   const auto check = [](KernelBuilder k) {
     k.find_checks();
@@ -210,6 +254,7 @@ TEST_CASE("threads change nothing in the scan of long rows") {
     check(scan_of_affine_maps({100000, 3, 50000, 4097}, options));
   }
   check(dense_scan(false, {7}, 40000, {true, false, Results::both}));
+  check(scan_of_table(100000, {}));
 }
 
 TEST_CASE("the first error of a long row is raised, whichever thread meets one first") {

@@ -6,6 +6,7 @@
 ///   entry1 (blocks)   the blocks of a row but the last, and the tree that joins their totals to the carries
 ///   entry2 (totals)   for a row that several threads scan: totals of its blocks
 ///   entry3 (carries)  the tree for these
+///   stage             the elements of one block of a row, to where they are scanned; of large bodies
 namespace anabranch::cpu {
 namespace {
 
@@ -44,17 +45,18 @@ class Scan {
 
   /// What an entry for blocks of one row is given.
   struct RowPart {
-    llvm::Value *item, *partials, *state;
+    llvm::Value *row, *item, *partials, *state;
     std::vector<llvm::Value*> index;
     Registers seed;
   };
   RowPart enter(ScanRows& r) {
-    RowPart row{given(r, offsetof(Scratch, row_item), i64_),
+    RowPart row{given(r, offsetof(Scratch, row), i64_),
+                given(r, offsetof(Scratch, row_item), i64_),
                 given(r, offsetof(Scratch, partials), ptr_),
                 given(r, offsetof(Scratch, state), ptr_),
                 {},
                 {}};
-    row.index = r.enter(row.item, given(r, offsetof(Scratch, row), i64_));
+    row.index = r.enter(row.item, row.row);
     return row;
   }
   /// Computes the seed. It is the carry of block 0, and put into the state where this entry begins there and
@@ -82,10 +84,31 @@ class Scan {
     return r.cell(row.state, r.f.number(carry_cells), 0);
   }
 
+  /// stage(args, row, item, block)
+  void make_stage() {
+    const std::vector<llvm::Type*> types{i64_, i64_, i64_};
+    ScanRows r(module_, "stage", types, false, kernel_, machine_);
+    stage_ = r.f.function();
+    stage_->addFnAttr(llvm::Attribute::NoInline);
+    llvm::Value *row = r.f.parameter(0), *item = r.f.parameter(1);
+    const auto index = r.enter(item, row);
+    r.enter_outputs(item, index, r.length(item));
+    r.emit_row();
+    r.stage_block(r.b.CreateMul(r.f.parameter(2), r.f.number(ir::fold_order::block)));
+    close(r);
+  }
+  /// Leaves this function, too, where that fails.
+  void stage(ScanRows& r, const RowPart& row, llvm::Value* block) {
+    auto& b = r.b;
+    b.CreateCall(stage_, {r.f.args(), row.row, row.item, block});
+    r.f.leave_if_failed();
+  }
+
   /// entry1(args, begin, end, scratch): scans these blocks. Their carries are in scratch->partials or, where that
   /// is null, in the state, which goes on.
   void make_blocks() {
     ScanRows r = entry("entry1");
+    if (r.is_staged()) make_stage();
     blocks_ = r.f.function();
     blocks_->addFnAttr(llvm::Attribute::NoInline);
     auto& b = r.b;
@@ -93,9 +116,17 @@ class Scan {
     r.enter_outputs(row.item, row.index, r.length(row.item));
     llvm::Value* in_order = b.CreateIsNull(row.partials);
     begin_state(r, row, in_order);
-    r.emit_row();
+    if (!r.is_staged()) r.emit_row();
     BlockTree<ScanRows> tree(r, tree_cells(r, row));
     r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+      if (r.is_staged()) {
+        llvm::BasicBlock *fresh = r.f.block("stage"), *ready = r.f.block("staged");
+        b.CreateCondBr(in_order, fresh, ready);
+        b.SetInsertPoint(fresh);
+        stage(r, row, block);
+        b.CreateBr(ready);
+        b.SetInsertPoint(ready);
+      }
       llvm::Value* cell = b.CreateSelect(in_order, row.state, r.cell(row.partials, block, 0));
       llvm::Value* begin = b.CreateMul(block, r.f.number(ir::fold_order::block));
       const Registers total = r.whole_block(begin, r.spread(r.get(cell, r.f.number(0))));
@@ -114,8 +145,12 @@ class Scan {
   void make_totals() {
     ScanRows r = entry("entry2");
     const RowPart row = enter(r);
-    r.emit_row();
+    if (r.is_staged())
+      r.enter_outputs(row.item, row.index, r.length(row.item));
+    else
+      r.emit_row();
     r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+      if (r.is_staged()) stage(r, row, block);
       llvm::Value* begin = r.b.CreateMul(block, r.f.number(ir::fold_order::block));
       r.put(row.partials, block, r.block_total(begin));
       return Registers{};
@@ -224,13 +259,15 @@ class Scan {
     b.SetInsertPoint(compute);
     llvm::Value* own = r.cells(state_cells);
     llvm::Value* count = b.CreateSDiv(last, f.number(ir::fold_order::block));
-    r.put(own, f.number(0), seed);  // left alone by a block that fails
+    r.put(own, f.number(0), seed);  // left alone where the run is stopped
     b.CreateCall(blocks_, {f.args(), f.number(0), count, in_order(r, run, own)});
+    f.leave_if_failed();
+    llvm::BasicBlock* computed = b.GetInsertBlock();
     b.CreateBr(ready);
     b.SetInsertPoint(ready);
     llvm::PHINode* state = b.CreatePHI(ptr_, 2);
     state->addIncoming(kept, several);
-    state->addIncoming(own, compute);
+    state->addIncoming(own, computed);
     const Registers carry = r.get(state, f.number(0));
     b.CreateBr(one);
     b.SetInsertPoint(one);
@@ -255,6 +292,7 @@ class Scan {
   const Machine& machine_;
   llvm::Type* i64_;
   llvm::Type* ptr_;
+  llvm::Function* stage_ = nullptr;
   llvm::Function* blocks_ = nullptr;
 };
 

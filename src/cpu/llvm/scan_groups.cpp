@@ -81,8 +81,10 @@ Registers ScanRows::total_of(Parts lanes) {
 
 ScanRows::Parts ScanRows::group_elements(llvm::Value* k) {
   Parts lanes;
-  for (std::int64_t at = 0; at < group; at += lanes_)
-    lanes.push_back(elements(b.CreateAdd(k, f.number(at)), lanes_));
+  for (std::int64_t at = 0; at < group; at += lanes_) {
+    llvm::Value* here = b.CreateAdd(k, f.number(at));
+    lanes.push_back(reads_staged_ ? staged(here, lanes_) : elements(here, lanes_));
+  }
   return lanes;
 }
 
@@ -157,8 +159,13 @@ llvm::Value* ScanRows::lanes_before(llvm::Value* count, llvm::Value* lane) {
 
 void ScanRows::elements_to_memory(const Group& of) {
   f.loop(f.number(0), of.count, lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
+    llvm::Value* here = b.CreateAdd(of.k, at);
+    if (reads_staged_) {  // these are whole groups
+      put_lanes(at, staged(here, lanes_));
+      return Registers{};
+    }
     e.mask = lanes_before(of.count, at);
-    const Registers values = elements(b.CreateAdd(of.k, at), lanes_);
+    const Registers values = elements(here, lanes_);
     e.mask = nullptr;
     put_lanes(at, values);
     return Registers{};
