@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <anabranch/array.h>
@@ -149,7 +150,9 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     if (scans) scratch.state = cells + row.blocks * components;
     return scratch;
   };
-  LongScans long_scans(plan,
+  std::optional<LongScans> long_scans;
+  if (scans && !plan.long_rows.empty())
+    long_scans.emplace(plan,
                        [&](int entry, std::size_t i, std::int64_t begin, std::int64_t end, bool in_order) {
                          Scratch scratch = of_long_row(plan.long_rows[i]);
                          if (in_order) scratch.partials = nullptr;
@@ -159,8 +162,8 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
                        });
   const std::function<void(std::int64_t)> piece = [&](std::int64_t task) {
     const Piece p = plan.of_task(task);
-    if (p.long_row >= 0 && scans) {
-      long_scans.work();
+    if (p.long_row >= 0 && long_scans) {
+      long_scans->work();
     } else if (p.long_row >= 0) {
       const LongRow& row = plan.long_rows[static_cast<std::size_t>(p.long_row)];
       in_pieces.note(task, call(1, p.begin, p.end, of_long_row(row)));
@@ -171,7 +174,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     }
   };
   const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
-    if (scans && !long_scans.complete(static_cast<std::size_t>(i))) return;
+    if (long_scans && !long_scans->complete(static_cast<std::size_t>(i))) return;
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
     Scratch scratch = of_long_row(row);
     scratch.first_item = row.item;
