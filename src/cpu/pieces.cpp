@@ -87,10 +87,11 @@ class Cutter {
     return length > most / kernel::tile_rows ? most : std::max(piece, length * kernel::tile_rows);
   }
 
-  Cut rows(const kernel::Row& row, std::int64_t piece) const {
+  /// `share`: elements of a long row that a task takes.
+  Cut rows(const kernel::Row& row, std::int64_t piece, std::int64_t share) const {
     const std::int64_t rows = domain();
     Cut out;
-    out.blocks_of_a_task = std::max<std::int64_t>(1, piece / order::block);
+    out.blocks_of_a_task = std::max<std::int64_t>(1, share / order::block);
     if (rows == 0) return out;
     if (same_length(row)) {
       add_rows(out, 0, rows, value(row.length, 0), piece);
@@ -283,16 +284,20 @@ Holder holder_of(const kernel::Kernel& kernel, const Bindings& bindings, std::in
 
 Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
   const Cutter cutter(kernel, bindings);
-  std::int64_t piece = piece_elements;
+  std::int64_t piece = piece_elements, share = piece_elements;
   if (piece <= 0) {
     // Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work
     // in all, tasks are shorter (some 3), so that every thread gets some.
     constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19, parts = 16;
     piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
-    piece = std::clamp(cutter.work() / parts, std::max(smallest, piece / 8), piece);
+    const std::int64_t work = cutter.work();
+    piece = std::clamp(work / parts, std::max(smallest, piece / 8), piece);
+    // Threads that scan a row together wait for each other, for a time that does not depend on what is computed.
+    share =
+        std::holds_alternative<kernel::Scan>(kernel.form) ? std::clamp(work / parts, piece, largest) : piece;
   }
   const kernel::Row* row = kernel::row_of(kernel);
-  if (row) return cutter.rows(*row, piece);
+  if (row) return cutter.rows(*row, piece, share);
   return cutter.positions(piece_elements <= 0 && kernel::reads_across(kernel) ? cutter.whole_tiles(piece)
                                                                               : piece);
 }
