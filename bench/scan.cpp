@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_scan.h>
+#include <tbb/task_arena.h>
+
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 
@@ -78,6 +83,70 @@ void add_rows(const std::string& name, int calls, std::function<Csr()> make) {
   });
 }
 
+/// Inclusive sums of blocks by as many threads; TBB cuts the row in two until it thinks it enough.
+template <class T>
+void scan_by_tbb(const T* from, std::int64_t n, T* to, int threads) {
+  tbb::task_arena(threads).execute([&] {
+    tbb::parallel_scan(
+        tbb::blocked_range<std::int64_t>(0, n, 4096), T{0},
+        [=](const tbb::blocked_range<std::int64_t>& part, T sum, bool is_final) {
+          if (is_final)
+            for (std::int64_t i = part.begin(); i < part.end(); ++i) to[i] = sum += from[i];
+          else
+            for (std::int64_t i = part.begin(); i < part.end(); ++i) sum += from[i];
+          return sum;
+        },
+        std::plus<T>());
+  });
+}
+
+/// Arrays of `rows` rows of `n` elements.
+template <class T>
+void add_long_rows(const std::string& name, std::int64_t rows, std::int64_t n) {
+  add_contest("scan/" + name, [=] {
+    auto from = std::make_shared<Array<2, T>>(Index{rows, n});
+    for (std::int64_t i = 0; i < from->size(); ++i) from->set(i, static_cast<T>((i * 7919) % 5 - 2));
+    const auto to = std::make_shared<Array<2, T>>(Index{rows, n});
+    const auto other = std::make_shared<Array<2, T>>(Index{rows, n});
+    T* const peers = const_cast<T*>(other->data());
+    auto program = std::make_shared<Program<Acc<Array<2, T>>, Array<2, T>>>(
+        compile<Array<2, T>>([](auto a) { return scanl1(plus, a); }));
+    const auto loop = [=] {
+      for (std::int64_t r = 0; r < rows; ++r)
+        std::inclusive_scan(from->data() + r * n, from->data() + (r + 1) * n, peers + r * n);
+    };
+    const auto right = [=](const Array<2, T>& result) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        T sum = 0;  // small whole numbers: exact
+        for (std::int64_t i = r * n; i < (r + 1) * n; ++i) {
+          sum += (*from)[i];
+          if (result[i] != sum) return false;
+        }
+      }
+      return true;
+    };
+    Contest contest;
+    contest.amount = 2.0 * sizeof(T) * static_cast<double>(rows * n);
+    for (const int threads : {1, 2}) {
+      contest.contenders.push_back({"anabranch", Role::library, threads,
+                                    [=] { program->run_into(*to, {.threads = threads}, *from); },
+                                    [=] { return right(*to); }, 1});
+      contest.contenders.push_back({"tbb::parallel_scan", Role::peer, threads,
+                                    [=] {
+                                      for (std::int64_t r = 0; r < rows; ++r)
+                                        scan_by_tbb(from->data() + r * n, n, peers + r * n, threads);
+                                    },
+                                    [=] { return right(*other); }, 1});
+      if (threads > 1) continue;
+      contest.contenders.push_back(
+          {"std::inclusive_scan", Role::peer, threads, loop, [=] { return right(*other); }, 1});
+      contest.contenders.push_back(
+          {"copy", Role::limit, threads, [=] { std::copy_n(from->data(), rows * n, peers); }, {}, 1});
+    }
+    return contest;
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,5 +154,9 @@ int main(int argc, char** argv) {
   add_rows("random64", 1, [] { return random_lengths(500'000, 64, 4'000); });
   add_rows("banded1000", 1, [] { return banded(16'000, 1'000, 40'000); });
   add_rows("random16_in_L2", 200, [] { return random_lengths(5'000, 16, 4'000); });
+  add_long_rows<float>("one_row_float", 1, 100'000'000);
+  add_long_rows<double>("one_row_double", 1, 50'000'000);
+  add_long_rows<std::int32_t>("one_row_int32", 1, 100'000'000);
+  add_long_rows<float>("four_rows_float", 4, 25'000'000);
   return run_all(argc, argv);
 }

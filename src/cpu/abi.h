@@ -12,13 +12,18 @@
 ///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
 ///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
 ///   scan   entry 0  rows:     the same as of a fold; elements go where each output has them
-/// For commutative operators, blocks skips a last block of the row that is too short for wide lanes. So a row
-/// whose blocks were computed by several calls is finished by rows [row, row + 1) with these
-/// scratch->partials; else they are null. Where the output is segmented, scratch->first_item is the item that
-/// holds position `begin` (else computed inside).
+///          entry 1  blocks:   scans blocks [begin, end) of the one row scratch->row, none of them its last. Their
+///                             carries are in scratch->partials; where that is null, scratch->state goes on
+///                             from block to block
+///          entry 2  totals:   totals of such blocks, without a carry, to scratch->partials; writes no output
+///          entry 3  carries:  puts the carries of such blocks in place of their totals; scratch->state goes on
+/// For commutative operators, blocks of a fold skips a last block of the row that is too short for wide lanes.
+/// So a row whose blocks were computed by several calls is finished by rows [row, row + 1) with these
+/// scratch->partials, of a scan with this scratch->state; else these are null. Where the output is segmented,
+/// scratch->first_item is the item that holds position `begin` (else computed inside).
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 4;
+inline constexpr std::uint32_t abi_version = 5;
 
 /// Polled by kernels in long loops: once it is not 0 the entry returns, and its results are meaningless.
 /// Kernels read it as four plain bytes.
@@ -48,6 +53,9 @@ struct Scratch {
   std::int64_t row = 0;
   std::int64_t row_item = 0;  ///< item of `row`
   void* partials = nullptr;   ///< block b, component c: 8-byte cell at [b * components + c]
+  /// Of a scan, after some blocks of its row: the carry of the next one, in cells like a block's, and the
+  /// counter tree of their totals, a cell for each level.
+  void* state = nullptr;
 };
 
 using Entry = void (*)(const KernelArgs* args, std::int64_t begin, std::int64_t end, Scratch* scratch);

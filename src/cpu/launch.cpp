@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <anabranch/array.h>
 
+#include "cpu/long_scans.h"
 #include "cpu/pieces.h"
 #include "cpu/routines.h"
 #include "ir/cancelled.h"
@@ -88,9 +90,10 @@ struct Caller {
   const Holder holder = holder_of(call.kernel, call.bindings, begin);
   ErrorRecord error;
   // The rows entry computes the short last block of a row first, so the blocks before it are checked here.
-  if (has_partials(call.kernel) && holder.row_length >= ir::fold_order::wide_from) {
+  const bool folds = std::holds_alternative<kernel::Reduce>(call.kernel.form);
+  if (folds && holder.row_length >= ir::fold_order::wide_from) {
     std::vector<std::int64_t> partial(call.kernel.body.size());
-    Scratch scratch{holder.item, begin, holder.item, nullptr};
+    Scratch scratch{holder.item, begin, holder.item};
     for (std::int64_t block = 0; block < ir::fold_order::blocks(holder.row_length) && !error.failed;
          ++block) {
       // A block's cell is addressed by the block's number.
@@ -136,17 +139,32 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
   }
 
   const Caller call{kernel, compiled, bindings, bindings.from_memory ? elements_ahead(kernel) : 0};
-  FirstFailure in_pieces, in_joins;
+  const bool scans = std::holds_alternative<kernel::Scan>(kernel.form);
+  FirstFailure in_pieces, in_rows;
   const auto of_long_row = [&](const LongRow& row) {
     Scratch scratch;
     scratch.row = row.row;
     scratch.row_item = row.item;
-    scratch.partials = static_cast<std::int64_t*>(partials.get()) + row.first_partial * components;
+    auto* const cells = static_cast<std::int64_t*>(partials.get()) + row.first_partial * components;
+    scratch.partials = cells;
+    if (scans) scratch.state = cells + row.blocks * components;
     return scratch;
   };
+  std::optional<LongScans> long_scans;
+  if (scans && !plan.long_rows.empty())
+    long_scans.emplace(plan,
+                       [&](int entry, std::size_t i, std::int64_t begin, std::int64_t end, bool in_order) {
+                         Scratch scratch = of_long_row(plan.long_rows[i]);
+                         if (in_order) scratch.partials = nullptr;
+                         const ErrorRecord error = call(entry, begin, end, scratch);
+                         in_rows.note(static_cast<std::int64_t>(i), error);
+                         return error.failed == 0;
+                       });
   const std::function<void(std::int64_t)> piece = [&](std::int64_t task) {
     const Piece p = plan.of_task(task);
-    if (p.long_row >= 0) {
+    if (p.long_row >= 0 && long_scans) {
+      long_scans->work();
+    } else if (p.long_row >= 0) {
       const LongRow& row = plan.long_rows[static_cast<std::size_t>(p.long_row)];
       in_pieces.note(task, call(1, p.begin, p.end, of_long_row(row)));
     } else {
@@ -156,10 +174,11 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     }
   };
   const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
+    if (long_scans && !long_scans->complete(static_cast<std::size_t>(i))) return;
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
     Scratch scratch = of_long_row(row);
     scratch.first_item = row.item;
-    in_joins.note(i, call(0, row.row, row.row + 1, scratch));
+    in_rows.note(i, call(0, row.row, row.row + 1, scratch));
   };
   const auto spread = [&](std::int64_t n, const std::function<void(std::int64_t)>& task) {
     if (n == 1)
@@ -178,9 +197,9 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     begin = p.long_row < 0 ? p.begin : plan.long_rows[static_cast<std::size_t>(p.long_row)].row;
     end = p.long_row < 0 ? p.end : begin + 1;
   }
-  if (in_joins.task() >= 0) {
-    // The blocks of a long row may succeed, and its short last block or the join may fail.
-    const std::int64_t row = plan.long_rows[static_cast<std::size_t>(in_joins.task())].row;
+  if (in_rows.task() >= 0) {
+    // The blocks of a long row that is reduced may succeed, and its short last block or the join may fail.
+    const std::int64_t row = plan.long_rows[static_cast<std::size_t>(in_rows.task())].row;
     if (row < begin) {
       begin = row;
       end = row + 1;

@@ -37,7 +37,8 @@ std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings)
 /// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at
 /// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
 /// `piece_elements` overrides the size of a piece (tests). A long row needs 8 bytes for each block and
-/// component: `take_memory` is asked for them once, before anything is computed.
+/// component, and one that is scanned at most 64 such cells more: `take_memory` is asked for them once, before
+/// anything is computed.
 ///
 /// Throws RunError where checks failed: for the lowest output position at which one did, found by computing
 /// that piece again in smaller and smaller parts. Throws Cancelled where the stop word was set, and what

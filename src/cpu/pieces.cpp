@@ -1,6 +1,7 @@
 #include "cpu/pieces.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 
@@ -89,10 +90,11 @@ class Cutter {
     return length > most / kernel::tile_rows ? most : std::max(piece, length * kernel::tile_rows);
   }
 
-  Cut rows(const kernel::Row& row, std::int64_t piece) const {
+  /// `share`: elements of a long row that a task takes.
+  Cut rows(const kernel::Row& row, std::int64_t piece, std::int64_t share) const {
     const std::int64_t rows = domain();
     Cut out;
-    out.blocks_of_a_task = std::max<std::int64_t>(1, piece / order::block);
+    out.blocks_of_a_task = std::max<std::int64_t>(1, share / order::block);
     if (rows == 0) return out;
     if (same_length(row)) {
       add_rows(out, 0, rows, value(row.length, 0), piece);
@@ -175,15 +177,19 @@ class Cutter {
   }
 
   void add_long_row(Cut& out, std::int64_t row, std::int64_t length) const {
-    LongRow l{row, item_of(row), order::blocks(length), out.partials};
+    const bool scans = std::holds_alternative<kernel::Scan>(kernel_.form);
+    LongRow l{row, item_of(row), order::blocks(length) - (scans ? 1 : 0), out.partials};
     out.add({0, l.blocks, l.item, static_cast<int>(out.long_rows.size())});
     out.partials = saturated_sum(out.partials, l.blocks);
+    // The carry, and the levels of the tree.
+    if (scans)
+      out.partials = saturated_sum(out.partials, 1 + std::bit_width(static_cast<std::uint64_t>(l.blocks)));
     out.long_rows.push_back(l);
   }
 
   /// Is a row of this length the work of several pieces?
-  bool is_long(std::int64_t length, std::int64_t piece) const {
-    return splits_rows_ && length > std::max(piece, order::block);
+  static bool is_long(std::int64_t length, std::int64_t piece) {
+    return length > std::max(piece, order::block);
   }
 
   /// Rows [begin, end), all of one length.
@@ -251,19 +257,10 @@ class Cutter {
   const kernel::Kernel& kernel_;
   const Bindings& bound_;
   std::int64_t size_ = 1;
-  bool splits_rows_ = has_partials(kernel_);
   bool recurs_ = std::holds_alternative<kernel::Recurrence>(kernel_.form);
 };
 
 }  // namespace
-
-bool has_partials(const kernel::Kernel& kernel) {
-  return std::visit(
-      kernel::overloaded{[](const kernel::Map&) { return false; }, [](const kernel::Reduce&) { return true; },
-                         [](const kernel::Scan&) { return false; },
-                         [](const kernel::Recurrence&) { return false; }},
-      kernel.form);
-}
 
 void Cut::add(Piece piece) {
   piece.first_task = tasks;
@@ -292,16 +289,20 @@ Holder holder_of(const kernel::Kernel& kernel, const Bindings& bindings, std::in
 
 Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
   const Cutter cutter(kernel, bindings);
-  std::int64_t piece = piece_elements;
+  std::int64_t piece = piece_elements, share = piece_elements;
   if (piece <= 0) {
     // Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work
     // in all, tasks are shorter (some 3), so that every thread gets some.
     constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19, parts = 16;
     piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
-    piece = std::clamp(cutter.work() / parts, std::max(smallest, piece / 8), piece);
+    const std::int64_t work = cutter.work();
+    piece = std::clamp(work / parts, std::max(smallest, piece / 8), piece);
+    // Threads that scan a row together wait for each other, for a time that does not depend on what is computed.
+    share =
+        std::holds_alternative<kernel::Scan>(kernel.form) ? std::clamp(work / parts, piece, largest) : piece;
   }
   const kernel::Row* row = kernel::row_of(kernel);
-  if (row) return cutter.rows(*row, piece);
+  if (row) return cutter.rows(*row, piece, share);
   return cutter.positions(piece_elements <= 0 && kernel::reads_across(kernel) ? cutter.whole_tiles(piece)
                                                                               : piece);
 }

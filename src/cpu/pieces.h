@@ -12,16 +12,17 @@ struct Piece {
   std::int64_t begin = 0;  ///< output positions; of a long row: blocks
   std::int64_t end = 0;
   std::int64_t item = 0;        ///< that holds position `begin`, or the long row
-  int long_row = -1;            ///< index into Cut::long_rows: this piece is all blocks of that row
+  int long_row = -1;            ///< index into Cut::long_rows: this piece is blocks of that row
   std::int64_t first_task = 0;  ///< set by Cut::add
 };
 
-/// A row that is reduced by several pieces and joined afterwards.
+/// A row that is reduced or scanned by several pieces, and finished afterwards.
 struct LongRow {
   std::int64_t row = 0;
   std::int64_t item = 0;
-  std::int64_t blocks = 0;
-  std::int64_t first_partial = 0;  ///< where its partial results begin, in blocks
+  std::int64_t blocks = 0;  ///< that pieces compute: of a scan all but the last
+  std::int64_t first_partial =
+      0;  ///< where its partial results begin, in blocks; of a scan its state is behind them
 };
 
 /// Tasks are numbered across all pieces, in their order. Those of a long row are not listed: a row whose
@@ -29,7 +30,7 @@ struct LongRow {
 struct Cut {
   std::vector<Piece> pieces;
   std::vector<LongRow> long_rows;
-  std::int64_t partials = 0;          ///< blocks of all long rows
+  std::int64_t partials = 0;          ///< blocks of all long rows, and the states of scans
   std::int64_t tasks = 0;             ///< of all pieces
   std::int64_t blocks_of_a_task = 1;  ///< of a long row
 
@@ -40,9 +41,6 @@ struct Cut {
 
 /// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data).
 Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements);
-
-/// Are there entries that compute the blocks of a row apart, to be joined afterwards?
-bool has_partials(const kernel::Kernel& kernel);
 
 /// The item that holds an output position; `row_length`: elements of the row there, of a form with rows.
 struct Holder {

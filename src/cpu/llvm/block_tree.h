@@ -4,12 +4,13 @@
 
 namespace anabranch::cpu {
 
-/// fold_order::CounterTree in generated code: results of a row's blocks wait in a stack in the stack frame.
-/// `Code` is a RowCode with a `join`.
+/// fold_order::CounterTree in generated code: results of a row's blocks wait in a stack, in the stack frame if no
+/// other cells are given. `Code` is a RowCode with a `join`.
 template <class Code>
 class BlockTree {
  public:
-  explicit BlockTree(Code& code) : r_(code), stack_(code.cells(64)) {}
+  explicit BlockTree(Code& code) : BlockTree(code, code.cells(64)) {}
+  BlockTree(Code& code, llvm::Value* stack) : r_(code), stack_(stack) {}
 
   /// Enters the result of block number `block`, `depth` entries being on the stack; gives the new depth.
   llvm::Value* push(llvm::Value* block, llvm::Value* depth, Registers result) {

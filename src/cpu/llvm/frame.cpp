@@ -139,17 +139,30 @@ void Frame::Rounds::next() {
   left_->addIncoming(left, round_end);
 }
 
-void Frame::leave_if_stopped() {
-  llvm::Value* field = b.CreateConstGEP1_64(b.getInt8Ty(), args(), offsetof(KernelArgs, stop));
-  llvm::Value* word = load_constant(b.getPtrTy(), field, 8);
-  llvm::Value* told = b.CreateAlignedLoad(b.getInt32Ty(), word, llvm::Align(4), /*isVolatile=*/true);
+llvm::BasicBlock* Frame::stopped() {
   if (!stopped_) {
     stopped_ = block("stopped");
     llvm::IRBuilder<>(stopped_).CreateRetVoid();
   }
+  return stopped_;
+}
+
+void Frame::leave_if_stopped() {
+  llvm::Value* field = b.CreateConstGEP1_64(b.getInt8Ty(), args(), offsetof(KernelArgs, stop));
+  llvm::Value* word = load_constant(b.getPtrTy(), field, 8);
+  llvm::Value* told = b.CreateAlignedLoad(b.getInt32Ty(), word, llvm::Align(4), /*isVolatile=*/true);
   llvm::BasicBlock* again = block("again");
-  branch_likely(b.CreateIsNull(told), again, stopped_);
+  branch_likely(b.CreateIsNull(told), again, stopped());
   b.SetInsertPoint(again);
+}
+
+void Frame::leave_if_failed() {
+  llvm::Value* field = b.CreateConstGEP1_64(b.getInt8Ty(), args(), offsetof(KernelArgs, error));
+  llvm::Value* error = load_constant(b.getPtrTy(), field, 8);
+  llvm::Value* failed = b.CreateConstGEP1_64(b.getInt8Ty(), error, offsetof(ErrorRecord, failed));
+  llvm::BasicBlock* good = block("succeeded");
+  branch_likely(b.CreateIsNull(b.CreateAlignedLoad(i64(), failed, llvm::Align(8))), good, stopped());
+  b.SetInsertPoint(good);
 }
 
 void Frame::Rounds::leave() { f_.b.CreateStore(left_, kept_); }

@@ -61,6 +61,9 @@ class Frame {
   /// The same unless `good`; code goes on where it holds.
   void leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound);
 
+  /// Leaves the function if a check of a function that it called has failed.
+  void leave_if_failed();
+
   /// Looks at the stop word, and leaves the function if the run was told to stop.
   void leave_if_stopped();
   /// Of a loop that may not terminate: rounds that are left until it reads the stop word. They are counted
@@ -94,6 +97,7 @@ class Frame {
   llvm::Value* element(llvm::Type* type, llvm::Value* a, llvm::Value* i) { return b.CreateGEP(type, a, i); }
 
  private:
+  llvm::BasicBlock* stopped();
   llvm::BasicBlock* failed(int check, llvm::Value* value, llvm::Value* bound);
   llvm::Value* fetch(std::size_t field, llvm::Type* type, int index, const char* name);
 
@@ -101,7 +105,7 @@ class Frame {
   llvm::BasicBlock* first_;
   llvm::BasicBlock* start_;
   llvm::BasicBlock* failed_ = nullptr;   ///< where all failed checks of the function go
-  llvm::BasicBlock* stopped_ = nullptr;  ///< where all loops of the function go that were told to stop
+  llvm::BasicBlock* stopped_ = nullptr;  ///< where all go that leave the function with nothing to record
   std::vector<llvm::PHINode*> offence_;  ///< there: check, value, bound
   std::map<std::pair<std::size_t, int>, llvm::Value*> fetched_;
 };

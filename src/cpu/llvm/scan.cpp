@@ -2,8 +2,11 @@
 #include "cpu/llvm/short_scans.h"
 
 /// The scan skeleton:
-///   entry0 (rows)  whole rows: of each the last block, after a call of `blocks` where there are others
-///   blocks         the blocks of a row but the last, and the tree that joins their totals to the carries
+///   entry0 (rows)     whole rows: of each the last block, after a call of entry1 where there are others
+///   entry1 (blocks)   the blocks of a row but the last, and the tree that joins their totals to the carries
+///   entry2 (totals)   for a row that several threads scan: totals of its blocks
+///   entry3 (carries)  the tree for these
+///   stage             the elements of one block of a row, to where they are scanned; of large bodies
 namespace anabranch::cpu {
 namespace {
 
@@ -18,53 +21,161 @@ class Scan {
 
   void emit() {
     make_blocks();
+    make_totals();
+    make_carries();
     make_rows();
   }
 
  private:
-  ScanRows function(const std::string& name, const std::vector<llvm::Type*>& types, bool entry) {
-    return ScanRows(module_, name, types, entry, kernel_, machine_);
-  }
-
   void close(ScanRows& r) {
     r.b.CreateRetVoid();
     r.f.finish();
   }
 
-  /// blocks(args, row, item, count, cells): scans the first `count` blocks of the row, which is longer. The
-  /// cells hold the seed, if there is one, and then the carry of the block that follows.
-  void make_blocks() {
-    ScanRows r = function("blocks", {i64_, i64_, i64_, ptr_}, false);
-    blocks_ = r.f.function();
-    blocks_->addFnAttr(llvm::Attribute::NoInline);
+  // A row's Scratch::state: the carry of the next block, then the tree.
+  static constexpr std::int64_t carry_cells = 1, state_cells = carry_cells + 64;
+
+  ScanRows entry(const std::string& name) {
+    const std::vector<llvm::Type*> types{i64_, i64_, ptr_};
+    return ScanRows(module_, name, types, true, kernel_, machine_);
+  }
+  llvm::Value* given(ScanRows& r, std::size_t offset, llvm::Type* type) {
+    return scratch_field(r.f, r.f.parameter(2), offset, type);
+  }
+
+  /// What an entry for blocks of one row is given.
+  struct RowPart {
+    llvm::Value *row, *item, *partials, *state;
+    std::vector<llvm::Value*> index;
+    Registers seed;
+  };
+  RowPart enter(ScanRows& r) {
+    RowPart row{given(r, offsetof(Scratch, row), i64_),
+                given(r, offsetof(Scratch, row_item), i64_),
+                given(r, offsetof(Scratch, partials), ptr_),
+                given(r, offsetof(Scratch, state), ptr_),
+                {},
+                {}};
+    row.index = r.enter(row.item, row.row);
+    return row;
+  }
+  /// Computes the seed. It is the carry of block 0, and put into the state where this entry begins there and
+  /// `goes_on`: one bit.
+  void begin_state(ScanRows& r, RowPart& row, llvm::Value* goes_on) {
+    if (!r.seeded()) return;
     auto& b = r.b;
-    llvm::Value *row = r.f.parameter(0), *item = r.f.parameter(1), *cells = r.f.parameter(3);
+    row.seed = r.seed();
+    llvm::BasicBlock *first = r.f.block("first_block"), *other = r.f.block("state");
+    b.CreateCondBr(b.CreateAnd(goes_on, b.CreateICmpEQ(r.f.parameter(0), r.f.number(0))), first, other);
+    b.SetInsertPoint(first);
+    r.put(row.state, r.f.number(0), row.seed);
+    b.CreateBr(other);
+    b.SetInsertPoint(other);
+  }
+  /// The state after a block of this total.
+  void advance(ScanRows& r, BlockTree<ScanRows>& tree, const RowPart& row, llvm::Value* block,
+               const Registers& total) {
+    llvm::Value* depth = tree.push(block, r.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, block), total);
+    Registers carry = tree.total(depth);
+    if (r.seeded()) carry = r.join(row.seed, carry);
+    r.put(row.state, r.f.number(0), carry);
+  }
+  llvm::Value* tree_cells(ScanRows& r, const RowPart& row) {
+    return r.cell(row.state, r.f.number(carry_cells), 0);
+  }
+
+  /// stage(args, row, item, block)
+  void make_stage() {
+    const std::vector<llvm::Type*> types{i64_, i64_, i64_};
+    ScanRows r(module_, "stage", types, false, kernel_, machine_);
+    stage_ = r.f.function();
+    stage_->addFnAttr(llvm::Attribute::NoInline);
+    llvm::Value *row = r.f.parameter(0), *item = r.f.parameter(1);
     const auto index = r.enter(item, row);
     r.enter_outputs(item, index, r.length(item));
     r.emit_row();
-    const Registers seed = r.get(cells, r.f.number(0));
-    BlockTree tree(r);
-    Registers state = seed;
-    state.push_back(r.f.number(0));
-    state = r.f.loop(r.f.number(0), r.f.parameter(2), 1, state, "blocks",
-                     [&](llvm::Value* block, const Registers& now) {
-                       const Registers carry(now.begin(), now.end() - 1);
-                       llvm::Value* begin = b.CreateMul(block, r.f.number(ir::fold_order::block));
-                       const Registers total = r.whole_block(begin, r.spread(carry));
-                       llvm::Value* depth = tree.push(block, now.back(), total);
-                       Registers next = tree.total(depth);
-                       if (r.seeded()) next = r.join(seed, next);
-                       next.push_back(depth);
-                       return next;
-                     });
-    state.pop_back();
-    r.put(cells, r.f.number(0), state);
+    r.stage_block(r.b.CreateMul(r.f.parameter(2), r.f.number(ir::fold_order::block)));
+    close(r);
+  }
+  /// Leaves this function, too, where that fails.
+  void stage(ScanRows& r, const RowPart& row, llvm::Value* block) {
+    auto& b = r.b;
+    b.CreateCall(stage_, {r.f.args(), row.row, row.item, block});
+    r.f.leave_if_failed();
+  }
+
+  /// entry1(args, begin, end, scratch): scans these blocks. Their carries are in scratch->partials or, where that
+  /// is null, in the state, which goes on.
+  void make_blocks() {
+    ScanRows r = entry("entry1");
+    if (r.is_staged()) make_stage();
+    blocks_ = r.f.function();
+    blocks_->addFnAttr(llvm::Attribute::NoInline);
+    auto& b = r.b;
+    RowPart row = enter(r);
+    r.enter_outputs(row.item, row.index, r.length(row.item));
+    llvm::Value* in_order = b.CreateIsNull(row.partials);
+    begin_state(r, row, in_order);
+    if (!r.is_staged()) r.emit_row();
+    BlockTree<ScanRows> tree(r, tree_cells(r, row));
+    r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+      if (r.is_staged()) {
+        llvm::BasicBlock *fresh = r.f.block("stage"), *ready = r.f.block("staged");
+        b.CreateCondBr(in_order, fresh, ready);
+        b.SetInsertPoint(fresh);
+        stage(r, row, block);
+        b.CreateBr(ready);
+        b.SetInsertPoint(ready);
+      }
+      llvm::Value* cell = b.CreateSelect(in_order, row.state, r.cell(row.partials, block, 0));
+      llvm::Value* begin = b.CreateMul(block, r.f.number(ir::fold_order::block));
+      const Registers total = r.whole_block(begin, r.spread(r.get(cell, r.f.number(0))));
+      llvm::BasicBlock *next = r.f.block("next_block"), *done = r.f.block("block_done");
+      b.CreateCondBr(in_order, next, done);
+      b.SetInsertPoint(next);
+      advance(r, tree, row, block, total);
+      b.CreateBr(done);
+      b.SetInsertPoint(done);
+      return Registers{};
+    });
+    close(r);
+  }
+
+  /// entry2(args, begin, end, scratch): totals of these blocks.
+  void make_totals() {
+    ScanRows r = entry("entry2");
+    const RowPart row = enter(r);
+    if (r.is_staged())
+      r.enter_outputs(row.item, row.index, r.length(row.item));
+    else
+      r.emit_row();
+    r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+      if (r.is_staged()) stage(r, row, block);
+      llvm::Value* begin = r.b.CreateMul(block, r.f.number(ir::fold_order::block));
+      r.put(row.partials, block, r.block_total(begin));
+      return Registers{};
+    });
+    close(r);
+  }
+
+  /// entry3(args, begin, end, scratch): from the totals of these blocks their carries.
+  void make_carries() {
+    ScanRows r = entry("entry3");
+    RowPart row = enter(r);
+    begin_state(r, row, r.b.getTrue());
+    BlockTree<ScanRows> tree(r, tree_cells(r, row));
+    r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+      const Registers total = r.get(row.partials, block);
+      r.put(row.partials, block, r.get(row.state, r.f.number(0)));
+      advance(r, tree, row, block, total);
+      return Registers{};
+    });
     close(r);
   }
 
   /// entry0(args, begin, end, scratch): whole rows.
   void make_rows() {
-    ScanRows r = function("entry0", {i64_, i64_, ptr_}, true);
+    ScanRows r = entry("entry0");
     Frame& f = r.f;
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
     r.return_if_none(begin, end);
@@ -134,22 +245,46 @@ class Scan {
     r.e.undo(here);
   }
 
-  /// Scans the blocks before the last one, which begins at `last`, and gives its carry.
+  /// Scans the blocks before the last one, which begins at `last`, if that has not been done, and gives its carry.
   Registers blocks_before(ScanRows& r, const Run& run, llvm::Value* last, const Registers& seed) {
     Frame& f = r.f;
     auto& b = r.b;
-    llvm::BasicBlock *several = f.block("several_blocks"), *one = f.block("one_block");
+    llvm::BasicBlock *several = f.block("several_blocks"), *compute = f.block("compute"),
+                     *ready = f.block("ready"), *one = f.block("one_block");
     llvm::BasicBlock* before = b.GetInsertBlock();
     f.branch_likely_weakly(b.CreateICmpEQ(last, f.number(0)), one, several);
     b.SetInsertPoint(several);
-    llvm::Value* cells = r.cells(1);
-    r.put(cells, f.number(0), seed);
+    llvm::Value* kept = given(r, offsetof(Scratch, state), ptr_);
+    b.CreateCondBr(b.CreateIsNull(kept), compute, ready);
+    b.SetInsertPoint(compute);
+    llvm::Value* own = r.cells(state_cells);
     llvm::Value* count = b.CreateSDiv(last, f.number(ir::fold_order::block));
-    b.CreateCall(blocks_, {f.args(), run.position, run.item, count, cells});
-    const Registers carry = r.get(cells, f.number(0));
+    r.put(own, f.number(0), seed);  // left alone where the run is stopped
+    b.CreateCall(blocks_, {f.args(), f.number(0), count, in_order(r, run, own)});
+    f.leave_if_failed();
+    llvm::BasicBlock* computed = b.GetInsertBlock();
+    b.CreateBr(ready);
+    b.SetInsertPoint(ready);
+    llvm::PHINode* state = b.CreatePHI(ptr_, 2);
+    state->addIncoming(kept, several);
+    state->addIncoming(own, computed);
+    const Registers carry = r.get(state, f.number(0));
     b.CreateBr(one);
     b.SetInsertPoint(one);
-    return r.merge(carry, several, seed, before);
+    return r.merge(carry, ready, seed, before);
+  }
+
+  /// A Scratch in the stack frame for blocks in one pass over this row.
+  llvm::Value* in_order(ScanRows& r, const Run& run, llvm::Value* state) {
+    llvm::Value* scratch = r.f.local(r.b.getInt8Ty(), sizeof(Scratch));
+    const auto put = [&](std::size_t offset, llvm::Value* v) {
+      r.b.CreateAlignedStore(v, r.b.CreateConstGEP1_64(r.b.getInt8Ty(), scratch, offset), llvm::Align(8));
+    };
+    put(offsetof(Scratch, row), run.position);
+    put(offsetof(Scratch, row_item), run.item);
+    put(offsetof(Scratch, partials), llvm::Constant::getNullValue(ptr_));
+    put(offsetof(Scratch, state), state);
+    return scratch;
   }
 
   llvm::Module& module_;
@@ -157,6 +292,7 @@ class Scan {
   const Machine& machine_;
   llvm::Type* i64_;
   llvm::Type* ptr_;
+  llvm::Function* stage_ = nullptr;
   llvm::Function* blocks_ = nullptr;
 };
 
@@ -164,7 +300,7 @@ class Scan {
 
 int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine) {
   Scan(module, kernel, machine).emit();
-  return 1;
+  return 4;
 }
 
 }  // namespace anabranch::cpu

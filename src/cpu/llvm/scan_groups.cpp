@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "cpu/llvm/scan_rows.h"
 
 /// How a group of elements is scanned, in registers and in memory.
@@ -48,10 +50,41 @@ ScanRows::Parts ScanRows::prefixes(Parts lanes) {
   return lanes;
 }
 
+/// The last lane of a whole group's scan, as scalars: a tree of neighbours. Vectors are halved in number by joining
+/// their even lanes to their odd ones; of the one that is left lanes j and j + h are, where j is a multiple of 2h.
+Registers ScanRows::total_of(Parts lanes) {
+  std::vector<int> even, odd;
+  for (int j = 0; j < lanes_; ++j) {
+    even.push_back(2 * j);
+    odd.push_back(2 * j + 1);
+  }
+  for (; lanes.size() > 1; lanes.resize(lanes.size() / 2))
+    for (std::size_t p = 0; p + 1 < lanes.size(); p += 2) {
+      Registers left, right;
+      for (std::size_t c = 0; c < components(); ++c) {
+        left.push_back(b.CreateShuffleVector(lanes[p][c], lanes[p + 1][c], even));
+        right.push_back(b.CreateShuffleVector(lanes[p][c], lanes[p + 1][c], odd));
+      }
+      lanes[p / 2] = join(left, right);
+    }
+  Registers total = lanes[0];
+  for (int h = 1; h < lanes_; h *= 2) {
+    std::vector<int> pick;
+    for (int j = 0; j < lanes_; ++j) pick.push_back(j ^ h);
+    Registers right;
+    for (llvm::Value* v : total) right.push_back(b.CreateShuffleVector(v, pick));
+    total = join(total, right);
+  }
+  for (llvm::Value*& v : total) v = b.CreateExtractElement(v, std::uint64_t{0});
+  return total;
+}
+
 ScanRows::Parts ScanRows::group_elements(llvm::Value* k) {
   Parts lanes;
-  for (std::int64_t at = 0; at < group; at += lanes_)
-    lanes.push_back(elements(b.CreateAdd(k, f.number(at)), lanes_));
+  for (std::int64_t at = 0; at < group; at += lanes_) {
+    llvm::Value* here = b.CreateAdd(k, f.number(at));
+    lanes.push_back(reads_staged_ ? staged(here, lanes_) : elements(here, lanes_));
+  }
   return lanes;
 }
 
@@ -126,8 +159,13 @@ llvm::Value* ScanRows::lanes_before(llvm::Value* count, llvm::Value* lane) {
 
 void ScanRows::elements_to_memory(const Group& of) {
   f.loop(f.number(0), of.count, lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
+    llvm::Value* here = b.CreateAdd(of.k, at);
+    if (reads_staged_) {  // these are whole groups
+      put_lanes(at, staged(here, lanes_));
+      return Registers{};
+    }
     e.mask = lanes_before(of.count, at);
-    const Registers values = elements(b.CreateAdd(of.k, at), lanes_);
+    const Registers values = elements(here, lanes_);
     e.mask = nullptr;
     put_lanes(at, values);
     return Registers{};
@@ -203,6 +241,37 @@ void ScanRows::rolled_prefixes(llvm::Value* count) {
     });
     return Registers{};
   });
+}
+
+/// The last lane of a whole group's scan: neighbours are joined, then neighbours of these, to the front of the group.
+Registers ScanRows::rolled_total() {
+  std::vector<int> even, odd;
+  for (int j = 0; j < lanes_; ++j) {
+    even.push_back(2 * j);
+    odd.push_back(2 * j + 1);
+  }
+  constexpr std::int64_t steps = std::countr_zero(static_cast<std::uint64_t>(group));
+  f.loop(f.number(0), f.number(steps), 1, {}, "steps", [&](llvm::Value* step, const auto&) {
+    llvm::Value* pairs = b.CreateLShr(f.number(group / 2), step);
+    f.loop(f.number(0), pairs, lanes_, {}, "pairs", [&](llvm::Value* at, const auto&) {
+      llvm::Value* from = b.CreateShl(at, 1);
+      Registers left = get_lanes(from, lanes_);
+      Registers right = get_lanes(b.CreateAdd(from, f.number(lanes_)), lanes_);
+      if (lanes_ > 1)
+        for (std::size_t c = 0; c < components(); ++c) {
+          llvm::Value *first = left[c], *second = right[c];
+          left[c] = b.CreateShuffleVector(first, second, even);
+          right[c] = b.CreateShuffleVector(first, second, odd);
+        }
+      e.mask = lanes_before(pairs, at);
+      const Registers joined = join(left, right);
+      e.mask = nullptr;
+      put_lanes(at, joined);
+      return Registers{};
+    });
+    return Registers{};
+  });
+  return get_lanes(f.number(0), 1);
 }
 
 }  // namespace anabranch::cpu

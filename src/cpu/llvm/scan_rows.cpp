@@ -1,6 +1,7 @@
 #include "cpu/llvm/scan_rows.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace anabranch::cpu {
 
@@ -12,8 +13,10 @@ namespace {
 constexpr std::int64_t unrolled_cost = 16;
 /// Values, of all components, that the vectors of a group may be in registers.
 constexpr std::size_t most_registers = 32;
-/// Cells before a group in memory that a shift by half a group may read.
-constexpr std::int64_t before_group = group;
+/// Cells before a group in memory that a shift by half a group may read, and behind it that the second of two
+/// vectors may.
+constexpr std::int64_t before_group = group, behind_group = group;
+constexpr std::int64_t group_cells = before_group + group + behind_group;
 
 }  // namespace
 
@@ -35,10 +38,10 @@ ScanRows::ScanRows(llvm::Module& module, const std::string& name, std::span<llvm
                   vectors * components() <= most_registers;
   for (std::size_t c = 0; c < components(); ++c) {
     llvm::Type* cell = e.memory_type_of(type(c));
-    llvm::Value* place = f.local(cell, static_cast<std::uint64_t>(before_group + group));
+    llvm::Value* place = f.local(cell, static_cast<std::uint64_t>(group_cells));
     // Lanes that hold no element are computed, too: from anything, but not from nothing.
     llvm::Type* line = llvm::FixedVectorType::get(b.getInt8Ty(), 64);
-    for (std::size_t at = 0; at < static_cast<std::size_t>(before_group + group) * size_of(type(c)); at += 64)
+    for (std::size_t at = 0; at < static_cast<std::size_t>(group_cells) * size_of(type(c)); at += 64)
       b.CreateAlignedStore(llvm::Constant::getNullValue(line), b.CreateConstGEP1_64(b.getInt8Ty(), place, at),
                            llvm::Align(64));
     group_.push_back(f.element(cell, place, f.number(before_group)));
@@ -49,6 +52,15 @@ bool ScanRows::has_totals() const {
   return std::any_of(kernel_.outputs.begin(), kernel_.outputs.end(), [](const kernel::KernelOutput& o) {
     return o.write == kernel::KernelOutput::Write::position;
   });
+}
+
+bool ScanRows::is_staged() const {
+  std::vector<bool> is_written(components());
+  for (const kernel::KernelOutput& o : kernel_.outputs)
+    if (o.write == kernel::KernelOutput::Write::element)
+      std::fill_n(is_written.begin() + static_cast<std::ptrdiff_t>(o.first), o.array.type.scalars.size(),
+                  true);
+  return body_is_large() && std::all_of(is_written.begin(), is_written.end(), std::identity());
 }
 
 Registers ScanRows::join(const Registers& x, const Registers& y) {
@@ -149,7 +161,8 @@ void ScanRows::put_total(const Registers& total, llvm::Value* position) {
 
 template <class Body>
 Registers ScanRows::whole_groups(llvm::Value* begin, llvm::Value* end, Registers state, Body&& body) {
-  if (!interior_.helps() || lanes_ == 1) return f.loop(begin, end, group, state, "groups", body);
+  if (!interior_.helps() || lanes_ == 1 || reads_staged_)
+    return f.loop(begin, end, group, state, "groups", body);
   const Interior::Range inside = interior_.range(e, begin, end);
   llvm::Value* all = b.CreateAnd(
       inside.known, b.CreateAnd(b.CreateICmpSLE(inside.lo, begin), b.CreateICmpSGE(inside.hi, end)));
@@ -182,7 +195,38 @@ Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers c
   return has_totals() ? one_of(carry, end) : nothing();
 }
 
+void ScanRows::stage_block(llvm::Value* begin) {
+  llvm::Value* end = b.CreateAdd(begin, f.number(ir::fold_order::block));
+  whole_groups(begin, end, {}, [&](llvm::Value* k, const auto&) {
+    f.loop(f.number(0), f.number(group), lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
+      llvm::Value* here = b.CreateAdd(k, at);
+      put_elements(here, elements(here, lanes_), nullptr);
+      return Registers{};
+    });
+    return Registers{};
+  });
+}
+
+Registers ScanRows::staged(llvm::Value* k, int width) {
+  Registers out(components());
+  for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
+    if (!bases_[i]) continue;
+    const kernel::KernelOutput& output = kernel_.outputs[i];
+    for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c) {
+      const ScalarType type = types_[output.first + c];
+      llvm::Type *cell = e.memory_type_of(type), *cells = cell;
+      if (width > 1) cells = llvm::FixedVectorType::get(cell, static_cast<unsigned>(width));
+      llvm::Value* address = f.element(cell, f.buffer(output.array.first_buffer + static_cast<int>(c)),
+                                       b.CreateAdd(bases_[i], k));
+      llvm::Value* v = b.CreateAlignedLoad(cells, address, llvm::Align(size_of(type)));
+      out[output.first + c] = e.from_memory(type, v);
+    }
+  }
+  return out;
+}
+
 Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
+  const bool outside = std::exchange(reads_staged_, is_staged());
   const std::size_t n = components();
   llvm::Value* end = b.CreateAdd(begin, f.number(ir::fold_order::block));
   Registers state = std::move(carry);
@@ -190,7 +234,7 @@ Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
   const auto middle = static_cast<std::ptrdiff_t>(n);
   state = whole_groups(begin, end, state, [&](llvm::Value* k, const Registers& all) {
     const Registers now(all.begin(), all.begin() + middle), total(all.begin() + middle, all.end());
-    const Passed passed = in_registers_ && !body_is_large()
+    const Passed passed = in_registers_ && (reads_staged_ || !body_is_large())
                               ? full_group(k, now)
                               : any_group({k, f.number(group), f.number(group)}, now, true);
     Registers next = passed.carry;
@@ -198,7 +242,26 @@ Registers ScanRows::whole_block(llvm::Value* begin, Registers carry) {
     next.insert(next.end(), totals[0].begin(), totals[0].end());
     return next;
   });
+  reads_staged_ = outside;
   return one_of(Registers(state.begin() + middle, state.end()), f.parameter(0));
+}
+
+Registers ScanRows::block_total(llvm::Value* begin) {
+  const bool outside = std::exchange(reads_staged_, is_staged());
+  llvm::Value* end = b.CreateAdd(begin, f.number(ir::fold_order::block));
+  Registers out = whole_groups(begin, end, nothing(), [&](llvm::Value* k, const Registers& total) {
+    Registers of_group;
+    if (in_registers_) {
+      const bool in_memory = body_is_large() && !reads_staged_;
+      of_group = total_of(in_memory ? group_in_memory(k, f.number(group)) : group_elements(k));
+    } else {
+      elements_to_memory({k, f.number(group), f.number(group)});
+      of_group = rolled_total();
+    }
+    return join_all(b.CreateICmpEQ(k, begin), total, {of_group})[0];
+  });
+  reads_staged_ = outside;
+  return out;
 }
 
 /// One bit: has the group that begins at k no carry? Null: it has one.

@@ -11,6 +11,9 @@ namespace anabranch::cpu {
 /// a group shifts lanes from vector to vector (`in_registers`). Operators that may fail or are large go over
 /// the group's lanes in memory instead, as loops, with a mask of those that the order joins.
 ///
+/// Elements of large bodies are computed by themselves, block by block, and wait in the outputs, if these have room
+/// for all components, until they are scanned there (`is_staged`).
+///
 /// What is carried from group to group is the same in all lanes. Inclusive prefixes are all that is computed:
 /// exclusive ones are the same, each stored one element further, but for the row's last.
 class ScanRows : public RowCode {
@@ -48,8 +51,14 @@ class ScanRows : public RowCode {
   /// Scans elements [begin, end) of the last block of a row, of which there is one at least. Gives their last
   /// inclusive prefix as scalars, if `has_totals`.
   Registers last_block(llvm::Value* begin, llvm::Value* end, Registers carry);
+  /// Whether whole blocks that others follow are scanned from elements that `stage_block` has put where their
+  /// prefixes go.
+  bool is_staged() const;
+  void stage_block(llvm::Value* begin);
   /// Scans a whole block that others follow: gives its total without the carry, as scalars.
   Registers whole_block(llvm::Value* begin, Registers carry);
+  /// The same total, and nothing else.
+  Registers block_total(llvm::Value* begin);
 
   // For rows in groups: elements of a whole group, or of one of `count`, by way of memory; lane j - by of the
   // lanes of `before` and `lanes`, which follow each other; a group's elements as they are written, all or
@@ -80,12 +89,15 @@ class ScanRows : public RowCode {
   // In registers.
   Parts prefixes(Parts lanes);
   Registers last_lane(const Registers& lanes);
+  Registers total_of(Parts lanes);
   Passed full_group(llvm::Value* k, const Registers& carry);
+  Registers staged(llvm::Value* k, int width);
   Passed few_parts(const Group& group, std::size_t parts, const Registers& carry, bool wants_total);
 
   // In memory.
   Passed any_group(const Group& group, const Registers& carry, bool wants_total);
   Passed rolled_group(const Group& group, const Registers& carry);
+  Registers rolled_total();
   void elements_to_memory(const Group& group);
   void rolled_prefixes(llvm::Value* count);
   llvm::Value* lane_address(std::size_t c, llvm::Value* lane);
@@ -102,6 +114,7 @@ class ScanRows : public RowCode {
   Interior interior_;
   int lanes_ = 1;
   bool in_registers_ = false;
+  bool reads_staged_ = false;
   std::vector<llvm::Value*> group_;  ///< memory for a group's lanes, per component
   std::vector<llvm::Value*> bases_;  ///< per output: where the current row's first inclusive prefix goes
 };
