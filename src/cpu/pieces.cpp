@@ -187,7 +187,7 @@ class Cutter {
     out.long_rows.push_back(l);
   }
 
-  /// Is a row of this length the work of several pieces?
+  /// Is a row of this length the work of several pieces? Of a recurrence it is one.
   static bool is_long(std::int64_t length, std::int64_t piece) {
     return length > std::max(piece, order::block);
   }
@@ -196,7 +196,7 @@ class Cutter {
   void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
                 std::int64_t piece) const {
     const bool across = kernel::reduces_across(kernel_);
-    if (is_long(length, piece) && !across) {
+    if (is_long(length, piece) && !across && !recurs_) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
     }
@@ -213,7 +213,7 @@ class Cutter {
     std::int64_t rows_before = piece * rows / std::max<std::int64_t>(work(rows) - work(0), 1);
     for (std::int64_t row = 0; row < rows;) {
       const std::int64_t length = work_offset(of, row + 1) - work_offset(of, row);
-      if (is_long(length, piece)) {
+      if (is_long(length, piece) && !recurs_) {
         add_long_row(out, row++, length);
         continue;
       }
