@@ -24,6 +24,7 @@ struct Uses {
   bool by_position = false;  ///< by row-major position (reshape)
   bool by_chunk = false;     ///< from inside a stage, though it does not depend on the item
   bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
+  bool by_extents = false;   ///< an extent is computed from its elements, not from those of what is made of it
   bool root = false;
   bool whole = false;   ///< by a loop, a branch, a sequence inside
   bool stored = false;  ///< by a routine of the library
@@ -127,7 +128,9 @@ class Fuser {
   void extent_expression(const Ref& extent, std::vector<Ref>& roots) {
     const auto enter = [&](const Node& node) { return reads_elements(node) && !in_extents_.contains(&node); };
     for (const Node* node : topological({&extent, 1}, enter)) {
-      if (!in_extents_.insert(node).second || !node->type().is_array()) continue;
+      if (!in_extents_.insert(node).second) continue;
+      if (is_read(node->op())) uses_[Read(*node).array().get()].by_extents = true;
+      if (!node->type().is_array()) continue;
       uses_[node].for_extents = true;
       roots.push_back(Ref(node));
     }
@@ -237,7 +240,7 @@ class Fuser {
     if (uses.root) return store("a result");
     if (uses.whole) return store("given to a program inside");
     if (uses.stored) return store("rearranged");
-    if (uses.for_extents) return store("its values decide a shape");
+    if (uses.by_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");
     if (!options_.fusion) return store("fusion is off");
     if (cost > options_.kernel_cap)

@@ -1,131 +1,142 @@
 #pragma once
 
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "rearrange/parallel.h"
 
-/// A stable sort of unsigned keys, by eight bits a pass from the least significant ones on, with a number beside each
-/// key or without. Passes over bits that all keys have in common are left out.
+/// A stable sort by unsigned keys, eight bits a pass from the least significant ones on, with a number beside each key
+/// or without. Passes over bits that all keys have in common are left out. The first pass reads what is sorted where it
+/// lies, the last one writes where it goes.
 namespace anabranch::rearrange {
 
 /// No number beside the key.
 struct Nothing {};
 
 template <class Key, class Number>
+struct Keyed {
+  Key key;
+  [[no_unique_address]] Number number;
+};
+
+template <class Key, class Number>
 class RadixSort {
   static constexpr bool has_numbers = !std::is_same_v<Number, Nothing>;
   static constexpr int digits = static_cast<int>(sizeof(Key));
   static constexpr std::size_t values = 256;
+  using Item = Keyed<Key, Number>;
   using Counts = std::array<std::int64_t, values>;
 
  public:
-  /// Both arrays of n elements; `keys` and `numbers` are sorted in place, with the help of the spare ones.
-  RadixSort(Key* keys, Number* numbers, Key* spare_keys, Number* spare_numbers, std::int64_t n,
-            const Resources& resources)
-      : keys_(keys),
-        spare_keys_(spare_keys),
-        numbers_(numbers),
-        spare_numbers_(spare_numbers),
-        n_(n),
+  /// Of n elements, by the lowest `bits` bits of their keys.
+  RadixSort(std::int64_t n, const Resources& resources, int bits = 8 * digits)
+      : n_(n),
         resources_(resources),
         blocks_(n < large_part ? 1 : blocks_for(n, resources)),
+        passes_(std::min(digits, (bits + 7) / 8)),
         counts_(static_cast<std::size_t>(blocks_)) {}
 
-  /// By the lowest `bits` bits.
-  void run(int bits = 8 * digits) {
-    const int passes = std::min(digits, (bits + 7) / 8);
-    const std::vector<bool> needed = digits_that_differ(passes);
-    Key* const to = keys_;
-    for (int d = 0; d < passes; ++d)
-      if (needed[static_cast<std::size_t>(d)]) pass(8 * d);
-    if (keys_ == to) return;
-    each_block(n_, blocks_, resources_, [&](const Block& block) {
-      const auto size = static_cast<std::size_t>(block.end - block.begin);
-      std::memcpy(spare_keys_ + block.begin, keys_ + block.begin, size * sizeof(Key));
-      if constexpr (has_numbers)
-        std::memcpy(spare_numbers_ + block.begin, numbers_ + block.begin, size * sizeof(Number));
-    });
+  /// `load(i)` is element i, `store(at, element)` puts one in its place. Loads are cheap: there are two of each.
+  template <class Load, class Store>
+  void run(Load&& load, Store&& store) {
+    const std::vector<int> needed = digits_that_differ(load);
+    if (needed.empty()) return each([&](std::int64_t i) { store(i, load(i)); });
+    std::shared_ptr<void> owners[4];
+    Buffer buffers[2];
+    for (std::size_t b = 0; b < std::min<std::size_t>(2, needed.size() - 1); ++b) {
+      buffers[b].keys = take<Key>(resources_, n_, owners[2 * b]);
+      if constexpr (has_numbers) buffers[b].numbers = take<Number>(resources_, n_, owners[2 * b + 1]);
+    }
+    for (std::size_t p = 0; p < needed.size(); ++p) {
+      const bool first = p == 0, last = p + 1 == needed.size();
+      const Buffer from = buffers[(p + 1) % 2], to = buffers[p % 2];
+      const auto read = [from](std::int64_t i) { return from[i]; };
+      const auto write = [to](std::int64_t at, const Item& item) { to.put(at, item); };
+      if (first && last)
+        pass(needed[p], first, load, store);
+      else if (first)
+        pass(needed[p], first, load, write);
+      else if (last)
+        pass(needed[p], first, read, store);
+      else
+        pass(needed[p], first, read, write);
+    }
   }
 
  private:
-  std::vector<bool> digits_that_differ(int passes) {
-    std::vector<Key> differ(static_cast<std::size_t>(blocks_));
-    const Key first = n_ > 0 ? keys_[0] : Key{};
+  struct Buffer {
+    Key* keys = nullptr;
+    Number* numbers = nullptr;
+
+    Item operator[](std::int64_t i) const {
+      if constexpr (has_numbers)
+        return {keys[i], numbers[i]};
+      else
+        return {keys[i], {}};
+    }
+    void put(std::int64_t at, const Item& item) const {
+      keys[at] = item.key;
+      if constexpr (has_numbers) numbers[at] = item.number;
+    }
+  };
+
+  static std::size_t digit(Key key, int d) { return static_cast<std::size_t>(key >> (8 * d) & 0xff); }
+
+  template <class F>
+  void each(F&& f) {
     each_block(n_, blocks_, resources_, [&](const Block& block) {
-      Key bits = 0;
-      for (std::int64_t i = block.begin; i < block.end; ++i) bits |= static_cast<Key>(keys_[i] ^ first);
-      differ[static_cast<std::size_t>(block.number)] = bits;
+      for (std::int64_t i = block.begin; i < block.end; ++i) f(i);
     });
-    Key bits = 0;
-    for (const Key each : differ) bits |= each;
-    std::vector<bool> needed;
-    for (int d = 0; d < passes; ++d) needed.push_back((bits >> (8 * d) & 0xff) != 0);
+  }
+
+  /// Counts all digits at once.
+  template <class Load>
+  std::vector<int> digits_that_differ(Load&& load) {
+    each_block(n_, blocks_, resources_, [&](const Block& block) {
+      auto& counts = counts_[static_cast<std::size_t>(block.number)];
+      for (Counts& of_digit : counts) of_digit.fill(0);
+      for (std::int64_t i = block.begin; i < block.end; ++i) {
+        const Key key = load(i).key;
+        for (int d = 0; d < digits; ++d) ++counts[static_cast<std::size_t>(d)][digit(key, d)];
+      }
+    });
+    std::vector<int> needed;
+    for (int d = 0; d < passes_ && n_ > 0; ++d) {
+      const std::size_t v = digit(load(0).key, d);
+      std::int64_t alike = 0;
+      for (const auto& counts : counts_) alike += counts[static_cast<std::size_t>(d)][v];
+      if (alike < n_) needed.push_back(d);
+    }
     return needed;
   }
 
-  void pass(int shift) {
-    each_block(n_, blocks_, resources_, [&](const Block& block) {
-      Counts counts{};
-      for (std::int64_t i = block.begin; i < block.end; ++i) ++counts[keys_[i] >> shift & 0xff];
-      counts_[static_cast<std::size_t>(block.number)] = counts;
-    });
+  template <class Read, class Write>
+  void pass(int d, bool first, Read&& read, Write&& write) {
+    const auto of_digit = static_cast<std::size_t>(d);
+    // Of one block the counts hold for every pass, of several only as long as the elements are where they were.
+    if (!first && blocks_ > 1)
+      each_block(n_, blocks_, resources_, [&](const Block& block) {
+        Counts counts{};
+        for (std::int64_t i = block.begin; i < block.end; ++i) ++counts[digit(read(i).key, d)];
+        counts_[static_cast<std::size_t>(block.number)][of_digit] = counts;
+      });
     std::int64_t next = 0;
     for (std::size_t v = 0; v < values; ++v)
-      for (Counts& counts : counts_) next += std::exchange(counts[v], next);
+      for (auto& counts : counts_) next += std::exchange(counts[of_digit][v], next);
     each_block(n_, blocks_, resources_, [&](const Block& block) {
-      scatter(block, shift, counts_[static_cast<std::size_t>(block.number)]);
-    });
-    std::swap(keys_, spare_keys_);
-    std::swap(numbers_, spare_numbers_);
-  }
-
-  void scatter(const Block& block, int shift, Counts& to) {
-    if (n_ < large_part) {
+      Counts to = counts_[static_cast<std::size_t>(block.number)][of_digit];
       for (std::int64_t i = block.begin; i < block.end; ++i) {
-        const std::int64_t at = to[keys_[i] >> shift & 0xff]++;
-        spare_keys_[at] = keys_[i];
-        if constexpr (has_numbers) spare_numbers_[at] = numbers_[i];
+        const Item item = read(i);
+        write(to[digit(item.key, d)]++, item);
       }
-      return;
-    }
-    // Each value's elements are collected in a cache line or two, and written together: there are more values than
-    // the processor keeps pages in mind.
-    constexpr std::size_t held = 64 / sizeof(Key);
-    struct Line {
-      alignas(64) Key keys[held];
-      [[no_unique_address]] std::conditional_t<has_numbers, std::array<Number, held>, Nothing> numbers;
-    };
-    std::vector<Line> lines(values);
-    std::array<std::uint8_t, values> filled{};
-    const auto flush = [&](std::size_t v, std::size_t count) {
-      std::memcpy(spare_keys_ + to[v], lines[v].keys, count * sizeof(Key));
-      if constexpr (has_numbers)
-        std::memcpy(spare_numbers_ + to[v], lines[v].numbers.data(), count * sizeof(Number));
-      to[v] += static_cast<std::int64_t>(count);
-    };
-    for (std::int64_t i = block.begin; i < block.end; ++i) {
-      const auto v = static_cast<std::size_t>(keys_[i] >> shift & 0xff);
-      const std::size_t at = filled[v];
-      lines[v].keys[at] = keys_[i];
-      if constexpr (has_numbers) lines[v].numbers[at] = numbers_[i];
-      if (at + 1 == held) {
-        flush(v, held);
-        filled[v] = 0;
-      } else {
-        filled[v] = static_cast<std::uint8_t>(at + 1);
-      }
-    }
-    for (std::size_t v = 0; v < values; ++v) flush(v, filled[v]);
+    });
   }
 
-  Key *keys_, *spare_keys_;
-  Number *numbers_, *spare_numbers_;
   std::int64_t n_;
   const Resources& resources_;
   std::int64_t blocks_;
-  std::vector<Counts> counts_;
+  int passes_;
+  std::vector<std::array<Counts, digits>> counts_;  ///< per block
 };
 
 }  // namespace anabranch::rearrange

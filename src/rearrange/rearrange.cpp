@@ -15,21 +15,38 @@ namespace anabranch::rearrange {
 
 namespace {
 
-/// The elements of [begin, end) whose mask is set, to `to`.
+/// Eight masks, the first one lowest: each byte is 0 or 1.
+std::uint64_t mask_of_eight(const std::uint8_t* mask) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t eight = 0;
+  std::memcpy(&eight, mask, sizeof eight);
+  return eight;
+}
+
+/// The elements of [begin, end) whose mask is set, `count` of them, to `to`.
 template <class U>
 void copy_selected(const U* from, const std::uint8_t* mask, std::int64_t begin, std::int64_t end, U* to,
                    std::int64_t count) {
-  // Without branches: each element is written where the next one that is selected belongs, inside the room.
-  std::int64_t next = 0;
-  for (std::int64_t i = begin; i < end && next < count; ++i) {
-    to[next] = from[i];
-    next += mask[i] != 0;
+  std::int64_t next = 0, i = begin;
+  for (; i + 8 <= end && next + 8 <= count; i += 8) {
+    const std::uint64_t eight = mask_of_eight(mask + i);
+    if (eight == 0) continue;
+    // Without branches: each element is written where the next one that is selected belongs.
+    for (std::int64_t k = 0; k < 8; ++k) {
+      to[next] = from[i + k];
+      next += static_cast<std::int64_t>(eight >> (8 * k) & 1);
+    }
   }
+  for (; i < end && next < count; ++i)
+    if (mask[i] != 0) to[next++] = from[i];
 }
 
 std::int64_t count_selected(const std::uint8_t* mask, std::int64_t begin, std::int64_t end) {
   std::int64_t count = 0;
-  for (std::int64_t i = begin; i < end; ++i) count += mask[i] != 0;
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  for (; begin + 8 <= end; begin += 8)  // the sum of the eight bytes
+    count += static_cast<std::int64_t>(mask_of_eight(mask + begin) * ones >> 56);
+  for (; begin < end; ++begin) count += mask[begin] != 0;
   return count;
 }
 
@@ -100,7 +117,19 @@ struct PlacesOf {
   }
 };
 
-/// f(part, its places) where all of a part's places are in range.
+/// The first element whose place is out of range, or n.
+template <class T>
+std::int64_t check_places(const PlacesOf<T>& places, std::int64_t n, const Resources& resources) {
+  const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
+  std::vector<std::int64_t> wrong(static_cast<std::size_t>(blocks), n);
+  each_block(n, blocks, resources, [&](const Block& block) {
+    const std::int64_t first = places.first_wrong(block.begin, block.end);
+    if (first < block.end) wrong[static_cast<std::size_t>(block.number)] = first;
+  });
+  return *std::min_element(wrong.begin(), wrong.end());
+}
+
+/// f(part, its places), which gives the first element whose place is out of range, or as many as there are.
 template <class F>
 MayFail with_places(const Places& places, const Resources& resources, F&& f) {
   FirstFailure failure;
@@ -109,15 +138,8 @@ MayFail with_places(const Places& places, const Resources& resources, F&& f) {
       const std::int64_t n = places.elements.length(part);
       const PlacesOf<T> of{static_cast<const T*>(places.data) + places.elements.begin(part),
                            places.to.length(part), places.drops};
-      const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
-      std::vector<std::int64_t> wrong(static_cast<std::size_t>(blocks), n);
-      each_block(n, blocks, resources, [&](const Block& block) {
-        const std::int64_t first = of.first_wrong(block.begin, block.end);
-        if (first < block.end) wrong[static_cast<std::size_t>(block.number)] = first;
-      });
-      const std::int64_t first = *std::min_element(wrong.begin(), wrong.end());
-      if (first < n) return failure.note(part, ir::out_of_range(of[first], of.extent));
-      f(part, of);
+      const std::int64_t first = f(part, of);
+      if (first < n) failure.note(part, ir::out_of_range(of[first], of.extent));
     };
     each_part(
         places.elements.count, resources,
@@ -127,60 +149,63 @@ MayFail with_places(const Places& places, const Resources& resources, F&& f) {
 }
 
 /// Each thread counts for itself where that takes little memory; else all count in one place, which is right for
-/// integers in any order.
+/// integers in any order. Gives the first element whose place is out of range, or n.
 template <class T>
-void count_places(const PlacesOf<T>& places, std::int64_t n, std::int64_t* counts,
-                  const Resources& resources) {
+std::int64_t count_places(const PlacesOf<T>& places, std::int64_t n, std::int64_t* counts,
+                          const Resources& resources) {
   std::fill_n(counts, places.extent, 0);
   const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
+  std::vector<std::int64_t> wrong(static_cast<std::size_t>(blocks), n);
+  const auto count = [&](const Block& block, auto&& add) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) {
+      const auto place = static_cast<std::uint64_t>(places[i]);
+      if (place < static_cast<std::uint64_t>(places.extent)) [[likely]] {
+        add(place);
+      } else if (places.is_wrong(i)) {
+        wrong[static_cast<std::size_t>(block.number)] = i;
+        return;
+      }
+    }
+  };
+  const auto first_wrong = [&] { return *std::min_element(wrong.begin(), wrong.end()); };
   if (blocks == 1) {
-    for (std::int64_t i = 0; i < n; ++i)
-      if (places[i] >= 0) ++counts[places[i]];
-    return;
+    count({0, 0, n}, [counts](std::uint64_t place) { ++counts[place]; });
+    return wrong[0];
   }
   if (places.extent > n) {
     each_block(n, blocks, resources, [&](const Block& block) {
-      for (std::int64_t i = block.begin; i < block.end; ++i)
-        if (places[i] >= 0) std::atomic_ref(counts[places[i]]).fetch_add(1, std::memory_order_relaxed);
+      count(block, [counts](std::uint64_t place) {
+        std::atomic_ref(counts[place]).fetch_add(1, std::memory_order_relaxed);
+      });
     });
-    return;
+    return first_wrong();
   }
   std::shared_ptr<void> owner;
   std::int64_t* own = take<std::int64_t>(resources, blocks * places.extent, owner);
   each_block(n, blocks, resources, [&](const Block& block) {
     std::int64_t* mine = own + block.number * places.extent;
     std::fill_n(mine, places.extent, 0);
-    for (std::int64_t i = block.begin; i < block.end; ++i)
-      if (places[i] >= 0) ++mine[places[i]];
+    count(block, [mine](std::uint64_t place) { ++mine[place]; });
   });
   each_block(places.extent, blocks_for(places.extent, resources), resources, [&](const Block& block) {
     for (std::int64_t b = 0; b < blocks; ++b)
       for (std::int64_t place = block.begin; place < block.end; ++place)
         counts[place] += own[b * places.extent + place];
   });
+  return first_wrong();
 }
 
 /// The elements' numbers, by place.
 template <class Key, class Number, class T>
 void order_by_place(const PlacesOf<T>& places, std::int64_t n, std::int64_t* order,
                     const Resources& resources) {
-  std::shared_ptr<void> owners[4];
-  Key* keys = take<Key>(resources, n, owners[0]);
-  Key* spare_keys = take<Key>(resources, n, owners[1]);
-  Number* numbers = take<Number>(resources, n, owners[2]);
-  Number* spare = take<Number>(resources, n, owners[3]);
-  const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
-  each_block(n, blocks, resources, [&](const Block& block) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) {
-      keys[i] = static_cast<Key>(places[i] < 0 ? places.extent : places[i]);
-      numbers[i] = static_cast<Number>(i);
-    }
-  });
-  RadixSort<Key, Number>(keys, numbers, spare_keys, spare, n, resources)
-      .run(std::bit_width(static_cast<std::uint64_t>(places.extent)));
-  each_block(n, blocks, resources, [&](const Block& block) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) order[i] = static_cast<std::int64_t>(numbers[i]);
-  });
+  using Item = Keyed<Key, Number>;
+  RadixSort<Key, Number>(n, resources, std::bit_width(static_cast<std::uint64_t>(places.extent)))
+      .run(
+          [places](std::int64_t i) {
+            return Item{static_cast<Key>(places[i] < 0 ? places.extent : places[i]), static_cast<Number>(i)};
+          },
+          [order](std::int64_t at, const Item& item) { order[at] = static_cast<std::int64_t>(item.number); });
 }
 
 /// The same for little work: counted, then each is put in its place.
@@ -200,8 +225,9 @@ void order_few(const PlacesOf<T>& places, std::int64_t n, std::int64_t* order) {
 MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, const Resources& resources) {
   return with_places(places, resources, [&](std::int64_t part, const auto& of) {
     const std::int64_t n = places.elements.length(part);
-    if (counts) count_places(of, n, counts + places.to.begin(part), resources);
-    if (!order) return;
+    const std::int64_t first = counts ? count_places(of, n, counts + places.to.begin(part), resources)
+                                      : check_places(of, n, resources);
+    if (first < n || !order) return first;
     std::int64_t* to = order + places.elements.begin(part);
     constexpr std::int64_t few = 1 << 14, narrow = INT32_MAX;
     if (n < large_part && of.extent < few)
@@ -210,19 +236,21 @@ MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, c
       order_by_place<std::uint32_t, std::uint32_t>(of, n, to, resources);
     else
       order_by_place<std::uint64_t, std::uint64_t>(of, n, to, resources);
+    return n;
   });
 }
 
 MayFail last_at(const Places& places, std::int64_t* last, const Resources& resources) {
   return with_places(places, resources, [&](std::int64_t part, const auto& of) {
     const std::int64_t n = places.elements.length(part);
+    if (const std::int64_t first = check_places(of, n, resources); first < n) return first;
     std::int64_t* to = last + places.to.begin(part);
     std::fill_n(to, of.extent, -1);
     const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
     if (blocks == 1) {
       for (std::int64_t i = 0; i < n; ++i)
         if (of[i] >= 0) to[of[i]] = i;
-      return;
+      return n;
     }
     // The largest number wins, whoever comes first.
     each_block(n, blocks, resources, [&](const Block& block) {
@@ -234,6 +262,7 @@ MayFail last_at(const Places& places, std::int64_t* last, const Resources& resou
         }
       }
     });
+    return n;
   });
 }
 

@@ -90,22 +90,19 @@ class SortValues {
   void operator()(std::int64_t begin, std::int64_t n) const {
     const U* from = at<U>(from_, begin);
     U* to = at<U>(to_, begin);
-    const bool large = n >= large_part;
-    const std::int64_t blocks = large ? blocks_for(n, resources_) : 1;
-    each_block(n, blocks, resources_, [&](const Block& block) {
-      for (std::int64_t i = block.begin; i < block.end; ++i) to[i] = key_(from[i]);
-    });
     constexpr std::int64_t few = 512;
     if (n < few) {
+      for (std::int64_t i = 0; i < n; ++i) to[i] = key_(from[i]);
       std::sort(to, to + n);
-    } else {
-      std::shared_ptr<void> owner;
-      U* spare = take<U>(resources_, n, owner);
-      RadixSort<U, Nothing>(to, nullptr, spare, nullptr, n, resources_).run();
+      for (std::int64_t i = 0; i < n; ++i) to[i] = key_.value_of(to[i]);
+      return;
     }
-    each_block(n, blocks, resources_, [&](const Block& block) {
-      for (std::int64_t i = block.begin; i < block.end; ++i) to[i] = key_.value_of(to[i]);
-    });
+    // By value: they are in registers then.
+    const KeyOf<U> key = key_;
+    using Item = Keyed<U, Nothing>;
+    RadixSort<U, Nothing>(n, resources_)
+        .run([from, key](std::int64_t i) { return Item{key(from[i]), {}}; },
+             [to, key](std::int64_t at, const Item& item) { to[at] = key.value_of(item.key); });
   }
 
  private:
@@ -130,32 +127,59 @@ class SortPositions {
   }
 
  private:
+  /// Are the elements of one component that is the same number as its key?
+  bool keys_are_values() const {
+    return array_.types.size() == 1 && scalar_info(array_.types[0]).kind != ScalarKind::floating;
+  }
+
   template <class Number>
   void order(std::int64_t begin, std::int64_t n) const {
-    std::shared_ptr<void> owners[2];
+    std::shared_ptr<void> owners[1];
     Number* numbers = take<Number>(resources_, n, owners[0]);
-    Number* spare = take<Number>(resources_, n, owners[1]);
     const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources_);
     const auto each = [&](auto&& f) {
       each_block(n, blocks, resources_, [&](const Block& block) {
         for (std::int64_t i = block.begin; i < block.end; ++i) f(i);
       });
     };
-    each([&](std::int64_t i) { numbers[i] = static_cast<Number>(i); });
+    constexpr std::int64_t few = 64;  // are inserted one after the other
+    if (n < few) each([&](std::int64_t i) { numbers[i] = static_cast<Number>(i); });
     for (std::size_t c = array_.types.size(); c-- > 0;)
       with_bytes(size_of(array_.types[c]), [&]<class U>(U) {
         const U* values = at<U>(array_.data[c], begin);
         const KeyOf<U> key = key_of<U>(array_.types[c]);
         std::shared_ptr<void> key_owners[2];
+        using Item = Keyed<U, Number>;
+        const bool first =
+            c + 1 == array_.types.size();  // of the components; the elements are in their own order
+        if (n >= few && first) {
+          U* const sorted = keys_are_values() && !sorted_.empty() ? at<U>(sorted_[0], begin) : nullptr;
+          const auto load = [values, key](std::int64_t i) {
+            return Item{key.joining_nans(values[i]), static_cast<Number>(i)};
+          };
+          const auto store = [numbers](std::int64_t at, const Item& item) { numbers[at] = item.number; };
+          RadixSort<U, Number> radix(n, resources_);
+          if (sorted)
+            radix.run(load, [&store, sorted, key](std::int64_t at, const Item& item) {
+              store(at, item);
+              sorted[at] = key.value_of(item.key);
+            });
+          else
+            radix.run(load, store);
+          return;
+        }
         U* keys = take<U>(resources_, n, key_owners[0]);
         each([&](std::int64_t i) { keys[i] = key.joining_nans(values[numbers[i]]); });
-        constexpr std::int64_t few = 64;
         if (n < few) return insert(keys, numbers, n);
-        U* spare_keys = take<U>(resources_, n, key_owners[1]);
-        RadixSort<U, Number>(keys, numbers, spare_keys, spare, n, resources_).run();
+        Number* spare = take<Number>(resources_, n, key_owners[1]);
+        std::copy_n(numbers, n, spare);
+        RadixSort<U, Number>(n, resources_)
+            .run([keys, spare](std::int64_t i) { return Item{keys[i], spare[i]}; },
+                 [numbers](std::int64_t at, const Item& item) { numbers[at] = item.number; });
       });
     if (positions_)
       each([&](std::int64_t i) { positions_[begin + i] = static_cast<std::int64_t>(numbers[i]); });
+    if (n >= few && keys_are_values()) return;  // they are there already
     for (std::size_t c = 0; c < sorted_.size(); ++c)
       with_bytes(size_of(array_.types[c]), [&]<class U>(U) {
         const U* values = at<U>(array_.data[c], begin);

@@ -43,7 +43,7 @@ KernelBuilder states_of_items(const std::vector<std::int64_t>& row_lengths) {
 /// The rows of matrices, of items or of one.
 template <class T>
 KernelBuilder states_of_matrices(std::int64_t rows, std::int64_t columns, bool over_items, std::int64_t items,
-                          bool across = false) {
+                                 bool across = false) {
   constexpr ScalarType type = anabranch::detail::scalar_type<T>;
   KernelBuilder k(kernel::Recurrence{}, over_items, items);
   const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
