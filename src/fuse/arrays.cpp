@@ -24,7 +24,7 @@ struct Uses {
   bool by_position = false;  ///< by row-major position (reshape)
   bool by_chunk = false;     ///< from inside a stage, though it does not depend on the item
   bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
-  bool by_extents = false;   ///< an extent is computed from its elements, not from those of what is made of it
+  bool by_extents = false;  ///< an extent is computed from its elements, not from those of what is made of it
   bool root = false;
   bool whole = false;   ///< by a loop, a branch, a sequence inside
   bool stored = false;  ///< by a routine of the library
