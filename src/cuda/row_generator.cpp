@@ -157,7 +157,7 @@ void RowGenerator::row_places() {
 std::string RowGenerator::row_place(const kernel::Layout& layout) {
   // Without offsets items are alike, and rows lie one after the other.
   if (layout.form != kernel::Form::segmented) return fmt::format("multiply(position, {})", length_);
-  const std::string base = offset_at(layout.offsets, layout.offset_type, "item");
+  std::string base = offset_at(layout.offsets, layout.offset_type, "item");
   if (kernel_.domain.extents.empty()) return base;
   std::string rows = "1ll";
   for (const std::string& e : domain_) rows = fmt::format("multiply({}, {})", rows, e);

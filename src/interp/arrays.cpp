@@ -291,7 +291,7 @@ class Operation {
     const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
     HostArray out = allocate(array->extents);
     if (out->size() == 0) return out;
-    const Element first = *seed(position_of(Op::scan_state, "seed"));
+    const Element first = seed(position_of(Op::scan_state, "seed")).value();
     for (std::int64_t row = 0; row < out->size(); row += length) {
       Element state = first;
       for (std::int64_t at = row; at < row + length; ++at) {

@@ -295,7 +295,8 @@ MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int
       each_block(n, blocks, resources, [&](const Block& block) {
         std::int64_t sum = 0, least = 0;
         for (std::int64_t i = block.begin; i < block.end; ++i) {
-          const auto count = static_cast<std::int64_t>(of[i]);
+          const auto count =
+              static_cast<std::int64_t>(of[i]);  // NOLINT(bugprone-signed-char-misuse): a number
           if (least == 0 && count < 0) least = count;
           sum = std::min<std::int64_t>(sum, INT64_MAX / 4) + std::min<std::int64_t>(count, INT64_MAX / 4);
         }
