@@ -38,10 +38,12 @@ ScanRows::ScanRows(llvm::Module& module, const std::string& name, std::span<llvm
                   vectors * components() <= most_registers;
   for (std::size_t c = 0; c < components(); ++c) {
     llvm::Type* cell = e.memory_type_of(type(c));
-    llvm::Value* place = f.local(cell, static_cast<std::uint64_t>(group_cells));
+    // In whole lines of the cache.
+    const std::size_t bytes = (static_cast<std::size_t>(group_cells) * size_of(type(c)) + 63) / 64 * 64;
+    llvm::Value* place = f.local(cell, bytes / size_of(type(c)));
     // Lanes that hold no element are computed, too: from anything, but not from nothing.
     llvm::Type* line = llvm::FixedVectorType::get(b.getInt8Ty(), 64);
-    for (std::size_t at = 0; at < static_cast<std::size_t>(group_cells) * size_of(type(c)); at += 64)
+    for (std::size_t at = 0; at < bytes; at += 64)
       b.CreateAlignedStore(llvm::Constant::getNullValue(line), b.CreateConstGEP1_64(b.getInt8Ty(), place, at),
                            llvm::Align(64));
     group_.push_back(f.element(cell, place, f.number(before_group)));
