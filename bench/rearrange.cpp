@@ -131,8 +131,8 @@ void add_filter(std::int64_t n, float limit, const std::string& name) {
   });
 }
 
-void add_fold_by_key(std::int64_t n, std::int64_t distinct) {
-  add_contest("rearrange/fold_by_key, 100 M elements, 1 M keys", [=] {
+void add_fold_by_key(const std::string& name, std::int64_t n, std::int64_t distinct) {
+  add_contest("rearrange/fold_by_key, " + name, [=] {
     const auto keys = random_numbers(n, static_cast<std::uint64_t>(distinct));
     const auto values = filled<float>(n, [](std::int64_t i) { return static_cast<float>(i % 8); });
     using Sums = std::vector<std::pair<std::int32_t, float>>;
@@ -184,6 +184,6 @@ int main(int argc, char** argv) {
   add_histogram("100 M into 4 Mi", many, 1 << 22);
   add_filter(many, 499.5f, "100 M, half of them");
   add_filter(many, 989.5f, "100 M, one in a hundred");
-  add_fold_by_key(many, 1'000'000);
+  add_fold_by_key("100 M elements, 1 M keys", many, 1'000'000);
   return run_all(argc, argv);
 }

@@ -17,9 +17,10 @@ Acc<Array<N, T>> compute(const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc
 
 /// The same array, which is also printed when it is computed: a line with the text, the number of the item (of an array
 /// that depends on the item of a stream), the extents and the elements, of more than 1000 the first and last three along
-/// each dimension. Lines go to RunOptions::print, else to standard error; items in their order, those of a sequence inside
-/// of an item without their number. An array that nothing needs is not computed, and not printed; equal traces of one
-/// array are one. For finding faults: it stores the array and copies it, on a GPU by way of the host.
+/// each dimension. Lines go to RunOptions::print, else to standard error; items in their order (with
+/// Backend::cpu_and_cuda chunk by chunk as each is computed), those of a sequence inside of an item without their number.
+/// An array that nothing needs is not computed, and not printed; equal traces of one array are one. For finding faults:
+/// it stores the array and copies it, on a GPU by way of the host.
 template <int N, class T>
 Acc<Array<N, T>> trace(std::string_view text, const Acc<Array<N, T>>& a,
                        detail::Loc at = detail::Loc::current()) {

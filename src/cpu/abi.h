@@ -15,8 +15,10 @@
 ///          entry 1  blocks:   scans blocks [begin, end) of the one row scratch->row, none of them its last. Their
 ///                             carries are in scratch->partials; where that is null, scratch->state goes on
 ///                             from block to block
-///          entry 2  totals:   totals of such blocks, without a carry, to scratch->partials; writes no output
+///          entry 2  totals:   totals of such blocks, without a carry, to scratch->partials; of large bodies it
+///                             leaves the elements where their prefixes will be
 ///          entry 3  carries:  puts the carries of such blocks in place of their totals; scratch->state goes on
+///   recurrence  entry 0  rows:  the same as of a scan
 /// For commutative operators, blocks of a fold skips a last block of the row that is too short for wide lanes.
 /// So a row whose blocks were computed by several calls is finished by rows [row, row + 1) with these
 /// scratch->partials, of a scan with this scratch->state; else these are null. Where the output is segmented,

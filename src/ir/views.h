@@ -156,12 +156,10 @@ class Scan : public AlongRows<Op::scan> {
   bool exclusive() const { return node().payload().exclusive; }
 };
 
-class ScanState : public View<Op::scan_state> {
+/// Its function is of the state and an element, its seed is always there.
+class ScanState : public AlongRows<Op::scan_state> {
  public:
-  using View::View;
-  const Ref& function() const { return at(position("function")); }
-  const Ref& array() const { return at(position("array")); }
-  const Ref& seed() const { return at(position("seed")); }
+  using AlongRows::AlongRows;
 };
 
 /// The array that another one is, element by element.

@@ -13,6 +13,13 @@ void ResultSizes::note(int stage, int result, std::int64_t elements) {
   elements_[{stage, result}] = elements;
 }
 
+std::shared_ptr<void> RunContext::take_counted(const std::string& what, std::int64_t bytes) const {
+  auto held = std::make_shared<scheduler::Reservation>(budget.reserve(what, bytes));
+  auto taken = memory.share(memory.take(static_cast<std::size_t>(bytes) + 64));
+  void* const address = taken.get();
+  return {address, [held, taken](void*) {}};
+}
+
 RunContext RunContext::for_body(const plan::Plan& body) const {
   return {.plan = body,
           .options = options,

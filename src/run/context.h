@@ -60,6 +60,8 @@ struct RunContext {
   /// Chunks that kernels for equal items computed. Several threads count.
   std::shared_ptr<std::atomic<std::int64_t>> equal_chunks = std::make_shared<std::atomic<std::int64_t>>(0);
 
+  /// Memory for work that `what` names, counted as long as it is held. Throws ResourceError, BudgetExceeded.
+  std::shared_ptr<void> take_counted(const std::string& what, std::int64_t bytes) const;
   /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.
   RunContext for_body(const plan::Plan& body) const;
   /// For a program inside of a chunk, whose streams nobody is told of. `own` lives as long as what is returned.

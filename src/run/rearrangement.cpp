@@ -15,14 +15,6 @@ namespace anabranch::runtime {
 
 namespace {
 
-/// Memory that is counted as long as it is held.
-std::shared_ptr<void> take_counted(RunContext& context, const std::string& what, std::int64_t bytes) {
-  auto held = std::make_shared<scheduler::Reservation>(context.budget.reserve(what, bytes));
-  auto memory = context.memory.share(context.memory.take(static_cast<std::size_t>(bytes) + 64));
-  void* const address = memory.get();
-  return {address, [held, memory](void*) {}};
-}
-
 rearrange::Resources resources_of(RunContext& context, const ir::Node& node) {
   rearrange::Resources resources;
   resources.threads = context.executor.concurrency();
@@ -33,7 +25,7 @@ rearrange::Resources resources_of(RunContext& context, const ir::Node& node) {
     });
   };
   resources.take_memory = [&context, &node](std::int64_t bytes) {
-    return take_counted(context, fmt::format("{} at work", ir::title(node)), bytes);
+    return context.take_counted(fmt::format("{} at work", ir::title(node)), bytes);
   };
   return resources;
 }

@@ -37,3 +37,31 @@ TEST_CASE("states of the rows of matrices, along and across") {
       CHECK(disagreement(several, {0, 3, 50}) == "");
     }
 }
+
+TEST_CASE("states of long rows are no longer computed once the run is told to stop") {
+  auto k = states_of_items<std::int32_t>(std::vector<std::int64_t>(8, 60'000));
+  k.find_checks();
+  const auto compiled = cpu::compile(k.kernel(), {});
+  cpu::StopWord stop = 0;
+  cpu::Bindings bindings = k.bindings();
+  bindings.stop = &stop;
+  const std::span<std::byte> states = k.output_component(0);
+  for (const bool stops : {false, true}) {
+    std::ranges::fill(states, std::byte{0xcd});
+    stop = 0;
+    const auto told_between = [&](std::int64_t n, const std::function<void(std::int64_t)>& piece) {
+      if (stops) stop = 1;
+      cpu::one_by_one(n, piece);
+    };
+    const auto launch = [&] {
+      cpu::launch(k.kernel(), *compiled, bindings, told_between, cpu::from_heap, 0);
+    };
+    if (stops)
+      CHECK_THROWS_AS(launch(), Cancelled);
+    else
+      launch();
+    const bool last_is_written =
+        std::any_of(states.end() - 400, states.end(), [](std::byte b) { return b != std::byte{0xcd}; });
+    CHECK(last_is_written == !stops);
+  }
+}

@@ -237,6 +237,9 @@ TEST_CASE(
       {"a length that is a sum",
        over_vectors([](V a) { return fill(to_index(the(sum(a))), 1.0); }),
        {"sum: a reduction", "fill: a result"}},
+      {"a length that is a sum of what is computed",
+       over_vectors([](V a) { return fill(to_index(the(sum(map(dear, a)))), 1.0); }),
+       {"map: delayed", "sum: a reduction", "fill: a result"}},
       {"the count of produce",
        {[] {
          const auto count = unit(to_index(v()[0]));

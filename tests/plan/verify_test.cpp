@@ -24,6 +24,31 @@ Kernel good() {
   return *kernels_of(p.plan.stages.at(0).group).at(0);
 }
 
+/// Another: states along segmented items.
+Kernel good_recurrence() {
+  const Planned p = planned({[] {
+    const auto body = [](V a) { return scan_state([](auto s, auto x) { return s * 0.5 + x; }, 1.0, a); };
+    return consume(elements(map_seq(body, vectors())));
+  }});
+  return *kernels_of(p.plan.stages.at(0).group).at(0);
+}
+
+struct Row {
+  std::string what;
+  std::function<void(Kernel&)> breaks;
+};
+void refused(Kernel kernel, const Row& row) {
+  row.breaks(kernel);
+  try {
+    kernel::verify(kernel);
+    FAIL_CHECK("accepted: " << row.what);
+  } catch (const InternalError& e) {
+    INFO(e.what());
+    CHECK(std::string(e.what()).find(row.what) != std::string::npos);
+  }
+}
+
+kernel::Recurrence& recurrence(Kernel& kernel) { return std::get<kernel::Recurrence>(kernel.form); }
 kernel::Reduce& reduce(Kernel& kernel) { return std::get<kernel::Reduce>(kernel.form); }
 kernel::Reduction& reduction(Kernel& kernel) { return reduce(kernel).reductions.at(0); }
 
@@ -35,10 +60,6 @@ ir::Ref stranger(ScalarType type) { return ir::parameter(ir::Type::element(type)
 TEST_CASE("a kernel that keeps its promises passes") { CHECK_NOTHROW(kernel::verify(good())); }
 
 TEST_CASE("each broken promise is named") {
-  struct Row {
-    std::string what;
-    std::function<void(Kernel&)> breaks;
-  };
   const ir::Ref element_of_array = ir::index(some_array(), ir::int64(0));
   const Row table[] = {
       {"an array has no parameter of its type", [](Kernel& k) { k.arrays[0].parameter = ir::Ref(); }},
@@ -64,6 +85,8 @@ TEST_CASE("each broken promise is named") {
       {"an output stores components of another type",
        [](Kernel& k) { k.outputs[0].array.type.scalars[0] = ScalarType::int64; }},
       {"the kernel writes nothing", [](Kernel& k) { k.outputs.clear(); }},
+      {"only scans and recurrences write an element for each of a row",
+       [](Kernel& k) { k.outputs[0].write = kernel::KernelOutput::Write::element; }},
       {"index parameters and the domain's extents differ",
        [](Kernel& k) { k.index.push_back(stranger(ScalarType::int64)); }},
       {"exactly a segmented domain has offsets", [](Kernel& k) { k.domain.form = ir::Form::segmented; }},
@@ -134,15 +157,29 @@ TEST_CASE("each broken promise is named") {
       {"a body holds a shape",
        [](Kernel& k) { k.body[0] = ir::cast(ScalarType::float64, ir::extent(k.arrays[0].parameter, 0)); }},
   };
-  for (const Row& row : table) {
-    Kernel kernel = good();
-    row.breaks(kernel);
-    try {
-      kernel::verify(kernel);
-      FAIL_CHECK("accepted: " << row.what);
-    } catch (const InternalError& e) {
-      INFO(e.what());
-      CHECK(std::string(e.what()).find(row.what) != std::string::npos);
-    }
-  }
+  for (const Row& row : table) refused(good(), row);
+}
+
+TEST_CASE("each broken promise of a recurrence is named") {
+  const Row table[] = {
+      {"the states before and after an element differ in components",
+       [](Kernel& k) { recurrence(k).state.push_back(stranger(ScalarType::float64)); }},
+      {"the states before and after an element differ in components",
+       [](Kernel& k) { recurrence(k).initial.clear(); }},
+      {"the states before and after an element are of different types",
+       [](Kernel& k) { recurrence(k).initial[0] = ir::cast(ScalarType::float32, recurrence(k).initial[0]); }},
+      {"the body mentions something unbound",
+       [](Kernel& k) { recurrence(k).state[0] = stranger(ScalarType::float64); }},
+      {"the first state mentions something unbound",
+       [](Kernel& k) { recurrence(k).initial[0] = recurrence(k).state[0]; }},
+      {"a recurrence writes an element for each of a row",
+       [](Kernel& k) {
+         static_cast<kernel::Layout&>(k.outputs[0].array) = k.domain;
+         k.outputs[0].array.type.rank = 0;
+         k.outputs[0].write = kernel::KernelOutput::Write::position;
+       }},
+      {"rows need the parameter of their elements", [](Kernel& k) { recurrence(k).row.index = ir::Ref(); }},
+  };
+  CHECK_NOTHROW(kernel::verify(good_recurrence()));
+  for (const Row& row : table) refused(good_recurrence(), row);
 }

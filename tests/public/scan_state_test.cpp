@@ -131,13 +131,5 @@ TEST_CASE("a check that fails in a step is an error with its item") {
             .size() == 0);
 }
 
-TEST_CASE("a long row of states is stopped", "[once]") {
-  const auto states = scan_state([](auto s, auto x) { return s * 3 + x; }, Number{1},
-                                 generate(Number{1} << 40, [](auto i) { return i; }));
-  std::stop_source stop;
-  stop.request_stop();
-  CHECK_THROWS_AS(run(sum(states), {.memory = Number{1} << 50, .stop = stop.get_token()}), Error);
-}
-
 }  // namespace
 }  // namespace anabranch::testing

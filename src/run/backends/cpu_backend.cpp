@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <new>
-
 #include <fmt/format.h>
 
 #include "cpu/launch.h"
@@ -20,19 +18,6 @@ std::int64_t bytes_in_caches() {
 }
 
 namespace {
-
-/// Memory that is counted as long as it is held.
-std::shared_ptr<void> take_counted(RunContext& context, const std::string& what, std::int64_t bytes) {
-  auto held = std::make_shared<scheduler::Reservation>(context.budget.reserve(what, bytes));
-  try {
-    auto memory = detail::allocate_aligned(static_cast<std::size_t>(bytes));
-    void* const address = memory.get();
-    return {address, [held, memory](void*) {}};
-  } catch (const std::bad_alloc&) {
-    throw ResourceError(
-        fmt::format("{}: {} are more memory than the system gives", what, scheduler::format_bytes(bytes)));
-  }
-}
 
 /// The chunks of one stage, each computed as it comes.
 class CpuStage final : public StageBackend {
@@ -126,7 +111,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
           });
         },
         [&](std::int64_t bytes) {
-          return take_counted(context_, fmt::format("partial results of {}", kernel.name), bytes);
+          return context_.take_counted(fmt::format("partial results of {}", kernel.name), bytes);
         });
   });
 }
