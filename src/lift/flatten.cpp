@@ -210,35 +210,58 @@ class Flattener {
     return out;
   }
 
-  /// An array and each of its extents.
-  static void add_with_extents(std::vector<Ref>& arrays, const Ref& array) {
+  /// An array and those of its extents that are not known.
+  static void add_with_extents(std::vector<Ref>& arrays, const Ref& array, const std::vector<Ref>& known) {
     arrays.push_back(array);
-    if (array->type().rank > 0)
-      for (const Ref& extent : components(shape(array))) arrays.push_back(unit(extent));
+    for (std::size_t d = 0; d < known.size(); ++d)
+      if (!known[d]) arrays.push_back(unit(component(shape(array), static_cast<int>(d))));
   }
 
-  /// Arrays of items that lie one after the other, and their extents.
-  struct Items {
+  /// Arrays of some of the stage's items, which lie one after the other, and their extents.
+  class Items {
+   public:
     Ref elements;
-    std::vector<Ref> extents;  ///< per dimension, a vector
-    Ref begins{};              ///< a vector
+    std::vector<Ref> extents;  ///< per dimension, a vector; null where it is known
 
-    Items(std::span<const Ref>& from, int rank) : elements(from[0]) {
-      extents.assign(from.begin() + 1, from.begin() + 1 + rank);
-      from = from.subspan(1 + static_cast<std::size_t>(rank));
-      if (rank == 0) return;
-      const auto size = [&](const Ref& k) { return product(shape_at(k)); };
-      begins = sums_of(numbers(extent(extents[0], 0), size)).before;
+    /// Takes from `from` what add_with_extents put there. The k-th of `count` belongs to item `number(k)` of the stage.
+    Items(Flattener& of, std::span<const Ref>& from, const std::vector<Ref>& known, const Ref& count,
+          std::function<Ref(const Ref& k)> number)
+        : elements(from[0]), of_(of), known_(known), number_(std::move(number)) {
+      from = from.subspan(1);
+      for (const Ref& e : known) {
+        extents.push_back(e ? Ref() : from[0]);
+        if (!e) from = from.subspan(1);
+      }
+      if (!of_one_shape())
+        begins_ = sums_of(numbers(count, [&](const Ref& k) { return product(shape_at(k)); })).before;
     }
-    std::vector<Ref> shape_at(const Ref& k) const {
-      std::vector<Ref> out;
-      for (const Ref& e : extents) out.push_back(read(e, k));
-      return out;
+    /// `certain`: k is the number of one of them.
+    Ref begin(const Ref& k, bool certain = true) const {
+      return begins_ ? index(begins_, k, {}, certain) : times(k, product(shape_at(k)));
     }
     Ref at(const Ref& k) const {
       if (extents.empty()) return unit(read(elements, k));
-      return part(tuple(shape_at(k)), elements, read(begins, k));
+      return part(tuple(shape_at(k)), elements, begin(k));
     }
+
+   private:
+    bool of_one_shape() const {
+      return std::all_of(known_.begin(), known_.end(),
+                         [&](const Ref& e) { return e && of_.outer_.uniform(e); });
+    }
+    /// Its terms do not mention k where all are of one shape.
+    std::vector<Ref> shape_at(const Ref& k) const {
+      std::vector<Ref> out;
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        out.push_back(extents[d] ? read(extents[d], k)
+                                 : of_.term_at(known_[d], of_.outer_.uniform(known_[d]) ? k : number_(k)));
+      return out;
+    }
+
+    Flattener& of_;
+    const std::vector<Ref>& known_;
+    std::function<Ref(const Ref&)> number_;
+    Ref begins_;  ///< a vector; null where all are of one shape
   };
 
   int add_result(Ref result) {
@@ -438,7 +461,8 @@ struct Chosen {
 /// Each side of a branch runs for those items that take it.
 class FlatBranch : Flattener {
  public:
-  using Flattener::Flattener;
+  FlatBranch(const Outer& outer, Nested& nested, const KnownExtents& known)
+      : Flattener(outer, nested), known_(known) {}
 
   std::vector<Ref> run() {
     const Acond branch(nested_.control);
@@ -451,8 +475,8 @@ class FlatBranch : Flattener {
     const auto side = [&](const Ref& function, const Ref& count, const Ref& items) {
       return of_each(count, [&](const Ref& k) {
         std::vector<Ref> arrays;
-        for (const Ref& result : of_item(function->results(), read(items, k), true, {}))
-          add_with_extents(arrays, result);
+        const std::vector<Ref> results = of_item(function->results(), read(items, k), true, {});
+        for (std::size_t i = 0; i < results.size(); ++i) add_with_extents(arrays, results[i], known_[i]);
         return arrays;
       });
     };
@@ -462,36 +486,42 @@ class FlatBranch : Flattener {
     const Ref before =
         sums_of(numbers(n_, [&](const Ref& p) { return cast(ScalarType::int64, read(mask, p)); })).before;
     std::span<const Ref> of_then(then), of_otherwise(otherwise);
-    for (std::size_t i = 0; i < branch.then()->results().size(); ++i) {
-      const int rank = branch.then()->results()[i]->type().rank;
-      const Items taken(of_then, rank), other(of_otherwise, rank);
-      join(static_cast<int>(i), mask, before, taken, other);
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const Items taken(*this, of_then, known_[i], chosen.holds_count,
+                        [&](const Ref& k) { return read(chosen.holds, k); });
+      const Items other(*this, of_otherwise, known_[i], chosen.other_count,
+                        [&](const Ref& k) { return read(chosen.others, k); });
+      join(i, mask, before, taken, other);
     }
     return std::move(results_);
   }
 
  private:
-  void join(int which, const Ref& mask, const Ref& before, const Items& taken, const Items& other) {
+  void join(std::size_t which, const Ref& mask, const Ref& before, const Items& taken, const Items& other) {
     const auto number_in = [&](const Ref& p) {
       return std::pair(read(before, p), subtract(p, read(before, p)));
     };
     const auto choose = [&](const Ref& p, const Ref& a, const Ref& b) { return cond(read(mask, p), a, b); };
-    Nested::Result out{project_array(nested_.control, which), 0, std::vector<int>(taken.extents.size(), -1)};
-    std::vector<Ref> extents;
-    for (std::size_t d = 0; d < taken.extents.size(); ++d) {
-      extents.push_back(numbers(n_, [&](const Ref& p) {
+    const std::vector<Ref>& known = known_[which];
+    Nested::Result out{project_array(nested_.control, static_cast<int>(which)), 0,
+                       std::vector<int>(known.size(), -1)};
+    std::vector<Ref> extents(known.size());  // vectors
+    for (std::size_t d = 0; d < known.size(); ++d) {
+      if (known[d]) continue;
+      extents[d] = numbers(n_, [&](const Ref& p) {
         const auto [t, o] = number_in(p);
         return choose(p, index(taken.extents[d], t), index(other.extents[d], o));
-      }));
-      out.extents[d] = add_result(extents.back());
+      });
+      out.extents[d] = add_result(extents[d]);
     }
     out.elements = add_result(of_each(n_, [&](const Ref& p) {
       const auto [t, o] = number_in(p);
       if (extents.empty())
         return std::vector{unit(choose(p, index(taken.elements, t), index(other.elements, o)))};
       std::vector<Ref> own;
-      for (const Ref& e : extents) own.push_back(read(e, p));
-      const Ref begin = choose(p, index(taken.begins, t), index(other.begins, o));
+      for (std::size_t d = 0; d < known.size(); ++d)
+        own.push_back(known[d] ? term_at(known[d], p) : read(extents[d], p));
+      const Ref begin = choose(p, taken.begin(t, false), other.begin(o, false));
       const Ref length = product(own);
       return std::vector{generate(length, function_of(one_number, [&](const Ref& i) {
                                     const Ref at = add(begin, i);
@@ -500,17 +530,19 @@ class FlatBranch : Flattener {
     })[0]);
     nested_.results.push_back(std::move(out));
   }
+
+  const KnownExtents& known_;
 };
 
 /// A loop over the items that are still active: a loop whose state are their numbers and arrays. What becomes of an item
 /// is collected in the round in which it ends.
 class FlatLoop : Flattener {
  public:
-  using Flattener::Flattener;
+  FlatLoop(const Outer& outer, Nested& nested, const KnownExtents& known)
+      : Flattener(outer, nested), known_(known) {}
 
   std::vector<Ref> run() {
     const Awhile loop(nested_.control);
-    for (const Ref& array : loop.state()) ranks_.push_back(array->type().rank);
     const std::vector<Ref> start = first_state(loop);
 
     std::vector<Ref> parameters;
@@ -529,23 +561,28 @@ class FlatLoop : Flattener {
   }
 
  private:
-  /// All items' numbers, and their arrays with the extents.
+  /// All items' numbers, and their arrays with the extents that are not known.
   std::vector<Ref> first_state(const Awhile& loop) {
     std::vector<Ref> out{numbers(n_, [](const Ref& i) { return i; })};
-    for (const Ref& array : loop.state()) {
-      const Ref lifted = outer_.lifted(array);
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const Ref lifted = outer_.lifted(loop.state()[i]);
       const Ref given = input_lifted(lifted);
       out.push_back(avoided(lifted) ? of_each(n_, [&](const Ref&) { return std::vector{given}; })[0] : given);
-      for (const Ref& e : facts(lifted).extents)
-        out.push_back(numbers(n_, [&](const Ref& p) { return term_at(e, p); }));
+      for (std::size_t d = 0; d < known_[i].size(); ++d)
+        if (!known_[i][d])
+          out.push_back(numbers(n_, [&](const Ref& p) { return term_at(facts(lifted).extents[d], p); }));
     }
     return out;
   }
 
-  std::vector<Items> items_of(std::span<const Ref> state) const {
+  /// What is in a state: the numbers of items, then their arrays.
+  std::vector<Items> items_of(std::span<const Ref> state) {
     std::vector<Items> out;
+    const Ref numbers = state[0];
     std::span<const Ref> rest = state.subspan(1);
-    for (const int rank : ranks_) out.emplace_back(rest, rank);
+    for (const std::vector<Ref>& known : known_)
+      out.push_back(
+          Items(*this, rest, known, extent(numbers, 0), [=](const Ref& k) { return read(numbers, k); }));
     return out;
   }
 
@@ -571,15 +608,16 @@ class FlatLoop : Flattener {
     std::vector<Ref> out{numbers_of(chosen.holds_count, chosen.holds)};
     for (Ref& array : of_each(chosen.holds_count, [&](const Ref& i) {
            std::vector<Ref> arrays;
-           for (const Ref& result : applied(loop.body(), active, items, read(chosen.holds, i)))
-             add_with_extents(arrays, result);
+           const std::vector<Ref> results = applied(loop.body(), active, items, read(chosen.holds, i));
+           for (std::size_t a = 0; a < results.size(); ++a) add_with_extents(arrays, results[a], known_[a]);
            return arrays;
          }))
       out.push_back(std::move(array));
     out.push_back(numbers_of(chosen.other_count, chosen.others));
     for (Ref& array : of_each(chosen.other_count, [&](const Ref& i) {
            std::vector<Ref> arrays;
-           for (const Items& each : items) add_with_extents(arrays, each.at(read(chosen.others, i)));
+           for (std::size_t a = 0; a < items.size(); ++a)
+             add_with_extents(arrays, items[a].at(read(chosen.others, i)), known_[a]);
            return arrays;
          }))
       out.push_back(std::move(array));
@@ -594,15 +632,16 @@ class FlatLoop : Flattener {
       Nested::Result out{project_array(nested_.control, static_cast<int>(i)), 0,
                          std::vector<int>(items[i].extents.size(), -1)};
       for (std::size_t d = 0; d < items[i].extents.size(); ++d)
-        out.extents[d] =
-            add_result(numbers(n_, [&](const Ref& p) { return read(items[i].extents[d], read(where, p)); }));
+        if (!known_[i][d])
+          out.extents[d] = add_result(
+              numbers(n_, [&](const Ref& p) { return read(items[i].extents[d], read(where, p)); }));
       out.elements =
           add_result(of_each(n_, [&](const Ref& p) { return std::vector{items[i].at(read(where, p))}; })[0]);
       nested_.results.push_back(std::move(out));
     }
   }
 
-  std::vector<int> ranks_;  ///< of the state's arrays
+  const KnownExtents& known_;
 };
 
 }  // namespace
@@ -638,8 +677,8 @@ std::vector<Ref> extents_of_sink(const Outer& outer, const Stage& inner, const S
 
 std::vector<Ref> flatten(const Outer& outer, Nested& nested, const KnownExtents& known) {
   if (!nested.control) return FlatSequence(outer, nested, known).run();
-  if (nested.control->op() == Op::acond) return FlatBranch(outer, nested).run();
-  return FlatLoop(outer, nested).run();
+  if (nested.control->op() == Op::acond) return FlatBranch(outer, nested, known).run();
+  return FlatLoop(outer, nested, known).run();
 }
 
 }  // namespace anabranch::lift

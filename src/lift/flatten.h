@@ -23,7 +23,8 @@ struct Outer {
 };
 
 /// Per result of the inner stage and dimension: the extent, if it is the same for all items of the inner sequence,
-/// as a term of the outer stage; else null.
+/// as a term of the outer stage; else null. Of a loop or branch: per array that it gives, those extents that the stage
+/// knows before it runs.
 using KnownExtents = std::vector<std::vector<ir::Ref>>;
 
 /// A program of the number of items (a Scalar<int64>) and of what `nested.body.captured` will be, which is set, as the

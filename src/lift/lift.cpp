@@ -47,10 +47,12 @@ class Lifter {
                       // The simplifier itself would look into arrays, which are known by address.
                       [this](const Ref& term) { return Unit(rewriter_(unit(term))).value(); },
                       [this](const Ref& term) { return uniform(term); }};
-    const KnownExtents known = nested.control ? KnownExtents{} : known_extents(nested);
+    const KnownExtents known = !nested.control                     ? known_extents(nested)
+                               : nested.control->op() == Op::acond ? known_of_branch(nested)
+                                                                   : known_of_loop(nested);
     const std::vector<Ref> results = flatten(outer, nested, known);
     nested.body.program = lift(options_.sequences(results, nested.body.program.parameters), options_);
-    if (nested.control) return record_control(nested);
+    if (nested.control) return record_control(nested, known);
     const Stage& inner = nested.inner[0];
     for (const Stage::Sink& sink : inner.sinks) {
       Facts facts;
@@ -69,12 +71,14 @@ class Lifter {
   }
 
   /// What a loop or a branch of the stage gives.
-  void record_control(Nested& nested) {
-    for (Nested::Result& result : nested.results) {
+  void record_control(Nested& nested, const KnownExtents& known) {
+    for (std::size_t i = 0; i < nested.results.size(); ++i) {
+      Nested::Result& result = nested.results[i];
       result.array = rewriter_(result.array);
       Facts facts;
       for (std::size_t d = 0; d < result.extents.size(); ++d)
-        facts.extents.push_back(simplify_.step(extent(result.array, static_cast<int>(d))));
+        facts.extents.push_back(known[i][d] ? known[i][d]
+                                            : simplify_.step(extent(result.array, static_cast<int>(d))));
       for (const Ref& e : facts.extents) checked_in_stage_.insert(e.get());
       describe(facts);
       record(result.array, std::move(facts));
@@ -103,6 +107,73 @@ class Lifter {
     inner_items_.clear();
     items_.resize(outer_items);
     return known;
+  }
+
+  /// Of what both sides of a branch give: extents that are the same on both, whichever is taken.
+  KnownExtents known_of_branch(const Nested& nested) {
+    const Acond branch(nested.control);
+    KnownExtents known = extents_of_results(branch.then(), {});
+    const KnownExtents other = extents_of_results(branch.otherwise(), {});
+    NodeSet computed;
+    for (const Ref& node : nested.computed) computed.insert(node.get());
+    for (std::size_t i = 0; i < known.size(); ++i)
+      for (std::size_t d = 0; d < known[i].size(); ++d)
+        if (Ref& e = known[i][d];
+            e != other[i][d] || !all_planned(e, computed) || !reads_no_elements(e) || !is_not_negative(e))
+          e = Ref();
+    return known;
+  }
+
+  /// Of what a loop gives: extents that no round changes.
+  KnownExtents known_of_loop(const Nested& nested) {
+    const Awhile loop(nested.control);
+    KnownExtents known;
+    for (const Ref& array : loop.state()) known.push_back(staged_.facts_of(rewriter_(array)).extents);
+    for (bool changed = true; changed;) {
+      changed = false;
+      const KnownExtents next = extents_of_results(loop.body(), known);
+      for (std::size_t i = 0; i < known.size(); ++i)
+        for (std::size_t d = 0; d < known[i].size(); ++d)
+          if (known[i][d] && next[i][d] != known[i][d]) {
+            known[i][d] = Ref();
+            changed = true;
+          }
+    }
+    return known;
+  }
+
+  /// Of the arrays that a function of a loop or branch gives, as terms of the stage and, where its parameters' are not
+  /// known (null), of theirs. The stage takes nothing over from it: it may never run.
+  KnownExtents extents_of_results(const Ref& function, const KnownExtents& of_parameters) {
+    const Rewriter outside = rewriter_;
+    const std::size_t outer_items = items_.size(), kept = staged_.kept.size();
+    looking_ahead_ = true;
+    for (std::size_t i = 0; i < of_parameters.size(); ++i) {
+      const Ref& parameter = function->parameters()[i];
+      std::vector<Ref> extents = of_parameters[i];
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        if (!extents[d]) extents[d] = simplify_.step(extent(parameter, static_cast<int>(d)));
+      describe_item(parameter, std::move(extents), "the state of a loop");
+    }
+    KnownExtents found;
+    for (const Ref& result : function->results())
+      found.push_back(staged_.facts_of(rewriter_(result)).extents);
+    looking_ahead_ = false;
+    for (std::size_t k = kept; k < staged_.kept.size(); ++k) staged_.facts.erase(staged_.kept[k].get());
+    staged_.kept.resize(kept);
+    items_.resize(outer_items);
+    rewriter_ = outside;
+    return found;
+  }
+
+  /// Elements may not be there, and reading them may fail, where what is asked for is never made.
+  static bool reads_no_elements(const Ref& extent) {
+    const std::vector<const Node*> nodes =
+        topological({&extent, 1}, [](const Node& node) { return !node.type().is_array(); });
+    return std::none_of(nodes.begin(), nodes.end(), [](const Node* node) {
+      return is_read(node->op()) &&
+             !(Read(Ref(node)).in_bounds() && Read(Ref(node)).array()->op() == Op::use);
+    });
   }
 
   void lift_control(Control& control) {
@@ -171,9 +242,12 @@ class Lifter {
   }
 
   void set_item(const Ref& item, std::vector<Ref> extents, const char* what) {
+    for (const Ref& e : extents) checked_in_stage_.insert(e.get());
+    describe_item(item, std::move(extents), what);
+  }
+  void describe_item(const Ref& item, std::vector<Ref> extents, const char* what) {
     items_.push_back(item);
     rewriter_.set(item, item);
-    for (const Ref& e : extents) checked_in_stage_.insert(e.get());
     Facts facts;
     facts.extents = std::move(extents);
     facts.form =
@@ -191,7 +265,7 @@ class Lifter {
   }
 
   void check_extents(const Ref& array) {
-    if (mentions(*array, inner_items_)) return;
+    if (looking_ahead_ || mentions(*array, inner_items_)) return;
     const Facts& facts = staged_.facts_of(array);
     const bool once = facts.form == Form::avoided;
     auto& checks = once ? staged_.extent_checks : stage_->extent_checks;
@@ -325,6 +399,7 @@ class Lifter {
   Stage* stage_ = nullptr;        // being lifted
   std::vector<Ref> items_;        // of the stage being lifted
   std::vector<Ref> inner_items_;  // of a sequence inside of it, whose extents are being found
+  bool looking_ahead_ = false;    // at the function of a loop or branch inside of it
   // Extents that are not negative: those that the run checks, and those of the stage's items and of what the
   // stage checks. A stage without items checks nothing, so others cannot rely on it.
   std::unordered_set<const Node*> checked_, checked_in_stage_;

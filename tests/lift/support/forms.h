@@ -11,7 +11,8 @@
 /// source is open.
 namespace anabranch::testing {
 
-inline ir::Staged lifted(const TestProgram& program, const lift::Options& options = {}) {
+inline ir::Staged lifted(const TestProgram& program, lift::Options options = {}) {
+  options.sequences = fuse::sequences;
   ir::Staged staged = lift::lift(program.staged(), options);
   ir::verify(staged, "lift", true, false);
   return staged;
