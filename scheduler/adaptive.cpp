@@ -10,7 +10,7 @@ namespace {
 constexpr double growth = 8;                   // per step while sizes are explored
 constexpr double regrowth = 4;                 // the same, when a model had been known before
 constexpr double fixed_share = 0.03;           // of the time, for fixed costs
-constexpr double fixed_share_in_line = 0.005;  // nothing overlaps: small chunks gain nothing
+constexpr double fixed_share_in_line = 0.005;  // where small chunks gain nothing
 constexpr double tail_share = 0.12;
 constexpr double overhead_ns = 10'000;  // our own, per chunk: not in any phase's time
 constexpr double hysteresis = 1.25;
@@ -108,7 +108,7 @@ AdaptiveController::Wish AdaptiveController::wish() {
     level_when_settled_ = chunk_.level();
     smoothed_wish_ = 0;
   }
-  Wish wish = affordable(overlaps_ ? fixed_share : fixed_share_in_line);
+  Wish wish = affordable(overlaps_ || config_.reads_again ? fixed_share : fixed_share_in_line);
   if (wish.work > growth * chunk_.largest()) wish = {growth * chunk_.largest(), Reason::explore};
   return correct_by_measurement(wish);
 }

@@ -72,6 +72,9 @@ struct ControllerConfig {
   std::optional<ChunkSize> total{};
   /// Cancellation acts between chunks, so none may be longer than this.
   int64_t max_chunk_ns = 100'000'000;
+  /// Computing a chunk writes what it reads again, so that small chunks are worth something though nothing overlaps:
+  /// they stay in the caches.
+  bool reads_again = false;
   /// adaptive: first chunk, in units of work.
   int64_t start_work = 64 * 1024;
 };

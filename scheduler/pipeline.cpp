@@ -30,7 +30,9 @@ ControllerConfig controller_config(const Executor& executor, const ChunkPhases& 
           .read_overlaps = overlaps(executor, phases.inline_read),
           .write_overlaps = overlaps(executor, phases.inline_write),
           .total = options.total,
-          .max_chunk_ns = options.max_chunk_ns};
+          .max_chunk_ns = options.max_chunk_ns,
+          .reads_again = options.reads_again,
+          .start_work = options.start_work};
 }
 
 struct Chunk {

@@ -50,6 +50,8 @@ struct PipelineOptions {
   /// The size of the whole stream, where it is known.
   std::optional<ChunkSize> total{};
   int64_t max_chunk_ns = 100'000'000;
+  bool reads_again = false;  ///< ControllerConfig says what these two are
+  int64_t start_work = ControllerConfig{}.start_work;
   /// Acts between phases: what runs is finished, nothing else is begun.
   std::stop_token stop{};
   const Clock* clock = nullptr;  ///< null: steady_clock()

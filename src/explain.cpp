@@ -45,7 +45,11 @@ std::string step_text(const plan::Group& group, const plan::KernelStep& step) {
   for (const plan::BufferRef& b : step.buffers)
     if (b.kind == plan::BufferRef::Kind::array && !b.global && b.component == 0 && !written(b.index))
       reads.push_back(size(b.index));
-  for (const int array : step.outputs) writes.push_back(size(array));
+  const kernel::KernelOutput& first = step.kernel.outputs[0];
+  for (const int array : step.outputs)
+    writes.push_back(size(array) + (first.of > 1
+                                        ? fmt::format(" x {}/{}", step.kernel.outputs.size(), first.of)
+                                        : std::string()));
   return to_string(step.kernel) +
          fmt::format("  bytes: reads {}; writes {}; {} operations an element\n",
                      reads.empty() ? "nothing of the chunk" : fmt::format("{}", fmt::join(reads, " + ")),

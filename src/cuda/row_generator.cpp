@@ -170,7 +170,8 @@ void RowGenerator::store(const std::string& signature, Write write) {
   for (const kernel::KernelOutput& output : kernel_.outputs) {
     if (output.write != write) continue;
     const kernel::KernelArray& array = output.array;
-    const std::string at = write == Write::position ? "out_at" : fmt::format("row_at{} + r", place_of(array));
+    std::string at = write == Write::position ? "out_at" : fmt::format("row_at{} + r", place_of(array));
+    if (output.of > 1) at = fmt::format("out_at * {} + {}", output.of, output.which);
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
       out_.line(fmt::format(
           "{}[{}] = {};",

@@ -72,13 +72,15 @@ struct KernelArray : Layout {
 /// An array that a kernel writes.
 struct KernelOutput {
   enum class Write : std::uint8_t {
-    position,  ///< one result for each position of the domain, at that position: the domain's layout
-    element,   ///< one for each element of the positions' rows, at (position, element): the domain's extents,
-               ///< and the rows' length as the innermost one
+    position,  ///< one result for each position of the domain, at that position: the domain's layout. Where it is one
+               ///< `of` several for each position, at (position, which): their number is the innermost extent
+    element,  ///< one for each element of the positions' rows, at (position, element): the domain's extents,
+              ///< and the rows' length as the innermost one
   };
   KernelArray array;
   std::size_t first = 0;  ///< it stores the results' components from this one on
   Write write = Write::position;
+  std::int64_t which = 0, of = 1;  ///< more than one: of a domain that is not segmented
 };
 
 /// A scalar the bodies mention that is bound per launch or per item rather than computed: an int64 parameter.

@@ -130,9 +130,11 @@ bool reduces_across(const Kernel& kernel) {
   const auto of_a_row = [](const Check& check) { return check.kind == Check::Kind::empty_fold; };
   const Row* row = row_of(kernel);
   constexpr std::size_t most_components = 8;  // their lanes are in the stack frame
+  const auto alone = [](const KernelOutput& output) { return output.of == 1; };
   return std::holds_alternative<Reduce>(kernel.form) && kernel.domain.form != Form::segmented &&
          kernel.body.size() <= most_components && !kernel.domain.extents.empty() &&
-         row->length.same_for_all() && std::all_of(kernel.checks.begin(), kernel.checks.end(), of_a_row) &&
+         row->length.same_for_all() && std::all_of(kernel.outputs.begin(), kernel.outputs.end(), alone) &&
+         std::all_of(kernel.checks.begin(), kernel.checks.end(), of_a_row) &&
          reads_turned(kernel, kernel.index.back(), row->index);
 }
 

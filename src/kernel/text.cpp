@@ -145,8 +145,8 @@ std::string key_of(const Kernel& k) {
   key += fmt::format("domain {} {}{} items:{}\n", name_of(k.domain.form), layout_text(k.domain),
                      offsets_text(k.domain), k.domain.over_items);
   for (const KernelOutput& o : k.outputs)
-    key += fmt::format("out {}{} {}\n", o.write == KernelOutput::Write::element ? "elements " : "", o.first,
-                       array_text(o.array));
+    key += fmt::format("out {}{} {} of {} {}\n", o.write == KernelOutput::Write::element ? "elements " : "",
+                       o.first, o.which, o.of, array_text(o.array));
   for (const KernelArray& a : k.arrays) key += "in " + array_text(a) + "\n";
   for (const KernelScalar& s : k.scalars) key += "scalar " + extent_text(s.value) + "\n";
   const auto write = [&](const std::vector<Ref>& body) {
@@ -220,9 +220,10 @@ std::string to_string(const Kernel& k) {
   std::string written;
   for (std::size_t i = 0; i < k.outputs.size(); ++i) {
     const std::string name = k.outputs.size() == 1 ? "out" : fmt::format("out{}", i);
-    const bool of_elements = k.outputs[i].write == KernelOutput::Write::element;
-    out += fmt::format("  {} : {}{}\n", name, array_text(k.outputs[i].array),
-                       of_elements ? ", one for each element of a row" : "");
+    const KernelOutput& o = k.outputs[i];
+    out += fmt::format("  {} : {}{}{}\n", name, array_text(o.array),
+                       o.write == KernelOutput::Write::element ? ", one for each element of a row" : "",
+                       o.of > 1 ? fmt::format(", element {}", o.which) : "");
     written += (i ? ", " : "") + name;
   }
   const auto block = [&](const std::string& what, const std::vector<Ref>& body) {

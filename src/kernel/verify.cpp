@@ -104,13 +104,24 @@ class Verifier {
       require(o.array.type.scalars[c] == types[o.first + c], "an output stores components of another type");
     switch (o.write) {
       case KernelOutput::Write::position:
-        require(static_cast<const Layout&>(o.array) == k_.domain,
-                "an output is not laid out like the domain");
+        written_by_positions(o);
         return;
       case KernelOutput::Write::element:
         written_by_elements(o.array);
         return;
     }
+  }
+
+  void written_by_positions(const KernelOutput& o) const {
+    Layout layout = k_.domain;
+    require(0 <= o.which && o.which < o.of, "an output is none of those of its position");
+    if (o.of > 1) {
+      require(layout.form != Form::segmented, "a segmented domain has several outputs in one array");
+      KernelExtent extent;
+      extent.value = o.of;
+      layout.extents.push_back(extent);
+    }
+    require(static_cast<const Layout&>(o.array) == layout, "an output is not laid out like the domain");
   }
 
   void written_by_elements(const KernelArray& a) const {

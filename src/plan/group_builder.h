@@ -94,7 +94,14 @@ class GroupBuilder {
   void begin_rows(Kernel& kernel, kernel::Row& row, const ir::Ref& array, const ir::Node& first);
   void add_element(Kernel& kernel, const kernel::Row& row, const ir::Ref& array);
   void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array);
+  void measure_rows(KernelBuilder& builder, kernel::Row& row, const std::vector<ir::Ref>& extents,
+                    const ir::Node& of);
+  std::vector<ir::Ref> rows_index(kernel::Row& row, const ir::Ref& array, const Place& place);
   void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
+  /// False where the rows of a fold are no such ones (unrolled_folds.cpp).
+  bool add_unrolled(int output, const ir::Ref& fold);
+  void finish_reduce(KernelBuilder& builder, KernelStep& step, kernel::Reduce reduce,
+                     std::span<const ir::Ref> folds);
   void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
   void add_recurrence(int output, const ir::Ref& node);
   void add_rearrange(std::span<const int> outputs, std::span<const ir::Ref> results);
@@ -118,5 +125,9 @@ class GroupBuilder {
   std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array
   std::vector<ir::Ref> kept_;
 };
+
+/// The operator of a fold or scan, its parameters fresh, and its seed.
+template <class Rows>
+kernel::Reduction reduction_of(const Rows& rows, const Place& place, Expander& expand);
 
 }  // namespace anabranch::plan

@@ -45,7 +45,8 @@ int GroupBuilder::copy_of(const Ref& node) {
 void GroupBuilder::add_definition(int output, const Ref& node) {
   switch (node->op().as<ArrayOp>()) {
     case Op::fold:
-      return add_reduce({&output, 1}, {&node, 1});
+      if (!add_unrolled(output, node)) add_reduce({&output, 1}, {&node, 1});
+      return;
     case Op::scan_state:
       return add_recurrence(output, node);
     case Op::select:
@@ -92,8 +93,6 @@ void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> ind
   group_.steps.emplace_back(std::move(step));
 }
 
-namespace {
-
 /// The operator of a fold or scan, its parameters fresh, and its seed.
 template <class Rows>
 kernel::Reduction reduction_of(const Rows& rows, const Place& place, Expander& expand) {
@@ -107,16 +106,19 @@ kernel::Reduction reduction_of(const Rows& rows, const Place& place, Expander& e
   if (rows.has_seed()) reduction.seed = components(expand.inline_reads(rows.seed()));
   return reduction;
 }
+template kernel::Reduction reduction_of(const Fold&, const Place&, Expander&);
 
-}  // namespace
+/// Parameters for the positions of rows of arrays like this one, and for the elements of a row.
+std::vector<Ref> GroupBuilder::rows_index(kernel::Row& row, const Ref& array, const Place& place) {
+  row.index = parameter(Type::element(ScalarType::int64), place);
+  return index_parameters(context_.staged.facts_of(array).extents.size() - 1, place);
+}
 
 /// Of a kernel that goes through the rows of arrays like this one: names, places, positions.
 void GroupBuilder::begin_rows(Kernel& kernel, kernel::Row& row, const Ref& array, const Node& first) {
   kernel.name = title(first);
   kernel.place = first.place();
-  const std::size_t rank = context_.staged.facts_of(array).extents.size();
-  kernel.index = index_parameters(rank - 1, first.place());
-  row.index = parameter(Type::element(ScalarType::int64), first.place());
+  kernel.index = rows_index(row, array, first.place());
 }
 
 /// An element of such a row.
@@ -128,10 +130,16 @@ void GroupBuilder::add_element(Kernel& kernel, const kernel::Row& row, const Ref
 }
 
 void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const Ref& array) {
-  const Facts& facts = context_.staged.facts_of(array);
-  row.length = builder.extent_of(facts.extents.back());
-  if (facts.form != Form::segmented) return;
-  const int descriptor = descriptor_of(facts.extents, *array);
+  measure_rows(builder, row, context_.staged.facts_of(array).extents, *array);
+}
+
+/// Rows of an array with these extents, which are known as those of `of` are.
+void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const std::vector<Ref>& extents,
+                                const Node& of) {
+  row.length = builder.extent_of(extents.back());
+  if (std::all_of(extents.begin(), extents.end(), [&](const Ref& e) { return extent_of(e).same_for_all(); }))
+    return;
+  const int descriptor = descriptor_of(extents, of);
   row.work_offsets = builder.offsets_slot(descriptor);
   row.work_offset_type = offset_type(descriptor);
 }
@@ -156,6 +164,12 @@ void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref>
   builder.domain(array(outputs[0]));
   for (std::size_t i = 0; i < outputs.size(); ++i) builder.write(outputs[i], begins[i]);
   measure_rows(builder, reduce.row, argument);
+  finish_reduce(builder, step, std::move(reduce), folds);
+}
+
+void GroupBuilder::finish_reduce(KernelBuilder& builder, KernelStep& step, kernel::Reduce reduce,
+                                 std::span<const Ref> folds) {
+  Kernel& kernel = step.kernel;
   std::vector<std::vector<Ref>*> bodies{&kernel.body};
   for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.combine);
   for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.seed);

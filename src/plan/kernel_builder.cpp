@@ -46,7 +46,13 @@ void KernelBuilder::domain(const PlanLayout& positions) {
 
 void KernelBuilder::write(int number, std::size_t first, kernel::KernelOutput::Write how) {
   kernel_.outputs.push_back({array(number, false), first, how});
-  step_.outputs.push_back(number);
+  if (step_.outputs.empty() || step_.outputs.back() != number) step_.outputs.push_back(number);
+}
+
+void KernelBuilder::write_one_of(int number, std::size_t first, std::int64_t which, std::int64_t of) {
+  write(number, first);
+  kernel_.outputs.back().which = which;
+  kernel_.outputs.back().of = of;
 }
 
 int KernelBuilder::buffer(const BufferRef& ref) {

@@ -22,6 +22,8 @@ class KernelBuilder {
   /// The kernel writes this array of the group: the results' components from `first` on.
   void write(int number, std::size_t first,
              kernel::KernelOutput::Write how = kernel::KernelOutput::Write::position);
+  /// One of several results for each position that the array holds, as its innermost dimension.
+  void write_one_of(int number, std::size_t first, std::int64_t which, std::int64_t of);
   KernelExtent extent_of(const ir::Ref& e) { return bound(group_.extent_of(e), false); }
   int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
   /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.

@@ -114,10 +114,12 @@ struct EqualItems {
 
 struct KernelStep {
   Kernel kernel;
-  PlanLayout positions;                             ///< that the kernel computes
-  std::vector<BufferRef> buffers;                   ///< per buffer slot
-  std::vector<int> scalars;                         ///< per scalar slot: index into the group's uniforms
-  std::vector<int> outputs;                         ///< arrays of the group: kernel.outputs, in their order
+  PlanLayout positions;            ///< that the kernel computes
+  std::vector<BufferRef> buffers;  ///< per buffer slot
+  std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
+  std::vector<int> outputs;        ///< arrays of the group, each once, in the order of kernel.outputs
+  /// Arrays are made by the step that writes them first. Another one may write further elements of them.
+  bool makes_outputs = true;
   std::shared_ptr<const EqualItems> equal_items{};  ///< null: there is nothing that may turn out so
 };
 /// Offsets of group.descriptors[descriptor] from the sizes of the items; refuses negative extents and

@@ -224,7 +224,8 @@ void PlanRun::run_action(const plan::StepAction& action) {
 }
 
 void PlanRun::run_step(const plan::KernelStep& step) {
-  for (const int number : step.outputs) values_.set(number, make_output(number));
+  if (step.makes_outputs)
+    for (const int number : step.outputs) values_.set(number, make_output(number));
   backend_.compute_global(step, values_);
 }
 

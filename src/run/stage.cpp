@@ -21,6 +21,8 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
   options_.total = input_.sources().extent();
+  options_.reads_again = input_.has_intermediates();
+  options_.start_work = input_.start_work();
   if (!context.budget.unlimited()) options_.memory_limit = memory_for_chunks();
   for (int s = 0; s < options_.max_ring; ++s)
     slots_.push_back(std::make_unique<Slot>(context, input_.stage()));
@@ -31,12 +33,8 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet, and for
 /// copies in flight.
 std::int64_t StageRun::memory_for_chunks() const {
-  const auto& arrays = input_.stage().group.arrays;
-  const bool intermediates = std::any_of(arrays.begin(), arrays.end(), [](const PlanArray& a) {
-    return a.origin == PlanArray::Origin::computed && a.result < 0;
-  });
   std::int64_t left = context_.budget.available();
-  if (intermediates) left /= 2;
+  if (input_.has_intermediates()) left /= 2;
   if (!results_.known_sizes()) left /= 2;
   if (traits_.copies_chunks) left /= 2;
   return std::max<std::int64_t>(left, 1);

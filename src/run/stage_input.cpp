@@ -107,4 +107,19 @@ std::int64_t StageInput::work_of(std::int64_t bytes) const {
   return std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(element_bytes_, 1));
 }
 
+bool StageInput::has_intermediates() const {
+  const auto& arrays = stage_.group.arrays;
+  return std::any_of(arrays.begin(), arrays.end(), [](const plan::PlanArray& a) {
+    return a.origin == plan::PlanArray::Origin::computed && a.result < 0;
+  });
+}
+
+std::int64_t StageInput::start_work() const {
+  // Of what is made of a number nothing is known before it is made.
+  constexpr std::int64_t few = 64;
+  const auto produces = [](const ir::StageSource& source) { return source.node->op() == ir::Op::produce; };
+  const bool all = std::all_of(stage_.sources.begin(), stage_.sources.end(), produces);
+  return all ? few : scheduler::PipelineOptions{}.start_work;
+}
+
 }  // namespace anabranch::runtime

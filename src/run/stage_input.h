@@ -38,6 +38,10 @@ class StageInput {
   /// Elements whose items have so many bytes; a view of memory counts no bytes, so a bound on what is copied is one
   /// on its elements.
   std::int64_t work_of(std::int64_t bytes) const;
+  /// Of the first chunk of an adaptive run.
+  std::int64_t start_work() const;
+  /// Do kernels of a chunk read what others of them have written?
+  bool has_intermediates() const;
 
  private:
   void open(std::size_t source);

@@ -73,6 +73,8 @@ scheduler::Decision StageReader::next_size() {
     config.max_ring = 1;
     config.read_overlaps = config.write_overlaps = false;
     config.total = input_.sources().extent();
+    config.reads_again = input_.has_intermediates();
+    config.start_work = input_.start_work();
     config.memory_limit = input_.largest_read(traits_);
     // The chunk, what is computed from it, and intermediate arrays.
     if (!context_.budget.unlimited())

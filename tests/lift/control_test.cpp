@@ -19,7 +19,8 @@ const auto is_large = [](V a) { return the(sum(a)) > 3.0; };
 /// `it`: what the loop or branch gives.
 std::string form_of(const TestProgram& program, std::size_t result = 0) {
   const ir::Staged staged = lifted(program);
-  return std::regex_replace(form_text(staged, staged.stages.at(0).results.at(result)), std::regex("a[0-9]+"), "it");
+  return std::regex_replace(form_text(staged, staged.stages.at(0).results.at(result)), std::regex("a[0-9]+"),
+                            "it");
 }
 
 struct Row {
@@ -36,23 +37,24 @@ void check(const std::vector<Row>& table) {
   }
 }
 
-const std::string uniform = ": its shape is the same for all items", differs = ": extent 0 depends on the item";
+const std::string uniform = ": its shape is the same for all items",
+                  differs = ": extent 0 depends on the item";
 
 }  // namespace
 
 TEST_CASE("the shape of a branch is that of both sides, where they have one") {
   check({
-      {"both map the item",
-       [](V a) { return acond(is_large(a), map(twice, a), reverse(a)); },
+      {"both map the item", [](V a) { return acond(is_large(a), map(twice, a), reverse(a)); },
        "regular [<3>]" + uniform, "segmented [shape(item)]" + differs},
       {"both have the same literal length",
        [](V a) {
-         const auto of = [&](auto f) { return generate(Exp<std::int64_t>(5), [=](auto) { return f(the(sum(a))); }); };
+         const auto of = [&](auto f) {
+           return generate(Exp<std::int64_t>(5), [=](auto) { return f(the(sum(a))); });
+         };
          return acond(is_large(a), of(twice), of([](auto x) { return x; }));
        },
        "regular [5]" + uniform, "regular [5]" + uniform},
-      {"one is shorter",
-       [](V a) { return acond(is_large(a), take(2, a), a); },
+      {"one is shorter", [](V a) { return acond(is_large(a), take(2, a), a); },
        "segmented [shape(it)]" + differs, "segmented [shape(it)]" + differs},
       {"the length of both is an element, which is read where a side is taken only",
        [](V a) {
@@ -74,21 +76,20 @@ TEST_CASE("the shape of a branch is that of both sides, where they have one") {
 
 TEST_CASE("the shape of a loop's state is the first, where no round changes it") {
   check({
-      {"every round maps",
-       [](V a) { return awhile(is_large, [](V s) { return map(twice, s); }, a); },
+      {"every round maps", [](V a) { return awhile(is_large, [](V s) { return map(twice, s); }, a); },
        "regular [<3>]" + uniform, "segmented [shape(item)]" + differs},
       {"every round reverses, by a branch",
        [](V a) {
          return awhile(is_large, [](V s) { return acond(is_large(s), reverse(s), map(twice, s)); }, a);
        },
        "segmented [shape(it)]" + differs, "segmented [shape(it)]" + differs},
-      {"every round drops one",
-       [](V a) { return awhile(is_large, [](V s) { return drop(1, s); }, a); },
+      {"every round drops one", [](V a) { return awhile(is_large, [](V s) { return drop(1, s); }, a); },
        "segmented [shape(it)]" + differs, "segmented [shape(it)]" + differs},
       {"a literal length",
        [](V a) {
          const V zeros = generate(Exp<std::int64_t>(4), [](auto) { return Exp<double>(0); });
-         return awhile([=](V s) { return the(sum(s)) < the(sum(a)); }, [](V s) { return map(twice, s); }, zeros);
+         return awhile([=](V s) { return the(sum(s)) < the(sum(a)); }, [](V s) { return map(twice, s); },
+                       zeros);
        },
        "regular [4]" + uniform, "regular [4]" + uniform},
   });

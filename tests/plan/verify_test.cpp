@@ -85,6 +85,14 @@ TEST_CASE("each broken promise is named") {
       {"an output stores components of another type",
        [](Kernel& k) { k.outputs[0].array.type.scalars[0] = ScalarType::int64; }},
       {"the kernel writes nothing", [](Kernel& k) { k.outputs.clear(); }},
+      {"an output is none of those of its position", [](Kernel& k) { k.outputs[0].which = 1; }},
+      {"an output is not laid out like the domain", [](Kernel& k) { k.outputs[0].of = 2; }},
+      {"a segmented domain has several outputs in one array",
+       [](Kernel& k) {
+         k.domain.form = ir::Form::segmented;
+         k.domain.offsets = 0;
+         k.outputs[0].of = 2;
+       }},
       {"only scans and recurrences write an element for each of a row",
        [](Kernel& k) { k.outputs[0].write = kernel::KernelOutput::Write::element; }},
       {"index parameters and the domain's extents differ",

@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(26)) {
+    switch (dice_.below(27)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -69,6 +69,8 @@ class RandomArrays {
         return scan_state(scope);
       case 24:
         return ir::compute(array(scope));
+      case 25:
+        return folds_of_shifted_rows(scope);
       case 22:
         return dice_.chance(40) ? selected(scope) : dice_.chance(50) ? grouped(scope) : repeated(scope);
       default:
@@ -366,6 +368,35 @@ class RandomArrays {
       inner.elements.push_back(scalars_.read_near(inner, a));
     return ir::generate(ir::tuple(extents),
                         ir::lambda({ix}, {scalars_.element(inner, a->type().scalars, 2)}));
+  }
+
+  /// At each of a few positions a fold of one row, which is shifted by the position.
+  Ref folds_of_shifted_rows(Scope& scope) {
+    const Ref a = proper(scope);
+    const int rank = a->type().rank;
+    if (rank > 3) return fold(scope);
+    std::vector<Ref> extents;
+    for (int d = 0; d < rank; ++d) extents.push_back(ir::extent(a, d));
+    extents.insert(extents.end() - 1, ir::int64(2 + dice_.below(12)));
+    const Ref ix = ir::parameter(Type::element(int64s(rank + 1)));
+    const Ref shift = ir::component(ix, rank - 1), i = ir::component(ix, rank), n = extents.back();
+    const Ref to = ir::primitive(dice_.chance(50) ? Primitive::add : Primitive::subtract, {i, shift});
+    const auto read = [&](const Ref& last) {
+      std::vector<Ref> at;
+      for (int d = 0; d + 1 < rank; ++d) at.push_back(ir::component(ix, d));
+      at.push_back(last);
+      return ir::index(a, ir::tuple(at));
+    };
+    const Ref greatest = ir::primitive(Primitive::subtract, {n, ir::int64(1)});
+    const Ref kept =
+        ir::primitive(Primitive::maximum, {ir::primitive(Primitive::minimum, {to, greatest}), ir::int64(0)});
+    Scope inner{{ix, read(i), read(kept)}, {}, 2};
+    Ref e = scalars_.element(inner, a->type().scalars, 2);
+    if (dice_.chance(50)) e = ir::cond(ir::primitive(Primitive::less, {to, n}), e, read(i));
+    const Ref rows = ir::generate(ir::tuple(extents), ir::lambda({ix}, {e}));
+    Scope outer{{}, scope.arrays, 2};
+    return ir::fold(scalars_.join(scope, a->type().scalars), rows,
+                    scalars_.element(outer, a->type().scalars, 2));
   }
 
   /// A box whose corner and size are computed; now and then with a dimension given up or repeated.

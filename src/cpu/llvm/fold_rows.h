@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/llvm/interior.h"
 #include "cpu/llvm/row_code.h"
 #include "kernel/fold_operator.h"
 
@@ -26,6 +27,7 @@ class Rows : public RowCode {
         combine_(operators_.combine),
         seeded_combine_(operators_.seeded_combine),
         seed_(operators_.seed),
+        interior_(e, body_, kernel.body, *row_.index),
         lanes_(lanes),
         commutative_(kernel::reduce_of(kernel).order == order::OperatorClass::commutative) {
     e.emit_certain(seed_, Level::launch);
@@ -91,19 +93,11 @@ class Rows : public RowCode {
     if (lanes_ == 1) return in_rolled_lanes(begin, end, order::wide_lanes);
     const Parts none(static_cast<std::size_t>(order::wide_lanes) / static_cast<std::size_t>(lanes_),
                      identity(lanes_));
+    if (interior_.helps()) return join_lanes(around_borders(begin, end, none));
     if (body_is_large()) return join_lanes(in_turns(begin, end, none, lanes_));
-    // All groups but the last, with one copy of the body for each part of a group.
+    // All groups but the last.
     llvm::Value* last = before_last(begin, end, order::wide_lanes);
-    const Registers sums = f.loop(
-        begin, last, order::wide_lanes, flat(none), "groups", [&](llvm::Value* k, const Registers& all) {
-          Parts next = parts_of(all, none.size());
-          for (std::size_t p = 0; p < next.size(); ++p) {
-            llvm::Value* at = b.CreateAdd(k, f.number(static_cast<std::int64_t>(p) * lanes_));
-            next[p] = join(next[p], elements(at, lanes_));
-          }
-          return flat(next);
-        });
-    return join_lanes(in_turns(last, end, parts_of(sums, none.size()), lanes_));
+    return join_lanes(in_turns(last, end, whole_groups(begin, last, none), lanes_));
   }
 
   bool in_vectors() const { return lanes_ > 1; }
@@ -171,11 +165,13 @@ class Rows : public RowCode {
   }
 
   void put_out(const Registers& total, llvm::Value* position) {
-    llvm::Value* at = b.CreateAdd(position, output_bias(e, kernel_));
-    for (const kernel::KernelOutput& output : kernel_.outputs)
+    llvm::Value* biased = b.CreateAdd(position, output_bias(e, kernel_));
+    for (const kernel::KernelOutput& output : kernel_.outputs) {
+      llvm::Value* at = b.CreateAdd(b.CreateMul(biased, f.number(output.of)), f.number(output.which));
       for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
         e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), types_[output.first + c],
                 e.uniform(at), e.uniform(total[output.first + c]));
+    }
   }
 
  private:
@@ -200,6 +196,59 @@ class Rows : public RowCode {
   llvm::Value* before_last(llvm::Value* begin, llvm::Value* end, std::int64_t group) {
     llvm::Value* behind_first = b.CreateSub(b.CreateSub(end, begin), f.number(1));
     return b.CreateAdd(begin, b.CreateAnd(behind_first, f.number(-group)));
+  }
+
+  /// Joins wide groups to the lanes in `parts`, with one copy of the body for each part of a group.
+  Parts whole_groups(llvm::Value* begin, llvm::Value* end, const Parts& parts) {
+    const Registers sums = f.loop(
+        begin, end, order::wide_lanes, flat(parts), "groups", [&](llvm::Value* k, const Registers& all) {
+          Parts next = parts_of(all, parts.size());
+          for (std::size_t p = 0; p < next.size(); ++p) {
+            llvm::Value* at = b.CreateAdd(k, f.number(static_cast<std::int64_t>(p) * lanes_));
+            next[p] = join(next[p], elements(at, lanes_));
+          }
+          return flat(next);
+        });
+    return parts_of(sums, parts.size());
+  }
+
+  /// Wide lanes of a block: groups that are inside of all borders have code of their own. What is before and behind
+  /// them has the same code, which runs twice.
+  Parts around_borders(llvm::Value* begin, llvm::Value* end, const Parts& none) {
+    const Interior::Range inside = interior_.range(e, begin, end);
+    const auto group_at = [&](llvm::Value* position) {
+      return b.CreateAnd(b.CreateSub(position, begin), f.number(-order::wide_lanes));
+    };
+    llvm::Value* first = group_at(b.CreateAdd(inside.lo, f.number(order::wide_lanes - 1)));
+    llvm::Value* behind = group_at(inside.hi);
+    llvm::Value* some = b.CreateAnd(inside.known, b.CreateICmpSLT(first, behind));
+    llvm::Value *from = b.CreateSelect(some, b.CreateAdd(begin, first), end),
+                *to = b.CreateSelect(some, b.CreateAdd(begin, behind), end);
+    const Registers sums = f.loop(
+        f.number(0), f.number(2), 1, flat(none), "borders", [&](llvm::Value* side, const Registers& all) {
+          llvm::Value* is_first = b.CreateICmpEQ(side, f.number(0));
+          const Parts outside =
+              some_in_turns(b.CreateSelect(is_first, begin, to), b.CreateSelect(is_first, from, end),
+                            parts_of(all, none.size()));
+          e.assumed = &interior_.assumed();
+          const Parts out = whole_groups(b.CreateSelect(is_first, from, to), to, outside);
+          e.assumed = nullptr;
+          return flat(out);
+        });
+    return parts_of(sums, none.size());
+  }
+
+  /// `in_turns` of any number of elements, by the wide lanes' vectors.
+  Parts some_in_turns(llvm::Value* begin, llvm::Value* end, const Parts& parts) {
+    llvm::BasicBlock *some = f.block("outside"), *done = f.block("outside_done");
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    b.CreateCondBr(b.CreateICmpSLT(begin, end), some, done);
+    b.SetInsertPoint(some);
+    const Registers joined = flat(in_turns(begin, end, parts, lanes_));
+    llvm::BasicBlock* some_end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    return parts_of(merge(joined, some_end, flat(parts), before), parts.size());
   }
 
   /// Joins the elements [begin, end), at least one, to the lanes in `parts`: one vector after the other, to
@@ -286,6 +335,7 @@ class Rows : public RowCode {
 
   kernel::Operators operators_;
   Regions combine_, seeded_combine_, seed_;
+  Interior interior_;  ///< along the row
   int lanes_;
   bool commutative_;
 };

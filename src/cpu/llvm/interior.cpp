@@ -37,7 +37,9 @@ Interior::Interior(const Emitter& e, const Regions& regions, std::span<const ir:
     if (same_in_row && is_number(*node) &&
         (node->op() == Op::constant || node->op() == Op::parameter || certain.contains(node)))
       slopes_.emplace(node, 0);
-    else if (!same_in_row)
+    else if (same_in_row)
+      sum(*node);
+    else
       look_at(*node);
   }
   if (assumed_.size() == 1 && truths_.contains(assumed_.begin()->first))
@@ -103,6 +105,17 @@ void Interior::look_at(const Node& node) {
   if (primitive == Primitive::minimum) choose(node, true);
   if (primitive == Primitive::maximum) choose(node, false);
   if (primitive == Primitive::absolute) size(node);
+}
+
+/// Adding cannot fail, so it may be done wherever its operands are known.
+void Interior::sum(const Node& node) {
+  if (node.op() != Op::primitive || !is_number(node)) return;
+  const Primitive primitive = node.payload().primitive;
+  if (primitive != Primitive::add && primitive != Primitive::subtract) return;
+  const auto operands = ir::PrimitiveTerm(node).operands();
+  if (!slope(operands[0].get()) || !slope(operands[1].get())) return;
+  slopes_.emplace(&node, 0);
+  sums_.insert(&node);
 }
 
 std::optional<int> Interior::slope(const Node* node) const {
@@ -196,7 +209,7 @@ llvm::Value* Interior::at(Emitter& e, const Node* node, llvm::Value* inner) cons
   if (!node) return e.frame.number(0);
   if (node == &inner_) return inner;
   if (node->op() == Op::constant) return e.constant(ScalarType::int64, node->payload().bits);
-  if (e.level_of(*node) < Level::lane) return e.values(*node)[0].v;
+  if (e.level_of(*node) < Level::lane && !sums_.contains(node)) return e.values(*node)[0].v;
   if (const Node* other = chosen(*node)) return at(e, other, inner);
   const auto operands = ir::PrimitiveTerm(*node).operands();
   llvm::Value *x = at(e, operands[0].get(), inner), *y = at(e, operands[1].get(), inner);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_set>
 
 #include "cpu/llvm/emitter.h"
 
@@ -50,6 +51,7 @@ class Interior {
   void compare(const ir::Node& node, bool strict);
   void choose(const ir::Node& node, bool lesser);
   void size(const ir::Node& node);
+  void sum(const ir::Node& node);
   void read(const ir::Node& node);
   bool require(const ir::Node* x, const ir::Node* y, std::int64_t at_least);
   std::optional<int> slope(const ir::Node* node) const;
@@ -61,6 +63,8 @@ class Interior {
   const Emitter& e_;
   const ir::Node& inner_;
   std::unordered_map<const ir::Node*, int> slopes_;  ///< of nodes that can be computed for one row
+  /// Of these those that are the same in all of a row and that only some side of a conditional asks for: sums.
+  std::unordered_set<const ir::Node*> sums_;
   std::unordered_map<const ir::Node*, bool> truths_;
   std::vector<Requirement> requirements_;
   Assumed assumed_;

@@ -140,7 +140,8 @@ void* CpuChunk::biased(void* component, const PlanArray& array, std::size_t c) c
 }
 
 void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
-  for (const int output : step.outputs) allocate(output);
+  if (step.makes_outputs)
+    for (const int output : step.outputs) allocate(output);
   const plan::EqualItems* const equal = equal_items(step);
   const std::vector<void*> buffers = bind_buffers<void*>(
       step,

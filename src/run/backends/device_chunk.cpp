@@ -212,13 +212,17 @@ cuda::Address DeviceChunk::offsets_of(int descriptor) {
   return device_offsets_[descriptor] = at;
 }
 
-void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
+void DeviceChunk::make_outputs(const plan::KernelStep& step) {
   for (const int output : step.outputs) {
     const auto n = static_cast<std::size_t>(output);
     const PlanArray& array = stage_.group.arrays[n];
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
       add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
   }
+}
+
+void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
+  if (step.makes_outputs) make_outputs(step);
   const plan::EqualItems* const equal = equal_items(step);
   const std::vector<cuda::Address> buffers = bind_buffers<cuda::Address>(
       step,

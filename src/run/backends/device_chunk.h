@@ -49,6 +49,7 @@ class DeviceChunk final : public ChunkGroup {
   void bind_source();
   void upload_later(cuda::Address to, const void* from, std::int64_t bytes);
   void upload();
+  void make_outputs(const plan::KernelStep& step);
   void run_step(const plan::KernelStep& step, std::size_t number) override;
   void run_step(const plan::OffsetsStep& step, std::size_t number) override;
   void run_step(const plan::RequireStep& step, std::size_t number) override;

@@ -231,12 +231,10 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
 }
 
 /// Room for a component of a global array that is about to be computed.
-cuda::Address DeviceRun::add_global(const HostArray& array, int component, std::int64_t bytes) {
+void DeviceRun::add_global(const HostArray& array, int component, std::int64_t bytes) {
   DeviceMemory result = allocate("arrays computed once", bytes);
-  const cuda::Address at = result.address();
   const std::lock_guard lock(mutex_);
   globals_[{array.get(), component}] = {array, std::move(result)};
-  return at;
 }
 
 /// Copies of arrays that are gone.
@@ -254,14 +252,13 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   }
   std::vector<cuda::Address> buffers;
   StreamMemory memory(*this, stream_);
-  const auto is_output = [&](int array) {
-    return std::find(step.outputs.begin(), step.outputs.end(), array) != step.outputs.end();
-  };
-  for (const plan::BufferRef& ref : step.buffers)
-    buffers.push_back(is_output(ref.index) ? add_global(values.array(ref.index), ref.component,
-                                                        bytes_of(*values.array(ref.index),
-                                                                 static_cast<std::size_t>(ref.component)))
-                                           : global(values, ref.index, ref.component));
+  if (step.makes_outputs)
+    for (const int output : step.outputs) {
+      const HostArray& array = values.array(output);
+      for (std::size_t c = 0; c < array->scalars.size(); ++c)
+        add_global(array, static_cast<int>(c), bytes_of(*array, c));
+    }
+  for (const plan::BufferRef& ref : step.buffers) buffers.push_back(global(values, ref.index, ref.component));
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
   const cuda::Bindings bindings{buffers, scalars, 1, values.positions(step)};
