@@ -28,7 +28,8 @@ constexpr int lags = audio_order + 1;
 /// The samples under a Hann window.
 Samples hann(const Samples& x) {
   const Exp<float> step = 6.2831853F / cast<float>(size(x) - 1);
-  return imap([=](auto at, auto sample) { return sample * (0.5F - 0.5F * cos(step * cast<float>(at[0]))); }, x);
+  return imap([=](auto at, auto sample) { return sample * (0.5F - 0.5F * cos(step * cast<float>(at[0]))); },
+              x);
 }
 
 auto crossings(const Samples& x) {
@@ -102,7 +103,8 @@ auto features(const Recording& of) {
     return use(Vector<std::int64_t>(out));
   };
   const auto starts = numbers(&AudioWindow::start), lengths = numbers(&AudioWindow::length);
-  const auto samples = use(Vector<float>::view(Index{static_cast<std::int64_t>(of.samples.size())}, of.samples.data()));
+  const auto samples =
+      use(Vector<float>::view(Index{static_cast<std::int64_t>(of.samples.size())}, of.samples.data()));
   const auto windows = produce(size(starts), [=](Number w) {
     return generate(lengths[w], [=](Number i) { return samples[starts[w] + i]; });
   });
@@ -118,7 +120,9 @@ auto features(const Recording& of) {
                             consume(elements(correlations)), consume(elements(predictions))));
 }
 
-bool near(float got, float expected, float scale) { return std::abs(got - expected) <= 2e-3F * (scale + std::abs(expected)); }
+bool near(float got, float expected, float scale) {
+  return std::abs(got - expected) <= 2e-3F * (scale + std::abs(expected));
+}
 
 template <class R>
 bool agree(const R& results, const std::vector<AudioFeatures>& expected) {
@@ -126,9 +130,11 @@ bool agree(const R& results, const std::vector<AudioFeatures>& expected) {
   for (std::size_t w = 0; w < expected.size(); ++w) {
     const AudioFeatures& e = expected[w];
     const auto i = static_cast<std::int64_t>(w);
-    if (!near(means[i], e.mean, 0.1F) || !near(energies[i], e.energy, 1) || changes[i] != e.crossings) return false;
+    if (!near(means[i], e.mean, 0.1F) || !near(energies[i], e.energy, 1) || changes[i] != e.crossings)
+      return false;
     for (int lag = 0; lag < lags; ++lag)
-      if (!near(correlations[i * lags + lag], e.autocorrelation[static_cast<std::size_t>(lag)], e.energy)) return false;
+      if (!near(correlations[i * lags + lag], e.autocorrelation[static_cast<std::size_t>(lag)], e.energy))
+        return false;
     if (!near(std::get<0>(predictions[i]), e.prediction[0], 1)) return false;
   }
   return true;

@@ -106,8 +106,7 @@ void audio_in_vectors(const float* samples, std::span<const AudioWindow> windows
       const __m512 v = _mm512_load_ps(h.data() + i);
 #pragma GCC unroll 17
       for (int lag = 0; lag <= audio_order; ++lag)
-        r[lag] =
-            _mm512_fmadd_ps(v, _mm512_loadu_ps(h.data() + i + lag), r[lag]);
+        r[lag] = _mm512_fmadd_ps(v, _mm512_loadu_ps(h.data() + i + lag), r[lag]);
     }
     for (int lag = 0; lag <= audio_order; ++lag)
       f.autocorrelation[static_cast<std::size_t>(lag)] = _mm512_reduce_add_ps(r[lag]);

@@ -11,9 +11,9 @@ constexpr int audio_order = 16;  ///< of linear prediction: so many coefficients
 
 /// What is computed of a window of n samples x.
 struct AudioFeatures {
-  float mean = 0;              ///< of x
-  float energy = 0;            ///< sum of squares of the samples under a Hann window, h
-  float crossings = 0;         ///< how often x changes its sign
+  float mean = 0;       ///< of x
+  float energy = 0;     ///< sum of squares of the samples under a Hann window, h
+  float crossings = 0;  ///< how often x changes its sign
   std::array<float, audio_order + 1> autocorrelation{};  ///< sums of h[i] h[i + lag]
   std::array<float, audio_order> prediction{};           ///< by Levinson and Durbin's recursion
 };

@@ -68,18 +68,14 @@ TEST_CASE("each output is an element of one array, which the first kernel makes"
 
 TEST_CASE("rows that share nothing stay rows") {
   // Elements that lie apart, a row each, a position that only run time knows, and nothing read at all.
-  CHECK(reductions_of(of_positions<double>(4, [](const V& a, const Number& k, const Number& i) {
-          return a[i * 4 + k];
-        })) == "1");
-  CHECK(reductions_of(of_positions<double>(4, [](const V& a, const Number& k, const Number&) {
-          return a[k];
-        })) == "1");
-  CHECK(reductions_of(of_positions<double>(4, [](const V& a, const Number& k, const Number& i) {
-          return a[i ^ k];
-        })) == "1");
-  CHECK(reductions_of(of_positions<double>(4, [](const V&, const Number& k, const Number& i) {
-          return cast<double>(k * i);
-        })) == "1");
+  CHECK(reductions_of(of_positions<double>(
+            4, [](const V& a, const Number& k, const Number& i) { return a[i * 4 + k]; })) == "1");
+  CHECK(reductions_of(
+            of_positions<double>(4, [](const V& a, const Number& k, const Number&) { return a[k]; })) == "1");
+  CHECK(reductions_of(of_positions<double>(
+            4, [](const V& a, const Number& k, const Number& i) { return a[i ^ k]; })) == "1");
+  CHECK(reductions_of(of_positions<double>(
+            4, [](const V&, const Number& k, const Number& i) { return cast<double>(k * i); })) == "1");
   // Rows of a matrix.
   CHECK(reductions_of({[] {
           return consume(elements(map_seq([](V a) { return sum(reshape(Index{4, 3}, a)); }, vectors(12))));

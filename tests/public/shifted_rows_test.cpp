@@ -10,7 +10,8 @@ using Number = Exp<std::int64_t>;
 template <class T>
 std::vector<Vector<T>> rows_of_many_lengths() {
   std::vector<Vector<T>> rows;
-  for (const std::int64_t n : {0, 1, 2, 16, 17, 31, 64, 255, 256, 257, 287, 288, 300, 511, 4095, 4096, 4097, 4400, 8500})
+  for (const std::int64_t n :
+       {0, 1, 2, 16, 17, 31, 64, 255, 256, 257, 287, 288, 300, 511, 4095, 4096, 4097, 4400, 8500})
     rows.push_back(numbers<T>(n, static_cast<std::uint64_t>(n)));
   return rows;
 }
@@ -46,7 +47,8 @@ TEST_CASE("shifts to both sides, of elements of all sizes") {
   everywhere(of_lags(17, 0, product_of), rows_of_many_lengths<float>());
   everywhere(of_lags(5, -2, product_of), rows_of_many_lengths<double>());
   everywhere(of_lags(9, -4, [](auto a, auto b) { return a + b; }), rows_of_many_lengths<std::int16_t>());
-  everywhere(of_lags(33, -40, [](auto a, auto b) { return max(a, b); }), rows_of_many_lengths<std::uint8_t>());
+  everywhere(of_lags(33, -40, [](auto a, auto b) { return max(a, b); }),
+             rows_of_many_lengths<std::uint8_t>());
 }
 
 TEST_CASE("several components, an operator that keeps the order, rows of matrices") {
@@ -69,7 +71,8 @@ TEST_CASE("several components, an operator that keeps the order, rows of matrice
   everywhere(
       [](auto a) {
         return sum(generate(make<Index<3>>(extent(a, 0), Number(4), extent(a, 1)), [=](auto at) {
-          return a[make<Index<2>>(at[0], at[2])] * a[make<Index<2>>(at[0], min(at[2] + at[1], extent(a, 1) - 1))];
+          return a[make<Index<2>>(at[0], at[2])] *
+                 a[make<Index<2>>(at[0], min(at[2] + at[1], extent(a, 1) - 1))];
         }));
       },
       arrays<2, double>(7));

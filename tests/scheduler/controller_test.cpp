@@ -40,10 +40,12 @@ std::vector<Simulation> set_ups() {
   Simulation in_line;
   in_line.config.read_overlaps = in_line.config.write_overlaps = false;
   in_line.config.max_ring = 1;
+  Simulation reads_again = in_line;
+  reads_again.config.reads_again = true;
   Simulation overlapped;
   Simulation delayed;
   delayed.lag = 2;
-  return {in_line, overlapped, delayed};
+  return {in_line, reads_again, overlapped, delayed};
 }
 
 void check_each_step(const Simulation& simulation, int steps, int from = learning) {
@@ -68,6 +70,19 @@ TEST_CASE("adaptive finds the size on affine devices and stays") {
       }
     }
   }
+}
+
+TEST_CASE("chunks that are read again are as small as those of overlapping phases") {
+  const auto settled = [](bool overlap, bool again) {
+    Simulation simulation;
+    simulation.config.read_overlaps = simulation.config.write_overlaps = overlap;
+    if (!overlap) simulation.config.max_ring = 1;
+    simulation.config.reads_again = again;
+    simulation.device.compute = affine(20e3, 1);
+    return static_cast<double>(simulation.run(150).back().decision.target.work);
+  };
+  CHECK(settled(false, true) == Approx(settled(true, false)).epsilon(0.3));
+  CHECK(settled(false, false) > 4 * settled(false, true));
 }
 
 TEST_CASE("adaptive follows a ramp of the fixed cost and of the rate") {
