@@ -2,6 +2,7 @@
 
 #include "machine.h"
 #include "pair.h"
+#include "sign.h"
 
 /// Logarithms: x = 2^n (1 + f), so that log x = n log 2 + log(1 + f), f being exact. Constants that are no
 /// numbers of the type stand in two parts, high and low. Coefficients: derive/logarithm.sollya. Errors:
@@ -40,16 +41,6 @@ ANABRANCH_MATH Binade<F> any_binade_of(F x, u64 lowest) {
   const MaskOf<F> small = x < 0x1p-1022;
   const Binade<F> o = binade_of(select(small, x * 0x1p54, x), lowest);
   return {select(small, o.n - 54.0, o.n), o.f};
-}
-
-/// Positive, normal and finite.
-template <Float32 F>
-ANABRANCH_MATH MaskOf<F> ordinary_logarithm(F x) {
-  return bits(x) - 0x00800000u < 0x7f000000u;
-}
-template <Float64 F>
-ANABRANCH_MATH MaskOf<F> ordinary_logarithm(F x) {
-  return bits(x) - 0x0010000000000000ull < 0x7fe0000000000000ull;
 }
 
 /// `value` is the logarithm of a positive finite x. That of 0 is minus infinity; the root of an infinity is
@@ -128,11 +119,11 @@ ANABRANCH_MATH F log_of(const Binade<F>& o, F c) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log_fast(F x) {
-  return {log_of(binade_of(x, 0x3f2aaaabu)), ordinary_logarithm(x)};
+  return {log_of(binade_of(x, 0x3f2aaaabu)), is_positive_normal(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log_fast(F x) {
-  return {log_of(binade_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
+  return {log_of(binade_of(x, 0x3fe6a09e667f3bcdull)), is_positive_normal(x)};
 }
 template <Float32 F>
 ANABRANCH_MATH F log_full(F x) {
@@ -203,11 +194,11 @@ ANABRANCH_MATH F log2_of(const Binade<F>& o) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log2_fast(F x) {
-  return {log2_of(binade_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
+  return {log2_of(binade_of(x, 0x3f3504f3u)), is_positive_normal(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log2_fast(F x) {
-  return {log2_of(binade_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
+  return {log2_of(binade_of(x, 0x3fe6a09e667f3bcdull)), is_positive_normal(x)};
 }
 template <Float32 F>
 ANABRANCH_MATH F log2_full(F x) {
@@ -249,11 +240,11 @@ ANABRANCH_MATH F log10_of(const Binade<F>& o) {
 
 template <Float32 F>
 ANABRANCH_MATH Fast<F> log10_fast(F x) {
-  return {log10_of(binade_of(x, 0x3f3504f3u)), ordinary_logarithm(x)};
+  return {log10_of(binade_of(x, 0x3f3504f3u)), is_positive_normal(x)};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> log10_fast(F x) {
-  return {log10_of(binade_of(x, 0x3fe6a09e667f3bcdull)), ordinary_logarithm(x)};
+  return {log10_of(binade_of(x, 0x3fe6a09e667f3bcdull)), is_positive_normal(x)};
 }
 template <Float32 F>
 ANABRANCH_MATH F log10_full(F x) {

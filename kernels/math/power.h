@@ -88,13 +88,13 @@ ANABRANCH_MATH Scaled<F> exp2_scaled(const Pair<F>& x) {
 template <Float32 F>
 ANABRANCH_MATH Fast<F> pow_fast(F x, F y) {
   const Pair<F> exponent = times(y, log2_pair(binade_of(x, 0x3f3504f3u)));
-  const MaskOf<F> holds = ordinary_logarithm(x) & (absolute(exponent.high) <= 125.0f);
+  const MaskOf<F> holds = is_positive_normal(x) & (absolute(exponent.high) <= 125.0f);
   return {scaled_normal(exp2_scaled(exponent)), holds};
 }
 template <Float64 F>
 ANABRANCH_MATH Fast<F> pow_fast(F x, F y) {
   const Pair<F> exponent = times(y, log2_pair(binade_of(x, 0x3fe6a09e667f3bcdull)));
-  const MaskOf<F> holds = ordinary_logarithm(x) & (absolute(exponent.high) <= 1021.0);
+  const MaskOf<F> holds = is_positive_normal(x) & (absolute(exponent.high) <= 1021.0);
   return {scaled_normal(exp2_scaled(exponent)), holds};
 }
 

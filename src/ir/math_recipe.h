@@ -19,10 +19,10 @@
 namespace anabranch::ir {
 
 // The functions by what their recipes look like. tests/ir/mathematics_test.cpp checks that none is missing.
-#define ANABRANCH_FAST_FUNCTIONS(X) X(exp) X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan)
+#define ANABRANCH_FAST_FUNCTIONS(X) X(exp) X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(rsqrt)
 #define ANABRANCH_FAST_FUNCTIONS_OF_TWO(X) X(pow) X(hypot)
 #define ANABRANCH_PLAIN_FUNCTIONS(X) \
-  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt) X(rsqrt)
+  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(cbrt)
 #define ANABRANCH_PLAIN_FUNCTIONS_OF_TWO(X) X(atan2)
 
 [[noreturn]] inline void no_recipe(Primitive primitive) {

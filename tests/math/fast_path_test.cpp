@@ -4,6 +4,7 @@
 #include "math/check.h"
 #include "math/exponential.h"
 #include "math/logarithm.h"
+#include "math/roots.h"
 #include "math/trigonometric.h"
 
 namespace anabranch::test {
@@ -19,6 +20,8 @@ TEST_CASE("the fast paths of exponentials and logarithms at every float", "[.lon
   ANABRANCH_CHECK(log2);
   ANABRANCH_CHECK(log10);
 }
+
+TEST_CASE("the fast path of the reciprocal root at every float", "[.long]") { ANABRANCH_CHECK(rsqrt); }
 
 TEST_CASE("the fast paths of trigonometric functions at every float", "[.long]") {
   ANABRANCH_CHECK(sin);

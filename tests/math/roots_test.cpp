@@ -35,7 +35,7 @@ MathFunction<F> hypot_function(double bound, std::vector<Range> ranges) {
 }
 
 std::vector<MathFunction<float>> of_float() {
-  return functions<float>({{-1, 8}, {1e-44, largest_float, true}}, 0.54, 0.501);
+  return functions<float>({{-1, 8}, {1e-44, largest_float, true}}, 0.54, 0.516);
 }
 std::vector<MathFunction<double>> of_double() {
   return functions<double>({{-1, 8}, {1e-320, largest, true}}, 0.501, 0.501);

@@ -79,6 +79,84 @@ TEST_CASE("the row of an item is folded where the items differ in length") {
   }
 }
 
+/// Rounds of Collatz's problem, and what becomes of counters that count along: rounds of 1000 at most.
+template <class T>
+auto counted_rounds(const Exp<T>& start) {
+  const auto goes_on = [](auto state) {
+    auto [n, rounds, a, b, odd] = state;
+    return n > 1 && rounds < 1000;
+  };
+  const auto step = [](auto state) {
+    auto [n, rounds, a, b, odd] = state;
+    const auto is_odd = (n & 1) == 1;
+    // `a` and `b` depend on each other and the counter, `odd` on the number.
+    return pack(cond(is_odd, 3 * n + 1, n >> 1), rounds + 1, b, a + rounds, odd + cond(is_odd, 1, 0));
+  };
+  return while_loop(
+      goes_on, step,
+      pack(start, Exp<std::int32_t>(0), Exp<std::int32_t>(1), Exp<std::int32_t>(2), Exp<std::int32_t>(0)));
+}
+
+TEST_CASE("counters of lanes that end after different numbers of rounds") {
+  std::vector<Vector<std::int32_t>> rows;
+  for (const std::int64_t n : {0, 1, 3, 16, 63, 64, 65, 200})
+    rows.push_back(
+        Vector<std::int32_t>::view(
+            Index{n},
+            vector_of(n, [](std::int64_t i) { return static_cast<std::int32_t>(i * i % 97 + 1); }).data())
+            .copy());
+  const auto got =
+      everywhere([](auto row) { return map([](auto x) { return counted_rounds(x); }, row); }, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::int64_t i = 0; i < rows[r].extent(0); ++i) {
+      std::int32_t n = rows[r][i], rounds = 0, a = 1, b = 2, odd = 0;
+      while (n > 1 && rounds < 1000) {
+        const bool is_odd = n % 2 == 1;
+        n = is_odd ? 3 * n + 1 : n / 2;
+        a = std::exchange(b, a + rounds);
+        ++rounds;
+        odd += is_odd ? 1 : 0;
+      }
+      REQUIRE(got[r][i] == std::tuple(n, rounds, a, b, odd));
+    }
+}
+
+TEST_CASE("loops whose end the counter decides, alone and within another loop") {
+  const std::vector<Vector<double>> rows{numbers<double>(5, 1), numbers<double>(130, 2), {}};
+  // Only some of the results are read; the sum of a state that runs on in lanes that have ended is not.
+  everywhere(
+      [](auto row) {
+        return map(
+            [](auto x) {
+              const auto below = [](auto limit) { return [=](auto state) { return get<1>(state) < limit; }; };
+              const auto grow = [=](auto state) { return pack(get<0>(state) * 0.5 + x, get<1>(state) + 1); };
+              const auto inner = while_loop(below(3), grow, pack(x, Exp<std::int64_t>(0)));
+              const auto outer =
+                  while_loop([](auto state) { return abs(get<0>(state)) < 4.0 && get<1>(state) < 9; },
+                             [=](auto state) {
+                               const auto of_round =
+                                   while_loop(below(get<1>(state)), grow, pack(x, Exp<std::int64_t>(0)));
+                               return pack(get<0>(state) + get<0>(of_round) + 0.25, get<1>(state) + 2);
+                             },
+                             pack(x, Exp<std::int64_t>(0)));
+              return pack(get<0>(inner), get<0>(outer), get<1>(outer));
+            },
+            row);
+      },
+      rows);
+  everywhere(
+      [](auto row) {
+        return map(
+            [](auto x) {
+              return get<1>(while_loop([](auto s) { return get<0>(s) < 2.0 || get<1>(s) < 2; },
+                                       [](auto s) { return pack(get<0>(s) + 0.75, get<1>(s) + 1); },
+                                       pack(x, Exp<std::int32_t>(0))));
+            },
+            row);
+      },
+      rows);
+}
+
 TEST_CASE("an index out of range is an error once an element is read, with the user's line") {
   const Matrix<double> table(Index{2, 3});
   fails<RunError>(generate(3, [&](auto i) { return sfoldl(plus, 0.0, index_of(i), use(table)); }),

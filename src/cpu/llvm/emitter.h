@@ -119,6 +119,7 @@ class Emitter {
   Value load(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   void store(llvm::Value* buffer, ScalarType type, const Value& position, const Value& value);
   llvm::Value* any(llvm::Value* lanes_mask);
+  int registers_of(const ir::Type& type) const;
   /// The same of a vector of any length.
   llvm::Value* any_lane(llvm::Value* lanes_mask);
   llvm::Value* to_memory(ScalarType type, llvm::Value* v);
@@ -134,6 +135,9 @@ class Emitter {
   Values side(const Regions& regions, int region, const ir::Node& result, llvm::Value* active);
   bool flattens(const Regions& regions, int region) const;
   Values loop(const Regions& regions, int region, const ir::Node& node);
+  Values uniform_loop(const Regions& regions, int region, const ir::Node& node, const Values& initial);
+  Values divergent_loop(const Regions& regions, int region, const ir::Node& node, const Values& initial);
+  std::vector<bool> in_step(const ir::Node& node, const Values& initial) const;
   bool varies(const ir::Node& node) const;
 
   // emit_read.cpp

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/math_recipe.h"
+
 namespace anabranch::cpu {
 
 void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
@@ -187,10 +189,11 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
   // Addresses are int64 nearly everywhere; they count only where nothing else is computed. Numbers of 8 and 16
   // bits count where nothing wider is.
   std::size_t wide = 0, narrow = 0;
-  bool loops = false;
+  bool loops = false, fast = false;
   const auto nodes = kernel::reachable(bodies);
   for (const ir::Node* node : nodes) {
     loops = loops || node->op() == ir::Op::while_loop;
+    fast = fast || (node->op() == ir::Op::primitive && ir::has_fast_path(node->payload().primitive));
     for (const ScalarType type : node->type().scalars) {
       if (ir::is_float(type) || (size_of(type) >= 4 && type != ScalarType::int64))
         wide = std::max(wide, type == ScalarType::float16 ? sizeof(float) : size_of(type));
@@ -203,9 +206,13 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
       wide = std::max(wide, type == ScalarType::int64 ? size_of(type) : 0);
   const std::size_t size = wide ? wide : std::max<std::size_t>(narrow, 1);
   int lanes = static_cast<int>(static_cast<std::size_t>(machine.vector_bytes) / size);
-  // Rounds of a divergent loop depend on each other: two registers' worth of lanes hide the latency.
-  if (loops && nodes.size() < 64) lanes *= 2;
-  return std::clamp(lanes, 1, 32);
+  // Rounds of a divergent loop depend on each other: several registers' worth of lanes hide the latency. There are 32
+  // of the wide ones, and 16 of the others.
+  if (loops && nodes.size() < 64) lanes *= machine.vector_bytes == 64 ? 4 : 2;
+  // One question for two registers, whether an operand of a mathematical function is rare.
+  else if (fast && nodes.size() < 64 && machine.vector_bytes == 64)
+    lanes *= 2;
+  return std::clamp(lanes, 1, 64);
 }
 
 }  // namespace anabranch::cpu

@@ -1,0 +1,135 @@
+#include <anabranch/anabranch.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "support/contest.h"
+#include "support/program_peers.h"
+
+/// Programs of the papers that compute more than they read, beside the same by hand. One thread.
+namespace {
+
+using namespace anabranch;
+using namespace anabranch::bench;
+
+constexpr float left = -2, right = 1, low = -1, high = 1;
+
+Acc<Matrix<std::int32_t>> mandelbrot(std::int64_t height, std::int64_t width, std::int32_t limit) {
+  return generate(Index{height, width}, [=](auto at) {
+    const Exp<float> cx = cast<float>(at[1]) * ((right - left) / static_cast<float>(width)) + left;
+    const Exp<float> cy = cast<float>(at[0]) * ((high - low) / static_cast<float>(height)) + low;
+    const auto inside = [=](auto state) {
+      auto [x, y, rounds] = state;
+      return y * y + x * x <= 4.0F && rounds < limit;
+    };
+    const auto step = [=](auto state) {
+      auto [x, y, rounds] = state;
+      return pack(x * x - y * y + cx, 2.0F * x * y + cy, rounds + 1);
+    };
+    return get<2>(while_loop(inside, step, pack(Exp<float>(0.0F), Exp<float>(0.0F), Exp<std::int32_t>(0))));
+  });
+}
+
+void add_mandelbrot(std::int32_t limit) {
+  add_contest(fmt::format("programs/mandelbrot, limit {}", limit), [=] {
+    constexpr std::int64_t width = 2000, height = 1000;
+    const auto program = std::make_shared<decltype(compile(mandelbrot(1, 1, 1)))>(compile(mandelbrot(height, width, limit)));
+    const auto got = std::make_shared<Matrix<std::int32_t>>();
+    const auto expected = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(width * height));
+    mandelbrot_in_vectors(expected->data(), width, height, left, right, low, high, limit);
+    // Sums are rounded in another order: points on the border may differ.
+    const auto right_enough = [=] {
+      std::int64_t different = 0;
+      for (std::int64_t i = 0; i < width * height; ++i)
+        different += got->data()[i] != (*expected)[static_cast<std::size_t>(i)] ? 1 : 0;
+      return different < width * height / 100;
+    };
+    Contest contest;
+    contest.unit = "Gpixel/s";
+    contest.amount = static_cast<double>(width * height);
+    contest.note = fmt::format("{} x {} points", height, width);
+    contest.contenders.push_back(
+        {"anabranch", Role::library, 1, [=] { *got = program->run({.threads = 1}); }, right_enough});
+    if (has_programs_in_vectors())
+      contest.contenders.push_back({"AVX-512 by hand", Role::peer, 1, [=] {
+                                      mandelbrot_in_vectors(expected->data(), width, height, left, right, low, high, limit);
+                                    }});
+    return contest;
+  });
+}
+
+struct Bodies {
+  std::vector<float> x, y, z, m;
+};
+constexpr float softening = 0.01F;
+
+using Force = std::tuple<float, float, float>;
+
+/// Of each body, by all.
+auto accelerations(const Bodies& bodies) {
+  const auto numbers = [](const std::vector<float>& v) { return use(Vector<float>(v)); };
+  const auto all = zip(numbers(bodies.x), numbers(bodies.y), numbers(bodies.z), numbers(bodies.m));
+  const auto n = size(all);
+  const auto forces = generate(make<Index<2>>(n, n), [=](auto at) {
+    auto [x, y, z, m] = all[at[1]];
+    auto [px, py, pz, own] = all[at[0]];
+    const auto dx = x - px, dy = y - py, dz = z - pz;
+    const auto inverse = rsqrt(dx * dx + dy * dy + dz * dz + softening);
+    const auto force = m * (inverse * inverse * inverse);
+    return pack(force * dx, force * dy, force * dz);
+  });
+  const auto add = [](auto a, auto b) { return pack(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b), get<2>(a) + get<2>(b)); };
+  return fold(add, pack(Exp<float>(0.0F), Exp<float>(0.0F), Exp<float>(0.0F)), forces);
+}
+
+void add_n_body(std::int64_t count) {
+  add_contest(fmt::format("programs/n-body, {}", count), [=] {
+    const auto bodies = std::make_shared<Bodies>();
+    std::uint32_t state = 1;
+    const auto next = [&] {
+      state = state * 1664525U + 1013904223U;
+      return static_cast<float>(state >> 8) * 0x1p-24F;
+    };
+    for (std::int64_t i = 0; i < count; ++i) {
+      bodies->x.push_back(next());
+      bodies->y.push_back(next());
+      bodies->z.push_back(next());
+      bodies->m.push_back(next());
+    }
+    const auto n = static_cast<std::size_t>(count);
+    const auto ax = std::make_shared<std::vector<float>>(n), ay = std::make_shared<std::vector<float>>(n),
+               az = std::make_shared<std::vector<float>>(n);
+    const auto by_hand = [=] {
+      n_body_in_vectors(bodies->x.data(), bodies->y.data(), bodies->z.data(), bodies->m.data(), ax->data(), ay->data(),
+                        az->data(), count, softening);
+    };
+    by_hand();
+    const auto program = std::make_shared<decltype(compile(accelerations(*bodies)))>(compile(accelerations(*bodies)));
+    const auto got = std::make_shared<Vector<Force>>();
+    Contest contest;
+    contest.unit = "Ginteraction/s";
+    contest.amount = static_cast<double>(count) * static_cast<double>(count);
+    contest.contenders.push_back({"anabranch", Role::library, 1, [=] { *got = program->run({.threads = 1}); }, [=] {
+                                    for (std::int64_t i = 0; i < count; ++i) {
+                                      const auto e = (*ax)[static_cast<std::size_t>(i)];
+                                      if (std::abs(std::get<0>((*got)[i]) - e) > 1e-2F * (std::abs(e) + 100)) return false;
+                                    }
+                                    return true;
+                                  }});
+    if (has_programs_in_vectors()) contest.contenders.push_back({"AVX-512 by hand", Role::peer, 1, by_hand});
+    return contest;
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  add_mandelbrot(255);
+  add_mandelbrot(512);
+  add_n_body(8192);
+  return run_all(argc, argv);
+}
