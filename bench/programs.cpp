@@ -37,9 +37,11 @@ Acc<Matrix<std::int32_t>> mandelbrot(std::int64_t height, std::int64_t width, st
 void add_mandelbrot(std::int32_t limit) {
   add_contest(fmt::format("programs/mandelbrot, limit {}", limit), [=] {
     constexpr std::int64_t width = 2000, height = 1000;
-    const auto program = std::make_shared<decltype(compile(mandelbrot(1, 1, 1)))>(compile(mandelbrot(height, width, limit)));
+    const auto program =
+        std::make_shared<decltype(compile(mandelbrot(1, 1, 1)))>(compile(mandelbrot(height, width, limit)));
     const auto got = std::make_shared<Matrix<std::int32_t>>();
-    const auto expected = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(width * height));
+    const auto expected =
+        std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(width * height));
     mandelbrot_in_vectors(expected->data(), width, height, left, right, low, high, limit);
     // Sums are rounded in another order: points on the border may differ.
     const auto right_enough = [=] {
@@ -55,9 +57,9 @@ void add_mandelbrot(std::int32_t limit) {
     contest.contenders.push_back(
         {"anabranch", Role::library, 1, [=] { *got = program->run({.threads = 1}); }, right_enough});
     if (has_programs_in_vectors())
-      contest.contenders.push_back({"AVX-512 by hand", Role::peer, 1, [=] {
-                                      mandelbrot_in_vectors(expected->data(), width, height, left, right, low, high, limit);
-                                    }});
+      contest.contenders.push_back(
+          {"AVX-512 by hand", Role::peer, 1,
+           [=] { mandelbrot_in_vectors(expected->data(), width, height, left, right, low, high, limit); }});
     return contest;
   });
 }
@@ -82,7 +84,9 @@ auto accelerations(const Bodies& bodies) {
     const auto force = m * (inverse * inverse * inverse);
     return pack(force * dx, force * dy, force * dz);
   });
-  const auto add = [](auto a, auto b) { return pack(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b), get<2>(a) + get<2>(b)); };
+  const auto add = [](auto a, auto b) {
+    return pack(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b), get<2>(a) + get<2>(b));
+  };
   return fold(add, pack(Exp<float>(0.0F), Exp<float>(0.0F), Exp<float>(0.0F)), forces);
 }
 
@@ -104,19 +108,22 @@ void add_n_body(std::int64_t count) {
     const auto ax = std::make_shared<std::vector<float>>(n), ay = std::make_shared<std::vector<float>>(n),
                az = std::make_shared<std::vector<float>>(n);
     const auto by_hand = [=] {
-      n_body_in_vectors(bodies->x.data(), bodies->y.data(), bodies->z.data(), bodies->m.data(), ax->data(), ay->data(),
-                        az->data(), count, softening);
+      n_body_in_vectors(bodies->x.data(), bodies->y.data(), bodies->z.data(), bodies->m.data(), ax->data(),
+                        ay->data(), az->data(), count, softening);
     };
     by_hand();
-    const auto program = std::make_shared<decltype(compile(accelerations(*bodies)))>(compile(accelerations(*bodies)));
+    const auto program =
+        std::make_shared<decltype(compile(accelerations(*bodies)))>(compile(accelerations(*bodies)));
     const auto got = std::make_shared<Vector<Force>>();
     Contest contest;
     contest.unit = "Ginteraction/s";
     contest.amount = static_cast<double>(count) * static_cast<double>(count);
-    contest.contenders.push_back({"anabranch", Role::library, 1, [=] { *got = program->run({.threads = 1}); }, [=] {
+    contest.contenders.push_back({"anabranch", Role::library, 1, [=] { *got = program->run({.threads = 1}); },
+                                  [=] {
                                     for (std::int64_t i = 0; i < count; ++i) {
                                       const auto e = (*ax)[static_cast<std::size_t>(i)];
-                                      if (std::abs(std::get<0>((*got)[i]) - e) > 1e-2F * (std::abs(e) + 100)) return false;
+                                      if (std::abs(std::get<0>((*got)[i]) - e) > 1e-2F * (std::abs(e) + 100))
+                                        return false;
                                     }
                                     return true;
                                   }});

@@ -10,8 +10,8 @@ namespace anabranch::bench {
 
 bool has_programs_in_vectors() { return true; }
 
-void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t height, float left, float right,
-                           float low, float high, std::int32_t limit) {
+void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t height, float left,
+                           float right, float low, float high, std::int32_t limit) {
   constexpr int groups = 4;
   const float dx = (right - left) / static_cast<float>(width), dy = (high - low) / static_cast<float>(height);
   const __m512 lanes = _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -55,7 +55,8 @@ void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t h
 
 void n_body_in_vectors(const float* x, const float* y, const float* z, const float* m, float* ax, float* ay,
                        float* az, std::int64_t n, float softening) {
-  const __m512 soft = _mm512_set1_ps(softening), half = _mm512_set1_ps(0.5F), three_halves = _mm512_set1_ps(1.5F);
+  const __m512 soft = _mm512_set1_ps(softening), half = _mm512_set1_ps(0.5F),
+               three_halves = _mm512_set1_ps(1.5F);
   for (std::int64_t i = 0; i < n; i += 2) {
     const __m512 px[2] = {_mm512_set1_ps(x[i]), _mm512_set1_ps(x[i + 1])};  // NOLINT(*-avoid-c-arrays)
     const __m512 py[2] = {_mm512_set1_ps(y[i]), _mm512_set1_ps(y[i + 1])};  // NOLINT(*-avoid-c-arrays)
@@ -65,7 +66,8 @@ void n_body_in_vectors(const float* x, const float* y, const float* z, const flo
       const __m512 qx = _mm512_loadu_ps(x + j), qy = _mm512_loadu_ps(y + j), qz = _mm512_loadu_ps(z + j);
       const __m512 mass = _mm512_loadu_ps(m + j);
       for (int b = 0; b < 2; ++b) {
-        const __m512 dx = _mm512_sub_ps(qx, px[b]), dy = _mm512_sub_ps(qy, py[b]), dz = _mm512_sub_ps(qz, pz[b]);
+        const __m512 dx = _mm512_sub_ps(qx, px[b]), dy = _mm512_sub_ps(qy, py[b]),
+                     dz = _mm512_sub_ps(qz, pz[b]);
         const __m512 d2 = _mm512_fmadd_ps(dx, dx, _mm512_fmadd_ps(dy, dy, _mm512_fmadd_ps(dz, dz, soft)));
         const __m512 guess = _mm512_rsqrt14_ps(d2);
         const __m512 square = _mm512_mul_ps(_mm512_mul_ps(d2, half), _mm512_mul_ps(guess, guess));
@@ -87,9 +89,10 @@ void n_body_in_vectors(const float* x, const float* y, const float* z, const flo
 #else
 
 bool has_programs_in_vectors() { return false; }
-void mandelbrot_in_vectors(std::int32_t*, std::int64_t, std::int64_t, float, float, float, float, std::int32_t) {}
-void n_body_in_vectors(const float*, const float*, const float*, const float*, float*, float*, float*, std::int64_t,
-                       float) {}
+void mandelbrot_in_vectors(std::int32_t*, std::int64_t, std::int64_t, float, float, float, float,
+                           std::int32_t) {}
+void n_body_in_vectors(const float*, const float*, const float*, const float*, float*, float*, float*,
+                       std::int64_t, float) {}
 
 #endif
 

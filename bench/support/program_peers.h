@@ -9,8 +9,8 @@ bool has_programs_in_vectors();
 
 /// How many rounds of z = z^2 + c, `limit` at most, each point of [left, right] x [low, high] stays within 2. Four
 /// groups of 16 points at a time.
-void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t height, float left, float right,
-                           float low, float high, std::int32_t limit);
+void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t height, float left,
+                           float right, float low, float high, std::int32_t limit);
 
 /// Acceleration of each of n bodies by all: the sum of m d / (d d + softening)^1.5.
 void n_body_in_vectors(const float* x, const float* y, const float* z, const float* m, float* ax, float* ay,

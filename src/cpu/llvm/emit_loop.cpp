@@ -146,7 +146,8 @@ Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   return out;
 }
 
-Values Emitter::uniform_loop(const Regions& regions, int region, const ir::Node& node, const Values& initial) {
+Values Emitter::uniform_loop(const Regions& regions, int region, const ir::Node& node,
+                             const Values& initial) {
   const int inner = regions.inner(region, node);
   const ir::Node& predicate = *ir::WhileLoop(node).predicate();
   const ir::Node& body = *ir::WhileLoop(node).body();

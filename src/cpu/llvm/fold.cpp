@@ -3,6 +3,7 @@
 
 #include "cpu/llvm/block_tree.h"
 #include "cpu/llvm/column_fold.h"
+#include "cpu/llvm/equal_rows.h"
 #include "cpu/llvm/fold_rows.h"
 #include "cpu/llvm/row_group.h"
 #include "kernel/pointwise.h"
@@ -153,6 +154,8 @@ class Fold {
       rows_in_groups(r, begin, end);
     } else if (kernel::reduces_across(kernel_) && r.in_vectors()) {
       rows_side_by_side(r, begin, end, first);
+    } else if (EqualRows::suits(kernel_, r)) {
+      rows_of_one_length(r, begin, end);
     } else {
       each_run(
           r.e, kernel_, begin, end, first, false,
@@ -178,6 +181,32 @@ class Fold {
     b.CreateBr(done);
     b.SetInsertPoint(none);
     each_run(r.e, kernel_, begin, end, first, false, in_item, [&](const Run& run) { one_row(r, run); });
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+  }
+
+  /// Short ones in groups; what is left, and longer ones, one by one.
+  void rows_of_one_length(Rows& r, llvm::Value* begin, llvm::Value* end) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    EqualRows together(r, kernel_);
+    llvm::Value* length = r.length(f.number(0));
+    llvm::BasicBlock *before = b.GetInsertBlock(), *some = f.block("short_rows"),
+                     *rest = f.block("rows_left"), *single = f.block("single_rows"),
+                     *done = f.block("rows_done");
+    b.CreateCondBr(together.are_short(length), some, rest);
+    b.SetInsertPoint(some);
+    llvm::Value* left = together.reduce(begin, end, length, f.parameter(2));
+    llvm::BasicBlock* some_end = b.GetInsertBlock();
+    b.CreateBr(rest);
+    b.SetInsertPoint(rest);
+    llvm::Value* from = r.merge({left}, some_end, {begin}, before)[0];
+    b.CreateCondBr(b.CreateICmpSLT(from, end), single, done);
+    b.SetInsertPoint(single);
+    each_run(
+        r.e, kernel_, from, end, r.first_item(from, f.parameter(2)), false,
+        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+        [&](const Run& run) { one_row(r, run); });
     b.CreateBr(done);
     b.SetInsertPoint(done);
   }
@@ -291,8 +320,17 @@ class Fold {
     r.put(result, f.number(0), r.nothing());  // left alone by a block that fails
     b.CreateCondBr(b.CreateICmpEQ(last, f.number(0)), one, several);
     b.SetInsertPoint(one);
-    b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});
-    const Registers of_one = r.get(result, f.number(0));
+    Registers of_one;
+    if (r.body_is_small()) {  // beside a block of so little code a call counts
+      const auto inside = r.e.mark();
+      r.emit_row();
+      of_one = r.in_wide_lanes(f.number(0), length);
+      r.e.undo(inside);
+    } else {
+      b.CreateCall(blocks_, {f.args(), f.number(0), f.number(1), give(r, run.position, run.item, result)});
+      of_one = r.get(result, f.number(0));
+    }
+    llvm::BasicBlock* one_end = b.GetInsertBlock();
     b.CreateBr(done);
     b.SetInsertPoint(several);
     llvm::Value* last_is_short = b.CreateICmpSLT(b.CreateSub(length, last), f.number(order::wide_from));
@@ -312,7 +350,7 @@ class Fold {
     b.SetInsertPoint(finish);
     call_finish(r, run, length, result, stored);
     b.SetInsertPoint(done);
-    return r.merge(of_narrow, narrow_end, of_one, one);
+    return r.merge(of_narrow, narrow_end, of_one, one_end);
   }
 
   void call_finish(Rows& r, const Run& run, llvm::Value* length, llvm::Value* last,

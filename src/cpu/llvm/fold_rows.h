@@ -164,6 +164,31 @@ class Rows : public RowCode {
     e.width = outside;
   }
 
+  /// As many vectors, of narrow lanes of a row each, as they have lanes become one, with a row's total in each lane: two
+  /// vectors of rows become one with half as many lanes for each row, until each has one.
+  Registers join_rows(std::vector<Registers> rows) {
+    const int width = narrow_width();
+    for (int lanes = width; lanes > 1; lanes /= 2) {
+      std::vector<int> low, high;
+      for (int of_both = 0; of_both < 2 * width; of_both += lanes)
+        for (int lane = 0; lane < lanes / 2; ++lane) {
+          low.push_back(of_both + lane);
+          high.push_back(of_both + lane + lanes / 2);
+        }
+      std::vector<Registers> joined;
+      for (std::size_t i = 0; i < rows.size(); i += 2) {
+        Registers x, y;
+        for (std::size_t c = 0; c < components(); ++c) {
+          x.push_back(b.CreateShuffleVector(rows[i][c], rows[i + 1][c], low));
+          y.push_back(b.CreateShuffleVector(rows[i][c], rows[i + 1][c], high));
+        }
+        joined.push_back(join(x, y));
+      }
+      rows = std::move(joined);
+    }
+    return rows[0];
+  }
+
   void put_out(const Registers& total, llvm::Value* position) {
     llvm::Value* biased = b.CreateAdd(position, output_bias(e, kernel_));
     for (const kernel::KernelOutput& output : kernel_.outputs) {

@@ -127,8 +127,13 @@ std::vector<RowGroup::Start> RowGroup::starts_of_rows() {
 /// present. `at` null: 0.
 Registers RowGroup::load(const Start& start, llvm::Value* at, llvm::Value* present) {
   auto& b = r_.b;
-  if (in_place_)
-    return r_.some_elements(at ? b.CreateAdd(start.element, at) : start.element, present, width_);
+  if (in_place_) {
+    // The rows of a group are read side by side, which the processor does not foresee.
+    r_.e.ahead = r_.f.ahead();
+    Registers out = r_.some_elements(at ? b.CreateAdd(start.element, at) : start.element, present, width_);
+    r_.e.ahead = nullptr;
+    return out;
+  }
   const Registers none = r_.identity(width_);
   Registers out;
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
@@ -139,29 +144,6 @@ Registers RowGroup::load(const Start& start, llvm::Value* at, llvm::Value* prese
     out.push_back(b.CreateSelect(present, r_.e.from_memory(r_.type(c), all), none[c]));
   }
   return out;
-}
-
-/// Two vectors of rows become one, with half as many lanes for each row, until each has one.
-Registers RowGroup::join_rows(std::vector<Registers> rows) {
-  for (int lanes = width_; lanes > 1; lanes /= 2) {
-    std::vector<int> low, high;
-    for (int of_both = 0; of_both < 2 * width_; of_both += lanes)
-      for (int lane = 0; lane < lanes / 2; ++lane) {
-        low.push_back(of_both + lane);
-        high.push_back(of_both + lane + lanes / 2);
-      }
-    std::vector<Registers> joined;
-    for (std::size_t i = 0; i < rows.size(); i += 2) {
-      Registers x, y;
-      for (std::size_t c = 0; c < r_.components(); ++c) {
-        x.push_back(r_.b.CreateShuffleVector(rows[i][c], rows[i + 1][c], low));
-        y.push_back(r_.b.CreateShuffleVector(rows[i][c], rows[i + 1][c], high));
-      }
-      joined.push_back(r_.join(x, y));
-    }
-    rows = std::move(joined);
-  }
-  return rows[0];
 }
 
 /// The lengths of the current rows less each lane's number: lane j of a vector of elements [k, k + width) is
@@ -246,7 +228,7 @@ Registers RowGroup::totals() {
   std::vector<Registers> rows;
   for (std::size_t row = 0; row < of_longer.size(); ++row)
     rows.push_back(r_.merge(of_longer[row], longer_end, of_shorter[row], shorter_end));
-  return join_rows(std::move(rows));
+  return r_.join_rows(std::move(rows));
 }
 
 void RowGroup::compute(llvm::Value* item) {

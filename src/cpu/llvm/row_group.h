@@ -48,7 +48,6 @@ class RowGroup {
   Registers totals();
   std::vector<Registers> lanes_of_short(const std::vector<Start>& starts);
   std::vector<Registers> lanes_of_longer(const std::vector<Start>& starts, llvm::Value* longest);
-  Registers join_rows(std::vector<Registers> rows);
 
   Rows& r_;
   const kernel::Kernel& kernel_;
