@@ -113,7 +113,7 @@ class Verifier {
   }
 
   void written_by_positions(const KernelOutput& o) const {
-    Layout layout = k_.domain;
+    Layout layout = static_cast<const Layout&>(k_.domain);
     require(0 <= o.which && o.which < o.of, "an output is none of those of its position");
     if (o.of > 1) {
       require(layout.form != Form::segmented, "a segmented domain has several outputs in one array");

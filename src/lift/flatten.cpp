@@ -578,7 +578,7 @@ class FlatLoop : Flattener {
   /// What is in a state: the numbers of items, then their arrays.
   std::vector<Items> items_of(std::span<const Ref> state) {
     std::vector<Items> out;
-    const Ref numbers = state[0];
+    const Ref& numbers = state[0];
     std::span<const Ref> rest = state.subspan(1);
     for (const std::vector<Ref>& known : known_)
       out.push_back(
