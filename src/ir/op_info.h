@@ -58,6 +58,7 @@ enum class ExtentRule : std::uint8_t {
   as_given,           ///< the components of the operand `shape`; a negative one is a RunError
   intersection,       ///< the minimum of the arrays', dimension by dimension
   same,               ///< those of the array
+  of_prefixes,        ///< those of the array, the last one more where a scan gives all prefixes
   without_innermost,  ///< those of the array but for its last
   of_result,          ///< of one of several arrays: as the operation says that gives them
 };
@@ -159,7 +160,7 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::scan:
       return OpInfo("scan", function(), array(Access::own_row),
                     element("seed", Access::value, Count::optional))
-          .arrays(Storage::stored, ExtentRule::same, ExtentRule::without_innermost, "a scan");
+          .arrays(Storage::stored, ExtentRule::of_prefixes, ExtentRule::without_innermost, "a scan");
     case ArrayOp::scan_state:
       return OpInfo("scan_state", function(), array(Access::own_row), element("seed"))
           .array(Storage::stored, ExtentRule::same, "states, one from the other");

@@ -131,8 +131,18 @@ class Verifier {
                    k_.form);
     require(may, "only scans and recurrences write an element for each of a row");
     std::vector<KernelExtent> extents = k_.domain.extents;
-    extents.push_back(row_of(k_)->length);
+    const auto* scan = std::get_if<Scan>(&k_.form);
+    const bool one_more = scan && scan->kind.prefixes == Prefixes::all;
+    extents.push_back(one_more && !a.extents.empty() ? longer_rows(a.extents.back()) : row_of(k_)->length);
     require(a.extents == extents, "an output of elements has other extents than the domain and its rows");
+  }
+
+  /// The length of rows that are one element longer than the kernel's: what the output says, unless that is wrong.
+  KernelExtent longer_rows(const KernelExtent& said) const {
+    KernelExtent length = row_of(k_)->length;
+    if (length.kind != KernelExtent::Kind::constant) return said == length ? KernelExtent{} : said;
+    ++length.value;
+    return length;
   }
 
   void body(const std::vector<Ref>& roots, const Scope& scope, const char* what) const {
@@ -183,7 +193,7 @@ class Verifier {
     const bool totals = std::any_of(k_.outputs.begin(), k_.outputs.end(), [](const KernelOutput& o) {
       return o.write == KernelOutput::Write::position;
     });
-    require(!form.reduction.seed.empty() || (!form.exclusive && !totals),
+    require(!form.reduction.seed.empty() || (form.kind.prefixes == Prefixes::inclusive && !totals),
             "an exclusive scan and the total of a row need a seed");
   }
 

@@ -363,6 +363,14 @@ class Lifter {
         return intersection(operands_of(maker, Role::array), array->place());
       case ExtentRule::same:
         return staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
+      case ExtentRule::of_prefixes: {
+        const Scan scan(maker);
+        std::vector<Ref> extents = staged_.facts_of(scan.array()).extents;
+        if (scan.kind().prefixes == Prefixes::all)
+          extents.back() =
+              simplify_.step(primitive(Primitive::add, {extents.back(), int64(1)}, array->place()));
+        return extents;
+      }
       case ExtentRule::without_innermost: {
         std::vector<Ref> extents = staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
         extents.pop_back();

@@ -190,10 +190,11 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
   KernelBuilder builder(*this, step);
   Kernel& kernel = step.kernel;
   kernel::Scan form;
-  form.exclusive = scan.exclusive();
+  form.kind = scan.kind();
   begin_rows(kernel, form.row, scan.array(), *results[0]);
   add_element(kernel, form.row, scan.array());
   form.reduction = reduction_of(scan, kernel.place, context_.expand);
+  if (form.kind.from_right) std::swap(form.reduction.left, form.reduction.right);
 
   builder.domain(rows_of(scan.array(), context_.staged.facts_of(results[0]).form == Form::avoided));
   for (std::size_t i = 0; i < outputs.size(); ++i) {

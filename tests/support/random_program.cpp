@@ -298,7 +298,10 @@ class RandomArrays {
     const Ref join = scalars_.join(scope, scalars);
     Scope inner{{}, scope.arrays, 2};
     const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
-    const Ref both = ir::scan(join, a, seed, seeded && dice_.chance(50));
+    ir::ScanKind kind;
+    if (seeded) kind.prefixes = static_cast<ir::Prefixes>(dice_.below(3));
+    kind.from_right = dice_.chance(50);
+    const Ref both = ir::scan(join, a, seed, kind);
     return ir::project_array(both, seeded ? dice_.below(2) : 0);
   }
 

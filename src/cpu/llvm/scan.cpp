@@ -57,6 +57,7 @@ class Scan {
                 {},
                 {}};
     row.index = r.enter(row.item, row.row);
+    r.enter_row(r.length(row.item));
     return row;
   }
   /// Computes the seed. It is the carry of block 0, and put into the state where this entry begins there and
@@ -92,7 +93,8 @@ class Scan {
     stage_->addFnAttr(llvm::Attribute::NoInline);
     llvm::Value *row = r.f.parameter(0), *item = r.f.parameter(1);
     const auto index = r.enter(item, row);
-    r.enter_outputs(item, index, r.length(item));
+    r.enter_row(r.length(item));
+    r.enter_outputs(item, index);
     r.emit_row();
     r.stage_block(r.b.CreateMul(r.f.parameter(2), r.f.number(ir::fold_order::block)));
     close(r);
@@ -113,7 +115,7 @@ class Scan {
     blocks_->addFnAttr(llvm::Attribute::NoInline);
     auto& b = r.b;
     RowPart row = enter(r);
-    r.enter_outputs(row.item, row.index, r.length(row.item));
+    r.enter_outputs(row.item, row.index);
     llvm::Value* in_order = b.CreateIsNull(row.partials);
     begin_state(r, row, in_order);
     if (!r.is_staged()) r.emit_row();
@@ -146,7 +148,7 @@ class Scan {
     ScanRows r = entry("entry2");
     const RowPart row = enter(r);
     if (r.is_staged())
-      r.enter_outputs(row.item, row.index, r.length(row.item));
+      r.enter_outputs(row.item, row.index);
     else
       r.emit_row();
     r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
@@ -222,18 +224,24 @@ class Scan {
     const auto here = r.e.mark();
     r.bind_index(run.outer);
     llvm::Value* length = r.length(run.item);
-    // A row without elements needs its seed for its total only.
+    r.enter_row(length);
+    // What a row without elements needs of its seed.
+    const bool always_seed = r.has_totals() || r.has(Prefixes::all);
     Registers seed = r.nothing();
-    if (r.has_totals()) seed = r.seed();
+    if (always_seed) seed = r.seed();
+    if (r.has(Prefixes::all)) {
+      r.enter_outputs(run.item, run.outer);
+      r.put_first(seed);
+    }
     llvm::BasicBlock *some = f.block("filled"), *done = f.block("row_done");
     llvm::BasicBlock* before = b.GetInsertBlock();
     b.CreateCondBr(b.CreateICmpSLE(length, f.number(0)), done, some);
     b.SetInsertPoint(some);
     const auto inside = r.e.mark();
-    if (r.seeded() && !r.has_totals()) seed = r.seed();
+    if (r.seeded() && !always_seed) seed = r.seed();
     r.emit_row();
-    r.enter_outputs(run.item, run.outer, length);
-    if (r.exclusive()) r.put_first(seed);
+    if (!r.has(Prefixes::all)) r.enter_outputs(run.item, run.outer);
+    if (r.has(Prefixes::exclusive)) r.put_first(seed);
     llvm::Value* last = b.CreateAnd(b.CreateSub(length, f.number(1)), f.number(-ir::fold_order::block));
     const Registers carry = blocks_before(r, run, last, seed);
     Registers total = r.last_block(last, length, r.spread(carry));

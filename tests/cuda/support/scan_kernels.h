@@ -29,7 +29,7 @@ inline std::vector<std::int64_t> offsets_of(const std::vector<std::int64_t>& row
 /// The outputs that `result` names, of all components, for rows that lie as `prefixes` does.
 inline void add_outputs(ScanBuilder& k, ScanResult result, const kernel::Layout& prefixes,
                         std::int64_t elements, std::int64_t positions, const ir::Scalars& types) {
-  k.scan().exclusive = result == ScanResult::exclusive || result == ScanResult::exclusive_and_totals;
+  k.scan().kind.prefixes = prefixes_of(result);
   if (has_prefixes(result)) k.output(Write::element, prefixes, 0, types, elements);
   if (has_totals(result)) k.output(Write::position, k.kernel().domain, 0, types, positions);
 }
@@ -41,8 +41,10 @@ inline ScanBuilder ragged_rows(const std::vector<std::int64_t>& row_lengths, con
   const auto rows = static_cast<std::int64_t>(row_lengths.size());
   ScanBuilder k(true, rows);
   KernelBuilder& b = k.builder();
+  std::vector<std::int64_t> longer = row_lengths;
+  for (auto& n : longer) n += one_more(result);
   const std::vector<std::int64_t> offsets = offsets_of(row_lengths, first_element),
-                                  to = offsets_of(row_lengths, 3);
+                                  to = offsets_of(longer, 3);
   const int off = b.buffer(offsets);
   const int values = fill(k, static_cast<std::size_t>(offsets.back()));
   const auto length = KernelBuilder::ragged_extent(off);
@@ -52,7 +54,9 @@ inline ScanBuilder ragged_rows(const std::vector<std::int64_t>& row_lengths, con
   const ir::Ref element = ir::index(v, k.r(), {}, true);
   for (std::size_t c = 0; c < types.size(); ++c)
     k.kernel().body.push_back(types.size() == 1 ? element : ir::project(element, static_cast<int>(c), 1));
-  add_outputs(k, result, layout_of(kernel::Form::segmented, {length}, b.buffer(to)), to.back(), rows, types);
+  const int to_offsets = b.buffer(to);
+  const auto of_row = one_more(result) ? KernelBuilder::ragged_extent(to_offsets) : length;
+  add_outputs(k, result, layout_of(kernel::Form::segmented, {of_row}, to_offsets), to.back(), rows, types);
   return k;
 }
 
@@ -90,7 +94,8 @@ inline ScanBuilder dense_scan(bool over_items, const std::vector<std::int64_t>& 
                             ir::literal(1.1f))};
   k.reduction().combine = {binary(Primitive::add, k.reduction().left[0], k.reduction().right[0])};
   k.reduction().seed = {ir::literal(0.25f)};
-  add_outputs(k, result, layout_of(form, all), rows * n, rows, {ScalarType::float32});
+  if (one_more(result)) all.back() = constant ? constant_extent(n + 1) : b.uniform_extent(n + 1);
+  add_outputs(k, result, layout_of(form, all), rows * (n + one_more(result)), rows, {ScalarType::float32});
   return k;
 }
 
