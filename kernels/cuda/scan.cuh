@@ -24,6 +24,12 @@
 /// the element whose prefix it computes. So the one that is reported does not depend on who computes what.
 namespace anabranch {
 
+/// Where the results of a row begin whose elements are `step` apart, and lie side by side with those of its neighbours.
+ANABRANCH_DEVICE i64 row_across(i64 position, i64 size, i64 step) {
+  const i64 outer = position / step;
+  return multiply(multiply(outer, size), step) + (position - multiply(outer, step));
+}
+
 constexpr int scan_threads = 256;
 /// Rows that a warp takes at a time where several are scanned together.
 constexpr int packed_rows = warp_size;

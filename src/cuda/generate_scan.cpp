@@ -50,6 +50,14 @@ class Scan : public RowGenerator {
     return scan_.kind.from_right ? fmt::format("({} - 1 - r)", row_size()) : "r";
   }
 
+  std::string row_step() const override {
+    if (!scan_.axis) return RowGenerator::row_step();
+    std::string step = "1ll";
+    for (auto d = static_cast<std::size_t>(*scan_.axis); d < domain_.size(); ++d)
+      step = step == "1ll" ? domain_[d] : fmt::format("multiply({}, {})", step, domain_[d]);
+    return step;
+  }
+
   bool has_totals() const {
     return std::any_of(kernel_.outputs.begin(), kernel_.outputs.end(),
                        [](const kernel::KernelOutput& o) { return o.write == Write::position; });

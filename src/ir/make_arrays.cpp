@@ -97,7 +97,7 @@ Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
   return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
 }
 
-Ref scan(Ref function, Ref array, Ref seed, ScanKind kind, Place place, Symbol label) {
+Ref scan(Ref function, Ref array, Ref seed, ScanKind kind, int axis, Place place, Symbol label) {
   const char* what = label ? label.c_str() : "scan";
   std::vector<Ref> children{std::move(function), std::move(array)};
   if (seed) children.push_back(std::move(seed));
@@ -108,6 +108,8 @@ Ref scan(Ref function, Ref array, Ref seed, ScanKind kind, Place place, Symbol l
   if (seeded) results.push_back({type.rank - 1, type.scalars});
   Payload payload = labelled(label);
   payload.scan = kind;
+  payload.first = axis < 0 ? type.rank - 1 : axis;
+  require(payload.first < type.rank, place, what, "an array has no such dimension");
   return collective(Op::scan, Type::several(std::move(results)), std::move(children), std::move(payload),
                     place);
 }

@@ -64,7 +64,7 @@ using FreeParameters = std::shared_ptr<const std::vector<const Node*>>;
 struct Payload {
   std::uint64_t bits = 0;  ///< constant: the scalar's bytes, zero-extended
   Primitive primitive{};   ///< primitive
-  /// project, project_seq: first component. project_array: which. lambda: number of parameters
+  /// project, project_seq: first component. project_array: which. lambda: number of parameters. scan: the dimension of rows
   int first = 0;
   int count = 0;  ///< project, project_seq: components. awhile: arrays that it collects
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use

@@ -154,6 +154,8 @@ class Scan : public AlongRows<Op::scan> {
  public:
   using AlongRows::AlongRows;
   const ScanKind& kind() const { return node().payload().scan; }
+  /// The dimension that its rows lie along.
+  int axis() const { return node().payload().first; }
 };
 
 /// Its function is of the state and an element, its seed is always there.

@@ -76,8 +76,8 @@ struct KernelOutput {
   enum class Write : std::uint8_t {
     position,  ///< one result for each position of the domain, at that position: the domain's layout. Where it is one
                ///< `of` several for each position, at (position, which): their number is the innermost extent
-    element,   ///< one for each element of the positions' rows, at (position, element): the domain's extents,
-               ///< and the rows' length as the innermost one, or one more (Scan, all prefixes)
+    element,   ///< one for each element of the positions' rows: the domain's extents, and among them the rows'
+               ///< length, or one more (Scan, all prefixes); as the innermost one, or where Scan::axis says
   };
   KernelArray array;
   std::size_t first = 0;  ///< it stores the results' components from this one on
@@ -144,6 +144,9 @@ struct Scan {
   Reduction
       reduction;  ///< one operator, over all components. Without a seed there are inclusive prefixes only
   ScanKind kind;
+  /// The rows' dimension in outputs that are written by elements, if it is not the innermost: neighbouring positions have
+  /// their elements side by side then, and those of a row are apart.
+  std::optional<int> axis;
 };
 
 /// The states of every row: element i of an output is the state after element i of the row. The bodies are the state

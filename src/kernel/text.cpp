@@ -106,6 +106,10 @@ std::string row_text(const Row& row) {
                      extent_text(row.length));
 }
 
+std::string kind_text(const Scan& scan) {
+  return ir::to_string(scan.kind) + (scan.axis ? fmt::format(" along {}", *scan.axis) : "");
+}
+
 /// All of the form that is no body.
 std::string form_key(const Kernel& k, Canonical& canonical) {
   const auto operator_key = [&](const Reduction& reduction) {
@@ -121,7 +125,7 @@ std::string form_key(const Kernel& k, Canonical& canonical) {
   };
   const auto scan = [&](const Scan& s) {
     canonical.parameter(s.row.index);
-    return fmt::format("scan {} {}", ir::to_string(s.kind), row_text(s.row)) + operator_key(s.reduction);
+    return fmt::format("scan {} {}", kind_text(s), row_text(s.row)) + operator_key(s.reduction);
   };
   const auto recurrence = [&](const Recurrence& r) {
     canonical.parameter(r.row.index);
@@ -248,7 +252,7 @@ std::string to_string(const Kernel& k) {
   };
   const auto scan = [&](const Scan& s) {
     elements();
-    out += fmt::format("  r < {}, {}\n", extent_text(s.row.length), ir::to_string(s.kind));
+    out += fmt::format("  r < {}, {}\n", extent_text(s.row.length), kind_text(s));
     operation(s.reduction);
   };
   const auto recurrence = [&](const Recurrence& r) {

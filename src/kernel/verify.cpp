@@ -133,7 +133,10 @@ class Verifier {
     std::vector<KernelExtent> extents = k_.domain.extents;
     const auto* scan = std::get_if<Scan>(&k_.form);
     const bool one_more = scan && scan->kind.prefixes == Prefixes::all;
-    extents.push_back(one_more && !a.extents.empty() ? longer_rows(a.extents.back()) : row_of(k_)->length);
+    const std::size_t axis = scan && scan->axis ? static_cast<std::size_t>(*scan->axis) : extents.size();
+    require(axis < a.extents.size(), "an output has no dimension for the rows");
+    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(axis),
+                   one_more ? longer_rows(a.extents[axis]) : row_of(k_)->length);
     require(a.extents == extents, "an output of elements has other extents than the domain and its rows");
   }
 
@@ -190,6 +193,8 @@ class Verifier {
     row(form.row, shared_);
     reduction(form.reduction, 0);
     require(form.reduction.combine.size() == k_.body.size(), "operator and elements differ in components");
+    require(!form.axis || (*form.axis >= 0 && *form.axis < static_cast<int>(k_.domain.extents.size())),
+            "rows lie along no outer dimension");
     const bool totals = std::any_of(k_.outputs.begin(), k_.outputs.end(), [](const KernelOutput& o) {
       return o.write == KernelOutput::Write::position;
     });

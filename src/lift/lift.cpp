@@ -366,9 +366,15 @@ class Lifter {
       case ExtentRule::of_prefixes: {
         const Scan scan(maker);
         std::vector<Ref> extents = staged_.facts_of(scan.array()).extents;
+        Ref& along = extents[static_cast<std::size_t>(scan.axis())];
         if (scan.kind().prefixes == Prefixes::all)
-          extents.back() =
-              simplify_.step(primitive(Primitive::add, {extents.back(), int64(1)}, array->place()));
+          along = simplify_.step(primitive(Primitive::add, {along, int64(1)}, array->place()));
+        return extents;
+      }
+      case ExtentRule::of_totals: {
+        const Scan scan(maker);
+        std::vector<Ref> extents = staged_.facts_of(scan.array()).extents;
+        extents.erase(extents.begin() + scan.axis());
         return extents;
       }
       case ExtentRule::without_innermost: {

@@ -164,6 +164,7 @@ TEST_CASE("blocks that are scanned apart, results written in all ways") {
     check_apart(scan_of<float>({9 * 4096 + 1}, Primitive::add, options));
     check_apart(scan_of_affine_maps({4097, 13000}, options));
     check_apart(scan_of_ragged_matrices({{2, 3}, {2, 8200}, {0, 9000}, {1, 4097}}, options));
+    check_apart(scan_across(false, {2}, 0, 9000, options));
   }
   check_apart(scan_of_maxima_with_places(long_lengths, {true, {kernel::Prefixes::exclusive}, Results::both}));
   check_apart(dense_scan(true, {2}, 8193, {true, {}, Results::both}));

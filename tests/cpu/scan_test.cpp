@@ -131,6 +131,31 @@ TEST_CASE("dense scans of every shape") {
       }
 }
 
+TEST_CASE("scans along an outer dimension: rows side by side") {
+  const auto all = all_scan_options();
+  std::size_t next = 0;
+  for (const bool over_items : {false, true})
+    for (const std::int64_t columns : {0, 1, 3, 16, 37, 200, 1100})
+      for (const std::int64_t n : {0, 1, 5, 32, 70, 4097, 13000}) {
+        if (columns * n > 300'000) continue;
+        const ScanOptions& options = all[next++ % all.size()];
+        INFO(columns << " columns of " << n << ", items " << over_items << ", " << described(options));
+        auto k = scan_across(over_items, {columns}, 0, n, options);
+        CHECK(disagreement(k, {0, 50}) == "");
+      }
+  in_all_ways([](const ScanOptions& options) { return scan_across(true, {300}, 0, 67, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_across(false, {3, 5, 20}, 1, 40, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_across(true, {2, 70}, 1, 35, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_across(true, {3, 33}, 0, 40, options, true); });
+}
+
+TEST_CASE("scans along the outer dimension of matrices of different extents") {
+  in_all_ways([](const ScanOptions& options) {
+    return scan_of_ragged_matrices({{2, 3}, {0, 7}, {5, 0}, {1, 33}, {3, 4100}, {4, 32}, {40, 2}, {70, 100}},
+                                   options, true);
+  });
+}
+
 TEST_CASE("scans of matrices of different extents, with a seed for each item") {
   in_all_ways([](const ScanOptions& options) {
     return scan_of_ragged_matrices({{2, 3}, {0, 7}, {5, 0}, {1, 33}, {3, 4100}, {4, 32}, {40, 2}}, options);

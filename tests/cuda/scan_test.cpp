@@ -64,6 +64,19 @@ TEST_CASE("cuda: scans from the right") {
   CHECK(scan_disagreement(unseeded) == "");
 }
 
+TEST_CASE("cuda: scans along an outer dimension") {
+  for (const ScanResult result : all_results)
+    for (const bool over_items : {false, true})
+      for (const std::int64_t n : {0, 5, 40, 4200}) {
+        INFO("result " << static_cast<int>(result) << ", rows of " << n << ", items " << over_items);
+        auto matrix = dense_scan(over_items, {7}, n, result, false, 0);
+        CHECK(scan_disagreement(matrix) == "");
+        auto cube = dense_scan(over_items, {2, 3}, n, result, true, n % 2 ? 0 : 1);
+        cube.scan().kind.from_right = n > 5;
+        CHECK(scan_disagreement(cube) == "");
+      }
+}
+
 TEST_CASE("cuda: scans of operators that do not commute") {
   for (const bool seeded : {false, true}) {
     auto k = rows_scanned<double>(around_borders, Primitive::add, seeded, ScanResult::inclusive);

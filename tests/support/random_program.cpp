@@ -301,7 +301,8 @@ class RandomArrays {
     ir::ScanKind kind;
     if (seeded) kind.prefixes = static_cast<ir::Prefixes>(dice_.below(3));
     kind.from_right = dice_.chance(50);
-    const Ref both = ir::scan(join, a, seed, kind);
+    const int axis = dice_.chance(50) ? a->type().rank - 1 : dice_.below(a->type().rank);
+    const Ref both = ir::scan(join, a, seed, kind, axis);
     return ir::project_array(both, seeded ? dice_.below(2) : 0);
   }
 

@@ -227,7 +227,7 @@ class RowCode {
     const auto here = e.mark();
     e.emit_region(regions, 0);
     Registers out;
-    for (const auto& root : roots) out.push_back(e.value(root).v);
+    for (const auto& root : roots) out.push_back(e.lanes(e.value(root)));
     e.undo(here);
     return out;
   }

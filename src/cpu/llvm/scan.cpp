@@ -1,4 +1,5 @@
 #include "cpu/llvm/block_tree.h"
+#include "cpu/llvm/column_scan.h"
 #include "cpu/llvm/short_scans.h"
 
 /// The scan skeleton:
@@ -183,13 +184,39 @@ class Scan {
     r.return_if_none(begin, end);
     if (ShortScans::suits(kernel_, r)) {
       short_rows_together(r, begin, end);
+    } else if (ColumnScan::suits(kernel_, r)) {
+      rows_side_by_side(r, begin, end);
     } else {
-      each_run(
-          r.e, kernel_, begin, end, r.first_item(begin, f.parameter(2)), false,
-          [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
-          [&](const Run& run) { one_row(r, run); });
+      rows_one_by_one(r, begin, end, r.first_item(begin, f.parameter(2)));
     }
     close(r);
+  }
+
+  void rows_one_by_one(ScanRows& r, llvm::Value* begin, llvm::Value* end, llvm::Value* first_item) {
+    each_run(
+        r.e, kernel_, begin, end, first_item, false,
+        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+        [&](const Run& run) { one_row(r, run); });
+  }
+
+  /// Rows along an outer dimension. One that several threads scan is alone.
+  void rows_side_by_side(ScanRows& r, llvm::Value* begin, llvm::Value* end) {
+    auto& b = r.b;
+    ColumnScan columns(r, kernel_);
+    llvm::Value* first_item = r.first_item(begin, r.f.parameter(2));
+    llvm::BasicBlock *together = r.f.block("rows_across"), *alone = r.f.block("row_alone"),
+                     *done = r.f.block("rows_done");
+    b.CreateCondBr(b.CreateIsNull(given(r, offsetof(Scratch, state), ptr_)), together, alone);
+    b.SetInsertPoint(together);
+    each_run(
+        r.e, kernel_, begin, end, first_item, true,
+        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+        [&](const Run& run) { columns.scan(run); });
+    b.CreateBr(done);
+    b.SetInsertPoint(alone);
+    rows_one_by_one(r, begin, end, first_item);
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
   }
 
   /// One row per item, of different lengths: longer ones one by one.

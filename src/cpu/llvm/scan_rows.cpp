@@ -62,7 +62,7 @@ bool ScanRows::is_staged() const {
     if (o.write == kernel::KernelOutput::Write::element)
       std::fill_n(is_written.begin() + static_cast<std::ptrdiff_t>(o.first), o.array.type.scalars.size(),
                   true);
-  return body_is_large() && std::all_of(is_written.begin(), is_written.end(), std::identity());
+  return body_is_large() && !scan_.axis && std::all_of(is_written.begin(), is_written.end(), std::identity());
 }
 
 Registers ScanRows::join(const Registers& x, const Registers& y) {
@@ -98,9 +98,27 @@ Registers ScanRows::one_of(const Registers& carry, llvm::Value* unknown) {
 
 // Outputs ---------------------------------------------------------------------------------------------------
 
+llvm::Value* ScanRows::count_stored() {
+  return has(Prefixes::all) ? b.CreateAdd(length_, f.number(1)) : length_;
+}
+
+ScanRows::Place ScanRows::place_of(const kernel::KernelOutput& output, llvm::Value* item,
+                                   std::span<llvm::Value* const> index, llvm::Value* count) {
+  const ItemPart part = e.part(output.array, e.uniform(item));
+  const std::size_t axis = scan_.axis ? static_cast<std::size_t>(*scan_.axis) : index.size();
+  llvm::Value *row = f.number(0), *step = f.number(1);
+  for (std::size_t d = 0; d < axis; ++d) row = b.CreateAdd(b.CreateMul(row, part.extents[d].v), index[d]);
+  row = b.CreateMul(row, count);
+  for (std::size_t d = axis; d < index.size(); ++d) {
+    row = b.CreateAdd(b.CreateMul(row, part.extents[d + 1].v), index[d]);
+    step = b.CreateMul(step, part.extents[d + 1].v);
+  }
+  return {b.CreateAdd(part.base.v, row), step};
+}
+
 void ScanRows::enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index) {
   first_.clear();
-  llvm::Value* count = has(Prefixes::all) ? b.CreateAdd(length_, f.number(1)) : length_;
+  llvm::Value* count = count_stored();
   llvm::Value* first = f.number(stores_seed() ? 1 : 0);
   if (from_right()) first = b.CreateSub(b.CreateSub(count, f.number(1)), first);
   for (const kernel::KernelOutput& output : kernel_.outputs) {
@@ -108,33 +126,39 @@ void ScanRows::enter_outputs(llvm::Value* item, std::span<llvm::Value* const> in
       first_.push_back(nullptr);
       continue;
     }
-    const ItemPart part = e.part(output.array, e.uniform(item));
-    llvm::Value* row = f.number(0);
-    for (std::size_t d = 0; d < index.size(); ++d)
-      row = b.CreateAdd(b.CreateMul(row, part.extents[d].v), index[d]);
-    first_.push_back(b.CreateAdd(b.CreateAdd(part.base.v, b.CreateMul(row, count)), first));
+    const Place place = place_of(output, item, index, count);
+    if (scan_.axis) step_ = place.step;
+    first_.push_back(b.CreateAdd(place.begin, b.CreateMul(first, place.step)));
   }
 }
 
-void ScanRows::put_at(std::size_t output, llvm::Value* place, std::int64_t step, const Registers& values,
-                      llvm::Value* mask) {
+template <class At>
+void ScanRows::put_lanes_at(std::size_t output, At&& at, const Registers& values, llvm::Value* mask) {
   const int outside = std::exchange(e.width, values[0]->getType()->isVectorTy() ? lanes_in(values[0]) : 1);
   llvm::Value* const outside_mask = std::exchange(e.mask, mask);
   const kernel::KernelOutput& to = kernel_.outputs[output];
+  const Value place = at();
   for (std::size_t c = 0; c < to.array.type.scalars.size(); ++c)
-    e.store(f.buffer(to.array.first_buffer + static_cast<int>(c)), types_[to.first + c],
-            e.affine(place, step), e.varying(values[to.first + c]));
+    e.store(f.buffer(to.array.first_buffer + static_cast<int>(c)), types_[to.first + c], place,
+            e.varying(values[to.first + c]));
   e.mask = outside_mask;
   e.width = outside;
+}
+
+void ScanRows::put_at(std::size_t output, llvm::Value* place, const Registers& values, llvm::Value* mask) {
+  put_lanes_at(output, [&] { return e.affine(place, 1); }, values, mask);
 }
 
 void ScanRows::put_elements(llvm::Value* k, const Registers& values, llvm::Value* mask) {
   for (std::size_t i = 0; i < first_.size(); ++i) {
     if (!first_[i]) continue;
-    if (from_right())
-      put_at(i, b.CreateSub(first_[i], k), -1, values, mask);
-    else
-      put_at(i, b.CreateAdd(first_[i], k), 1, values, mask);
+    const auto place = [&] {
+      Value further = e.affine(k, 1);
+      if (from_right()) further = e.affine(b.CreateNeg(k), -1);
+      if (step_) further = e.multiply(further, e.uniform(step_));
+      return e.add(e.uniform(first_[i]), further);
+    };
+    put_lanes_at(i, place, values, mask);
   }
 }
 
@@ -294,12 +318,10 @@ Registers ScanRows::block_total(llvm::Value* begin) {
   return out;
 }
 
-/// One bit: has the group that begins at k no carry? Null: it has one.
 llvm::Value* ScanRows::lacks_carry(llvm::Value* k) {
   return seeded() ? nullptr : b.CreateICmpEQ(k, f.number(0));
 }
 
-/// carry o each of them; where `none` is set and true, they themselves.
 ScanRows::Parts ScanRows::join_all(llvm::Value* none, const Registers& carry, Parts values) {
   const auto join_each = [&] {
     Parts out;

@@ -70,9 +70,23 @@ class ScanRows : public RowCode {
   /// The same total, and nothing else.
   Registers block_total(llvm::Value* begin);
 
-  /// Writes values to place, place + step, ... of an output, one for each lane of the mask (null: of all).
-  void put_at(std::size_t output, llvm::Value* place, std::int64_t step, const Registers& values,
-              llvm::Value* mask);
+  /// Writes values to place, place + 1, ... of an output, one for each lane of the mask (null: of all).
+  void put_at(std::size_t output, llvm::Value* place, const Registers& values, llvm::Value* mask);
+  /// Where a position of the output's rows begins, of which each has so many elements, `step` apart.
+  struct Place {
+    llvm::Value *begin, *step;
+  };
+  Place place_of(const kernel::KernelOutput& output, llvm::Value* item, std::span<llvm::Value* const> index,
+                 llvm::Value* count);
+  /// Elements of the current row in an output.
+  llvm::Value* count_stored();
+  const kernel::Scan& form() const { return scan_; }
+  std::int64_t operator_cost() const { return combine_[0].cost; }
+
+  /// One bit: has the group that begins at k no carry? Null: it has one.
+  llvm::Value* lacks_carry(llvm::Value* k);
+  /// carry o each of them; where `none` is set and true, they themselves.
+  Parts join_all(llvm::Value* none, const Registers& carry, Parts values);
   /// Lane j of a vector to lane width - 1 - j.
   llvm::Value* turned(llvm::Value* v) const;
 
@@ -99,8 +113,8 @@ class ScanRows : public RowCode {
   /// A loop over whole groups; those inside of all borders have code of their own.
   template <class Body>
   Registers whole_groups(llvm::Value* begin, llvm::Value* end, Registers state, Body&& body);
-  llvm::Value* lacks_carry(llvm::Value* k);
-  Parts join_all(llvm::Value* none, const Registers& carry, Parts values);
+  template <class At>
+  void put_lanes_at(std::size_t output, At&& at, const Registers& values, llvm::Value* mask);
 
   // In registers.
   Parts prefixes(Parts lanes);
@@ -134,6 +148,7 @@ class ScanRows : public RowCode {
   bool reads_staged_ = false;
   std::vector<llvm::Value*> group_;  ///< memory for a group's lanes, per component
   llvm::Value* length_ = nullptr;    ///< of the current row
+  llvm::Value* step_ = nullptr;      ///< from one of its elements to the next in outputs; null: 1
   std::vector<llvm::Value*> first_;  ///< per output: where its first inclusive prefix goes
 };
 

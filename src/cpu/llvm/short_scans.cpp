@@ -300,7 +300,7 @@ void ShortScans::put_rows(llvm::Value* item) {
     std::vector<llvm::Value*> to = places(row);
     const auto put_seed = [&] {
       for (std::size_t o = 0; o < to.size(); ++o)
-        if (to[o]) r_.put_at(o, r_.from_right() ? b.CreateAdd(to[o], count) : to[o], 1, seed, nullptr);
+        if (to[o]) r_.put_at(o, r_.from_right() ? b.CreateAdd(to[o], count) : to[o], seed, nullptr);
     };
     if (!r_.from_right()) {
       put_seed();
@@ -324,7 +324,7 @@ void ShortScans::put_row(llvm::Value* from, llvm::Value* count, std::span<llvm::
       const Registers values = get_kept(b.CreateAdd(from, at), width_);
       llvm::Value* mask = masked ? r_.lanes_below(count, at, width_) : nullptr;
       for (std::size_t o = 0; o < to.size(); ++o)
-        if (to[o]) r_.put_at(o, b.CreateAdd(to[o], at), 1, values, mask);
+        if (to[o]) r_.put_at(o, b.CreateAdd(to[o], at), values, mask);
     }
   };
   llvm::Value* fits = b.getTrue();

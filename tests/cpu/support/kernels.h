@@ -176,7 +176,10 @@ class KernelBuilder {
                        std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64,
                        std::optional<kernel::KernelExtent> of_row = std::nullopt) {
     auto extents = kernel_.domain.extents;
-    extents.push_back(of_row.value_or(row_in(kernel_).length));
+    const auto* scan = std::get_if<kernel::Scan>(&kernel_.form);
+    const bool across = scan && scan->axis;
+    extents.insert(across ? extents.begin() + *scan->axis : extents.end(),
+                   of_row.value_or(row_in(kernel_).length));
     auto& output = add_output(form, scalars, std::move(extents), elements, offsets, offset_type);
     output.first = first;
     output.write = kernel::KernelOutput::Write::element;

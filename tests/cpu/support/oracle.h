@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <map>
 #include <optional>
 #include <set>
@@ -149,8 +150,13 @@ class Oracle {
     };
     const auto write = kernel::KernelOutput::Write::element;
     const std::int64_t count = length + (all ? 1 : 0);
+    std::int64_t step = 1;
+    for (auto d = static_cast<std::size_t>(form.axis.value_or(INT_MAX)); d < kernel_.domain.extents.size();
+         ++d)
+      step *= value(kernel_.domain.extents[d], item);
     const auto put_number = [&](std::int64_t number, const Values& prefix) {
-      put(item, local * count + (from_right ? count - 1 - number : number), prefix, write);
+      const std::int64_t place = from_right ? count - 1 - number : number;
+      put(item, (local / step * count + place) * step + local % step, prefix, write);
     };
     ir::scan_order::scan_row(length, seed, at, join, [&](std::int64_t i, const Values& inclusive) {
       put_number(i, form.kind.prefixes == kernel::Prefixes::inclusive ? inclusive : *last);

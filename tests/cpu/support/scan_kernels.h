@@ -197,11 +197,57 @@ inline KernelBuilder dense_scan(bool over_items, const std::vector<std::int64_t>
   return k;
 }
 
+/// Rows of n elements along dimension `axis` of such an array, not its innermost; by an operator that may fail, or that
+/// may not.
+inline KernelBuilder scan_across(bool over_items, const std::vector<std::int64_t>& shape, int axis,
+                                 std::int64_t n, const ScanOptions& options, bool may_fail = false) {
+  const std::int64_t items = over_items ? 3 : 1;
+  KernelBuilder k(kernel::Scan{}, over_items, items);
+  std::int64_t rows = items;
+  std::vector<kernel::KernelExtent> others;
+  for (const auto e : shape) {
+    rows *= e;
+    others.push_back(k.uniform_extent(e));
+  }
+  const auto type = may_fail ? ScalarType::int32 : ScalarType::float32;
+  const auto size = static_cast<std::size_t>(rows * n);
+  const int values =
+      may_fail ? k.buffer(random_values<std::int32_t>(size, 4)) : k.buffer(random_values<float>(size, 4));
+  auto all = others;
+  all.insert(all.begin() + axis, k.uniform_extent(n));
+  const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
+  const ir::Ref v = k.array(form, {type}, all, values);
+  k.output(form, {type}, others, rows);
+  auto& kernel = k.kernel();
+  std::vector<ir::Ref> ix = kernel.index;
+  ix.insert(ix.begin() + axis, row_in(kernel).index);
+  kernel.body = {ir::index(v, ir::tuple(ix), {}, true)};
+  row_in(kernel).length = all[static_cast<std::size_t>(axis)];
+  scan_in(kernel).axis = axis;
+  auto& reduction = reduction_in(kernel);
+  const ir::Ref &x = reduction.left[0], &y = reduction.right[0];
+  if (may_fail) {
+    const ir::Ref odd = ir::primitive(ir::Primitive::bit_or, {y, ir::literal(std::int32_t{1})});
+    reduction.combine = {
+        ir::primitive(ir::Primitive::remainder, {ir::primitive(ir::Primitive::subtract, {x, y}), odd})};
+    reduction.seed = {ir::literal(std::int32_t{7})};
+  } else {
+    // A seed of its own for each row; each order of joining gives other bits.
+    reduction.combine = {ir::primitive(ir::Primitive::subtract,
+                                       {x, ir::primitive(ir::Primitive::multiply, {y, ir::literal(0.75f)})})};
+    reduction.seed = {ir::cast(ScalarType::float32, kernel.index.back())};
+  }
+  add_scan_outputs(k, options, form, k.uniform_extent(options.of_row(n)), rows * options.of_row(n));
+  return k;
+}
+
 /// Every item has a matrix of extents of its own, and a seed.
 inline KernelBuilder scan_of_ragged_matrices(
-    const std::vector<std::pair<std::int64_t, std::int64_t>>& extents, const ScanOptions& options) {
+    const std::vector<std::pair<std::int64_t, std::int64_t>>& extents, const ScanOptions& options,
+    bool across = false) {
   const auto items = static_cast<std::int64_t>(extents.size());
   KernelBuilder k(kernel::Scan{}, true, items);
+  // Rows lie across where `across`, in matrices of as many columns.
   std::vector<std::int64_t> heights, widths, rows{2}, elements{first_element};
   for (const auto& [height, width] : extents) {
     heights.push_back(height);
@@ -214,12 +260,16 @@ inline KernelBuilder scan_of_ragged_matrices(
   const int values = k.buffer(random_values<double>(static_cast<std::size_t>(elements.back()), 6));
   const int seeds = k.buffer(random_values<double>(static_cast<std::size_t>(items), 7));
   const ir::Ref v =
-      k.array(kernel::Form::segmented, {ScalarType::float64}, {height, width}, values, of_elements);
+      k.array(kernel::Form::segmented, {ScalarType::float64},
+              across ? std::vector{width, height} : std::vector{height, width}, values, of_elements);
   const ir::Ref z = k.array(kernel::Form::regular, {ScalarType::float64}, {}, seeds);
   k.output(kernel::Form::segmented, {ScalarType::float64}, {height}, rows.back(), of_rows);
   auto& kernel = k.kernel();
-  kernel.body = {ir::index(v, ir::tuple({kernel.index[0], row_in(kernel).index}), {}, true)};
+  const ir::Ref &position = kernel.index[0], &element = row_in(kernel).index;
+  kernel.body = {
+      ir::index(v, across ? ir::tuple({element, position}) : ir::tuple({position, element}), {}, true)};
   row_in(kernel).length = width;
+  if (across) scan_in(kernel).axis = 0;
   auto& reduction = reduction_in(kernel);
   reduction.combine = {ir::primitive(ir::Primitive::add, {reduction.left[0], reduction.right[0]})};
   reduction.seed = {ir::index(z, ir::tuple({}), {}, true)};

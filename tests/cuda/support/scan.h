@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -189,9 +190,13 @@ class ScanOracle : Oracle {
                        [](const auto& o) { return o.write == kernel::KernelOutput::Write::position; });
   }
   void put(std::int64_t item, std::int64_t local, std::int64_t k, std::int64_t length, const Values& v) {
+    std::int64_t step = 1;
+    for (auto d = static_cast<std::size_t>(form_.axis.value_or(INT_MAX)); d < kernel_.domain.extents.size();
+         ++d)
+      step *= value(kernel_.domain.extents[d], item);
     for (const kernel::KernelOutput& o : kernel_.outputs)
       if (o.write == kernel::KernelOutput::Write::element)
-        store(o, base(o.array, item) + local * length + k, v);
+        store(o, base(o.array, item) + (local / step * length + k) * step + local % step, v);
   }
   void store(const kernel::KernelOutput& o, std::int64_t at, const Values& v) {
     for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)

@@ -73,7 +73,8 @@ ScanBuilder rows_scanned(const std::vector<std::int64_t>& row_lengths, Primitive
 
 /// Rows of a dense array of this outer shape, of which there is one for each of three items, or one alone.
 inline ScanBuilder dense_scan(bool over_items, const std::vector<std::int64_t>& shape, std::int64_t n,
-                              ScanResult result, bool constant = false) {
+                              ScanResult result, bool constant = false,
+                              std::optional<int> axis = std::nullopt) {
   const std::int64_t items = over_items ? 3 : 1;
   ScanBuilder k(over_items, items);
   KernelBuilder& b = k.builder();
@@ -82,19 +83,23 @@ inline ScanBuilder dense_scan(bool over_items, const std::vector<std::int64_t>& 
   std::vector<kernel::KernelExtent> outer;
   for (const auto e : shape) outer.push_back(b.uniform_extent(e));
   auto all = outer;
-  all.push_back(constant ? constant_extent(n) : b.uniform_extent(n));
+  const auto at = static_cast<std::ptrdiff_t>(axis ? static_cast<std::size_t>(*axis) : shape.size());
+  const auto length = constant ? constant_extent(n) : b.uniform_extent(n);
+  all.insert(all.begin() + at, length);
   const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
   const ir::Ref v = b.array(form, {ScalarType::float32}, all,
                             b.buffer(random_values<float>(static_cast<std::size_t>(rows * n), 4)));
-  k.rows(layout_of(form, outer), all.back(), {ScalarType::float32});
+  k.rows(layout_of(form, outer), length, {ScalarType::float32});
+  k.scan().axis = axis;
   std::vector<ir::Ref> ix = k.kernel().index;
-  ix.push_back(k.r());
+  ix.insert(ix.begin() + at, k.r());
   k.kernel().body = {binary(Primitive::multiply,
                             ir::index(v, ix.size() == 1 ? ix[0] : ir::tuple(ix), {}, n % 2 == 0),
                             ir::literal(1.1f))};
   k.reduction().combine = {binary(Primitive::add, k.reduction().left[0], k.reduction().right[0])};
   k.reduction().seed = {ir::literal(0.25f)};
-  if (one_more(result)) all.back() = constant ? constant_extent(n + 1) : b.uniform_extent(n + 1);
+  if (one_more(result))
+    all[static_cast<std::size_t>(at)] = constant ? constant_extent(n + 1) : b.uniform_extent(n + 1);
   add_outputs(k, result, layout_of(form, all), rows * (n + one_more(result)), rows, {ScalarType::float32});
   return k;
 }
