@@ -76,8 +76,8 @@ struct KernelOutput {
   enum class Write : std::uint8_t {
     position,  ///< one result for each position of the domain, at that position: the domain's layout. Where it is one
                ///< `of` several for each position, at (position, which): their number is the innermost extent
-    element,   ///< one for each element of the positions' rows: the domain's extents, and among them the rows'
-               ///< length, or one more (Scan, all prefixes); as the innermost one, or where Scan::axis says
+    element,  ///< one for each element of the positions' rows: the domain's extents, and among them the rows'
+              ///< length, or one more (Scan, all prefixes); as the innermost one, or where Scan::axis says
   };
   KernelArray array;
   std::size_t first = 0;  ///< it stores the results' components from this one on

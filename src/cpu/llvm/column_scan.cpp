@@ -62,8 +62,7 @@ Registers ColumnScan::get(const Memory& memory, llvm::Value* vector) {
   for (std::size_t c = 0; c < memory.size(); ++c) {
     llvm::Type* cells =
         llvm::FixedVectorType::get(r_.e.memory_type_of(r_.type(c)), static_cast<unsigned>(width_));
-    llvm::Value* v =
-        b_.CreateAlignedLoad(cells, cell(memory, c, vector), llvm::Align(size_of(r_.type(c))));
+    llvm::Value* v = b_.CreateAlignedLoad(cells, cell(memory, c, vector), llvm::Align(size_of(r_.type(c))));
     out.push_back(r_.e.from_memory(r_.type(c), v));
   }
   return out;
@@ -197,13 +196,13 @@ void ColumnScan::scan_group(const Group& of, llvm::Value* block, llvm::Value* ve
     lanes.pop_back();
     for (std::size_t j = 0; j < lanes.size(); ++j)
       put_result(b_.CreateAdd(first, f_.number(static_cast<std::int64_t>(j))), vector, lanes[j]);
-    if_stored(b_.CreateAdd(first, f_.number(group - 1)), [&](llvm::Value* number) {
-      put_result(number, vector, last);
-    });
+    if_stored(b_.CreateAdd(first, f_.number(group - 1)),
+              [&](llvm::Value* number) { put_result(number, vector, last); });
   } else {
     prefixes_in_memory(of.count);
     total = get(group_, b_.CreateSub(of.count, f_.number(1)));
-    llvm::Value* stored = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, of.count, b_.CreateSub(count_, first));
+    llvm::Value* stored =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, of.count, b_.CreateSub(count_, first));
     each(f_.number(0), stored, 1, "prefixes", [&](llvm::Value* j) {
       const Registers lane = r_.join_all(none, carry, {get(group_, j)})[0];
       put_result(b_.CreateAdd(first, j), vector, lane);
@@ -270,9 +269,9 @@ void ColumnScan::next_carry(llvm::Value* number) {
         f_.loop(f_.number(0), joins, 1, get(total_, vector), "push",
                 [&](llvm::Value* i, const Registers& now) { return r_.join(below(depth, i), now); });
     put(tree_, of_tree(top, vector), entry);
-    Registers carry = f_.loop(f_.number(0), top, 1, entry, "total", [&](llvm::Value* i, const Registers& now) {
-      return r_.join(below(top, i), now);
-    });
+    Registers carry =
+        f_.loop(f_.number(0), top, 1, entry, "total",
+                [&](llvm::Value* i, const Registers& now) { return r_.join(below(top, i), now); });
     if (r_.seeded()) carry = r_.join(get(seed_, vector), carry);
     put(carry_, vector, carry);
   });
@@ -335,10 +334,10 @@ void ColumnScan::scan(const Run& run) {
   r_.emit_above_rows();
   enter(run);
   llvm::Value* has_tree = b_.CreateICmpSGT(length_, f_.number(order::block));
-  llvm::Value* rows = b_.CreateSelect(has_tree, f_.number(vectors_with_tree * width_),
-                                      f_.number(vectors_of_tile * width_));
-  llvm::Value* tiles = b_.CreateUDiv(
-      b_.CreateAdd(b_.CreateSub(run.hi, run.lo), b_.CreateSub(rows, f_.number(1))), rows);
+  llvm::Value* rows =
+      b_.CreateSelect(has_tree, f_.number(vectors_with_tree * width_), f_.number(vectors_of_tile * width_));
+  llvm::Value* tiles =
+      b_.CreateUDiv(b_.CreateAdd(b_.CreateSub(run.hi, run.lo), b_.CreateSub(rows, f_.number(1))), rows);
   each(f_.number(0), tiles, 1, "tiles", [&](llvm::Value* number) {
     llvm::Value* first = b_.CreateAdd(run.lo, b_.CreateMul(number, rows));
     tile(first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, run.hi, b_.CreateAdd(first, rows)));

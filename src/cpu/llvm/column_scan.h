@@ -69,7 +69,7 @@ class ColumnScan {
   const Run* run_ = nullptr;
   llvm::Value *length_ = nullptr, *count_ = nullptr;  ///< elements, and results in outputs
   llvm::Value* ahead_ = nullptr;                      ///< columns that memory is fetched ahead
-  std::vector<ScanRows::Place> places_;  ///< per output by elements: of the row at 0
+  std::vector<ScanRows::Place> places_;               ///< per output by elements: of the row at 0
   // Of the tile at hand: its rows, vectors, and those that are full.
   llvm::Value *first_ = nullptr, *end_ = nullptr, *vectors_ = nullptr, *whole_ = nullptr;
 };
