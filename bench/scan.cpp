@@ -7,8 +7,10 @@
 #include <tbb/parallel_scan.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <numeric>
 
@@ -147,6 +149,79 @@ void add_long_rows(const std::string& name, std::int64_t rows, std::int64_t n) {
   });
 }
 
+/// One program over an array of floats beside a loop; results of `to`.
+template <int N, class Make>
+void add_floats(const std::string& name, anabranch::Index<N> from, anabranch::Index<N> to, Make make,
+                std::function<void(const float*, float*)> loop) {
+  add_contest("scan/" + name, [=] {
+    auto input = std::make_shared<Array<N, float>>(from);
+    for (std::int64_t i = 0; i < input->size(); ++i) input->set(i, static_cast<float>((i * 7919) % 5 - 2));
+    const auto output = std::make_shared<Array<N, float>>(to);
+    const auto other = std::make_shared<Array<N, float>>(to);
+    float* const peers = const_cast<float*>(other->data());
+    auto program =
+        std::make_shared<Program<Acc<Array<N, float>>, Array<N, float>>>(compile<Array<N, float>>(make));
+    // Small whole numbers: exact.
+    const auto right = [=] { return std::equal(peers, peers + other->size(), output->data()); };
+    loop(input->data(), peers);
+    Contest contest;
+    contest.amount = sizeof(float) * static_cast<double>(input->size() + output->size());
+    for (const int threads : {1, 2})
+      contest.contenders.push_back({"anabranch", Role::library, threads,
+                                    [=] { program->run_into(*output, {.threads = threads}, *input); }, right,
+                                    1});
+    contest.contenders.push_back({"loop", Role::peer, 1, [=] { loop(input->data(), peers); }, {}, 1});
+    return contest;
+  });
+}
+
+/// Prefixes from either end, and one more than there are elements.
+void add_kinds(std::int64_t n) {
+  using V = Acc<Vector<float>>;
+  const auto from_left = [n](const float* from, float* to) { std::inclusive_scan(from, from + n, to); };
+  const auto from_right = [n](const float* from, float* to) {
+    std::inclusive_scan(std::make_reverse_iterator(from + n), std::make_reverse_iterator(from),
+                        std::make_reverse_iterator(to + n));
+  };
+  add_floats<1>("scanl1_20M", {n}, {n}, [](V a) { return scanl1(plus, a); }, from_left);
+  add_floats<1>("scanr1_20M", {n}, {n}, [](V a) { return scanr1(plus, a); }, from_right);
+  add_floats<1>(
+      "scanl_20M", {n}, {n + 1}, [](V a) { return scanl(plus, 0.0F, a); },
+      [=](const float* from, float* to) {
+        to[0] = 0;
+        from_left(from, to + 1);
+      });
+  add_floats<1>(
+      "scanr_20M", {n}, {n + 1}, [](V a) { return scanr(plus, 0.0F, a); },
+      [=](const float* from, float* to) {
+        to[n] = 0;
+        from_right(from, to);
+      });
+}
+
+/// Along either dimension of a matrix.
+void add_axes(std::int64_t rows, std::int64_t columns) {
+  using M = Acc<Matrix<float>>;
+  add_floats<2>(
+      "axis1", {rows, columns}, {rows, columns}, [](M a) { return scanl1(plus, a, 1); },
+      [=](const float* from, float* to) {
+        for (std::int64_t r = 0; r < rows; ++r)
+          std::inclusive_scan(from + r * columns, from + (r + 1) * columns, to + r * columns);
+      });
+  const auto down = [=](const float* from, float* to) {
+    std::copy_n(from, columns, to);
+    for (std::int64_t i = columns; i < rows * columns; ++i) to[i] = to[i - columns] + from[i];
+  };
+  add_floats<2>("axis0", {rows, columns}, {rows, columns}, [](M a) { return scanl1(plus, a, 0); }, down);
+  add_floats<2>(
+      "axis0_from_right", {rows, columns}, {rows, columns}, [](M a) { return scanr1(plus, a, 0); },
+      [=](const float* from, float* to) {
+        const std::int64_t n = rows * columns;
+        std::copy_n(from + n - columns, columns, to + n - columns);
+        for (std::int64_t i = n - columns; i-- > 0;) to[i] = to[i + columns] + from[i];
+      });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -158,5 +233,7 @@ int main(int argc, char** argv) {
   add_long_rows<double>("one_row_double", 1, 50'000'000);
   add_long_rows<std::int32_t>("one_row_int32", 1, 100'000'000);
   add_long_rows<float>("four_rows_float", 4, 25'000'000);
+  add_kinds(20'000'000);
+  add_axes(4000, 5000);
   return run_all(argc, argv);
 }

@@ -12,8 +12,8 @@ namespace anabranch {
 
 namespace detail {
 template <class T, class F>
-Handles traced_scan(Symbol label, F f, Handle seed, const Handle& array, int axis, bool exclusive, Loc at) {
-  return scan(trace_operator<T>(f, at), seed, array, axis, exclusive, at, label);
+Handles traced_scan(Symbol label, F f, Handle seed, const Handle& array, int axis, ScanKind kind, Loc at) {
+  return scan(trace_operator<T>(f, at), seed, array, axis, kind, at, label);
 }
 }  // namespace detail
 
@@ -22,7 +22,7 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanl1(F f, const Acc<Array<N, T>>& a, int axis = N - 1,
                         detail::Loc at = detail::Loc::current()) {
-  return detail::acc<N, T>(detail::traced_scan<T>("scanl1", f, {}, a.handle(), axis, false, at)[0]);
+  return detail::acc<N, T>(detail::traced_scan<T>("scanl1", f, {}, a.handle(), axis, {}, at)[0]);
 }
 
 /// z o x0, z o x0 o x1, ...: as large as `a`.
@@ -31,7 +31,7 @@ template <class F, int N, class T>
 Acc<Array<N, T>> postscanl(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                            int axis = N - 1, detail::Loc at = detail::Loc::current()) {
   return detail::acc<N, T>(
-      detail::traced_scan<T>("postscanl", f, z.value().handle(), a.handle(), axis, false, at)[0]);
+      detail::traced_scan<T>("postscanl", f, z.value().handle(), a.handle(), axis, {}, at)[0]);
 }
 
 /// z, z o x0, z o x0 o x1, ...: as large as `a`, so without the last element of it.
@@ -39,8 +39,8 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> prescanl(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                           int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  return detail::acc<N, T>(
-      detail::traced_scan<T>("prescanl", f, z.value().handle(), a.handle(), axis, true, at)[0]);
+  return detail::acc<N, T>(detail::traced_scan<T>("prescanl", f, z.value().handle(), a.handle(), axis,
+                                                  {detail::Prefixes::exclusive}, at)[0]);
 }
 
 /// prescanl, and the value that comes after its last element: z o x0 o ... o x(n-1), z of an empty row.
@@ -49,75 +49,31 @@ template <class F, int N, class T>
 std::tuple<Acc<Array<N, T>>, Acc<Array<N - 1, T>>> scanl_(F f, const std::type_identity_t<Located<T>>& z,
                                                           const Acc<Array<N, T>>& a, int axis = N - 1,
                                                           detail::Loc at = detail::Loc::current()) {
-  const detail::Handles both =
-      detail::traced_scan<T>("scanl_", f, z.value().handle(), a.handle(), axis, true, at);
+  const detail::Handles both = detail::traced_scan<T>("scanl_", f, z.value().handle(), a.handle(), axis,
+                                                      {detail::Prefixes::exclusive}, at);
   return {detail::acc<N, T>(both[0]), detail::acc<N - 1, T>(both[1])};
 }
 
-namespace detail {
-/// One element longer along that dimension: those of `prefixes`, from(i) for i < n, and the total at `end` (0 or n).
-template <int N, class T, class From>
-Acc<Array<N, T>> with_total(Symbol label, const Handles& both, int axis, bool total_first, From from,
-                            Loc at) {
-  const Acc<Array<N, T>> prefixes = acc<N, T>(both[0]);
-  const Exp<std::int64_t> length = extent(prefixes, axis, at);
-  Handles extents;
-  for (int d = 0; d < N; ++d) extents.push_back((d == axis ? length + 1 : extent(prefixes, d)).handle());
-  return generated<N>(
-      label, std::move(extents),
-      [&](const Exp<Index<N>>& ix) {
-        Handles position, row;
-        for (int d = 0; d < N; ++d) {
-          position.push_back((d == axis ? from(ix[d], length) : ix[d]).handle());
-          if (d != axis) row.push_back(ix[d].handle());
-        }
-        const Exp<T> prefix(FromHandle{},
-                            index(prefixes.handle(), tuple(std::move(position), at), at, label));
-        const Exp<T> total(FromHandle{}, index(both[1], tuple(std::move(row), at), at, label));
-        return total_first ? cond(ix[axis] < 1, total, prefix) : cond(ix[axis] < length, prefix, total);
-      },
-      at);
-}
-}  // namespace detail
-
-/// z, z o x0, z o x0 o x1, ..., z o ... o x(n-1): one element longer than `a` along that dimension. A pass more than
-/// scanl_, which puts the total behind the others.
+/// z, z o x0, z o x0 o x1, ..., z o ... o x(n-1): one element longer than `a` along that dimension.
 template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanl(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                        int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  detail::check_dimension("scanl", axis, N, at);
-  const detail::Handles both =
-      detail::traced_scan<T>("scanl", f, z.value().handle(), a.handle(), axis, true, at);
-  return detail::with_total<N, T>(
-      "scanl", both, axis, false, [](const auto& i, const auto&) { return i; }, at);
+  return detail::acc<N, T>(detail::traced_scan<T>("scanl", f, z.value().handle(), a.handle(), axis,
+                                                  {detail::Prefixes::all}, at)[0]);
 }
 
 // ---- From the right ---------------------------------------------------------------------------------------
 //
-// Each is the scan from the left of the reversed row by the flipped operator, reversed: element i depends on the
-// elements from its own on. Cost: where no reader takes the reversal in, a pass more over the result.
+// Each is the scan from the left of the reversed row by the operator with its operands exchanged, reversed: element i
+// depends on the elements from its own on. One pass, as from the left.
 
 namespace detail {
-template <class F>
-auto flipped(F f) {
-  return [f](const auto& x, const auto& y) { return f(y, x); };
-}
-template <int N, class T>
-Acc<Array<N, T>> reversed(Symbol label, const Acc<Array<N, T>>& a, int axis, Loc at) {
-  check_dimension(label.c_str(), axis, N, at);
-  const Exp<std::int64_t> n = extent(a, axis, at);
-  return reordered_along(
-      label, a, axis, n, [&](const auto& i) { return n - 1 - i; }, {.injective = true, .in_bounds = true},
-      at);
-}
 template <class F, int N, class T>
-Handles scan_from_right(Symbol label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, bool exclusive,
-                        Loc at) {
-  Handles both = traced_scan<T>(label, flipped(std::move(f)), std::move(seed),
-                                reversed(label, a, axis, at).handle(), axis, exclusive, at);
-  both[0] = reversed(label, acc<N, T>(both[0]), axis, at).handle();
-  return both;
+Handles scan_from_right(Symbol label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis,
+                        Prefixes prefixes, Loc at) {
+  return traced_scan<T>(label, std::move(f), std::move(seed), a.handle(), axis,
+                        {.prefixes = prefixes, .from_right = true}, at);
 }
 }  // namespace detail
 
@@ -126,22 +82,24 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanr1(F f, const Acc<Array<N, T>>& a, int axis = N - 1,
                         detail::Loc at = detail::Loc::current()) {
-  return detail::acc<N, T>(detail::scan_from_right("scanr1", f, {}, a, axis, false, at)[0]);
+  return detail::acc<N, T>(
+      detail::scan_from_right("scanr1", f, {}, a, axis, detail::Prefixes::inclusive, at)[0]);
 }
 /// x0 o ... o x(n-1) o z, ..., x(n-1) o z: as large as `a`.
 template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> postscanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                            int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  return detail::acc<N, T>(
-      detail::scan_from_right("postscanr", f, z.value().handle(), a, axis, false, at)[0]);
+  return detail::acc<N, T>(detail::scan_from_right("postscanr", f, z.value().handle(), a, axis,
+                                                   detail::Prefixes::inclusive, at)[0]);
 }
 /// x1 o ... o x(n-1) o z, ..., x(n-1) o z, z: as large as `a`.
 template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> prescanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                           int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  return detail::acc<N, T>(detail::scan_from_right("prescanr", f, z.value().handle(), a, axis, true, at)[0]);
+  return detail::acc<N, T>(detail::scan_from_right("prescanr", f, z.value().handle(), a, axis,
+                                                   detail::Prefixes::exclusive, at)[0]);
 }
 /// prescanr, and the value that comes before its first element: x0 o ... o x(n-1) o z, z of an empty row.
 template <class F, int N, class T>
@@ -149,7 +107,8 @@ template <class F, int N, class T>
 std::tuple<Acc<Array<N, T>>, Acc<Array<N - 1, T>>> scanr_(F f, const std::type_identity_t<Located<T>>& z,
                                                           const Acc<Array<N, T>>& a, int axis = N - 1,
                                                           detail::Loc at = detail::Loc::current()) {
-  const detail::Handles both = detail::scan_from_right("scanr_", f, z.value().handle(), a, axis, true, at);
+  const detail::Handles both =
+      detail::scan_from_right("scanr_", f, z.value().handle(), a, axis, detail::Prefixes::exclusive, at);
   return {detail::acc<N, T>(both[0]), detail::acc<N - 1, T>(both[1])};
 }
 /// x0 o ... o x(n-1) o z, ..., x(n-1) o z, z: one element longer than `a` along that dimension.
@@ -157,12 +116,8 @@ template <class F, int N, class T>
   requires(N >= 1)
 Acc<Array<N, T>> scanr(F f, const std::type_identity_t<Located<T>>& z, const Acc<Array<N, T>>& a,
                        int axis = N - 1, detail::Loc at = detail::Loc::current()) {
-  detail::check_dimension("scanr", axis, N, at);
-  const detail::Handles both =
-      detail::traced_scan<T>("scanr", detail::flipped(f), z.value().handle(),
-                             detail::reversed("scanr", a, axis, at).handle(), axis, true, at);
-  return detail::with_total<N, T>(
-      "scanr", both, axis, true, [](const auto& i, const auto& n) { return n - i; }, at);
+  return detail::acc<N, T>(
+      detail::scan_from_right("scanr", f, z.value().handle(), a, axis, detail::Prefixes::all, at)[0]);
 }
 
 // ---- One after the other ----------------------------------------------------------------------------------

@@ -15,13 +15,20 @@
 /// after which length() is known; begin_row(), what all elements of the row share (only if it has any);
 /// element(r), and where `checked` examine(r); seed(); join(x, y, at), where `at` is the element whose prefix
 /// it is for; store(r, value) and store_total(value); shuffles, and put / get of a Value into 8-byte cells.
-/// `seeded`: there is a seed; `exclusive`: element r of the result is the prefix before element r; `totals`:
-/// rows' last inclusive prefixes are stored; `small_operator`: the operator's code can be repeated. `packs`:
-/// how often several rows together are read before the first of them are scanned.
+/// `seeded`: there is a seed; `seed_first`: it is the first result, and inclusive prefixes come one further, the last of
+/// them if `all_prefixes`; `totals`: rows' last inclusive prefixes are stored; `small_operator`: the operator's code can
+/// be repeated. `packs`: how often several rows together are read before the first of them are scanned.
+/// Elements and results are numbered in the order of the scan; K knows where they lie.
 ///
 /// Failures of a row are ordered by what they belong to: the elements, then the seed, then the operator by
 /// the element whose prefix it computes. So the one that is reported does not depend on who computes what.
 namespace anabranch {
+
+/// Where the results of a row begin whose elements are `step` apart, and lie side by side with those of its neighbours.
+ANABRANCH_DEVICE i64 row_across(i64 position, i64 size, i64 step) {
+  const i64 outer = position / step;
+  return multiply(multiply(outer, size), step) + (position - multiply(outer, step));
+}
 
 constexpr int scan_threads = 256;
 /// Rows that a warp takes at a time where several are scanned together.
@@ -81,9 +88,9 @@ struct RowState {
 /// Stores an element's inclusive prefix.
 template <class K>
 ANABRANCH_DEVICE void store_prefix(K& k, i64 r, i64 length, const typename K::Value& v) {
-  if constexpr (!K::exclusive)
+  if constexpr (!K::seed_first)
     k.store(r, v);
-  else if (r + 1 < length)
+  else if (K::all_prefixes || r + 1 < length)
     k.store(r + 1, v);
 }
 
@@ -163,7 +170,7 @@ ANABRANCH_DEVICE void scan_row(K& k, i64 length) {
   RowState<K> row;
   typename K::Value seed = {};
   if constexpr (K::seeded) row.carry = seed = k.seed();
-  if (K::exclusive && lane_in_warp() == 0) k.store(0, seed);
+  if (K::seed_first && lane_in_warp() == 0) k.store(0, seed);
   CounterTree<CarryOperator<K>> tree;
 #pragma unroll 1
   for (i64 begin = 0;; begin += fold_order::block) {
@@ -180,12 +187,15 @@ ANABRANCH_DEVICE void scan_row(K& k, i64 length) {
   if (K::totals && lane_in_warp() == 0) k.store_total(row.carry);
 }
 
-/// Stores the total of a row without elements, which has no prefixes.
+/// Stores what a row without elements has: its total, and of all prefixes the first.
 template <class K>
 ANABRANCH_DEVICE void scan_nothing(K& k, i64 position) {
-  if constexpr (K::totals) {
+  if constexpr (K::totals || K::all_prefixes) {
     const typename K::Value seed = k.seed();
-    if (!k.failure.any()) k.store_total(seed);
+    if (!k.failure.any()) {
+      if (K::all_prefixes) k.store(0, seed);
+      if (K::totals) k.store_total(seed);
+    }
     report_row(k, position);
   }
 }
@@ -241,7 +251,7 @@ ANABRANCH_DEVICE void scan_packed(K& k, const PackedLane& lane, typename K::Valu
   scan_lanes<true>(k, v, lane.r, lane.r, good);
   if (good) {
     if constexpr (K::seeded) v = k.join(seed, v, lane.r);
-    if (K::exclusive && lane.r == 0) k.store(0, seed);
+    if (K::seed_first && lane.r == 0) k.store(0, seed);
     store_prefix(k, lane.r, lane.length, v);
     if (K::totals && lane.r + 1 == lane.length) k.store_total(v);
   }

@@ -118,7 +118,7 @@ ANABRANCH_DEVICE void scan_blocks(const A& a) {
     k.begin_row();
     RowState<K> row;
     if constexpr (K::seeded) row.carry = k.seed();
-    if (K::exclusive && block.number == 0 && lane_in_warp() == 0) k.store(0, row.carry);
+    if (K::seed_first && block.number == 0 && lane_in_warp() == 0) k.store(0, row.carry);
     if (block.number > 0) carry_into(k, row, cells, block.number);
     const i64 begin = block.number * fold_order::block;
     const i64 end = lesser(begin + fold_order::block, k.length());

@@ -192,17 +192,28 @@ class Cutter {
     return length > std::max(piece, order::block);
   }
 
+  /// The least number of an item's rows that are worth a piece, where they are computed side by side.
+  std::int64_t rows_together(std::int64_t item) const {
+    if (recurs_) return rows_of_vector;
+    if (kernel::reduces_across(kernel_)) return kernel::tile_rows;
+    if (!kernel::scans_across(kernel_)) return 1;
+    // Few rows are the work of several threads each. Of many a piece has enough for pages and prefetches, and every thread
+    // a piece.
+    constexpr std::int64_t few = 4, parts = 8, least = 128, most = 1024, whole = 64;
+    const std::int64_t columns = value(kernel_.domain.extents.back(), item);
+    return columns < few ? 1 : (std::clamp(columns / parts, least, most) + whole - 1) / whole * whole;
+  }
+
   /// Rows [begin, end), all of one length.
   void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
                 std::int64_t piece) const {
-    const bool across = kernel::reduces_across(kernel_);
-    if (is_long(length, piece) && !across && !recurs_) {
+    const std::int64_t together = rows_together(item_of(begin));
+    if (is_long(length, piece) && together == 1) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
     }
     std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
-    if (const std::int64_t together = across ? kernel::tile_rows : recurs_ ? rows_of_vector : 1; together > 1)
-      step = (step + together - 1) / together * together;
+    step = (step + together - 1) / together * together;
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 

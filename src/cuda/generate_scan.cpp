@@ -9,6 +9,7 @@
 namespace anabranch::cuda {
 namespace {
 
+using kernel::Prefixes;
 using Write = kernel::KernelOutput::Write;
 
 /// Largest cost of an operator whose code is repeated for each step over a warp's lanes.
@@ -34,6 +35,29 @@ class Scan : public RowGenerator {
     out_.line(fmt::format("static_assert(packed_rows == {});", packed_rows));
   }
 
+  bool stores_seed() const { return scan_.kind.prefixes != Prefixes::inclusive; }
+
+  /// Elements are numbered in the order of the scan.
+  void name_own_values() override {
+    RowGenerator::name_own_values();
+    if (scan_.kind.from_right) scalar_.bind(*row_.index, {fmt::format("({} - 1 - r)", length_)});
+  }
+
+  std::string row_size() const override {
+    return scan_.kind.prefixes == Prefixes::all ? fmt::format("({} + 1)", length_) : length_;
+  }
+  std::string place_in_row() const override {
+    return scan_.kind.from_right ? fmt::format("({} - 1 - r)", row_size()) : "r";
+  }
+
+  std::string row_step() const override {
+    if (!scan_.axis) return RowGenerator::row_step();
+    std::string step = "1ll";
+    for (auto d = static_cast<std::size_t>(*scan_.axis); d < domain_.size(); ++d)
+      step = step == "1ll" ? domain_[d] : fmt::format("multiply({}, {})", step, domain_[d]);
+    return step;
+  }
+
   bool has_totals() const {
     return std::any_of(kernel_.outputs.begin(), kernel_.outputs.end(),
                        [](const kernel::KernelOutput& o) { return o.write == Write::position; });
@@ -46,7 +70,8 @@ class Scan : public RowGenerator {
 
   void constants() override {
     out_.line(fmt::format("static constexpr bool seeded = {};", !scan_.reduction.seed.empty()));
-    out_.line(fmt::format("static constexpr bool exclusive = {};", scan_.exclusive));
+    out_.line(fmt::format("static constexpr bool seed_first = {};", stores_seed()));
+    out_.line(fmt::format("static constexpr bool all_prefixes = {};", scan_.kind.prefixes == Prefixes::all));
     out_.line(fmt::format("static constexpr bool totals = {};", has_totals()));
     out_.line(fmt::format("static constexpr int components = {};", components()));
     out_.line(fmt::format("static constexpr bool small_operator = {};", small_operator()));

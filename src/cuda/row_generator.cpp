@@ -155,14 +155,19 @@ void RowGenerator::row_places() {
 }
 
 std::string RowGenerator::row_place(const kernel::Layout& layout) {
+  const auto place = [&](const std::string& position) {
+    const std::string step = row_step();
+    if (step == "1ll") return fmt::format("multiply({}, {})", position, row_size());
+    return fmt::format("row_across({}, {}, {})", position, row_size(), step);
+  };
   // Without offsets items are alike, and rows lie one after the other.
-  if (layout.form != kernel::Form::segmented) return fmt::format("multiply(position, {})", length_);
+  if (layout.form != kernel::Form::segmented) return place("position");
   std::string base = offset_at(layout.offsets, layout.offset_type, "item");
   if (kernel_.domain.extents.empty()) return base;
   std::string rows = "1ll";
   for (const std::string& e : domain_) rows = fmt::format("multiply({}, {})", rows, e);
   const std::string first = segmented_ ? "start(item)" : fmt::format("multiply(item, {})", rows);
-  return fmt::format("{} + multiply(position - {}, {})", base, first, length_);
+  return fmt::format("{} + {}", base, place(fmt::format("(position - {})", first)));
 }
 
 void RowGenerator::store(const std::string& signature, Write write) {
@@ -170,7 +175,9 @@ void RowGenerator::store(const std::string& signature, Write write) {
   for (const kernel::KernelOutput& output : kernel_.outputs) {
     if (output.write != write) continue;
     const kernel::KernelArray& array = output.array;
-    std::string at = write == Write::position ? "out_at" : fmt::format("row_at{} + r", place_of(array));
+    std::string at = write == Write::position ? "out_at"
+                                              : fmt::format("row_at{} + multiply({}, {})", place_of(array),
+                                                            place_in_row(), row_step());
     if (output.of > 1) at = fmt::format("out_at * {} + {}", output.of, output.which);
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
       out_.line(fmt::format(

@@ -29,6 +29,10 @@ class RowGenerator : public Generator {
   void cells();
   /// enter_row(), which also finds where what is written by elements lies.
   void row_places();
+  /// How many results a row has, at which of their places result r of them is stored, and how far apart these are.
+  virtual std::string row_size() const { return length_; }
+  virtual std::string place_in_row() const { return "r"; }
+  virtual std::string row_step() const { return "1ll"; }
   /// A function that stores what is written so.
   void store(const std::string& signature, kernel::KernelOutput::Write write);
   /// "{f(0), f(1)}", per component.

@@ -152,11 +152,13 @@ Handle fold(const Handle& function, const Handle& seed, const Handle& array, int
   const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "fold");
   return handle_of(ir::fold(node_of(function), rows, node_of(seed), at, label));
 }
-Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis, bool exclusive,
+Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis, ScanKind kind,
              Place at, Symbol label) {
-  const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "scan");
-  const ir::Ref both = ir::scan(node_of(function), rows, node_of(seed), exclusive, at, label);
-  Handles results{handle_of(from_innermost(ir::project_array(both, 0, at), axis, at))};
+  const ir::Ref rows = node_of(array);
+  if (rows && rows->type().is_array())
+    check_dimension(label ? label.c_str() : "scan", axis, rows->type().rank, at);
+  const ir::Ref both = ir::scan(node_of(function), rows, node_of(seed), kind, axis, at, label);
+  Handles results{handle_of(ir::project_array(both, 0, at))};
   if (both->type().arrays.size() > 1) results.push_back(handle_of(ir::project_array(both, 1, at)));
   return results;
 }

@@ -257,25 +257,41 @@ class Operation {
   std::vector<HostArray> scan() {
     const Number function = parts_[position_of(Op::scan, "function")];
     const HostArray& array = evaluator_.array(parts_[position_of(Op::scan, "array")]);
-    const std::int64_t length = array->extents.back();
-    const bool exclusive = ir::Scan(node_).exclusive();
+    const ir::Scan node(node_);
+    const auto axis = static_cast<std::size_t>(node.axis());
+    const ir::Prefixes prefixes = node.kind().prefixes;
+    const bool from_right = node.kind().from_right;
+    const std::int64_t length = array->extents[axis];
+    std::vector<std::int64_t> extents = array->extents, others = array->extents;
+    if (prefixes == ir::Prefixes::all) ++extents[axis];
+    others.erase(others.begin() + node.axis());
+    const std::int64_t count = extents[axis], shift = prefixes == ir::Prefixes::inclusive ? 0 : 1;
+    const auto in_order = [from_right](std::int64_t i, std::int64_t n) { return from_right ? n - 1 - i : i; };
 
     const Evaluator::Application application(evaluator_, evaluator_.parameters(function));
-    std::vector<HostArray> out{allocate(0, array->extents)};
+    std::vector<HostArray> out{allocate(0, extents)};
     const std::optional<Element> first = seed(position_of(Op::scan, "seed"));
-    const auto outer = std::span(array->extents).first(array->extents.size() - 1);
-    if (first) out.push_back(allocate(1, outer));
-    std::int64_t rows = 1;
-    for (const std::int64_t extent : outer) rows *= extent;
+    if (first) out.push_back(allocate(1, others));
+    const auto join = joining(function);
+    std::int64_t rows = 1, step = 1;  // elements of a row are `step` apart
+    for (const std::int64_t extent : others) rows *= extent;
+    for (const std::int64_t extent : std::span(extents).subspan(axis + 1)) step *= extent;
     for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t begin = row * length;
+      const auto place = [&](std::int64_t i, std::int64_t n) {
+        return (row / step * n + in_order(i, n)) * step + row % step;
+      };
+      const auto put = [&](std::int64_t number, const Element& prefix) {
+        if (number < count) set_element(out[0], place(number, count), prefix);
+      };
       if (first) set_element(out[1], row, *first);
-      if (exclusive && length > 0) set_element(out[0], begin, *first);
+      if (shift > 0) put(0, *first);
       ir::scan_order::scan_row(
-          length, first, [&](std::int64_t i) { return element_at(array, begin + i); }, joining(function),
+          length, first, [&](std::int64_t i) { return element_at(array, place(i, length)); },
+          [&](const Element& so_far, const Element& next) {
+            return from_right ? join(next, so_far) : join(so_far, next);
+          },
           [&](std::int64_t i, const Element& prefix) {
-            const std::int64_t at = exclusive ? i + 1 : i;
-            if (at < length) set_element(out[0], begin + at, prefix);
+            put(i + shift, prefix);
             if (first && i + 1 == length) set_element(out[1], row, prefix);
           });
     }

@@ -69,11 +69,12 @@ Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = 
 /// the left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
 /// RunError.
 Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
-/// The prefixes of each row of the innermost dimension, in the canonical order of ir/scan_order.h: several
-/// arrays. The first is as large as `array`; its element i of a row is seed o x0 o ... o xi, or, exclusive,
-/// the seed and all before element i. With a seed there is a second: the last inclusive element of each row,
-/// of an empty row the seed. An exclusive scan needs a seed.
-Ref scan(Ref function, Ref array, Ref seed /* may be null */, bool exclusive, Place place = {},
+/// The prefixes of each row along dimension `axis` (-1: the innermost), in the canonical order of ir/scan_order.h: several
+/// arrays. The first has the prefixes of the kind that is asked for; its rows are as long as those of `array`, or one
+/// longer where it has all prefixes. With a seed there is a second: the last inclusive prefix of each row, of an empty
+/// row the seed. Prefixes other than inclusive ones need a seed. From the right element i is xi o ... o seed: the scan of
+/// the reversed row with the operands exchanged, reversed.
+Ref scan(Ref function, Ref array, Ref seed /* may be null */, ScanKind kind, int axis = -1, Place place = {},
          Symbol label = {});
 /// Along each row of the innermost dimension, from its first element on: the state after each element, which is what the
 /// function makes of the state before it (the seed at first) and the element. Of the seed's type, which may be another

@@ -97,17 +97,19 @@ Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
   return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
 }
 
-Ref scan(Ref function, Ref array, Ref seed, bool exclusive, Place place, Symbol label) {
+Ref scan(Ref function, Ref array, Ref seed, ScanKind kind, int axis, Place place, Symbol label) {
   const char* what = label ? label.c_str() : "scan";
   std::vector<Ref> children{std::move(function), std::move(array)};
   if (seed) children.push_back(std::move(seed));
   const Type type = require_rows(children, place, what);
   const bool seeded = children.size() == 3;
-  require(seeded || !exclusive, place, what, "an exclusive scan needs a seed");
+  require(seeded || kind.prefixes == Prefixes::inclusive, place, what, "an exclusive scan needs a seed");
   std::vector<ArrayType> results{type.array_type()};
   if (seeded) results.push_back({type.rank - 1, type.scalars});
   Payload payload = labelled(label);
-  payload.exclusive = exclusive;
+  payload.scan = kind;
+  payload.first = axis < 0 ? type.rank - 1 : axis;
+  require(payload.first < type.rank, place, what, "an array has no such dimension");
   return collective(Op::scan, Type::several(std::move(results)), std::move(children), std::move(payload),
                     place);
 }

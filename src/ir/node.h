@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <anabranch/array.h>
+#include <anabranch/detail/scan_kind.h>
 #include <anabranch/error.h>
 #include <anabranch/source.h>
 
@@ -22,6 +23,9 @@
 /// sorting by id is a topological order and no pass needs recursion. What each operation means stands at its
 /// constructor, what passes ask of it in ir/op_info.h.
 namespace anabranch::ir {
+
+using anabranch::detail::Prefixes;
+using anabranch::detail::ScanKind;
 
 class Node;
 
@@ -60,7 +64,7 @@ using FreeParameters = std::shared_ptr<const std::vector<const Node*>>;
 struct Payload {
   std::uint64_t bits = 0;  ///< constant: the scalar's bytes, zero-extended
   Primitive primitive{};   ///< primitive
-  /// project, project_seq: first component. project_array: which. lambda: number of parameters
+  /// project, project_seq: first component. project_array: which. lambda: number of parameters. scan: the dimension of rows
   int first = 0;
   int count = 0;  ///< project, project_seq: components. awhile: arrays that it collects
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use
@@ -72,18 +76,18 @@ struct Payload {
   bool in_bounds = false;
   /// backpermute: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
-  bool exclusive = false;  ///< scan: element i has the elements before it, without its own
-  bool drops = false;      ///< group, last_at: an element at place -1 goes nowhere
-  Symbol text;             ///< trace: what is printed before the array
+  ScanKind scan;       ///< scan
+  bool drops = false;  ///< group, last_at: an element at place -1 goes nowhere
+  Symbol text;         ///< trace: what is printed before the array
 };
 
 /// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
 /// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
-  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, exclusive, drops,
-               text] = payload;
+  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, scan, drops, text] =
+      payload;
   static_cast<void>(label);
-  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops, text);
+  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, scan, drops, text);
 }
 
 class Node {

@@ -23,7 +23,7 @@ enum class Access : std::uint8_t {
   repeated,     ///< a function of arrays: a body, run once a round
   shape_only,   ///< no element of it
   own_element,  ///< an array: the element at the reader's own position
-  own_row,      ///< each element of the reader's own innermost row, once
+  own_row,      ///< each element of the reader's own row, once
   by_position,  ///< the element at the reader's own row-major position
   mapped,       ///< at an index that the operation's function gives (Backpermute::injective, in_bounds)
   computed,     ///< at positions that scalar code computes, each any number of times
@@ -58,6 +58,8 @@ enum class ExtentRule : std::uint8_t {
   as_given,           ///< the components of the operand `shape`; a negative one is a RunError
   intersection,       ///< the minimum of the arrays', dimension by dimension
   same,               ///< those of the array
+  of_prefixes,        ///< those of the array, one more along a scan's axis where it gives all prefixes
+  of_totals,          ///< those of the array but that of a scan's axis
   without_innermost,  ///< those of the array but for its last
   of_result,          ///< of one of several arrays: as the operation says that gives them
 };
@@ -159,7 +161,7 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::scan:
       return OpInfo("scan", function(), array(Access::own_row),
                     element("seed", Access::value, Count::optional))
-          .arrays(Storage::stored, ExtentRule::same, ExtentRule::without_innermost, "a scan");
+          .arrays(Storage::stored, ExtentRule::of_prefixes, ExtentRule::of_totals, "a scan");
     case ArrayOp::scan_state:
       return OpInfo("scan_state", function(), array(Access::own_row), element("seed"))
           .array(Storage::stored, ExtentRule::same, "states, one from the other");

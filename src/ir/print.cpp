@@ -241,7 +241,11 @@ std::string Printer::program(std::span<const Ref> roots) {
     if (node->op() == Op::project_array) operands[0] += fmt::format(".{}", ProjectArray(*node).which());
     std::string op =
         node->op() == Op::map && node->payload().label ? node->payload().label.c_str() : name_of(node->op());
-    if (node->op() == Op::scan && Scan(*node).exclusive()) op += " exclusive";
+    if (node->op() == Op::scan) {
+      const Scan scan(*node);
+      if (scan.kind() != ScanKind{}) op += " " + to_string(scan.kind());
+      if (scan.axis() != scan.array()->type().rank - 1) op += fmt::format(" along {}", scan.axis());
+    }
     if (node->op() == Op::trace) op += fmt::format(" \"{}\"", node->payload().text.view());
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label.view())
@@ -252,6 +256,21 @@ std::string Printer::program(std::span<const Ref> roots) {
                        node->place().known() ? "    -- " + to_string(node->place()) : std::string());
   }
   return out;
+}
+
+std::string to_string(const ScanKind& kind) {
+  const auto prefixes = [](Prefixes which) {
+    switch (which) {
+      case Prefixes::inclusive:
+        return "inclusive";
+      case Prefixes::exclusive:
+        return "exclusive";
+      case Prefixes::all:
+        return "all";
+    }
+    throw InternalError("print: unknown prefixes");
+  };
+  return fmt::format("{}{}", prefixes(kind.prefixes), kind.from_right ? " from the right" : "");
 }
 
 std::string indented(const std::string& text, const std::string& indent) {

@@ -40,6 +40,8 @@ std::string to_string(std::span<const Ref> roots);
 std::string indented(const std::string& text, const std::string& indent);
 /// "fold@smvm.cpp:7": what a node is called where its kernel is.
 std::string title(const Node& node);
+/// "inclusive", "all from the right".
+std::string to_string(const ScanKind& kind);
 /// "3.5", "true", "-7".
 std::string constant_text(const Node& constant);
 

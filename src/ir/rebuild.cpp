@@ -68,7 +68,7 @@ struct Rebuilt {
       case Op::fold:
         return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
       case Op::scan:
-        return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.exclusive, at, p.label);
+        return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.scan, p.first, at, p.label);
       case Op::scan_state:
         return scan_state(child(0), child(1), child(2), at, p.label);
       case Op::backpermute:

@@ -153,7 +153,9 @@ class Fold : public AlongRows<Op::fold> {
 class Scan : public AlongRows<Op::scan> {
  public:
   using AlongRows::AlongRows;
-  bool exclusive() const { return node().payload().exclusive; }
+  const ScanKind& kind() const { return node().payload().scan; }
+  /// The dimension that its rows lie along.
+  int axis() const { return node().payload().first; }
 };
 
 /// Its function is of the state and an element, its seed is always there.

@@ -27,6 +27,8 @@ namespace anabranch::kernel {
 using ir::Form;
 using ir::name_of;
 using ir::overloaded;
+using ir::Prefixes;
+using ir::ScanKind;
 
 /// Where a kernel finds an int64 that is the same for all elements of an item: extents, mostly.
 struct KernelExtent {
@@ -74,8 +76,8 @@ struct KernelOutput {
   enum class Write : std::uint8_t {
     position,  ///< one result for each position of the domain, at that position: the domain's layout. Where it is one
                ///< `of` several for each position, at (position, which): their number is the innermost extent
-    element,  ///< one for each element of the positions' rows, at (position, element): the domain's extents,
-              ///< and the rows' length as the innermost one
+    element,  ///< one for each element of the positions' rows: the domain's extents, and among them the rows'
+              ///< length, or one more (Scan, all prefixes); as the innermost one, or where Scan::axis says
   };
   KernelArray array;
   std::size_t first = 0;  ///< it stores the results' components from this one on
@@ -132,14 +134,19 @@ struct Reduce {
   std::vector<Reduction> reductions;
 };
 
-/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). Element i of an output that
-/// is written by elements is seed o element 0 o ... o element i, or the seed and all before element i:
-/// exclusive, which needs a seed. An output that is written by positions is the last inclusive element of the
-/// row; of a row without elements the seed, so it needs one too.
+/// The prefixes of every row, in the canonical order of scans (ir/scan_order.h). An output that is written by elements
+/// has the prefixes of the kind: inclusive ones, or the seed first, in which case all but the last inclusive one follow
+/// (exclusive) or all of them. From the right the row's last element comes first, and the first prefix is the last
+/// element of the output. The operator's left operand is what has been joined so far, in either direction. An output that
+/// is written by positions is the last inclusive prefix of the row; of a row without elements the seed.
 struct Scan {
   Row row;
-  Reduction reduction;  ///< one operator, over all components
-  bool exclusive = false;
+  Reduction
+      reduction;  ///< one operator, over all components. Without a seed there are inclusive prefixes only
+  ScanKind kind;
+  /// The rows' dimension in outputs that are written by elements, if it is not the innermost: neighbouring positions have
+  /// their elements side by side then, and those of a row are apart.
+  std::optional<int> axis;
 };
 
 /// The states of every row: element i of an output is the state after element i of the row. The bodies are the state

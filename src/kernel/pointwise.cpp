@@ -126,6 +126,11 @@ bool reads_across(const Kernel& kernel) {
          kernel.checks.empty() && reads_turned(kernel, kernel.index[rank - 2], kernel.index[rank - 1]);
 }
 
+bool scans_across(const Kernel& kernel) {
+  const auto* scan = std::get_if<Scan>(&kernel.form);
+  return scan && scan->axis && kernel.checks.empty();
+}
+
 bool reduces_across(const Kernel& kernel) {
   const auto of_a_row = [](const Check& check) { return check.kind == Check::Kind::empty_fold; };
   const Row* row = row_of(kernel);

@@ -83,9 +83,9 @@ class Canonical {
   }
 
   void payload(const auto& fields) {
-    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, exclusive, drops, text] =
+    const auto& [bits, primitive, first, count, array, source, in_bounds, injective, scan, drops, text] =
         fields;
-    if (array || source || injective || exclusive || drops || text)
+    if (array || source || injective || scan != ScanKind{} || drops || text)
       throw InternalError("kernel body: a payload that only array computations and sequences have");
     if (bits != 0) text_ += fmt::format("#{:x}", bits);
     if (primitive != Primitive{}) text_ += fmt::format("p{}", static_cast<int>(primitive));
@@ -106,6 +106,10 @@ std::string row_text(const Row& row) {
                      extent_text(row.length));
 }
 
+std::string kind_text(const Scan& scan) {
+  return ir::to_string(scan.kind) + (scan.axis ? fmt::format(" along {}", *scan.axis) : "");
+}
+
 /// All of the form that is no body.
 std::string form_key(const Kernel& k, Canonical& canonical) {
   const auto operator_key = [&](const Reduction& reduction) {
@@ -121,8 +125,7 @@ std::string form_key(const Kernel& k, Canonical& canonical) {
   };
   const auto scan = [&](const Scan& s) {
     canonical.parameter(s.row.index);
-    return fmt::format("scan {} {}", s.exclusive ? "exclusive" : "inclusive", row_text(s.row)) +
-           operator_key(s.reduction);
+    return fmt::format("scan {} {}", kind_text(s), row_text(s.row)) + operator_key(s.reduction);
   };
   const auto recurrence = [&](const Recurrence& r) {
     canonical.parameter(r.row.index);
@@ -249,7 +252,7 @@ std::string to_string(const Kernel& k) {
   };
   const auto scan = [&](const Scan& s) {
     elements();
-    out += fmt::format("  r < {}, {}\n", extent_text(s.row.length), s.exclusive ? "exclusive" : "inclusive");
+    out += fmt::format("  r < {}, {}\n", extent_text(s.row.length), kind_text(s));
     operation(s.reduction);
   };
   const auto recurrence = [&](const Recurrence& r) {

@@ -131,8 +131,21 @@ class Verifier {
                    k_.form);
     require(may, "only scans and recurrences write an element for each of a row");
     std::vector<KernelExtent> extents = k_.domain.extents;
-    extents.push_back(row_of(k_)->length);
+    const auto* scan = std::get_if<Scan>(&k_.form);
+    const bool one_more = scan && scan->kind.prefixes == Prefixes::all;
+    const std::size_t axis = scan && scan->axis ? static_cast<std::size_t>(*scan->axis) : extents.size();
+    require(axis < a.extents.size(), "an output has no dimension for the rows");
+    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(axis),
+                   one_more ? longer_rows(a.extents[axis]) : row_of(k_)->length);
     require(a.extents == extents, "an output of elements has other extents than the domain and its rows");
+  }
+
+  /// The length of rows that are one element longer than the kernel's: what the output says, unless that is wrong.
+  KernelExtent longer_rows(const KernelExtent& said) const {
+    KernelExtent length = row_of(k_)->length;
+    if (length.kind != KernelExtent::Kind::constant) return said == length ? KernelExtent{} : said;
+    ++length.value;
+    return length;
   }
 
   void body(const std::vector<Ref>& roots, const Scope& scope, const char* what) const {
@@ -180,10 +193,12 @@ class Verifier {
     row(form.row, shared_);
     reduction(form.reduction, 0);
     require(form.reduction.combine.size() == k_.body.size(), "operator and elements differ in components");
+    require(!form.axis || (*form.axis >= 0 && *form.axis < static_cast<int>(k_.domain.extents.size())),
+            "rows lie along no outer dimension");
     const bool totals = std::any_of(k_.outputs.begin(), k_.outputs.end(), [](const KernelOutput& o) {
       return o.write == KernelOutput::Write::position;
     });
-    require(!form.reduction.seed.empty() || (!form.exclusive && !totals),
+    require(!form.reduction.seed.empty() || (form.kind.prefixes == Prefixes::inclusive && !totals),
             "an exclusive scan and the total of a row need a seed");
   }
 

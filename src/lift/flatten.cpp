@@ -44,7 +44,7 @@ struct Sums {
   Ref before, total;
 };
 Sums sums_of(const Ref& vector) {
-  const Ref both = scan(operator_of(Primitive::add), vector, int64(0), true);
+  const Ref both = scan(operator_of(Primitive::add), vector, int64(0), {Prefixes::exclusive});
   return {project_array(both, 0), the(project_array(both, 1))};
 }
 

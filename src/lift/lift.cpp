@@ -363,6 +363,20 @@ class Lifter {
         return intersection(operands_of(maker, Role::array), array->place());
       case ExtentRule::same:
         return staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
+      case ExtentRule::of_prefixes: {
+        const Scan scan(maker);
+        std::vector<Ref> extents = staged_.facts_of(scan.array()).extents;
+        Ref& along = extents[static_cast<std::size_t>(scan.axis())];
+        if (scan.kind().prefixes == Prefixes::all)
+          along = simplify_.step(primitive(Primitive::add, {along, int64(1)}, array->place()));
+        return extents;
+      }
+      case ExtentRule::of_totals: {
+        const Scan scan(maker);
+        std::vector<Ref> extents = staged_.facts_of(scan.array()).extents;
+        extents.erase(extents.begin() + scan.axis());
+        return extents;
+      }
       case ExtentRule::without_innermost: {
         std::vector<Ref> extents = staged_.facts_of(operands_of(maker, Role::array)[0]).extents;
         extents.pop_back();

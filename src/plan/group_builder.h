@@ -92,9 +92,9 @@ class GroupBuilder {
   void add_map(int output, const ir::Ref& body, std::span<const ir::Ref> index, const std::string& name,
                const Place& place);
   void begin_rows(Kernel& kernel, kernel::Row& row, const ir::Ref& array, const ir::Node& first);
-  void add_element(Kernel& kernel, const kernel::Row& row, const ir::Ref& array);
-  void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array);
-  void measure_rows(KernelBuilder& builder, kernel::Row& row, const std::vector<ir::Ref>& extents,
+  void add_element(Kernel& kernel, const kernel::Row& row, const ir::Ref& array, int axis);
+  void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array, int axis);
+  void measure_rows(KernelBuilder& builder, kernel::Row& row, const std::vector<ir::Ref>& extents, int axis,
                     const ir::Node& of);
   std::vector<ir::Ref> rows_index(kernel::Row& row, const ir::Ref& array, const Place& place);
   void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
@@ -105,7 +105,7 @@ class GroupBuilder {
   void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
   void add_recurrence(int output, const ir::Ref& node);
   void add_rearrange(std::span<const int> outputs, std::span<const ir::Ref> results);
-  PlanLayout rows_of(const ir::Ref& array, bool once);
+  PlanLayout rows_of(const ir::Ref& array, int axis, bool once);
   void require_extents(const ir::Ref& array);
   void require_within(const ir::Ref& extent);
   bool makes_offsets_of(const ir::Node& extent) const;

@@ -114,6 +114,10 @@ std::vector<Ref> GroupBuilder::rows_index(kernel::Row& row, const Ref& array, co
   return index_parameters(context_.staged.facts_of(array).extents.size() - 1, place);
 }
 
+namespace {
+int last_axis(const Ref& array) { return array->type().rank - 1; }
+}  // namespace
+
 /// Of a kernel that goes through the rows of arrays like this one: names, places, positions.
 void GroupBuilder::begin_rows(Kernel& kernel, kernel::Row& row, const Ref& array, const Node& first) {
   kernel.name = title(first);
@@ -121,22 +125,22 @@ void GroupBuilder::begin_rows(Kernel& kernel, kernel::Row& row, const Ref& array
   kernel.index = rows_index(row, array, first.place());
 }
 
-/// An element of such a row.
-void GroupBuilder::add_element(Kernel& kernel, const kernel::Row& row, const Ref& array) {
+/// An element of such a row, along this dimension.
+void GroupBuilder::add_element(Kernel& kernel, const kernel::Row& row, const Ref& array, int axis) {
   std::vector<Ref> ix = kernel.index;
-  ix.push_back(row.index);
+  ix.insert(ix.begin() + axis, row.index);
   for (Ref& component : components(context_.expand.inline_reads(context_.expand.element(array, ix))))
     kernel.body.push_back(std::move(component));
 }
 
-void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const Ref& array) {
-  measure_rows(builder, row, context_.staged.facts_of(array).extents, *array);
+void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const Ref& array, int axis) {
+  measure_rows(builder, row, context_.staged.facts_of(array).extents, axis, *array);
 }
 
-/// Rows of an array with these extents, which are known as those of `of` are.
+/// Rows along a dimension of an array with these extents, which are known as those of `of` are.
 void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const std::vector<Ref>& extents,
-                                const Node& of) {
-  row.length = builder.extent_of(extents.back());
+                                int axis, const Node& of) {
+  row.length = builder.extent_of(extents[static_cast<std::size_t>(axis)]);
   if (std::all_of(extents.begin(), extents.end(), [&](const Ref& e) { return extent_of(e).same_for_all(); }))
     return;
   const int descriptor = descriptor_of(extents, of);
@@ -157,13 +161,13 @@ void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref>
   std::vector<std::size_t> begins;
   for (const Ref& fold : folds) {
     begins.push_back(kernel.body.size());
-    add_element(kernel, reduce.row, Fold(fold).array());
+    add_element(kernel, reduce.row, Fold(fold).array(), last_axis(argument));
     reduce.reductions.push_back(reduction_of(Fold(fold), fold->place(), context_.expand));
   }
 
   builder.domain(array(outputs[0]));
   for (std::size_t i = 0; i < outputs.size(); ++i) builder.write(outputs[i], begins[i]);
-  measure_rows(builder, reduce.row, argument);
+  measure_rows(builder, reduce.row, argument, last_axis(argument));
   finish_reduce(builder, step, std::move(reduce), folds);
 }
 
@@ -190,18 +194,21 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
   KernelBuilder builder(*this, step);
   Kernel& kernel = step.kernel;
   kernel::Scan form;
-  form.exclusive = scan.exclusive();
+  form.kind = scan.kind();
+  if (scan.axis() != last_axis(scan.array())) form.axis = scan.axis();
   begin_rows(kernel, form.row, scan.array(), *results[0]);
-  add_element(kernel, form.row, scan.array());
+  add_element(kernel, form.row, scan.array(), scan.axis());
   form.reduction = reduction_of(scan, kernel.place, context_.expand);
+  if (form.kind.from_right) std::swap(form.reduction.left, form.reduction.right);
 
-  builder.domain(rows_of(scan.array(), context_.staged.facts_of(results[0]).form == Form::avoided));
+  builder.domain(
+      rows_of(scan.array(), scan.axis(), context_.staged.facts_of(results[0]).form == Form::avoided));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const bool prefixes = ProjectArray(results[i]).which() == 0;
     builder.write(outputs[i], 0,
                   prefixes ? kernel::KernelOutput::Write::element : kernel::KernelOutput::Write::position);
   }
-  measure_rows(builder, form.row, scan.array());
+  measure_rows(builder, form.row, scan.array(), scan.axis());
   builder.bind({&kernel.body, &form.reduction.combine, &form.reduction.seed});
   kernel.form = std::move(form);
   builder.finish();
@@ -224,9 +231,10 @@ void GroupBuilder::add_recurrence(int output, const Ref& node) {
   kernel.body = components(context_.expand.inline_reads(ir::apply(scan.function(), operands)[0]));
   form.initial = components(context_.expand.inline_reads(scan.seed()));
 
-  builder.domain(rows_of(scan.array(), context_.staged.facts_of(node).form == Form::avoided));
+  builder.domain(
+      rows_of(scan.array(), last_axis(scan.array()), context_.staged.facts_of(node).form == Form::avoided));
   builder.write(output, 0, kernel::KernelOutput::Write::element);
-  measure_rows(builder, form.row, scan.array());
+  measure_rows(builder, form.row, scan.array(), last_axis(scan.array()));
   builder.bind({&kernel.body, &form.initial});
   kernel.form = std::move(form);
   builder.finish();
@@ -235,9 +243,9 @@ void GroupBuilder::add_recurrence(int output, const Ref& node) {
 
 /// Where an array of one element for each row would have its elements. `once`: all items share them. An array
 /// may be the same for all items and what is computed of its rows not: a seed may depend on the item.
-PlanLayout GroupBuilder::rows_of(const Ref& array, bool once) {
-  const Facts& facts = context_.staged.facts_of(array);
-  const std::vector<Ref> extents(facts.extents.begin(), facts.extents.end() - 1);
+PlanLayout GroupBuilder::rows_of(const Ref& array, int axis, bool once) {
+  std::vector<Ref> extents = context_.staged.facts_of(array).extents;
+  extents.erase(extents.begin() + axis);
   PlanLayout layout;
   for (const Ref& e : extents) layout.extents.push_back(extent_of(e));
   if (once) return layout;

@@ -110,7 +110,7 @@ bool GroupBuilder::add_unrolled(int output, const Ref& node) {
     }
     for (std::int64_t which = begin; which < end; ++which)
       reduce.reductions.push_back(reduction_of(fold, node->place(), context_.expand));
-    measure_rows(builder, reduce.row, extents, *fold.array());
+    measure_rows(builder, reduce.row, extents, static_cast<int>(extents.size()) - 1, *fold.array());
     finish_reduce(builder, step, std::move(reduce), {&node, 1});
   }
   return true;

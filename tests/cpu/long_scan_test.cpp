@@ -124,7 +124,8 @@ std::string message_of(KernelBuilder& k, std::int64_t piece, const cpu::Parallel
 }
 
 /// Elements that are their own columns' values in a table of 500.
-KernelBuilder scan_of_table(std::int64_t row, const std::vector<std::int64_t>& bad) {
+KernelBuilder scan_of_table(std::int64_t row, const std::vector<std::int64_t>& bad,
+                            const ScanOptions& options = {true, {}, Results::both}) {
   ScannedRows rows = scanned_rows<std::int32_t>({2, row, row, 3});
   auto* columns = static_cast<std::int32_t*>(rows.k.data(1));
   for (std::int64_t i = 0; i < rows.elements; ++i) columns[i] = static_cast<std::int32_t>(i * 7 % 500);
@@ -138,7 +139,7 @@ KernelBuilder scan_of_table(std::int64_t row, const std::vector<std::int64_t>& b
   auto& reduction = reduction_in(rows.k.kernel());
   reduction.combine = {ir::primitive(Primitive::add, {rows.left[0], rows.right[0]})};
   reduction.seed = {ir::literal(std::int32_t{0})};
-  add_scan_outputs(rows, {true, false, Results::both});
+  add_scan_outputs(rows, options);
   rows.k.kernel().domain.over_items = true;
   rows.k.find_checks();
   return std::move(rows.k);
@@ -152,22 +153,21 @@ TEMPLATE_TEST_CASE("blocks that are scanned apart keep the canonical order, for 
   std::size_t next = sizeof(TestType);
   for (const Primitive op : {Primitive::add, Primitive::subtract, Primitive::multiply}) {
     const ScanOptions& options = all[next++ % all.size()];
-    INFO(ir::info(op).name << (options.seeded ? ", seeded" : "") << (options.exclusive ? ", exclusive" : "")
-                           << ", results " << static_cast<int>(options.results));
+    INFO(ir::info(op).name << ", " << described(options));
     check_apart(scan_of<TestType>(long_lengths, op, options));
   }
 }
 
 TEST_CASE("blocks that are scanned apart, results written in all ways") {
   for (const ScanOptions& options : all_scan_options()) {
-    INFO((options.seeded ? "seeded" : "no seed")
-         << (options.exclusive ? ", exclusive" : "") << ", results " << static_cast<int>(options.results));
+    INFO(described(options));
     check_apart(scan_of<float>({9 * 4096 + 1}, Primitive::add, options));
     check_apart(scan_of_affine_maps({4097, 13000}, options));
     check_apart(scan_of_ragged_matrices({{2, 3}, {2, 8200}, {0, 9000}, {1, 4097}}, options));
+    check_apart(scan_across(false, {2}, 0, 9000, options));
   }
-  check_apart(scan_of_maxima_with_places(long_lengths, {true, true, Results::both}));
-  check_apart(dense_scan(true, {2}, 8193, {true, false, Results::both}));
+  check_apart(scan_of_maxima_with_places(long_lengths, {true, {kernel::Prefixes::exclusive}, Results::both}));
+  check_apart(dense_scan(true, {2}, 8193, {true, {}, Results::both}));
 }
 
 TEST_CASE("blocks that are scanned apart by operators that cost much or may fail") {
@@ -182,7 +182,7 @@ TEST_CASE("blocks that are scanned apart by operators that cost much or may fail
   const ir::Ref one = ir::literal(std::int64_t{1});
   const auto odd = [&](const ir::Ref& x) { return ir::primitive(Primitive::bit_or, {x, one}); };
   for (const ScanOptions& options :
-       {ScanOptions{false, false, Results::elements}, {true, true, Results::both}}) {
+       {ScanOptions{false, {}, Results::elements}, {true, {kernel::Prefixes::exclusive}, Results::both}}) {
     check_apart(scan_by(options, [&](const ir::Ref& x, const ir::Ref& y) {
       return ir::primitive(Primitive::remainder, {ir::primitive(Primitive::subtract, {x, odd(y)}), odd(y)});
     }));
@@ -197,15 +197,8 @@ TEST_CASE("blocks that are scanned apart by operators that cost much or may fail
 
 TEST_CASE("blocks that are scanned apart of elements that cost much, or are read here and there") {
   for (const ScanOptions& options : all_scan_options()) {
-    INFO((options.seeded ? "seeded" : "no seed")
-         << (options.exclusive ? ", exclusive" : "") << ", results " << static_cast<int>(options.results));
-    auto table = scan_of_table(8500, {});
-    auto& reduction = reduction_in(table.kernel());
-    if (!options.seeded) reduction.seed.clear();
-    scan_in(table.kernel()).exclusive = options.exclusive;
-    if (options.results == Results::elements) table.kernel().outputs.erase(table.kernel().outputs.begin());
-    if (options.results == Results::totals) table.kernel().outputs.pop_back();
-    check_apart(std::move(table));
+    INFO(described(options));
+    check_apart(scan_of_table(8500, {}, options));
 
     auto costly = scan_of<half>({4097, 9, 13000}, Primitive::add, options);
     for (int i = 0; i < 40; ++i) {
@@ -230,7 +223,7 @@ TEST_CASE("blocks that are scanned apart of elements that cost much, or are read
     check_apart(std::move(rows.k));
   }
   // One of two components has no place among the outputs.
-  auto partly = scan_of_affine_maps({4097, 13000}, {true, false, Results::elements});
+  auto partly = scan_of_affine_maps({4097, 13000}, {true, {}, Results::elements});
   for (int i = 0; i < 40; ++i) {
     ir::Ref& x = partly.kernel().body[0];
     x = ir::primitive(i % 2 ? Primitive::multiply : Primitive::subtract, {ir::literal(0.75), x});
@@ -253,7 +246,7 @@ TEST_CASE("threads change nothing in the scan of long rows") {
     check(scan_of<float>({300001}, Primitive::add, options));
     check(scan_of_affine_maps({100000, 3, 50000, 4097}, options));
   }
-  check(dense_scan(false, {7}, 40000, {true, false, Results::both}));
+  check(dense_scan(false, {7}, 40000, {true, {}, Results::both}));
   check(scan_of_table(100000, {}));
 }
 
@@ -274,7 +267,7 @@ TEST_CASE("the first error of a long row is raised, whichever thread meets one f
     auto& reduction = reduction_in(rows.k.kernel());
     reduction.combine = {ir::primitive(Primitive::divide, {rows.left[0], rows.right[0]})};
     reduction.seed = {ir::literal(std::int32_t{1 << 30})};
-    add_scan_outputs(rows, {true, false, Results::both});
+    add_scan_outputs(rows, {true, {}, Results::both});
     auto* data = static_cast<std::int32_t*>(rows.k.data(1)) + first_element;
     std::fill_n(data, 30000, 1);
     data[zero] = 0;

@@ -9,12 +9,6 @@ using ir::Primitive;
 
 namespace {
 
-std::string described(const ScanOptions& options) {
-  const char* results[] = {"elements", "totals", "both"};
-  return std::string(options.exclusive ? "exclusive" : "inclusive") +
-         (options.seeded ? ", seeded, " : ", no seed, ") + results[static_cast<int>(options.results)];
-}
-
 /// All operators, each with some of the ways to write results: another part of them for each type.
 template <class T>
 void all_operators() {
@@ -70,7 +64,7 @@ TEST_CASE("short rows together: among longer ones, at the end of a piece, and ma
       std::vector<std::int64_t> lengths;
       for (std::size_t i = 0; i < count; ++i) lengths.push_back(kinds[random() % kinds.size()]);
       INFO(count << " rows of up to " << kinds.back());
-      const ScanOptions options = all_scan_options()[random() % 7];
+      const ScanOptions options = all_scan_options()[random() % all_scan_options().size()];
       INFO(described(options));
       auto doubles = scan_of<double>(lengths, Primitive::subtract, options);
       CHECK(disagreement(doubles, {0, 50, 300}) == "");
@@ -105,19 +99,20 @@ TEST_CASE("scans of tuples") {
 }
 
 TEST_CASE("several outputs take components of a scan's tuples") {
-  for (const bool exclusive : {false, true}) {
+  for (const kernel::ScanKind kind :
+       {kernel::ScanKind{}, {kernel::Prefixes::exclusive}, {kernel::Prefixes::exclusive, true}}) {
     ScannedRows rows = scanned_rows<double, std::int32_t>(scan_lengths, /*narrow_offsets=*/true);
     auto& kernel = rows.k.kernel();
     auto& reduction = reduction_in(kernel);
     reduction.combine = {ir::primitive(Primitive::add, {rows.left[0], rows.right[0]}),
                          ir::primitive(Primitive::minimum, {rows.left[1], rows.right[1]})};
     reduction.seed = {ir::literal(0.25), ir::literal(std::int32_t{7})};
-    scan_in(kernel).exclusive = exclusive;
+    scan_in(kernel).kind = kind;
     kernel.outputs[0].array.type.scalars = {ScalarType::float64};  // totals of the first component only
     for (const std::size_t first : {1u, 0u, 1u})
       rows.k.output_elements(kernel::Form::segmented, {first ? ScalarType::int32 : ScalarType::float64},
                              first, rows.elements, rows.offsets, OffsetType::int32);
-    INFO("exclusive " << exclusive);
+    INFO(ir::to_string(kind));
     CHECK(disagreement(rows.k) == "");
   }
 }
@@ -134,6 +129,31 @@ TEST_CASE("dense scans of every shape") {
         auto k = dense_scan(over_items, shape, n, options);
         CHECK(disagreement(k, {0, 7}) == "");
       }
+}
+
+TEST_CASE("scans along an outer dimension: rows side by side") {
+  const auto all = all_scan_options();
+  std::size_t next = 0;
+  for (const bool over_items : {false, true})
+    for (const std::int64_t columns : {0, 1, 3, 16, 37, 200, 1100})
+      for (const std::int64_t n : {0, 1, 5, 32, 70, 4097, 13000}) {
+        if (columns * n > 300'000) continue;
+        const ScanOptions& options = all[next++ % all.size()];
+        INFO(columns << " columns of " << n << ", items " << over_items << ", " << described(options));
+        auto k = scan_across(over_items, {columns}, 0, n, options);
+        CHECK(disagreement(k, {0, 50}) == "");
+      }
+  in_all_ways([](const ScanOptions& options) { return scan_across(true, {300}, 0, 67, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_across(false, {3, 5, 20}, 1, 40, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_across(true, {2, 70}, 1, 35, options); });
+  in_all_ways([](const ScanOptions& options) { return scan_across(true, {3, 33}, 0, 40, options, true); });
+}
+
+TEST_CASE("scans along the outer dimension of matrices of different extents") {
+  in_all_ways([](const ScanOptions& options) {
+    return scan_of_ragged_matrices({{2, 3}, {0, 7}, {5, 0}, {1, 33}, {3, 4100}, {4, 32}, {40, 2}, {70, 100}},
+                                   options, true);
+  });
 }
 
 TEST_CASE("scans of matrices of different extents, with a seed for each item") {

@@ -18,8 +18,9 @@ void make_unlike(ScanBuilder& k) {
   k.reduction().combine = {binary(Primitive::add, binary(Primitive::subtract, x, part), y)};
 }
 
-const std::vector<ScanResult> all_results{ScanResult::inclusive, ScanResult::exclusive, ScanResult::totals,
-                                          ScanResult::exclusive_and_totals};
+const std::vector<ScanResult> all_results{ScanResult::inclusive, ScanResult::exclusive,
+                                          ScanResult::totals,    ScanResult::exclusive_and_totals,
+                                          ScanResult::all,       ScanResult::all_and_totals};
 
 }  // namespace
 
@@ -40,6 +41,40 @@ TEST_CASE("cuda: scans keep the canonical order") {
   CHECK(scan_disagreement(bytes) == "");
   auto floats = rows_scanned<float>(around_borders, Primitive::minimum, false, ScanResult::inclusive);
   CHECK(scan_disagreement(floats) == "");
+}
+
+TEST_CASE("cuda: scans from the right") {
+  for (const ScanResult result : all_results) {
+    INFO("result " << static_cast<int>(result));
+    auto k = rows_scanned<double>(around_borders, Primitive::add, true, result);
+    make_unlike(k);
+    k.scan().kind.from_right = true;
+    CHECK(scan_disagreement(k) == "");
+    auto short_rows = rows_scanned<double>({0, 3, 1, 0, 7, 20, 5, 32, 9}, Primitive::subtract, true, result);
+    short_rows.scan().kind.from_right = true;
+    CHECK(scan_disagreement(short_rows) == "");
+    for (const std::int64_t n : {0, 5, 33, 9000}) {
+      auto dense = dense_scan(true, {2, 3}, n, result, n == 33);
+      dense.scan().kind.from_right = true;
+      CHECK(scan_disagreement(dense) == "");
+    }
+  }
+  auto unseeded = rows_scanned<float>(around_borders, Primitive::add, false, ScanResult::inclusive);
+  unseeded.scan().kind.from_right = true;
+  CHECK(scan_disagreement(unseeded) == "");
+}
+
+TEST_CASE("cuda: scans along an outer dimension") {
+  for (const ScanResult result : all_results)
+    for (const bool over_items : {false, true})
+      for (const std::int64_t n : {0, 5, 40, 4200}) {
+        INFO("result " << static_cast<int>(result) << ", rows of " << n << ", items " << over_items);
+        auto matrix = dense_scan(over_items, {7}, n, result, false, 0);
+        CHECK(scan_disagreement(matrix) == "");
+        auto cube = dense_scan(over_items, {2, 3}, n, result, true, n % 2 ? 0 : 1);
+        cube.scan().kind.from_right = n > 5;
+        CHECK(scan_disagreement(cube) == "");
+      }
 }
 
 TEST_CASE("cuda: scans of operators that do not commute") {
@@ -155,9 +190,13 @@ namespace {
 /// Item i has rows[i] rows of columns[i] elements; elements, operator and seed know their item and row.
 ScanBuilder ragged_matrices(const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& columns,
                             ScanResult result, bool checked) {
-  std::vector<std::int64_t> sizes;
-  for (std::size_t i = 0; i < rows.size(); ++i) sizes.push_back(rows[i] * columns[i]);
-  const auto offsets = offsets_of(sizes, 9), row_offsets = offsets_of(rows, 4), to = offsets_of(sizes, 2);
+  std::vector<std::int64_t> sizes, to_sizes, to_columns;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    sizes.push_back(rows[i] * columns[i]);
+    to_columns.push_back(columns[i] + one_more(result));
+    to_sizes.push_back(rows[i] * to_columns[i]);
+  }
+  const auto offsets = offsets_of(sizes, 9), row_offsets = offsets_of(rows, 4), to = offsets_of(to_sizes, 2);
   ScanBuilder k(true, static_cast<std::int64_t>(rows.size()));
   KernelBuilder& b = k.builder();
   const int off = b.buffer(offsets), row_off = b.buffer(row_offsets);
@@ -175,7 +214,8 @@ ScanBuilder ragged_matrices(const std::vector<std::int64_t>& rows, const std::ve
   k.reduction().combine = {binary(
       Primitive::add, binary(Primitive::add, k.reduction().left[0], k.reduction().right[0]), its_width)};
   k.reduction().seed = {scale};
-  add_outputs(k, result, layout_of(kernel::Form::segmented, {height, width}, b.buffer(to)), to.back(),
+  const auto of_row = one_more(result) ? b.per_item_extent(to_columns) : width;
+  add_outputs(k, result, layout_of(kernel::Form::segmented, {height, of_row}, b.buffer(to)), to.back(),
               row_offsets.back(), {ScalarType::float64});
   return k;
 }
@@ -183,7 +223,7 @@ ScanBuilder ragged_matrices(const std::vector<std::int64_t>& rows, const std::ve
 }  // namespace
 
 TEST_CASE("cuda: scans of rows inside items that differ in size") {
-  for (const ScanResult result : {ScanResult::inclusive, ScanResult::exclusive_and_totals})
+  for (const ScanResult result : {ScanResult::inclusive, ScanResult::exclusive_and_totals, ScanResult::all})
     for (const bool checked : {false, true}) {
       auto k = ragged_matrices({3, 0, 1, 20, 300, 0, 2, 1}, {5, 7, 0, 33, 16, 0, 300, 9000}, result, checked);
       CHECK(scan_disagreement(k) == "");

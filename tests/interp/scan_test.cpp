@@ -48,9 +48,9 @@ TEST_CASE("scans of the rows of a matrix: inclusive, exclusive, with and without
   for (const std::int64_t length : {0, 1, 2, 31, 32, 33, 100, 4097}) {
     const std::vector<double> all = numbers(3 * length);
     const Ref a = ir::use(array_of<double>({3, length}, all));
-    const HostArray bare = run(ir::scan(halving(a), a, {}, false))[0];
-    const auto inclusive = run(ir::scan(halving(a), a, ir::literal(5.0), false));
-    const auto exclusive = run(ir::scan(halving(a), a, ir::literal(5.0), true));
+    const HostArray bare = run(ir::scan(halving(a), a, {}, {}))[0];
+    const auto inclusive = run(ir::scan(halving(a), a, ir::literal(5.0), {}));
+    const auto exclusive = run(ir::scan(halving(a), a, ir::literal(5.0), {ir::Prefixes::exclusive}));
     CHECK(bare->extents == std::vector<std::int64_t>{3, length});
     REQUIRE(inclusive.size() == 2);
     CHECK(inclusive[1]->extents == std::vector<std::int64_t>{3});
@@ -76,8 +76,8 @@ TEST_CASE("scans of the rows of a matrix: inclusive, exclusive, with and without
 
 TEST_CASE("an exclusive scan needs a seed, and project_array an array that is there") {
   const Ref a = ir::use(array_of<double>({2}, {1, 2}));
-  CHECK_THROWS_AS(ir::scan(halving(a), a, {}, true), ProgramError);
-  const Ref scan = ir::scan(halving(a), a, {}, false);
+  CHECK_THROWS_AS(ir::scan(halving(a), a, {}, {ir::Prefixes::exclusive}), ProgramError);
+  const Ref scan = ir::scan(halving(a), a, {}, {});
   CHECK_THROWS_AS(ir::project_array(scan, 1), ProgramError);
   CHECK_THROWS_AS(ir::project_array(a, 0), ProgramError);
 }

@@ -129,7 +129,8 @@ Sample sample(ir::ArrayOp op) {
               "fold(f, z, a, axis = innermost)"};
     }
     case Op::scan: {
-      n = ir::scan(operation(ir::Primitive::add, ScalarType::int64), vector(), three, true);
+      n = ir::scan(operation(ir::Primitive::add, ScalarType::int64), vector(), three,
+                   {ir::Prefixes::exclusive});
       const ir::Scan view(n);
       return {n, joined(view.function(), view.array(), view.seed()),
               "scan exclusive (\\x0 x1 -> (x0 + x1)) a0 3", "prescanl(f, z, a, axis)"};
@@ -159,8 +160,8 @@ Sample sample(ir::ArrayOp op) {
       n = ir::consume(ir::elements(sequence()));
       return {n, joined(ir::Consume(n).sink()), "consume a0", "consume(terminal)"};
     case Op::project_array:
-      n = ir::project_array(
-          ir::scan(operation(ir::Primitive::add, ScalarType::int64), vector(), three, false), 1);
+      n = ir::project_array(ir::scan(operation(ir::Primitive::add, ScalarType::int64), vector(), three, {}),
+                            1);
       return {n, joined(ir::ProjectArray(n).arrays()), "project_array a1.1", "scanl_(f, z, a, axis)"};
     case Op::awhile: {
       const Ref never = on_array({1, int64s(1)}, [](const Ref&) { return ir::unit(ir::literal(false)); });

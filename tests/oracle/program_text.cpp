@@ -153,8 +153,9 @@ std::string Text::call(ir::ArrayOp op, const Node& node) const {
       return fmt::format("ir::fold({}, {}, {})", child(node, 0), child(node, 1),
                          node.children().size() > 2 ? child(node, 2) : "Ref()");
     case ir::Op::scan:
-      return fmt::format("ir::scan({}, {}, {}, {})", child(node, 0), child(node, 1),
-                         node.children().size() > 2 ? child(node, 2) : "Ref()", p.exclusive);
+      return fmt::format("ir::scan({}, {}, {}, {{ir::Prefixes({}), {}}}, {})", child(node, 0), child(node, 1),
+                         node.children().size() > 2 ? child(node, 2) : "Ref()",
+                         static_cast<int>(p.scan.prefixes), p.scan.from_right, p.first);
     case ir::Op::trace:
       return fmt::format("ir::trace(\"{}\", {})", p.text.view(), child(node, 0));
     case ir::Op::backpermute:

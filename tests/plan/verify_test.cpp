@@ -33,6 +33,17 @@ Kernel good_recurrence() {
   return *kernels_of(p.plan.stages.at(0).group).at(0);
 }
 
+/// And prefixes, one more than there are elements.
+Kernel good_scan() {
+  const Planned p = planned({[] {
+    const auto body = [](V a) { return scanl(plus, 1.0, a); };
+    return consume(elements(map_seq(body, vectors())));
+  }});
+  for (const Kernel* kernel : kernels_of(p.plan.stages.at(0).group))
+    if (std::holds_alternative<kernel::Scan>(kernel->form)) return *kernel;
+  throw InternalError("no kernel that scans");
+}
+
 struct Row {
   std::string what;
   std::function<void(Kernel&)> breaks;
@@ -49,6 +60,7 @@ void refused(Kernel kernel, const Row& row) {
 }
 
 kernel::Recurrence& recurrence(Kernel& kernel) { return std::get<kernel::Recurrence>(kernel.form); }
+kernel::Scan& scan(Kernel& kernel) { return std::get<kernel::Scan>(kernel.form); }
 kernel::Reduce& reduce(Kernel& kernel) { return std::get<kernel::Reduce>(kernel.form); }
 kernel::Reduction& reduction(Kernel& kernel) { return reduce(kernel).reductions.at(0); }
 
@@ -58,6 +70,21 @@ ir::Ref stranger(ScalarType type) { return ir::parameter(ir::Type::element(type)
 }  // namespace
 
 TEST_CASE("a kernel that keeps its promises passes") { CHECK_NOTHROW(kernel::verify(good())); }
+
+TEST_CASE("each broken promise of a scan is named") {
+  CHECK_NOTHROW(kernel::verify(good_scan()));
+  const Row table[] = {
+      {"an output of elements has other extents",
+       [](Kernel& k) { scan(k).kind.prefixes = kernel::Prefixes::exclusive; }},
+      {"an output of elements has other extents",
+       [](Kernel& k) { k.outputs[0].array.extents[0] = scan(k).row.length; }},
+      {"an exclusive scan and the total of a row need a seed",
+       [](Kernel& k) { scan(k).reduction.seed.clear(); }},
+      {"rows lie along no outer dimension", [](Kernel& k) { scan(k).axis = 0; }},
+      {"an output has no dimension for the rows", [](Kernel& k) { scan(k).axis = 1; }},
+  };
+  for (const Row& row : table) refused(good_scan(), row);
+}
 
 TEST_CASE("each broken promise is named") {
   const ir::Ref element_of_array = ir::index(some_array(), ir::int64(0));

@@ -151,8 +151,7 @@ TEST_CASE("the erased core refuses to build on what is not there") {
   CHECK_THAT(refused([] { detail::stream_in(nullptr, here); }),
              Contains("stream_in") && Contains("model.py:60"));
   CHECK_THAT(refused([&] { detail::fold(plus_one, none, none, 0, here, {}); }), Contains("empty handle"));
-  CHECK_THAT(refused([&] { detail::scan(plus_one, none, none, 0, false, here, {}); }),
-             Contains("empty handle"));
+  CHECK_THAT(refused([&] { detail::scan(plus_one, none, none, 0, {}, here, {}); }), Contains("empty handle"));
   CHECK_THAT(refused([] { detail::array_parameter(5, one_double, here); }), Contains("4 dimensions"));
   CHECK_THAT(refused([] { detail::array_parameter(-1, one_double, here); }), Contains("dimensions"));
 }

@@ -39,6 +39,35 @@ TEST_CASE("scans of ragged rows, inclusive and exclusive, with a seed") {
   everywhere([](auto a) { return prescanl(maximum_of, -1e9, a); }, rows());
 }
 
+TEST_CASE("all prefixes are the seed and the inclusive ones, to the bit") {
+  for (int axis = 0; axis < 2; ++axis)
+    everywhere([=](auto a) { return scanl(plus, 0.5, a, axis); }, arrays<2, double>(4));
+  const auto items = rows();
+  const auto all = everywhere([](auto a) { return scanl(plus, 0.5, a); }, items);
+  const auto inclusive = everywhere([](auto a) { return postscanl(plus, 0.5, a); }, items);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    REQUIRE(all[i].size() == items[i].size() + 1);
+    CHECK(all[i][0] == 0.5);
+    for (std::int64_t k = 0; k < items[i].size(); ++k) CHECK(all[i][k + 1] == inclusive[i][k]);
+  }
+}
+
+TEST_CASE("scans from the right are those of the reversed rows, to the bit") {
+  // Neither commutes nor associates: each order of joining gives other bits.
+  const auto join = [](auto x, auto y) { return x - y * 0.25; };
+  const auto exchanged = [=](auto x, auto y) { return join(y, x); };
+  const auto items = rows();
+  const auto same = [&](auto from_right, auto from_left) {
+    const auto found = everywhere(from_right, items);
+    const auto expected = everywhere([=](auto a) { return reverse(from_left(reverse(a))); }, items);
+    for (std::size_t i = 0; i < items.size(); ++i) require_same(found[i], expected[i]);
+  };
+  same([=](auto a) { return scanr1(join, a); }, [=](auto a) { return scanl1(exchanged, a); });
+  same([=](auto a) { return postscanr(join, 0.5, a); }, [=](auto a) { return postscanl(exchanged, 0.5, a); });
+  same([=](auto a) { return prescanr(join, 0.5, a); }, [=](auto a) { return prescanl(exchanged, 0.5, a); });
+  same([=](auto a) { return scanr(join, 0.5, a); }, [=](auto a) { return scanl(exchanged, 0.5, a); });
+}
+
 TEST_CASE("a scan and its total: both, or only one of them") {
   everywhere([](auto a) { return std::get<1>(scanl_(plus, 0.5, a)); }, rows());
   everywhere(

@@ -14,6 +14,6 @@ TEST_CASE("the total of a scan whose operator ignores the right operand") {
     const Ref x = ir::parameter(element_type({"int16"})), y = ir::parameter(element_type({"int16"}));
     const Ref seed = ir::constant(type_named("int16"), 6), number = ir::constant(type_named("int16"), 5);
     const Ref combine = ir::lambda({x, y}, {ir::primitive(primitive_named("subtract"), {number, x})});
-    check_everywhere({ir::project_array(ir::scan(combine, row, seed, true), 1)});
+    check_everywhere({ir::project_array(ir::scan(combine, row, seed, {ir::Prefixes::exclusive}), 1)});
   }
 }

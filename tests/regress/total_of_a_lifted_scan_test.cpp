@@ -16,7 +16,7 @@ TEST_CASE("the total of a scan whose items come from nothing") {
   const Ref n6 = ir::shape(n3);
   const Ref n7 = ir::constant(type_named("int64"), 0x0);
   const Ref n8 = ir::lambda({n4, n5}, {n7});
-  const Ref n9 = ir::scan(n8, n3, n6, true);
+  const Ref n9 = ir::scan(n8, n3, n6, {ir::Prefixes::exclusive});
   const Ref n10 = ir::project_array(n9, 1);
   const Ref n11 = ir::lambda({n2, n3}, {n10});
   const Ref n12 = stream_of({component({"int64"}, {std::nullopt}, 0, 64)}, {});

@@ -24,7 +24,7 @@ TEST_CASE("the total of rows without elements, of a product with a byte") {
   const Ref n13 = ir::primitive(primitive_named("hypot"), {n12, n11});
   const Ref n14 = ir::tuple({n13, n10});
   const Ref n15 = ir::use(host_array({"double", "uint8"}, {1, 1, 0}, {{}, {}}));
-  const Ref n16 = ir::scan(n9, n15, n14, false);
+  const Ref n16 = ir::scan(n9, n15, n14, {});
   const Ref n17 = ir::project_array(n16, 1);
   check_everywhere({n17}, {.backend = Backend::cpu,
                            .scheduler = "fixed:64",

@@ -298,7 +298,11 @@ class RandomArrays {
     const Ref join = scalars_.join(scope, scalars);
     Scope inner{{}, scope.arrays, 2};
     const Ref seed = seeded ? scalars_.element(inner, scalars, 2) : Ref();
-    const Ref both = ir::scan(join, a, seed, seeded && dice_.chance(50));
+    ir::ScanKind kind;
+    if (seeded) kind.prefixes = static_cast<ir::Prefixes>(dice_.below(3));
+    kind.from_right = dice_.chance(50);
+    const int axis = dice_.chance(50) ? a->type().rank - 1 : dice_.below(a->type().rank);
+    const Ref both = ir::scan(join, a, seed, kind, axis);
     return ir::project_array(both, seeded ? dice_.below(2) : 0);
   }
 

@@ -11,6 +11,7 @@
 #include <anabranch/array.h>
 #include <anabranch/detail/index_facts.h>
 #include <anabranch/detail/primitive.h>
+#include <anabranch/detail/scan_kind.h>
 #include <anabranch/error.h>
 #include <anabranch/export.h>
 #include <anabranch/run_options.h>
@@ -78,7 +79,7 @@ ANABRANCH_API Handle fold(const Handle& function, const Handle& seed, const Hand
 /// The prefixes along dimension `axis`, and with a seed (no empty handle) the last inclusive element of each
 /// row.
 ANABRANCH_API Handles scan(const Handle& function, const Handle& seed, const Handle& array, int axis,
-                           bool exclusive, Place at, Symbol label);
+                           ScanKind kind, Place at, Symbol label);
 /// The states along dimension `axis`, from the first, `seed`: function(state, element) is the next.
 ANABRANCH_API Handle scan_state(const Handle& function, const Handle& seed, const Handle& array, int axis,
                                 Place at);

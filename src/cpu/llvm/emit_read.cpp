@@ -55,7 +55,7 @@ llvm::Value* Emitter::in_range_all(const Test& test) {
   const Value& i = test.index;
   if (test.bound.uniform()) {
     if (i.uniform()) return b.CreateICmpULT(i.v, test.bound.v);
-    if (i.kind == Value::Kind::affine && i.stride > 0) {
+    if (i.kind == Value::Kind::affine) {
       // In range at both ends, without wrap-around: then everywhere between.
       llvm::Value* last = b.CreateAdd(i.v, frame.number((width - 1) * i.stride));
       return b.CreateAnd(b.CreateICmpULT(i.v, test.bound.v), b.CreateICmpULT(last, test.bound.v));

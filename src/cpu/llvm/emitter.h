@@ -146,6 +146,7 @@ class Emitter {
   };
   Values read(const ir::Node& node);
   Values access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active);
+  llvm::Value* turned(llvm::Value* v);
   Value load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position, llvm::Value* active);
   Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   llvm::Value* in_range_all(const Test& test);

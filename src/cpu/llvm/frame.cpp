@@ -77,10 +77,10 @@ llvm::LoadInst* Frame::load_constant(llvm::Type* type, llvm::Value* address, uns
   return load;
 }
 
-void Frame::prefetch(llvm::Value* address) {
-  constexpr std::uint32_t read = 0, keep = 3, data = 1;
+void Frame::prefetch(llvm::Value* address, bool to_write) {
+  constexpr std::uint32_t read = 0, write = 1, keep = 3, data = 1;
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                    {address, b.getInt32(read), b.getInt32(keep), b.getInt32(data)});
+                    {address, b.getInt32(to_write ? write : read), b.getInt32(keep), b.getInt32(data)});
 }
 
 void Frame::branch_likely(llvm::Value* condition, llvm::BasicBlock* good, llvm::BasicBlock* bad) {

@@ -49,7 +49,7 @@ class Frame {
   /// A load from memory that this kernel never writes.
   llvm::LoadInst* load_constant(llvm::Type* type, llvm::Value* address, unsigned align);
   /// Prefetches the cache line at an address, which need not be valid.
-  void prefetch(llvm::Value* address);
+  void prefetch(llvm::Value* address, bool to_write = false);
   /// Goes to `good` almost always.
   void branch_likely(llvm::Value* condition, llvm::BasicBlock* good, llvm::BasicBlock* bad);
 

@@ -117,13 +117,13 @@ class RowCode {
            std::all_of(types_.begin(), types_.end(), [](ScalarType type) { return size_of(type) >= 4; });
   }
 
-  /// Elements k .. k + width - 1.
-  Registers elements(llvm::Value* k, int width) {
+  /// Elements k, k + step, ..., one for each lane.
+  Registers elements(llvm::Value* k, int width, std::int64_t step = 1) {
     const int outside = std::exchange(e.width, width);
     // Where the body waits for reads at computed positions, the processor's own prefetching falls behind.
     if (width > 1 && reads_anywhere() && !computes_much()) e.ahead = f.ahead();
     const auto here = e.mark();
-    e.bind(*row_.index, {e.affine(k, 1)});
+    e.bind(*row_.index, {e.affine(k, step)});
     e.emit_level(body_, Level::lane);
     Registers out;
     for (const auto& root : kernel_.body) out.push_back(e.lanes(e.value(root)));
@@ -227,7 +227,7 @@ class RowCode {
     const auto here = e.mark();
     e.emit_region(regions, 0);
     Registers out;
-    for (const auto& root : roots) out.push_back(e.value(root).v);
+    for (const auto& root : roots) out.push_back(e.lanes(e.value(root)));
     e.undo(here);
     return out;
   }

@@ -1,4 +1,5 @@
 #include "cpu/llvm/block_tree.h"
+#include "cpu/llvm/column_scan.h"
 #include "cpu/llvm/short_scans.h"
 
 /// The scan skeleton:
@@ -57,6 +58,7 @@ class Scan {
                 {},
                 {}};
     row.index = r.enter(row.item, row.row);
+    r.enter_row(r.length(row.item));
     return row;
   }
   /// Computes the seed. It is the carry of block 0, and put into the state where this entry begins there and
@@ -92,7 +94,8 @@ class Scan {
     stage_->addFnAttr(llvm::Attribute::NoInline);
     llvm::Value *row = r.f.parameter(0), *item = r.f.parameter(1);
     const auto index = r.enter(item, row);
-    r.enter_outputs(item, index, r.length(item));
+    r.enter_row(r.length(item));
+    r.enter_outputs(item, index);
     r.emit_row();
     r.stage_block(r.b.CreateMul(r.f.parameter(2), r.f.number(ir::fold_order::block)));
     close(r);
@@ -113,7 +116,7 @@ class Scan {
     blocks_->addFnAttr(llvm::Attribute::NoInline);
     auto& b = r.b;
     RowPart row = enter(r);
-    r.enter_outputs(row.item, row.index, r.length(row.item));
+    r.enter_outputs(row.item, row.index);
     llvm::Value* in_order = b.CreateIsNull(row.partials);
     begin_state(r, row, in_order);
     if (!r.is_staged()) r.emit_row();
@@ -146,7 +149,7 @@ class Scan {
     ScanRows r = entry("entry2");
     const RowPart row = enter(r);
     if (r.is_staged())
-      r.enter_outputs(row.item, row.index, r.length(row.item));
+      r.enter_outputs(row.item, row.index);
     else
       r.emit_row();
     r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
@@ -181,13 +184,39 @@ class Scan {
     r.return_if_none(begin, end);
     if (ShortScans::suits(kernel_, r)) {
       short_rows_together(r, begin, end);
+    } else if (ColumnScan::suits(kernel_, r)) {
+      rows_side_by_side(r, begin, end);
     } else {
-      each_run(
-          r.e, kernel_, begin, end, r.first_item(begin, f.parameter(2)), false,
-          [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
-          [&](const Run& run) { one_row(r, run); });
+      rows_one_by_one(r, begin, end, r.first_item(begin, f.parameter(2)));
     }
     close(r);
+  }
+
+  void rows_one_by_one(ScanRows& r, llvm::Value* begin, llvm::Value* end, llvm::Value* first_item) {
+    each_run(
+        r.e, kernel_, begin, end, first_item, false,
+        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+        [&](const Run& run) { one_row(r, run); });
+  }
+
+  /// Rows along an outer dimension. One that several threads scan is alone.
+  void rows_side_by_side(ScanRows& r, llvm::Value* begin, llvm::Value* end) {
+    auto& b = r.b;
+    ColumnScan columns(r, kernel_);
+    llvm::Value* first_item = r.first_item(begin, r.f.parameter(2));
+    llvm::BasicBlock *together = r.f.block("rows_across"), *alone = r.f.block("row_alone"),
+                     *done = r.f.block("rows_done");
+    b.CreateCondBr(b.CreateIsNull(given(r, offsetof(Scratch, state), ptr_)), together, alone);
+    b.SetInsertPoint(together);
+    each_run(
+        r.e, kernel_, begin, end, first_item, true,
+        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+        [&](const Run& run) { columns.scan(run); });
+    b.CreateBr(done);
+    b.SetInsertPoint(alone);
+    rows_one_by_one(r, begin, end, first_item);
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
   }
 
   /// One row per item, of different lengths: longer ones one by one.
@@ -222,18 +251,24 @@ class Scan {
     const auto here = r.e.mark();
     r.bind_index(run.outer);
     llvm::Value* length = r.length(run.item);
-    // A row without elements needs its seed for its total only.
+    r.enter_row(length);
+    // What a row without elements needs of its seed.
+    const bool always_seed = r.has_totals() || r.has(Prefixes::all);
     Registers seed = r.nothing();
-    if (r.has_totals()) seed = r.seed();
+    if (always_seed) seed = r.seed();
+    if (r.has(Prefixes::all)) {
+      r.enter_outputs(run.item, run.outer);
+      r.put_first(seed);
+    }
     llvm::BasicBlock *some = f.block("filled"), *done = f.block("row_done");
     llvm::BasicBlock* before = b.GetInsertBlock();
     b.CreateCondBr(b.CreateICmpSLE(length, f.number(0)), done, some);
     b.SetInsertPoint(some);
     const auto inside = r.e.mark();
-    if (r.seeded() && !r.has_totals()) seed = r.seed();
+    if (r.seeded() && !always_seed) seed = r.seed();
     r.emit_row();
-    r.enter_outputs(run.item, run.outer, length);
-    if (r.exclusive()) r.put_first(seed);
+    if (!r.has(Prefixes::all)) r.enter_outputs(run.item, run.outer);
+    if (r.has(Prefixes::exclusive)) r.put_first(seed);
     llvm::Value* last = b.CreateAnd(b.CreateSub(length, f.number(1)), f.number(-ir::fold_order::block));
     const Registers carry = blocks_before(r, run, last, seed);
     Registers total = r.last_block(last, length, r.spread(carry));

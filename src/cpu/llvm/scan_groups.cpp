@@ -83,7 +83,7 @@ ScanRows::Parts ScanRows::group_elements(llvm::Value* k) {
   Parts lanes;
   for (std::int64_t at = 0; at < group; at += lanes_) {
     llvm::Value* here = b.CreateAdd(k, f.number(at));
-    lanes.push_back(reads_staged_ ? staged(here, lanes_) : elements(here, lanes_));
+    lanes.push_back(reads_staged_ ? staged(here, lanes_) : read(here, lanes_));
   }
   return lanes;
 }
@@ -165,7 +165,7 @@ void ScanRows::elements_to_memory(const Group& of) {
       return Registers{};
     }
     e.mask = lanes_before(of.count, at);
-    const Registers values = elements(here, lanes_);
+    const Registers values = read(here, lanes_);
     e.mask = nullptr;
     put_lanes(at, values);
     return Registers{};

@@ -62,7 +62,7 @@ bool ScanRows::is_staged() const {
     if (o.write == kernel::KernelOutput::Write::element)
       std::fill_n(is_written.begin() + static_cast<std::ptrdiff_t>(o.first), o.array.type.scalars.size(),
                   true);
-  return body_is_large() && std::all_of(is_written.begin(), is_written.end(), std::identity());
+  return body_is_large() && !scan_.axis && std::all_of(is_written.begin(), is_written.end(), std::identity());
 }
 
 Registers ScanRows::join(const Registers& x, const Registers& y) {
@@ -98,34 +98,68 @@ Registers ScanRows::one_of(const Registers& carry, llvm::Value* unknown) {
 
 // Outputs ---------------------------------------------------------------------------------------------------
 
-void ScanRows::enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index, llvm::Value* length) {
-  bases_.clear();
+llvm::Value* ScanRows::count_stored() {
+  return has(Prefixes::all) ? b.CreateAdd(length_, f.number(1)) : length_;
+}
+
+ScanRows::Place ScanRows::place_of(const kernel::KernelOutput& output, llvm::Value* item,
+                                   std::span<llvm::Value* const> index, llvm::Value* count) {
+  const ItemPart part = e.part(output.array, e.uniform(item));
+  const std::size_t axis = scan_.axis ? static_cast<std::size_t>(*scan_.axis) : index.size();
+  llvm::Value *row = f.number(0), *step = f.number(1);
+  for (std::size_t d = 0; d < axis; ++d) row = b.CreateAdd(b.CreateMul(row, part.extents[d].v), index[d]);
+  row = b.CreateMul(row, count);
+  for (std::size_t d = axis; d < index.size(); ++d) {
+    row = b.CreateAdd(b.CreateMul(row, part.extents[d + 1].v), index[d]);
+    step = b.CreateMul(step, part.extents[d + 1].v);
+  }
+  return {b.CreateAdd(part.base.v, row), step};
+}
+
+void ScanRows::enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index) {
+  first_.clear();
+  llvm::Value* count = count_stored();
+  llvm::Value* first = f.number(stores_seed() ? 1 : 0);
+  if (from_right()) first = b.CreateSub(b.CreateSub(count, f.number(1)), first);
   for (const kernel::KernelOutput& output : kernel_.outputs) {
     if (output.write != kernel::KernelOutput::Write::element) {
-      bases_.push_back(nullptr);
+      first_.push_back(nullptr);
       continue;
     }
-    const ItemPart part = e.part(output.array, e.uniform(item));
-    llvm::Value* row = f.number(0);
-    for (std::size_t d = 0; d < index.size(); ++d)
-      row = b.CreateAdd(b.CreateMul(row, part.extents[d].v), index[d]);
-    llvm::Value* base = b.CreateAdd(part.base.v, b.CreateMul(row, length));
-    bases_.push_back(exclusive() ? b.CreateAdd(base, f.number(1)) : base);
+    const Place place = place_of(output, item, index, count);
+    if (scan_.axis) step_ = place.step;
+    first_.push_back(b.CreateAdd(place.begin, b.CreateMul(first, place.step)));
   }
 }
 
-void ScanRows::put_elements(llvm::Value* k, const Registers& values, llvm::Value* mask) {
+template <class At>
+void ScanRows::put_lanes_at(std::size_t output, At&& at, const Registers& values, llvm::Value* mask) {
   const int outside = std::exchange(e.width, values[0]->getType()->isVectorTy() ? lanes_in(values[0]) : 1);
   llvm::Value* const outside_mask = std::exchange(e.mask, mask);
-  for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
-    if (!bases_[i]) continue;
-    const kernel::KernelOutput& output = kernel_.outputs[i];
-    for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
-      e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), types_[output.first + c],
-              e.affine(b.CreateAdd(bases_[i], k), 1), e.varying(values[output.first + c]));
-  }
+  const kernel::KernelOutput& to = kernel_.outputs[output];
+  const Value place = at();
+  for (std::size_t c = 0; c < to.array.type.scalars.size(); ++c)
+    e.store(f.buffer(to.array.first_buffer + static_cast<int>(c)), types_[to.first + c], place,
+            e.varying(values[to.first + c]));
   e.mask = outside_mask;
   e.width = outside;
+}
+
+void ScanRows::put_at(std::size_t output, llvm::Value* place, const Registers& values, llvm::Value* mask) {
+  put_lanes_at(output, [&] { return e.affine(place, 1); }, values, mask);
+}
+
+void ScanRows::put_elements(llvm::Value* k, const Registers& values, llvm::Value* mask) {
+  for (std::size_t i = 0; i < first_.size(); ++i) {
+    if (!first_[i]) continue;
+    const auto place = [&] {
+      Value further = e.affine(k, 1);
+      if (from_right()) further = e.affine(b.CreateNeg(k), -1);
+      if (step_) further = e.multiply(further, e.uniform(step_));
+      return e.add(e.uniform(first_[i]), further);
+    };
+    put_lanes_at(i, place, values, mask);
+  }
 }
 
 /// Those of the lanes from `at` on that are to be stored.
@@ -141,7 +175,7 @@ void ScanRows::put_some(const Group& of, llvm::Value* at, const Registers& value
 }
 
 void ScanRows::put_group(llvm::Value* k, const Parts& lanes, llvm::Value* count) {
-  if (exclusive()) k = b.CreateSub(k, f.number(1));  // these have been shifted
+  if (stores_seed()) k = b.CreateSub(k, f.number(1));  // these have been shifted
   for (std::size_t p = 0; p < lanes.size(); ++p) {
     llvm::Value* at = f.number(static_cast<std::int64_t>(p) * lanes_);
     put_elements(b.CreateAdd(k, at), lanes[p], count ? lanes_below(count, at, lanes_) : nullptr);
@@ -159,15 +193,30 @@ void ScanRows::put_total(const Registers& total, llvm::Value* position) {
                 e.uniform(at), e.uniform(total[output.first + c]));
 }
 
+// Elements --------------------------------------------------------------------------------------------------
+
+llvm::Value* ScanRows::turned(llvm::Value* v) const {
+  std::vector<int> pick;
+  for (int lane = lanes_in(v); lane-- > 0;) pick.push_back(lane);
+  return b.CreateShuffleVector(v, pick);
+}
+
+Registers ScanRows::read(llvm::Value* k, int width) {
+  if (!from_right()) return elements(k, width);
+  return elements(b.CreateSub(b.CreateSub(length_, f.number(1)), k), width, -1);
+}
+
 // Blocks ----------------------------------------------------------------------------------------------------
 
 template <class Body>
 Registers ScanRows::whole_groups(llvm::Value* begin, llvm::Value* end, Registers state, Body&& body) {
   if (!interior_.helps() || lanes_ == 1 || reads_staged_)
     return f.loop(begin, end, group, state, "groups", body);
-  const Interior::Range inside = interior_.range(e, begin, end);
-  llvm::Value* all = b.CreateAnd(
-      inside.known, b.CreateAnd(b.CreateICmpSLE(inside.lo, begin), b.CreateICmpSGE(inside.hi, end)));
+  llvm::Value* lo = from_right() ? b.CreateSub(length_, end) : begin;
+  llvm::Value* hi = from_right() ? b.CreateSub(length_, begin) : end;
+  const Interior::Range inside = interior_.range(e, lo, hi);
+  llvm::Value* all =
+      b.CreateAnd(inside.known, b.CreateAnd(b.CreateICmpSLE(inside.lo, lo), b.CreateICmpSGE(inside.hi, hi)));
   llvm::Value* middle = b.CreateSelect(all, end, begin);
   e.assumed = &interior_.assumed();
   state = f.loop(begin, middle, group, state, "groups_inside", body);
@@ -176,7 +225,7 @@ Registers ScanRows::whole_groups(llvm::Value* begin, llvm::Value* end, Registers
 }
 
 Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers carry) {
-  llvm::Value* to_store = exclusive() ? b.CreateSub(end, f.number(1)) : end;
+  llvm::Value* to_store = has(Prefixes::exclusive) ? b.CreateSub(end, f.number(1)) : end;
   const auto rest_from = [&](llvm::Value* k) {
     return Group{k, b.CreateSub(end, k), b.CreateSub(to_store, k)};
   };
@@ -202,7 +251,7 @@ void ScanRows::stage_block(llvm::Value* begin) {
   whole_groups(begin, end, {}, [&](llvm::Value* k, const auto&) {
     f.loop(f.number(0), f.number(group), lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
       llvm::Value* here = b.CreateAdd(k, at);
-      put_elements(here, elements(here, lanes_), nullptr);
+      put_elements(here, read(here, lanes_), nullptr);
       return Registers{};
     });
     return Registers{};
@@ -212,15 +261,18 @@ void ScanRows::stage_block(llvm::Value* begin) {
 Registers ScanRows::staged(llvm::Value* k, int width) {
   Registers out(components());
   for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
-    if (!bases_[i]) continue;
+    if (!first_[i]) continue;
     const kernel::KernelOutput& output = kernel_.outputs[i];
+    llvm::Value* place = from_right() ? b.CreateSub(b.CreateSub(first_[i], k), f.number(width - 1))
+                                      : b.CreateAdd(first_[i], k);
     for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c) {
       const ScalarType type = types_[output.first + c];
       llvm::Type *cell = e.memory_type_of(type), *cells = cell;
       if (width > 1) cells = llvm::FixedVectorType::get(cell, static_cast<unsigned>(width));
-      llvm::Value* address = f.element(cell, f.buffer(output.array.first_buffer + static_cast<int>(c)),
-                                       b.CreateAdd(bases_[i], k));
+      llvm::Value* address =
+          f.element(cell, f.buffer(output.array.first_buffer + static_cast<int>(c)), place);
       llvm::Value* v = b.CreateAlignedLoad(cells, address, llvm::Align(size_of(type)));
+      if (from_right() && width > 1) v = turned(v);
       out[output.first + c] = e.from_memory(type, v);
     }
   }
@@ -266,12 +318,10 @@ Registers ScanRows::block_total(llvm::Value* begin) {
   return out;
 }
 
-/// One bit: has the group that begins at k no carry? Null: it has one.
 llvm::Value* ScanRows::lacks_carry(llvm::Value* k) {
   return seeded() ? nullptr : b.CreateICmpEQ(k, f.number(0));
 }
 
-/// carry o each of them; where `none` is set and true, they themselves.
 ScanRows::Parts ScanRows::join_all(llvm::Value* none, const Registers& carry, Parts values) {
   const auto join_each = [&] {
     Parts out;

@@ -7,6 +7,8 @@
 /// How one row is scanned, in the canonical order of ir/scan_order.h.
 namespace anabranch::cpu {
 
+using kernel::Prefixes;
+
 /// A function of the image that scans rows. The lanes of a group are a few vectors, and a step of the scan of
 /// a group shifts lanes from vector to vector (`in_registers`). Operators that may fail or are large go over
 /// the group's lanes in memory instead, as loops, with a mask of those that the order joins.
@@ -14,8 +16,11 @@ namespace anabranch::cpu {
 /// Elements of large bodies are computed by themselves, block by block, and wait in the outputs, if these have room
 /// for all components, until they are scanned there (`is_staged`).
 ///
-/// What is carried from group to group is the same in all lanes. Inclusive prefixes are all that is computed:
-/// exclusive ones are the same, each stored one element further, but for the row's last.
+/// What is carried from group to group is the same in all lanes. Inclusive prefixes are all that is computed. Behind a
+/// seed that is stored they are stored one element further, of exclusive prefixes the row's last one not.
+///
+/// Elements and prefixes are numbered in the order of the scan: k is one of the row counted from where it begins, from
+/// the right the last. Lanes are in this order, too; they are turned around where elements are read and prefixes written.
 class ScanRows : public RowCode {
  public:
   ScanRows(llvm::Module& module, const std::string& name, std::span<llvm::Type* const> types, bool entry,
@@ -27,7 +32,10 @@ class ScanRows : public RowCode {
   bool in_registers() const { return in_registers_; }
   int lanes() const { return lanes_; }
   bool seeded() const { return !reduction_.seed.empty(); }
-  bool exclusive() const { return scan_.exclusive; }
+  bool has(Prefixes which) const { return scan_.kind.prefixes == which; }
+  bool from_right() const { return scan_.kind.from_right; }
+  /// Whether the first result of a row is the seed, and the others come behind.
+  bool stores_seed() const { return !has(Prefixes::inclusive); }
   /// Whether an output has one element for each row.
   bool has_totals() const;
 
@@ -42,9 +50,11 @@ class ScanRows : public RowCode {
   Registers spread(const Registers& scalars);
   Registers one_of(const Registers& carry, llvm::Value* unknown);
 
-  /// Where the current row's elements are written.
-  void enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index, llvm::Value* length);
-  /// Writes the seed as the first element of an exclusive scan.
+  /// How long the current row is.
+  void enter_row(llvm::Value* length) { length_ = length; }
+  /// Where its prefixes are written.
+  void enter_outputs(llvm::Value* item, std::span<llvm::Value* const> index);
+  /// Writes the seed before the others.
   void put_first(const Registers& seed);
   void put_total(const Registers& total, llvm::Value* position);
 
@@ -59,6 +69,26 @@ class ScanRows : public RowCode {
   Registers whole_block(llvm::Value* begin, Registers carry);
   /// The same total, and nothing else.
   Registers block_total(llvm::Value* begin);
+
+  /// Writes values to place, place + 1, ... of an output, one for each lane of the mask (null: of all).
+  void put_at(std::size_t output, llvm::Value* place, const Registers& values, llvm::Value* mask);
+  /// Where a position of the output's rows begins, of which each has so many elements, `step` apart.
+  struct Place {
+    llvm::Value *begin, *step;
+  };
+  Place place_of(const kernel::KernelOutput& output, llvm::Value* item, std::span<llvm::Value* const> index,
+                 llvm::Value* count);
+  /// Elements of the current row in an output.
+  llvm::Value* count_stored();
+  const kernel::Scan& form() const { return scan_; }
+  std::int64_t operator_cost() const { return combine_[0].cost; }
+
+  /// One bit: has the group that begins at k no carry? Null: it has one.
+  llvm::Value* lacks_carry(llvm::Value* k);
+  /// carry o each of them; where `none` is set and true, they themselves.
+  Parts join_all(llvm::Value* none, const Registers& carry, Parts values);
+  /// Lane j of a vector to lane width - 1 - j.
+  llvm::Value* turned(llvm::Value* v) const;
 
   // For rows in groups: elements of a whole group, or of one of `count`, by way of memory; lane j - by of the
   // lanes of `before` and `lanes`, which follow each other; a group's elements as they are written, all or
@@ -83,14 +113,15 @@ class ScanRows : public RowCode {
   /// A loop over whole groups; those inside of all borders have code of their own.
   template <class Body>
   Registers whole_groups(llvm::Value* begin, llvm::Value* end, Registers state, Body&& body);
-  llvm::Value* lacks_carry(llvm::Value* k);
-  Parts join_all(llvm::Value* none, const Registers& carry, Parts values);
+  template <class At>
+  void put_lanes_at(std::size_t output, At&& at, const Registers& values, llvm::Value* mask);
 
   // In registers.
   Parts prefixes(Parts lanes);
   Registers last_lane(const Registers& lanes);
   Registers total_of(Parts lanes);
   Passed full_group(llvm::Value* k, const Registers& carry);
+  Registers read(llvm::Value* k, int width);
   Registers staged(llvm::Value* k, int width);
   Passed few_parts(const Group& group, std::size_t parts, const Registers& carry, bool wants_total);
 
@@ -116,7 +147,9 @@ class ScanRows : public RowCode {
   bool in_registers_ = false;
   bool reads_staged_ = false;
   std::vector<llvm::Value*> group_;  ///< memory for a group's lanes, per component
-  std::vector<llvm::Value*> bases_;  ///< per output: where the current row's first inclusive prefix goes
+  llvm::Value* length_ = nullptr;    ///< of the current row
+  llvm::Value* step_ = nullptr;      ///< from one of its elements to the next in outputs; null: 1
+  std::vector<llvm::Value*> first_;  ///< per output: where its first inclusive prefix goes
 };
 
 }  // namespace anabranch::cpu

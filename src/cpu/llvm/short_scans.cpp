@@ -13,8 +13,9 @@ bool ShortScans::suits(const kernel::Kernel& kernel, const ScanRows& rows) {
   const kernel::KernelExtent& length = kernel::row_of(kernel)->length;
   const auto lie_like_rows = [&](const kernel::KernelOutput& output) {
     return output.write == kernel::KernelOutput::Write::position ||
-           (output.array.form == kernel::Form::segmented && output.array.offsets == length.slot &&
-            output.array.offset_type == length.offsets);
+           (output.array.form == kernel::Form::segmented &&
+            (rows.has(Prefixes::all) ||
+             (output.array.offsets == length.slot && output.array.offset_type == length.offsets)));
   };
   return rows.in_registers() && !rows.body_is_large() && rows.seed_is_known() && kernel.domain.over_items &&
          kernel.domain.extents.empty() && length.kind == Kind::ragged &&
@@ -33,9 +34,9 @@ ShortScans::ShortScans(ScanRows& rows, const kernel::Kernel& kernel)
   constexpr auto room = static_cast<std::uint64_t>(capacity + 3 * group);
   places_ = r_.f.local(r_.b.getInt8Ty(), room);
   unknown_zero_ = r_.b.CreateLShr(r_.f.items(), 63);
-  if (!r_.has_totals()) return;
+  if (!r_.has_totals() && !all_prefixes()) return;
   for (std::size_t c = 0; c < r_.components(); ++c)
-    totals_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)), room));
+    kept_.push_back(r_.f.local(r_.e.memory_type_of(r_.type(c)), room + group));
 }
 
 /// Where a row begins, counted in elements and rows from the first one here.
@@ -48,28 +49,37 @@ llvm::Value* ShortScans::offset(llvm::Value* row) const {
 
 llvm::Value* ShortScans::scan(llvm::Value* item, llvm::Value* end) {
   auto& b = r_.b;
-  note_places(item, end);
+  find_rows(item, end);
   llvm::BasicBlock *some = r_.f.block("some_elements"), *done = r_.f.block("elements_done");
   b.CreateCondBr(b.CreateICmpSGT(elements_, r_.f.number(0)), some, done);
   b.SetInsertPoint(some);
-  scan_elements(item, end);
+  if (r_.from_right()) note_places_backwards();
+  scan_elements(item);
   b.CreateBr(done);
   b.SetInsertPoint(done);
+  if (all_prefixes()) put_rows(item);
   if (r_.has_totals()) put_totals(item);
   return b.CreateAdd(item, rows_);
 }
 
-/// Counts the rows and their elements, and notes the elements' places: 0 1 2 ... from each row's beginning
-/// on, as the next row overwrites what is behind this one.
-void ShortScans::note_places(llvm::Value* item, llvm::Value* end) {
+/// The places of a row's elements; the next row overwrites what is behind this one.
+void ShortScans::note_row(llvm::Value* at) {
+  std::vector<llvm::Constant*> counted;
+  for (unsigned i = 0; i < group; ++i) counted.push_back(r_.b.getInt8(static_cast<std::uint8_t>(i)));
+  r_.b.CreateAlignedStore(llvm::ConstantVector::get(counted), r_.f.element(r_.b.getInt8Ty(), places_, at),
+                          llvm::Align(1));
+}
+
+/// Counts the rows and their elements, and, from the left, notes the elements' places. How many elements are scanned:
+/// whole groups, of which the last may go on into the rows behind, if these are computed here, since their own turn comes
+/// later. Else it is masked.
+void ShortScans::find_rows(llvm::Value* item, llvm::Value* end) {
   auto& b = r_.b;
   Frame& f = r_.f;
   llvm::Type* type = length_.offsets == OffsetType::int32 ? b.getInt32Ty() : b.getInt64Ty();
   offsets_ = f.element(type, f.buffer(length_.slot), item);
   first_ = f.number(0);
   first_ = offset(f.number(0));
-  std::vector<llvm::Constant*> counted;
-  for (unsigned i = 0; i < group; ++i) counted.push_back(b.getInt8(static_cast<std::uint8_t>(i)));
   llvm::Value* left = b.CreateSub(end, item);
   llvm::BasicBlock *before = b.GetInsertBlock(), *header = f.block("short_rows"), *look = f.block("row"),
                    *note = f.block("note"), *done = f.block("noted");
@@ -85,29 +95,35 @@ void ShortScans::note_places(llvm::Value* item, llvm::Value* end) {
   llvm::Value* next = offset(next_row);
   b.CreateCondBr(b.CreateICmpSLE(b.CreateSub(next, at), f.number(group)), note, done);
   b.SetInsertPoint(note);
-  b.CreateAlignedStore(llvm::ConstantVector::get(counted), f.element(b.getInt8Ty(), places_, at),
-                       llvm::Align(1));
+  if (!r_.from_right()) note_row(at);
   row->addIncoming(next_row, note);
   at->addIncoming(next, note);
   b.CreateBr(header);
   b.SetInsertPoint(done);
   rows_ = row;
   elements_ = at;
+  llvm::Value* whole = b.CreateAnd(b.CreateAdd(elements_, f.number(group - 1)), f.number(-group));
+  scanned_ = b.CreateSelect(b.CreateICmpSLE(whole, offset(left)), whole, elements_);
 }
 
-/// Whole groups are computed, of which the last may go on into the rows behind, if these are computed here:
-/// their own turn comes later. Else it is masked.
-void ShortScans::scan_elements(llvm::Value* item, llvm::Value* end) {
+/// The last row is the first in the order of the scan.
+void ShortScans::note_places_backwards() {
+  auto& b = r_.b;
+  r_.f.loop(r_.f.number(0), rows_, 1, {}, "rows_backwards", [&](llvm::Value* i, const auto&) {
+    note_row(b.CreateSub(scanned_, offset(b.CreateSub(rows_, i))));
+    return Registers{};
+  });
+}
+
+void ShortScans::scan_elements(llvm::Value* item) {
   auto& b = r_.b;
   Frame& f = r_.f;
   const auto here = r_.e.mark();
   enter_item(r_.e, kernel_, r_.e.uniform(item));
   r_.emit_row();
-  r_.enter_outputs(item, {}, f.number(0));
-  const auto whole = [&](llvm::Value* count) { return b.CreateAnd(count, f.number(-group)); };
-  llvm::Value* given = whole(offset(b.CreateSub(end, item)));
-  llvm::Value* wanted = whole(b.CreateAdd(elements_, f.number(group - 1)));
-  llvm::Value* full = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, given, wanted);
+  r_.enter_row(scanned_);
+  r_.enter_outputs(item, {});
+  llvm::Value* full = b.CreateAnd(scanned_, f.number(-group));
   const std::size_t n = r_.components();
   const auto flat = [](const Parts& parts) {
     Registers out;
@@ -126,9 +142,9 @@ void ShortScans::scan_elements(llvm::Value* item, llvm::Value* end) {
         return flat(scan_group(at, r_.group_elements(at), parts_of(all), nullptr));
       });
   llvm::BasicBlock *rest = f.block("rest"), *done = f.block("rest_done");
-  b.CreateCondBr(b.CreateICmpSLT(full, elements_), rest, done);
+  b.CreateCondBr(b.CreateICmpSLT(full, scanned_), rest, done);
   b.SetInsertPoint(rest);
-  llvm::Value* count = b.CreateSub(elements_, full);
+  llvm::Value* count = b.CreateSub(scanned_, full);
   scan_group(full, r_.group_in_memory(full, count), parts_of(before), count);
   b.CreateBr(done);
   b.SetInsertPoint(done);
@@ -142,7 +158,7 @@ std::size_t ShortScans::parts_before(int by) const {
 
 /// What there is before the first group: anything, as no element there has one to its left.
 ScanRows::Parts ShortScans::history() {
-  std::size_t count = r_.exclusive() ? 1 : 0;
+  std::size_t count = r_.has(Prefixes::exclusive) ? 1 : 0;
   for (int by = 1; by < group; by *= 2) count += parts_before(by);
   return Parts(count, r_.spread(r_.nothing()));
 }
@@ -227,34 +243,114 @@ ScanRows::Parts ShortScans::scan_group(llvm::Value* at, Parts lanes, Parts befor
     const Registers seed = r_.spread(r_.seed());
     for (Registers& part : lanes) part = r_.join(seed, part);
   }
-  for (std::size_t p = 0; p < parts_ && r_.has_totals(); ++p) {
-    llvm::Value* from = r_.b.CreateAdd(at, r_.f.number(static_cast<std::int64_t>(p) * width_));
-    for (std::size_t c = 0; c < totals_.size(); ++c) {
-      llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
-      r_.b.CreateAlignedStore(r_.e.to_memory(r_.type(c), lanes[p][c]), r_.f.element(cell, totals_[c], from),
-                              llvm::Align(size_of(r_.type(c))));
-    }
-  }
-  if (r_.exclusive()) lanes = in_turn(lanes, take(lanes, 1), places);
+  if (!kept_.empty()) keep(at, lanes);
+  if (all_prefixes()) return kept;
+  if (r_.has(Prefixes::exclusive)) lanes = in_turn(lanes, take(lanes, 1), places);
   r_.put_group(at, lanes, count);
   return kept;
+}
+
+llvm::Value* ShortScans::place_kept(std::size_t c, llvm::Value* element) const {
+  return r_.f.element(r_.e.memory_type_of(r_.type(c)), kept_[c], r_.b.CreateAdd(element, r_.f.number(group)));
+}
+
+/// The inclusive prefixes of elements from this one on.
+Registers ShortScans::get_kept(llvm::Value* element, int width) {
+  Registers out;
+  for (std::size_t c = 0; c < kept_.size(); ++c) {
+    llvm::Type* cells = r_.e.memory_type_of(r_.type(c));
+    if (width > 1) cells = llvm::FixedVectorType::get(cells, static_cast<unsigned>(width));
+    llvm::Value* v = r_.b.CreateAlignedLoad(cells, place_kept(c, element), llvm::Align(size_of(r_.type(c))));
+    out.push_back(r_.e.from_memory(r_.type(c), v));
+  }
+  return out;
+}
+
+/// Keeps a group's inclusive prefixes.
+void ShortScans::keep(llvm::Value* at, const Parts& lanes) {
+  auto& b = r_.b;
+  for (std::size_t p = 0; p < parts_; ++p) {
+    llvm::Value* from = b.CreateAdd(at, r_.f.number(static_cast<std::int64_t>(p) * width_));
+    if (r_.from_right()) from = b.CreateSub(scanned_, b.CreateAdd(from, r_.f.number(width_)));
+    for (std::size_t c = 0; c < kept_.size(); ++c) {
+      llvm::Value* v = r_.e.to_memory(r_.type(c), lanes[p][c]);
+      b.CreateAlignedStore(r_.from_right() ? r_.turned(v) : v, place_kept(c, from),
+                           llvm::Align(size_of(r_.type(c))));
+    }
+  }
+}
+
+/// Copies all prefixes of the rows. More than a row's are copied where other rows come behind, which overwrite them.
+void ShortScans::put_rows(llvm::Value* item) {
+  auto& b = r_.b;
+  const Registers seed = r_.seed();
+  const auto places = [&](llvm::Value* row) {
+    std::vector<llvm::Value*> out;
+    for (const kernel::KernelOutput& output : kernel_.outputs)
+      out.push_back(
+          output.write == kernel::KernelOutput::Write::element
+              ? r_.e.offset_at(output.array.offsets, output.array.offset_type, b.CreateAdd(item, row))
+              : nullptr);
+    return out;
+  };
+  const std::vector<llvm::Value*> ends = places(rows_);
+  r_.f.loop(r_.f.number(0), rows_, 1, {}, "row_prefixes", [&](llvm::Value* row, const auto&) {
+    llvm::Value* from = offset(row);
+    llvm::Value* count = b.CreateSub(offset(b.CreateAdd(row, r_.f.number(1))), from);
+    std::vector<llvm::Value*> to = places(row);
+    const auto put_seed = [&] {
+      for (std::size_t o = 0; o < to.size(); ++o)
+        if (to[o]) r_.put_at(o, r_.from_right() ? b.CreateAdd(to[o], count) : to[o], seed, nullptr);
+    };
+    if (!r_.from_right()) {
+      put_seed();
+      for (llvm::Value*& place : to)
+        if (place) place = b.CreateAdd(place, r_.f.number(1));
+    }
+    put_row(from, count, to, ends);
+    if (r_.from_right()) put_seed();
+    return Registers{};
+  });
+}
+
+/// `to`, `ends`: of the row and of all rows, per output.
+void ShortScans::put_row(llvm::Value* from, llvm::Value* count, std::span<llvm::Value* const> to,
+                         std::span<llvm::Value* const> ends) {
+  auto& b = r_.b;
+  Frame& f = r_.f;
+  const auto put = [&](bool masked) {
+    for (std::size_t p = 0; p < parts_; ++p) {
+      llvm::Value* at = f.number(static_cast<std::int64_t>(p) * width_);
+      const Registers values = get_kept(b.CreateAdd(from, at), width_);
+      llvm::Value* mask = masked ? r_.lanes_below(count, at, width_) : nullptr;
+      for (std::size_t o = 0; o < to.size(); ++o)
+        if (to[o]) r_.put_at(o, b.CreateAdd(to[o], at), values, mask);
+    }
+  };
+  llvm::Value* fits = b.getTrue();
+  for (std::size_t o = 0; o < to.size(); ++o)
+    if (to[o]) fits = b.CreateAnd(fits, b.CreateICmpSLE(b.CreateAdd(to[o], f.number(group)), ends[o]));
+  llvm::BasicBlock *whole = f.block("whole_copy"), *masked = f.block("masked_copy"),
+                   *done = f.block("copied");
+  b.CreateCondBr(fits, whole, masked);
+  b.SetInsertPoint(whole);
+  put(false);
+  b.CreateBr(done);
+  b.SetInsertPoint(masked);
+  put(true);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
 }
 
 void ShortScans::put_totals(llvm::Value* item) {
   auto& b = r_.b;
   const Registers seed = r_.seed();
   r_.f.loop(r_.f.number(0), rows_, 1, {}, "row_totals", [&](llvm::Value* row, const auto&) {
-    llvm::Value* end = offset(b.CreateAdd(row, r_.f.number(1)));
-    llvm::Value* is_empty = b.CreateICmpEQ(end, offset(row));
-    // Of an empty row that is the first one, too, there is no element before the end.
-    llvm::Value* last = b.CreateSelect(is_empty, end, b.CreateSub(end, r_.f.number(1)));
-    Registers total;
-    for (std::size_t c = 0; c < totals_.size(); ++c) {
-      llvm::Type* cell = r_.e.memory_type_of(r_.type(c));
-      llvm::Value* v =
-          b.CreateAlignedLoad(cell, r_.f.element(cell, totals_[c], last), llvm::Align(size_of(r_.type(c))));
-      total.push_back(b.CreateSelect(is_empty, seed[c], r_.e.from_memory(r_.type(c), v)));
-    }
+    llvm::Value *begin = offset(row), *end = offset(b.CreateAdd(row, r_.f.number(1)));
+    llvm::Value* is_empty = b.CreateICmpEQ(end, begin);
+    llvm::Value* last = r_.from_right() ? begin : b.CreateSub(end, r_.f.number(1));
+    Registers total = get_kept(last, 1);
+    for (std::size_t c = 0; c < total.size(); ++c) total[c] = b.CreateSelect(is_empty, seed[c], total[c]);
     r_.put_total(total, b.CreateAdd(item, row));
     return Registers{};
   });

@@ -143,16 +143,20 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
   return value;
 }
 
+llvm::Value* Emitter::turned(llvm::Value* v) {
+  return b.CreateShuffleVector(v, llvm::to_vector(llvm::reverse(llvm::seq(0, width))));
+}
+
 /// Lane j from position - j: a load from the last lane's on, and turned around.
 Value Emitter::load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position,
                               llvm::Value* active) {
-  const auto turned = [&](llvm::Value* v) {
-    return b.CreateShuffleVector(v, llvm::to_vector(llvm::reverse(llvm::seq(0, width))));
-  };
   llvm::Type* cell = memory_type_of(type);
   llvm::Value* first = frame.element(cell, buffer, b.CreateSub(position, frame.number(width - 1)));
+  llvm::Value* const forwards = std::exchange(ahead, nullptr);
+  if (forwards) frame.prefetch(frame.element(cell, first, b.CreateNeg(forwards)));
   const Value lanes_in_memory =
       load(first, type, affine(frame.number(0), 1), active ? turned(active) : nullptr);
+  ahead = forwards;
   return varying(turned(lanes_in_memory.v));
 }
 
@@ -198,13 +202,19 @@ void Emitter::store(llvm::Value* buffer, ScalarType type, const Value& position,
     b.CreateAlignedStore(to_memory(type, value.v), frame.element(cell, buffer, position.v), align);
     return;
   }
-  llvm::Value* all = to_memory(type, lanes(value));
-  if (position.kind != Value::Kind::affine || position.stride != 1)
-    b.CreateMaskedScatter(all, frame.element(cell, buffer, lanes(position)), align, mask);
-  else if (mask)
-    b.CreateMaskedStore(all, frame.element(cell, buffer, position.v), align, mask);
+  llvm::Value *all = to_memory(type, lanes(value)), *active = mask;
+  Value from = position;
+  if (position.kind == Value::Kind::affine && position.stride == -1 && width > 1) {
+    all = turned(all);
+    if (mask) active = turned(mask);
+    from = affine(b.CreateSub(position.v, frame.number(width - 1)), 1);
+  }
+  if (from.kind != Value::Kind::affine || from.stride != 1)
+    b.CreateMaskedScatter(all, frame.element(cell, buffer, lanes(from)), align, active);
+  else if (active)
+    b.CreateMaskedStore(all, frame.element(cell, buffer, from.v), align, active);
   else
-    b.CreateAlignedStore(all, frame.element(cell, buffer, position.v), align);
+    b.CreateAlignedStore(all, frame.element(cell, buffer, from.v), align);
 }
 
 llvm::Value* Emitter::offset_at(int slot, OffsetType type, llvm::Value* index) {

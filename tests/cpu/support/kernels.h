@@ -171,11 +171,15 @@ class KernelBuilder {
     }
   }
   /// Of a scan or recurrence, whose domain and rows are known: an output of the components from `first` on that is written
-  /// by elements.
+  /// by elements: as many of each row as the row has, or `of_row`.
   void output_elements(kernel::Form form, std::vector<ScalarType> scalars, std::size_t first,
-                       std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64) {
+                       std::int64_t elements, int offsets = -1, OffsetType offset_type = OffsetType::int64,
+                       std::optional<kernel::KernelExtent> of_row = std::nullopt) {
     auto extents = kernel_.domain.extents;
-    extents.push_back(row_in(kernel_).length);
+    const auto* scan = std::get_if<kernel::Scan>(&kernel_.form);
+    const bool across = scan && scan->axis;
+    extents.insert(across ? extents.begin() + *scan->axis : extents.end(),
+                   of_row.value_or(row_in(kernel_).length));
     auto& output = add_output(form, scalars, std::move(extents), elements, offsets, offset_type);
     output.first = first;
     output.write = kernel::KernelOutput::Write::element;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,12 +132,13 @@ class Oracle {
     const bool totals = std::any_of(
         kernel_.outputs.begin(), kernel_.outputs.end(),
         [](const kernel::KernelOutput& o) { return o.write == kernel::KernelOutput::Write::position; });
-    if (length <= 0 && !totals) return;
+    const bool all = form.kind.prefixes == kernel::Prefixes::all, from_right = form.kind.from_right;
+    if (length <= 0 && !totals && !all) return;
     std::optional<Values> seed;
     if (!form.reduction.seed.empty()) seed = evaluate(form.reduction.seed);
     std::optional<Values> last = seed;
     const auto at = [&](std::int64_t k) {
-      bind(form.row.index, k);
+      bind(form.row.index, from_right ? length - 1 - k : k);
       return evaluate(kernel_.body);
     };
     const auto join = [&](const Values& x, const Values& y) {
@@ -147,10 +149,20 @@ class Oracle {
       return evaluate(form.reduction.combine);
     };
     const auto write = kernel::KernelOutput::Write::element;
+    const std::int64_t count = length + (all ? 1 : 0);
+    std::int64_t step = 1;
+    for (auto d = static_cast<std::size_t>(form.axis.value_or(INT_MAX)); d < kernel_.domain.extents.size();
+         ++d)
+      step *= value(kernel_.domain.extents[d], item);
+    const auto put_number = [&](std::int64_t number, const Values& prefix) {
+      const std::int64_t place = from_right ? count - 1 - number : number;
+      put(item, (local / step * count + place) * step + local % step, prefix, write);
+    };
     ir::scan_order::scan_row(length, seed, at, join, [&](std::int64_t i, const Values& inclusive) {
-      put(item, local * length + i, form.exclusive ? *last : inclusive, write);
+      put_number(i, form.kind.prefixes == kernel::Prefixes::inclusive ? inclusive : *last);
       last = inclusive;
     });
+    if (all) put_number(length, *last);
     if (totals) put(item, local, *last);
   }
 

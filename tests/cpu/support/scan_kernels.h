@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "ir/print.h"
 #include "tests/cpu/support/fold_kernels.h"
 
 /// What the tests of scans on the CPU and in CUDA's text build their kernels from.
@@ -16,29 +17,46 @@ enum class Results : std::uint8_t { elements, totals, both };
 
 struct ScanOptions {
   bool seeded = true;
-  bool exclusive = false;
+  kernel::ScanKind kind;
   Results results = Results::elements;
+
+  /// Elements that rows of so many have in an output.
+  std::int64_t of_row(std::int64_t length) const {
+    return length + (kind.prefixes == kernel::Prefixes::all ? 1 : 0);
+  }
 };
 
-/// What there is of them: an exclusive scan and totals need a seed.
+inline std::string described(const ScanOptions& options) {
+  const char* results[] = {"elements", "totals", "both"};
+  return ir::to_string(options.kind) + (options.seeded ? ", seeded, " : ", no seed, ") +
+         results[static_cast<int>(options.results)];
+}
+
+/// What there is of them: prefixes but inclusive ones need a seed, and so do totals.
 inline std::vector<ScanOptions> all_scan_options() {
-  std::vector<ScanOptions> out{{false, false, Results::elements}};
-  for (const bool exclusive : {false, true})
-    for (const Results results : {Results::elements, Results::totals, Results::both})
-      out.push_back({true, exclusive, results});
+  using kernel::Prefixes;
+  std::vector<ScanOptions> out;
+  for (const bool from_right : {false, true}) {
+    out.push_back({false, {Prefixes::inclusive, from_right}, Results::elements});
+    for (const Prefixes prefixes : {Prefixes::inclusive, Prefixes::exclusive, Prefixes::all})
+      for (const Results results : {Results::elements, Results::totals, Results::both})
+        out.push_back({true, {prefixes, from_right}, results});
+  }
   return out;
 }
 
 /// The element outputs that the options ask for, of all components, and the domain's own if there are totals.
 /// The kernel has its domain, from KernelBuilder::output, and its rows.
 inline void add_scan_outputs(KernelBuilder& k, const ScanOptions& options, kernel::Form form,
-                             std::int64_t elements, int offsets = -1,
+                             const kernel::KernelExtent& of_row, std::int64_t elements, int offsets = -1,
                              OffsetType offset_type = OffsetType::int64) {
   auto& kernel = k.kernel();
   const auto types = kernel.outputs.at(0).array.type.scalars;
   if (options.results == Results::elements) kernel.outputs.clear();
-  if (options.results != Results::totals) k.output_elements(form, types, 0, elements, offsets, offset_type);
-  scan_in(kernel).exclusive = options.exclusive;
+  if (options.results != Results::totals)
+    k.output_elements(form, types, 0, elements, offsets, offset_type,
+                      options.of_row(0) > 0 ? of_row : row_in(kernel).length);
+  scan_in(kernel).kind = options.kind;
   if (!options.seeded) reduction_in(kernel).seed.clear();
 }
 
@@ -50,6 +68,7 @@ struct ScannedRows {
   std::vector<ir::Ref> left, right;
   int offsets = -1;
   std::int64_t elements = 0;  ///< where the last row ends
+  std::vector<std::int64_t> begins;
 };
 
 template <class... T>
@@ -57,7 +76,7 @@ ScannedRows scanned_rows(const std::vector<std::int64_t>& row_lengths, bool narr
   std::vector<std::int64_t> offsets{first_element};
   for (const auto n : row_lengths) offsets.push_back(offsets.back() + n);
   const auto rows = static_cast<std::int64_t>(row_lengths.size());
-  ScannedRows out{KernelBuilder(kernel::Scan{}, true, rows), {}, {}, {}, -1, offsets.back()};
+  ScannedRows out{KernelBuilder(kernel::Scan{}, true, rows), {}, {}, {}, -1, offsets.back(), offsets};
   KernelBuilder& k = out.k;
   const OffsetType type = narrow_offsets ? OffsetType::int32 : OffsetType::int64;
   out.offsets = narrow_offsets ? k.buffer(std::vector<std::int32_t>(offsets.begin(), offsets.end()))
@@ -84,8 +103,18 @@ ScannedRows scanned_rows(const std::vector<std::int64_t>& row_lengths, bool narr
 }
 
 inline void add_scan_outputs(ScannedRows& rows, const ScanOptions& options) {
-  add_scan_outputs(rows.k, options, kernel::Form::segmented, rows.elements, rows.offsets,
-                   row_in(rows.k.kernel()).work_offset_type);
+  const OffsetType type = row_in(rows.k.kernel()).work_offset_type;
+  int offsets = rows.offsets;
+  if (options.of_row(0) > 0) {
+    std::vector<std::int64_t> longer = rows.begins;
+    for (std::size_t row = 0; row < longer.size(); ++row) longer[row] += static_cast<std::int64_t>(row);
+    offsets = type == OffsetType::int32
+                  ? rows.k.buffer(std::vector<std::int32_t>(longer.begin(), longer.end()))
+                  : rows.k.buffer(longer);
+  }
+  const auto items = static_cast<std::int64_t>(rows.begins.size()) - 1;
+  add_scan_outputs(rows.k, options, kernel::Form::segmented, KernelBuilder::ragged_extent(offsets, type),
+                   rows.elements + items * options.of_row(0), offsets, type);
 }
 
 /// Rows of one array's elements by a primitive.
@@ -164,15 +193,61 @@ inline KernelBuilder dense_scan(bool over_items, const std::vector<std::int64_t>
   auto& reduction = reduction_in(kernel);
   reduction.combine = {ir::primitive(ir::Primitive::add, {reduction.left[0], reduction.right[0]})};
   reduction.seed = {ir::literal(0.5f)};
-  add_scan_outputs(k, options, form, rows * n);
+  add_scan_outputs(k, options, form, k.uniform_extent(options.of_row(n)), rows * options.of_row(n));
+  return k;
+}
+
+/// Rows of n elements along dimension `axis` of such an array, not its innermost; by an operator that may fail, or that
+/// may not.
+inline KernelBuilder scan_across(bool over_items, const std::vector<std::int64_t>& shape, int axis,
+                                 std::int64_t n, const ScanOptions& options, bool may_fail = false) {
+  const std::int64_t items = over_items ? 3 : 1;
+  KernelBuilder k(kernel::Scan{}, over_items, items);
+  std::int64_t rows = items;
+  std::vector<kernel::KernelExtent> others;
+  for (const auto e : shape) {
+    rows *= e;
+    others.push_back(k.uniform_extent(e));
+  }
+  const auto type = may_fail ? ScalarType::int32 : ScalarType::float32;
+  const auto size = static_cast<std::size_t>(rows * n);
+  const int values =
+      may_fail ? k.buffer(random_values<std::int32_t>(size, 4)) : k.buffer(random_values<float>(size, 4));
+  auto all = others;
+  all.insert(all.begin() + axis, k.uniform_extent(n));
+  const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
+  const ir::Ref v = k.array(form, {type}, all, values);
+  k.output(form, {type}, others, rows);
+  auto& kernel = k.kernel();
+  std::vector<ir::Ref> ix = kernel.index;
+  ix.insert(ix.begin() + axis, row_in(kernel).index);
+  kernel.body = {ir::index(v, ir::tuple(ix), {}, true)};
+  row_in(kernel).length = all[static_cast<std::size_t>(axis)];
+  scan_in(kernel).axis = axis;
+  auto& reduction = reduction_in(kernel);
+  const ir::Ref &x = reduction.left[0], &y = reduction.right[0];
+  if (may_fail) {
+    const ir::Ref odd = ir::primitive(ir::Primitive::bit_or, {y, ir::literal(std::int32_t{1})});
+    reduction.combine = {
+        ir::primitive(ir::Primitive::remainder, {ir::primitive(ir::Primitive::subtract, {x, y}), odd})};
+    reduction.seed = {ir::literal(std::int32_t{7})};
+  } else {
+    // A seed of its own for each row; each order of joining gives other bits.
+    reduction.combine = {ir::primitive(ir::Primitive::subtract,
+                                       {x, ir::primitive(ir::Primitive::multiply, {y, ir::literal(0.75f)})})};
+    reduction.seed = {ir::cast(ScalarType::float32, kernel.index.back())};
+  }
+  add_scan_outputs(k, options, form, k.uniform_extent(options.of_row(n)), rows * options.of_row(n));
   return k;
 }
 
 /// Every item has a matrix of extents of its own, and a seed.
 inline KernelBuilder scan_of_ragged_matrices(
-    const std::vector<std::pair<std::int64_t, std::int64_t>>& extents, const ScanOptions& options) {
+    const std::vector<std::pair<std::int64_t, std::int64_t>>& extents, const ScanOptions& options,
+    bool across = false) {
   const auto items = static_cast<std::int64_t>(extents.size());
   KernelBuilder k(kernel::Scan{}, true, items);
+  // Rows lie across where `across`, in matrices of as many columns.
   std::vector<std::int64_t> heights, widths, rows{2}, elements{first_element};
   for (const auto& [height, width] : extents) {
     heights.push_back(height);
@@ -185,16 +260,25 @@ inline KernelBuilder scan_of_ragged_matrices(
   const int values = k.buffer(random_values<double>(static_cast<std::size_t>(elements.back()), 6));
   const int seeds = k.buffer(random_values<double>(static_cast<std::size_t>(items), 7));
   const ir::Ref v =
-      k.array(kernel::Form::segmented, {ScalarType::float64}, {height, width}, values, of_elements);
+      k.array(kernel::Form::segmented, {ScalarType::float64},
+              across ? std::vector{width, height} : std::vector{height, width}, values, of_elements);
   const ir::Ref z = k.array(kernel::Form::regular, {ScalarType::float64}, {}, seeds);
   k.output(kernel::Form::segmented, {ScalarType::float64}, {height}, rows.back(), of_rows);
   auto& kernel = k.kernel();
-  kernel.body = {ir::index(v, ir::tuple({kernel.index[0], row_in(kernel).index}), {}, true)};
+  const ir::Ref &position = kernel.index[0], &element = row_in(kernel).index;
+  kernel.body = {
+      ir::index(v, across ? ir::tuple({element, position}) : ir::tuple({position, element}), {}, true)};
   row_in(kernel).length = width;
+  if (across) scan_in(kernel).axis = 0;
   auto& reduction = reduction_in(kernel);
   reduction.combine = {ir::primitive(ir::Primitive::add, {reduction.left[0], reduction.right[0]})};
   reduction.seed = {ir::index(z, ir::tuple({}), {}, true)};
-  add_scan_outputs(k, options, kernel::Form::segmented, elements.back(), of_elements);
+  std::vector<std::int64_t> of_row, to{first_element};
+  for (const auto& [rows_of_item, length] : extents) {
+    of_row.push_back(options.of_row(length));
+    to.push_back(to.back() + rows_of_item * of_row.back());
+  }
+  add_scan_outputs(k, options, kernel::Form::segmented, k.per_item_extent(of_row), to.back(), k.buffer(to));
   return k;
 }
 

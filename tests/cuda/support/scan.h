@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -17,11 +18,37 @@
 /// Scans made by hand, in every way that their CUDA text could be scheduled, beside an oracle.
 namespace anabranch::test {
 
-enum class ScanResult : std::uint8_t { inclusive, exclusive, totals, exclusive_and_totals };
+enum class ScanResult : std::uint8_t {
+  inclusive,
+  exclusive,
+  totals,
+  exclusive_and_totals,
+  all,
+  all_and_totals
+};
 
 inline bool has_prefixes(ScanResult result) { return result != ScanResult::totals; }
 inline bool has_totals(ScanResult result) {
-  return result == ScanResult::totals || result == ScanResult::exclusive_and_totals;
+  return result == ScanResult::totals || result == ScanResult::exclusive_and_totals ||
+         result == ScanResult::all_and_totals;
+}
+inline kernel::Prefixes prefixes_of(ScanResult result) {
+  switch (result) {
+    case ScanResult::inclusive:
+    case ScanResult::totals:
+      return kernel::Prefixes::inclusive;
+    case ScanResult::exclusive:
+    case ScanResult::exclusive_and_totals:
+      return kernel::Prefixes::exclusive;
+    case ScanResult::all:
+    case ScanResult::all_and_totals:
+      return kernel::Prefixes::all;
+  }
+  return {};
+}
+/// One more element than rows have?
+inline std::int64_t one_more(ScanResult result) {
+  return prefixes_of(result) == kernel::Prefixes::all ? 1 : 0;
 }
 
 /// A kernel under construction, with the memory of its outputs.
@@ -129,10 +156,11 @@ class ScanOracle : Oracle {
   void row(std::int64_t item, std::int64_t local) {
     const std::int64_t length = value(form_.row.length, item);
     std::optional<Values> seed, total;
-    if (!form_.reduction.seed.empty() && (length > 0 || writes_totals()))
+    const bool all = form_.kind.prefixes == kernel::Prefixes::all, from_right = form_.kind.from_right;
+    if (!form_.reduction.seed.empty() && (length > 0 || all || writes_totals()))
       seed = evaluate(form_.reduction.seed);
     const auto at = [&](std::int64_t k) {
-      bind(form_.row.index, k);
+      bind(form_.row.index, from_right ? length - 1 - k : k);
       return evaluate(kernel_.body);
     };
     const auto join = [&](const Values& x, const Values& y) {
@@ -142,10 +170,14 @@ class ScanOracle : Oracle {
       }
       return evaluate(form_.reduction.combine);
     };
-    const std::int64_t shift = form_.exclusive ? 1 : 0;
-    if (form_.exclusive && length > 0) put(item, local, 0, length, *seed);
+    const std::int64_t shift = form_.kind.prefixes == kernel::Prefixes::inclusive ? 0 : 1;
+    const std::int64_t count = length + (all ? 1 : 0);
+    const auto put_number = [&](std::int64_t number, const Values& v) {
+      if (number < count) put(item, local, from_right ? count - 1 - number : number, count, v);
+    };
+    if (shift > 0) put_number(0, *seed);
     ir::scan_order::scan_row(length, seed, at, join, [&](std::int64_t k, const Values& v) {
-      if (k + shift < length) put(item, local, k + shift, length, v);
+      put_number(k + shift, v);
       if (k + 1 == length) total = v;
     });
     for (const kernel::KernelOutput& o : kernel_.outputs)
@@ -158,9 +190,13 @@ class ScanOracle : Oracle {
                        [](const auto& o) { return o.write == kernel::KernelOutput::Write::position; });
   }
   void put(std::int64_t item, std::int64_t local, std::int64_t k, std::int64_t length, const Values& v) {
+    std::int64_t step = 1;
+    for (auto d = static_cast<std::size_t>(form_.axis.value_or(INT_MAX)); d < kernel_.domain.extents.size();
+         ++d)
+      step *= value(kernel_.domain.extents[d], item);
     for (const kernel::KernelOutput& o : kernel_.outputs)
       if (o.write == kernel::KernelOutput::Write::element)
-        store(o, base(o.array, item) + local * length + k, v);
+        store(o, base(o.array, item) + (local / step * length + k) * step + local % step, v);
   }
   void store(const kernel::KernelOutput& o, std::int64_t at, const Values& v) {
     for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)
