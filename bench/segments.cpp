@@ -65,13 +65,15 @@ void add(const std::string& name, std::int64_t size, int calls, const Law& law) 
     contest.contenders.push_back({"anabranch", Role::library, 1,
                                   [=] { program->run_into(*got, {.threads = 1}); },
                                   [=] { return right(got->data()); }, calls});
-    contest.contenders.push_back({"row by row", Role::peer, 1,
-                                  [=] { segments_in_loops(data->values.data(), data->offsets.data(), rows, out->data()); },
-                                  [=] { return right(out->data()); }, calls});
+    contest.contenders.push_back(
+        {"row by row", Role::peer, 1,
+         [=] { segments_in_loops(data->values.data(), data->offsets.data(), rows, out->data()); },
+         [=] { return right(out->data()); }, calls});
     if (has_segments_in_vectors())
-      contest.contenders.push_back({"16 rows by hand", Role::peer, 1,
-                                    [=] { segments_in_vectors(data->values.data(), data->offsets.data(), rows, out->data()); },
-                                    [=] { return right(out->data()); }, calls});
+      contest.contenders.push_back(
+          {"16 rows by hand", Role::peer, 1,
+           [=] { segments_in_vectors(data->values.data(), data->offsets.data(), rows, out->data()); },
+           [=] { return right(out->data()); }, calls});
     return contest;
   });
 }
@@ -80,7 +82,8 @@ Law always(std::int64_t n) {
   return [=](auto&) { return n; };
 }
 Law up_to(std::int64_t n) {
-  return [=](auto& random) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1)); };
+  return
+      [=](auto& random) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1)); };
 }
 
 }  // namespace
@@ -94,9 +97,9 @@ int main(int argc, char** argv) {
     const std::uint64_t die = random() % 100;
     return static_cast<std::int64_t>(random() % (die < 90 ? 9 : die < 99 ? 65 : 1001));
   };
-  const std::pair<const char*, Law> laws[] = {{"all 4", always(4)},    {"0 to 8", up_to(8)},  {"0 to 16", up_to(16)},
-                                              {"all 32", always(32)},  {"0 to 64", up_to(64)}, {"power law", power},
-                                              {"mixed", mixed},        {"all 1000", always(1000)}};
+  const std::pair<const char*, Law> laws[] = {
+      {"all 4", always(4)},   {"0 to 8", up_to(8)}, {"0 to 16", up_to(16)}, {"all 32", always(32)},
+      {"0 to 64", up_to(64)}, {"power law", power}, {"mixed", mixed},       {"all 1000", always(1000)}};
   for (const auto& [size, calls] : {std::pair<std::int64_t, int>{20'000'000, 1}, {1'000'000, 10}})
     for (const auto& [name, law] : laws) add(name, size, calls, law);
   return run_all(argc, argv);

@@ -22,10 +22,12 @@ namespace {
 __m512 sums_of(const __m512* v) {
   __m512 pairs[8], fours[4];  // NOLINT(*-avoid-c-arrays)
   for (int i = 0; i < 8; ++i)
-    pairs[i] = _mm512_add_ps(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+    pairs[i] =
+        _mm512_add_ps(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]));
   for (int i = 0; i < 4; ++i) {
     const __m512d a = _mm512_castps_pd(pairs[2 * i]), b = _mm512_castps_pd(pairs[2 * i + 1]);
-    fours[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    fours[i] =
+        _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
   }
   const auto halves = [](__m512 a, __m512 b) {
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
@@ -56,7 +58,8 @@ void segments_in_vectors(const float* values, const std::int64_t* offsets, std::
           sum = _mm512_add_ps(sum, _mm512_loadu_ps(row + k));
           other = _mm512_add_ps(other, _mm512_loadu_ps(row + k + 16));
         }
-        for (; k < length; k += 16) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(first(length - k), row + k));
+        for (; k < length; k += 16)
+          sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(first(length - k), row + k));
         sum = _mm512_add_ps(sum, other);
       }
       v[j] = sum;

@@ -33,11 +33,15 @@ TEST_CASE("sums of rows of one length") {
 TEST_CASE("rows of one length, of all sizes of elements and several components") {
   everywhere([](auto a) { return sum(map([](auto x) { return x * 0.5F; }, a)); }, matrices<float>());
   everywhere([](auto a) { return sum(a); }, matrices<double>());
-  everywhere([](auto a) { return maximum(a); }, std::vector{matrix<std::uint8_t>(40, 33), matrix<std::uint8_t>(17, 2)});
+  everywhere([](auto a) { return maximum(a); },
+             std::vector{matrix<std::uint8_t>(40, 33), matrix<std::uint8_t>(17, 2)});
   everywhere(
       [](auto a) {
-        const auto add = [](auto x, auto y) { return pack(get<0>(x) + get<0>(y), max(get<1>(x), get<1>(y))); };
-        return fold(add, pack(Exp<double>(0.0), Exp<double>(-1.0)), map([](auto x) { return pack(x, x * x); }, a));
+        const auto add = [](auto x, auto y) {
+          return pack(get<0>(x) + get<0>(y), max(get<1>(x), get<1>(y)));
+        };
+        return fold(add, pack(Exp<double>(0.0), Exp<double>(-1.0)),
+                    map([](auto x) { return pack(x, x * x); }, a));
       },
       matrices<double>());
 }
@@ -46,13 +50,14 @@ TEST_CASE("rows of one length in a stream, with what all rows share") {
   std::vector<Vector<float>> rows;
   for (std::uint64_t i = 0; i < 70; ++i) rows.push_back(numbers<float>(27, i));
   const auto factor = use(Vector<float>{1.5F});
-  everywhere(
-      [=](auto row) { return fold(plus, factor[0], map([=](auto x) { return x * factor[0]; }, row)); }, rows);
+  everywhere([=](auto row) { return fold(plus, factor[0], map([=](auto x) { return x * factor[0]; }, row)); },
+             rows);
 }
 
 TEST_CASE("rows whose lengths differ, in groups") {
   std::vector<Vector<float>> rows;
-  for (std::int64_t i = 0; i < 300; ++i) rows.push_back(numbers<float>(i * i % 61, static_cast<std::uint64_t>(i)));
+  for (std::int64_t i = 0; i < 300; ++i)
+    rows.push_back(numbers<float>(i * i % 61, static_cast<std::uint64_t>(i)));
   rows.push_back(numbers<float>(1000, 3));
   for (std::int64_t i = 0; i < 40; ++i) rows.push_back(numbers<float>(i % 9, static_cast<std::uint64_t>(i)));
   everywhere([](auto row) { return sum(row); }, rows);
