@@ -277,13 +277,19 @@ void Generator::decode() {
   out_.line(fmt::format("{} = rest;", index_[0]));
 }
 
+/// Where an output of positions has its element.
+std::string Generator::position_of(const kernel::KernelOutput& output) {
+  if (output.of == 1) return "out_at";
+  return fmt::format("out_at * {} + {}", output.of, output.which);
+}
+
 std::vector<Generator::Stored> Generator::stored() {
   std::vector<Stored> all;
   for (const kernel::KernelOutput& output : kernel_.outputs)
     for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
       all.push_back({buffer(output.array.first_buffer + static_cast<int>(c),
                             memory_type_text(output.array.type.scalars[c])),
-                     output.first + c});
+                     output.first + c, position_of(output)});
   return all;
 }
 
@@ -304,8 +310,9 @@ void Generator::give(const ExprTexts& values) {
 
 void Generator::store_parts() {
   out_.open("ANABRANCH_DEVICE void store(Value v) {");
-  for (const auto& [buffer, c] : stored())
-    out_.line(fmt::format("{}[out_at] = {};", buffer, in_memory(c, fmt::format("v.c{}", c))));
+  for (const Stored& s : stored())
+    out_.line(fmt::format("{}[{}] = {};", s.buffer, s.at,
+                          in_memory(s.component, fmt::format("v.c{}", s.component))));
   out_.close();
 }
 

@@ -44,10 +44,11 @@ class Map : public Generator {
   void store_four() {
     out_.open("ANABRANCH_DEVICE void store_four(const Value* v, i64 at, Range range, bool even) {");
     out_.open("if (even && range.has_four(at)) {");
-    for (const auto& [buffer, c] : stored()) {
+    for (const Stored& s : stored()) {
       std::string values;
-      for (int i = 0; i < four; ++i) values += ", " + in_memory(c, fmt::format("v[{}].c{}", i, c));
-      out_.line(fmt::format("anabranch::store_four({}, at{});", buffer, values));
+      for (int i = 0; i < four; ++i)
+        values += ", " + in_memory(s.component, fmt::format("v[{}].c{}", i, s.component));
+      out_.line(fmt::format("anabranch::store_four({}, at{});", s.buffer, values));
     }
     out_.line("return;");
     out_.close();

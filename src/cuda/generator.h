@@ -82,8 +82,10 @@ class Generator {
   struct Stored {
     std::string buffer;
     std::size_t component;
+    std::string at;
   };
   std::vector<Stored> stored();
+  static std::string position_of(const kernel::KernelOutput& output);
   std::string in_memory(std::size_t c, const std::string& value) const;
   std::size_t components() const { return types_.size(); }
   ScalarType type(std::size_t c) const { return types_[c]; }

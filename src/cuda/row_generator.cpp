@@ -175,10 +175,10 @@ void RowGenerator::store(const std::string& signature, Write write) {
   for (const kernel::KernelOutput& output : kernel_.outputs) {
     if (output.write != write) continue;
     const kernel::KernelArray& array = output.array;
-    std::string at = write == Write::position ? "out_at"
-                                              : fmt::format("row_at{} + multiply({}, {})", place_of(array),
-                                                            place_in_row(), row_step());
-    if (output.of > 1) at = fmt::format("out_at * {} + {}", output.of, output.which);
+    const std::string at =
+        write == Write::position
+            ? "out_at"
+            : fmt::format("row_at{} + multiply({}, {})", place_of(array), place_in_row(), row_step());
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
       out_.line(fmt::format(
           "{}[{}] = {};",
