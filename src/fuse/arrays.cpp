@@ -205,10 +205,12 @@ class Fuser {
       if (node->type().is_array() && avoided(*node)) uses_[node].by_chunk = true;
   }
 
-  /// The cost of reading an element, or of computing it where the array is not stored.
+  /// The cost of reading an element, or of computing it where the array is not stored. What has one element is read
+  /// outside of all loops, as are the extents that a source declares.
   Cost read_cost(const Node& array) const {
     const auto it = staged_.is_manifest(&array) ? cost_.end() : cost_.find(&array);
-    return it == cost_.end() ? element_read(array.type()) : it->second;
+    if (it != cost_.end()) return it->second;
+    return array.type().rank == 0 ? Cost{} : element_read(array.type());
   }
 
   Cost element_cost(const Node& array) const {

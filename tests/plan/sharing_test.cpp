@@ -50,7 +50,8 @@ std::string arrays_of(const std::vector<ir::Ref>& roots) {
   for (const ir::Node* node : ir::topological(roots))
     if (node->type().is_array()) ++count[node->label()];
   std::string text;
-  for (const auto& [label, times] : count) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", times, label);
+  for (const auto& [label, times] : count)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", times, label);
   return text;
 }
 
@@ -59,8 +60,10 @@ std::string arrays_of(const std::vector<ir::Ref>& roots) {
 std::string level_of(const Kernel& kernel, const ir::Node& term) {
   const char* const names[] = {"launch", "item", "row", "element"};
   std::map<const ir::Node*, int> levels;
-  for (const auto& array : kernel.arrays) levels[array.parameter.get()] = array.form == ir::Form::avoided ? 0 : 1;
-  for (const auto& scalar : kernel.scalars) levels[scalar.parameter.get()] = scalar.value.same_for_all() ? 0 : 1;
+  for (const auto& array : kernel.arrays)
+    levels[array.parameter.get()] = array.form == ir::Form::avoided ? 0 : 1;
+  for (const auto& scalar : kernel.scalars)
+    levels[scalar.parameter.get()] = scalar.value.same_for_all() ? 0 : 1;
   for (const auto& index : kernel.index) levels[index.get()] = 2;
   if (!kernel::row_of(kernel) && !kernel.index.empty()) levels[kernel.index.back().get()] = 3;
   int level = 0;
@@ -142,9 +145,8 @@ TEST_CASE("the term of Figure 2 has each of its shared terms once") {
     const auto nine = three * three;
     return inc(nine) - nine;
   };
-  const auto of_numbers = shared([&] {
-    return unit(figure([](auto x) { return x + std::int64_t{1}; }, I(2)));
-  });
+  const auto of_numbers =
+      shared([&] { return unit(figure([](auto x) { return x + std::int64_t{1}; }, I(2))); });
   REQUIRE(ir::topological(of_numbers).size() == 2);  // the array, and 1
   CHECK(ir::constant_text(*of_numbers[0]->child(0)) == "1");
 
@@ -219,7 +221,8 @@ TEST_CASE("bound variables: a term is evaluated at the level of the innermost fu
       {"outside of both loops", of_elements(loops), Primitive::exp, {"element"}},
       {"of the outer loop's state", of_elements(loops), Primitive::sin, {"do"}},
       {"of the inner loop's state", of_elements(loops), Primitive::cos, {"do do"}},
-      {"a loop's predicate and its body share what is free of the state", of_elements([](D x) {
+      {"a loop's predicate and its body share what is free of the state",
+       of_elements([](D x) {
          const D t = f(x);
          return while_loop([=](D s) { return s < t; }, [=](D s) { return t + s; }, x);
        }),
@@ -284,14 +287,18 @@ TEST_CASE("what only an untaken branch needs is not evaluated; what both sides n
       {"both sides", of_elements(both), Primitive::exp, {"element"}},
       {"the condition and a side", of_elements(condition), Primitive::exp, {"element"}},
       {"both sides of an inner branch", of_elements(inner), Primitive::exp, {"else"}},
-      {"a side of each of two branches in one another", of_elements(two_sides), Primitive::exp,
+      {"a side of each of two branches in one another",
+       of_elements(two_sides),
+       Primitive::exp,
        {"else then", "then"}},
       {"all sides of them", of_elements(every_leaf), Primitive::exp, {"element"}},
       {"a side, and what comes after", of_elements(after), Primitive::exp, {"element"}},
       {"a side inside of a loop", of_elements(in_loop), Primitive::exp, {"do then"}},
       {"a loop, and what comes after", of_elements(around_loop), Primitive::exp, {"element"}},
       {"a side whose term may fail", of_elements(quotient), Primitive::divide, {"else"}},
-      {"what is cheap and cannot fail need not wait for its branches", over(cheap), Primitive::exp,
+      {"what is cheap and cannot fail need not wait for its branches",
+       over(cheap),
+       Primitive::exp,
        {"element"}},
   };
   check(table);
@@ -345,40 +352,73 @@ TEST_CASE("arrays that are mentioned twice are computed once, each before what r
          const V a = map(f, v());
          return zip_with(plus, a, a);
        },
-       "1 map, 1 use, 1 zip_with", "zip_with", {Primitive::exp}},
+       "1 map, 1 use, 1 zip_with",
+       "zip_with",
+       {Primitive::exp}},
       {"simple, read at two positions",
        [] {
          const V a = map(f, v());
          return map([=](D x) { return a[0] + a[1] * x; }, v());
        },
-       "2 map, 1 use", "map, map", {Primitive::exp}},
+       "2 map, 1 use",
+       "map, map",
+       {Primitive::exp}},
       {"a, b of a, then b, a, b",
        [] {
          const V a = map(f, v()), b = map(g, a);
          return zip_with([](D x, D y, D z) { return h(x) + y * z; }, b, a, b);
        },
-       "2 map, 1 use, 1 zip_with", "map, zip_with", {Primitive::exp, Primitive::sin, Primitive::cos}},
-      {"orderFail", [] { return pair_of_maps(true); }, "2 map, 1 use, 1 zip_with", "map, zip_with",
+       "2 map, 1 use, 1 zip_with",
+       "map, zip_with",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
-      {"orderFail, the other one first", [] { return pair_of_maps(false); }, "2 map, 1 use, 1 zip_with", "map, zip_with",
+      {"orderFail",
+       [] { return pair_of_maps(true); },
+       "2 map, 1 use, 1 zip_with",
+       "map, zip_with",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
-      {"bfsFail", bfs_fail, "3 map, 1 use", "map, map, map", {Primitive::exp, Primitive::sin, Primitive::cos}},
-      {"twoLetsSameLevel", [] { return same_level(true); }, "3 map, 1 use", "map, map, map",
+      {"orderFail, the other one first",
+       [] { return pair_of_maps(false); },
+       "2 map, 1 use, 1 zip_with",
+       "map, zip_with",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
-      {"twoLetsSameLevel2", [] { return same_level(false); }, "3 map, 1 use", "map, map, map",
+      {"bfsFail",
+       bfs_fail,
+       "3 map, 1 use",
+       "map, map, map",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
-      {"noLetAtTop", [] { return map([](D x) { return log(x); }, bfs_fail()); }, "4 map, 1 use", "map, map, map",
+      {"twoLetsSameLevel",
+       [] { return same_level(true); },
+       "3 map, 1 use",
+       "map, map, map",
+       {Primitive::exp, Primitive::sin, Primitive::cos}},
+      {"twoLetsSameLevel2",
+       [] { return same_level(false); },
+       "3 map, 1 use",
+       "map, map, map",
+       {Primitive::exp, Primitive::sin, Primitive::cos}},
+      {"noLetAtTop",
+       [] { return map([](D x) { return log(x); }, bfs_fail()); },
+       "4 map, 1 use",
+       "map, map, map",
        {Primitive::exp, Primitive::sin, Primitive::cos, Primitive::log}},
       {"noLetAtTop2",
        [] { return map([](D x) { return tan(x); }, map([](D x) { return log(x); }, bfs_fail())); },
-       "5 map, 1 use", "map, map, map", {Primitive::exp, Primitive::sin, Primitive::cos, Primitive::log, Primitive::tan}},
-      {"pipe", piped, "3 map, 1 use, 1 zip_with", "map, zip_with", {Primitive::exp, Primitive::sin, Primitive::cos}},
+       "5 map, 1 use",
+       "map, map, map",
+       {Primitive::exp, Primitive::sin, Primitive::cos, Primitive::log, Primitive::tan}},
+      {"pipe",
+       piped,
+       "3 map, 1 use, 1 zip_with",
+       "map, zip_with",
+       {Primitive::exp, Primitive::sin, Primitive::cos}},
       {"an array that is written twice",
        [] {
          const Acc<Matrix<double>> a = map(f, m());
          return zip_with(times, flatten(a), flatten(a));
        },
-       "1 flatten, 1 map, 1 use, 1 zip_with", "zip_with", {Primitive::exp}},
+       "1 flatten, 1 map, 1 use, 1 zip_with",
+       "zip_with",
+       {Primitive::exp}},
   };
   for (const Sharing& row : table) {
     INFO(row.name);
@@ -424,17 +464,18 @@ TEST_CASE("programs whose terms double with every step grow by the same number o
       {"a term in what a loop begins with, its rounds and after it",
        steps_of_a_term([](D x) { return iterate(3, [=](D s) { return s * s + x; }, x) + x; })},
       {"an array and itself", steps_of_an_array([](V a) { return zip_with(plus, a, a); })},
-      {"an array and itself in another order", steps_of_an_array([](V a) { return zip_with(plus, a, reverse(a)); })},
+      {"an array and itself in another order",
+       steps_of_an_array([](V a) { return zip_with(plus, a, reverse(a)); })},
       {"an array and a dear one of it",
        steps_of_an_array([](V a) { return zip_with(plus, a, map(f, map(f, a))); })},
-      {"two elements of an array (muchSharing)", steps_of_an_array([](V a) {
-         return map([=](D x) { return a[0] + a[1] + x; }, v());
-       })},
+      {"two elements of an array (muchSharing)",
+       steps_of_an_array([](V a) { return map([=](D x) { return a[0] + a[1] + x; }, v()); })},
       {"a row and its sum", steps_of_an_array([](V a) {
          const auto total = sum(a);
          return map([=](D x) { return x / the(total); }, a);
        })},
-      {"a stream and itself", [](int n) {
+      {"a stream and itself",
+       [](int n) {
          Seq<Vector<double>> s = vectors();
          for (int k = 0; k < n; ++k) s = zip_with_seq([](V a, V b) { return zip_with(plus, a, b); }, s, s);
          return consume(elements(s));
@@ -445,8 +486,8 @@ TEST_CASE("programs whose terms double with every step grow by the same number o
     const auto sizes = [&](int n) {
       const auto program = [&] { return row.program(n); };
       const Planned p = planned(program);
-      return std::array{ir::topological(shared(program)).size(), p.staged.facts.size(), all_kernels(p.plan).size(),
-                        terms(p.plan)};
+      return std::array{ir::topological(shared(program)).size(), p.staged.facts.size(),
+                        all_kernels(p.plan).size(), terms(p.plan)};
     };
     const auto forty = sizes(40), eighty = sizes(80), more = sizes(120);
     for (std::size_t i = 0; i < forty.size(); ++i) CHECK(eighty[i] - forty[i] == more[i] - eighty[i]);
@@ -474,7 +515,8 @@ TEST_CASE("loops in loops, each of which shares its state, are as many nodes as 
   CHECK(nested(12) - nested(8) == nested(8) - nested(4));
 }
 
-TEST_CASE("an array loop computes what is free of its state before it, and what a round shares once a round") {
+TEST_CASE(
+    "an array loop computes what is free of its state before it, and what a round shares once a round") {
   const auto program = [] {
     const V free = map(f, v());
     const auto round = [=](V state) {

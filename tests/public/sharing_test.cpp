@@ -33,9 +33,10 @@ TEST_CASE("forty doublings of a term, of an array, of a stream") {
   const auto itself = [](auto a) { return zip_with(plus, a, a); };
   require_same(agree(map([=](I x) { return forty(x, [](I y) { return y + y; }); }, use(start))), expected);
   require_same(agree(forty(use(start), itself)), expected);
-  check_items(forty(stream_in(std::vector{start, Ints{}, Ints{5}}),
-                    [=](auto s) { return zip_with_seq([](auto a, auto b) { return zip_with(plus, a, b); }, s, s); }),
-              {expected, Ints{}, Ints{5 * factor}});
+  check_items(
+      forty(stream_in(std::vector{start, Ints{}, Ints{5}}),
+            [=](auto s) { return zip_with_seq([](auto a, auto b) { return zip_with(plus, a, b); }, s, s); }),
+      {expected, Ints{}, Ints{5 * factor}});
   // Twice reversed it is as it was.
   const auto and_reversed = [](auto a) { return zip_with(plus, a, reverse(a)); };
   const std::int64_t half = factor / 2;
@@ -50,7 +51,8 @@ TEST_CASE("arrays that read one another, whichever is mentioned first") {
   require_same(agree(zip_with(minus, a, b)), Ints{-31, -22, -13, -4});
   const auto both = map([=](I x) { return a[1] + b[2] + x; }, use(v));
   require_same(agree(both), Ints{64, 65, 66, 67});
-  require_same(agree(map([](I x) { return -x; }, map([](I x) { return x + 1; }, both))), Ints{-65, -66, -67, -68});
+  require_same(agree(map([](I x) { return -x; }, map([](I x) { return x + 1; }, both))),
+               Ints{-65, -66, -67, -68});
   const auto [p, q, r] = agree(std::tuple(b, a, b));
   require_same(p, Ints{41, 42, 43, 44});
   require_same(q, Ints{10, 20, 30, 40});
