@@ -68,7 +68,8 @@ const std::vector<Producer>& producers() {
       {"reverse", "reverse", true, Read::once, [](V a) { return reverse(a); }},
       {"take", "take", true, Read::once, [](V a) { return take(3, a); }},
       {"drop", "drop", true, Read::once, [](V a) { return drop(2, a); }},
-      {"section", "section", true, Read::computed, [](V a) { return section(a, Index{1}, Index{2}, Index{2}); }},
+      {"section", "section", true, Read::computed,
+       [](V a) { return section(a, Index{1}, Index{2}, Index{2}); }},
       {"rotate", "rotate", false, Read::once, [](V a) { return rotate(a, Index{2}); }},
       {"tile", "tile", false, Read::computed, [](V a) { return tile(a, size(a) * 2); }},
       {"backpermute", "backpermute", true, Read::computed,
@@ -117,7 +118,8 @@ const std::vector<Consumer>& consumers() {
                [](V p, V) { return map([=](D x) { return x + cast<double>(size(p)); }, p); }),
       consumer("rows of it", Read::again, [](V p, V) { return replicate(p, 3, all); }),
       consumer("sums of columns of it", Read::again, [](V p, V) { return sum(replicate(p, all, 3), 0); }),
-      consumer("two places", Read::again, [](V p, V) { return zip_with(times, scanl1(plus, p), reverse(p)); }),
+      consumer("two places", Read::again,
+               [](V p, V) { return zip_with(times, scanl1(plus, p), reverse(p)); }),
       consumer("in a function", Read::computed,
                [](V p, V a) { return map([=](D x) { return p[to_index(x)]; }, a); }),
       consumer("gathered", Read::computed, [](V p, V a) { return gather(map(to_index, a), p); }),
@@ -128,6 +130,16 @@ const std::vector<Consumer>& consumers() {
       consumer("its element is a length", Read::whole, [](V p, V) { return fill(to_index(p[0]), 1.0); }),
       consumer("sort", Read::whole, [](V p, V) { return sort(p); }),
       consumer("argsort", Read::whole, [](V p, V) { return argsort(p); }),
+      consumer("filter", Read::whole,
+               [](V p, V) { return std::get<0>(filter([](D x) { return x > 1.0; }, p)); }),
+      consumer("scatter", Read::computed, [](V p, V a) { return scatter(map(to_index, a), a, p); }),
+      consumer("scatter over it", Read::computed, [](V p, V a) { return scatter(map(to_index, a), p, a); }),
+      consumer("scatter to where it says", Read::once,
+               [](V p, V a) { return scatter(map(to_index, p), a, a); }),
+      consumer(
+          "permute", Read::computed,
+          [](V p, V a) { return permute(plus, a, [](Exp<Index<1>> ix) { return index_of(ix[0] % 2); }, p); }),
+      consumer("histogram", Read::once, [](V p, V) { return histogram(5, map(to_index, p)); }),
       consumer("trace", Read::whole, [](V p, V) { return trace("p", p); }),
   };
   return all_of_them;
@@ -136,7 +148,8 @@ const std::vector<Consumer>& consumers() {
 /// The exception to the rule: what is made of nothing but the shape of regular items is the same for all of them. It is
 /// computed once, unless all that reads it is.
 bool is_for_all_items(const Producer& producer, const Consumer& consumer, Items items) {
-  return items == Items::regular && producer.how == Read::shape && !producer.cheap && consumer.name == "beside a given one";
+  return items == Items::regular && producer.how == Read::shape && !producer.cheap &&
+         consumer.name == "beside a given one";
 }
 
 /// The labels of what is stored, and those of the kernels and routines that compute it.
@@ -147,7 +160,8 @@ struct Made {
     return out << fmt::format("stored {}; by {}", fmt::join(made.stored, ", "), fmt::join(made.steps, ", "));
   }
   void add(const std::string& label) {
-    for (Texts* texts : {&stored, &steps}) texts->insert(std::lower_bound(texts->begin(), texts->end(), label), label);
+    for (Texts* texts : {&stored, &steps})
+      texts->insert(std::lower_bound(texts->begin(), texts->end(), label), label);
   }
 };
 
@@ -163,7 +177,8 @@ Made made_by(const TestProgram& program) {
       const std::string name = kernel ? kernel->kernel.name : routine ? routine->node->label() : "";
       // Extents have kernels of their own, which store no array of the program. A result that does not depend on the
       // item is computed once and copied to each.
-      if (!name.empty() && name != "extent" && !name.starts_with("copy of")) made.steps.push_back(name.substr(0, name.find('@')));
+      if (!name.empty() && name != "extent" && !name.starts_with("copy of"))
+        made.steps.push_back(name.substr(0, name.find('@')));
     }
   });
   std::sort(made.stored.begin(), made.stored.end());
@@ -177,7 +192,9 @@ TEST_CASE("between a producer and a consumer an array is stored where it is read
   // What the consumer stores and runs for a given array, and no more but for the array itself.
   for (const auto& [items, form] : forms)
     for (const Consumer& consumer : consumers()) {
-      const Made alone = made_by([&, items = items] { return consumer.program(items, [](V a) { return a; }); });
+      if (items != Items::none && consumer.name == "permute") continue;  // is a program inside of the items'
+      const Made alone =
+          made_by([&, items = items] { return consumer.program(items, [](V a) { return a; }); });
       for (const Producer& producer : producers()) {
         INFO(producer.name << ", read by " << consumer.name << ", " << form);
         Made expected = alone;
@@ -188,11 +205,14 @@ TEST_CASE("between a producer and a consumer an array is stored where it is read
     }
 }
 
-TEST_CASE("a producer of a producer is delayed where that one reads it so, and the reduction of both stores neither") {
+TEST_CASE(
+    "a producer of a producer is delayed where that one reads it so, and the reduction of both stores "
+    "neither") {
   for (const auto& [items, form] : forms)
     for (const Producer& second : producers()) {
       const Consumer sum_of_it = consumer("", second.how, [&](V p, V) { return sum(second.make(p)); });
-      const Made alone = made_by([&, items = items] { return sum_of_it.program(items, [](V a) { return a; }); });
+      const Made alone =
+          made_by([&, items = items] { return sum_of_it.program(items, [](V a) { return a; }); });
       CHECK(alone == Made{{"sum"}, {"sum"}});
       for (const Producer& first : producers()) {
         INFO(first.name << ", read by " << second.name << ", " << form);
@@ -206,7 +226,8 @@ TEST_CASE("a producer of a producer is delayed where that one reads it so, and t
 TEST_CASE("a producer that is a result is stored, whoever reads it as well") {
   for (const auto& [items, form] : forms)
     for (const Producer& producer : producers()) {
-      if (items != Items::none && producer.how == Read::shape) continue;  // not of each item: see is_for_all_items
+      if (items != Items::none && producer.how == Read::shape)
+        continue;  // not of each item: see is_for_all_items
       INFO(producer.name << ", " << form);
       const Consumer result = consumer("", Read::whole, [](V p, V) { return p; });
       CHECK(made_by([&, items = items] { return result.program(items, producer.make); }) ==
@@ -221,11 +242,11 @@ TEST_CASE("a producer that is a result is stored, whoever reads it as well") {
     }
 }
 
-TEST_CASE("matrices: rows and columns of what is computed, and all of it as one row, store nothing but the result") {
+TEST_CASE(
+    "matrices: rows and columns of what is computed, and all of it as one row, store nothing but the "
+    "result") {
   using Make = std::function<M(M)>;
-  const auto along = [](M a) {
-    return zip_with([](D x, D y) { return x * dear(y); }, a, a);
-  };
+  const auto along = [](M a) { return zip_with([](D x, D y) { return x * dear(y); }, a, a); };
   const std::vector<std::pair<std::string, Make>> any_order{
       {"map", [](M a) { return map(dear, a); }},
       {"zip_with", along},
