@@ -2,6 +2,7 @@
 // reads another. The single rules are in tests/fuse/arrays_test.cpp.
 
 #include "fuse/support/stored.h"
+#include "ir/walk.h"
 #include "plan/support/plans.h"
 #include "support/catch.h"
 
@@ -276,5 +277,152 @@ TEST_CASE(
     const auto& [name, make] = any_order[row_major];
     check(name, make, [](M a) { return fold_all(plus, 0.0, a); }, "fold");
     check(name, make, [](M a) { return fold_all(plus, 0.0, map(dear, a)); }, "fold");
+  }
+}
+
+namespace {
+
+struct Parts {
+  std::string name;
+  std::function<ir::Ref(V)> program;  ///< of `v`
+  Texts stored;                       ///< with their types
+  int exponentials;                   ///< in all kernels
+};
+
+Texts stored_types(const ir::Staged& staged) {
+  Texts texts;
+  for (const auto& [node, why] : staged.manifest)
+    if (!ir::is_given(*node))
+      texts.push_back(fmt::format("{} {}", node->label(), ir::to_string(node->type())));
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+int exponentials_of(const plan::Plan& plan) {
+  int count = 0;
+  for (const kernel::Kernel* kernel : kernels_of(plan.global))
+    for (const ir::Node* node : ir::topological(kernel->body))
+      count += node->op() == ir::Op::primitive && node->payload().primitive == ir::Primitive::exp;
+  return count;
+}
+
+template <class F>
+Parts parts(std::string name, F program, Texts stored, int exponentials) {
+  return {std::move(name), [program](V a) { return results_of(program(a))[0]; }, std::move(stored),
+          exponentials};
+}
+
+}  // namespace
+
+TEST_CASE("components of tuples are stored and computed each by itself") {
+  const auto ys3 = [](V xs) {
+    return unzip(map([](D x) { return pack(exp(x), exp(x + 1.0), exp(x + 2.0)); }, xs));
+  };
+  const auto fst4 = [](V xs) {
+    return map([](D x) { return pack(exp(x), exp(x + 1.0), exp(x + 2.0), exp(x + 3.0)); }, xs);
+  };
+  const auto in_common = [](V xs) {
+    return unzip(map(
+        [](D x) {
+          const D t = exp(x);
+          return pack(t + 1.0, x * 2.0, t * 3.0);
+        },
+        xs));
+  };
+  const auto two_places = [](V a) { return zip_with(times, scanl1(plus, a), reverse(a)); };
+  const auto also = [](V a, V b) { return zip_with(times, scanl1(plus, a), reverse(b)); };
+  const std::string scan = "scanl1 Vector double", product = "zip_with Vector double";
+  const Parts table[] = {
+      parts(
+          "one component", [=](V a) { return sum(std::get<0>(unzip(fst4(a)))); }, {"sum Scalar double"}, 1),
+      parts(
+          "one component in two places", [=](V a) { return two_places(std::get<0>(unzip(fst4(a)))); },
+          {scan, "unzip Vector double", product}, 1),
+      parts(
+          "one component, taken by two functions",
+          [=](V a) {
+            const auto p = fst4(a);
+            return also(map([](auto e) { return get<0>(e) + 1.0; }, p),
+                        map([](auto e) { return get<0>(e); }, p));
+          },
+          {"map Vector double", scan, product}, 1),
+      parts(
+          "one place for each",
+          [=](V a) {
+            const auto [x, y, z] = ys3(a);
+            return also(zip_with(plus, x, z), y);
+          },
+          {scan, product}, 3),
+      parts(
+          "two in two places",
+          [=](V a) {
+            const auto [x, y, z] = ys3(a);
+            return also(zip_with(plus, x, y), zip_with(minus, y, z));
+          },
+          {scan, "unzip Vector double", product}, 3),
+      parts(
+          "all in one place",
+          [=](V a) {
+            const auto [x, y, z] = ys3(a);
+            return sum(zip_with(plus, zip_with(times, x, y), z));
+          },
+          {"sum Scalar double"}, 3),
+      parts(
+          "those that have work in common",
+          [=](V a) {
+            const auto [x, y, z] = in_common(a);
+            return also(zip_with(plus, x, y), z);
+          },
+          {"map Vector (double, double)", scan, product}, 1),
+      parts(
+          "of those the one that is taken", [=](V a) { return sum(std::get<2>(in_common(a))); },
+          {"sum Scalar double"}, 1),
+      parts(
+          "zip, then unzip",
+          [](V a) {
+            const auto [x, y] = unzip(zip(map(dear, a), map(dear, reverse(a))));
+            return zip_with(times, scanl1(plus, x), reverse(y));
+          },
+          {scan, product}, 4),
+      parts(
+          "generate",
+          [=](V a) {
+            const auto [x, y] = unzip(generate(
+                size(a), [](I i) { return pack(exp(cast<double>(i)), exp(cast<double>(i) + 1.0)); }));
+            return also(x, y);
+          },
+          {scan, product}, 2),
+      parts(
+          "a tuple in a tuple",
+          [=](V a) {
+            const auto [x, y] = unzip(map([](D e) { return pack(pack(exp(e), e), exp(e + 1.0)); }, a));
+            return also(std::get<1>(unzip(x)), y);
+          },
+          {scan, product}, 1),
+      parts(
+          "a component, and the tuples as they are",
+          [=](V a) {
+            const auto pairs = map([](D x) { return pack(exp(x), exp(x + 1.0)); }, a);
+            const auto sums =
+                scanl1([](auto x, auto y) { return pack(get<0>(x) + get<0>(y), get<1>(y)); }, pairs);
+            return zip_with(times, std::get<0>(unzip(sums)), std::get<1>(unzip(pairs)));
+          },
+          {"map Vector (double, double)", "scanl1 Vector (double, double)", product}, 2),
+      parts(
+          "the shape of tuples", [=](V a) { return fill(size(fst4(a)), 1.0); }, {"fill Vector double"}, 0),
+      parts(
+          "the shape of one of two arrays",
+          [](V a) {
+            const V b = map(dear, a);
+            return zip_with([](D x, D) { return x; }, scanl1(plus, b), b);
+          },
+          {scan, product}, 2),
+  };
+  for (const Parts& row : table) {
+    INFO(row.name);
+    const Planned p = planned([&] { return Results{row.program(v())}; });
+    INFO(text_of(p.plan));
+    CHECK(stored_types(p.staged) == row.stored);
+    CHECK(exponentials_of(p.plan) == row.exponentials);
   }
 }

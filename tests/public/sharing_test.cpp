@@ -107,5 +107,34 @@ TEST_CASE("terms that branches and loops share") {
   require_same(agree(map(quotients, use(Ints{0, 5, 0, 50}))), Ints{0, 421, 0, 7});
 }
 
+TEST_CASE("components of tuples that are used each in its own way") {
+  const auto f = [](Ints a) {
+    const auto parts = map([](I x) { return pack(x * x, x + 1, pack(x - 1, x * 3)); }, use(std::move(a)));
+    const auto [square, next, rest] = unzip(parts);
+    const auto [less, three] = unzip(rest);
+    return std::tuple(zip_with(plus, scanl1(plus, square), reverse(next)), zip_with(minus, square, less),
+                      sum(three), map([](auto e) { return get<1>(e) * get<0>(get<2>(e)); }, parts));
+  };
+  const auto [a, b, c, d] = agree(f({1, 2, 3}));
+  require_same(a, Ints{1 + 4, 5 + 3, 14 + 2});
+  require_same(b, Ints{1 - 0, 4 - 1, 9 - 2});
+  CHECK(c[0] == 18);
+  require_same(d, Ints{2 * 0, 3 * 1, 4 * 2});
+  agree(f({}));
+  // The shape is the intersection also where only the longer one is taken.
+  const auto [first, second] =
+      unzip(zip(use(Ints{1, 2, 3, 4}), map([](I x) { return x * x; }, use(Ints{5, 6}))));
+  const auto [longer, shorter] = agree(std::tuple(scanl1(plus, first), zip_with(times, first, second)));
+  require_same(longer, Ints{1, 3});
+  require_same(shorter, Ints{25, 72});
+  everywhere(
+      [](auto v) {
+        const auto pairs = generate(size(v), [=](I i) { return pack(v[i] + i, v[size(v) - 1 - i]); });
+        const auto [x, y] = unzip(pairs);
+        return zip_with(minus, scanl1(plus, x), gather(map([=](I e) { return abs(e) % size(v); }, x), y));
+      },
+      std::vector<Ints>{{3, -1, 4}, {}, {7}, {2, 7, 1}});
+}
+
 }  // namespace
 }  // namespace anabranch::testing
