@@ -147,7 +147,8 @@ class Splitter {
       if (result == parameter) all();
     const auto enter = [&](const Node& node) { return mentions(node, only); };
     for (const Node* node : topological(function.results(), enter)) {
-      if (!enter(*node) || std::find(node->children().begin(), node->children().end(), parameter) == node->children().end())
+      if (!enter(*node) ||
+          std::find(node->children().begin(), node->children().end(), parameter) == node->children().end())
         continue;
       if (node->op() != Op::project) {
         all();
@@ -219,13 +220,15 @@ class Splitter {
         parameters.push_back(parameter(before->type(), before->place()));
         values.push_back(parameters.back());
       } else {
-        values.push_back(put_together(found->second, taken(function, before), before->type(), arrays, parameters));
+        values.push_back(
+            put_together(found->second, taken(function, before), before->type(), arrays, parameters));
       }
     }
     std::vector<Ref> results;
     for (const Ref& result : function.results())
       results.push_back(substitute(result, function.parameters(), values));
-    const Ref own = lambda(std::move(parameters), std::move(results), function.place(), function.payload().label);
+    const Ref own =
+        lambda(std::move(parameters), std::move(results), function.place(), function.payload().label);
     return map(own, std::move(arrays), rebuilt->place(), rebuilt->payload().label);
   }
 
