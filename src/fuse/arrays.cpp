@@ -136,14 +136,27 @@ class Fuser {
     }
   }
 
-  /// What is read twice at one position is read once.
+  /// What is read twice at one position is read once; of which a map only takes the shape, not at all.
   void reads_of(const Node& reader) {
     std::vector<const Node*> seen;
+    if (reader.op() == Op::map)
+      for (const Ref& source : Map(reader).arrays())
+        if (!is_taken(reader, *source)) seen.push_back(source.get());
     each_operand(reader, [&](const Operand& how, const Ref& source) {
       if (how.role != Role::array || std::find(seen.begin(), seen.end(), source.get()) != seen.end()) return;
       seen.push_back(source.get());
       read(reader, how.access, uses_[source.get()], source->type().rank);
     });
+  }
+
+  /// Does the function of a map mention an element of this array?
+  static bool is_taken(const Node& reader, const Node& source) {
+    const Map map(reader);
+    const std::span<const Ref> parameters = map.function()->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (map.arrays()[i].get() == &source && mentions(*map.function()->result(), parameters.subspan(i, 1)))
+        return true;
+    return false;
   }
 
   static void read(const Node& reader, Access access, Uses& uses, int rank) {
@@ -205,10 +218,12 @@ class Fuser {
       if (node->type().is_array() && avoided(*node)) uses_[node].by_chunk = true;
   }
 
-  /// The cost of reading an element, or of computing it where the array is not stored.
+  /// The cost of reading an element, or of computing it where the array is not stored. What has one element is read
+  /// outside of all loops, as are the extents that a source declares.
   Cost read_cost(const Node& array) const {
     const auto it = staged_.is_manifest(&array) ? cost_.end() : cost_.find(&array);
-    return it == cost_.end() ? element_read(array.type()) : it->second;
+    if (it != cost_.end()) return it->second;
+    return array.type().rank == 0 ? Cost{} : element_read(array.type());
   }
 
   Cost element_cost(const Node& array) const {
@@ -218,7 +233,7 @@ class Fuser {
     for (const Ref& child : distinct(array.children())) {
       if (child->op() == Op::lambda)
         scalars.push_back(child->result());
-      else if (child->type().is_array())
+      else if (child->type().is_array() && (array.op() != Op::map || is_taken(array, *child)))
         cost += read_cost(*child);
     }
     if (array.op() == Op::unit) scalars.push_back(Unit(array).value());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "fuse/bodies.h"
+#include "fuse/components.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -281,13 +282,14 @@ class Parts {
 
 Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) {
   Staged staged;
-  staged.results.assign(results.begin(), results.end());
+  staged.results = components(results);
   staged.parameters.assign(parameters.begin(), parameters.end());
-  Parts(staged, results).run();
+  Parts(staged, staged.results).run();
   return staged;
 }
 
-Staged sequences_out(const Ref& sequence) {
+Staged sequences_out(const Ref& streamed_out) {
+  const Ref sequence = components({&streamed_out, 1})[0];
   // What the sequence captures may itself be consumed from other sequences: those stages come first. So do
   // loops and branches.
   std::vector<Ref> captured;

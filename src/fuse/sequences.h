@@ -12,7 +12,7 @@
 /// Bodies of loops and sides of branches become programs of their own, over what they take from this one.
 ///
 /// Sequences, loops and branches inside the function of a sequence that depend on its item belong to the stage
-/// (ir::Nested). Throws ProgramError, naming both lines, where a source would be read once for each item.
+/// (ir::Nested). Tuples are taken apart before (fuse/components.h). Throws ProgramError, naming both lines, where a source would be read once for each item.
 namespace anabranch::fuse {
 
 /// Stages of the whole program. `parameters` are array parameters that stay free.

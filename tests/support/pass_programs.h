@@ -71,6 +71,7 @@ inline Acc<Matrix<double>> m() {
 
 /// The results of a program: an Acc, or a std::tuple of them.
 using Results = std::vector<ir::Ref>;
+inline Results results_of(Results results) { return results; }
 template <class A>
 Results results_of(const Acc<A>& result) {
   return {front::node_of(result.handle())};

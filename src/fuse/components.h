@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/node.h"
+
+/// Components of tuples each by itself. A map or generate that makes tuples, all of whose readers are maps that take
+/// components of them, becomes several, one for each set of components that has work in common; components that
+/// nobody takes are gone. So array fusion counts the uses of each component, and what is stored has no component
+/// that is not needed. What a component is computed from is not computed twice: where two have more in common
+/// than it takes to read an element back they stay together.
+namespace anabranch::fuse {
+
+std::vector<ir::Ref> components(std::span<const ir::Ref> roots);
+
+}  // namespace anabranch::fuse
