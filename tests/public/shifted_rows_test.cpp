@@ -42,11 +42,11 @@ TEST_CASE("autocorrelation is that of the host") {
     }
 }
 
-TEST_CASE("shifts to both sides, of elements of all sizes") {
+TEST_CASE("shifts to both sides, of elements of all sizes", "[once]") {
   everywhere(of_lags(17, 0, product_of), rows_of_many_lengths<float>());
   everywhere(of_lags(5, -2, product_of), rows_of_many_lengths<double>());
   everywhere(of_lags(9, -4, [](auto a, auto b) { return a + b; }), rows_of_many_lengths<std::int16_t>());
-  everywhere(of_lags(33, -40, [](auto a, auto b) { return max(a, b); }),
+  everywhere(of_lags(12, -14, [](auto a, auto b) { return max(a, b); }),
              rows_of_many_lengths<std::uint8_t>());
 }
 

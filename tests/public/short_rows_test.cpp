@@ -30,7 +30,7 @@ TEST_CASE("sums of rows of one length") {
     }
 }
 
-TEST_CASE("rows of one length, of all sizes of elements and several components") {
+TEST_CASE("rows of one length, of all sizes of elements and several components", "[once]") {
   everywhere([](auto a) { return sum(map([](auto x) { return x * 0.5F; }, a)); }, matrices<float>());
   everywhere([](auto a) { return sum(a); }, matrices<double>());
   everywhere([](auto a) { return maximum(a); },
