@@ -118,7 +118,7 @@ class Flattener {
   /// An array of the outer stage, as item p has it.
   Ref view(const Ref& array, const Ref& p) {
     const Ref lifted = outer_.lifted(array);
-    const Ref all = input_lifted(lifted);
+    Ref all = input_lifted(lifted);
     if (avoided(lifted)) return all;
     const std::vector<Ref>& extents = facts(lifted).extents;
     if (extents.empty()) return unit(read(all, p), array->place());
@@ -404,7 +404,7 @@ class FlatSequence : Flattener {
             Nested::Result& out) {
     std::vector<Ref> least_extents(out.extents.size());  // vectors
     for (const auto& [d, where] : wanted.extents) {
-      const Ref all = found[where];
+      const Ref& all = found[where];
       const Ref least = of_each(n_, [&](const Ref& p) {
         const Ref first = first_of(p), count = count_at(p);
         const Ref own = numbers(count, [&](const Ref& q) { return read(all, add(first, q)); });

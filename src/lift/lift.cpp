@@ -215,15 +215,14 @@ class Lifter {
       const Ref& leader = own ? item : representative.try_emplace(infos[i].descriptor, item).first->second;
       std::vector<Ref> extents;
       for (int d = 0; d < infos[i].rank(); ++d) {
-        if (infos[i].extents[static_cast<std::size_t>(d)]) {
+        if (const auto& declared = infos[i].extents[static_cast<std::size_t>(d)]) {
           // Components with one descriptor share the uniform extents too.
           const auto& known = staged_.facts.find(leader.get());
           if (leader.get() != item.get() && known != staged_.facts.end()) {
             extents.push_back(known->second.extents[static_cast<std::size_t>(d)]);
             continue;
           }
-          extents.push_back(
-              rewriter_(known_extent(*infos[i].extents[static_cast<std::size_t>(d)], source.node->place())));
+          extents.push_back(rewriter_(known_extent(*declared, source.node->place())));
         } else {
           extents.push_back(simplify_.step(extent(leader, d)));
         }
@@ -293,7 +292,7 @@ class Lifter {
   bool uniform(const Ref& extent) const { return !depends_on_item(*extent); }
 
   Ref rule(const Ref& rebuilt) {
-    const Ref node = rebuilt->op() == Op::lambda ? rebuilt : simplify_.step(rebuilt);
+    Ref node = rebuilt->op() == Op::lambda ? rebuilt : simplify_.step(rebuilt);
     if (node->type().is_array()) {
       if (!staged_.facts.contains(node.get())) {
         record(node, facts_for(node));

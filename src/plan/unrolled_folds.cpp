@@ -99,7 +99,7 @@ bool GroupBuilder::add_unrolled(int output, const Ref& node) {
     kernel::Reduce reduce;
     reduce.row = row;
     reduce.order = fold_order_class(*fold.function());
-    PlanLayout layout = array(output);
+    PlanLayout layout = static_cast<const PlanLayout&>(array(output));
     layout.extents.pop_back();
     builder.domain(layout);
     for (std::int64_t which = begin; which < end; ++which) {

@@ -8,8 +8,6 @@
 
 namespace anabranch::runtime {
 
-using plan::PlanArray;
-
 StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
                    const std::vector<HostArray>& into)
     : context_(context),
