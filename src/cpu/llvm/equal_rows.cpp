@@ -17,7 +17,7 @@ bool EqualRows::suits(const kernel::Kernel& kernel, const Rows& rows) {
          !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
 }
 
-EqualRows::EqualRows(Rows& rows, const kernel::Kernel&)
+EqualRows::EqualRows(Rows& rows)
     : r_(rows),
       f_(rows.f),
       b_(rows.b),

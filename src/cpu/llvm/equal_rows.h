@@ -11,7 +11,7 @@ class EqualRows {
   /// Are the rows of one length, their elements contiguous and hardly computed, and more than one of them?
   static bool suits(const kernel::Kernel& kernel, const Rows& rows);
 
-  EqualRows(Rows& rows, const kernel::Kernel& kernel);
+  explicit EqualRows(Rows& rows);
 
   /// One bit: are rows of this length reduced here?
   llvm::Value* are_short(llvm::Value* length) const;

@@ -189,7 +189,7 @@ class Fold {
   void rows_of_one_length(Rows& r, llvm::Value* begin, llvm::Value* end) {
     Frame& f = r.f;
     auto& b = r.b;
-    EqualRows together(r, kernel_);
+    EqualRows together(r);
     llvm::Value* length = r.length(f.number(0));
     llvm::BasicBlock *before = b.GetInsertBlock(), *some = f.block("short_rows"),
                      *rest = f.block("rows_left"), *single = f.block("single_rows"),
