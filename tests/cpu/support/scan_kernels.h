@@ -32,7 +32,7 @@ inline std::string described(const ScanOptions& options) {
          results[static_cast<int>(options.results)];
 }
 
-/// What there is of them: prefixes but inclusive ones need a seed, and so do totals.
+/// Of each kind and direction one with both results, and some with one: prefixes but inclusive ones need a seed, and so do totals.
 inline std::vector<ScanOptions> all_scan_options() {
   using kernel::Prefixes;
   std::vector<ScanOptions> out;
