@@ -378,6 +378,43 @@ TEST_CASE("components of tuples are stored and computed each by itself") {
           "of those the one that is taken", [=](V a) { return sum(std::get<2>(in_common(a))); },
           {"sum Scalar double"}, 1),
       parts(
+          "several of a dear array, taken by one function",
+          [](V a) {
+            const auto p = map([](D x) { return pack(x + 1.0, x * 2.0, x * 3.0); }, map(dear, a));
+            return sum(map([](auto e) { return get<0>(e) * get<1>(e); }, p));
+          },
+          {"sum Scalar double"}, 2),
+      parts(
+          "dear ones of a dear array, taken by two functions",
+          [=](V a) {
+            const auto p = map([](D x) { return pack(exp(x), exp(x + 1.0), x); }, map(dear, a));
+            return also(map([](auto e) { return get<0>(e) * get<1>(e); }, p),
+                        map([](auto e) { return get<0>(e) + get<1>(e); }, p));
+          },
+          {"map Vector (double, double)", scan, product}, 4),
+      parts(
+          "a cheap and a dear one, taken by two functions",
+          [=](V a) {
+            const auto p = map([](D x) { return pack(x + 1.0, dear(x)); }, a);
+            return also(map([](auto e) { return get<0>(e) * get<1>(e); }, p),
+                        map([](auto e) { return get<0>(e) + get<1>(e); }, p));
+          },
+          {"map Vector double", scan, product}, 2),
+      parts(
+          "two of a dear array that one function takes as two arguments",
+          [](V a) {
+            const auto p = map([](D x) { return pack(x + 1.0, x * 2.0, x); }, map(dear, a));
+            return sum(zip_with([](auto e, auto f) { return get<0>(e) * get<1>(f); }, p, p));
+          },
+          {"sum Scalar double"}, 2),
+      parts(
+          "one function takes two of a dear array, another one the third",
+          [=](V a) {
+            const auto p = map([](D x) { return pack(exp(x), exp(x + 1.0), exp(x + 2.0)); }, map(dear, a));
+            return also(map([](auto e) { return get<0>(e) * get<1>(e); }, p), std::get<2>(unzip(p)));
+          },
+          {"map Vector double", scan, product}, 5),
+      parts(
           "zip, then unzip",
           [](V a) {
             const auto [x, y] = unzip(zip(map(dear, a), map(dear, reverse(a))));
