@@ -258,6 +258,10 @@ TEST_CASE("what only an untaken branch needs is not evaluated; what both sides n
     const D t = dear(x);
     return cond(is_negative(x), t + 1.0, cond(is_large(x), t * 2.0, x));
   };
+  const auto two_branches = [=](D x) {  // both may be taken
+    const D t = dear(x);
+    return cond(is_negative(x), t + 1.0, x) + cond(is_large(x), t * 2.0, x);
+  };
   const auto every_leaf = [=](D x) {
     const D t = dear(x);
     return cond(is_negative(x), t + 1.0, cond(is_large(x), t * 2.0, t * 3.0));
@@ -294,6 +298,10 @@ TEST_CASE("what only an untaken branch needs is not evaluated; what both sides n
        of_elements(two_sides),
        Primitive::exp,
        {"else then", "then"}},
+      {"a side of each of two branches beside one another",
+       of_elements(two_branches),
+       Primitive::exp,
+       {"then", "then"}},
       {"all sides of them", of_elements(every_leaf), Primitive::exp, {"element"}},
       {"a side, and what comes after", of_elements(after), Primitive::exp, {"element"}},
       {"a side inside of a loop", of_elements(in_loop), Primitive::exp, {"do then"}},
