@@ -5,7 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "fuse/arrays.h"
 #include "ir/cost.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -51,7 +50,7 @@ struct Apart {
 /// Groups of those parts that are needed; `readers` says of each part which readers take it. In one are parts that share
 /// work which is not cheap. So are those that one reader alone takes, as it reads what they are computed from once,
 /// and what is not cheap of those that several readers take, all of them the same.
-std::vector<Group> groups_of(const Node& tuple, const std::vector<Mask>& readers) {
+std::vector<Group> groups_of(const Node& tuple, const std::vector<Mask>& readers, int cheap) {
   const std::size_t parts = tuple.children().size();
   std::vector<std::size_t> leader(parts);
   std::iota(leader.begin(), leader.end(), std::size_t{0});
@@ -84,8 +83,8 @@ std::vector<Group> groups_of(const Node& tuple, const std::vector<Mask>& readers
       owner[node] = part;
     }
     for (const auto& [other, cost] : shared)
-      if (additions(cost) > Options{}.cheap) leader[find(part)] = find(other);
-    if (count(part) > 1 && additions(as_tree.at(tuple.child(part).get())) <= Options{}.cheap) continue;
+      if (additions(cost) > cheap) leader[find(part)] = find(other);
+    if (count(part) > 1 && additions(as_tree.at(tuple.child(part).get())) <= cheap) continue;
     const auto [first, fresh] = first_of.try_emplace(readers[part], part);
     if (!fresh) leader[find(part)] = find(first->second);
   }
@@ -103,7 +102,7 @@ std::vector<Group> groups_of(const Node& tuple, const std::vector<Mask>& readers
 
 class Splitter {
  public:
-  explicit Splitter(std::span<const Ref> roots) : roots_(roots.begin(), roots.end()) {}
+  Splitter(std::span<const Ref> roots, int cheap) : roots_(roots.begin(), roots.end()), cheap_(cheap) {}
 
   std::vector<Ref> run() {
     find();
@@ -188,7 +187,7 @@ class Splitter {
       first += width;
     }
     apart.first.push_back(first);
-    apart.groups = groups_of(tuple, readers);
+    apart.groups = groups_of(tuple, readers, cheap_);
     if (apart.groups.size() == 1 && apart.groups[0].parts.size() == readers.size()) return;
     apart_.emplace(&array, std::move(apart));
   }
@@ -276,11 +275,15 @@ class Splitter {
   }
 
   std::vector<Ref> roots_;
+  int cheap_;
   NodeMap<Apart> apart_;
 };
 
 }  // namespace
 
-std::vector<Ref> components(std::span<const Ref> roots) { return Splitter(roots).run(); }
+std::vector<Ref> components(std::span<const Ref> roots, const Options& options) {
+  if (!options.components) return {roots.begin(), roots.end()};
+  return Splitter(roots, options.cheap).run();
+}
 
 }  // namespace anabranch::fuse

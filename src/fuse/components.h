@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "fuse/options.h"
 #include "ir/node.h"
 
 /// Components of tuples each by itself. A map or generate that makes tuples, all of whose readers are maps that take
@@ -13,6 +14,6 @@
 /// several of them can compute again.
 namespace anabranch::fuse {
 
-std::vector<ir::Ref> components(std::span<const ir::Ref> roots);
+std::vector<ir::Ref> components(std::span<const ir::Ref> roots, const Options& options = {});
 
 }  // namespace anabranch::fuse
