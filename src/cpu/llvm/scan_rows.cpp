@@ -249,10 +249,9 @@ Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers c
 void ScanRows::stage_block(llvm::Value* begin) {
   llvm::Value* end = b.CreateAdd(begin, f.number(ir::fold_order::block));
   whole_groups(begin, end, {}, [&](llvm::Value* k, const auto&) {
-    f.loop(f.number(0), f.number(group), lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
+    f.each(f.number(0), f.number(group), lanes_, "elements", [&](llvm::Value* at) {
       llvm::Value* here = b.CreateAdd(k, at);
       put_elements(here, read(here, lanes_), nullptr);
-      return Registers{};
     });
     return Registers{};
   });
