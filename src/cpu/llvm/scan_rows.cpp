@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "ir/walk.h"
+
 namespace anabranch::cpu {
 
 using ir::scan_order::group;
@@ -70,6 +72,16 @@ Registers ScanRows::join(const Registers& x, const Registers& y) {
 }
 
 bool ScanRows::seed_is_known() const { return seed_[0].total && same_for_all_rows(seed_, reduction_.seed); }
+
+bool ScanRows::operator_is_shared() const {
+  const auto is_known = [&](const ir::Node* p) {
+    return ir::is_among(reduction_.left, p) || ir::is_among(reduction_.right, p) ||
+           e.level_of(*p) == Level::launch;
+  };
+  return std::all_of(reduction_.combine.begin(), reduction_.combine.end(), [&](const ir::Ref& result) {
+    return std::all_of(result->free().begin(), result->free().end(), is_known);
+  });
+}
 
 Registers ScanRows::nothing() {
   Registers out;

@@ -17,8 +17,8 @@ bool ShortScans::suits(const kernel::Kernel& kernel, const ScanRows& rows) {
             (rows.has(Prefixes::all) ||
              (output.array.offsets == length.slot && output.array.offset_type == length.offsets)));
   };
-  return rows.in_registers() && !rows.body_is_large() && rows.seed_is_known() && kernel.domain.over_items &&
-         kernel.domain.extents.empty() && length.kind == Kind::ragged &&
+  return rows.in_registers() && !rows.body_is_large() && rows.seed_is_known() && rows.operator_is_shared() &&
+         kernel.domain.over_items && kernel.domain.extents.empty() && length.kind == Kind::ragged &&
          length.divisor_kind == Kind::constant && length.divisor == 1 && kernel::is_flat_fold(kernel) &&
          !kernel::checks_own_elements(kernel) &&
          std::all_of(kernel.outputs.begin(), kernel.outputs.end(), lie_like_rows);
