@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "support/contest.h"
 #include "support/matrices.h"
@@ -149,10 +150,40 @@ void add_long_rows(const std::string& name, std::int64_t rows, std::int64_t n) {
   });
 }
 
+/// What is scanned how: `all` gives one more prefix than there are elements.
+struct Kind {
+  int axis = 0;
+  bool from_right = false, all = false;
+};
+
+/// Sums of small whole numbers, which floats hold exactly, one after another.
+template <int N>
+std::vector<float> expected_sums(const Array<N, float>& a, const Kind& kind) {
+  const std::int64_t n = a.shape()[kind.axis], of_row = n + (kind.all ? 1 : 0);
+  std::int64_t stride = 1;  // between the elements of a row
+  for (int d = kind.axis + 1; d < N; ++d) stride *= a.shape()[d];
+  std::vector<float> out(static_cast<std::size_t>(a.size() / n * of_row));
+  for (std::int64_t row = 0; row < a.size() / n; ++row) {
+    const std::int64_t outer = row / stride * stride, inner = row % stride;
+    const auto put = [&](std::int64_t k, std::int64_t sum) {
+      const std::int64_t at = kind.from_right ? of_row - 1 - k : k;
+      out[static_cast<std::size_t>(outer * of_row + at * stride + inner)] = static_cast<float>(sum);
+    };
+    std::int64_t sum = 0;
+    if (kind.all) put(0, sum);
+    for (std::int64_t k = 0; k < n; ++k) {
+      const std::int64_t at = kind.from_right ? n - 1 - k : k;
+      sum += static_cast<std::int64_t>(a[outer * n + at * stride + inner]);
+      put(k + of_row - n, sum);
+    }
+  }
+  return out;
+}
+
 /// One program over an array of floats beside a loop; results of `to`.
 template <int N, class Make>
-void add_floats(const std::string& name, anabranch::Index<N> from, anabranch::Index<N> to, Make make,
-                std::function<void(const float*, float*)> loop) {
+void add_floats(const std::string& name, anabranch::Index<N> from, anabranch::Index<N> to, Kind kind,
+                Make make, std::function<void(const float*, float*)> loop) {
   add_contest("scan/" + name, [=] {
     auto input = std::make_shared<Array<N, float>>(from);
     for (std::int64_t i = 0; i < input->size(); ++i) input->set(i, static_cast<float>((i * 7919) % 5 - 2));
@@ -161,16 +192,18 @@ void add_floats(const std::string& name, anabranch::Index<N> from, anabranch::In
     float* const peers = const_cast<float*>(other->data());
     auto program =
         std::make_shared<Program<Acc<Array<N, float>>, Array<N, float>>>(compile<Array<N, float>>(make));
-    // Small whole numbers: exact.
-    const auto right = [=] { return std::equal(peers, peers + other->size(), output->data()); };
-    loop(input->data(), peers);
+    const auto expected = std::make_shared<std::vector<float>>(expected_sums(*input, kind));
+    const auto right = [=](const Array<N, float>& result) {
+      return std::equal(expected->begin(), expected->end(), result.data(), result.data() + result.size());
+    };
     Contest contest;
     contest.amount = sizeof(float) * static_cast<double>(input->size() + output->size());
     for (const int threads : {1, 2})
       contest.contenders.push_back({"anabranch", Role::library, threads,
-                                    [=] { program->run_into(*output, {.threads = threads}, *input); }, right,
-                                    1});
-    contest.contenders.push_back({"loop", Role::peer, 1, [=] { loop(input->data(), peers); }, {}, 1});
+                                    [=] { program->run_into(*output, {.threads = threads}, *input); },
+                                    [=] { return right(*output); }, 1});
+    contest.contenders.push_back(
+        {"loop", Role::peer, 1, [=] { loop(input->data(), peers); }, [=] { return right(*other); }, 1});
     return contest;
   });
 }
@@ -183,16 +216,17 @@ void add_kinds(std::int64_t n) {
     std::inclusive_scan(std::make_reverse_iterator(from + n), std::make_reverse_iterator(from),
                         std::make_reverse_iterator(to + n));
   };
-  add_floats<1>("scanl1_20M", {n}, {n}, [](V a) { return scanl1(plus, a); }, from_left);
-  add_floats<1>("scanr1_20M", {n}, {n}, [](V a) { return scanr1(plus, a); }, from_right);
+  add_floats<1>("scanl1_20M", {n}, {n}, {}, [](V a) { return scanl1(plus, a); }, from_left);
   add_floats<1>(
-      "scanl_20M", {n}, {n + 1}, [](V a) { return scanl(plus, 0.0F, a); },
+      "scanr1_20M", {n}, {n}, {.from_right = true}, [](V a) { return scanr1(plus, a); }, from_right);
+  add_floats<1>(
+      "scanl_20M", {n}, {n + 1}, {.all = true}, [](V a) { return scanl(plus, 0.0F, a); },
       [=](const float* from, float* to) {
         to[0] = 0;
         from_left(from, to + 1);
       });
   add_floats<1>(
-      "scanr_20M", {n}, {n + 1}, [](V a) { return scanr(plus, 0.0F, a); },
+      "scanr_20M", {n}, {n + 1}, {.from_right = true, .all = true}, [](V a) { return scanr(plus, 0.0F, a); },
       [=](const float* from, float* to) {
         to[n] = 0;
         from_right(from, to);
@@ -203,7 +237,7 @@ void add_kinds(std::int64_t n) {
 void add_axes(std::int64_t rows, std::int64_t columns) {
   using M = Acc<Matrix<float>>;
   add_floats<2>(
-      "axis1", {rows, columns}, {rows, columns}, [](M a) { return scanl1(plus, a, 1); },
+      "axis1", {rows, columns}, {rows, columns}, {.axis = 1}, [](M a) { return scanl1(plus, a, 1); },
       [=](const float* from, float* to) {
         for (std::int64_t r = 0; r < rows; ++r)
           std::inclusive_scan(from + r * columns, from + (r + 1) * columns, to + r * columns);
@@ -212,9 +246,10 @@ void add_axes(std::int64_t rows, std::int64_t columns) {
     std::copy_n(from, columns, to);
     for (std::int64_t i = columns; i < rows * columns; ++i) to[i] = to[i - columns] + from[i];
   };
-  add_floats<2>("axis0", {rows, columns}, {rows, columns}, [](M a) { return scanl1(plus, a, 0); }, down);
+  add_floats<2>("axis0", {rows, columns}, {rows, columns}, {}, [](M a) { return scanl1(plus, a, 0); }, down);
   add_floats<2>(
-      "axis0_from_right", {rows, columns}, {rows, columns}, [](M a) { return scanr1(plus, a, 0); },
+      "axis0_from_right", {rows, columns}, {rows, columns}, {.from_right = true},
+      [](M a) { return scanr1(plus, a, 0); },
       [=](const float* from, float* to) {
         const std::int64_t n = rows * columns;
         std::copy_n(from + n - columns, columns, to + n - columns);

@@ -45,7 +45,8 @@ void check_lists() {
     };
     check("ANABRANCH_DUMP",
           {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
-    check("ANABRANCH_OFF", {"share", "contract", "shapes", "ranges", "fusion", "caches", "avx512"});
+    check("ANABRANCH_OFF",
+          {"share", "contract", "components", "shapes", "ranges", "fusion", "caches", "avx512"});
     return true;
   }();
   (void)once;
@@ -157,17 +158,24 @@ void check_step(const plan::KernelStep& step) {
   if (step.equal_items) check_kernel(step.equal_items->kernel);
 }
 
+fuse::Options fusion_options(const CompileOptions& options) {
+  fuse::Options out;
+  out.components = options.components;
+  out.fusion = options.fusion;
+  return out;
+}
+
 /// From stages to the plan: the passes that programs and streamed-out sequences share.
 void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
+  const fuse::Options fusion = fusion_options(options);
+  const auto sequences = [&](std::span<const ir::Ref> results, std::span<const ir::Ref> parameters) {
+    return fuse::sequences(results, parameters, fusion);
+  };
   staged = pass(
       "lift",
-      [&] {
-        return lift::lift(std::move(staged), {options.shape_analysis, options.ranges, fuse::sequences});
-      },
+      [&] { return lift::lift(std::move(staged), {options.shape_analysis, options.ranges, sequences}); },
       staged_text);
   ir::verify(staged, "lift", true, false);
-  fuse::Options fusion;
-  fusion.fusion = options.fusion;
   staged = pass("fuse", [&] { return fuse::arrays(std::move(staged), fusion); }, staged_text);
   ir::verify(staged, "fuse", true, true);
   out.staged = std::move(staged);
@@ -244,6 +252,7 @@ CompileOptions options_from_environment() {
   CompileOptions options;
   options.share = !listed("ANABRANCH_OFF", "share");
   options.contract = !listed("ANABRANCH_OFF", "contract");
+  options.components = !listed("ANABRANCH_OFF", "components");
   options.shape_analysis = !listed("ANABRANCH_OFF", "shapes");
   options.ranges = !listed("ANABRANCH_OFF", "ranges");
   options.fusion = !listed("ANABRANCH_OFF", "fusion");
@@ -260,8 +269,9 @@ Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> para
   Compiled out;
   Passes pass(out.times);
   out.program = front_half(pass, std::move(results), options);
-  ir::Staged staged =
-      pass("sequences", [&] { return fuse::sequences(out.program, parameters); }, staged_text);
+  ir::Staged staged = pass(
+      "sequences", [&] { return fuse::sequences(out.program, parameters, fusion_options(options)); },
+      staged_text);
   ir::verify(staged, "sequences", false, false);
   back_half(out, pass, std::move(staged), options);
   return out;
@@ -274,7 +284,8 @@ Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options
   Compiled out;
   Passes pass(out.times);
   out.program = front_half(pass, {sequence}, options);
-  ir::Staged staged = pass("sequences", [&] { return fuse::sequences_out(out.program[0]); }, staged_text);
+  ir::Staged staged = pass(
+      "sequences", [&] { return fuse::sequences_out(out.program[0], fusion_options(options)); }, staged_text);
   ir::verify(staged, "sequences", false, false);
   back_half(out, pass, std::move(staged), options);
   return out;

@@ -11,15 +11,16 @@ namespace anabranch {
 
 /// What may be switched off, for tests and to see what a pass does. Results are the same but for `contract`.
 struct CompileOptions {
-  bool share = true;     ///< hash-consing and constant folding
-  bool contract = true;  ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
+  bool share = true;       ///< hash-consing and constant folding
+  bool contract = true;    ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
+  bool components = true;  ///< components of tuples are arrays of their own
   bool shape_analysis = true;  ///< sources' shared descriptors
   bool ranges = true;          ///< range analysis of indices
   bool fusion = true;          ///< array fusion
   bool caches = true;          ///< off: all input counts as larger than the caches, and folds prefetch it
 };
 
-/// Reads ANABRANCH_OFF=share,contract,shapes,ranges,fusion,caches.
+/// Reads ANABRANCH_OFF=share,contract,components,shapes,ranges,fusion,caches.
 CompileOptions options_from_environment();
 
 struct PassTime {

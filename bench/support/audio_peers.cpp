@@ -1,5 +1,6 @@
 #include "audio_peers.h"
 
+#include <algorithm>
 #include <cmath>
 
 #if defined(__AVX512F__)
@@ -14,53 +15,65 @@ namespace {
 constexpr float two_pi = 6.2831853F;
 
 /// The coefficients that predict a sample from those before it.
-void predict(AudioFeatures& f) {
-  const auto& r = f.autocorrelation;
-  std::array<float, audio_order> a{};
-  float error = r[0];
+template <class T>
+std::array<float, audio_order> predicted(const std::array<T, audio_order + 1>& r) {
+  std::array<T, audio_order> a{};
+  T error = r[0];
   for (int i = 0; i < audio_order; ++i) {
-    float sum = r[static_cast<std::size_t>(i) + 1];
+    T sum = r[static_cast<std::size_t>(i) + 1];
     for (int j = 0; j < i; ++j) sum -= a[static_cast<std::size_t>(j)] * r[static_cast<std::size_t>(i - j)];
-    const float k = error > 0 ? sum / error : 0;
-    const std::array<float, audio_order> before = a;
+    const T k = error > 0 ? sum / error : 0;
+    const std::array<T, audio_order> before = a;
     for (int j = 0; j < i; ++j)
       a[static_cast<std::size_t>(j)] =
           before[static_cast<std::size_t>(j)] - k * before[static_cast<std::size_t>(i - 1 - j)];
     a[static_cast<std::size_t>(i)] = k;
     error *= 1 - k * k;
   }
-  f.prediction = a;
+  std::array<float, audio_order> out;
+  std::copy(a.begin(), a.end(), out.begin());
+  return out;
+}
+
+template <class T>
+void in_loops(const float* samples, std::span<const AudioWindow> windows, AudioFeatures* out) {
+  std::array<T, longest_window> h;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    const auto n = static_cast<int>(windows[w].length);
+    const float* x = samples + windows[w].start;
+    AudioFeatures f;
+    T sum = 0;
+    for (int i = 0; i < n; ++i) sum += x[i];
+    f.mean = static_cast<float>(sum / static_cast<T>(n));
+    int crossings = 0;
+    for (int i = 1; i < n; ++i) crossings += (x[i] < 0) != (x[i - 1] < 0);
+    f.crossings = static_cast<float>(crossings);
+    const T step = static_cast<T>(two_pi) / static_cast<T>(n - 1);
+    for (int i = 0; i < n; ++i)
+      h[static_cast<std::size_t>(i)] = x[i] * (T(0.5) - T(0.5) * std::cos(step * static_cast<T>(i)));
+    T energy = 0;
+    for (int i = 0; i < n; ++i) energy += h[static_cast<std::size_t>(i)] * h[static_cast<std::size_t>(i)];
+    f.energy = static_cast<float>(energy);
+    std::array<T, audio_order + 1> autocorrelation;
+    for (int lag = 0; lag <= audio_order; ++lag) {
+      T r = 0;
+      for (int i = 0; i + lag < n; ++i)
+        r += h[static_cast<std::size_t>(i)] * h[static_cast<std::size_t>(i + lag)];
+      autocorrelation[static_cast<std::size_t>(lag)] = r;
+    }
+    std::copy(autocorrelation.begin(), autocorrelation.end(), f.autocorrelation.begin());
+    f.prediction = predicted(autocorrelation);
+    out[w] = f;
+  }
 }
 
 }  // namespace
 
 void audio_in_loops(const float* samples, std::span<const AudioWindow> windows, AudioFeatures* out) {
-  std::array<float, longest_window> h;
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    const auto n = static_cast<int>(windows[w].length);
-    const float* x = samples + windows[w].start;
-    AudioFeatures f;
-    float sum = 0;
-    for (int i = 0; i < n; ++i) sum += x[i];
-    f.mean = sum / static_cast<float>(n);
-    int crossings = 0;
-    for (int i = 1; i < n; ++i) crossings += (x[i] < 0) != (x[i - 1] < 0);
-    f.crossings = static_cast<float>(crossings);
-    const float step = two_pi / static_cast<float>(n - 1);
-    for (int i = 0; i < n; ++i)
-      h[static_cast<std::size_t>(i)] = x[i] * (0.5F - 0.5F * std::cos(step * static_cast<float>(i)));
-    float energy = 0;
-    for (int i = 0; i < n; ++i) energy += h[static_cast<std::size_t>(i)] * h[static_cast<std::size_t>(i)];
-    f.energy = energy;
-    for (int lag = 0; lag <= audio_order; ++lag) {
-      float r = 0;
-      for (int i = 0; i + lag < n; ++i)
-        r += h[static_cast<std::size_t>(i)] * h[static_cast<std::size_t>(i + lag)];
-      f.autocorrelation[static_cast<std::size_t>(lag)] = r;
-    }
-    predict(f);
-    out[w] = f;
-  }
+  in_loops<float>(samples, windows, out);
+}
+void audio_in_doubles(const float* samples, std::span<const AudioWindow> windows, AudioFeatures* out) {
+  in_loops<double>(samples, windows, out);
 }
 
 #if defined(__AVX512F__)
@@ -110,7 +123,7 @@ void audio_in_vectors(const float* samples, std::span<const AudioWindow> windows
     }
     for (int lag = 0; lag <= audio_order; ++lag)
       f.autocorrelation[static_cast<std::size_t>(lag)] = _mm512_reduce_add_ps(r[lag]);
-    predict(f);
+    f.prediction = predicted(f.autocorrelation);
     out[w] = f;
   }
 }

@@ -26,6 +26,8 @@ constexpr std::int64_t longest_window = 4096;
 
 /// Plain loops, compiled with -Ofast and libmvec.
 void audio_in_loops(const float* samples, std::span<const AudioWindow> windows, AudioFeatures* out);
+/// The same over doubles: what results are compared with.
+void audio_in_doubles(const float* samples, std::span<const AudioWindow> windows, AudioFeatures* out);
 
 /// Vectors of 16 lanes by hand; cosines by libmvec. False where the processor has none.
 bool has_audio_in_vectors();

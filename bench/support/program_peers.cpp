@@ -1,10 +1,65 @@
 #include "program_peers.h"
 
+#include <cmath>
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
 namespace anabranch::bench {
+
+namespace {
+
+template <class T>
+void mandelbrot_in_loops(std::int32_t* out, std::int64_t width, std::int64_t height, T left, T right, T low,
+                         T high, std::int32_t limit) {
+  const T dx = (right - left) / static_cast<T>(width), dy = (high - low) / static_cast<T>(height);
+  for (std::int64_t row = 0; row < height; ++row)
+    for (std::int64_t column = 0; column < width; ++column) {
+      const T cx = left + static_cast<T>(column) * dx, cy = low + static_cast<T>(row) * dy;
+      T x = 0, y = 0;
+      std::int32_t rounds = 0;
+      for (; rounds < limit && x * x + y * y <= 4; ++rounds) {
+        const T next = x * x - y * y + cx;
+        y = 2 * x * y + cy;
+        x = next;
+      }
+      out[row * width + column] = rounds;
+    }
+}
+
+/// `out` takes the number of a body and its acceleration.
+template <class T, class Out>
+void n_body_in_loops(const float* x, const float* y, const float* z, const float* m, std::int64_t n,
+                     T softening, Out&& out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    T sx = 0, sy = 0, sz = 0, scale = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T dx = T(x[j]) - T(x[i]), dy = T(y[j]) - T(y[i]), dz = T(z[j]) - T(z[i]);
+      const T inverse = 1 / std::sqrt(dx * dx + dy * dy + dz * dz + softening);
+      const T force = T(m[j]) * (inverse * inverse * inverse);
+      sx += force * dx;
+      sy += force * dy;
+      sz += force * dz;
+      scale += force * (std::abs(dx) + std::abs(dy) + std::abs(dz));
+    }
+    out(i, sx, sy, sz, scale);
+  }
+}
+
+}  // namespace
+
+void mandelbrot_in_doubles(std::int32_t* out, std::int64_t width, std::int64_t height, double left,
+                           double right, double low, double high, std::int32_t limit) {
+  mandelbrot_in_loops(out, width, height, left, right, low, high, limit);
+}
+
+void n_body_in_doubles(const float* x, const float* y, const float* z, const float* m, Acceleration* out,
+                       std::int64_t n, double softening) {
+  n_body_in_loops(
+      x, y, z, m, n, softening,
+      [=](std::int64_t i, double sx, double sy, double sz, double scale) { out[i] = {sx, sy, sz, scale}; });
+}
 
 #if defined(__AVX512F__)
 
@@ -89,10 +144,20 @@ void n_body_in_vectors(const float* x, const float* y, const float* z, const flo
 #else
 
 bool has_programs_in_vectors() { return false; }
-void mandelbrot_in_vectors(std::int32_t*, std::int64_t, std::int64_t, float, float, float, float,
-                           std::int32_t) {}
-void n_body_in_vectors(const float*, const float*, const float*, const float*, float*, float*, float*,
-                       std::int64_t, float) {}
+
+void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t height, float left,
+                           float right, float low, float high, std::int32_t limit) {
+  mandelbrot_in_loops(out, width, height, left, right, low, high, limit);
+}
+
+void n_body_in_vectors(const float* x, const float* y, const float* z, const float* m, float* ax, float* ay,
+                       float* az, std::int64_t n, float softening) {
+  n_body_in_loops(x, y, z, m, n, softening, [=](std::int64_t i, float sx, float sy, float sz, float) {
+    ax[i] = sx;
+    ay[i] = sy;
+    az[i] = sz;
+  });
+}
 
 #endif
 

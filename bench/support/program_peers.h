@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-/// Programs by hand, with vectors of 16 floats; false where the processor has none.
+/// Programs by hand, with vectors of 16 floats. Where the processor has none, they are plain loops over floats, and it is
+/// false.
 namespace anabranch::bench {
 
 bool has_programs_in_vectors();
@@ -15,5 +16,15 @@ void mandelbrot_in_vectors(std::int32_t* out, std::int64_t width, std::int64_t h
 /// Acceleration of each of n bodies by all: the sum of m d / (d d + softening)^1.5.
 void n_body_in_vectors(const float* x, const float* y, const float* z, const float* m, float* ax, float* ay,
                        float* az, std::int64_t n, float softening);
+
+/// What results of both are compared with: plain loops over doubles. `scale` of n_body is the sum of the terms'
+/// magnitudes.
+void mandelbrot_in_doubles(std::int32_t* out, std::int64_t width, std::int64_t height, double left,
+                           double right, double low, double high, std::int32_t limit);
+struct Acceleration {
+  double x, y, z, scale;
+};
+void n_body_in_doubles(const float* x, const float* y, const float* z, const float* m, Acceleration* out,
+                       std::int64_t n, double softening);
 
 }  // namespace anabranch::bench

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "fuse/folds.h"
+#include "fuse/maps.h"
 #include "ir/cost.h"
 #include "ir/print.h"
 #include "ir/views.h"
@@ -51,10 +52,11 @@ class Fuser {
     // Given arrays of which only the shape is used are not in `order_`.
     for (const auto& [array, facts] : staged_.facts)
       if (is_given(*array)) decide(*array);
-    if (options_.fusion)
-      folds(
-          staged_, order_, [&](const Node& node) { return additions(cost_.at(&node)); },
-          [&](const Node& node) { return uses_[&node].for_extents; }, options_);
+    if (!options_.fusion) return;
+    const auto cost = [&](const Node& node) { return additions(cost_.at(&node)); };
+    const auto alone = [&](const Node& node) { return uses_[&node].for_extents; };
+    folds(staged_, order_, cost, alone, options_);
+    maps(staged_, order_, cost, alone, options_);
   }
 
  private:
@@ -139,18 +141,17 @@ class Fuser {
   /// What is read twice at one position is read once; of which a map only takes the shape, not at all.
   void reads_of(const Node& reader) {
     std::vector<const Node*> seen;
-    if (reader.op() == Op::map)
-      for (const Ref& source : Map(reader).arrays())
-        if (!is_taken(reader, *source)) seen.push_back(source.get());
     each_operand(reader, [&](const Operand& how, const Ref& source) {
       if (how.role != Role::array || std::find(seen.begin(), seen.end(), source.get()) != seen.end()) return;
       seen.push_back(source.get());
+      if (!takes(reader, *source)) return;
       read(reader, how.access, uses_[source.get()], source->type().rank);
     });
   }
 
-  /// Does the function of a map mention an element of this array?
-  static bool is_taken(const Node& reader, const Node& source) {
+  /// Does it read more of this array than its shape? A map may have a function that does not mention the element.
+  static bool takes(const Node& reader, const Node& source) {
+    if (reader.op() != Op::map) return true;
     const Map map(reader);
     const std::span<const Ref> parameters = map.function()->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -212,7 +213,7 @@ class Fuser {
       for (const Ref& child : node->children()) {
         if (!child->type().is_array())
           functions.push_back(child);
-        else if (avoided(*child))
+        else if (avoided(*child) && takes(*node, *child))
           uses_[child.get()].by_chunk = true;
       }
     }
@@ -236,7 +237,7 @@ class Fuser {
     for (const Ref& child : distinct(array.children())) {
       if (child->op() == Op::lambda)
         scalars.push_back(child->result());
-      else if (child->type().is_array() && (array.op() != Op::map || is_taken(array, *child)))
+      else if (child->type().is_array() && takes(array, *child))
         cost += read_cost(*child);
     }
     if (array.op() == Op::unit) scalars.push_back(Unit(array).value());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fuse/options.h"
 #include "ir/staged.h"
 
 /// Array fusion: decides which array computations are stored (*manifest*) and which exist only as an index
@@ -14,13 +15,6 @@
 /// where a chain would exceed the size of a kernel or must be read by row-major position and cannot be.
 /// Everything else is delayed into its reader.
 namespace anabranch::fuse {
-
-struct Options {
-  bool fusion = true;       ///< false: everything is manifest (for tests, and to see what fusion does)
-  int cheap = 3;            ///< additions-equivalents up to which recomputing beats storing
-  int kernel_cap = 2000;    ///< operations of a kernel at most; longer chains are cut
-  int most_components = 8;  ///< of elements that one kernel reduces at most: all its totals are in registers
-};
 
 ir::Staged arrays(ir::Staged staged, const Options& options = {});
 

@@ -1,10 +1,10 @@
 #include "fuse/components.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 
-#include "fuse/arrays.h"
 #include "ir/cost.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -47,8 +47,10 @@ struct Apart {
   std::vector<Group> groups;  ///< at least one: it has the shape
 };
 
-/// Groups of those parts that are needed: parts that share work which is not cheap are in one.
-std::vector<Group> groups_of(const Node& tuple, const std::vector<bool>& needed) {
+/// Groups of those parts that are needed; `readers` says of each part which readers take it. In one are parts that share
+/// work which is not cheap. So are those that one reader alone takes, as it reads what they are computed from once,
+/// and what is not cheap of those that several readers take, all of them the same.
+std::vector<Group> groups_of(const Node& tuple, const std::vector<Mask>& readers, int cheap) {
   const std::size_t parts = tuple.children().size();
   std::vector<std::size_t> leader(parts);
   std::iota(leader.begin(), leader.end(), std::size_t{0});
@@ -59,9 +61,13 @@ std::vector<Group> groups_of(const Node& tuple, const std::vector<bool>& needed)
   // Each term belongs to the first part that is computed from it. What others take of it counts as a tree.
   NodeMap<std::size_t> owner;
   NodeMap<Cost> as_tree;
+  std::map<Mask, std::size_t> first_of;
+  const auto count = [&](std::size_t part) {
+    return std::count(readers[part].begin(), readers[part].end(), true);
+  };
   const auto element = [](const Node& node) { return !node.type().is_array(); };
   for (std::size_t part = 0; part < parts; ++part) {
-    if (!needed[part]) continue;
+    if (count(part) == 0) continue;
     const auto is_new = [&](const Node& node) { return element(node) && !owner.contains(&node); };
     std::map<std::size_t, Cost> shared;
     for (const Node* node : topological({&tuple.child(part), 1}, is_new)) {
@@ -77,12 +83,15 @@ std::vector<Group> groups_of(const Node& tuple, const std::vector<bool>& needed)
       owner[node] = part;
     }
     for (const auto& [other, cost] : shared)
-      if (additions(cost) > Options{}.cheap) leader[find(part)] = find(other);
+      if (additions(cost) > cheap) leader[find(part)] = find(other);
+    if (count(part) > 1 && additions(as_tree.at(tuple.child(part).get())) <= cheap) continue;
+    const auto [first, fresh] = first_of.try_emplace(readers[part], part);
+    if (!fresh) leader[find(part)] = find(first->second);
   }
   std::vector<Group> groups;
   std::map<std::size_t, std::size_t> number;
   for (std::size_t part = 0; part < parts; ++part) {
-    if (!needed[part]) continue;
+    if (count(part) == 0) continue;
     const auto [at, fresh] = number.try_emplace(find(part), groups.size());
     if (fresh) groups.emplace_back();
     groups[at->second].parts.push_back(part);
@@ -93,7 +102,7 @@ std::vector<Group> groups_of(const Node& tuple, const std::vector<bool>& needed)
 
 class Splitter {
  public:
-  explicit Splitter(std::span<const Ref> roots) : roots_(roots.begin(), roots.end()) {}
+  Splitter(std::span<const Ref> roots, int cheap) : roots_(roots.begin(), roots.end()), cheap_(cheap) {}
 
   std::vector<Ref> run() {
     find();
@@ -105,9 +114,9 @@ class Splitter {
   }
 
  private:
-  /// Masks of what single readers take; null: someone takes all.
+  /// What single readers take.
   struct Readers {
-    bool whole = false;
+    bool whole = false;  ///< someone takes all
     std::vector<Mask> masks;
   };
 
@@ -121,11 +130,15 @@ class Splitter {
     for (const Node* node : order) {
       if (node->op() == Op::map) {
         const Map map(*node);
+        NodeMap<Mask> masks;  // of an array that it reads twice, one
         for (std::size_t i = 0; i < map.arrays().size(); ++i) {
-          const auto found = readers.find(map.arrays()[i].get());
-          if (found == readers.end()) continue;
-          found.value().masks.push_back(taken(*map.function(), map.function()->parameters()[i]));
+          if (!readers.contains(map.arrays()[i].get())) continue;
+          const Mask more = taken(*map.function(), map.function()->parameters()[i]);
+          Mask& mask = masks[map.arrays()[i].get()];
+          mask.resize(more.size());
+          std::transform(mask.begin(), mask.end(), more.begin(), mask.begin(), std::logical_or<>());
         }
+        for (const auto& [array, mask] : masks) readers[array].masks.push_back(mask);
       } else if (node->op() != Op::shape) {
         for (const Ref& child : node->children()) take_whole(readers, *child);
       }
@@ -163,23 +176,19 @@ class Splitter {
   void consider(const Node& array, const std::vector<Mask>& masks) {
     if (masks.empty()) return;
     const Node& tuple = *function_of(array)->result();
-    Mask needed(masks[0].size(), false);
-    for (const Mask& mask : masks)
-      for (std::size_t c = 0; c < mask.size(); ++c) needed[c] = needed[c] || mask[c];
-    // One reader, or several that take the same, of all there is: nothing is gained.
-    const bool all = std::find(needed.begin(), needed.end(), false) == needed.end();
-    if (all && std::equal(masks.begin() + 1, masks.end(), masks.begin())) return;
     Apart apart;
-    std::vector<bool> parts;
+    std::vector<Mask> readers;
     int first = 0;
     for (const Ref& part : tuple.children()) {
       apart.first.push_back(first);
-      parts.push_back(covers(needed, first, part->type().components()));
-      first += part->type().components();
+      const int width = part->type().components();
+      Mask& takers = readers.emplace_back();
+      for (const Mask& mask : masks) takers.push_back(covers(mask, first, width));
+      first += width;
     }
     apart.first.push_back(first);
-    apart.groups = groups_of(tuple, parts);
-    if (apart.groups.size() == 1 && apart.groups[0].parts.size() == parts.size()) return;
+    apart.groups = groups_of(tuple, readers, cheap_);
+    if (apart.groups.size() == 1 && apart.groups[0].parts.size() == readers.size()) return;
     apart_.emplace(&array, std::move(apart));
   }
 
@@ -266,11 +275,15 @@ class Splitter {
   }
 
   std::vector<Ref> roots_;
+  int cheap_;
   NodeMap<Apart> apart_;
 };
 
 }  // namespace
 
-std::vector<Ref> components(std::span<const Ref> roots) { return Splitter(roots).run(); }
+std::vector<Ref> components(std::span<const Ref> roots, const Options& options) {
+  if (!options.components) return {roots.begin(), roots.end()};
+  return Splitter(roots, options.cheap).run();
+}
 
 }  // namespace anabranch::fuse

@@ -7,109 +7,16 @@
 
 #include <fmt/format.h>
 
+#include "fuse/needs.h"
 #include "ir/operator_class.h"
 #include "ir/print.h"
 #include "ir/views.h"
-#include "ir/walk.h"
 
 namespace anabranch::fuse {
 
 using namespace ir;
 
 namespace {
-
-/// What must be there before an array's kernel can run.
-struct Need {
-  int level = 0;  ///< the longest chain of reductions that need one another, itself included
-  int parts = 0;  ///< the first so many stages, loops and branches must have run
-  void add(const Need& other) {
-    level = std::max(level, other.level);
-    parts = std::max(parts, other.parts);
-  }
-};
-
-/// A reduction has a higher level than all whose values it needs, directly or not. So those of one level that
-/// need the same parts may be computed together: none of them depends on another.
-class Needs {
- public:
-  explicit Needs(const Staged& staged) : staged_(staged) {
-    for (std::size_t p = 0; p < staged.parts.size(); ++p) {
-      const auto [kind, index] = staged.parts[p];
-      switch (kind) {
-        case Part::Kind::stage:
-          stage(index, static_cast<int>(p) + 1);
-          break;
-        case Part::Kind::control:
-          control(staged.controls[static_cast<std::size_t>(index)], static_cast<int>(p) + 1);
-          break;
-      }
-    }
-    std::vector<Ref> roots = staged.results;
-    for (const ExtentCheck& check : staged.extent_checks) roots.push_back(check.extent);
-    of_all(roots, -1);
-  }
-
-  Need of(const Node& node) const {
-    const auto known = need_.find(&node);
-    return known == need_.end() ? Need{} : known->second;
-  }
-  /// The stage whose item it depends on; -1: none.
-  int stage_of(const Node& node) const {
-    const auto known = stage_.find(&node);
-    return known == stage_.end() ? -1 : known->second;
-  }
-
- private:
-  bool enter(const Node& node) const {
-    return within_stage(node) && node.op() != Op::shape && !need_.contains(&node);
-  }
-
-  void stage(int number, int parts) {
-    const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
-    for (const Nested& nested : stage.nested) {
-      const Need need{of_all(nested.body.captured, number).level, parts};
-      for (const Nested::Result& result : nested.results) need_[result.array.get()] = need;
-    }
-    std::vector<Ref> roots = stage.results;
-    for (const StageSource& source : stage.sources)
-      for (const Ref& child : source.node->children())
-        if (!child->type().is_sequence()) roots.push_back(child);
-    for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
-    for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
-    const Need need{of_all(roots, number).level, parts};
-    for (const Stage::Sink& sink : stage.sinks)
-      if (sink.consume) need_[sink.consume.get()] = need;
-  }
-
-  void control(const Control& control, int parts) {
-    const Need need{of_all(inputs_of(control), -1).level, parts};  // before a place in the table is asked for
-    need_[control.node.get()] = need;
-  }
-
-  Need of_all(const std::vector<Ref>& roots, int stage) {
-    Need all;
-    const auto unknown = [this](const Node& node) { return enter(node); };
-    for (const Node* node : topological(roots, unknown)) all.add(compute(*node, stage));
-    return all;
-  }
-
-  Need compute(const Node& node, int stage) {
-    if (const auto known = need_.find(&node); known != need_.end()) return known->second;
-    Need need;
-    for (const Ref& child : node.children()) need.add(of(*child));
-    if (const auto facts = staged_.facts.find(&node); facts != staged_.facts.end()) {
-      need.add(of_all(facts->second.extents, stage));
-      if (facts->second.form != Form::avoided) stage_[&node] = stage;
-    }
-    if (node.op() == Op::fold) ++need.level;
-    need_[&node] = need;
-    return need;
-  }
-
-  const Staged& staged_;
-  NodeMap<Need> need_;
-  NodeMap<int> stage_;
-};
 
 /// What reductions of one kernel have in common.
 struct Kind {

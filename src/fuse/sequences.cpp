@@ -163,22 +163,24 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
   }
 }
 
-Body passed(OpenBody open) { return {std::move(open.captured), sequences(open.results, open.parameters)}; }
+Body passed(OpenBody open, const Options& options) {
+  return {std::move(open.captured), sequences(open.results, open.parameters, options)};
+}
 
 /// `own`: the nodes that the program around it computes itself.
-Control control_of(const Ref& node, const NodeSet& own) {
+Control control_of(const Ref& node, const NodeSet& own, const Options& options) {
   switch (node->op().as<ArrayOp>()) {
     case Op::awhile: {
       const Awhile loop(node);
       return {node, Loop{{loop.state().begin(), loop.state().end()},
-                         passed(body_of_loop(loop.predicate())),
-                         passed(body_of_loop(loop.body()))}};
+                         passed(body_of_loop(loop.predicate()), options),
+                         passed(body_of_loop(loop.body()), options)}};
     }
     case Op::acond: {
       const Acond branch(node);
       return {node, Branch{cast(ScalarType::int64, branch.condition(), node->place()),
-                           passed(side_of_branch(branch.then(), own)),
-                           passed(side_of_branch(branch.otherwise(), own))}};
+                           passed(side_of_branch(branch.then(), own), options),
+                           passed(side_of_branch(branch.otherwise(), own), options)}};
     }
     case Op::use:
     case Op::unit:
@@ -211,7 +213,8 @@ namespace {
 /// Makes the stages, loops and branches of a program, in an order in which they can run.
 class Parts {
  public:
-  Parts(Staged& staged, std::span<const Ref> results) : staged_(staged), nodes_(own_nodes(results)) {
+  Parts(Staged& staged, std::span<const Ref> results, const Options& options)
+      : staged_(staged), options_(options), nodes_(own_nodes(results)) {
     own_.insert(nodes_.begin(), nodes_.end());
   }
 
@@ -236,7 +239,7 @@ class Parts {
     if (!added_.insert(&node).second) return;
     kept_.emplace_back(&node);
     if (has_bodies(node.op())) {
-      Control control = control_of(Ref(&node), own_);
+      Control control = control_of(Ref(&node), own_, options_);
       staged_.parts.push_back({Part::Kind::control, static_cast<int>(staged_.controls.size())});
       staged_.controls.push_back(std::move(control));
       return;
@@ -272,6 +275,7 @@ class Parts {
   }
 
   Staged& staged_;
+  const Options& options_;
   std::vector<const Node*> nodes_;
   NodeSet own_, added_;
   std::vector<Ref> kept_;  // while an address is a key
@@ -280,16 +284,16 @@ class Parts {
 
 }  // namespace
 
-Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters) {
+Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters, const Options& options) {
   Staged staged;
-  staged.results = components(results);
+  staged.results = components(results, options);
   staged.parameters.assign(parameters.begin(), parameters.end());
-  Parts(staged, staged.results).run();
+  Parts(staged, staged.results, options).run();
   return staged;
 }
 
-Staged sequences_out(const Ref& streamed_out) {
-  const Ref sequence = components({&streamed_out, 1})[0];
+Staged sequences_out(const Ref& streamed_out, const Options& options) {
+  const Ref sequence = components({&streamed_out, 1}, options)[0];
   // What the sequence captures may itself be consumed from other sequences: those stages come first. So do
   // loops and branches.
   std::vector<Ref> captured;
@@ -297,7 +301,7 @@ Staged sequences_out(const Ref& streamed_out) {
     if ((node->op() == Op::consume || has_bodies(node->op())) && node->closed())
       captured.push_back(Ref(node));
   Staged staged;
-  Parts parts(staged, captured);
+  Parts parts(staged, captured, options);
   parts.run();
   Stage last;
   last.results = Composer(last).compose(sequence);

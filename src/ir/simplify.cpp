@@ -1,6 +1,9 @@
 #include "ir/simplify.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "ir/make.h"
@@ -39,13 +42,91 @@ bool is_true(const Ref& node) {
   return node->op() == Op::constant && node->type().is(ScalarType::boolean) && node->payload().bits != 0;
 }
 
-/// Folding of integer primitives whose meaning cannot depend on anything outside this page.
-Ref fold_primitive(const Ref& node) {
+/// A float or a double that is a constant.
+std::optional<double> real(const Ref& node) {
+  if (node->op() != Op::constant) return std::nullopt;
+  const std::uint64_t bits = node->payload().bits;
+  if (node->type().is(ScalarType::float64)) return std::bit_cast<double>(bits);
+  if (node->type().is(ScalarType::float32))
+    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  return std::nullopt;
+}
+Ref make_real(ScalarType type, double value) {
+  return type == ScalarType::float64 ? literal(value) : literal(static_cast<float>(value));
+}
+
+bool is_zero(std::optional<double> x, bool negative) { return x == 0.0 && std::signbit(*x) == negative; }
+
+/// 1 / x, where x is a power of two so that quotients by it and products with that are the same numbers.
+std::optional<double> exact_reciprocal(std::optional<double> x) {
+  int exponent = 0;
+  if (!x || !std::isfinite(*x) || std::abs(std::frexp(*x, &exponent)) != 0.5) return std::nullopt;
+  // Neither x nor its reciprocal is subnormal, as a float either.
+  return std::abs(exponent) <= 120 ? std::optional(1 / *x) : std::nullopt;
+}
+
+/// Identities of IEEE arithmetic that hold for every number, infinity and NaN, and for both zeros.
+Ref fold_real(const Ref& node) {
   const Primitive op = node->payload().primitive;
   const auto operands = PrimitiveTerm(node).operands();
   const Ref& a = operands[0];
   const ScalarType type = a->type().scalars[0];
-  if (is_float(type)) return node;
+  if (type == ScalarType::float16) return node;
+  if (op == Primitive::negate)
+    return a->op() == Op::primitive && a->payload().primitive == Primitive::negate ? a->child(0) : node;
+  if (operands.size() < 2) return node;
+  const Ref& b = operands[1];
+  const auto x = real(a), y = real(b);
+  if (op == Primitive::add && is_zero(x, true)) return b;
+  if (op == Primitive::add && is_zero(y, true)) return a;
+  if (op == Primitive::subtract && is_zero(y, false)) return a;
+  if (op == Primitive::multiply && x == 1.0) return b;
+  if (op == Primitive::multiply && y == 1.0) return a;
+  if (op == Primitive::divide)
+    if (const auto factor = exact_reciprocal(y))
+      return y == 1.0 ? a : primitive(Primitive::multiply, {a, make_real(type, *factor)}, node->place());
+  if ((op == Primitive::minimum || op == Primitive::maximum) && a == b) return a;
+  if (op == Primitive::fma) {
+    if (x == 1.0) return primitive(Primitive::add, {b, operands[2]}, node->place());
+    if (y == 1.0) return primitive(Primitive::add, {a, operands[2]}, node->place());
+    if (is_zero(real(operands[2]), true)) return primitive(Primitive::multiply, {a, b}, node->place());
+  }
+  return node;
+}
+
+/// x + c + d and the like: constants are one, if they are of one type that wraps around.
+Ref with_one_constant(const Ref& node) {
+  const auto is_sum = [](const Ref& term) {
+    return term->op() == Op::primitive &&
+           (term->payload().primitive == Primitive::add || term->payload().primitive == Primitive::subtract);
+  };
+  const auto operands = PrimitiveTerm(node).operands();
+  const ScalarType type = operands[0]->type().scalars[0];
+  const auto outer = integer(operands[1]);
+  if (!is_sum(node) || !outer || !is_sum(operands[0])) return node;
+  const auto inside = PrimitiveTerm(operands[0]).operands();
+  const auto inner = integer(inside[1]);
+  if (!inner) return node;
+  const auto signed_sum = [&](const Ref& sum, std::int64_t by) {
+    const auto bits = static_cast<std::uint64_t>(by);
+    return sum->payload().primitive == Primitive::add ? bits : 0 - bits;
+  };
+  const std::int64_t all = wrap(type, signed_sum(node, *outer) + signed_sum(operands[0], *inner));
+  if (all == 0) return inside[0];
+  if (all < 0 && all != std::numeric_limits<std::int64_t>::min() && is_signed(type))
+    return primitive(Primitive::subtract,
+                     {inside[0], make_integer(type, wrap(type, 0 - static_cast<std::uint64_t>(all)))},
+                     node->place());
+  return primitive(Primitive::add, {inside[0], make_integer(type, all)}, node->place());
+}
+
+/// Folding of primitives whose meaning cannot depend on anything outside this page.
+Ref fold_primitive(const Ref& node, bool floats) {
+  const Primitive op = node->payload().primitive;
+  const auto operands = PrimitiveTerm(node).operands();
+  const Ref& a = operands[0];
+  const ScalarType type = a->type().scalars[0];
+  if (is_float(type)) return floats ? fold_real(node) : node;
   const auto x = integer(a);
   if (op == Primitive::cast) {
     const ScalarType to = node->type().scalars[0];
@@ -57,6 +138,8 @@ Ref fold_primitive(const Ref& node) {
     return a->op() == Op::constant ? constant(node->type().scalars[0], a->payload().bits) : node;
   if (operands.size() == 1) {
     if (op == Primitive::logical_not && x) return literal(*x == 0);
+    const bool is_its_own_inverse = op == Primitive::logical_not || op == Primitive::negate;
+    if (is_its_own_inverse && a->op() == Op::primitive && a->payload().primitive == op) return a->child(0);
     return node;
   }
   if (operands.size() != 2) return node;
@@ -69,11 +152,11 @@ Ref fold_primitive(const Ref& node) {
       if (x && y) return make_integer(type, wrap(type, ux + uy));
       if (x == 0) return b;
       if (y == 0) return a;
-      return node;
+      return with_one_constant(node);
     case Primitive::subtract:
       if (x && y) return make_integer(type, wrap(type, ux - uy));
       if (y == 0) return a;
-      return node;
+      return with_one_constant(node);
     case Primitive::multiply:
       if (x && y) return make_integer(type, wrap(type, ux * uy));
       if (x == 1) return b;
@@ -264,13 +347,16 @@ struct Simplifier::Impl {
   Ref step(Ref node) {
     if (node->op() == Op::primitive) {
       const Ref image = of_equal_terms(node);
-      node = image && !may_fail(PrimitiveTerm(node).operands()[0]) ? image : fold_primitive(node);
+      node =
+          image && !may_fail(PrimitiveTerm(node).operands()[0]) ? image : fold_primitive(node, !into_arrays);
     } else if (node->op() == Op::cond) {
       const Cond cond(node);
       if (is_true(cond.condition()))
         node = Ref(cond.then());
       else if (is_false(cond.condition()))
         node = Ref(cond.otherwise());
+      else if (cond.then() == cond.otherwise() && !may_fail(cond.condition()))
+        node = Ref(cond.then());
     }
     if (!conses(node->op())) return node;
     return known.try_emplace(Key{node.get()}, node).first.value();

@@ -83,8 +83,8 @@ struct Staged {
   std::unordered_map<const Node*, Facts> facts;           ///< lifting
   std::vector<ExtentCheck> extent_checks;                 ///< lifting: of all other arrays
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
-  std::vector<std::vector<Ref>> together;                 ///< array fusion: reductions that share a kernel
-  std::vector<Ref> kept;                                  ///< keeps alive what the maps' keys point to
+  std::vector<std::vector<Ref>> together;  ///< array fusion: reductions, or maps, that share a kernel
+  std::vector<Ref> kept;                   ///< keeps alive what the maps' keys point to
 
   const Facts& facts_of(const Ref& array) const { return facts.at(array.get()); }
   bool is_manifest(const Node* array) const { return manifest.contains(array); }

@@ -12,10 +12,10 @@
 ///
 /// A *region* is code that runs under one condition: the root always, a side of a conditional when it is
 /// taken, the predicate and the body of a loop once per round. A node is evaluated in the lowest region that
-/// dominates all its uses, provided that every path through that region needs it; what only some untaken
-/// branch would need is evaluated further up only when it is total and cheap, and otherwise once in each
-/// branch. So sharing neither repeats work on a path nor raises an error or a loop that the program would not
-/// have met.
+/// dominates all its uses if every path through that region needs it, or if it is total and cheap; otherwise
+/// in each branch or loop body that needs it. So sharing raises no error and runs no loop that the program would
+/// not have met. Work that is not cheap is repeated where one path takes several such branches, of conditionals
+/// beside one another, and in each round of such a body.
 namespace anabranch::kernel {
 
 struct Region {

@@ -202,12 +202,18 @@ int GroupBuilder::enter_array(const Ref& node, PlanArray array) {
   return number;
 }
 
-/// Reductions of one kernel: all that any of them reads comes before it.
-void GroupBuilder::make_together(const std::vector<Ref>& folds) {
-  for (const Ref& fold : folds) provide(fold->children());
+/// Arrays of one kernel: all that any of them reads comes before it.
+void GroupBuilder::make_together(const std::vector<Ref>& arrays) {
+  for (const Ref& array : arrays) {
+    provide(array->children());
+    require_extents(array);
+  }
   std::vector<int> numbers;
-  for (const Ref& fold : folds) numbers.push_back(enter_array(fold, {}));
-  add_reduce(numbers, folds);
+  for (const Ref& array : arrays) numbers.push_back(enter_array(array, {}));
+  if (arrays[0]->op() == Op::fold)
+    add_reduce(numbers, arrays);
+  else
+    add_maps(numbers, arrays);
 }
 
 /// The stored results of an operation that gives several arrays.

@@ -81,7 +81,7 @@ class GroupBuilder {
   int size_array(const ir::Ref& e);
   int make_array(const ir::Ref& node);
   int enter_array(const ir::Ref& node, PlanArray array);
-  void make_together(const std::vector<ir::Ref>& folds);
+  void make_together(const std::vector<ir::Ref>& arrays);
   void make_results(const std::vector<ir::Ref>& results);
   bool make_nested(const ir::Ref& wanted);
   int make_view(const ir::Ref& part);
@@ -91,6 +91,7 @@ class GroupBuilder {
   void add_definition(int output, const ir::Ref& node);
   void add_map(int output, const ir::Ref& body, std::span<const ir::Ref> index, const std::string& name,
                const Place& place);
+  void add_maps(std::span<const int> outputs, std::span<const ir::Ref> arrays);
   void begin_rows(Kernel& kernel, kernel::Row& row, const ir::Ref& array, const ir::Node& first);
   void add_element(Kernel& kernel, const kernel::Row& row, const ir::Ref& array, int axis);
   void measure_rows(KernelBuilder& builder, kernel::Row& row, const ir::Ref& array, int axis);

@@ -93,6 +93,27 @@ void GroupBuilder::add_map(int output, const Ref& body, std::span<const Ref> ind
   group_.steps.emplace_back(std::move(step));
 }
 
+/// One kernel for arrays with the same positions.
+void GroupBuilder::add_maps(std::span<const int> outputs, std::span<const Ref> arrays) {
+  KernelStep step;
+  KernelBuilder builder(*this, step);
+  Kernel& kernel = step.kernel;
+  kernel.name = title(*arrays[0]);
+  for (const Ref& other : arrays.subspan(1)) kernel.name += ", " + title(*other);
+  kernel.place = arrays[0]->place();
+  kernel.form = kernel::Map{};
+  kernel.index = index_parameters(static_cast<std::size_t>(arrays[0]->type().rank), kernel.place);
+  builder.domain(array(outputs[0]));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    builder.write(outputs[i], kernel.body.size());
+    const Ref element = context_.expand.inline_reads(context_.expand.definition(arrays[i], kernel.index));
+    for (Ref& component : components(element)) kernel.body.push_back(std::move(component));
+  }
+  builder.bind({&kernel.body});
+  builder.finish();
+  group_.steps.emplace_back(std::move(step));
+}
+
 /// The operator of a fold or scan, its parameters fresh, and its seed.
 template <class Rows>
 kernel::Reduction reduction_of(const Rows& rows, const Place& place, Expander& expand) {

@@ -159,7 +159,7 @@ TEMPLATE_TEST_CASE("blocks that are scanned apart keep the canonical order, for 
 }
 
 TEST_CASE("blocks that are scanned apart, results written in all ways") {
-  for (const ScanOptions& options : all_scan_options()) {
+  for (const ScanOptions& options : some_scan_options()) {
     INFO(described(options));
     check_apart(scan_of<float>({9 * 4096 + 1}, Primitive::add, options));
     check_apart(scan_of_affine_maps({4097, 13000}, options));
@@ -196,7 +196,7 @@ TEST_CASE("blocks that are scanned apart by operators that cost much or may fail
 }
 
 TEST_CASE("blocks that are scanned apart of elements that cost much, or are read here and there") {
-  for (const ScanOptions& options : all_scan_options()) {
+  for (const ScanOptions& options : some_scan_options()) {
     INFO(described(options));
     check_apart(scan_of_table(8500, {}, options));
 
@@ -242,7 +242,7 @@ TEST_CASE("threads change nothing in the scan of long rows") {
         CHECK(k.run({}, piece, by_threads(threads)) == expected);
       }
   };
-  for (const ScanOptions& options : all_scan_options()) {
+  for (const ScanOptions& options : some_scan_options()) {
     check(scan_of<float>({300001}, Primitive::add, options));
     check(scan_of_affine_maps({100000, 3, 50000, 4097}, options));
   }

@@ -213,6 +213,10 @@ TEST_CASE("what does not depend on the item is computed once per run, unless it 
       {"only the last of a chain is stored",
        over_vectors([](V a) { return zip_with(times, a, map(dear, map(dear, v()))); }),
        {"map: delayed", "map: does not depend on the item: computed once per run", "zip_with: a result"}},
+      {"of a dear one only the shape is taken",
+       over_vectors(
+           [](V a) { return zip_with([](Exp<double> x, Exp<double>) { return x; }, a, map(dear, v())); }),
+       {"map: delayed", "zip_with: a result"}},
       {"a captured sum",
        over_vectors([](V a) {
          const auto total = sum(map(dear, v()));

@@ -39,7 +39,7 @@ TEST_CASE("programs are made as small as what they show allows") {
     INFO("seed " << seed << ": " << text_of(small, "{}", "small", ""));
     CHECK(has_primitive(small, Primitive::multiply));
     CHECK(small.size() == 1);
-    CHECK(weight_of(small) < 100);
+    CHECK(weight_of(small) < 128);
     ++shrunk_ones;
   }
   CHECK(shrunk_ones >= 10);
@@ -122,8 +122,8 @@ TEST_CASE("every configuration of the matrix is drawn") {
     seen.insert(std::to_string(c.threads) + " threads");
     if (c.memory > 0) seen.insert("tight memory");
     if (c.contract) seen.insert("contract");
-    for (const char* pass : {"fusion", "share", "shapes", "ranges", "caches", "avx512"})
+    for (const char* pass : {"fusion", "share", "components", "shapes", "ranges", "caches", "avx512"})
       if (c.off.find(pass) != std::string::npos) seen.insert(pass);
   }
-  CHECK(seen.size() == 7 + 3 + 1 + 1 + 5);
+  CHECK(seen.size() == 7 + 3 + 1 + 1 + 7);
 }

@@ -91,15 +91,18 @@ struct Consumer {
   Read how;
   /// The program that reads what the producer makes of `v`, or of each item.
   std::function<Results(Items, const std::function<V(V)>&)> program;
+  bool at_each_item = false;  ///< each item reads it, whatever it is made of
 };
 /// `read` takes the array and another one, which is given.
 template <class F>
-Consumer consumer(std::string name, Read how, F read) {
-  return {std::move(name), how, [read](Items items, const std::function<V(V)>& make) {
+Consumer consumer(std::string name, Read how, F read, bool at_each_item = false) {
+  return {std::move(name), how,
+          [read](Items items, const std::function<V(V)>& make) {
             const auto whole = [&](V a) { return read(make(a), a); };
             if (items == Items::none) return results_of(whole(v()));
             return results_of(consume(elements(map_seq(whole, vectors(items == Items::regular ? 5 : -1)))));
-          }};
+          },
+          at_each_item};
 }
 
 const std::vector<Consumer>& consumers() {
@@ -113,7 +116,8 @@ const std::vector<Consumer>& consumers() {
       consumer("scan_state", Read::once,
                [](V p, V) { return scan_state([](D s, D x) { return s * x; }, 1.0, p); }),
       consumer("twice at one position", Read::once, [](V p, V) { return zip_with(times, p, p); }),
-      consumer("beside a given one", Read::once, [](V p, V a) { return zip_with(times, p, a); }),
+      consumer(
+          "beside a given one", Read::once, [](V p, V a) { return zip_with(times, p, a); }, true),
       consumer("its shape", Read::shape, [](V p, V) { return fill(size(p) + 1, 1.0); }),
       consumer("its shape, and once", Read::once,
                [](V p, V) { return map([=](D x) { return x + cast<double>(size(p)); }, p); }),
@@ -134,7 +138,8 @@ const std::vector<Consumer>& consumers() {
       consumer("filter", Read::whole,
                [](V p, V) { return std::get<0>(filter([](D x) { return x > 1.0; }, p)); }),
       consumer("scatter", Read::computed, [](V p, V a) { return scatter(map(to_index, a), a, p); }),
-      consumer("scatter over it", Read::once, [](V p, V a) { return scatter(map(to_index, a), p, a); }),
+      consumer(
+          "scatter over it", Read::once, [](V p, V a) { return scatter(map(to_index, a), p, a); }, true),
       consumer("scatter to where it says", Read::once,
                [](V p, V a) { return scatter(map(to_index, p), a, a); }),
       consumer(
@@ -146,16 +151,16 @@ const std::vector<Consumer>& consumers() {
   return all_of_them;
 }
 
-/// The exception to the rule: what is made of nothing but the shape of regular items is the same for all of them. It is
-/// computed once, unless all that reads it is.
+/// What is made of nothing but the shape of regular items is the same for all of them. It is computed once, and stored
+/// where each item reads it.
 bool is_for_all_items(const Producer& producer, const Consumer& consumer, Items items) {
-  return items == Items::regular && producer.how == Read::shape && !producer.cheap &&
-         (consumer.name == "beside a given one" || consumer.name == "scatter over it");
+  return items == Items::regular && producer.how == Read::shape && !producer.cheap && consumer.at_each_item;
 }
 
 /// The labels of what is stored, and those of the kernels and routines that compute it.
 struct Made {
   Texts stored, steps;
+  bool has_inner = false;  ///< a program inside of the items'
   friend bool operator==(const Made&, const Made&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Made& made) {
     return out << fmt::format("stored {}; by {}", fmt::join(made.stored, ", "), fmt::join(made.steps, ", "));
@@ -169,6 +174,7 @@ struct Made {
 Made made_by(const TestProgram& program) {
   const Planned p = planned(program);
   Made made;
+  for (const ir::Stage& stage : p.staged.stages) made.has_inner |= !stage.nested.empty();
   for (const std::string& decision : decisions(p.staged))
     if (!decision.ends_with(": delayed")) made.stored.push_back(decision.substr(0, decision.find(':')));
   plan::each_group(p.plan, [&](const plan::Group& group) {
@@ -179,7 +185,12 @@ Made made_by(const TestProgram& program) {
       // Extents have kernels of their own, which store no array of the program. A result that does not depend on the
       // item is computed once and copied to each.
       if (!name.empty() && name != "extent" && !name.starts_with("copy of"))
-        made.steps.push_back(name.substr(0, name.find('@')));
+        for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + 2) {
+          // Of a kernel that several share one for each.
+          end = name.find(", ", at);
+          const std::string one = name.substr(at, end == std::string::npos ? end : end - at);
+          made.steps.push_back(one.substr(0, one.find('@')));
+        }
     }
   });
   std::sort(made.stored.begin(), made.stored.end());
@@ -193,9 +204,9 @@ TEST_CASE("between a producer and a consumer an array is stored where it is read
   // What the consumer stores and runs for a given array, and no more but for the array itself.
   for (const auto& [items, form] : forms)
     for (const Consumer& consumer : consumers()) {
-      if (items != Items::none && consumer.name == "permute") continue;  // is a program inside of the items'
       const Made alone =
           made_by([&, items = items] { return consumer.program(items, [](V a) { return a; }); });
+      if (alone.has_inner) continue;  // it takes arrays whole, with steps of their own
       for (const Producer& producer : producers()) {
         INFO(producer.name << ", read by " << consumer.name << ", " << form);
         Made expected = alone;
@@ -378,6 +389,43 @@ TEST_CASE("components of tuples are stored and computed each by itself") {
           "of those the one that is taken", [=](V a) { return sum(std::get<2>(in_common(a))); },
           {"sum Scalar double"}, 1),
       parts(
+          "several of a dear array, taken by one function",
+          [](V a) {
+            const auto p = map([](D x) { return pack(x + 1.0, x * 2.0, x * 3.0); }, map(dear, a));
+            return sum(map([](auto e) { return get<0>(e) * get<1>(e); }, p));
+          },
+          {"sum Scalar double"}, 2),
+      parts(
+          "dear ones of a dear array, taken by two functions",
+          [=](V a) {
+            const auto p = map([](D x) { return pack(exp(x), exp(x + 1.0), x); }, map(dear, a));
+            return also(map([](auto e) { return get<0>(e) * get<1>(e); }, p),
+                        map([](auto e) { return get<0>(e) + get<1>(e); }, p));
+          },
+          {"map Vector (double, double)", scan, product}, 4),
+      parts(
+          "a cheap and a dear one, taken by two functions",
+          [=](V a) {
+            const auto p = map([](D x) { return pack(x + 1.0, dear(x)); }, a);
+            return also(map([](auto e) { return get<0>(e) * get<1>(e); }, p),
+                        map([](auto e) { return get<0>(e) + get<1>(e); }, p));
+          },
+          {"map Vector double", scan, product}, 2),
+      parts(
+          "two of a dear array that one function takes as two arguments",
+          [](V a) {
+            const auto p = map([](D x) { return pack(x + 1.0, x * 2.0, x); }, map(dear, a));
+            return sum(zip_with([](auto e, auto f) { return get<0>(e) * get<1>(f); }, p, p));
+          },
+          {"sum Scalar double"}, 2),
+      parts(
+          "one function takes two of a dear array, another one the third",
+          [=](V a) {
+            const auto p = map([](D x) { return pack(exp(x), exp(x + 1.0), exp(x + 2.0)); }, map(dear, a));
+            return also(map([](auto e) { return get<0>(e) * get<1>(e); }, p), std::get<2>(unzip(p)));
+          },
+          {"map Vector double", scan, product}, 5),
+      parts(
           "zip, then unzip",
           [](V a) {
             const auto [x, y] = unzip(zip(map(dear, a), map(dear, reverse(a))));
@@ -425,4 +473,29 @@ TEST_CASE("components of tuples are stored and computed each by itself") {
     CHECK(stored_types(p.staged) == row.stored);
     CHECK(exponentials_of(p.plan) == row.exponentials);
   }
+}
+
+TEST_CASE("tuples stay whole where that is asked for; how much may be computed twice is an option") {
+  const TestProgram program = [] {
+    const auto [x, y] = unzip(map(
+        [](D e) {
+          const D t = exp(e);
+          return pack(t + 1.0, t * 2.0);
+        },
+        v()));
+    return std::tuple(scanl1(plus, x), reverse(y));
+  };
+  const auto stored = [&](const fuse::Options& options) {
+    return stored_types(planned(program, options).staged);
+  };
+  const Texts apart{"reverse Vector double", "scanl1 Vector double"};
+  const Texts together{"map Vector (double, double)", "reverse Vector double", "scanl1 Vector double"};
+  CHECK(stored({}) == together);
+  CHECK(stored({.cheap = 1000}) == apart);
+  const TestProgram nothing_in_common = [] {
+    const auto [x, y] = unzip(map([](D e) { return pack(exp(e), exp(e + 1.0)); }, v()));
+    return std::tuple(scanl1(plus, x), reverse(y));
+  };
+  CHECK(stored_types(planned(nothing_in_common).staged) == apart);
+  CHECK(stored_types(planned(nothing_in_common, {.components = false}).staged) == together);
 }

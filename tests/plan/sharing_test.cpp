@@ -1,6 +1,6 @@
 // Sharing: what a program mentions twice is one node, and the node is evaluated once, at the lowest place that
-// dominates its uses. The examples are those of *Optimising Purely Functional GPU Programs* (Figure 2) and of the tests
-// that its authors keep.
+// dominates its uses, unless those are in branches that need not be taken. The examples are those of *Optimising Purely
+// Functional GPU Programs* (Figure 2) and of the tests that its authors keep.
 
 #include <map>
 
@@ -55,9 +55,10 @@ std::string arrays_of(const std::vector<ir::Ref>& roots) {
   return text;
 }
 
-/// How often a term of the kernel's unconditional code is evaluated: what it mentions decides, as it does for the code
-/// generators (cpu/llvm/emitter.h, Level).
-std::string level_of(const Kernel& kernel, const ir::Node& term) {
+/// What a term of the kernel's unconditional code depends on: the innermost of the launch, the item, the row and the
+/// element whose parameters it mentions. Code generators may evaluate it there; where the elements of several rows or
+/// items are lanes of one vector they evaluate it for each.
+std::string depends_on(const Kernel& kernel, const ir::Node& term) {
   const char* const names[] = {"launch", "item", "row", "element"};
   std::map<const ir::Node*, int> levels;
   for (const auto& array : kernel.arrays)
@@ -75,7 +76,7 @@ std::string level_of(const Kernel& kernel, const ir::Node& term) {
 }
 
 std::string place_of(const Kernel& kernel, const Regions& regions, int region, const ir::Node& term) {
-  if (regions[region].kind == Region::Kind::root) return level_of(kernel, term);
+  if (regions[region].kind == Region::Kind::root) return depends_on(kernel, term);
   std::string path;
   for (int r = region; r > 0; r = regions[r].parent) {
     const Region::Kind kind = regions[r].kind;
@@ -88,7 +89,8 @@ std::string place_of(const Kernel& kernel, const Regions& regions, int region, c
   return path;
 }
 
-/// Where the kernels evaluate a primitive, once for each evaluation in the code.
+/// Under which conditions and loops the kernels evaluate a primitive, or else what it depends on; once for each
+/// evaluation in the code.
 Texts evaluations(const std::vector<const Kernel*>& kernels, Primitive primitive) {
   Texts places;
   for (const Kernel* kernel : kernels) {
@@ -174,7 +176,8 @@ TEST_CASE("the term of Figure 2 has each of its shared terms once") {
   CHECK(evaluations(all_kernels(p.plan), Primitive::subtract).size() == 1);
 }
 
-TEST_CASE("bound variables: a term is evaluated at the level of the innermost function that it depends on") {
+TEST_CASE(
+    "bound variables: a term depends on no more than the innermost function whose parameters it mentions") {
   const auto levels = [](V a) {
     const auto of_run = sum(v()), of_item = sum(a);
     const D once = f(the(of_run)), per_item = g(the(of_item));
@@ -255,6 +258,10 @@ TEST_CASE("what only an untaken branch needs is not evaluated; what both sides n
     const D t = dear(x);
     return cond(is_negative(x), t + 1.0, cond(is_large(x), t * 2.0, x));
   };
+  const auto two_branches = [=](D x) {  // both may be taken
+    const D t = dear(x);
+    return cond(is_negative(x), t + 1.0, x) + cond(is_large(x), t * 2.0, x);
+  };
   const auto every_leaf = [=](D x) {
     const D t = dear(x);
     return cond(is_negative(x), t + 1.0, cond(is_large(x), t * 2.0, t * 3.0));
@@ -291,6 +298,10 @@ TEST_CASE("what only an untaken branch needs is not evaluated; what both sides n
        of_elements(two_sides),
        Primitive::exp,
        {"else then", "then"}},
+      {"a side of each of two branches beside one another",
+       of_elements(two_branches),
+       Primitive::exp,
+       {"then", "then"}},
       {"all sides of them", of_elements(every_leaf), Primitive::exp, {"element"}},
       {"a side, and what comes after", of_elements(after), Primitive::exp, {"element"}},
       {"a side inside of a loop", of_elements(in_loop), Primitive::exp, {"do then"}},
@@ -389,12 +400,12 @@ TEST_CASE("arrays that are mentioned twice are computed once, each before what r
       {"twoLetsSameLevel",
        [] { return same_level(true); },
        "3 map, 1 use",
-       "map, map, map",
+       "map, map",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
       {"twoLetsSameLevel2",
        [] { return same_level(false); },
        "3 map, 1 use",
-       "map, map, map",
+       "map, map",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
       {"noLetAtTop",
        [] { return map([](D x) { return log(x); }, bfs_fail()); },

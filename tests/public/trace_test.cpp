@@ -107,7 +107,7 @@ TEST_CASE("trace: passes, kernels and stages by name; kernels of a second run ar
   const auto again = consume(
       elements(map_seq([=](auto row) { return map([=](auto e) { return e + the(total); }, sum(row)); }, s)));
   const auto program = compile(again);
-  program.run({.scheduler = "fixed:10", .trace = dir / "t.json"});
+  program.run({.threads = 1, .scheduler = "fixed:10", .trace = dir / "t.json"});
   const TraceFile file(dir / "t.json");
   check_rows(file);
   std::vector<std::string> passes, run;

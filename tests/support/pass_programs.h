@@ -90,8 +90,8 @@ class TestProgram {
       : build_([build] { return results_of(build()); }) {}  // NOLINT(*-explicit-*): rows of tables
 
   /// After `share`, unless that is switched off, and `sequences`.
-  ir::Staged staged(bool share = true) const {
-    ir::Staged staged = fuse::sequences(share ? front::share(build_()) : build_(), {});
+  ir::Staged staged(bool share = true, const fuse::Options& options = {}) const {
+    ir::Staged staged = fuse::sequences(share ? front::share(build_()) : build_(), {}, options);
     ir::verify(staged, "sequences", false, false);
     return staged;
   }
@@ -99,6 +99,13 @@ class TestProgram {
  private:
   std::function<Results()> build_;
 };
+
+/// Sequence fusion as lifting asks for it.
+inline auto sequences_with(const fuse::Options& options = {}) {
+  return [options](std::span<const ir::Ref> results, std::span<const ir::Ref> parameters) {
+    return fuse::sequences(results, parameters, options);
+  };
+}
 
 /// Names for texts: captured arrays by their own; items "item", or "item0", "item1", ... where there are
 /// several.

@@ -29,7 +29,7 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
-    switch (dice_.below(27)) {
+    switch (dice_.below(29)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
       case 1:
@@ -71,6 +71,9 @@ class RandomArrays {
         return ir::compute(array(scope));
       case 25:
         return folds_of_shifted_rows(scope);
+      case 26:
+      case 27:
+        return of_components(scope);
       case 22:
         return dice_.chance(40) ? selected(scope) : dice_.chance(50) ? grouped(scope) : repeated(scope);
       default:
@@ -255,6 +258,46 @@ class RandomArrays {
     for (const Ref& a : arguments) parameters.push_back(a->type().scalars);
     Scope inner{{}, dice_.chance(50) ? scope.arrays : std::vector<Ref>{}, 0};
     return ir::map(scalars_.function(inner, parameters, dice_.element_type(options_.floats), 3), arguments);
+  }
+
+  /// Some computations of components of tuples, which nobody takes whole, and what is made of all of them.
+  Ref of_components(Scope& scope) {
+    const Ref from = proper(scope);
+    Scalars scalars;
+    for (int parts = 2 + dice_.below(3); parts > 0; --parts)
+      scalars.push_back(dice_.scalar_type(options_.floats));
+    const Ref whole = tuples(scope, from, scalars);
+    std::vector<Ref> made;
+    std::vector<Scalars> types;
+    for (int readers = 2 + dice_.below(2); readers > 0; --readers) {
+      const Ref x = ir::parameter(Type::element(scalars));
+      Scope inner{{}, dice_.chance(30) ? scope.arrays : std::vector<Ref>{}, 0};
+      for (int taken = 1 + dice_.below(2); taken > 0; --taken) {
+        const Ref part = ir::component(x, dice_.below(x->type().components()));
+        inner.elements.insert(inner.elements.end(), {part, part});
+      }
+      types.push_back(dice_.element_type(options_.floats));
+      made.push_back(ir::map(ir::lambda({x}, {scalars_.element(inner, types.back(), 2)}), {whole}));
+    }
+    scope.arrays.insert(scope.arrays.end(), made.begin(), made.end());
+    return ir::map(scalars_.function({{}, {}, 2}, types, dice_.element_type(options_.floats), 2), made);
+  }
+
+  /// Tuples that are put together, now and then of parts that are tuples.
+  Ref tuples(Scope& scope, const Ref& from, const Scalars& scalars) {
+    const bool mapped = dice_.chance(60);
+    const Ref extents = mapped ? Ref() : shape(scope, 1 + dice_.below(3));
+    const Ref x = ir::parameter(Type::element(mapped ? from->type().scalars : extents->type().scalars));
+    Scope inner{{x, x, x}, dice_.chance(50) ? scope.arrays : std::vector<Ref>{}, 0};
+    std::vector<Ref> parts;
+    for (const ScalarType type : scalars) parts.push_back(scalars_.scalar(inner, type, 3));
+    if (parts.size() > 2 && dice_.chance(30)) {
+      const Ref first = ir::tuple({parts[0], parts[1]});
+      parts.erase(parts.begin());
+      parts[0] = first;
+    }
+    const Ref function = ir::lambda({x}, {ir::tuple(std::move(parts))});
+    return mapped ? ir::map(function, {from}) : ir::generate(extents, function);
   }
 
   Ref fold(Scope& scope) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "fuse/components.h"
 #include "interp/interpret.h"
 #include "ir/op_info.h"
 #include "ir/walk.h"
@@ -58,6 +59,15 @@ TEST_CASE("random programs cover every operation") {
   }
   CHECK(seen.size() == ir::op_count);
   CHECK(primitives.size() == static_cast<std::size_t>(ir::primitive_count));
+}
+
+TEST_CASE("components of tuples become arrays of their own in many random programs") {
+  int many = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const RandomProgram programs[] = {random_array_program(seed, 10), random_sequence_program(seed, 6)};
+    for (const RandomProgram& program : programs) many += fuse::components(program.roots) != program.roots;
+  }
+  CHECK(many > 60);
 }
 
 TEST_CASE("many random programs run", "[.long]") {

@@ -5,25 +5,9 @@
 namespace anabranch::cpu {
 
 ColumnFold::ColumnFold(Rows& rows, const kernel::Kernel& kernel)
-    : r_(rows), f_(rows.f), b_(rows.b), kernel_(kernel), width_(rows.narrow_width()) {
-  lanes_ = lines(rows.commutative() ? order::wide_lanes : 1);
-  tree_ = lines(64);
-}
-
-std::vector<llvm::Value*> ColumnFold::lines(std::uint64_t count) {
-  std::vector<llvm::Value*> memory;
-  for (std::size_t c = 0; c < r_.components(); ++c)
-    memory.push_back(
-        f_.local(r_.e.memory_type_of(r_.type(c)), count * vectors * static_cast<std::uint64_t>(width_)));
-  return memory;
-}
-
-template <class Body>
-void ColumnFold::each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body) {
-  f_.loop(from, to, step, {}, name, [&](llvm::Value* i, const Registers&) {
-    body(i);
-    return Registers{};
-  });
+    : r_(rows), f_(rows.f), b_(rows.b), kernel_(kernel), width_(rows.narrow_width()), memory_(rows, width_) {
+  lanes_ = memory_.room((rows.commutative() ? order::wide_lanes : 1) * vectors);
+  tree_ = memory_.room(64 * vectors);
 }
 
 template <class Body>
@@ -33,32 +17,16 @@ void ColumnFold::each_vector(Body&& body) {
     return;
   }
   llvm::Value* count = b_.CreateAdd(b_.CreateSub(end_, first_), f_.number(width_ - 1));
-  each(f_.number(0), b_.CreateUDiv(count, f_.number(width_)), 1, "vectors", body);
+  f_.each(f_.number(0), b_.CreateUDiv(count, f_.number(width_)), 1, "vectors", body);
 }
 
-llvm::Value* ColumnFold::cell(llvm::Value* memory, std::size_t c, llvm::Value* line, llvm::Value* vector) {
-  llvm::Value* at =
-      b_.CreateMul(b_.CreateAdd(b_.CreateMul(line, f_.number(vectors)), vector), f_.number(width_));
-  return f_.element(r_.e.memory_type_of(r_.type(c)), memory, at);
+Registers ColumnFold::get(const FrameVectors::Memory& memory, llvm::Value* line, llvm::Value* vector) {
+  return memory_.get(memory, b_.CreateAdd(b_.CreateMul(line, f_.number(vectors)), vector));
 }
 
-Registers ColumnFold::get(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector) {
-  Registers out;
-  for (std::size_t c = 0; c < memory.size(); ++c) {
-    llvm::Type* cells =
-        llvm::FixedVectorType::get(r_.e.memory_type_of(r_.type(c)), static_cast<unsigned>(width_));
-    llvm::Value* v =
-        b_.CreateAlignedLoad(cells, cell(memory[c], c, line, vector), llvm::Align(size_of(r_.type(c))));
-    out.push_back(r_.e.from_memory(r_.type(c), v));
-  }
-  return out;
-}
-
-void ColumnFold::put(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector,
+void ColumnFold::put(const FrameVectors::Memory& memory, llvm::Value* line, llvm::Value* vector,
                      const Registers& values) {
-  for (std::size_t c = 0; c < memory.size(); ++c)
-    b_.CreateAlignedStore(r_.e.to_memory(r_.type(c), values[c]), cell(memory[c], c, line, vector),
-                          llvm::Align(size_of(r_.type(c))));
+  memory_.put(memory, b_.CreateAdd(b_.CreateMul(line, f_.number(vectors)), vector), values);
 }
 
 llvm::Value* ColumnFold::column(llvm::Value* vector) {
@@ -97,7 +65,7 @@ Registers ColumnFold::join(llvm::Value* vector, const Registers& x, const Regist
 void ColumnFold::block(llvm::Value* begin, llvm::Value* end) {
   if (!r_.commutative()) {
     each_vector([&](llvm::Value* v) { put(lanes_, f_.number(0), v, elements(begin, v)); });
-    each(b_.CreateAdd(begin, f_.number(1)), end, 1, "ordered", [&](llvm::Value* k) {
+    f_.each(b_.CreateAdd(begin, f_.number(1)), end, 1, "ordered", [&](llvm::Value* k) {
       each_vector([&](llvm::Value* v) {
         put(lanes_, f_.number(0), v, join(v, get(lanes_, f_.number(0), v), elements(k, v)));
       });
@@ -108,17 +76,17 @@ void ColumnFold::block(llvm::Value* begin, llvm::Value* end) {
   llvm::Value* count =
       b_.CreateSelect(is_short, f_.number(order::narrow_lanes), f_.number(order::wide_lanes));
   llvm::Value* last = b_.CreateSub(count, f_.number(1));
-  each(f_.number(0), count, 1, "clear", [&](llvm::Value* lane) {
+  f_.each(f_.number(0), count, 1, "clear", [&](llvm::Value* lane) {
     each_vector([&](llvm::Value* v) { put(lanes_, lane, v, r_.identity(width_)); });
   });
-  each(begin, end, 1, "lanes", [&](llvm::Value* k) {
+  f_.each(begin, end, 1, "lanes", [&](llvm::Value* k) {
     llvm::Value* lane = b_.CreateAnd(b_.CreateSub(k, begin), last);
     each_vector([&](llvm::Value* v) { put(lanes_, lane, v, join(v, get(lanes_, lane, v), elements(k, v))); });
   });
   llvm::Value* steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, count, b_.getTrue());
-  each(f_.number(0), steps, 1, "halve", [&](llvm::Value* step) {
+  f_.each(f_.number(0), steps, 1, "halve", [&](llvm::Value* step) {
     llvm::Value* half = b_.CreateLShr(count, b_.CreateAdd(step, f_.number(1)));
-    each(f_.number(0), half, 1, "low", [&](llvm::Value* lane) {
+    f_.each(f_.number(0), half, 1, "low", [&](llvm::Value* lane) {
       each_vector([&](llvm::Value* v) {
         put(lanes_, lane, v, join(v, get(lanes_, lane, v), get(lanes_, b_.CreateAdd(lane, half), v)));
       });
@@ -160,7 +128,7 @@ void ColumnFold::tile(const Run& run, llvm::Value* length, llvm::Value* first) {
                                   b_.CreateAdd(first, f_.number(std::int64_t{vectors} * width_)));
   llvm::Value* blocks =
       b_.CreateSDiv(b_.CreateAdd(length, f_.number(order::block - 1)), f_.number(order::block));
-  each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
+  f_.each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
     f_.leave_if_stopped();
     llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
     llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
@@ -168,7 +136,7 @@ void ColumnFold::tile(const Run& run, llvm::Value* length, llvm::Value* first) {
     join_earlier(number);
   });
   joined_blocks(blocks);
-  each(first, end_, 1, "rows", [&](llvm::Value* column) {
+  f_.each(first, end_, 1, "rows", [&](llvm::Value* column) {
     const auto row = r_.e.mark();
     Registers total;
     for (std::size_t c = 0; c < lanes_.size(); ++c) {
@@ -193,10 +161,10 @@ void ColumnFold::reduce(const Run& run, llvm::Value* length) {
   if (!r_.body_is_large()) {
     rest = b_.CreateAdd(run.lo, b_.CreateAnd(b_.CreateSub(run.hi, run.lo), f_.number(-rows)));
     full_ = true;
-    each(run.lo, rest, rows, "full_tiles", [&](llvm::Value* first) { tile(run, length, first); });
+    f_.each(run.lo, rest, rows, "full_tiles", [&](llvm::Value* first) { tile(run, length, first); });
     full_ = false;
   }
-  each(rest, run.hi, rows, "tiles", [&](llvm::Value* first) { tile(run, length, first); });
+  f_.each(rest, run.hi, rows, "tiles", [&](llvm::Value* first) { tile(run, length, first); });
   r_.e.undo(here);
 }
 

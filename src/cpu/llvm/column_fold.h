@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cpu/llvm/fold_rows.h"
+#include "cpu/llvm/frame_vectors.h"
 
 namespace anabranch::cpu {
 
@@ -19,14 +20,9 @@ class ColumnFold {
   /// reading together.
   static constexpr int vectors = 4;
 
-  llvm::Value* cell(llvm::Value* memory, std::size_t c, llvm::Value* line, llvm::Value* vector);
-  Registers get(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector);
-  void put(const std::vector<llvm::Value*>& memory, llvm::Value* line, llvm::Value* vector,
+  Registers get(const FrameVectors::Memory& memory, llvm::Value* line, llvm::Value* vector);
+  void put(const FrameVectors::Memory& memory, llvm::Value* line, llvm::Value* vector,
            const Registers& values);
-  std::vector<llvm::Value*> lines(std::uint64_t count);
-  template <class Body>
-  void each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body);
-
   template <class Body>
   void each_vector(Body&& body);
   void tile(const Run& run, llvm::Value* length, llvm::Value* first);
@@ -43,7 +39,8 @@ class ColumnFold {
   llvm::IRBuilder<>& b_;
   const kernel::Kernel& kernel_;
   int width_;
-  std::vector<llvm::Value*> lanes_, tree_;  ///< per component: lines of `vectors` vectors
+  FrameVectors memory_;
+  FrameVectors::Memory lanes_, tree_;  ///< lines of `vectors` vectors
   // Of the rows at hand, along the innermost dimension; whether they fill all vectors.
   llvm::Value *first_ = nullptr, *end_ = nullptr;
   bool full_ = false;

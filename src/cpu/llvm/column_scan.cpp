@@ -34,57 +34,19 @@ ColumnScan::ColumnScan(ScanRows& rows, const kernel::Kernel& kernel)
       b_(rows.b),
       kernel_(kernel),
       width_(rows.lanes()),
+      memory_(rows, width_),
       in_registers_(!rows.body_is_large() && rows.operator_cost() <= unrolled_cost &&
                     rows.components() * group <= most_values) {
-  group_ = lines(group, 1);
-  seed_ = lines(1, vectors_of_tile);
-  carry_ = lines(1, vectors_of_tile);
-  total_ = lines(1, vectors_of_tile);
-  tree_ = lines(levels, vectors_with_tree);
-}
-
-// Memory ----------------------------------------------------------------------------------------------------
-
-ColumnScan::Memory ColumnScan::lines(std::uint64_t count, std::uint64_t vectors_of_line) {
-  Memory memory;
-  for (std::size_t c = 0; c < r_.components(); ++c)
-    memory.push_back(f_.local(r_.e.memory_type_of(r_.type(c)),
-                              count * vectors_of_line * static_cast<std::uint64_t>(width_)));
-  return memory;
-}
-
-llvm::Value* ColumnScan::cell(const Memory& memory, std::size_t c, llvm::Value* vector) {
-  return f_.element(r_.e.memory_type_of(r_.type(c)), memory[c], b_.CreateMul(vector, f_.number(width_)));
-}
-
-Registers ColumnScan::get(const Memory& memory, llvm::Value* vector) {
-  Registers out;
-  for (std::size_t c = 0; c < memory.size(); ++c) {
-    llvm::Type* cells =
-        llvm::FixedVectorType::get(r_.e.memory_type_of(r_.type(c)), static_cast<unsigned>(width_));
-    llvm::Value* v = b_.CreateAlignedLoad(cells, cell(memory, c, vector), llvm::Align(size_of(r_.type(c))));
-    out.push_back(r_.e.from_memory(r_.type(c), v));
-  }
-  return out;
-}
-
-void ColumnScan::put(const Memory& memory, llvm::Value* vector, const Registers& values) {
-  for (std::size_t c = 0; c < memory.size(); ++c)
-    b_.CreateAlignedStore(r_.e.to_memory(r_.type(c), values[c]), cell(memory, c, vector),
-                          llvm::Align(size_of(r_.type(c))));
+  group_ = memory_.room(group);
+  seed_ = memory_.room(vectors_of_tile);
+  carry_ = memory_.room(vectors_of_tile);
+  total_ = memory_.room(vectors_of_tile);
+  tree_ = memory_.room(levels * vectors_with_tree);
 }
 
 /// The vector of a tree's level.
 llvm::Value* ColumnScan::of_tree(llvm::Value* level, llvm::Value* vector) {
   return b_.CreateAdd(b_.CreateMul(level, f_.number(vectors_with_tree)), vector);
-}
-
-template <class Body>
-void ColumnScan::each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body) {
-  f_.loop(from, to, step, {}, name, [&](llvm::Value* i, const Registers&) {
-    body(i);
-    return Registers{};
-  });
 }
 
 /// Calls body(vector) for each vector of the tile that is full, and for the last if it is not: the lanes without a row are
@@ -94,9 +56,9 @@ void ColumnScan::each_vector(bool is_small, Body&& body) {
   llvm::Value* masked = f_.number(0);
   if (!is_small) {
     masked = whole_;
-    each(f_.number(0), whole_, 1, "vectors", body);
+    f_.each(f_.number(0), whole_, 1, "vectors", body);
   }
-  each(masked, vectors_, 1, "masked_vectors", [&](llvm::Value* vector) {
+  f_.each(masked, vectors_, 1, "masked_vectors", [&](llvm::Value* vector) {
     llvm::Value* const outside =
         std::exchange(r_.e.mask, r_.first_lanes(b_.CreateSub(end_, column(vector)), width_));
     body(vector);
@@ -163,7 +125,7 @@ void ColumnScan::prefetch_results(llvm::Value* number, llvm::Value* vector) {
 /// Of a group in memory.
 ScanRows::Parts ColumnScan::prefixes_in_registers() {
   ScanRows::Parts lanes;
-  for (std::int64_t j = 0; j < group; ++j) lanes.push_back(get(group_, f_.number(j)));
+  for (std::int64_t j = 0; j < group; ++j) lanes.push_back(memory_.get(group_, f_.number(j)));
   for (std::size_t by = 1; by < lanes.size(); by *= 2)
     for (std::size_t j = lanes.size(); j-- > by;) lanes[j] = r_.join(lanes[j - by], lanes[j]);
   return lanes;
@@ -172,21 +134,22 @@ ScanRows::Parts ColumnScan::prefixes_in_registers() {
 /// Each step goes from the last element to the first that has one to join, so that these are read before they change.
 void ColumnScan::prefixes_in_memory(llvm::Value* count) {
   for (std::int64_t by = 1; by < group; by *= 2)
-    each(f_.number(0), b_.CreateSub(count, f_.number(by)), 1, "step", [&](llvm::Value* i) {
+    f_.each(f_.number(0), b_.CreateSub(count, f_.number(by)), 1, "step", [&](llvm::Value* i) {
       llvm::Value* j = b_.CreateSub(b_.CreateSub(count, f_.number(1)), i);
-      put(group_, j, r_.join(get(group_, b_.CreateSub(j, f_.number(by))), get(group_, j)));
+      memory_.put(group_, j,
+                  r_.join(memory_.get(group_, b_.CreateSub(j, f_.number(by))), memory_.get(group_, j)));
     });
 }
 
 /// A group of the rows of a vector, in a block that begins at `block`.
 void ColumnScan::scan_group(const Group& of, llvm::Value* block, llvm::Value* vector) {
   llvm::Value* first = b_.CreateAdd(of.k, f_.number(r_.stores_seed() ? 1 : 0));
-  each(f_.number(0), of.count, 1, "elements", [&](llvm::Value* j) {
+  f_.each(f_.number(0), of.count, 1, "elements", [&](llvm::Value* j) {
     prefetch_results(b_.CreateAdd(first, j), vector);
-    put(group_, j, elements(b_.CreateAdd(of.k, j), vector));
+    memory_.put(group_, j, elements(b_.CreateAdd(of.k, j), vector));
   });
   llvm::Value* none = r_.lacks_carry(of.k);
-  const Registers carry = get(carry_, vector);
+  const Registers carry = memory_.get(carry_, vector);
   Registers total, last;
   if (of.is_full && !r_.e.mask) {
     ScanRows::Parts lanes = prefixes_in_registers();
@@ -200,18 +163,18 @@ void ColumnScan::scan_group(const Group& of, llvm::Value* block, llvm::Value* ve
               [&](llvm::Value* number) { put_result(number, vector, last); });
   } else {
     prefixes_in_memory(of.count);
-    total = get(group_, b_.CreateSub(of.count, f_.number(1)));
+    total = memory_.get(group_, b_.CreateSub(of.count, f_.number(1)));
     llvm::Value* stored =
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, of.count, b_.CreateSub(count_, first));
-    each(f_.number(0), stored, 1, "prefixes", [&](llvm::Value* j) {
-      const Registers lane = r_.join_all(none, carry, {get(group_, j)})[0];
+    f_.each(f_.number(0), stored, 1, "prefixes", [&](llvm::Value* j) {
+      const Registers lane = r_.join_all(none, carry, {memory_.get(group_, j)})[0];
       put_result(b_.CreateAdd(first, j), vector, lane);
     });
     last = r_.join_all(none, carry, {total})[0];
   }
-  put(carry_, vector, last);
+  memory_.put(carry_, vector, last);
   llvm::Value* is_first = b_.CreateICmpEQ(of.k, block);
-  put(total_, vector, r_.join_all(is_first, get(total_, vector), {total})[0]);
+  memory_.put(total_, vector, r_.join_all(is_first, memory_.get(total_, vector), {total})[0]);
 }
 
 /// The row's last inclusive prefix is no exclusive one.
@@ -232,8 +195,8 @@ void ColumnScan::begin_rows() {
   if (!r_.seeded()) return;
   each_vector(true, [&](llvm::Value* vector) {
     const Registers seed = in_lanes(vector, [&] { return r_.seed(); });
-    put(seed_, vector, seed);
-    put(carry_, vector, seed);
+    memory_.put(seed_, vector, seed);
+    memory_.put(carry_, vector, seed);
     if (r_.stores_seed())
       if_stored(f_.number(0), [&](llvm::Value* number) { put_result(number, vector, seed); });
   });
@@ -244,12 +207,12 @@ void ColumnScan::scan_block(llvm::Value* begin, llvm::Value* end) {
   llvm::Value* rest = begin;
   if (in_registers_) {
     rest = b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), f_.number(-group)));
-    each(begin, rest, group, "full_groups", [&](llvm::Value* k) {
+    f_.each(begin, rest, group, "full_groups", [&](llvm::Value* k) {
       each_vector(false,
                   [&](llvm::Value* vector) { scan_group({k, f_.number(group), true}, begin, vector); });
     });
   }
-  each(rest, end, group, "groups", [&](llvm::Value* k) {
+  f_.each(rest, end, group, "groups", [&](llvm::Value* k) {
     llvm::Value* count =
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, k), f_.number(group));
     each_vector(true, [&](llvm::Value* vector) { scan_group({k, count, false}, begin, vector); });
@@ -263,17 +226,17 @@ void ColumnScan::next_carry(llvm::Value* number) {
   llvm::Value* top = b_.CreateSub(depth, joins);
   each_vector(true, [&](llvm::Value* vector) {
     const auto below = [&](llvm::Value* level, llvm::Value* i) {
-      return get(tree_, of_tree(b_.CreateSub(b_.CreateSub(level, f_.number(1)), i), vector));
+      return memory_.get(tree_, of_tree(b_.CreateSub(b_.CreateSub(level, f_.number(1)), i), vector));
     };
     const Registers entry =
-        f_.loop(f_.number(0), joins, 1, get(total_, vector), "push",
+        f_.loop(f_.number(0), joins, 1, memory_.get(total_, vector), "push",
                 [&](llvm::Value* i, const Registers& now) { return r_.join(below(depth, i), now); });
-    put(tree_, of_tree(top, vector), entry);
+    memory_.put(tree_, of_tree(top, vector), entry);
     Registers carry =
         f_.loop(f_.number(0), top, 1, entry, "total",
                 [&](llvm::Value* i, const Registers& now) { return r_.join(below(top, i), now); });
-    if (r_.seeded()) carry = r_.join(get(seed_, vector), carry);
-    put(carry_, vector, carry);
+    if (r_.seeded()) carry = r_.join(memory_.get(seed_, vector), carry);
+    memory_.put(carry_, vector, carry);
   });
 }
 
@@ -283,7 +246,7 @@ void ColumnScan::put_totals() {
     llvm::Value* position = b_.CreateAdd(run_->position, b_.CreateSub(column(vector), run_->lo));
     for (std::size_t o = 0; o < kernel_.outputs.size(); ++o)
       if (kernel_.outputs[o].write == kernel::KernelOutput::Write::position)
-        r_.put_at(o, b_.CreateAdd(position, bias), get(carry_, vector), r_.e.mask);
+        r_.put_at(o, b_.CreateAdd(position, bias), memory_.get(carry_, vector), r_.e.mask);
   });
 }
 
@@ -297,7 +260,7 @@ void ColumnScan::tile(llvm::Value* first, llvm::Value* end) {
   begin_rows();
   llvm::Value* blocks =
       b_.CreateSDiv(b_.CreateAdd(length_, f_.number(order::block - 1)), f_.number(order::block));
-  each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
+  f_.each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
     f_.leave_if_stopped();
     llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
     llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
@@ -338,7 +301,7 @@ void ColumnScan::scan(const Run& run) {
       b_.CreateSelect(has_tree, f_.number(vectors_with_tree * width_), f_.number(vectors_of_tile * width_));
   llvm::Value* tiles =
       b_.CreateUDiv(b_.CreateAdd(b_.CreateSub(run.hi, run.lo), b_.CreateSub(rows, f_.number(1))), rows);
-  each(f_.number(0), tiles, 1, "tiles", [&](llvm::Value* number) {
+  f_.each(f_.number(0), tiles, 1, "tiles", [&](llvm::Value* number) {
     llvm::Value* first = b_.CreateAdd(run.lo, b_.CreateMul(number, rows));
     tile(first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, run.hi, b_.CreateAdd(first, rows)));
   });

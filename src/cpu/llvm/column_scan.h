@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/llvm/frame_vectors.h"
 #include "cpu/llvm/scan_rows.h"
 
 namespace anabranch::cpu {
@@ -19,20 +20,13 @@ class ColumnScan {
   void scan(const Run& run);
 
  private:
-  using Memory = std::vector<llvm::Value*>;  ///< per component: lines of vectors
   /// Elements [k, k + count) of each row: a group.
   struct Group {
     llvm::Value *k, *count;
     bool is_full;
   };
 
-  Memory lines(std::uint64_t count, std::uint64_t vectors_of_line);
-  llvm::Value* cell(const Memory& memory, std::size_t c, llvm::Value* vector);
-  Registers get(const Memory& memory, llvm::Value* vector);
-  void put(const Memory& memory, llvm::Value* vector, const Registers& values);
   llvm::Value* of_tree(llvm::Value* level, llvm::Value* vector);
-  template <class Body>
-  void each(llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name, Body&& body);
   template <class Body>
   void each_vector(bool is_small, Body&& body);
 
@@ -62,9 +56,11 @@ class ColumnScan {
   llvm::IRBuilder<>& b_;
   const kernel::Kernel& kernel_;
   int width_;
+  FrameVectors memory_;
   bool in_registers_;
-  Memory group_;                        ///< a line for each element of a group, of one vector
-  Memory seed_, carry_, total_, tree_;  ///< a vector for each of the tile; `tree_`: for each level
+  FrameVectors::Memory group_;  ///< a vector for each element of a group
+  FrameVectors::Memory seed_, carry_, total_,
+      tree_;  ///< a vector for each of the tile; `tree_`: for each level
   // Of the rows at hand.
   const Run* run_ = nullptr;
   llvm::Value *length_ = nullptr, *count_ = nullptr;  ///< elements, and results in outputs

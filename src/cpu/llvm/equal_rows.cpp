@@ -33,11 +33,10 @@ llvm::Value* EqualRows::reduce(llvm::Value* begin, llvm::Value* end, llvm::Value
                                llvm::Value* scratch) {
   llvm::Value* groups = b_.CreateUDiv(b_.CreateSub(end, begin), f_.number(width_));
   llvm::Value* left = b_.CreateAdd(begin, b_.CreateMul(groups, f_.number(width_)));
-  f_.loop(begin, left, width_, {}, "rows_of_one_length", [&](llvm::Value* position, const auto&) {
+  f_.each(begin, left, width_, "rows_of_one_length", [&](llvm::Value* position) {
     const auto here = r_.e.mark();
     group(position, length, scratch);
     r_.e.undo(here);
-    return Registers{};
   });
   return left;
 }

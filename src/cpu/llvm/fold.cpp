@@ -76,7 +76,7 @@ class Fold {
     r.enter(item, given(r, offsetof(Scratch, row), i64_));
     r.emit_row();
     llvm::Value* length = r.length(item);
-    f.loop(f.parameter(0), f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+    f.each(f.parameter(0), f.parameter(1), 1, "blocks", [&](llvm::Value* block) {
       llvm::Value* begin = b.CreateMul(block, f.number(order::block));
       llvm::Value* count =
           b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(length, begin), f.number(order::block));
@@ -89,7 +89,6 @@ class Fold {
       r.put(partials, block, r.commutative() ? r.in_wide_lanes(begin, end) : r.ordered(begin, end));
       b.CreateBr(next);
       b.SetInsertPoint(next);
-      return Registers{};
     });
     close(r);
   }

@@ -341,19 +341,14 @@ class Rows : public RowCode {
   /// The same lanes without vectors: an array in the stack frame.
   Registers in_rolled_lanes(llvm::Value* begin, llvm::Value* end, std::int64_t count) {
     llvm::Value* lane = cells(count);
-    f.loop(f.number(0), f.number(count), 1, {}, "clear", [&](llvm::Value* j, const auto&) {
-      put(lane, j, identity(1));
-      return Registers{};
-    });
-    f.loop(begin, end, 1, {}, "lanes", [&](llvm::Value* k, const auto&) {
+    f.each(f.number(0), f.number(count), 1, "clear", [&](llvm::Value* j) { put(lane, j, identity(1)); });
+    f.each(begin, end, 1, "lanes", [&](llvm::Value* k) {
       llvm::Value* j = b.CreateAnd(b.CreateSub(k, begin), f.number(count - 1));
       put(lane, j, join(get(lane, j), elements(k, 1)));
-      return Registers{};
     });
     for (std::int64_t half = count / 2; half >= 1; half /= 2)
-      f.loop(f.number(0), f.number(half), 1, {}, "halve", [&](llvm::Value* j, const auto&) {
+      f.each(f.number(0), f.number(half), 1, "halve", [&](llvm::Value* j) {
         put(lane, j, join(get(lane, j), get(lane, b.CreateAdd(j, f.number(half)))));
-        return Registers{};
       });
     return get(lane, f.number(0));
   }

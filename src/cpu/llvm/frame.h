@@ -90,6 +90,14 @@ class Frame {
   template <class Body>
   std::vector<llvm::Value*> loop(llvm::Value* begin, llvm::Value* end, std::int64_t step,
                                  const std::vector<llvm::Value*>& carried, const char* name, Body&& body);
+  /// for (i = begin; i < end; i += step) body(i);
+  template <class Body>
+  void each(llvm::Value* begin, llvm::Value* end, std::int64_t step, const char* name, Body&& body) {
+    loop(begin, end, step, {}, name, [&](llvm::Value* i, const auto&) {
+      body(i);
+      return std::vector<llvm::Value*>{};
+    });
+  }
 
   llvm::Type* i64() { return b.getInt64Ty(); }
   llvm::ConstantInt* number(std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); }

@@ -95,13 +95,6 @@ class Map {
     const auto greater = [&](llvm::Value* x, llvm::Value* y) {
       return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
     };
-    const auto loop = [&](llvm::Value* from, llvm::Value* to, std::int64_t step, const char* name,
-                          auto&& body) {
-      f_.loop(from, to, step, {}, name, [&](llvm::Value* i, const auto&) {
-        body(i);
-        return std::vector<llvm::Value*>{};
-      });
-    };
     const auto columns_of_row = [&](llvm::Value* row, llvm::Value* lo, llvm::Value* hi) {
       const auto here = e_.mark();
       llvm::Value* item = kernel_.domain.over_items ? b.CreateUDiv(row, rows_of_item) : f_.number(0);
@@ -119,12 +112,12 @@ class Map {
           [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, is_large());
       e_.undo(here);
     };
-    loop(first, behind, kernel::tile_rows, "tiles", [&](llvm::Value* top) {
+    f_.each(first, behind, kernel::tile_rows, "tiles", [&](llvm::Value* top) {
       llvm::Value* bottom = lesser(b.CreateAdd(top, f_.number(kernel::tile_rows)), behind);
       // With more columns there are more rows of the array in use at once than the first cache has ways.
-      loop(f_.number(0), length, lanes_, "tile", [&](llvm::Value* left) {
+      f_.each(f_.number(0), length, lanes_, "tile", [&](llvm::Value* left) {
         llvm::Value* right = lesser(b.CreateAdd(left, f_.number(lanes_)), length);
-        loop(top, bottom, 1, "tile_rows", [&](llvm::Value* row) { columns_of_row(row, left, right); });
+        f_.each(top, bottom, 1, "tile_rows", [&](llvm::Value* row) { columns_of_row(row, left, right); });
       });
     });
   }
@@ -187,12 +180,11 @@ class Map {
     llvm::Value* worth = b.CreateAnd(inside.known, b.CreateICmpSGE(length, f_.number(2 * lanes_)));
     llvm::Value *from = b.CreateSelect(worth, inside.lo, run.hi),
                 *to = b.CreateSelect(worth, inside.hi, run.hi);
-    f_.loop(f_.number(0), f_.number(2), 1, {}, "borders", [&](llvm::Value* side, const auto&) {
+    f_.each(f_.number(0), f_.number(2), 1, "borders", [&](llvm::Value* side) {
       llvm::Value* is_first = b.CreateICmpEQ(side, f_.number(0));
       part(b.CreateSelect(is_first, run.lo, to), b.CreateSelect(is_first, from, run.hi), true, nullptr);
       part(b.CreateSelect(is_first, from, run.hi), b.CreateSelect(is_first, to, run.hi), is_large(),
            &interior.assumed());
-      return std::vector<llvm::Value*>{};
     });
   }
 

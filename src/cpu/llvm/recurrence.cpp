@@ -78,11 +78,10 @@ class Recurrence {
     Frame& f = r_.f;
     auto& b = r_.b;
     const auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
-      f.loop(from, to, 1, {}, "rows", [&](llvm::Value* i, const auto&) {
+      f.each(from, to, 1, "rows", [&](llvm::Value* i) {
         const auto here = r_.e.mark();
         code(i);
         r_.e.undo(here);
-        return Registers{};
       });
     };
     if (lanes_ == 1) return one_by_one(begin, end);

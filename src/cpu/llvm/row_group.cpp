@@ -99,14 +99,13 @@ llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
 /// Computes the elements of all rows, and those behind them that complete the last vector.
 void RowGroup::compute_elements() {
   auto& b = r_.b;
-  r_.f.loop(r_.f.number(0), total_, width_, {}, "elements", [&](llvm::Value* at, const auto&) {
+  r_.f.each(r_.f.number(0), total_, width_, "elements", [&](llvm::Value* at) {
     const Registers values = r_.elements(at, width_);
     for (std::size_t c = 0; c < values.size(); ++c) {
       llvm::Type* type = r_.e.memory_type_of(r_.type(c));
       b.CreateAlignedStore(r_.e.to_memory(r_.type(c), values[c]), r_.f.element(type, buffers_[c], at),
                            llvm::Align(size_of(r_.type(c))));
     }
-    return Registers{};
   });
 }
 
@@ -236,10 +235,9 @@ void RowGroup::compute(llvm::Value* item) {
   enter_item(r_.e, kernel_, r_.e.uniform(item));
   r_.emit_row();
   if (!in_place_) compute_elements();
-  r_.f.loop(r_.f.number(0), rows_, width_, {}, "vectors_of_rows", [&](llvm::Value* row, const auto&) {
+  r_.f.each(r_.f.number(0), rows_, width_, "vectors_of_rows", [&](llvm::Value* row) {
     row_ = row;
     r_.finish_rows(totals(), r_.b.CreateAdd(item, row), width_);
-    return Registers{};
   });
   r_.e.undo(here);
 }

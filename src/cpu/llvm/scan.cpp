@@ -121,7 +121,7 @@ class Scan {
     begin_state(r, row, in_order);
     if (!r.is_staged()) r.emit_row();
     BlockTree<ScanRows> tree(r, tree_cells(r, row));
-    r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+    r.f.each(r.f.parameter(0), r.f.parameter(1), 1, "blocks", [&](llvm::Value* block) {
       if (r.is_staged()) {
         llvm::BasicBlock *fresh = r.f.block("stage"), *ready = r.f.block("staged");
         b.CreateCondBr(in_order, fresh, ready);
@@ -139,7 +139,6 @@ class Scan {
       advance(r, tree, row, block, total);
       b.CreateBr(done);
       b.SetInsertPoint(done);
-      return Registers{};
     });
     close(r);
   }
@@ -152,11 +151,10 @@ class Scan {
       r.enter_outputs(row.item, row.index);
     else
       r.emit_row();
-    r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+    r.f.each(r.f.parameter(0), r.f.parameter(1), 1, "blocks", [&](llvm::Value* block) {
       if (r.is_staged()) stage(r, row, block);
       llvm::Value* begin = r.b.CreateMul(block, r.f.number(ir::fold_order::block));
       r.put(row.partials, block, r.block_total(begin));
-      return Registers{};
     });
     close(r);
   }
@@ -167,11 +165,10 @@ class Scan {
     RowPart row = enter(r);
     begin_state(r, row, r.b.getTrue());
     BlockTree<ScanRows> tree(r, tree_cells(r, row));
-    r.f.loop(r.f.parameter(0), r.f.parameter(1), 1, {}, "blocks", [&](llvm::Value* block, const auto&) {
+    r.f.each(r.f.parameter(0), r.f.parameter(1), 1, "blocks", [&](llvm::Value* block) {
       const Registers total = r.get(row.partials, block);
       r.put(row.partials, block, r.get(row.state, r.f.number(0)));
       advance(r, tree, row, block, total);
-      return Registers{};
     });
     close(r);
   }

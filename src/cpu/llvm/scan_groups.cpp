@@ -158,17 +158,15 @@ llvm::Value* ScanRows::lanes_before(llvm::Value* count, llvm::Value* lane) {
 }
 
 void ScanRows::elements_to_memory(const Group& of) {
-  f.loop(f.number(0), of.count, lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
+  f.each(f.number(0), of.count, lanes_, "elements", [&](llvm::Value* at) {
     llvm::Value* here = b.CreateAdd(of.k, at);
     if (reads_staged_) {  // these are whole groups
-      put_lanes(at, staged(here, lanes_));
-      return Registers{};
+      return put_lanes(at, staged(here, lanes_));
     }
     e.mask = lanes_before(of.count, at);
     const Registers values = read(here, lanes_);
     e.mask = nullptr;
     put_lanes(at, values);
-    return Registers{};
   });
 }
 
@@ -201,12 +199,11 @@ ScanRows::Passed ScanRows::rolled_group(const Group& of, const Registers& carry)
   Registers in_lanes = carry;
   if (lanes_ > 1)
     for (llvm::Value*& v : in_lanes) v = b.CreateVectorSplat(static_cast<unsigned>(lanes_), v);
-  f.loop(f.number(0), of.count, lanes_, {}, "prefixes", [&](llvm::Value* at, const auto&) {
+  f.each(f.number(0), of.count, lanes_, "prefixes", [&](llvm::Value* at) {
     e.mask = lanes_before(of.count, at);
     const Registers values = join_all(none, in_lanes, {get_lanes(at, lanes_)})[0];
     e.mask = nullptr;
     put_some(of, at, values);
-    return Registers{};
   });
   out.carry = join_all(none, carry, {out.total})[0];
   return out;
@@ -219,16 +216,15 @@ void ScanRows::rolled_prefixes(llvm::Value* count) {
   llvm::Value* steps =
       b.CreateSub(f.number(64), b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, before, b.getFalse()));
   llvm::Value* last = b.CreateSDiv(before, f.number(lanes_));
-  f.loop(f.number(0), steps, 1, {}, "steps", [&](llvm::Value* step, const auto&) {
+  f.each(f.number(0), steps, 1, "steps", [&](llvm::Value* step) {
     llvm::Value* by = b.CreateShl(f.number(1), step);
     llvm::Value* first = b.CreateSDiv(by, f.number(lanes_));
     llvm::Value* parts = b.CreateAdd(b.CreateSub(last, first), f.number(1));
-    f.loop(f.number(0), parts, 1, {}, "parts", [&](llvm::Value* i, const auto&) {
+    f.each(f.number(0), parts, 1, "parts", [&](llvm::Value* i) {
       llvm::Value* at = b.CreateMul(b.CreateSub(last, i), f.number(lanes_));
       const Registers right = get_lanes(at, lanes_), left = get_lanes(b.CreateSub(at, by), lanes_);
       if (lanes_ == 1) {
-        put_lanes(at, join(left, right));
-        return Registers{};
+        return put_lanes(at, join(left, right));
       }
       llvm::Value* mask =
           b.CreateAnd(lanes_below(count, at, lanes_), b.CreateNot(lanes_below(by, at, lanes_)));
@@ -237,9 +233,7 @@ void ScanRows::rolled_prefixes(llvm::Value* count) {
       e.mask = nullptr;
       for (std::size_t c = 0; c < components(); ++c) joined[c] = b.CreateSelect(mask, joined[c], right[c]);
       put_lanes(at, joined);
-      return Registers{};
     });
-    return Registers{};
   });
 }
 
@@ -251,9 +245,9 @@ Registers ScanRows::rolled_total() {
     odd.push_back(2 * j + 1);
   }
   constexpr std::int64_t steps = std::countr_zero(static_cast<std::uint64_t>(group));
-  f.loop(f.number(0), f.number(steps), 1, {}, "steps", [&](llvm::Value* step, const auto&) {
+  f.each(f.number(0), f.number(steps), 1, "steps", [&](llvm::Value* step) {
     llvm::Value* pairs = b.CreateLShr(f.number(group / 2), step);
-    f.loop(f.number(0), pairs, lanes_, {}, "pairs", [&](llvm::Value* at, const auto&) {
+    f.each(f.number(0), pairs, lanes_, "pairs", [&](llvm::Value* at) {
       llvm::Value* from = b.CreateShl(at, 1);
       Registers left = get_lanes(from, lanes_);
       Registers right = get_lanes(b.CreateAdd(from, f.number(lanes_)), lanes_);
@@ -267,9 +261,7 @@ Registers ScanRows::rolled_total() {
       const Registers joined = join(left, right);
       e.mask = nullptr;
       put_lanes(at, joined);
-      return Registers{};
     });
-    return Registers{};
   });
   return get_lanes(f.number(0), 1);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "ir/walk.h"
+
 namespace anabranch::cpu {
 
 using ir::scan_order::group;
@@ -70,6 +72,16 @@ Registers ScanRows::join(const Registers& x, const Registers& y) {
 }
 
 bool ScanRows::seed_is_known() const { return seed_[0].total && same_for_all_rows(seed_, reduction_.seed); }
+
+bool ScanRows::operator_is_shared() const {
+  const auto is_known = [&](const ir::Node* p) {
+    return ir::is_among(reduction_.left, p) || ir::is_among(reduction_.right, p) ||
+           e.level_of(*p) == Level::launch;
+  };
+  return std::all_of(reduction_.combine.begin(), reduction_.combine.end(), [&](const ir::Ref& result) {
+    return std::all_of(result->free().begin(), result->free().end(), is_known);
+  });
+}
 
 Registers ScanRows::nothing() {
   Registers out;
@@ -249,10 +261,9 @@ Registers ScanRows::last_block(llvm::Value* begin, llvm::Value* end, Registers c
 void ScanRows::stage_block(llvm::Value* begin) {
   llvm::Value* end = b.CreateAdd(begin, f.number(ir::fold_order::block));
   whole_groups(begin, end, {}, [&](llvm::Value* k, const auto&) {
-    f.loop(f.number(0), f.number(group), lanes_, {}, "elements", [&](llvm::Value* at, const auto&) {
+    f.each(f.number(0), f.number(group), lanes_, "elements", [&](llvm::Value* at) {
       llvm::Value* here = b.CreateAdd(k, at);
       put_elements(here, read(here, lanes_), nullptr);
-      return Registers{};
     });
     return Registers{};
   });

@@ -44,6 +44,8 @@ class ScanRows : public RowCode {
   Registers seed() { return scalars(seed_, reduction_.seed); }
   /// Whether the seed, if there is one, is the same for all rows, and is known without a chance of failure.
   bool seed_is_known() const;
+  /// Whether it does not depend on the item, but for its operands.
+  bool operator_is_shared() const;
   /// Scalars in place of a carry that there is not.
   Registers nothing();
   /// A carry of these scalars, and the scalars of a carry.

@@ -17,8 +17,8 @@ bool ShortScans::suits(const kernel::Kernel& kernel, const ScanRows& rows) {
             (rows.has(Prefixes::all) ||
              (output.array.offsets == length.slot && output.array.offset_type == length.offsets)));
   };
-  return rows.in_registers() && !rows.body_is_large() && rows.seed_is_known() && kernel.domain.over_items &&
-         kernel.domain.extents.empty() && length.kind == Kind::ragged &&
+  return rows.in_registers() && !rows.body_is_large() && rows.seed_is_known() && rows.operator_is_shared() &&
+         kernel.domain.over_items && kernel.domain.extents.empty() && length.kind == Kind::ragged &&
          length.divisor_kind == Kind::constant && length.divisor == 1 && kernel::is_flat_fold(kernel) &&
          !kernel::checks_own_elements(kernel) &&
          std::all_of(kernel.outputs.begin(), kernel.outputs.end(), lie_like_rows);
@@ -109,10 +109,8 @@ void ShortScans::find_rows(llvm::Value* item, llvm::Value* end) {
 /// The last row is the first in the order of the scan.
 void ShortScans::note_places_backwards() {
   auto& b = r_.b;
-  r_.f.loop(r_.f.number(0), rows_, 1, {}, "rows_backwards", [&](llvm::Value* i, const auto&) {
-    note_row(b.CreateSub(scanned_, offset(b.CreateSub(rows_, i))));
-    return Registers{};
-  });
+  r_.f.each(r_.f.number(0), rows_, 1, "rows_backwards",
+            [&](llvm::Value* i) { note_row(b.CreateSub(scanned_, offset(b.CreateSub(rows_, i)))); });
 }
 
 void ShortScans::scan_elements(llvm::Value* item) {
@@ -294,7 +292,7 @@ void ShortScans::put_rows(llvm::Value* item) {
     return out;
   };
   const std::vector<llvm::Value*> ends = places(rows_);
-  r_.f.loop(r_.f.number(0), rows_, 1, {}, "row_prefixes", [&](llvm::Value* row, const auto&) {
+  r_.f.each(r_.f.number(0), rows_, 1, "row_prefixes", [&](llvm::Value* row) {
     llvm::Value* from = offset(row);
     llvm::Value* count = b.CreateSub(offset(b.CreateAdd(row, r_.f.number(1))), from);
     std::vector<llvm::Value*> to = places(row);
@@ -309,7 +307,6 @@ void ShortScans::put_rows(llvm::Value* item) {
     }
     put_row(from, count, to, ends);
     if (r_.from_right()) put_seed();
-    return Registers{};
   });
 }
 
@@ -345,14 +342,13 @@ void ShortScans::put_row(llvm::Value* from, llvm::Value* count, std::span<llvm::
 void ShortScans::put_totals(llvm::Value* item) {
   auto& b = r_.b;
   const Registers seed = r_.seed();
-  r_.f.loop(r_.f.number(0), rows_, 1, {}, "row_totals", [&](llvm::Value* row, const auto&) {
+  r_.f.each(r_.f.number(0), rows_, 1, "row_totals", [&](llvm::Value* row) {
     llvm::Value *begin = offset(row), *end = offset(b.CreateAdd(row, r_.f.number(1)));
     llvm::Value* is_empty = b.CreateICmpEQ(end, begin);
     llvm::Value* last = r_.from_right() ? begin : b.CreateSub(end, r_.f.number(1));
     Registers total = get_kept(last, 1);
     for (std::size_t c = 0; c < total.size(); ++c) total[c] = b.CreateSelect(is_empty, seed[c], total[c]);
     r_.put_total(total, b.CreateAdd(item, row));
-    return Registers{};
   });
 }
 

@@ -84,10 +84,9 @@ void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm
   const std::size_t outer_rank = inner ? rank - 1 : rank;
 
   if (kernel.domain.over_items && rank == 0) {
-    f.loop(begin, end, 1, {}, "items", [&](llvm::Value* item, const auto&) {
+    f.each(begin, end, 1, "items", [&](llvm::Value* item) {
       in_item(item);
       body({item, {}, item, f.number(0), f.number(1)});
-      return std::vector<llvm::Value*>{};
     });
     return;
   }

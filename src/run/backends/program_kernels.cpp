@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "system/start_async.h"
 
 namespace anabranch::runtime {
@@ -52,12 +54,18 @@ const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, RunRepo
     std::vector<const kernel::Kernel*> kernels;
     for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });
     std::vector<std::shared_ptr<const cpu::CompiledKernel>> codes(kernels.size());
-    reported(report, [&] {
+    const auto each = [&](RunTrace* shown) {
       executor.parallel_for(std::ssize(kernels), [&](std::int64_t number) {
         const auto k = static_cast<std::size_t>(number);
-        timed(trace, RunTrace::Row::compiling, kernels[k]->name,
+        timed(shown, RunTrace::Row::compiling, kernels[k]->name,
               [&] { codes[k] = cpu::compile(*kernels[k]); });
       });
+    };
+    reported(report, [&] {
+      if (executor.concurrency() == 1 || kernels.size() < 2) return each(trace);
+      // Times that overlap are shown as one.
+      timed(trace, RunTrace::Row::compiling, fmt::format("{} kernels", kernels.size()),
+            [&] { each(nullptr); });
     });
     for (std::size_t k = 0; k < kernels.size(); ++k) cpu_[kernels[k]] = std::move(codes[k]);
   });

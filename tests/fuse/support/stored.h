@@ -13,7 +13,8 @@
 namespace anabranch::testing {
 
 inline ir::Staged fused(const TestProgram& program, const fuse::Options& options = {}) {
-  ir::Staged staged = fuse::arrays(lift::lift(program.staged()), options);
+  ir::Staged staged = fuse::arrays(
+      lift::lift(program.staged(true, options), {.sequences = sequences_with(options)}), options);
   ir::verify(staged, "fuse", true, true);
   return staged;
 }

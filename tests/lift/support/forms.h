@@ -12,7 +12,7 @@
 namespace anabranch::testing {
 
 inline ir::Staged lifted(const TestProgram& program, lift::Options options = {}) {
-  options.sequences = fuse::sequences;
+  options.sequences = sequences_with();
   ir::Staged staged = lift::lift(program.staged(), options);
   ir::verify(staged, "lift", true, false);
   return staged;

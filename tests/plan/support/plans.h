@@ -28,7 +28,10 @@ inline std::vector<const kernel::Kernel*> kernels_of(const plan::Group& group) {
 }
 
 inline Planned planned(const TestProgram& program, const fuse::Options& options = {}) {
-  Planned result{fuse::arrays(lift::lift(program.staged()), options), {}};
+  Planned result{
+      fuse::arrays(lift::lift(program.staged(true, options), {.sequences = sequences_with(options)}),
+                   options),
+      {}};
   result.plan = plan::build(result.staged);
   for (const auto* kernel : kernels_of(result.plan.global)) kernel::verify(*kernel);
   for (const auto& stage : result.plan.stages)

@@ -1,0 +1,154 @@
+#include "fuse/maps.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "fuse/needs.h"
+#include "ir/print.h"
+#include "ir/views.h"
+#include "ir/walk.h"
+
+namespace anabranch::fuse {
+
+using namespace ir;
+
+namespace {
+
+/// What arrays of one kernel have in common.
+struct Kind {
+  int stage = -1;
+  int level = 0, stored = 0;
+  int parts = 0;  ///< that it needs; of a stage's own: 0, as all that they need are there
+  Form form = Form::avoided;
+  std::vector<std::uint64_t> extents;  ///< by the ids of their nodes
+  friend auto operator<=>(const Kind&, const Kind&) = default;
+};
+
+struct Set {
+  std::vector<Ref> arrays;
+  NodeSet reads;  ///< stored arrays that any of them reads at its own position
+  std::int64_t cost = 0;
+};
+
+/// What an element is computed from.
+struct Element {
+  bool fits = true;  ///< it cannot fail, and arrays with a dimension are read at its own position
+  std::vector<const Node*> reads{};  ///< stored arrays with a dimension that it reads
+};
+
+/// Of arrays in the order of dependence, the operands of each first.
+class Elements {
+ public:
+  explicit Elements(const Staged& staged) : staged_(staged) {}
+
+  const Element& add(const Node& array) {
+    Element out;
+    if (array.type().rank > 0 && array.op() != Op::map) out.fits = false;
+    each_operand(array, [&](const Operand& how, const Ref& operand) {
+      if (how.role == Role::array) {
+        out.fits = out.fits && staged_.facts_of(operand).extents == staged_.facts.at(&array).extents;
+        read(*operand, out);
+      } else if (how.role == Role::function || how.role == Role::element) {
+        scalar(operand, out);
+      }
+    });
+    return known_[&array] = std::move(out);
+  }
+
+ private:
+  static constexpr std::size_t most_reads = 16;
+
+  void read(const Node& array, Element& out) const {
+    const auto insert = [&](const Node* stored) {
+      if (std::find(out.reads.begin(), out.reads.end(), stored) != out.reads.end()) return;
+      out.reads.push_back(stored);
+      out.fits = out.fits && out.reads.size() <= most_reads;
+    };
+    if (!out.fits) return;
+    if (staged_.is_manifest(&array) || is_given(array)) {
+      if (array.type().rank > 0) insert(&array);
+      return;
+    }
+    const auto delayed = known_.find(&array);
+    out.fits = delayed != known_.end() && delayed->second.fits;
+    if (out.fits)
+      for (const Node* stored : delayed->second.reads) insert(stored);
+  }
+
+  void scalar(const Ref& term, Element& out) const {
+    const auto enter = [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; };
+    for (const Node* node : topological({&term, 1}, enter)) {
+      if (!out.fits) return;
+      if (is_read(node->op())) {
+        const Ref& array = Read(*node).array();
+        out.fits = array->type().rank == 0;
+        read(*array, out);
+      }
+      if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
+          is_integer(PrimitiveTerm(*node).operand_type()))
+        out.fits = false;
+    }
+  }
+
+  const Staged& staged_;
+  NodeMap<Element> known_;
+};
+
+bool shares_reads(const std::vector<const Node*>& some, const NodeSet& others) {
+  return std::any_of(some.begin(), some.end(), [&](const Node* array) { return others.contains(array); });
+}
+
+constexpr std::size_t most_arrays = 8;
+
+}  // namespace
+
+void maps(Staged& staged, std::span<const Node* const> order,
+          const std::function<std::int64_t(const Node&)>& cost, const std::function<bool(const Node&)>& alone,
+          const Options& options) {
+  const Needs needs(staged);
+  Elements elements(staged);
+  std::vector<Set> sets;
+  std::map<Kind, std::vector<std::size_t>> of_kind;
+  for (const Node* node : order) {
+    const Element& element = elements.add(*node);
+    if (!element.fits || !staged.is_manifest(node) || is_given(*node) || is_view(staged, *node) ||
+        alone(*node))
+      continue;
+    if (info(maker_of(*node).op()).storage != Storage::delayed) continue;
+    const Need need = needs.of(*node);
+    Kind kind;
+    kind.stage = needs.stage_of(*node);
+    kind.level = need.level;
+    kind.stored = need.stored;
+    kind.parts = kind.stage < 0 ? need.parts : 0;
+    kind.form = staged.facts.at(node).form;
+    for (const Ref& e : staged.facts.at(node).extents) kind.extents.push_back(e->id());
+    std::vector<std::size_t>& open = of_kind[kind];
+    const auto suits = [&](std::size_t number) {
+      const Set& set = sets[number];
+      return set.arrays.size() < most_arrays && set.cost + cost(*node) <= options.kernel_cap &&
+             (node->type().rank == 0 || shares_reads(element.reads, set.reads));
+    };
+    const auto found = std::find_if(open.begin(), open.end(), suits);
+    const std::size_t number = found == open.end() ? sets.size() : *found;
+    if (found == open.end()) {
+      open.push_back(number);
+      sets.emplace_back();
+    }
+    Set& set = sets[number];
+    set.arrays.emplace_back(node);
+    set.reads.insert(element.reads.begin(), element.reads.end());
+    set.cost += cost(*node);
+  }
+  for (Set& set : sets) {
+    if (set.arrays.size() < 2) continue;
+    for (std::size_t i = 1; i < set.arrays.size(); ++i)
+      staged.manifest[set.arrays[i].get()] += fmt::format(", in one kernel with {}", title(*set.arrays[0]));
+    staged.together.push_back(std::move(set.arrays));
+  }
+}
+
+}  // namespace anabranch::fuse
