@@ -33,10 +33,11 @@ std::string bytes_per_item(const SourceInfo& info, std::size_t index, std::size_
 }
 
 template <class I, class T>
-void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols) {
+void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols, Explain form) {
   // Programs are not specialised to x: one element is as good as all.
   const Vector<T> x = Vector<T>(Index{std::min<std::int64_t>(cols, 1)});
   const auto program = compile(smvm<I, T>(stream_in(source), use(x)));
+  if (form != Explain::text) return print(program.explain(form));
   print(fmt::format("smvm: y = A x over {}, {} columns and {} values\n\n{}\n{}", source.info().name,
                     name_of(detail::scalar_type<I>), name_of(detail::scalar_type<T>), program.explain(),
                     bytes_per_item(source.info(), sizeof(I), sizeof(T))));
@@ -44,11 +45,11 @@ void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols) 
 
 }  // namespace
 
-void explain_smvm_command(const std::string& matrix) {
-  if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3);
+void explain_smvm_command(const std::string& matrix, Explain form) {
+  if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3, form);
   const io::CsrHeader header = io::inspect_matrix(matrix);
   with_types_of(header, matrix, [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
-    explain(io::open_csr<I, T>(matrix), header.cols);
+    explain(io::open_csr<I, T>(matrix), header.cols, form);
   });
 }
 

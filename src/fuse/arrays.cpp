@@ -141,22 +141,12 @@ class Fuser {
     std::vector<const Node*> seen;
     if (reader.op() == Op::map)
       for (const Ref& source : Map(reader).arrays())
-        if (!is_taken(reader, *source)) seen.push_back(source.get());
+        if (!takes(reader, *source)) seen.push_back(source.get());
     each_operand(reader, [&](const Operand& how, const Ref& source) {
       if (how.role != Role::array || std::find(seen.begin(), seen.end(), source.get()) != seen.end()) return;
       seen.push_back(source.get());
       read(reader, how.access, uses_[source.get()], source->type().rank);
     });
-  }
-
-  /// Does the function of a map mention an element of this array?
-  static bool is_taken(const Node& reader, const Node& source) {
-    const Map map(reader);
-    const std::span<const Ref> parameters = map.function()->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (map.arrays()[i].get() == &source && mentions(*map.function()->result(), parameters.subspan(i, 1)))
-        return true;
-    return false;
   }
 
   static void read(const Node& reader, Access access, Uses& uses, int rank) {
@@ -233,7 +223,7 @@ class Fuser {
     for (const Ref& child : distinct(array.children())) {
       if (child->op() == Op::lambda)
         scalars.push_back(child->result());
-      else if (child->type().is_array() && (array.op() != Op::map || is_taken(array, *child)))
+      else if (child->type().is_array() && (array.op() != Op::map || takes(array, *child)))
         cost += read_cost(*child);
     }
     if (array.op() == Op::unit) scalars.push_back(Unit(array).value());
@@ -290,6 +280,15 @@ bool is_positional(const Staged& staged, const Node& array) {
 }
 
 }  // namespace
+
+bool takes(const Node& reader, const Node& source) {
+  const Map map(reader);
+  const std::span<const Ref> parameters = map.function()->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (map.arrays()[i].get() == &source && mentions(*map.function()->result(), parameters.subspan(i, 1)))
+      return true;
+  return false;
+}
 
 bool reads_linearly(const Staged& staged, const Node& array) {
   // For example along a chain of maps over equal shapes; each array is visited once.

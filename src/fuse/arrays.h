@@ -24,6 +24,9 @@ struct Options {
 
 ir::Staged arrays(ir::Staged staged, const Options& options = {});
 
+/// Does the function of a map mention an element of this array? Else the map takes its shape only.
+bool takes(const ir::Node& map, const ir::Node& source);
+
 /// May elements of this delayed array be found by row-major position without division?
 bool reads_linearly(const ir::Staged& staged, const ir::Node& array);
 
