@@ -47,6 +47,9 @@ TEST_CASE("explain: as JSON and as a graph") {
   REQUIRE(report.at("kernels").size() == 1);
   CHECK(report.at("kernels")[0].at("fused").size() == 4);
   CHECK(report.at("kernels")[0].at("reads")[1].at("access") == "gathered");
+  CHECK(report.at("matrix").at("index") == "int32");
+  CHECK(report.at("bytes_per_item").at("written") == 8);
+  CHECK(report.at("bytes_per_item").at("streamed") == Approx(5.0 / 3 * 12 + 4));
   const Outcome graph = command({"explain", "smvm", "--dot"});
   REQUIRE(graph.status == 0);
   CHECK(graph.out.starts_with("digraph program {"));
