@@ -57,6 +57,18 @@ double kernel_seconds(const R& computation) {
   return (compiled - begin) - (now() - compiled);
 }
 
+/// Four kernels that do not depend on each other.
+double independent_kernels(int threads) {
+  const auto a = use(Vector<double>(tiny.x));
+  const auto of = [&] { return polynomial(a, 100, next_constant()); };
+  const auto program = compile(std::tuple(sum(of()), scanl1(plus, of()), reverse(of()), of()));
+  RunReport report;
+  const double begin = now();
+  static_cast<void>(program.run({.threads = threads}, &report));
+  if (report.kernels_compiled != 4) throw std::runtime_error("not four kernels were compiled");
+  return now() - begin;
+}
+
 double smvm_kernel() {
   // The seed is part of the kernel: another number, another kernel.
   const double seed = next_constant();
@@ -105,6 +117,10 @@ void add_compilation() {
   for (const int operations : {10, 100, 1000})
     add_figure(fmt::format("kernel/map_{}", operations), fmt::format("map of {} operations", operations),
                operations <= 100 ? kernel : 0, warm([=] { return map_kernel(operations); }));
+
+  for (const int threads : {1, 2})
+    add_figure(fmt::format("kernel/four/threads:{}", threads), "four kernels of 100 operations", 0,
+               warm([=] { return independent_kernels(threads); }));
 
   add_figure("front/smvm", "passes from program to plan", 0,
              front([] { return smvm(tiny.rows(), use(Vector<double>(tiny.x))); }));

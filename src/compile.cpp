@@ -45,7 +45,7 @@ void check_lists() {
     };
     check("ANABRANCH_DUMP",
           {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
-    check("ANABRANCH_OFF", {"share", "contract", "shapes", "fusion", "caches", "avx512"});
+    check("ANABRANCH_OFF", {"share", "contract", "shapes", "ranges", "fusion", "caches", "avx512"});
     return true;
   }();
   (void)once;
@@ -160,7 +160,10 @@ void check_step(const plan::KernelStep& step) {
 /// From stages to the plan: the passes that programs and streamed-out sequences share.
 void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOptions& options) {
   staged = pass(
-      "lift", [&] { return lift::lift(std::move(staged), {options.shape_analysis, fuse::sequences}); },
+      "lift",
+      [&] {
+        return lift::lift(std::move(staged), {options.shape_analysis, options.ranges, fuse::sequences});
+      },
       staged_text);
   ir::verify(staged, "lift", true, false);
   fuse::Options fusion;
@@ -242,6 +245,7 @@ CompileOptions options_from_environment() {
   options.share = !listed("ANABRANCH_OFF", "share");
   options.contract = !listed("ANABRANCH_OFF", "contract");
   options.shape_analysis = !listed("ANABRANCH_OFF", "shapes");
+  options.ranges = !listed("ANABRANCH_OFF", "ranges");
   options.fusion = !listed("ANABRANCH_OFF", "fusion");
   options.caches = !listed("ANABRANCH_OFF", "caches");
   return options;

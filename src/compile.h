@@ -14,11 +14,12 @@ struct CompileOptions {
   bool share = true;     ///< hash-consing and constant folding
   bool contract = true;  ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")
   bool shape_analysis = true;  ///< sources' shared descriptors
+  bool ranges = true;          ///< range analysis of indices
   bool fusion = true;          ///< array fusion
   bool caches = true;          ///< off: all input counts as larger than the caches, and folds prefetch it
 };
 
-/// Reads ANABRANCH_OFF=share,contract,shapes,fusion,caches.
+/// Reads ANABRANCH_OFF=share,contract,shapes,ranges,fusion,caches.
 CompileOptions options_from_environment();
 
 struct PassTime {

@@ -46,8 +46,8 @@ Acc<Matrix<T>> outer_product(const Acc<Vector<T>>& a, const Acc<Vector<T>>& b,
 }
 
 /// The matrix product, and those of a matrix and a vector: sums over the innermost dimension of `a` and the
-/// outermost of `b`, of which the lesser counts. Cost: 2 * n * m * k operations in rows, without blocking for
-/// caches: of large matrices call a library for linear algebra.
+/// outermost of `b`, of which the lesser counts. Cost: n * m sums of k products. Products of matrices are computed in
+/// tiles that fit registers.
 template <class T>
   requires detail::NumberElement<T>
 Acc<Matrix<detail::Total<T>>> matmul(const Acc<Matrix<T>>& a, const Acc<Matrix<T>>& b,

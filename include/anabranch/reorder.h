@@ -6,7 +6,7 @@
 
 /// The elements of an array at other positions. Each element of a result is one element of the operand: readers
 /// compute its position, and no memory is touched, but where a reader takes elements at positions that it computes
-/// (concat, pad, stencils, gather, a[ix]): the array it reads is stored first.
+/// (concat, pad, stencils, gather, a[ix]) and of which it is not known that they are in range: the array it reads is stored first.
 namespace anabranch {
 
 /// The same elements in row-major order, as another shape; sizes must agree (RunError).

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <tuple>
+#include <utility>
 
 #include <anabranch/control.h>
 #include <anabranch/segments.h>
@@ -46,23 +48,26 @@ Acc<Array<N, T>> sort_by(F key, const Acc<Array<N, T>>& a, int axis = N - 1,
       at);
 }
 
-/// The elements in the order of less(x, y), which is a strict weak order. A merge sort: n log^2 n comparisons.
+namespace detail {
+/// The elements of each row of n, all of them in one vector, in the order of less(x, y): a stable merge sort. Runs of
+/// `width` elements are in order; each round merges pairs of them, in all rows at once. Where an element goes to
+/// follows from how many of the other run come before it.
 template <class F, class T>
-Acc<Vector<T>> sort_with(F less, const Acc<Vector<T>>& a, detail::Loc at = detail::Loc::current()) {
+Acc<Vector<T>> merge_sort(const F& less, const Acc<Vector<T>>& elements, const Exp<std::int64_t>& n,
+                          bool is_one_row, Loc at) {
   using Number = Exp<std::int64_t>;
   using Range = std::tuple<std::int64_t, std::int64_t>;
-  const Number n = size(a, at);
-  // Runs of `width` elements are in order; each round merges pairs of them. Where an element goes to follows from how
-  // many of the other run come before it.
+  const Number size_of_all = size(elements, at);
   const auto [width, sorted] = awhile(
       [=](const Acc<Scalar<std::int64_t>>& w, const Acc<Vector<T>>&) { return the(w, at) < n; },
       [=](const Acc<Scalar<std::int64_t>>& w, const Acc<Vector<T>>& v) {
         const Number run = the(w, at);
         const auto to = generate(
-            size(v, at),
+            size_of_all,
             [=](const Number& i) {
-              const Number begin = i / (run * 2) * (run * 2), middle = min(begin + run, n);
-              const Number end = min(middle + run, n);
+              const Number row = is_one_row ? Number(0) : i / n * n;
+              const Number begin = row + (i - row) / (run * 2) * (run * 2), row_end = row + n;
+              const Number middle = min(begin + run, row_end), end = min(middle + run, row_end);
               const Exp<bool> is_left = i < middle;
               const Number low = cond(is_left, middle, begin), high = cond(is_left, end, middle);
               const Exp<T> x = v[i];
@@ -81,11 +86,34 @@ Acc<Vector<T>> sort_with(F less, const Acc<Vector<T>>& a, detail::Loc at = detai
             },
             at);
         const auto from =
-            detail::acc<1, std::int64_t>(detail::last_at(n.handle(), to.handle(), false, at, "sort_with"));
-        return std::tuple{unit(run * 2, at), gather(from, v, at)};
+            acc<1, std::int64_t>(last_at(size_of_all.handle(), to.handle(), false, at, "sort_with"));
+        return std::tuple{anabranch::unit(run * 2, at), anabranch::gather(from, v, at)};
       },
-      std::tuple{unit(std::int64_t{1}, at), a}, at);
+      std::tuple{anabranch::unit(std::int64_t{1}, at), elements}, at);
   return sorted;
+}
+}  // namespace detail
+
+/// The elements of each row in the order of less(x, y), which is a strict weak order. A merge sort: n log^2 n
+/// comparisons for a row of n.
+template <class F, int N, class T>
+  requires(N >= 1)
+Acc<Array<N, T>> sort_with(F less, const Acc<Array<N, T>>& a, int axis = N - 1,
+                           detail::Loc at = detail::Loc::current()) {
+  detail::check_dimension("sort_with", axis, N, at);
+  const Exp<std::int64_t> n = extent(a, axis, at);
+  if constexpr (N == 1) {
+    return detail::merge_sort(less, a, n, true, at);
+  } else {
+    std::array<int, static_cast<std::size_t>(N)> swapped;
+    for (int d = 0; d < N; ++d) swapped[static_cast<std::size_t>(d)] = d;
+    std::swap(swapped[static_cast<std::size_t>(axis)], swapped.back());
+    const bool along_rows = axis == N - 1;
+    const auto rows = along_rows ? a : transpose(a, swapped, at);
+    const auto sorted =
+        reshape(shape(rows, at), detail::merge_sort(less, flatten(rows, at), n, false, at), at);
+    return along_rows ? sorted : transpose(sorted, swapped, at);
+  }
 }
 
 namespace detail {

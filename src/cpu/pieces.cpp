@@ -195,12 +195,18 @@ class Cutter {
   /// The least number of an item's rows that are worth a piece, where they are computed side by side.
   std::int64_t rows_together(std::int64_t item) const {
     if (recurs_) return rows_of_vector;
+    const std::int64_t columns =
+        kernel_.domain.extents.empty() ? 1 : value(kernel_.domain.extents.back(), item);
+    if (kernel::reduces_tiles(kernel_)) {
+      // Some rows of results, of which there are enough for all workers.
+      const std::int64_t rows_of_results = domain() / std::max<std::int64_t>(columns, 1);
+      return std::max<std::int64_t>(columns, 1) * std::clamp<std::int64_t>(rows_of_results / 32, 4, 16);
+    }
     if (kernel::reduces_across(kernel_)) return kernel::tile_rows;
     if (!kernel::scans_across(kernel_)) return 1;
     // Few rows are the work of several threads each. Of many a piece has enough for pages and prefetches, and every thread
     // a piece.
     constexpr std::int64_t few = 4, parts = 8, least = 128, most = 1024, whole = 64;
-    const std::int64_t columns = value(kernel_.domain.extents.back(), item);
     return columns < few ? 1 : (std::clamp(columns / parts, least, most) + whole - 1) / whole * whole;
   }
 

@@ -166,7 +166,10 @@ class Fuser {
         return;
       case Access::computed:
         ++uses.reads;
-        (rank > 0 ? uses.at_computed : uses.repeated) = true;
+        if (rank > 0 && !(reader.op() == Op::index && Read(reader).in_bounds()))
+          uses.at_computed = true;
+        else if (rank == 0 || !Read(reader).injective())
+          uses.repeated = true;
         return;
       case Access::stored:
         ++uses.reads;

@@ -41,8 +41,10 @@ Ref cond(Ref condition, Ref then, Ref otherwise, Place place = {});
 /// The first of x, f(x), f(f(x)), ... for which p does not hold.
 Ref while_loop(Ref predicate, Ref body, Ref initial, Place place = {});
 /// The element of an array at an index, one int64 for each dimension; out of range is a RunError.
-/// `in_bounds`: in range by construction, so that kernels do not check it (for passes).
-Ref index(Ref array, Ref ix, Place place = {}, bool in_bounds = false, Symbol label = {});
+/// `in_bounds`: in range by construction, so that kernels do not check it (for passes). `injective`: each element is read
+/// once at most by all positions of the array whose function it stands in.
+Ref index(Ref array, Ref ix, Place place = {}, bool in_bounds = false, Symbol label = {},
+          bool injective = false);
 /// The element at a row-major position; out of range is a RunError.
 Ref linear_index(Ref array, Ref position, Place place = {}, bool in_bounds = false, Symbol label = {});
 /// The extents of an array, one int64 for each dimension, outermost first; no element of it is computed.

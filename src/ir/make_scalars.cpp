@@ -162,7 +162,7 @@ Ref while_loop(Ref predicate, Ref body, Ref initial, Place place) {
   return scalar_node(Op::while_loop, type, std::move(children), {}, place);
 }
 
-Ref index(Ref array, Ref ix, Place place, bool in_bounds, Symbol label) {
+Ref index(Ref array, Ref ix, Place place, bool in_bounds, Symbol label, bool injective) {
   std::vector<Ref> children{std::move(array), std::move(ix)};
   require_present(children, place, "index");
   require(children[0]->type().is_array(), place, "index",
@@ -174,6 +174,7 @@ Ref index(Ref array, Ref ix, Place place, bool in_bounds, Symbol label) {
   Type type = Type::element(children[0]->type().scalars);
   Payload payload = labelled(label);
   payload.in_bounds = in_bounds;
+  payload.injective = injective;
   return scalar_node(Op::index, std::move(type), std::move(children), std::move(payload), place);
 }
 

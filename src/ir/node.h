@@ -74,7 +74,7 @@ struct Payload {
   /// In range by construction, so kernels do not check it. index, linear_index: set by passes only.
   /// backpermute: every index its function gives is in range (transpose, replicate).
   bool in_bounds = false;
-  /// backpermute: no source element is read twice (slice, transpose), so fusing it duplicates no work.
+  /// backpermute, index: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
   ScanKind scan;       ///< scan
   bool drops = false;  ///< group, last_at: an element at place -1 goes nowhere

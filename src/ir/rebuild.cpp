@@ -35,7 +35,7 @@ struct Rebuilt {
       case Op::while_loop:
         return while_loop(child(0), child(1), child(2), at);
       case Op::index:
-        return index(child(0), child(1), at, p.in_bounds, p.label);
+        return index(child(0), child(1), at, p.in_bounds, p.label, p.injective);
       case Op::linear_index:
         return linear_index(child(0), child(1), at, p.in_bounds, p.label);
       case Op::shape:

@@ -18,6 +18,8 @@
 namespace anabranch::ir {
 
 inline constexpr std::int64_t no_item = -1;
+/// Larger extents are refused wherever they are computed, so that sums of some of them and of positions do not wrap around.
+inline constexpr std::int64_t most_extent = std::int64_t{1} << 59;
 
 /// Throws RunError "<operation>: <what is wrong>[ in item <item>] (<place>)".
 [[noreturn]] void raise(std::string_view operation, std::string_view wrong, const Place& place,

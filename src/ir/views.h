@@ -95,6 +95,8 @@ class Read : public View<Op::index, Op::linear_index> {
   const Ref& at() const { return View::at(position("at")); }
   /// By construction, so that nobody checks it.
   bool in_bounds() const { return node().payload().in_bounds; }
+  /// By the positions of the array in whose function it stands each element once at most.
+  bool injective() const { return node().payload().injective; }
 };
 
 class ShapeOf : public View<Op::shape> {

@@ -143,4 +143,16 @@ bool reduces_across(const Kernel& kernel) {
          reads_turned(kernel, kernel.index.back(), row->index);
 }
 
+bool reduces_tiles(const Kernel& kernel) {
+  const std::size_t rank = kernel.index.size();
+  if (rank < 2 || !reduces_across(kernel)) return false;
+  const auto nodes = reachable(kernel.body);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) {
+    if (node->op() != ir::Op::index) return false;
+    const ir::Ref& at = ir::Read(*node).at();
+    return ir::mentions(*at, {&kernel.index[rank - 1], 1}) &&
+           !ir::mentions(*at, {&kernel.index[rank - 2], 1});
+  });
+}
+
 }  // namespace anabranch::kernel

@@ -19,6 +19,9 @@ bool reads_across(const Kernel& kernel);
 /// apart, those of neighbouring rows side by side? It fails for rows without elements only, has few
 /// components, and all rows are of one length.
 bool reduces_across(const Kernel& kernel);
+/// Does such a reduction, whose domain has two dimensions or more, read something that does not depend on the last but one
+/// index? Neighbours along both dimensions then have elements in common, as in a product of matrices.
+bool reduces_tiles(const Kernel& kernel);
 /// Does a scan that cannot fail go along an outer dimension? Then rows are scanned side by side.
 bool scans_across(const Kernel& kernel);
 /// Rows of a tile, and the least number of rows that are reduced side by side.

@@ -10,6 +10,7 @@
 #include "ir/views.h"
 #include "ir/walk.h"
 #include "lift/flatten.h"
+#include "lift/ranges.h"
 
 namespace anabranch::lift {
 
@@ -295,7 +296,12 @@ class Lifter {
     Ref node = rebuilt->op() == Op::lambda ? rebuilt : simplify_.step(rebuilt);
     if (node->type().is_array()) {
       if (!staged_.facts.contains(node.get())) {
-        record(node, facts_for(node));
+        Facts facts = facts_for(node);
+        if (options_.ranges)
+          node = with_ranges(node, facts.extents, [&](const Ref& array) -> const std::vector<Ref>& {
+            return staged_.facts_of(array).extents;
+          });
+        record(node, std::move(facts));
         if (extent_rule(*node) == ExtentRule::as_given) check_extents(node);
       }
       return node;

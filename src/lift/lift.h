@@ -24,6 +24,7 @@ namespace anabranch::lift {
 struct Options {
   /// false: components of a source that share a descriptor are not known equal in shape (for tests).
   bool shape_analysis = true;
+  bool ranges = true;  ///< false: every index is checked that is not in range by construction (for tests)
   /// Sequence fusion, for the programs of sequences inside of stages.
   std::function<ir::Staged(std::span<const ir::Ref> results, std::span<const ir::Ref> parameters)>
       sequences{};

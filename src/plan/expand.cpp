@@ -101,6 +101,8 @@ Ref Expander::inline_reads(const Ref& scalar) {
         const Ref& array = Read(rebuilt).array();
         if (stored(array)) return rebuilt;
         if (array->type().rank == 0) return inline_reads(definition(array, {}));
+        if (rebuilt->op() == Op::index && Read(rebuilt).in_bounds())
+          return inline_reads(definition(array, components(Read(rebuilt).at())));
         throw InternalError("plan: an array read at a computed position is not manifest");
       },
       [](const Node& node) { return !node.type().is_array(); });

@@ -67,6 +67,7 @@ void require(const RequireStep& step, std::int64_t value, std::int64_t item) {
       return;
     case RequireStep::Kind::extent:
       if (value < 0) ir::raise(step.what, ir::negative_extent(value), step.place, item);
+      if (value > ir::most_extent) ir::raise(step.what, ir::too_many_elements({&value, 1}), step.place, item);
       return;
   }
 }

@@ -115,8 +115,9 @@ const char* lanes_text(const kernel::Kernel& kernel) {
     case Kind::items:
       return "neighbouring items";
     case Kind::innermost:
-      return kernel::reads_across(kernel) ? "neighbours along the innermost dimension, in tiles"
-                                          : "neighbours along the innermost dimension";
+      return kernel::reads_across(kernel) || kernel::reduces_tiles(kernel)
+                 ? "neighbours along the innermost dimension, in tiles"
+                 : "neighbours along the innermost dimension";
     case Kind::row:
       return lanes.step > 0 ? "neighbouring elements of a row"
                             : "neighbouring elements of a row, from the right";

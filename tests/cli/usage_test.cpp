@@ -138,7 +138,9 @@ TEST_CASE("names in ANABRANCH_DUMP and ANABRANCH_OFF that nobody knows are said 
   CHECK(has(o.err,
             "ANABRANCH_DUMP names 'lft'; it knows share, contract, sequences, lift, fuse, plan, llvm, asm, "
             "cuda\n"));
-  CHECK(has(o.err, "ANABRANCH_OFF names 'fuse'; it knows share, contract, shapes, fusion, caches, avx512\n"));
+  CHECK(
+      has(o.err,
+          "ANABRANCH_OFF names 'fuse'; it knows share, contract, shapes, ranges, fusion, caches, avx512\n"));
   CHECK(command({"explain", "smvm"}, {.environment = {"ANABRANCH_OFF=shapes", "ANABRANCH_DUMP=cuda"}})
             .err.empty());
 }

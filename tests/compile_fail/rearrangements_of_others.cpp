@@ -2,7 +2,7 @@
 // expect: anabranch: sort takes an array with a dimension
 // expect: anabranch: argsort takes an array with a dimension
 // expect: anabranch: sort_by takes a function that gives an element
-// expect: anabranch: sort_with takes a comparison and a vector
+// expect: anabranch: sort_with takes a comparison and an array with a dimension
 // expect: anabranch: unique takes a vector
 // expect: anabranch: filter takes a function that says whether an element is kept
 // expect: anabranch: a host array becomes part of a program by use
@@ -33,7 +33,7 @@ int main() {
 #elif MUST_FAIL == 4
   sort_by(v, [](auto x) { return -x; });
 #elif MUST_FAIL == 5
-  sort_with([](auto x, auto y) { return x > y; }, matrix);
+  sort_with([](auto x, auto y) { return x > y; }, sum(v));
 #elif MUST_FAIL == 6
   unique(matrix);
 #elif MUST_FAIL == 7

@@ -1,4 +1,8 @@
+#include <array>
 #include <random>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "support/catch.h"
 #include "tests/cpu/support/fold_kernels.h"
@@ -167,6 +171,40 @@ TEST_CASE("folds in vectors of 32 bytes") {
   for (const auto n : repeated()) offsets.push_back(offsets.back() + static_cast<std::int32_t>(n));
   const std::vector<std::int32_t> columns(static_cast<std::size_t>(offsets.back()), 1);
   check(spmv(offsets, columns, random_values<double>(columns.size(), 1), std::vector<double>{1.5, -2.5}));
+}
+
+TEST_CASE("products of matrices, in tiles where they are large enough") {
+  cpu::CompileOptions narrow;
+  narrow.cpu = "haswell";
+  const auto check = [&](KernelBuilder k, const std::string& what) {
+    k.find_checks();
+    INFO(what);
+    CHECK(disagreement(k) == "");
+    if (__builtin_cpu_supports("avx2")) CHECK(same_values(k, k.run(narrow), Oracle(k).run()));
+  };
+  for (const bool over_items : {false, true}) {
+    for (const auto& [n, m, length] : std::vector<std::array<std::int64_t, 3>>{{0, 64, 3},
+                                                                               {3, 64, 20},
+                                                                               {4, 63, 20},
+                                                                               {4, 64, 1},
+                                                                               {5, 65, 17},
+                                                                               {9, 130, 31},
+                                                                               {41, 70, 255},
+                                                                               {6, 64, 256},
+                                                                               {5, 90, 300},
+                                                                               {4, 64, 4097},
+                                                                               {4, 66, 12300}}) {
+      const std::string what =
+          fmt::format("{} x {} of {}, {}", n, m, length, over_items ? "three items" : "alone");
+      check(products<float>(over_items, n, m, length), "float " + what);
+      if (length > 300) continue;
+      check(products<double>(over_items, n, m, length), "double " + what);
+      check(products<double>(over_items, n, m, length, true), "sums and maxima " + what);
+      check(products<std::int32_t>(over_items, n, m, length), "int32 " + what);
+    }
+    check(products<half>(over_items, 5, 70, 40), "half");
+    check(products<std::uint8_t>(over_items, 9, 300, 40), "uint8");
+  }
 }
 
 TEST_CASE("folds prefetch rows whose elements point here and there") {

@@ -108,7 +108,7 @@ TEST_CASE("what is read at computed positions is stored, however cheap") {
       {"backpermute at positions of the user's",
        over_vectors([](V a) {
          return backpermute(
-             size(a), [=](Exp<std::int64_t> i) { return index_of(size(a) - 1 - i); }, map(cheap, a));
+             size(a), [=](Exp<std::int64_t> i) { return index_of(size(a) - i); }, map(cheap, a));
        }),
        {"map: read at computed positions", "backpermute: a result"}},
       {"slice at a position that may be out of range",

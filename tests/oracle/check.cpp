@@ -208,7 +208,7 @@ Configuration drawn_configuration(Dice& dice, Backend backend) {
   out.scheduler = dice.pick(schedulers);
   out.threads = dice.pick(std::vector<int>{1, 2, 4});
   const bool on_gpu = backend == Backend::cuda;
-  for (const char* pass : {"fusion", "share", "shapes", "caches", "avx512"}) {
+  for (const char* pass : {"fusion", "share", "shapes", "ranges", "caches", "avx512"}) {
     const bool tells = !on_gpu || (std::string_view(pass) != "caches" && std::string_view(pass) != "avx512");
     if (dice.chance(20) && tells) out.off += (out.off.empty() ? "" : ",") + std::string(pass);
   }
@@ -244,7 +244,7 @@ void check_everywhere(const std::vector<Ref>& program, const Configuration& as_i
                                   {},
                                   {.scheduler = "fixed:1", .threads = 1},
                                   {.scheduler = "fixed:7", .off = "fusion"},
-                                  {.threads = 4, .off = "shapes,share"},
+                                  {.threads = 4, .off = "shapes,ranges,share"},
                                   {.threads = 1, .off = "avx512"},
                                   {.contract = true},
                                   {.backend = Backend::cuda}}) {

@@ -57,7 +57,7 @@ struct Producer {
 
 const std::vector<Producer>& producers() {
   static const std::vector<Producer> all_of_them{
-      {"generate", "generate", false, Read::computed,
+      {"generate", "generate", false, Read::once,
        [](V a) { return generate(size(a), [=](I i) { return dear(a[i]); }); }},
       {"generate of a shape", "generate", false, Read::shape,
        [](V a) { return generate(size(a), [](I i) { return dear(cast<double>(i)); }); }},
@@ -69,11 +69,11 @@ const std::vector<Producer>& producers() {
       {"reverse", "reverse", true, Read::once, [](V a) { return reverse(a); }},
       {"take", "take", true, Read::once, [](V a) { return take(3, a); }},
       {"drop", "drop", true, Read::once, [](V a) { return drop(2, a); }},
-      {"section", "section", true, Read::computed,
-       [](V a) { return section(a, Index{1}, Index{2}, Index{2}); }},
+      {"section", "section", true, Read::once,
+       [](V a) { return section(a, Index{1}, Index{2}, index_of(size(a) / 2)); }},
       {"rotate", "rotate", false, Read::once, [](V a) { return rotate(a, Index{2}); }},
       {"tile", "tile", false, Read::computed, [](V a) { return tile(a, size(a) * 2); }},
-      {"backpermute", "backpermute", true, Read::computed,
+      {"backpermute", "backpermute", true, Read::once,
        [](V a) { return backpermute(size(a), [=](I i) { return index_of(size(a) - 1 - i); }, a); }},
       {"gather", "gather", false, Read::computed, [](V a) { return gather(k(), a); }},
       {"reshape", "reshape", true, Read::by_position, [](V a) { return reshape(size(a), a); }},
@@ -134,7 +134,7 @@ const std::vector<Consumer>& consumers() {
       consumer("filter", Read::whole,
                [](V p, V) { return std::get<0>(filter([](D x) { return x > 1.0; }, p)); }),
       consumer("scatter", Read::computed, [](V p, V a) { return scatter(map(to_index, a), a, p); }),
-      consumer("scatter over it", Read::computed, [](V p, V a) { return scatter(map(to_index, a), p, a); }),
+      consumer("scatter over it", Read::once, [](V p, V a) { return scatter(map(to_index, a), p, a); }),
       consumer("scatter to where it says", Read::once,
                [](V p, V a) { return scatter(map(to_index, p), a, a); }),
       consumer(
@@ -150,7 +150,7 @@ const std::vector<Consumer>& consumers() {
 /// computed once, unless all that reads it is.
 bool is_for_all_items(const Producer& producer, const Consumer& consumer, Items items) {
   return items == Items::regular && producer.how == Read::shape && !producer.cheap &&
-         consumer.name == "beside a given one";
+         (consumer.name == "beside a given one" || consumer.name == "scatter over it");
 }
 
 /// The labels of what is stored, and those of the kernels and routines that compute it.

@@ -223,6 +223,9 @@ TEST_CASE("products of vectors and matrices") {
   require_same(agree(matmul(use(a), use(b))), Matrix<double>(Index{2, 2}, {4, 5, 10, 11}));
   require_same(agree(matmul(use(a), use(Vector<double>{1, 1, 1}))), Vector<double>{6, 15});
   everywhere([](auto m) { return matmul(m, transpose(m)); }, arrays<2, double>(3));
+  const auto wide =
+      array_of(Index{33, 70}, [](std::int64_t i) { return number<float>(static_cast<std::uint64_t>(i)); });
+  everywhere([](auto m) { return matmul(transpose(m), m); }, std::vector{wide, wide});
   everywhere([](auto m) { return inner_product(m, reverse(m)); }, arrays<2, std::int32_t>(3));
   everywhere([](auto v) { return outer_product(minus, v, take(3, v)); }, arrays<1, double>(3));
 }

@@ -109,5 +109,37 @@ TEST_CASE("short rows of different lengths, each element read with a check at it
   everywhere([=](auto row) { return sum(zip_with(times, copied(row), row)); }, rows);
 }
 
+TEST_CASE("reads that are known to be in range, of what is computed where it is read") {
+  std::vector<Vector<double>> rows;
+  for (const std::int64_t n : {0, 1, 2, 3, 7, 40})
+    rows.push_back(
+        vector_of(n, [&](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(10 * n + i)); }));
+  using I = Exp<std::int64_t>;
+  const auto dear = [](auto x) { return exp(sin(x)); };
+  const auto both = [&](auto read) {
+    everywhere([=](auto row) { return read(map([](auto x) { return x + 1.0; }, row)); }, rows);
+    everywhere([=](auto row) { return read(map(dear, row)); }, rows);
+    everywhere([=](auto row) { return sum(read(map(dear, row))); }, rows);
+  };
+  both([](auto p) { return generate(size(p), [=](I i) { return p[size(p) - 1 - i]; }); });
+  both([](auto p) { return generate(max(size(p) - 2, 0), [=](I i) { return p[i + 2] - p[i]; }); });
+  both([](auto p) { return generate(size(p) * 2, [=](I i) { return p[i / 2]; }); });
+  both([](auto p) { return generate(size(p) / 2, [=](I i) { return p[2 * i + 1]; }); });
+  both([](auto p) {
+    return generate(size(p), [=](I i) { return p[max(min(i + 3, size(p) - 1), 0)] * p[max(i - 3, 0)]; });
+  });
+  both([](auto p) { return backpermute(size(p), [=](I i) { return index_of(size(p) - 1 - i); }, p); });
+  // The last element, which is there where a position is.
+  both([](auto p) { return generate(size(p), [=](I i) { return p[size(p) - 1 + i - i] + p[i]; }); });
+  // Behind a condition, and at a position that another read gives.
+  both([](auto p) {
+    const auto order = argsort(p);
+    return generate(size(p), [=](I i) { return cond(i > 0, p[order[max(i - 1, 0)]], p[i]); });
+  });
+  fails<RunError>(generate(I(3), [p = use(rows[2])](I i) { return p[i]; }), {"index", "2 out of range 0..1"});
+  const auto huge = use(Scalar<std::int64_t>((std::int64_t{1} << 59) + 1));
+  REQUIRE_THROWS_AS(run(generate(the(huge), [](I i) { return i; })), RunError);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -121,6 +121,38 @@ TEST_CASE("sorting by a comparison") {
   }
 }
 
+TEST_CASE("rows of matrices are sorted by a comparison, along each axis") {
+  std::vector<Matrix<std::int32_t>> matrices;
+  for (const auto& [height, width] : {std::pair{3, 5}, {0, 4}, {4, 0}, {1, 1}, {7, 2}, {2, 9}}) {
+    const std::int64_t size = std::int64_t{height} * width;
+    std::vector<std::int32_t> elements;
+    for (std::int64_t i = 0; i < size; ++i) elements.push_back(static_cast<std::int32_t>(i * 37 % 23));
+    matrices.emplace_back(Index{height, width}, elements);
+  }
+  const auto last_digit = [](auto x, auto y) { return x % 10 > y % 10; };
+  const auto by_row = everywhere([&](auto m) { return sort_with(last_digit, m); }, matrices);
+  const auto by_column = everywhere([&](auto m) { return sort_with(last_digit, m, 0); }, matrices);
+  const auto sorted = [&](std::vector<std::int32_t> row) {
+    std::ranges::stable_sort(row, last_digit);
+    return row;
+  };
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const Matrix<std::int32_t>& m = matrices[k];
+    for (std::int64_t r = 0; r < m.extent(0); ++r) {
+      std::vector<std::int32_t> row, got;
+      for (std::int64_t c = 0; c < m.extent(1); ++c)
+        row.push_back(m[{r, c}]), got.push_back(by_row[k][{r, c}]);
+      REQUIRE(got == sorted(row));
+    }
+    for (std::int64_t c = 0; c < m.extent(1); ++c) {
+      std::vector<std::int32_t> column, got;
+      for (std::int64_t r = 0; r < m.extent(0); ++r)
+        column.push_back(m[{r, c}]), got.push_back(by_column[k][{r, c}]);
+      REQUIRE(got == sorted(column));
+    }
+  }
+}
+
 TEST_CASE("long vectors are sorted by all threads") {
   const auto keys = numbers<std::int32_t>(300000, 5);
   const auto sorted = agree(sort(use(keys)));

@@ -20,7 +20,7 @@ template <VectorComputation A, class... Xs>
 inline constexpr bool fits_vector<A, Xs...> = true;
 template <class... Xs>
 inline constexpr bool fits_order = false;
-template <OperatorLike F, VectorComputation A, class... Xs>
+template <OperatorLike F, ArrayWithRows A, class... Xs>
 inline constexpr bool fits_order<F, A, Xs...> = true;
 template <class... Xs>
 inline constexpr bool fits_mask = false;
@@ -84,7 +84,8 @@ ANABRANCH_REFUSE(sort_by, fits_fold1,
                  "sort_by(f, a)")
 ANABRANCH_REFUSE(
     sort_with, fits_order,
-    "sort_with takes a comparison and a vector, as in sort_with([](auto x, auto y) { return x > y; }, v)")
+    "sort_with takes a comparison and an array with a dimension, as in sort_with([](auto x, auto y) { return "
+    "x > y; }, a)")
 ANABRANCH_REFUSE(unique, fits_vector, "unique takes a vector; flatten(a) is one of another array")
 ANABRANCH_REFUSE(run_length_encode, fits_vector,
                  "run_length_encode takes a vector; flatten(a) is one of another array")

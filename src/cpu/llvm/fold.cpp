@@ -6,6 +6,7 @@
 #include "cpu/llvm/equal_rows.h"
 #include "cpu/llvm/fold_rows.h"
 #include "cpu/llvm/row_group.h"
+#include "cpu/llvm/tile_fold.h"
 #include "kernel/access.h"
 
 /// The fold skeleton. To keep the code small, every part of the order is emitted once:
@@ -176,13 +177,66 @@ class Fold {
     const auto in_item = [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); };
     b.CreateCondBr(b.CreateICmpSGT(length, f.number(0)), some, none);
     b.SetInsertPoint(some);
-    each_run(r.e, kernel_, begin, end, first, true, in_item,
-             [&](const Run& run) { columns.reduce(run, length); });
+    if (TileFold::suits(kernel_, r))
+      rows_in_tiles(r, columns, begin, end, length);
+    else
+      each_run(r.e, kernel_, begin, end, first, true, in_item,
+               [&](const Run& run) { columns.reduce(run, length); });
     b.CreateBr(done);
     b.SetInsertPoint(none);
     each_run(r.e, kernel_, begin, end, first, false, in_item, [&](const Run& run) { one_row(r, run); });
     b.CreateBr(done);
     b.SetInsertPoint(done);
+  }
+
+  /// Where there are enough of them along two dimensions in tiles, others along one.
+  void rows_in_tiles(Rows& r, ColumnFold& columns, llvm::Value* begin, llvm::Value* end,
+                     llvm::Value* length) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    TileFold tiles(r, kernel_, machine_);
+    const auto extents = r.e.part(kernel_.domain, r.e.uniform(f.number(0))).extents;
+    const std::size_t rank = extents.size();
+    llvm::Value *width = extents[rank - 1].v, *height = extents[rank - 2].v;
+    llvm::Value* rows_of_item = f.number(1);
+    for (std::size_t d = 0; d + 1 < rank; ++d) rows_of_item = b.CreateMul(rows_of_item, extents[d].v);
+    llvm::BasicBlock *before = b.GetInsertBlock(), *header = f.block("tiles_or_row"),
+                     *in_tiles = f.block("in_tiles"), *single = f.block("rest_of_row"),
+                     *next = f.block("following"), *done = f.block("tiles_done");
+    b.CreateBr(header);
+    b.SetInsertPoint(header);
+    llvm::PHINode* at = b.CreatePHI(i64_, 2, "position");
+    at->addIncoming(begin, before);
+    llvm::Value *lo = b.CreateURem(at, width), *row = b.CreateUDiv(at, width);
+    const auto here = r.e.mark();
+    llvm::Value* item = kernel_.domain.over_items ? b.CreateUDiv(row, rows_of_item) : f.number(0);
+    enter_item(r.e, kernel_, r.e.uniform(item));
+    const std::vector<llvm::Value*> outer =
+        decode(r.e, std::span(extents).first(rank - 1), b.CreateSub(row, b.CreateMul(item, rows_of_item)));
+    // Whole rows of results that follow.
+    llvm::Value* left = b.CreateSub(end, at);
+    llvm::Value* rows = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(height, outer.back()),
+                                                b.CreateUDiv(left, width));
+    llvm::Value* enough = b.CreateAnd(b.CreateICmpSGE(rows, f.number(tiles.least_rows())),
+                                      b.CreateICmpSGE(width, f.number(tiles.least_columns())));
+    b.CreateCondBr(b.CreateAnd(enough, b.CreateICmpEQ(lo, f.number(0))), in_tiles, single);
+    b.SetInsertPoint(in_tiles);
+    tiles.reduce(std::span(outer).first(rank - 2), outer.back(), b.CreateAdd(outer.back(), rows), width, at,
+                 length);
+    llvm::Value* tiled = b.CreateMul(rows, width);
+    llvm::BasicBlock* tiles_end = b.GetInsertBlock();
+    b.CreateBr(next);
+    b.SetInsertPoint(single);
+    llvm::Value* count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(width, lo), left);
+    columns.reduce({item, outer, at, lo, b.CreateAdd(lo, count)}, length);
+    llvm::BasicBlock* single_end = b.GetInsertBlock();
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+    llvm::Value* after = b.CreateAdd(at, r.merge({tiled}, tiles_end, {count}, single_end)[0]);
+    at->addIncoming(after, next);
+    b.CreateCondBr(b.CreateICmpSLT(after, end), header, done);
+    b.SetInsertPoint(done);
+    r.e.undo(here);
   }
 
   /// Short ones in groups; what is left, and longer ones, one by one.

@@ -110,6 +110,9 @@ class RowCode {
   /// to the stack do not matter beside them, and the code is a quarter of the size.
   bool body_is_large() const { return reads_anywhere() || computes_much(); }
 
+  /// Bodies of which a copy for each of a dozen vectors is no harm.
+  bool costs_little() const { return body_[0].cost <= 16; }
+
   /// Bodies that only read what lies along the row, and hardly compute: in masked vectors, which take many
   /// instructions where elements are narrower than four bytes.
   bool body_is_small() const {

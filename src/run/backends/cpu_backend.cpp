@@ -57,7 +57,9 @@ CpuBackend::CpuBackend(RunContext& context, ProgramKernels& kernels, std::int64_
       cache_bytes_(cache_bytes),
       stop_signal_(context.options.stop, stop_word_) {}
 
-void CpuBackend::prepare() { kernels_ = &program_kernels_.for_cpu(context_.report, context_.trace.get()); }
+void CpuBackend::prepare() {
+  kernels_ = &program_kernels_.for_cpu(context_.executor, context_.report, context_.trace.get());
+}
 
 std::unique_ptr<StageBackend> CpuBackend::open_stage(const StageWork& work) {
   return std::make_unique<CpuStage>(*this, context_, work);

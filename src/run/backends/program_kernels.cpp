@@ -47,14 +47,19 @@ void reported(RunReport* report, F&& f) {
 
 }  // namespace
 
-const CpuKernels& ProgramKernels::for_cpu(RunReport* report, RunTrace* trace) {
+const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, RunReport* report, RunTrace* trace) {
   std::call_once(cpu_once_, [&] {
+    std::vector<const kernel::Kernel*> kernels;
+    for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });
+    std::vector<std::shared_ptr<const cpu::CompiledKernel>> codes(kernels.size());
     reported(report, [&] {
-      for_each_kernel(plan_, [&](const plan::KernelStep& step) {
-        timed(trace, RunTrace::Row::compiling, step.kernel.name,
-              [&] { cpu_[&step.kernel] = cpu::compile(step.kernel); });
+      executor.parallel_for(std::ssize(kernels), [&](std::int64_t number) {
+        const auto k = static_cast<std::size_t>(number);
+        timed(trace, RunTrace::Row::compiling, kernels[k]->name,
+              [&] { codes[k] = cpu::compile(*kernels[k]); });
       });
     });
+    for (std::size_t k = 0; k < kernels.size(); ++k) cpu_[kernels[k]] = std::move(codes[k]);
   });
   return cpu_;
 }

@@ -17,8 +17,8 @@ class ProgramKernels {
  public:
   explicit ProgramKernels(const plan::Plan& plan) : plan_(plan) {}
 
-  /// Compiled when they are first asked for, which the report and the trace show, where there are such.
-  const CpuKernels& for_cpu(RunReport* report, RunTrace* trace);
+  /// Compiled when they are first asked for, several at once, which the report and the trace show, where there are such.
+  const CpuKernels& for_cpu(scheduler::Executor& executor, RunReport* report, RunTrace* trace);
 
   /// Of one kernel that not every run needs (plan::EqualItems); compiled when it is first asked for, which `report`, if
   /// there is one, is told.

@@ -99,6 +99,40 @@ inline KernelBuilder dense_rows(bool over_items, const std::vector<std::int64_t>
   return k;
 }
 
+/// Products of matrices of n x length and length x m, of which there is one of each for each of three items or one alone;
+/// `of_both`: the sums of the products and their maxima, which start from -1.
+template <class T>
+KernelBuilder products(bool over_items, std::int64_t n, std::int64_t m, std::int64_t length,
+                       bool of_both = false) {
+  const std::int64_t items = over_items ? 3 : 1;
+  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
+  KernelBuilder k(kernel::Reduce{}, over_items, items);
+  const int left = k.buffer(random_values<T>(static_cast<std::size_t>(items * n * length), 4));
+  const int right = k.buffer(random_values<T>(static_cast<std::size_t>(items * length * m), 5));
+  const auto rows = k.uniform_extent(n), columns = k.uniform_extent(m), inner = k.uniform_extent(length);
+  const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
+  const ir::Ref a = k.array(form, {type}, {rows, inner}, left);
+  const ir::Ref b = k.array(form, {type}, {inner, columns}, right);
+  const std::vector<ScalarType> types(of_both ? 2 : 1, type);
+  k.output(form, types, {rows, columns}, items * n * m);
+  auto& kernel = k.kernel();
+  const ir::Ref at = row_in(kernel).index;
+  const ir::Ref product =
+      ir::primitive(ir::Primitive::multiply, {ir::index(a, ir::tuple({kernel.index[0], at}), {}, true),
+                                              ir::index(b, ir::tuple({at, kernel.index[1]}), {}, true)});
+  kernel.body.assign(types.size(), product);
+  row_in(kernel).length = inner;
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  kernel::Reduction& all = reduction_in(kernel);
+  all.combine = {ir::primitive(ir::Primitive::add, {all.left[0], all.right[0]})};
+  all.seed = {ir::literal(T(0))};
+  if (of_both) {
+    all.combine.push_back(ir::primitive(ir::Primitive::maximum, {all.left[1], all.right[1]}));
+    all.seed.push_back(ir::literal(T(-1)));
+  }
+  return k;
+}
+
 /// Three reductions of rows of one array: sums of doubles, maxima of floats and a quotient or minimum of
 /// integers, each with an output of its own. `seeded`: which of them have a seed.
 inline KernelBuilder several_reductions(const std::vector<std::int64_t>& row_lengths,
