@@ -36,7 +36,7 @@ struct GenerateCommandOptions {
 void generate_command(const GenerateCommandOptions& options);
 
 /// What is made of the program smvm for this matrix (empty: a small one in memory), and why.
-void explain_smvm_command(const std::string& matrix);
+void explain_smvm_command(const std::string& matrix, Explain form);
 
 /// What this machine offers. Throws BackendUnavailable, after all is said, where no kernel can be compiled.
 void doctor_command();

@@ -1,9 +1,11 @@
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include <anabranch/io.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "matrix_types.h"
@@ -19,36 +21,71 @@ constexpr std::array<std::int32_t, 5> small_indices{0, 2, 0, 1, 2};
 constexpr std::array<double, 5> small_values{1, 2, 3, 4, 5};
 
 /// Traffic of an item, from the averages of the whole stream.
-std::string bytes_per_item(const SourceInfo& info, std::size_t index, std::size_t value) {
+struct BytesPerItem {
+  double entries = 0, streamed = 0, gathered = 0;
+  std::size_t column = 0, value = 0, offset = 0;
+};
+
+/// Nothing where there are no items.
+std::optional<BytesPerItem> bytes_per_item(const SourceInfo& info, std::size_t column, std::size_t value) {
   const auto items = static_cast<double>(info.items.value_or(0));
-  if (items == 0) return "no items: no bytes\n";
-  const double entries = static_cast<double>(info.work.value_or(0)) / items;
-  const int offset = info.arrays[0].offsets == OffsetType::int32 ? 4 : 8;
-  const double streamed = entries * static_cast<double>(index + value) + offset;
+  if (items == 0) return {};
+  BytesPerItem bytes{.column = column, .value = value};
+  bytes.entries = static_cast<double>(info.work.value_or(0)) / items;
+  bytes.offset = info.arrays[0].offsets == OffsetType::int32 ? 4 : 8;
+  bytes.streamed = bytes.entries * static_cast<double>(column + value) + static_cast<double>(bytes.offset);
+  bytes.gathered = bytes.entries * static_cast<double>(value);
+  return bytes;
+}
+
+std::string to_text(const std::optional<BytesPerItem>& bytes) {
+  if (!bytes) return "no items: no bytes\n";
   return fmt::format(
       "estimated bytes per item, {:.1f} entries on average: {:.0f} streamed ({} a column, {} a value, {} an "
       "offset), "
       "{:.0f} gathered from x, {} written\n",
-      entries, streamed, index, value, offset, entries * static_cast<double>(value), value);
+      bytes->entries, bytes->streamed, bytes->column, bytes->value, bytes->offset, bytes->gathered,
+      bytes->value);
+}
+
+nlohmann::ordered_json to_json(const std::optional<BytesPerItem>& bytes) {
+  if (!bytes) return nullptr;
+  return {{"entries", bytes->entries},
+          {"streamed", bytes->streamed},
+          {"gathered", bytes->gathered},
+          {"written", bytes->value}};
 }
 
 template <class I, class T>
-void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols) {
+void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols, Explain form) {
   // Programs are not specialised to x: one element is as good as all.
   const Vector<T> x = Vector<T>(Index{std::min<std::int64_t>(cols, 1)});
   const auto program = compile(smvm<I, T>(stream_in(source), use(x)));
-  print(fmt::format("smvm: y = A x over {}, {} columns and {} values\n\n{}\n{}", source.info().name,
-                    name_of(detail::scalar_type<I>), name_of(detail::scalar_type<T>), program.explain(),
-                    bytes_per_item(source.info(), sizeof(I), sizeof(T))));
+  const SourceInfo& info = source.info();
+  const std::optional<BytesPerItem> bytes = bytes_per_item(info, sizeof(I), sizeof(T));
+  const char *index = name_of(detail::scalar_type<I>), *value = name_of(detail::scalar_type<T>);
+  switch (form) {
+    case Explain::text:
+      return print(fmt::format("smvm: y = A x over {}, {} columns and {} values\n\n{}\n{}", info.name, index,
+                               value, program.explain(), to_text(bytes)));
+    case Explain::json: {
+      auto report = nlohmann::ordered_json::parse(program.explain(form));
+      report["matrix"] = {{"file", info.name}, {"index", index}, {"value", value}};
+      report["bytes_per_item"] = to_json(bytes);
+      return print(report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    }
+    case Explain::dot:
+      return print(program.explain(form));
+  }
 }
 
 }  // namespace
 
-void explain_smvm_command(const std::string& matrix) {
-  if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3);
+void explain_smvm_command(const std::string& matrix, Explain form) {
+  if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3, form);
   const io::CsrHeader header = io::inspect_matrix(matrix);
   with_types_of(header, matrix, [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
-    explain(io::open_csr<I, T>(matrix), header.cols);
+    explain(io::open_csr<I, T>(matrix), header.cols, form);
   });
 }
 

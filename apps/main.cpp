@@ -186,8 +186,15 @@ void add_explain(CLI::App& app, Action& chosen) {
       ->option_text("NAME");
   sub->add_option("MATRIX", *matrix, "The matrix file it would run over; default: a small one in memory")
       ->option_text("FILE");
-  sub->callback(
-      [program, matrix, &chosen] { chosen = [matrix](Interrupt&) { explain_smvm_command(*matrix); }; });
+  auto form = std::make_shared<Explain>(Explain::text);
+  CLI::Option* json =
+      sub->add_flag_callback("--json", [form] { *form = Explain::json; }, "Print one JSON object");
+  sub->add_flag_callback(
+         "--dot", [form] { *form = Explain::dot; }, "Print a graph, for Graphviz")
+      ->excludes(json);
+  sub->callback([program, matrix, form, &chosen] {
+    chosen = [matrix, form](Interrupt&) { explain_smvm_command(*matrix, *form); };
+  });
 }
 
 void add_doctor(CLI::App& app, Action& chosen) {

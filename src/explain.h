@@ -2,13 +2,16 @@
 
 #include <string>
 
+#include <anabranch/run.h>
+
 #include "compile.h"
 
 namespace anabranch {
 
-/// What the compiler made of a program and why: every operation with its form and the reason, whether it is
-/// stored or fused away, the kernels with their loops, exact bytes per chunk as expressions, and the time of
-/// each pass.
-std::string explain(const Compiled& compiled);
+/// What the compiler made of a program and why (report/report.h).
+std::string explain(const Compiled& compiled, Explain form);
+
+/// Throws ProgramError where the program is not as expected (report/expect.h).
+void require(const Compiled& compiled, Expect expected);
 
 }  // namespace anabranch

@@ -42,6 +42,7 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
   const CompileOptions compile_options = options_from_environment();
   impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), compile_options),
                                                  compile_options);
+  impl_->program->require(options.require);
   impl_->trace = begin_trace(*impl_->program, options);
   try {
     impl_->begin();

@@ -37,6 +37,13 @@ ProgramImpl::ProgramImpl(Compiled compiled, const CompileOptions& options)
   for (const PassTime& t : compiled_.times) front_seconds_ += t.seconds;
 }
 
+void ProgramImpl::require(Expect expected) const {
+  if ((met_.load(std::memory_order_relaxed) & expected) == expected) return;
+  anabranch::require(compiled_, expected);
+  // Several threads may find out at once: one that forgets what another found does no harm.
+  met_.store(met_.load(std::memory_order_relaxed) | expected, std::memory_order_relaxed);
+}
+
 scheduler::Executor& ProgramImpl::executor(int threads) {
   const std::lock_guard lock(mutex_);
   auto& executor = executors_[threads];
@@ -66,7 +73,11 @@ std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& para
       compile_program(front::nodes_of(results), front::nodes_of(parameters), options), options);
 }
 
-std::string explain(const ProgramImpl& program) { return anabranch::explain(program.compiled()); }
+std::string explain(const ProgramImpl& program, Explain form) {
+  return anabranch::explain(program.compiled(), form);
+}
+
+void require(const ProgramImpl& program, Expect expected) { program.require(expected); }
 
 namespace {
 
@@ -130,6 +141,7 @@ Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& opti
            const Arrays& into) {
   const auto begin = std::chrono::steady_clock::now();
   check(options);
+  program.require(options.require);
   check_arguments(program.compiled().plan, arguments);
   check_memory(program.compiled().plan, into);
   if (report) *report = RunReport{};

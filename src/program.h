@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,8 @@ class ProgramImpl {
   ProgramImpl(Compiled compiled, const CompileOptions& options);
 
   const Compiled& compiled() const { return compiled_; }
+  /// Throws ProgramError where the program is not as expected. What was found once is not looked for again.
+  void require(Expect expected) const;
   double front_seconds() const { return front_seconds_; }
   const CompileOptions& options() const { return options_; }
   runtime::ResultSizes& result_sizes() { return result_sizes_; }
@@ -30,6 +33,7 @@ class ProgramImpl {
  private:
   const Compiled compiled_;
   const CompileOptions options_;
+  mutable std::atomic<Expect> met_ = Expect::nothing;
   double front_seconds_ = 0;
   runtime::ResultSizes result_sizes_;
   std::shared_ptr<runtime::ProgramKernels> kernels_;

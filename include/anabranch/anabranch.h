@@ -13,6 +13,7 @@
 #include <anabranch/elementwise.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
+#include <anabranch/explain.h>
 #include <anabranch/filter.h>
 #include <anabranch/fold.h>
 #include <anabranch/half.h>

@@ -90,8 +90,16 @@ class Program {
     results = Of::wrap(detail::run(*impl_, {args.erased()...}, options, report, Of::memory(results)));
   }
 
-  /// Forms, reasons, kernels, bytes: what was made of the program and why.
-  std::string explain() const { return detail::explain(*impl_); }
+  /// What was made of the program and why: the terms after sharing, operations with their forms, what was fused into which
+  /// kernel and what was stored instead, how arrays are read and checked, bytes. (docs/explain.md.)
+  std::string explain(Explain form = Explain::text) const { return detail::explain(*impl_, form); }
+
+  /// Throws ProgramError, with the operation, its place and the reason, where the program is not as expected; gives the
+  /// program itself: `const auto program = compile(...).require(Expect::no_intermediates | Expect::one_pass);`
+  Program require(Expect expected) const {
+    detail::require(*impl_, expected);
+    return *this;
+  }
 
   explicit Program(std::shared_ptr<detail::ProgramImpl> impl) : impl_(std::move(impl)) {}
 

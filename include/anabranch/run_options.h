@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <anabranch/explain.h>
+
 /// How a program is run, and what a run reports.
 namespace anabranch {
 
@@ -45,6 +47,8 @@ struct RunOptions {
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
   /// when the run fails or is cancelled; IoError where it cannot be written.
   std::string trace{};
+  /// What is expected of the program: as Program::require, before anything is read.
+  Expect require = Expect::nothing;
 };
 
 /// One chunk as it was run.

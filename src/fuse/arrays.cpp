@@ -149,17 +149,6 @@ class Fuser {
     });
   }
 
-  /// Does it read more of this array than its shape? A map may have a function that does not mention the element.
-  static bool takes(const Node& reader, const Node& source) {
-    if (reader.op() != Op::map) return true;
-    const Map map(reader);
-    const std::span<const Ref> parameters = map.function()->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (map.arrays()[i].get() == &source && mentions(*map.function()->result(), parameters.subspan(i, 1)))
-        return true;
-    return false;
-  }
-
   static void read(const Node& reader, Access access, Uses& uses, int rank) {
     switch (access) {
       case Access::own_element:
@@ -294,6 +283,16 @@ bool is_positional(const Staged& staged, const Node& array) {
 }
 
 }  // namespace
+
+bool takes(const Node& reader, const Node& source) {
+  if (reader.op() != Op::map) return true;
+  const Map map(reader);
+  const std::span<const Ref> parameters = map.function()->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (map.arrays()[i].get() == &source && mentions(*map.function()->result(), parameters.subspan(i, 1)))
+      return true;
+  return false;
+}
 
 bool reads_linearly(const Staged& staged, const Node& array) {
   // For example along a chain of maps over equal shapes; each array is visited once.

@@ -18,6 +18,10 @@ namespace anabranch::fuse {
 
 ir::Staged arrays(ir::Staged staged, const Options& options = {});
 
+/// Does an array computation read more of this array than its shape? A map may have a function that does not mention the
+/// element.
+bool takes(const ir::Node& reader, const ir::Node& source);
+
 /// May elements of this delayed array be found by row-major position without division?
 bool reads_linearly(const ir::Staged& staged, const ir::Node& array);
 

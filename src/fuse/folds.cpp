@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,6 +30,14 @@ struct Kind {
   friend auto operator<=>(const Kind&, const Kind&) = default;
 };
 
+/// Why a reduction is of another kind than one before it, whose rows are as long.
+const char* difference(const Kind& kind, const Kind& before) {
+  if (kind.order != before.order) return "their operators allow of different orders";
+  if (kind.level > before.level) return "it needs the values of other reductions";
+  if (kind.level < before.level) return "that one needs the values of other reductions";
+  return "one of them needs what a stream, a loop or a branch gives";
+}
+
 struct Set {
   std::vector<Ref> folds;
   int components = 0;
@@ -42,7 +51,9 @@ void folds(Staged& staged, std::span<const Node* const> order,
            const std::function<bool(const Node&)>& alone, const Options& options) {
   const Needs needs(staged);
   std::vector<Set> sets;
-  std::map<Kind, std::size_t> open;  // the newest set of a kind
+  std::map<Kind, std::size_t> open;                                // the newest set of a kind
+  using Rows = std::tuple<int, Form, std::vector<std::uint64_t>>;  // stage, form, extents
+  std::map<Rows, std::pair<Kind, std::size_t>> of_rows;  // the first set of any kind that has these rows
   for (const Node* node : order) {
     if (node->op() != Op::fold || alone(*node)) continue;
     Kind kind;
@@ -53,6 +64,12 @@ void folds(Staged& staged, std::span<const Node* const> order,
     kind.order = fold_order_class(*Fold(*node).function());
     for (const Ref& e : staged.facts_of(Fold(*node).array()).extents) kind.extents.push_back(e->id());
     const int components = node->type().components();
+    const auto [first, first_of_rows] =
+        of_rows.try_emplace({kind.stage, kind.form, kind.extents}, kind, sets.size());
+    if (!first_of_rows && !open.contains(kind))
+      staged.manifest[node] +=
+          fmt::format(", not in one kernel with {}: {}", title(*sets[first->second.second].folds[0]),
+                      difference(kind, first->second.first));
     const auto [at, is_new] = open.try_emplace(kind, sets.size());
     std::string why;
     if (!is_new) {

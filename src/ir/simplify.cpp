@@ -73,7 +73,9 @@ Ref fold_real(const Ref& node) {
   const ScalarType type = a->type().scalars[0];
   if (type == ScalarType::float16) return node;
   if (op == Primitive::negate)
-    return a->op() == Op::primitive && a->payload().primitive == Primitive::negate ? a->child(0) : node;
+    return a->op() == Op::primitive && a->payload().primitive == Primitive::negate
+               ? PrimitiveTerm(a).operands()[0]
+               : node;
   if (operands.size() < 2) return node;
   const Ref& b = operands[1];
   const auto x = real(a), y = real(b);
@@ -139,7 +141,8 @@ Ref fold_primitive(const Ref& node, bool floats) {
   if (operands.size() == 1) {
     if (op == Primitive::logical_not && x) return literal(*x == 0);
     const bool is_its_own_inverse = op == Primitive::logical_not || op == Primitive::negate;
-    if (is_its_own_inverse && a->op() == Op::primitive && a->payload().primitive == op) return a->child(0);
+    if (is_its_own_inverse && a->op() == Op::primitive && a->payload().primitive == op)
+      return PrimitiveTerm(a).operands()[0];
     return node;
   }
   if (operands.size() != 2) return node;

@@ -187,6 +187,8 @@ struct Kernel {
 const Row* row_of(const Kernel& kernel);
 /// The types of the results' components.
 std::vector<ScalarType> result_types(const Kernel& kernel);
+/// "map", "fold", "scan", "recurrence".
+const char* name_of_form(const Kernel& kernel);
 /// The bodies that the form has beside `kernel.body`.
 std::vector<const std::vector<ir::Ref>*> form_bodies(const Kernel& kernel);
 /// Is there a seed wherever a row may have no element?

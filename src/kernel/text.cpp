@@ -191,14 +191,14 @@ void name_values(const Kernel& k, Printer& printer) {
   std::visit(overloaded{[](const Map&) {}, reduce, scan, recurrence}, k.form);
 }
 
+}  // namespace
+
 const char* name_of_form(const Kernel& k) {
   return std::visit(
       overloaded{[](const Map&) { return "map"; }, [](const Reduce&) { return "fold"; },
                  [](const Scan&) { return "scan"; }, [](const Recurrence&) { return "recurrence"; }},
       k.form);
 }
-
-}  // namespace
 
 std::string to_string(const Kernel& k) {
   Printer printer;

@@ -22,7 +22,7 @@ TEST_CASE("explain: the forms, one kernel, bytes per item") {
   CHECK(o.err.empty());
   for (const char* part :
        {"unzip", "gather", "zip_with", "fold", "segmented", "avoided", "does not depend on the item",
-        "fused into its reader", "smvm.cpp:", "estimated bytes per item"})
+        "fused into kernel 1", "smvm.cpp:", "estimated bytes per item"})
     CHECK(has(o.out, part));
   CHECK(count(o.out, "\nkernel ") == 1);
 
@@ -37,6 +37,24 @@ TEST_CASE("explain: the forms, one kernel, bytes per item") {
             "3.0 entries on average: 44 streamed (8 a column, 4 a value, 8 an offset), 12 gathered from x, 4 "
             "written"));
   CHECK(command({"explain", "smvm", dir / "none.npz"}).status == 4);
+}
+
+TEST_CASE("explain: as JSON and as a graph") {
+  const Outcome o = command({"explain", "smvm", "--json"});
+  REQUIRE(o.status == 0);
+  CHECK(o.err.empty());
+  const nlohmann::json report = o.json();
+  REQUIRE(report.at("kernels").size() == 1);
+  CHECK(report.at("kernels")[0].at("fused").size() == 4);
+  CHECK(report.at("kernels")[0].at("reads")[1].at("access") == "gathered");
+  CHECK(report.at("matrix").at("index") == "int32");
+  CHECK(report.at("bytes_per_item").at("written") == 8);
+  CHECK(report.at("bytes_per_item").at("streamed") == Approx(5.0 / 3 * 12 + 4));
+  const Outcome graph = command({"explain", "smvm", "--dot"});
+  REQUIRE(graph.status == 0);
+  CHECK(graph.out.starts_with("digraph program {"));
+  CHECK(has(graph.out, "gathered, checked"));
+  CHECK(command({"explain", "smvm", "--dot", "--json"}).status == 2);
 }
 
 TEST_CASE("doctor: the machine in a few lines") {

@@ -146,11 +146,14 @@ TEST_CASE("names in ANABRANCH_DUMP and ANABRANCH_OFF that nobody knows are said 
 }
 
 TEST_CASE("explain prints every operation once") {
-  const std::string text = command({"explain", "smvm"}).out;
+  const std::string all = command({"explain", "smvm"}).out;
+  const std::size_t begin = all.find("\nonce per run\n");
+  REQUIRE(begin != std::string::npos);
+  const std::string text = all.substr(begin, all.find("\nkernels\n") - begin);
   std::size_t uses = 0;
   for (std::size_t at = 0; (at = text.find(" use ", at)) != std::string::npos; ++at) ++uses;
   CHECK(uses == 1);
-  CHECK(has(text, "a1   stream_in "));
+  CHECK(has(text, " stream_in "));
   CHECK_FALSE(has(text, "parameter"));
 }
 

@@ -105,6 +105,27 @@ TEST_CASE(
   CHECK(said);
 }
 
+TEST_CASE("explanations say why reductions of equal rows do not share a kernel") {
+  const auto why = [](const TestProgram& program) {
+    const Planned p = planned(program);
+    std::string all;
+    for (const auto& array : p.plan.stages.at(0).group.arrays) all += array.why + "\n";
+    return all;
+  };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(why(over([](V a) {
+               const auto total = sum(a);
+               return zip_with(plus, total, sum(map([=](Exp<double> e) { return e - the(total); }, a)));
+             })),
+             Contains("not in one kernel with sum@") && Contains("it needs the values of other reductions"));
+  CHECK_THAT(why(over([](V a) {
+               return zip_with(plus, sum(a), fold([](auto x, auto y) { return x / 3.0 + y; }, 0.0, a));
+             })),
+             Contains("their operators allow of different orders"));
+  CHECK_THAT(why(over([](V a) { return zip_with(plus, sum(a), minimum(a)); })),
+             !Contains("not in one kernel"));
+}
+
 TEST_CASE("without fusion every reduction has a kernel") {
   fuse::Options options;
   options.fusion = false;

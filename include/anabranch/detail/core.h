@@ -13,6 +13,7 @@
 #include <anabranch/detail/primitive.h>
 #include <anabranch/detail/scan_kind.h>
 #include <anabranch/error.h>
+#include <anabranch/explain.h>
 #include <anabranch/export.h>
 #include <anabranch/run_options.h>
 #include <anabranch/source.h>
@@ -140,7 +141,9 @@ ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const
 ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(
     ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments, const RunOptions& options,
     RunReport* report, const std::vector<std::shared_ptr<ArrayData>>& into = {});
-ANABRANCH_API std::string explain(const ProgramImpl& program);
+ANABRANCH_API std::string explain(const ProgramImpl& program, Explain form = Explain::text);
+/// Throws ProgramError where the program is not as expected.
+ANABRANCH_API void require(const ProgramImpl& program, Expect expected);
 
 /// Items of a sequence, computed chunk by chunk as they are asked for.
 class ANABRANCH_API ItemReader {

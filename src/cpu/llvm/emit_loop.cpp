@@ -1,7 +1,6 @@
 #include <llvm/Analysis/VectorUtils.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "cpu/llvm/emitter.h"
 #include "ir/views.h"
@@ -91,48 +90,6 @@ int Emitter::registers_of(const ir::Type& type) const {
   return std::max(1, width * static_cast<int>(bytes) / machine_.vector_bytes);
 }
 
-/// Which components of a loop's state are the same in all lanes that have not ended: those that begin so and become
-/// something that depends on them only, as counters do.
-std::vector<bool> Emitter::in_step(const ir::Node& node, const Values& initial) const {
-  const ir::Node& body = *ir::WhileLoop(node).body();
-  const ir::Node& parameter = *body.parameters()[0];
-  const ir::Ref& result = body.result();
-  const auto count = initial.size();
-  std::vector<bool> out(count);
-  const bool apart = result->op() == ir::Op::tuple && result->children().size() == count;
-  for (std::size_t c = 0; c < count; ++c) out[c] = apart && initial[c].uniform();
-
-  const auto depends_on_those = [&](const ir::Ref& next) {
-    std::vector<const ir::Node*> open{next.get()};
-    std::unordered_set<const ir::Node*> seen;
-    while (!open.empty()) {
-      const ir::Node& at = *open.back();
-      open.pop_back();
-      if (!seen.insert(&at).second) continue;
-      const auto& free = at.free();
-      if (std::find(free.begin(), free.end(), &parameter) == free.end()) {
-        if (varies(at)) return false;
-      } else if (at.op() == ir::Op::project && ir::Project(at).value().get() == &parameter) {
-        if (at.type().components() != 1 || !out[static_cast<std::size_t>(at.payload().first)]) return false;
-      } else if (at.op() == ir::Op::primitive) {
-        for (const ir::Ref& child : at.children()) open.push_back(child.get());
-      } else {
-        return false;
-      }
-    }
-    return true;
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t c = 0; c < count; ++c)
-      if (out[c] && !depends_on_those(result->children()[c])) {
-        out[c] = false;
-        changed = true;
-      }
-  }
-  return out;
-}
-
 Values Emitter::loop(const Regions& regions, int region, const ir::Node& node) {
   const Values initial = values(*ir::WhileLoop(node).initial());
   bool divergent = varies(node);
@@ -189,7 +146,10 @@ Values Emitter::divergent_loop(const Regions& regions, int region, const ir::Nod
   const ir::Node& predicate = *ir::WhileLoop(node).predicate();
   const ir::Node& body = *ir::WhileLoop(node).body();
   const std::vector<bool>& live_after = regions.live_components(node);
-  const std::vector<bool> same = in_step(node, initial);
+  std::vector<bool> same_at_first;
+  for (const Value& v : initial) same_at_first.push_back(v.uniform());
+  const std::vector<bool> same =
+      kernel::in_step(node, std::move(same_at_first), [this](const ir::Node& term) { return varies(term); });
   const Pieces pieces(b, width, registers_of(node.type()));
   llvm::BasicBlock *header = frame.block("while"), *round = frame.block("do"), *after = frame.block("ended");
 

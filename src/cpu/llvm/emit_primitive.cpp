@@ -206,13 +206,11 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
   for (const Value& v : operands) uniform_all = uniform_all && v.uniform();
 
   // Index arithmetic stays symbolic as long as it is affine in the lane.
-  if (type == ScalarType::int64 && !uniform_all) {
+  if (kernel::is_index_arithmetic(primitive, type) && !uniform_all) {
     if (primitive == Primitive::add) return add(operands[0], operands[1]);
-    if (primitive == Primitive::subtract && operands[1].uniform())
-      return add(operands[0], uniform(b.CreateNeg(operands[1].v)));
-    if (primitive == Primitive::subtract)
-      return add(operands[0], multiply(operands[1], uniform(frame.number(-1))));
     if (primitive == Primitive::multiply) return multiply(operands[0], operands[1]);
+    if (operands[1].uniform()) return add(operands[0], uniform(b.CreateNeg(operands[1].v)));
+    return add(operands[0], multiply(operands[1], uniform(frame.number(-1))));
   }
 
   std::vector<PrimitiveBuilder::Scalar> x;

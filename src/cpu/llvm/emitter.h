@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "cpu/llvm/frame.h"
+#include "kernel/interior.h"
+#include "kernel/motion.h"
 #include "kernel/regions.h"
 
 namespace anabranch::cpu {
 
+using kernel::Assumed;
 using kernel::Region;
 using kernel::Regions;
 
@@ -31,12 +34,10 @@ struct Value {
   llvm::Value* narrow = nullptr;  ///< varying int64: the int32 vector whose sign extension it is
 
   bool uniform() const { return kind == Kind::uniform; }
+  /// Of an int64.
+  kernel::Motion motion() const;
 };
 using Values = std::vector<Value>;
-
-/// What is known of comparisons (0, 1: its value), of a choice between operands (which one it is), of reads (1: the
-/// indices that differ between lanes are in range).
-using Assumed = std::unordered_map<const ir::Node*, int>;
 
 /// The current item's part of an array or of the domain, or that of the lane's item.
 struct ItemPart {
@@ -137,7 +138,6 @@ class Emitter {
   Values loop(const Regions& regions, int region, const ir::Node& node);
   Values uniform_loop(const Regions& regions, int region, const ir::Node& node, const Values& initial);
   Values divergent_loop(const Regions& regions, int region, const ir::Node& node, const Values& initial);
-  std::vector<bool> in_step(const ir::Node& node, const Values& initial) const;
   bool varies(const ir::Node& node) const;
 
   // emit_read.cpp

@@ -7,7 +7,7 @@
 #include "cpu/llvm/fold_rows.h"
 #include "cpu/llvm/row_group.h"
 #include "cpu/llvm/tile_fold.h"
-#include "kernel/pointwise.h"
+#include "kernel/access.h"
 
 /// The fold skeleton. To keep the code small, every part of the order is emitted once:
 ///   entry0 (rows)    narrow lanes: short rows, and the last block of long ones where it is short
@@ -152,7 +152,7 @@ class Fold {
     llvm::Value* first = r.first_item(begin, f.parameter(2));
     if (RowGroup::suits(kernel_, r)) {
       rows_in_groups(r, begin, end);
-    } else if (kernel::reduces_across(kernel_) && r.in_vectors()) {
+    } else if (kernel::lanes_of(kernel_).kind == kernel::Lanes::Kind::innermost && r.in_vectors()) {
       rows_side_by_side(r, begin, end, first);
     } else if (EqualRows::suits(kernel_, r)) {
       rows_of_one_length(r, begin, end);

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "cpu/llvm/interior.h"
+#include "kernel/access.h"
 #include "kernel/pointwise.h"
 
 /// The map skeleton: every output position is computed on its own. The lanes of a vector are neighbours in
@@ -15,6 +16,8 @@ namespace {
 constexpr std::int64_t one_copy_cost = 400;
 
 class Map {
+  using Kind = kernel::Lanes::Kind;
+
  public:
   Map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
       : kernel_(kernel),
@@ -22,13 +25,14 @@ class Map {
                llvm::PointerType::getUnqual(module.getContext())},
         f_(module, "entry0", types_, true, machine),
         e_(f_, kernel, machine),
-        flat_(kernel::is_flat(kernel)),
-        regions_(kernel.body, flat_ ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
-                   return kernel::is_pointwise(kernel, node);
-                 })
-                                    : nullptr) {
+        kind_(kernel::lanes_of(kernel).kind),
+        regions_(kernel.body, kind_ == Kind::positions
+                                  ? std::function<bool(const ir::Node&)>([&](const ir::Node& node) {
+                                      return kernel::is_pointwise(kernel, node);
+                                    })
+                                  : nullptr) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
-    if (!kernel.domain.over_items && kernel.domain.extents.empty()) lanes_ = 1;
+    if (kind_ == Kind::alone) lanes_ = 1;
   }
 
   void emit() {
@@ -44,8 +48,7 @@ class Map {
     b.SetInsertPoint(some);
     enter_launch(e_, kernel_);
     bias_ = output_bias(e_, kernel_);
-    const bool items_are_lanes = kernel_.domain.over_items && kernel_.domain.extents.empty();
-    if (flat_) {
+    if (kind_ == Kind::positions) {
       for (const auto& index : kernel_.index) e_.set_level(*index, Level::lane);
       e_.is_pointwise = [this](const ir::Node& node) { return kernel::is_pointwise(kernel_, node); };
       // Buffers are addressed from the chunk's first element here, not item by item.
@@ -54,7 +57,7 @@ class Map {
       vector_loop(
           begin, end, begin,
           [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); }, is_large());
-    } else if (items_are_lanes) {
+    } else if (kind_ == Kind::items) {
       for (const auto& array : kernel_.arrays)
         if (array.form != kernel::Form::avoided) e_.set_level(*array.parameter, Level::lane);
       for (const auto& scalar : kernel_.scalars)
@@ -63,7 +66,7 @@ class Map {
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
       vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); }, is_large());
-    } else if (kernel_.domain.extents.empty()) {
+    } else if (kind_ == Kind::alone) {
       e_.emit_region(regions_, 0);
       store(e_.uniform(begin));
     } else if (kernel::reads_across(kernel_)) {
@@ -242,7 +245,7 @@ class Map {
   llvm::Type* types_[3];
   Frame f_;
   Emitter e_;
-  bool flat_;
+  Kind kind_;
   Regions regions_;
   int lanes_ = 1;
   llvm::Value* bias_ = nullptr;

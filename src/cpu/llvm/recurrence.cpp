@@ -1,4 +1,5 @@
 #include "cpu/llvm/row_code.h"
+#include "kernel/access.h"
 
 /// The recurrence skeleton: each row from its first element on. The lanes of a vector are rows that follow each other,
 /// items where each has one row, else along the innermost dimension of the domain. Rows that do not fill a vector, or
@@ -20,9 +21,9 @@ class Recurrence {
                llvm::PointerType::getUnqual(module.getContext())},
         r_(module, "entry0", types_, true, kernel, machine),
         initial_(form_.initial),
-        rows_are_items_(kernel.domain.over_items && kernel.domain.extents.empty()) {
+        rows_are_items_(kernel::lanes_of(kernel).kind == kernel::Lanes::Kind::items) {
     lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
-    if (!kernel.domain.over_items && kernel.domain.extents.empty()) lanes_ = 1;
+    if (kernel::lanes_of(kernel).kind == kernel::Lanes::Kind::alone) lanes_ = 1;
     if (rows_are_items_) {
       for (const auto& array : kernel.arrays)
         if (array.form != kernel::Form::avoided) r_.e.set_level(*array.parameter, Level::lane);

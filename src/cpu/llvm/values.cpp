@@ -15,6 +15,20 @@ const llvm::fltSemantics& float_format(const ir::ScalarInfo& facts) {
 }
 }  // namespace
 
+kernel::Motion Value::motion() const {
+  switch (kind) {
+    case Kind::uniform:
+      if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(v); number && number->getBitWidth() == 64)
+        return kernel::Motion::same(number->getSExtValue());
+      return kernel::Motion::same();
+    case Kind::affine:
+      return kernel::Motion::steady(stride);
+    case Kind::varying:
+      break;
+  }
+  return {};
+}
+
 llvm::Type* Emitter::type_of(ScalarType type) const {
   const ir::ScalarInfo& facts = ir::scalar_info(type);
   if (facts.kind != ir::ScalarKind::floating || type == ScalarType::float16)
@@ -66,8 +80,9 @@ Value Emitter::add(const Value& x, const Value& y) {
   };
   if (is_zero(x)) return y;
   if (is_zero(y)) return x;
-  if (x.kind != Value::Kind::varying && y.kind != Value::Kind::varying)
-    return affine(b.CreateAdd(x.v, y.v), x.stride + y.stride);
+  if (const kernel::Motion motion = kernel::sum(x.motion(), y.motion());
+      motion.kind != kernel::Motion::Kind::apart)
+    return affine(b.CreateAdd(x.v, y.v), motion.step);
   Value sum = varying(b.CreateAdd(lanes(x), lanes(y)));
   const Value& lane_wise = x.uniform() ? y : x;
   const Value& common = x.uniform() ? x : y;
@@ -80,21 +95,9 @@ Value Emitter::add(const Value& x, const Value& y) {
 }
 
 Value Emitter::multiply(const Value& x, const Value& y) {
-  if (x.uniform() && y.uniform()) return uniform(b.CreateMul(x.v, y.v));
-  const auto scaled = [&](const Value& line, const Value& factor) {
-    const auto stride = llvm::cast<llvm::ConstantInt>(factor.v)->getSExtValue() * line.stride;
-    return affine(b.CreateMul(line.v, factor.v), stride);
-  };
-  // Strides stay far from overflow: anything larger is no longer an address pattern worth knowing.
-  const auto is_factor = [](const Value& v) {
-    const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v.v);
-    return v.uniform() && c && c->getSExtValue() > -4096 && c->getSExtValue() < 4096;
-  };
-  const auto is_line = [](const Value& v) {
-    return v.kind == Value::Kind::affine && v.stride > -4096 && v.stride < 4096;
-  };
-  if (is_line(x) && is_factor(y)) return scaled(x, y);
-  if (is_factor(x) && is_line(y)) return scaled(y, x);
+  const kernel::Motion motion = kernel::product(x.motion(), y.motion());
+  if (motion.is_same() || motion.kind == kernel::Motion::Kind::steady)
+    return affine(b.CreateMul(x.v, y.v), motion.step);
   return varying(b.CreateMul(lanes(x), lanes(y)));
 }
 
@@ -121,13 +124,18 @@ llvm::Value* Emitter::from_memory(ScalarType type, llvm::Value* v) {
 Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active) {
   llvm::Type* cell = memory_type_of(type);
   const auto size = static_cast<unsigned>(size_of(type));
-  if (position.uniform())
-    return uniform(
-        from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
-  if (position.kind == Value::Kind::affine && position.stride == -1 && width > 1)
-    return load_backwards(buffer, type, position.v, active);
-  if (position.kind != Value::Kind::affine || position.stride != 1)
-    return gather(buffer, type, position, active);
+  switch (kernel::pattern_of(position.motion())) {
+    case kernel::AccessPattern::broadcast:
+      return uniform(
+          from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
+    case kernel::AccessPattern::backwards:
+      return load_backwards(buffer, type, position.v, active);
+    case kernel::AccessPattern::strided:
+    case kernel::AccessPattern::gathered:
+      return gather(buffer, type, position, active);
+    case kernel::AccessPattern::contiguous:
+      break;
+  }
   llvm::Type* cells = vector_type(cell);
   llvm::Value* address = frame.element(cell, buffer, position.v);
   if (ahead) frame.prefetch(frame.element(cell, address, ahead));

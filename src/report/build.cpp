@@ -1,0 +1,620 @@
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "fuse/arrays.h"
+#include "ir/print.h"
+#include "ir/views.h"
+#include "ir/walk.h"
+#include "report/counts.h"
+#include "report/kernel_reads.h"
+#include "report/report.h"
+
+namespace anabranch::report {
+
+using namespace ir;
+
+namespace {
+
+using kernel::AccessPattern;
+using kernel::Motion;
+
+/// Which array of the plan: of a group, by number.
+using ArrayKey = std::pair<const plan::Group*, int>;
+
+std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
+std::int64_t width_of(const Scalars& scalars) {
+  std::int64_t width = 0;
+  for (const ScalarType s : scalars) width += static_cast<std::int64_t>(size_of(s));
+  return width;
+}
+
+// What operations read ---------------------------------------------------------------------------------------
+
+/// The arrays whose elements an array computation takes, each once, in the order of its operands.
+std::vector<const Node*> taken_by(const Node& reader) {
+  std::vector<const Node*> found;
+  std::vector<Ref> scalars;
+  const auto add = [&](const Node& array) {
+    if (std::find(found.begin(), found.end(), &array) == found.end()) found.push_back(&array);
+  };
+  const Node& maker = maker_of(reader);
+  each_operand(maker, [&](const Operand& how, const Ref& operand) {
+    if (how.role == Role::function && how.access == Access::applied) scalars.push_back(operand->result());
+    if (how.role == Role::element) scalars.push_back(operand);
+    if (how.role != Role::array || how.access == Access::shape_only) return;
+    if (maker.op() == Op::map && !fuse::takes(maker, *operand)) return;
+    add(*operand);
+  });
+  for (const Node* node :
+       topological(scalars, [](const Node& n) { return n.op() != Op::shape && !n.type().is_array(); }))
+    if (is_read(node->op())) add(*ir::Read(*node).array());
+  return found;
+}
+
+// The report -------------------------------------------------------------------------------------------------
+
+class Builder {
+ public:
+  Report build(std::span<const Ref> program, const Staged& staged, const plan::Plan& plan) {
+    add_program(program);
+    if (!program.empty())
+      report_.result = program[0]->place().known()
+                           ? fmt::format("{} ({})", program[0]->label(), to_string(program[0]->place()))
+                           : program[0]->label();
+    this->program(staged, plan, "");
+    for (auto& [key, stored] : stored_) report_.stored[stored].name = name_of_array(key);
+    return std::move(report_);
+  }
+
+ private:
+  /// A program, or one inside of it.
+  struct Scope {
+    const Staged& staged;
+    const plan::Plan& plan;
+    std::string inside;
+    int depth = 0;
+    std::unordered_map<const Node*, std::size_t> operations{};  ///< part << 32 | index
+    std::unordered_set<const Node*> shown{};
+  };
+
+  void add_program(std::span<const Ref> roots) {
+    const std::string text = printer_.program(roots);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      std::string line = text.substr(begin, end - begin);
+      // What goes on in another line belongs to the term above, and what is bound before it to the one below.
+      report_.program.push_back(std::move(line));
+      begin = end == std::string::npos ? text.size() : end + 1;
+    }
+  }
+
+  // Parts and operations
+
+  std::size_t new_part(std::string title, const Place& place, const Scope& scope) {
+    Part part;
+    part.title = std::move(title);
+    part.place = place;
+    part.inside = scope.inside;
+    part.depth = scope.depth;
+    report_.parts.push_back(std::move(part));
+    return report_.parts.size() - 1;
+  }
+
+  void operation(Scope& scope, std::size_t part, const Node& node, const char* label, const Place& place) {
+    if (!scope.shown.insert(&node).second) return;
+    const Facts& facts = scope.staged.facts.at(&node);
+    Operation out;
+    out.name = printer_.name(node);
+    out.label = label;
+    out.type = to_string(node.type());
+    out.form = facts.form;
+    out.reason = facts.reason;
+    out.place = place;
+    if (const auto stored = scope.staged.manifest.find(&node); stored != scope.staged.manifest.end())
+      out.stored = stored->second;
+    for (const Control& control : scope.staged.controls)
+      if (control.node.get() == &maker_of(node))
+        for (const Ref& input : inputs_of(control))
+          if (input->type().is_array()) out.reads.push_back(printer_.name(*input));
+    if (!is_given(node))
+      for (const Node* read : taken_by(node)) out.reads.push_back(printer_.name(*read));
+    scope.operations[&node] = operations_.size();
+    operations_.emplace_back(part, report_.parts[part].operations.size());
+    report_.parts[part].operations.push_back(std::move(out));
+  }
+
+  void operations(Scope& scope, std::size_t part, std::span<const Ref> roots) {
+    for (const Node* node : topological(roots, reads_elements))
+      if (node->type().is_array()) operation(scope, part, *node, maker_of(*node).label(), node->place());
+  }
+
+  Operation* operation_of(const Scope& scope, const Node& node) {
+    const auto found = scope.operations.find(&node);
+    if (found == scope.operations.end()) return nullptr;
+    const auto [part, index] = operations_[found->second];
+    return &report_.parts[part].operations[index];
+  }
+
+  // The program, from the outside in
+
+  void program(const Staged& staged, const plan::Plan& plan, const std::string& inside) {
+    Scope scope{staged, plan, inside, depth_};
+    std::vector<Ref> once = staged.results;
+    for (const Control& control : staged.controls) {
+      const std::vector<Ref> inputs = inputs_of(control);
+      once.insert(once.end(), inputs.begin(), inputs.end());
+    }
+    const std::size_t first = new_part("once per run", {}, scope);
+    operations(scope, first, once);
+    std::vector<std::size_t> streams;
+    for (std::size_t k = 0; k < staged.stages.size(); ++k) streams.push_back(stage_operations(scope, k));
+
+    group(scope, first, plan.global, plan.global);
+    for (std::size_t k = 0; k < staged.stages.size(); ++k) stage(scope, k, streams[k]);
+    for (std::size_t k = 0; k < staged.stages.size(); ++k) inner_programs(scope, k, streams[k]);
+    for (const plan::Action& action : plan.actions)
+      std::visit(kernel::overloaded{[](const plan::StepAction&) {}, [](const plan::StageAction&) {},
+                                    [&](const plan::LoopAction& loop) { this->loop(scope, loop); },
+                                    [&](const plan::BranchAction& branch) { this->branch(scope, branch); }},
+                 action);
+    for (const int result : plan.results) store(plan.global, result).is_result = true;
+  }
+
+  std::size_t stage_operations(Scope& scope, std::size_t number) {
+    const Stage& stage = scope.staged.stages[number];
+    const std::size_t part = new_part(fmt::format("stream {}", number), {}, scope);
+    for (const StageSource& source : stage.sources)
+      for (int i = 0; i < source.count; ++i) {
+        const Ref& item = stage.items[at(source.first + i)];
+        item_sources_[item.get()] = source.node.get();
+        operation(scope, part, *item, source.node->label(), source.node->place());
+      }
+    auto& remarks = report_.parts[part].remarks;
+    for (const ItemBound& bound : stage.bounds) {
+      std::string lets;
+      const std::string count = printer_.scalar(bound.count, lets, "");
+      remarks.push_back(fmt::format(
+          "{}reads at most {} items: {}{}", lets, count, bound.take->label(),
+          bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string()));
+    }
+    for (const Nested& nested : stage.nested) operations(scope, part, nested.body.captured);
+    operations(scope, part, stage.results);
+    for (const auto& t : stage.sinks) {
+      const std::string result = printer_.name(*stage.results[at(t.result)]);
+      if (Operation* consume = t.consume ? operation_of(scope, *t.consume) : nullptr)
+        consume->reads.push_back(result);
+      report_.parts[part].remarks.push_back(fmt::format("{} of {}", ir::name_of(t.kind), result));
+    }
+    return part;
+  }
+
+  void stage(Scope& scope, std::size_t number, std::size_t part) {
+    const plan::StagePlan& plan = scope.plan.stages[number];
+    for (std::size_t s = 0; s < plan.sources.size(); ++s) {
+      traverse(*plan.sources[s].node, report_.parts[part].title);
+      if (plan.sources[s].node->op() == Op::rows)
+        read_by(scope.plan.global, plan.source_inputs[s],
+                {fmt::format("{}, rows", report_.parts[part].title), plan.sources[s].node->place(), false});
+    }
+    group(scope, part, plan.group, scope.plan.global);
+  }
+
+  void inner_programs(Scope& scope, std::size_t number, std::size_t part) {
+    const Stage& stage = scope.staged.stages[number];
+    const plan::StagePlan& plan = scope.plan.stages[number];
+    for (std::size_t n = 0; n < stage.nested.size(); ++n) {
+      const Nested& nested = stage.nested[n];
+      std::string title = nested.control ? nested.control->label() : "inner sequence";
+      for (const Nested::Result& result : nested.results)
+        report_.parts[part].remarks.push_back(
+            fmt::format("{} of each item, all of a chunk together: {}  -- {}", title,
+                        printer_.name(*result.array), to_string(result.array->place())));
+      ++chunks_;
+      inner(nested.body.program, plan.nested[n], fmt::format("{} in {}", title, report_.parts[part].title));
+      --chunks_;
+      // What it is given: the number of items, and these arrays.
+      for (const plan::Step& step : plan.group.steps)
+        if (const auto* given = std::get_if<plan::NestedStep>(&step); given && at(given->number) == n)
+          for (std::size_t i = 0; i < given->inputs.size(); ++i)
+            hand_on(given->inputs[i].global ? scope.plan.global : plan.group, given->inputs[i].index,
+                    plan.nested[n].global, static_cast<int>(i) + 1, title, stage_place(nested), false);
+    }
+  }
+
+  static Place stage_place(const Nested& nested) {
+    if (nested.control) return nested.control->place();
+    return nested.results.empty() ? Place{} : nested.results[0].array->place();
+  }
+
+  void inner(const Staged& staged, const plan::Plan& plan, const std::string& title) {
+    ++depth_;
+    program(staged, plan, title);
+    --depth_;
+  }
+
+  void traverse(const Node& source, const std::string& stream) {
+    const void* what =
+        source.payload().source ? static_cast<const void*>(source.payload().source.get()) : &source;
+    const auto [number, is_new] = sources_.try_emplace(what, report_.sources.size());
+    if (is_new) report_.sources.push_back({source.label(), source.place(), {}});
+    report_.sources[number->second].streams.push_back(stream);
+  }
+
+  void loop(Scope& scope, const plan::LoopAction& action) {
+    const Control& control = scope.staged.controls[at(action.number)];
+    const auto& what = std::get<ir::Loop>(control.what);
+    const Place place = control.node->place();
+    report_.loops.push_back({control.node->label(), place});
+    const int states = static_cast<int>(action.state.size());
+    body(scope, control, "predicate", what.predicate, action.predicate, states, true);
+    body(scope, control, "body", what.body, action.body, states, true);
+    for (const int state : action.state)
+      read_by(scope.plan.global, state, {control.node->label(), place, false});
+  }
+
+  void branch(Scope& scope, const plan::BranchAction& action) {
+    const Control& control = scope.staged.controls[at(action.number)];
+    const auto& what = std::get<ir::Branch>(control.what);
+    body(scope, control, "then", what.then, action.then, 0, false);
+    body(scope, control, "otherwise", what.otherwise, action.otherwise, 0, false);
+  }
+
+  void body(Scope& scope, const Control& control, const char* name, const ir::Body& staged, int number,
+            int states, bool each_round) {
+    const plan::Body& body = scope.plan.bodies[at(number)];
+    inner(staged.program, body.plan, fmt::format("{} of {}", name, control.node->label()));
+    for (std::size_t i = 0; i < body.captured.size(); ++i)
+      hand_on(scope.plan.global, body.captured[i], body.plan.global, states + static_cast<int>(i),
+              control.node->label(), control.node->place(), each_round);
+  }
+
+  /// An array is argument `argument` of a program inside: whoever reads it there reads the array.
+  void hand_on(const plan::Group& group, int array, const plan::Group& inside, int argument,
+               const std::string& what, const Place& place, bool each_round) {
+    bool any = false;
+    for (std::size_t i = 0; i < inside.arrays.size(); ++i) {
+      const plan::PlanArray& parameter = inside.arrays[i];
+      if (parameter.origin != plan::PlanArray::Origin::argument || parameter.index != argument) continue;
+      const std::vector<Reader> readers = store(inside, static_cast<int>(i)).read_by;
+      for (Reader reader : readers) {
+        reader.each_round = reader.each_round || each_round;
+        reader.what += " of " + what;
+        read_by(group, array, std::move(reader));
+        any = true;
+      }
+    }
+    if (!any) read_by(group, array, {what, place, false});
+  }
+
+  // Arrays in memory
+
+  StoredArray& store(const plan::Group& group, int number) {
+    const auto [found, is_new] = stored_.try_emplace({&group, number}, report_.stored.size());
+    if (!is_new) return report_.stored[found->second];
+    const plan::PlanArray& array = group.arrays[at(number)];
+    StoredArray out;
+    const auto given = item_sources_.find(array.node.get());
+    const Node* source = given == item_sources_.end() ? nullptr : given->second;
+    out.label = source ? source->label() : maker_of(*array.node).label();
+    out.type = to_string(Type::array(array.type));
+    out.place = source ? source->place() : array.node->place();
+    out.is_result = array.result >= 0;
+    out.why = array.why;
+    out.depth = depth_;
+    out.of_chunk = chunks_ > 0;
+    out.of_extents = is_of_extents(array);
+    out.bytes = {width_of(array.type.scalars), counts_.of(group, array)};
+    using Origin = plan::PlanArray::Origin;
+    using Maker = StoredArray::Maker;
+    const auto made = [&](Maker maker, std::string by) {
+      out.maker = maker;
+      out.made_by = std::move(by);
+    };
+    switch (array.origin) {
+      case Origin::use:
+        made(Maker::host, "the host");
+        break;
+      case Origin::argument:
+        made(Maker::host, fmt::format("argument {}", array.index));
+        break;
+      case Origin::stream:
+        made(Maker::stream, fmt::format("stream {}", array.index));
+        break;
+      case Origin::control:
+        made(Maker::control, maker_of(*array.node).label());
+        break;
+      case Origin::nested:
+        made(Maker::inner, "a program inside of the stream's function");
+        break;
+      case Origin::view:
+        made(Maker::view, "a view of another array");
+        break;
+      case Origin::item:
+        made(Maker::source, "the source");
+        break;
+      case Origin::computed:
+        made(Maker::kernel, "");
+        break;
+    }
+    report_.stored.push_back(std::move(out));
+    return report_.stored.back();
+  }
+
+  static bool is_of_extents(const plan::PlanArray& array) {
+    return array.node->op() == Op::unit && std::string_view(array.node->label()) == "extent" &&
+           array.type.rank == 0;
+  }
+
+  void read_by(const plan::Group& group, int array, Reader reader) {
+    store(group, array).read_by.push_back(std::move(reader));
+  }
+
+  std::string name_of_array(const ArrayKey& key) {
+    const plan::PlanArray& array = key.first->arrays[at(key.second)];
+    if (is_of_extents(array)) return fmt::format("extents{}", stored_.at(key));
+    return printer_.name(*array.node);
+  }
+
+  // Steps
+
+  void group(Scope& scope, std::size_t part, const plan::Group& group, const plan::Group& global) {
+    for (std::size_t i = 0; i < group.arrays.size(); ++i) store(group, static_cast<int>(i));
+    read_by_host(group, global);
+    for (const plan::Step& step : group.steps)
+      std::visit(kernel::overloaded{
+                     [&](const plan::KernelStep& s) { kernel_step(scope, part, group, global, s); },
+                     [&](const plan::OffsetsStep& s) {
+                       const plan::Descriptor& d = group.descriptors[at(s.descriptor)];
+                       other(part, Step::Kind::offsets,
+                             fmt::format("offsets of the items' parts of {}, from their sizes", d.what));
+                     },
+                     [&](const plan::RequireStep& s) {
+                       other(part, Step::Kind::check,
+                             fmt::format("check of {}{}", s.what,
+                                         s.place.known() ? fmt::format(" ({})", to_string(s.place)) : ""));
+                     },
+                     [&](const plan::RearrangeStep& s) { routine(part, group, global, s); },
+                     [&](const plan::NestedStep& s) {
+                       other(part, Step::Kind::inner,
+                             fmt::format("inner program {}, once for all items of the chunk", s.number));
+                     }},
+                 step);
+  }
+
+  /// Arrays whose elements decide how much is computed: uniforms are evaluated on the host.
+  void read_by_host(const plan::Group& group, const plan::Group& global) {
+    for (const Node* node : topological(group.uniforms)) {
+      if (!is_read(node->op())) continue;
+      for (std::size_t i = 0; i < global.arrays.size(); ++i)
+        if (global.arrays[i].node == ir::Read(*node).array())
+          store(global, static_cast<int>(i)).decides_shapes = true;
+    }
+  }
+
+  void other(std::size_t part, Step::Kind kind, std::string text) {
+    report_.parts[part].steps.push_back({kind, -1, std::move(text)});
+  }
+
+  void routine(std::size_t part, const plan::Group& group, const plan::Group& global,
+               const plan::RearrangeStep& step) {
+    const std::string title = ir::title(*step.node);
+    std::vector<std::string> written;
+    for (const int output : step.outputs) {
+      if (output < 0) continue;
+      StoredArray& array = store(group, output);
+      array.maker = StoredArray::Maker::routine;
+      array.made_by = title;
+      written.push_back(fmt::format("{} B x {}", array.bytes.each, array.bytes.times));
+    }
+    for (const plan::RearrangeStep::Input& input : step.inputs)
+      read_by(input.global ? global : group, input.index, {title, step.node->place(), false});
+    other(part, Step::Kind::routine,
+          fmt::format("{}: by a routine of the library; writes {}", title, fmt::join(written, " + ")));
+  }
+
+  /// The delayed operations inside of one that is computed.
+  std::vector<const Node*> fused_into(const Scope& scope, const Node& root) const {
+    std::vector<const Node*> open{&root}, found;
+    std::unordered_set<const Node*> seen{&root};
+    while (!open.empty()) {
+      const Node* node = open.back();
+      open.pop_back();
+      if (is_given(*node) || (node != &root && scope.staged.is_manifest(node))) continue;
+      if (node != &root) found.push_back(node);
+      for (const Node* read : taken_by(*node))
+        if (seen.insert(read).second) open.push_back(read);
+    }
+    std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
+    return found;
+  }
+
+  void kernel_step(Scope& scope, std::size_t part, const plan::Group& group, const plan::Group& global,
+                   const plan::KernelStep& step) {
+    Kernel out;
+    const kernel::Kernel& k = step.kernel;
+    out.number = static_cast<int>(report_.kernels.size()) + 1;
+    out.name = k.name;
+    out.form = std::string(kernel::name_of_form(k));
+    out.place = k.place;
+    out.lanes = lanes_text(k);
+    out.operations = k.operations;
+    out.equal_items = step.equal_items != nullptr;
+    out.listing = kernel::to_string(k);
+    for (const int output : step.outputs) {
+      StoredArray& array = store(group, output);
+      array.made_by = fmt::format("kernel {}", out.number);
+      const Node& node = *group.arrays[at(output)].node;
+      out.computes.push_back(name_of_array({&group, output}));
+      if (is_of_extents(group.arrays[at(output)])) continue;
+      // A copy of what is stored elsewhere computes nothing.
+      const bool copies =
+          is_given(node) || (scope.staged.facts_of(Ref(&node)).form == Form::avoided && &group != &global);
+      if (copies && scope.staged.is_manifest(&node)) continue;
+      if (Operation* operation = operation_of(scope, node)) operation->kernels.push_back(out.number);
+      for (const Node* fused : fused_into(scope, node)) {
+        const std::string name = printer_.name(*fused);
+        if (std::find(out.fused.begin(), out.fused.end(), name) != out.fused.end()) continue;
+        out.fused.push_back(name);
+        if (Operation* operation = operation_of(scope, *fused)) operation->kernels.push_back(out.number);
+      }
+    }
+    read_arrays(group, global, step, out);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      const plan::PlanArray& array = group.arrays[at(step.outputs[i])];
+      Traffic traffic{width_of(array.type.scalars), counts_.of(group, array)};
+      if (k.outputs[0].of > 1) traffic.times += fmt::format(" x {}/{}", k.outputs.size(), k.outputs[0].of);
+      out.written_bytes.emplace_back(out.computes[i], std::move(traffic));
+    }
+    for (const kernel::Check& check : k.checks) {
+      if (check.kind == kernel::Check::Kind::index) continue;
+      const bool division = check.kind == kernel::Check::Kind::division;
+      out.checks.push_back(
+          {division ? "a quotient that does not exist" : "a row without elements", check.what, check.place});
+    }
+    report_.parts[part].steps.push_back({Step::Kind::kernel, static_cast<int>(report_.kernels.size()), ""});
+    report_.kernels.push_back(std::move(out));
+  }
+
+  /// The array behind a kernel's view of it.
+  struct Bound {
+    const plan::Group& group;
+    int number;
+  };
+  static Bound bound(const plan::Group& group, const plan::Group& global, const plan::KernelStep& step,
+                     const kernel::KernelArray& array) {
+    const plan::BufferRef& buffer = step.buffers[at(array.first_buffer)];
+    return {buffer.global ? global : group, buffer.index};
+  }
+
+  void read_arrays(const plan::Group& group, const plan::Group& global, const plan::KernelStep& step,
+                   Kernel& out) {
+    const kernel::Kernel& k = step.kernel;
+    const std::string elements = counts_.elements_of(group, step);
+    const std::vector<KernelRead> reads = reads_of(k);
+    for (std::size_t a = 0; a < k.arrays.size(); ++a) {
+      const Bound from = bound(group, global, step, k.arrays[a]);
+      const plan::PlanArray& plan = from.group.arrays[at(from.number)];
+      const std::string name = name_of_array({&from.group, from.number});
+      std::vector<Traffic> traffic;
+      bool in_order = false;
+      for (const KernelRead& found : reads) {
+        if (found.array != a) continue;
+        Read read;
+        read.array = name;
+        read.number = static_cast<int>(a);
+        read.label = found.node->payload().label ? found.node->label() : "";
+        read.place = found.node->place();
+        read.pattern = kernel::pattern_of(found.position);
+        read.inside_borders = found.inside_borders;
+        read.where_needed = found.where_needed;
+        read.stride = stride_text(from.group, plan, found);
+        read.check = found.check;
+        read.why = found.why;
+        read.bytes = {found.bytes, read.pattern == AccessPattern::broadcast ? found.shared : elements};
+        in_order =
+            in_order || (read.pattern != AccessPattern::broadcast && read.pattern != AccessPattern::gathered);
+        traffic.push_back(read.bytes);
+        out.reads.push_back(std::move(read));
+      }
+      if (traffic.empty()) continue;
+      read_by(from.group, from.number, {fmt::format("kernel {}, {}", out.number, k.name), k.place, false});
+      // Neighbours that are read in their order come from memory once, however many places read them.
+      if (in_order) traffic = {{traffic[0].each, counts_.of(from.group, plan)}};
+      for (Traffic& one : traffic) out.read_bytes.emplace_back(name, std::move(one));
+    }
+    const auto is_bound = [&](std::size_t slot, const kernel::KernelArray& array) {
+      const auto first = at(array.first_buffer);
+      return slot >= first && slot < first + array.type.scalars.size();
+    };
+    for (std::size_t slot = 0; slot < step.buffers.size(); ++slot) {
+      const plan::BufferRef& buffer = step.buffers[slot];
+      const auto holds_slot = [&](const auto& array) { return is_bound(slot, array); };
+      const auto output = [&](const kernel::KernelOutput& o) { return is_bound(slot, o.array); };
+      if (buffer.kind == plan::BufferRef::Kind::array &&
+          std::none_of(k.arrays.begin(), k.arrays.end(), holds_slot) &&
+          std::none_of(k.outputs.begin(), k.outputs.end(), output))
+        out.read_bytes.emplace_back(name_of_array({buffer.global ? &global : &group, buffer.index}),
+                                    Traffic{8, "items"});
+      if (buffer.kind == plan::BufferRef::Kind::offsets) {
+        const bool narrow = narrow_offsets(k, step, buffer);
+        out.read_bytes.emplace_back("offsets", Traffic{narrow ? 4 : 8, "(items + 1)"});
+      }
+      if (buffer.kind == plan::BufferRef::Kind::item_extents)
+        out.read_bytes.emplace_back("extents", Traffic{8, "items"});
+    }
+  }
+
+  /// Are these offsets 32 bits wide?
+  static bool narrow_offsets(const kernel::Kernel& k, const plan::KernelStep& step,
+                             const plan::BufferRef& buffer) {
+    const int slot =
+        static_cast<int>(std::find(step.buffers.begin(), step.buffers.end(), buffer) - step.buffers.begin());
+    const auto in_layout = [&](const kernel::Layout& layout) {
+      if (layout.offsets == slot && layout.offset_type == OffsetType::int32) return true;
+      return std::any_of(layout.extents.begin(), layout.extents.end(), [&](const kernel::KernelExtent& e) {
+        return e.kind == kernel::KernelExtent::Kind::ragged && e.slot == slot &&
+               e.offsets == OffsetType::int32;
+      });
+    };
+    return in_layout(k.domain) || std::any_of(k.arrays.begin(), k.arrays.end(), in_layout) ||
+           (kernel::row_of(k) && kernel::row_of(k)->work_offsets == slot &&
+            kernel::row_of(k)->work_offset_type == OffsetType::int32);
+  }
+
+  std::string stride_text(const plan::Group& group, const plan::PlanArray& array, const KernelRead& read) {
+    if (kernel::pattern_of(read.position) != AccessPattern::strided) return "";
+    if (read.position.kind == Motion::Kind::steady) return fmt::format("{}", read.position.step);
+    std::vector<std::size_t> moving;
+    for (std::size_t d = 0; d < read.index.size(); ++d)
+      if (!read.index[d].is_same()) moving.push_back(d);
+    // From item to item, or along one dimension.
+    std::vector<std::string> factors;
+    std::size_t after = 0;
+    if (moving.size() == 1 && read.node->op() == Op::index &&
+        read.index[moving[0]].kind == Motion::Kind::steady) {
+      after = moving[0] + 1;
+      if (read.index[moving[0]].step != 1) factors.push_back(fmt::format("{}", read.index[moving[0]].step));
+    } else if (!moving.empty() || array.form != Form::regular) {
+      return "a number known at run time";
+    }
+    for (std::size_t d = after; d < array.extents.size(); ++d)
+      factors.push_back(counts_.extent_text(group, array.extents[d]));
+    return fmt::format("{}", fmt::join(factors, " x "));
+  }
+
+  Report report_;
+  Printer printer_;
+  Counts counts_{printer_};
+  int depth_ = 0;                                                ///< of programs inside of programs
+  int chunks_ = 0;                                               ///< of these that are run for each chunk
+  std::vector<std::pair<std::size_t, std::size_t>> operations_;  ///< part, number in it
+  std::map<ArrayKey, std::size_t> stored_;                       ///< of report_.stored
+  std::unordered_map<const void*, std::size_t> sources_;
+  std::unordered_map<const Node*, const Node*> item_sources_;  ///< an item's array: what gives it
+};
+
+}  // namespace
+
+const char* name_of(CheckKind kind) {
+  switch (kind) {
+    case CheckKind::own_element:
+    case CheckKind::known:
+      return "not checked";
+    case CheckKind::checked:
+      return "checked";
+    case CheckKind::at_borders:
+      return "checked near the borders of a row only";
+  }
+  return "?";
+}
+
+Report make(std::span<const Ref> program, const Staged& staged, const plan::Plan& plan) {
+  return Builder().build(program, staged, plan);
+}
+
+}  // namespace anabranch::report

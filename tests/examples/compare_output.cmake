@@ -1,0 +1,11 @@
+# Runs PROGRAM and compares what it prints with the file EXPECTED.
+execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM}: ${status}")
+endif()
+file(READ "${EXPECTED}" expected)
+string(STRIP "${printed}" printed)
+string(STRIP "${expected}" expected)
+if(NOT printed STREQUAL expected)
+  message(FATAL_ERROR "The document has another output than the example. It prints:\n${printed}")
+endif()

@@ -1,0 +1,370 @@
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "shapes.h"
+
+// What `explain` says of programs, as text, as JSON and as a graph.
+namespace anabranch::testing {
+namespace {
+
+using Catch::Matchers::Contains;
+using Json = nlohmann::json;
+using Floats = Vector<float>;
+using Matrix = Array<2, double>;
+
+std::vector<Floats> rows() { return {Floats{1, 2, 3}, Floats{}, Floats{4}}; }
+Matrix matrix() { return Matrix(Index{3, 4}); }
+
+template <class P>
+Json explained(const P& program) {
+  return Json::parse(program.explain(Explain::json));
+}
+template <class R>
+Json of(const R& computation) {
+  return explained(compile(computation));
+}
+template <class F>
+Json of_rows(F f) {
+  return of(consume(elements(map_seq(f, stream_in(rows())))));
+}
+
+/// The only operation that a person calls so.
+Json operation(const Json& report, const std::string& label) {
+  Json found;
+  for (const Json& part : report.at("parts"))
+    for (const Json& o : part.at("operations"))
+      if (o.at("operation") == label) {
+        INFO(label << " twice");
+        REQUIRE(found.is_null());
+        found = o;
+      }
+  INFO(label << " in " << report.dump(2));
+  REQUIRE(!found.is_null());
+  return found;
+}
+Json stored(const Json& report, const std::string& name) {
+  for (const Json& array : report.at("arrays"))
+    if (array.at("name") == name) return array;
+  FAIL("no array " + name + " in memory");
+  return {};
+}
+/// The only read of a program of one kernel.
+Json only_read(const Json& report) {
+  INFO(report.dump(2));
+  REQUIRE(report.at("kernels").size() == 1);
+  REQUIRE(report.at("kernels")[0].at("reads").size() == 1);
+  return report.at("kernels")[0].at("reads")[0];
+}
+
+TEST_CASE("explain: a sum of rows", "[once]") {
+  const Json report = of_rows([](auto row) { return sum(row); });
+  const Json read = only_read(report);
+  const Json items = operation(report, "stream_in"), sums = operation(report, "sum");
+  CHECK(read.at("array") == items.at("name"));
+  CHECK(read.at("access") == "contiguous");
+  CHECK(read.at("check") == "none");
+  CHECK(read.at("why") == "the reader's own position");
+  const Json kernel = report.at("kernels")[0];
+  CHECK(kernel.at("form") == "fold");
+  CHECK(kernel.at("computes") == Json{sums.at("name")});
+  CHECK(kernel.at("fused").empty());
+  CHECK(kernel.at("equal_items") == true);
+  const std::string elements = "elements of " + items.at("name").get<std::string>();
+  CHECK(kernel.at("read_bytes")[0] == Json{{"array", items.at("name")}, {"each", 4}, {"times", elements}});
+  CHECK(kernel.at("read_bytes")[1] == Json{{"array", "offsets"}, {"each", 8}, {"times", "(items + 1)"}});
+  CHECK(kernel.at("written_bytes")[0] == Json{{"array", sums.at("name")}, {"each", 4}, {"times", "items"}});
+  CHECK(items.at("form") == "segmented");
+  CHECK(items.at("reason") == "an item of the source, whose shape differs");
+  CHECK(sums.at("form") == "regular");
+  CHECK(sums.at("stored") == "a reduction");
+  CHECK(sums.at("kernels") == Json{1});
+  CHECK(stored(report, sums.at("name")).at("made_by") == "kernel 1");
+  CHECK(report.at("sources").size() == 1);
+  CHECK(report.at("sources")[0].at("read_by") == Json{"stream 0"});
+  CHECK(report.at("passes").size() == 6);
+  CHECK(report.at("program").size() >= 5);
+}
+
+TEST_CASE("explain: what is fused, into which kernels", "[once]") {
+  const Json report = of_rows([](auto row) {
+    auto squares = map([](auto x) { return x * x; }, row);
+    return zip_with([](auto x, auto y) { return x + y; }, squares, scanl1(plus, row));
+  });
+  REQUIRE(report.at("kernels").size() == 2);
+  const Json squares = operation(report, "map"), scanned = operation(report, "scanl1"),
+             sums = operation(report, "zip_with");
+  CHECK(squares.at("stored").is_null());
+  CHECK(squares.at("kernels") == Json{2});
+  CHECK(scanned.at("kernels") == Json{1});
+  CHECK_THAT(scanned.at("stored").get<std::string>(), Contains("scan"));
+  CHECK(report.at("kernels")[1].at("fused") == Json{squares.at("name")});
+  CHECK(report.at("kernels")[1].at("computes") == Json{sums.at("name")});
+  // What is stored, by whom it is read.
+  const Json array = stored(report, scanned.at("name"));
+  CHECK(array.at("maker") == "kernel");
+  REQUIRE(array.at("read_by").size() == 1);
+  CHECK_THAT(array.at("read_by")[0].at("reader").get<std::string>(),
+             Contains("kernel 2, zip_with@explain_test.cpp:"));
+  CHECK(stored(report, operation(report, "stream_in").at("name")).at("read_by").size() == 2);
+  CHECK(report.at("kernels")[1].at("lanes") == "neighbouring positions, whatever the shapes");
+}
+
+TEST_CASE("explain: reductions of one traversal", "[once]") {
+  const auto all = [](auto row) {
+    auto ones = map([](auto) { return std::int64_t{1}; }, row);
+    return std::tuple{sum(row), sum(ones), minimum(row), maximum(row)};
+  };
+  const auto [sums, counts, least, most] =
+      unzip_seq(map_seq(all, stream_in(std::vector<Floats>{Floats{1}, Floats{2, 3}})));
+  const auto program = compile(std::tuple{consume(elements(sums)), consume(elements(counts)),
+                                          consume(elements(least)), consume(elements(most))});
+  const Json report = explained(program);
+  REQUIRE(report.at("kernels").size() == 1);
+  const Json kernel = report.at("kernels")[0];
+  CHECK(kernel.at("computes").size() == 4);
+  CHECK(kernel.at("written_bytes").size() == 4);
+  CHECK_THAT(operation(report, "maximum").at("stored").get<std::string>(), Contains("in one kernel with"));
+  for (const Json& check : kernel.at("checks")) CHECK(check.at("for") == "a row without elements");
+  CHECK(!kernel.at("checks").empty());
+  // Each element comes from memory once, however many reductions take it.
+  int items = 0;
+  for (const Json& bytes : kernel.at("read_bytes"))
+    if (bytes.at("array") == operation(report, "stream_in").at("name")) ++items;
+  CHECK(items == 1);
+  program.require(Expect::no_intermediates | Expect::one_pass);
+}
+
+TEST_CASE("explain: how reads reach memory, and what is checked", "[once]") {
+  SECTION("gathered") {
+    const Vector<std::int32_t> positions{2, 0, 1};
+    const Json report = of(gather(use(positions), use(Floats{1, 2, 3})));
+    REQUIRE(report.at("kernels")[0].at("reads").size() == 2);
+    for (const Json& read : report.at("kernels")[0].at("reads")) {
+      const bool of_positions = read.at("operation").is_null();
+      CHECK(read.at("access") == (of_positions ? "contiguous" : "gathered"));
+      CHECK(read.at("check") == (of_positions ? "none" : "always"));
+      if (of_positions) continue;
+      CHECK(read.at("operation") == "gather");
+      CHECK(read.at("why") == "elements of another array decide the position");
+      CHECK_THAT(read.at("place").get<std::string>(), Contains("explain_test.cpp:"));
+    }
+  }
+  SECTION("strided") {
+    const Json read = only_read(of(transpose(use(matrix()))));
+    CHECK(read.at("access") == "strided");
+    CHECK_THAT(read.at("stride").get<std::string>(), Contains("shape("));
+    CHECK(read.at("check") == "none");
+    CHECK(read.at("why") == "known to be in range");
+    const Json even =
+        only_read(of(generate(10, [](auto ix) { return use(Floats(Index{40}))[index_of(ix * 3)]; })));
+    CHECK(even.at("access") == "strided");
+    CHECK(even.at("stride") == "3");
+    CHECK(even.at("check") == "always");
+    CHECK(even.at("why") == "the position is computed, and nothing shows that it is in range");
+  }
+  SECTION("backwards") {
+    const Json read = only_read(of(reverse(use(Floats{1, 2, 3}))));
+    CHECK(read.at("access") == "backwards");
+    CHECK(read.at("stride").is_null());
+    CHECK(only_read(of(scanr1(plus, use(Floats{1, 2, 3})))).at("access") == "backwards");
+  }
+  SECTION("broadcast") {
+    const Json report = of_rows([](auto row) {
+      auto total = sum(row);
+      return map([=](auto x) { return x / the(total); }, row);
+    });
+    REQUIRE(report.at("kernels").size() == 2);
+    bool found = false;
+    for (const Json& read : report.at("kernels")[1].at("reads")) {
+      if (read.at("array") != operation(report, "sum").at("name")) continue;
+      CHECK(read.at("access") == "broadcast");
+      CHECK(read.at("bytes").at("times") == "items");
+      found = true;
+    }
+    CHECK(found);
+  }
+  SECTION("neighbours but near the borders") {
+    const auto blur = [](auto n) { return n(-1) + n(0) + n(1); };
+    const Json report = of(stencil(blur, clamp, use(Floats(Index{1000}))));
+    int near = 0;
+    for (const Json& read : report.at("kernels")[0].at("reads")) {
+      CHECK(read.at("access") == "contiguous");
+      if (read.at("inside_borders") == true) ++near;
+    }
+    CHECK(near == 2);
+    CHECK(report.at("kernels")[0].at("read_bytes").size() == 1);
+  }
+  SECTION("checked near the borders only") {
+    const Json read =
+        only_read(of(generate(10, [](auto ix) { return use(Floats(Index{11}))[index_of(ix + 1)]; })));
+    CHECK(read.at("access") == "contiguous");
+    CHECK(read.at("check") == "at borders");
+    CHECK(read.at("inside_borders") == false);
+  }
+  SECTION("only the components that are used") {
+    using Pairs = Vector<std::tuple<std::int32_t, double>>;
+    const auto second = [](auto row) { return sum(map([](auto p) { return get<1>(p); }, row)); };
+    const Json report =
+        of(consume(elements(map_seq(second, stream_in(std::vector<Pairs>{Pairs{{1, 2.0}}})))));
+    CHECK(only_read(report).at("bytes").at("each") == 8);
+  }
+  SECTION("divisions") {
+    const Json report = of(map([](auto x) { return 7 / x; }, use(Vector<std::int32_t>{1, 2})));
+    REQUIRE(report.at("kernels")[0].at("checks").size() == 1);
+    CHECK(report.at("kernels")[0].at("checks")[0].at("for") == "a quotient that does not exist");
+  }
+  SECTION("what only one side of a conditional reads") {
+    const Json report =
+        of(generate(10, [](auto ix) { return cond(ix < 5, use(Floats(Index{5}))[index_of(ix)], 0.0f); }));
+    CHECK(only_read(report).at("where_needed") == true);
+  }
+}
+
+/// Programs of every kind of part.
+std::map<std::string, std::string (*)(Explain)> corpus() {
+  return {
+      {"rows",
+       [](Explain form) {
+         return compile(consume(elements(map_seq([](auto r) { return sum(r); }, stream_in(rows())))))
+             .explain(form);
+       }},
+      {"transposed", [](Explain form) { return compile(sum(transpose(use(matrix())))).explain(form); }},
+      {"two results",
+       [](Explain form) {
+         auto a = map([](auto x) { return x + 1; }, use(Floats{1, 2}));
+         return compile(std::tuple{scanl1(plus, a), sum(a)}).explain(form);
+       }},
+      {"filtered",
+       [](Explain form) {
+         const auto positive = [](auto r) { return std::get<0>(filter([](auto x) { return x > 0; }, r)); };
+         return compile(consume(elements(map_seq(positive, stream_in(rows()))))).explain(form);
+       }},
+      {"loop",
+       [](Explain form) {
+         const auto low = [](auto v) { return the(sum(v)) < 100; };
+         const auto more = [](auto v) { return map([](auto x) { return x * 2; }, v); };
+         return compile(awhile([=](auto v) { return low(v); }, more, use(Floats{1, 2}))).explain(form);
+       }},
+      {"inner sequence",
+       [](Explain form) {
+         const auto total = [](auto m) {
+           return consume(elements(map_seq([](auto r) { return sum(r); }, rows(m))));
+         };
+         return compile(consume(tabulate(map_seq(total, stream_in(std::vector<Matrix>{matrix(), matrix()})))))
+             .explain(form);
+       }},
+      {"function",
+       [](Explain form) {
+         return compile<Floats, Floats>([](auto x, auto y) { return sum(zip_with(times, x, y)); })
+             .explain(form);
+       }},
+  };
+}
+
+TEST_CASE("explain: JSON of any program names what it mentions", "[once]") {
+  for (const auto& [name, explain] : corpus()) {
+    INFO(name);
+    const Json report = Json::parse(explain(Explain::json));
+    std::set<std::string> operations, arrays;
+    for (const Json& part : report.at("parts"))
+      for (const Json& o : part.at("operations")) operations.insert(o.at("name"));
+    for (const Json& array : report.at("arrays")) arrays.insert(array.at("name"));
+    const std::size_t kernels = report.at("kernels").size();
+    CHECK(kernels > 0);
+    std::size_t steps = 0;
+    for (const Json& part : report.at("parts")) {
+      for (const Json& o : part.at("operations")) {
+        INFO(o.dump());
+        for (const Json& number : o.at("kernels")) CHECK((number >= 1 && number <= kernels));
+        CHECK((!o.at("stored").is_null() || !o.at("kernels").empty()));
+        for (const Json& read : o.at("reads")) CHECK(operations.contains(read));
+      }
+      for (const Json& step : part.at("steps")) steps += step.at("kind") == "kernel";
+    }
+    CHECK(steps == kernels);
+    for (const Json& kernel : report.at("kernels")) {
+      for (const Json& fused : kernel.at("fused")) CHECK(operations.contains(fused));
+      for (const Json& computed : kernel.at("computes")) CHECK(arrays.contains(computed));
+      for (const Json& read : kernel.at("reads")) CHECK(arrays.contains(read.at("array")));
+    }
+  }
+}
+
+/// Reads a graph as `dot` would: statements in balanced braces, quoted names, attributes. The nodes, and the ends of edges.
+struct Graph {
+  std::set<std::string> nodes;
+  std::vector<std::pair<std::string, std::string>> edges;
+};
+Graph parsed(const std::string& text) {
+  Graph graph;
+  int depth = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    // Without what is in quotes.
+    std::vector<std::string> quoted;
+    std::string bare;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (line[i] != '"') {
+        bare += line[i];
+        continue;
+      }
+      std::string inside;
+      for (++i; i < line.size() && line[i] != '"'; ++i) {
+        if (line[i] == '\\') inside += line[i++];
+        REQUIRE(i < line.size());
+        inside += line[i];
+      }
+      REQUIRE(i < line.size());
+      quoted.push_back(inside);
+      bare += "\"\"";
+    }
+    for (const char c : bare) {
+      depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+      REQUIRE(depth >= 0);
+    }
+    CHECK(std::count(bare.begin(), bare.end(), '[') == std::count(bare.begin(), bare.end(), ']'));
+    CHECK((bare.back() == ';' || bare.back() == '{' || bare.back() == '}'));
+    if (bare.find("->") != std::string::npos) {
+      REQUIRE(quoted.size() >= 2);
+      graph.edges.emplace_back(quoted[0], quoted[1]);
+    } else if (bare.find("\"\" [") != std::string::npos) {
+      CHECK(graph.nodes.insert(quoted.at(0)).second);
+    }
+  }
+  CHECK(depth == 0);
+  return graph;
+}
+
+TEST_CASE("explain: a graph is well formed, and has the operations", "[once]") {
+  for (const auto& [name, explain] : corpus()) {
+    const std::string text = explain(Explain::dot);
+    INFO(name << "\n" << text);
+    REQUIRE(text.starts_with("digraph program {"));
+    const Graph graph = parsed(text);
+    CHECK(!graph.edges.empty());
+    for (const auto& [from, to] : graph.edges) {
+      CHECK(graph.nodes.contains(from));
+      CHECK(graph.nodes.contains(to));
+    }
+    const Json report = Json::parse(explain(Explain::json));
+    for (const Json& part : report.at("parts"))
+      for (const Json& o : part.at("operations")) CHECK(graph.nodes.contains(o.at("name")));
+  }
+}
+
+TEST_CASE("explain: the text has the same facts", "[once]") {
+  const std::string text = corpus().at("two results")(Explain::text);
+  for (const char* part :
+       {"program, after sharing\n", "fused into kernels 1, 2", "kernel 1, scanl1@explain_test.cpp:",
+        "side by side in a vector: ", "contiguous; not checked: ", "arrays in memory, and why\n", "passes\n"})
+    CHECK_THAT(text, Contains(part));
+  CHECK_THAT(corpus().at("loop")(Explain::text),
+             Contains("keeps") || Contains("body of awhile: once per run"));
+}
+
+}  // namespace
+}  // namespace anabranch::testing
