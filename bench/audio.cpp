@@ -163,11 +163,16 @@ void add(std::int64_t count, int threads) {
     contest.unit = "kwindow/s";
     contest.amount = 1e6 * static_cast<double>(count);
     contest.note = fmt::format("{} windows of 256 to 4096 samples", count);
-    contest.contenders.push_back(
-        {"anabranch", Role::library, threads, [=] { *got = program->run({.threads = threads}); },
-         [=] {
-           return agree([&](std::size_t w) { return features_of(*got, static_cast<std::int64_t>(w)); });
-         }});
+    const auto add_ours = [&](const char* name, Role role, const char* scheduler) {
+      contest.contenders.push_back(
+          {name, role, threads, [=] { *got = program->run({.threads = threads, .scheduler = scheduler}); },
+           [=] {
+             return agree([&](std::size_t w) { return features_of(*got, static_cast<std::int64_t>(w)); });
+           }});
+    };
+    add_ours("anabranch", Role::library, "adaptive");
+    // What the trials of chunks that are too large for the caches cost.
+    add_ours("anabranch, chunks of 64", Role::shown, "fixed:64");
     const auto add_peer = [&](const char* name, auto compute) {
       const auto out = std::make_shared<std::vector<AudioFeatures>>(data->windows.size());
       const auto run = [=] {

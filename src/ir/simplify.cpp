@@ -28,7 +28,7 @@ Ref make_integer(ScalarType type, std::int64_t value) {
 }
 
 std::int64_t wrap(ScalarType type, std::uint64_t value) {
-  return *integer(make_integer(type, static_cast<std::int64_t>(value)));
+  return integer(make_integer(type, static_cast<std::int64_t>(value))).value_or(0);
 }
 
 std::uint64_t shift_count(ScalarType type, std::int64_t by) {

@@ -177,7 +177,7 @@ class Ranges {
   bool is_moderate(const Node& term, int levels = 4) const {
     if (const auto dimension = dimension_of(term)) return is_moderate(*extents_[*dimension], levels);
     if (is_given_extent(term)) return true;
-    if (constant_of(term)) return std::abs(*constant_of(term)) <= most_constant;
+    if (const auto number = constant_of(term)) return std::abs(*number) <= most_constant;
     if (levels == 0 || term.op() != Op::primitive) return is_extent(term);
     const Primitive p = term.payload().primitive;
     const bool sum = p == Primitive::add || p == Primitive::subtract;
