@@ -22,8 +22,8 @@ constexpr float softening = 0.01F;
 inline Acc<Vector<Acceleration>> accelerations(const Acc<Vector<Body>>& bodies) {
   const auto by_one = [](auto body, auto other) {
     const auto dx = other->x - body->x, dy = other->y - body->y, dz = other->z - body->z;
-    const auto inverse = rsqrt(dx * dx + dy * dy + dz * dz + softening);
-    const auto force = other->mass * (inverse * inverse * inverse);
+    const auto square = dx * dx + dy * dy + dz * dz + softening;
+    const auto force = other->mass / (square * sqrt(square));
     return make<Acceleration>(force * dx, force * dy, force * dz);
   };
   const auto add = [](auto a, auto b) { return make<Acceleration>(a->x + b->x, a->y + b->y, a->z + b->z); };
