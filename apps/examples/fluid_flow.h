@@ -26,13 +26,16 @@ Field repeated(std::int32_t times_, F f, const Field& start) {
   return std::get<0>(awhile(more, round, std::tuple(start, unit(times_))));
 }
 
-/// Solves x - a (sum of the four neighbours of x - 4 x) = f for x, by Jacobi's iteration from f.
+/// Of each cell the sum of its four neighbours.
+inline Field around(const Field& x) {
+  return stencil([](auto n) { return n(-1, 0) + n(1, 0) + n(0, -1) + n(0, 1); }, constant(0.0F), x);
+}
+
+/// Solves x + a (4 x - the sum around x) = f for x, by Jacobi's iteration from f.
 inline Field diffused(std::int32_t rounds, const Exp<float>& a, const Field& f) {
-  const auto divided = 1.0F / (1.0F + 4.0F * a);
+  const auto factor = 1.0F / (1.0F + 4.0F * a);
   const auto relax = [=](const Field& x) {
-    return stencil2(
-        [=](auto f0, auto n) { return (f0(0, 0) + a * (n(-1, 0) + n(1, 0) + n(0, -1) + n(0, 1))) * divided; },
-        constant(0.0F), f, constant(0.0F), x);
+    return zip_with([=](auto own, auto sum) { return (own + a * sum) * factor; }, f, around(x));
   };
   return repeated(rounds, relax, f);
 }
@@ -43,9 +46,7 @@ inline std::tuple<Field, Field> projected(std::int32_t rounds, const Field& u, c
       stencil2([](auto a, auto b) { return -0.5F * (a(0, 1) - a(0, -1) + b(1, 0) - b(-1, 0)); },
                constant(0.0F), u, constant(0.0F), v);
   const auto relax = [=](const Field& p) {
-    return stencil2(
-        [](auto d, auto n) { return 0.25F * (d(0, 0) + n(-1, 0) + n(1, 0) + n(0, -1) + n(0, 1)); },
-        constant(0.0F), divergence, constant(0.0F), p);
+    return zip_with([](auto own, auto sum) { return 0.25F * (own + sum); }, divergence, around(p));
   };
   const auto pressure = repeated(rounds, relax, divergence);
   return {stencil2([](auto n, auto p) { return n(0, 0) - 0.5F * (p(0, 1) - p(0, -1)); }, constant(0.0F), u,
