@@ -81,6 +81,7 @@ allow "kernels/math" '"[a-z_]+\.h"|<math\.h>' kernels/math/*.h
 allow "kernels/cuda" '"[a-z_]+\.cuh"' kernels/cuda/*.cuh
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir|math)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"[a-z_]+\.h\"|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp
+allow "an example" "$standard|$ours|\"[a-z_]+\.h\"" apps/examples/*.h apps/examples/*.cpp
 
 # Operands have names (src/ir/views.h); where they stand among the children only makers and views know.
 positions=$(grep -rnE 'child\([0-9]\)|children\(\)(\[[0-9]\]|\.(front|back)\(\))' src | grep -vE '^src/ir/(make_[a-z]+\.cpp|rebuild\.cpp|views\.h):' || true)
