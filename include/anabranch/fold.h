@@ -43,7 +43,8 @@ Acc<Scalar<T>> fold1_all(F f, const Acc<Array<N, T>>& a, detail::Loc at = detail
 
 namespace detail {
 template <class T, class F, int N>
-Acc<Array<N - 1, T>> named_fold(Symbol label, F f, Handle seed, const Acc<Array<N, T>>& a, int axis, Loc at) {
+Acc<Array<N - 1, T>> named_fold(Symbol label, F f, const Handle& seed, const Acc<Array<N, T>>& a, int axis,
+                                Loc at) {
   return acc<N - 1, T>(detail::fold(trace_operator<T>(f, at), seed, a.handle(), axis, at, label));
 }
 /// What sums and products of T are: bool and integers of less than 64 bits are widened.

@@ -12,7 +12,8 @@ namespace anabranch {
 
 namespace detail {
 template <class T, class F>
-Handles traced_scan(Symbol label, F f, Handle seed, const Handle& array, int axis, ScanKind kind, Loc at) {
+Handles traced_scan(Symbol label, F f, const Handle& seed, const Handle& array, int axis, ScanKind kind,
+                    Loc at) {
   return scan(trace_operator<T>(f, at), seed, array, axis, kind, at, label);
 }
 }  // namespace detail

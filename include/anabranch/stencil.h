@@ -49,7 +49,7 @@ class Neighbours {
       if (by == 0) return ix_[d];
     }
     const Exp<std::int64_t> n = extent(a_, d);
-    const Exp<std::int64_t> position = ix_[d] + detail::reach(boundary_, Position(by).value(), n, at_);
+    Exp<std::int64_t> position = ix_[d] + detail::reach(boundary_, Position(by).value(), n, at_);
     if constexpr (detail::Refolding<B>)
       return detail::refolded(boundary_, position, n);
     else

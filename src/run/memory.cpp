@@ -161,8 +161,11 @@ Memory MemoryPool::take(std::size_t bytes) {
     for (std::size_t i = 0; i < pieces_; ++i) {
       const std::size_t size = idle_[i].bytes();
       if (size > most || size < bytes / 2) continue;
+      // Of equal pieces the one that was given back last: more of it is in the caches.
       const auto better = [&](std::size_t than) {
-        return (size >= bytes) != (than >= bytes) ? size >= bytes : size >= bytes ? size < than : size > than;
+        return (size >= bytes) != (than >= bytes) ? size >= bytes
+               : size >= bytes                    ? size <= than
+                                                  : size >= than;
       };
       if (best == pieces_ || better(idle_[best].bytes())) best = i;
     }
