@@ -62,6 +62,7 @@ struct Conjunction {
 
  private:
   void add(llvm::Value* v) {
+    if (!v->getType()->isVectorTy()) return uniform.push_back(v);  // the condition of a choice for all lanes
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(v);
     if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(v)) {
       const auto* otherwise = llvm::dyn_cast<llvm::Constant>(choice->getFalseValue());
