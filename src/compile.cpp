@@ -120,6 +120,7 @@ std::string staged_text(const ir::Staged& staged) {
         out += fmt::format("    argument {}: {}\n", i + 1, printer.name(*nested.body.captured[i]));
       out += ir::indented(staged_text(nested.body.program), "    ");
     }
+    out += printer.program(stage.required);
     out += printer.program(stage.results);
     for (const auto& t : stage.sinks)
       out += fmt::format("  {} {}\n", ir::name_of(t.kind),

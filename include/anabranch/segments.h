@@ -36,15 +36,29 @@ Segments segments_of_offsets(const Acc<Vector<I>>& offsets, detail::Loc at = det
       at);
 }
 
-/// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError). The
-/// vector is stored once; its segments are read where they lie in it.
+namespace detail {
+/// How many elements segments of these lengths have together: a number that no vector has where a length is negative or
+/// the sum overflows. One traversal.
+inline Exp<std::int64_t> size_of_segments(const Acc<Vector<std::int64_t>>& lengths, Loc at) {
+  const auto as_double = [](const Exp<std::int64_t>& n) { return cast<double>(n); };
+  const auto least =
+      the(fold([](const auto& x, const auto& y) { return min(x, y); }, std::int64_t{0}, lengths, 0, at), at);
+  const auto about = the(sum(map(as_double, lengths, at), 0, at), at);
+  const auto most = Exp<std::int64_t>(std::int64_t{1} << 59);
+  return cond(least < 0, least, cond(about < cast<double>(most), the(sum(lengths, 0, at), at), most + 1));
+}
+}  // namespace detail
+
+/// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError, as where a
+/// length is negative). They are read where they lie in the vector, or, of a vector that nothing else reads and a map or
+/// generate makes, computed there.
 template <class T>
 Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& values,
                              detail::Loc at = detail::Loc::current()) {
   const auto& lengths = segments.lengths();
   const auto begins = detail::sums_before(lengths, at);
   const detail::Handle whole =
-      detail::reshape(the(sum(lengths, 0, at), at).handle(), values.handle(), at, "from_segments");
+      detail::reshape(detail::size_of_segments(lengths, at).handle(), values.handle(), at, "from_segments");
   return produce(
       size(lengths, at),
       [&](const Exp<std::int64_t>& s) {

@@ -170,7 +170,7 @@ Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label)
   return handle_of(ir::reshape(node_of(shape), node_of(array), at, label));
 }
 Handle part(const Handle& shape, const Handle& array, const Handle& begin, Place at, Symbol label) {
-  return handle_of(ir::part(node_of(shape), node_of(array), node_of(begin), at, label));
+  return handle_of(ir::part(node_of(shape), node_of(array), node_of(begin), at, label, true));
 }
 Handles sort(const Handle& array, int axis, Place at, Symbol label) {
   const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "sort");

@@ -26,6 +26,7 @@ struct Uses {
   bool by_chunk = false;     ///< from inside a stage, though it does not depend on the item
   bool for_extents = false;  ///< its elements decide a shape: needed before kernels can be sized
   bool by_extents = false;  ///< an extent is computed from its elements, not from those of what is made of it
+  bool moved = false;       ///< at another position than the reader's own
   bool root = false;
   bool whole = false;   ///< by a loop, a branch, a sequence inside
   bool stored = false;  ///< by a routine of the library
@@ -57,6 +58,7 @@ class Fuser {
     const auto alone = [&](const Node& node) { return uses_[&node].for_extents; };
     folds(staged_, order_, cost, alone, options_);
     maps(staged_, order_, cost, alone, options_);
+    compute_where_read();
   }
 
  private:
@@ -73,6 +75,8 @@ class Fuser {
         });
       for (const ItemBound& bound : stage.bounds) number_of_items(bound.count, roots);
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
+      for (const Ref& reshape : stage.required)
+        for (const Ref& extent : extents_compared(staged_, *reshape)) extent_expression(extent, roots);
       for (const Nested& nested : stage.nested)
         for (const Ref& input : nested.body.captured) {
           roots.push_back(input);
@@ -145,6 +149,7 @@ class Fuser {
       if (how.role != Role::array || std::find(seen.begin(), seen.end(), source.get()) != seen.end()) return;
       seen.push_back(source.get());
       if (!takes(reader, *source)) return;
+      readers_[source.get()].push_back(&reader);
       read(reader, how.access, uses_[source.get()], source->type().rank);
     });
   }
@@ -157,15 +162,17 @@ class Fuser {
         return;
       case Access::by_position:
         ++uses.reads;
-        uses.by_position = true;
+        uses.by_position = uses.moved = true;
         return;
       case Access::mapped:
         ++uses.reads;
+        uses.moved = true;
         if (!reader.payload().in_bounds) uses.at_computed = true;
         if (!reader.payload().injective) uses.repeated = true;
         return;
       case Access::computed:
         ++uses.reads;
+        uses.moved = true;
         if (rank > 0 && !(reader.op() == Op::index && Read(reader).in_bounds()))
           uses.at_computed = true;
         else if (rank == 0 || !Read(reader).injective())
@@ -258,14 +265,47 @@ class Fuser {
     if (cheap) return;
     if (uses.by_chunk) return store("does not depend on the item: computed once per run");
     if (uses.repeated) return store("its elements are read repeatedly");
-    if (uses.reads > 1) return store(fmt::format("read in {} places", uses.reads));
+    if (uses.reads <= 1) return;
+    store(fmt::format("read in {} places", uses.reads));
+    if (!uses.moved) read_in_place_.push_back(&array);
+  }
+
+  /// What is stored only because several read it, all of them in one kernel in the end and at the kernel's own position,
+  /// is computed there, once.
+  void compute_where_read() {
+    NodeMap<const void*>
+        kernel;  // that computes an array, or the only one that reads it; null: there are several
+    NodeMap<const void*> set_of;
+    for (const std::vector<Ref>& set : staged_.together)
+      for (const Ref& array : set) set_of[array.get()] = &set;
+    const NodeSet in_place(read_in_place_.begin(), read_in_place_.end());
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {  // readers before what they read
+      const Node* array = *it;
+      const auto set = set_of.find(array);
+      const bool stays = staged_.is_manifest(array) && !in_place.contains(array);
+      const void* alone = set != set_of.end() ? set->second : stays ? array : nullptr;
+      if (!alone && !uses_[array].moved) {
+        const std::vector<const Node*>& all = readers_[array];
+        for (const Node* reader : all) {
+          const auto known = kernel.find(reader);  // a scan gives several arrays, and is none of them
+          const void* by = known != kernel.end() ? known->second : reader;
+          alone = reader == all[0] || by == alone ? by : nullptr;
+          if (!alone) break;
+        }
+        if (alone && in_place.contains(array)) staged_.manifest.erase(array);
+      }
+      if (!alone && staged_.is_manifest(array)) alone = array;
+      kernel[array] = alone;
+    }
   }
 
   Staged& staged_;
   Options options_;
   NodeMap<Uses> uses_;
-  NodeMap<Cost> cost_;  ///< of an element
-  NodeSet in_extents_;  ///< nodes that decide a shape
+  NodeMap<std::vector<const Node*>> readers_;
+  NodeMap<Cost> cost_;                      ///< of an element
+  std::vector<const Node*> read_in_place_;  ///< stored because several read them, all at their own position
+  NodeSet in_extents_;                      ///< nodes that decide a shape
   std::vector<const Node*> order_;
 };
 

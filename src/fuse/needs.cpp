@@ -60,6 +60,8 @@ void Needs::stage(int number, int parts) {
       if (!child->type().is_sequence()) roots.push_back(child);
   for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
   for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
+  for (const Ref& reshape : stage.required)
+    for (const Ref& extent : extents_compared(staged_, *reshape)) roots.push_back(extent);
   Need need = of_all(roots, number);
   need.parts = parts;
   for (const Stage::Sink& sink : stage.sinks)

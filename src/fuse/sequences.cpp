@@ -8,6 +8,7 @@
 
 #include "fuse/bodies.h"
 #include "fuse/components.h"
+#include "fuse/parts.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -211,25 +212,28 @@ Control control_of(const Ref& node, const NodeSet& own, const Options& options) 
 namespace {
 
 /// Makes the stages, loops and branches of a program, in an order in which they can run.
-class Parts {
+class Stages {
  public:
-  Parts(Staged& staged, std::span<const Ref> results, const Options& options)
+  Stages(Staged& staged, std::span<const Ref> results, const Options& options)
       : staged_(staged), options_(options), nodes_(own_nodes(results)) {
     own_.insert(nodes_.begin(), nodes_.end());
   }
 
   // Ids grow from children to parents, so in id order a stage comes after those it depends on. Sinks of
   // one sequence depend on the same things, so they all run with the first.
-  void run() {
+  void add_all() {
     for (const Node* node : nodes_) add(*node);
-    for (Stage& stage : staged_.stages) finish(stage);
   }
 
   /// A stage that is complete but for what it needs.
   void add_last(Stage stage) {
     add_what_is_shared(stage);
-    finish(stage);
     push(std::move(stage));
+  }
+
+  void finish() {
+    if (options_.fusion) parts(staged_);
+    for (Stage& stage : staged_.stages) finish(stage);
   }
 
  private:
@@ -288,7 +292,9 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters, 
   Staged staged;
   staged.results = components(results, options);
   staged.parameters.assign(parameters.begin(), parameters.end());
-  Parts(staged, staged.results, options).run();
+  Stages stages(staged, staged.results, options);
+  stages.add_all();
+  stages.finish();
   return staged;
 }
 
@@ -301,13 +307,14 @@ Staged sequences_out(const Ref& streamed_out, const Options& options) {
     if ((node->op() == Op::consume || has_bodies(node->op())) && node->closed())
       captured.push_back(Ref(node));
   Staged staged;
-  Parts parts(staged, captured, options);
-  parts.run();
+  Stages stages(staged, captured, options);
+  stages.add_all();
   Stage last;
   last.results = Composer(last).compose(sequence);
   for (std::size_t i = 0; i < last.results.size(); ++i)
     last.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
-  parts.add_last(std::move(last));
+  stages.add_last(std::move(last));
+  stages.finish();
   return staged;
 }
 

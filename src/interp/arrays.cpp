@@ -337,24 +337,27 @@ class Operation {
   HostArray reshape() {
     const HostArray& array = evaluator_.array(parts_[position_of(Op::reshape, "array")]);
     const std::vector<std::int64_t> extents = evaluator_.integers(parts_[position_of(Op::reshape, "shape")]);
+    for (std::int64_t extent : extents)
+      if (extent < 0) evaluator_.fail(node_, ir::negative_extent(extent));
     std::int64_t size = 1;
     bool overflows = false;
     for (std::int64_t extent : extents) overflows = __builtin_mul_overflow(size, extent, &size) || overflows;
-    if (size != array->size()) {
-      std::int64_t more = 0;  // wraps, as sizes do
-      static_cast<void>(__builtin_sub_overflow(size, array->size(), &more));
-      evaluator_.fail(node_, ir::other_size(more));
-    }
-    for (std::int64_t extent : extents)
-      if (extent < 0) evaluator_.fail(node_, ir::negative_extent(extent));
     if (overflows) evaluator_.fail(node_, ir::too_many_elements(extents));
+    if (size != array->size()) evaluator_.fail(node_, ir::other_size(size - array->size()));
     return view(array, 0, extents);
   }
 
   HostArray part() {
     const HostArray& array = evaluator_.array(parts_[position_of(Op::part, "array")]);
     const std::int64_t begin = evaluator_.integers(parts_[position_of(Op::part, "begin")])[0];
-    return view(array, begin, evaluator_.integers(parts_[position_of(Op::part, "shape")]));
+    std::vector<std::int64_t> extents = evaluator_.integers(parts_[position_of(Op::part, "shape")]);
+    std::int64_t end = 1;
+    bool there = begin >= 0;
+    for (const std::int64_t extent : extents)
+      there = there && extent >= 0 && !__builtin_mul_overflow(end, extent, &end);
+    there = there && !__builtin_add_overflow(end, begin, &end) && end <= array->size();
+    if (!there) throw InternalError("interpreter: a part that is not in its array");
+    return view(array, begin, std::move(extents));
   }
 
   std::vector<HostArray> sort() {

@@ -106,8 +106,9 @@ Ref acond(Ref condition, Ref then, Ref otherwise, Place place = {});
 // Their operands are stored.
 
 /// The elements of `array` (of rank 1 or more) from row-major position `begin` on, which are there: a view, that is
-/// not checked where it is read inside its own shape.
-Ref part(Ref shape, Ref array, Ref begin, Place place = {}, Symbol label = {});
+/// not checked where it is read inside its own shape. `consecutive`: in a sequence, that of each item begins where the one
+/// of the item before ends.
+Ref part(Ref shape, Ref array, Ref begin, Place place = {}, Symbol label = {}, bool consecutive = false);
 /// Each row of the innermost dimension in rising order, by the first component, then the second, ...: two arrays. The
 /// first has the elements, the second where in its row each of them was (int64). Elements that are equal keep their
 /// order. Floating point: -0 comes before 0, a NaN after all numbers; false before true.

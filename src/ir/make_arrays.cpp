@@ -237,7 +237,7 @@ Ref acond(Ref condition, Ref then, Ref otherwise, Place place) {
   return collective(Op::acond, std::move(type), std::move(children), {}, place);
 }
 
-Ref part(Ref shape, Ref array, Ref begin, Place place, Symbol label) {
+Ref part(Ref shape, Ref array, Ref begin, Place place, Symbol label, bool consecutive) {
   const char* what = label ? label.c_str() : "part";
   std::vector<Ref> children{std::move(shape), std::move(array), std::move(begin)};
   require_present(children, place, what);
@@ -247,11 +247,13 @@ Ref part(Ref shape, Ref array, Ref begin, Place place, Symbol label) {
   if (const Ref inner = children[1]; inner->op() == Op::part) {
     children[2] = primitive(Primitive::add, {PartOf(inner).begin(), children[2]}, place);
     children[1] = PartOf(inner).array();
+    consecutive = false;
   }
   Type type = Type::array(rank, children[1]->type().scalars);
   Payload payload = labelled(label);
   payload.injective = true;
   payload.in_bounds = true;
+  payload.consecutive = consecutive;
   return collective(Op::part, std::move(type), std::move(children), std::move(payload), place);
 }
 

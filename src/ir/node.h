@@ -76,18 +76,20 @@ struct Payload {
   bool in_bounds = false;
   /// backpermute, index: no source element is read twice (slice, transpose), so fusing it duplicates no work.
   bool injective = false;
-  ScanKind scan;       ///< scan
-  bool drops = false;  ///< group, last_at: an element at place -1 goes nowhere
-  Symbol text;         ///< trace: what is printed before the array
+  bool consecutive = false;  ///< part: in a sequence, each item's begins where that of the item before ends
+  ScanKind scan;             ///< scan
+  bool drops = false;        ///< group, last_at: an element at place -1 goes nowhere
+  Symbol text;               ///< trace: what is printed before the array
 };
 
 /// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
 /// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
-  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, scan, drops, text] =
-      payload;
+  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, consecutive, scan,
+               drops, text] = payload;
   static_cast<void>(label);
-  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, scan, drops, text);
+  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, consecutive, scan,
+                  drops, text);
 }
 
 class Node {

@@ -85,7 +85,7 @@ struct Rebuilt {
       case Op::acond:
         return acond(child(0), child(1), child(2), at);
       case Op::part:
-        return part(child(0), child(1), child(2), at, p.label);
+        return part(child(0), child(1), child(2), at, p.label, p.consecutive);
       case Op::sort:
         return sort(child(0), at, p.label);
       case Op::select:

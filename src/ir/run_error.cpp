@@ -41,6 +41,8 @@ std::string too_many_elements(std::span<const std::int64_t> extents) {
 }
 
 std::string other_size(std::int64_t more) {
+  constexpr std::int64_t beyond = 4 * most_extent;
+  if (more >= beyond || more <= -beyond) return "the array or its new shape has too many elements";
   const std::uint64_t difference =
       more > 0 ? static_cast<std::uint64_t>(more) : -static_cast<std::uint64_t>(more);
   return fmt::format("the new shape has {} {} element{} than the array", difference,

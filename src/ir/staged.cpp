@@ -24,6 +24,13 @@ bool is_view(const Staged& staged, const Node& array) {
          staged.facts_of(PartOf(array).array()).form == Form::avoided;
 }
 
+std::vector<Ref> extents_compared(const Staged& staged, const Node& reshape) {
+  std::vector<Ref> extents = staged.facts.at(&reshape).extents;
+  const auto& others = staged.facts_of(Reshape(reshape).array()).extents;
+  extents.insert(extents.end(), others.begin(), others.end());
+  return extents;
+}
+
 bool is_nested(const Stage& stage, const Node& array) {
   for (const Nested& nested : stage.nested)
     for (const Nested::Result& result : nested.results)

@@ -47,6 +47,8 @@ struct Stage {
   std::vector<ItemBound> bounds;  ///< the least of them ends the pass
   std::vector<Ref> items;
   std::vector<Ref> results;
+  std::vector<Ref>
+      required;  ///< reshapes whose sizes must agree, though nothing of the stage reads what they give
   struct Sink {
     Ref consume;  ///< the consume node it stands for (null when streamed out to the user)
     SinkOp kind = Op::elements;
@@ -158,6 +160,9 @@ struct Nested {
 
 /// Is it read where the elements lie that it is a part of? Those are the same for all items, where it begins is not.
 bool is_view(const Staged& staged, const Node& array);
+
+/// The extents that tell whether an array can be reshaped so.
+std::vector<Ref> extents_compared(const Staged& staged, const Node& reshape);
 
 /// Is the array the result of a sequence inside of the stage?
 bool is_nested(const Stage& stage, const Node& array);

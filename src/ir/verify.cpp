@@ -52,6 +52,7 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
       verify(nested.body.captured, allowed, pass);
       if (lifted) verify(nested.body.program, pass, lifted, fused);
     }
+    verify(stage.required, staged.parameters, pass);
     for (const ItemBound& bound : stage.bounds) verify({&bound.count, 1}, staged.parameters, pass);
     for (const Stage::Sink& t : stage.sinks)
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))

@@ -675,10 +675,26 @@ std::vector<Ref> extents_of_sink(const Outer& outer, const Stage& inner, const S
   return extents;
 }
 
-std::vector<Ref> flatten(const Outer& outer, Nested& nested, const KnownExtents& known) {
+namespace {
+
+std::vector<Ref> flattened(const Outer& outer, Nested& nested, const KnownExtents& known) {
   if (!nested.control) return FlatSequence(outer, nested, known).run();
   if (nested.control->op() == Op::acond) return FlatBranch(outer, nested, known).run();
   return FlatLoop(outer, nested, known).run();
+}
+
+}  // namespace
+
+std::vector<Ref> flatten(const Outer& outer, Nested& nested, const KnownExtents& known) {
+  std::vector<Ref> results = flattened(outer, nested, known);
+  // The items that follow each other are others now.
+  Rewriter apart([](const Ref&, const Ref& rebuilt) {
+    if (rebuilt->op() != Op::part || !rebuilt->payload().consecutive) return rebuilt;
+    const PartOf part(rebuilt);
+    return ir::part(part.shape(), part.array(), part.begin(), rebuilt->place(), rebuilt->payload().label);
+  });
+  for (Ref& result : results) result = apart(result);
+  return results;
 }
 
 }  // namespace anabranch::lift

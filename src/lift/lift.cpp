@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "ir/run_error.h"
 #include "ir/simplify.h"
 #include "ir/views.h"
 #include "ir/walk.h"
+#include "lift/extent_bounds.h"
 #include "lift/flatten.h"
 #include "lift/ranges.h"
 
@@ -35,6 +37,8 @@ class Lifter {
     checked_in_stage_.clear();
     for (StageSource& source : stage.sources) lift_source(stage, source);
     for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
+    for (Ref& reshape : stage.required) reshape = rewriter_(reshape);
+    std::erase_if(stage.required, [](const Ref& r) { return r->op() != Op::reshape; });  // it changes nothing
     for (Nested& nested : stage.nested) lift_nested(nested);
     for (Ref& result : stage.results) result = rewriter_(result);
     items_.clear();
@@ -62,7 +66,7 @@ class Lifter {
         if (!facts.extents[d]) facts.extents[d] = simplify_.step(extent(sink.consume, static_cast<int>(d)));
       for (const Ref& e : facts.extents) {
         // A number of items that differs is checked where the items are counted.
-        if (uniform(e) && !is_not_negative(e)) stage_->extent_checks.push_back({e, sink.consume});
+        if (uniform(e) && !is_an_extent(e)) stage_->extent_checks.push_back({e, sink.consume});
         checked_in_stage_.insert(e.get());
       }
       describe(facts);
@@ -120,7 +124,7 @@ class Lifter {
     for (std::size_t i = 0; i < known.size(); ++i)
       for (std::size_t d = 0; d < known[i].size(); ++d)
         if (Ref& e = known[i][d];
-            e != other[i][d] || !all_planned(e, computed) || !reads_no_elements(e) || !is_not_negative(e))
+            e != other[i][d] || !all_planned(e, computed) || !reads_no_elements(e) || !is_an_extent(e))
           e = Ref();
     return known;
   }
@@ -270,23 +274,19 @@ class Lifter {
     const bool once = facts.form == Form::avoided;
     auto& checks = once ? staged_.extent_checks : stage_->extent_checks;
     for (const Ref& e : facts.extents)
-      if (!is_not_negative(e)) {
+      if (!is_an_extent(e)) {
         checks.push_back({e, array});
         (once ? checked_ : checked_in_stage_).insert(e.get());
       }
   }
 
-  /// True only where it is easy to see. (Sizes that wrap around are found where memory is counted.)
-  bool is_not_negative(const Ref& e, int depth = 16) const {
-    if (checked_.contains(e.get()) || checked_in_stage_.contains(e.get())) return true;
-    if (e->op() == Op::constant) return static_cast<std::int64_t>(e->payload().bits) >= 0;
-    if (as_extent(*e)) return true;
-    if (e->op() != Op::primitive || depth == 0) return false;
-    const Primitive p = e->payload().primitive;
-    const auto holds = [&](const Ref& operand) { return is_not_negative(operand, depth - 1); };
-    if (p == Primitive::maximum) return std::any_of(e->children().begin(), e->children().end(), holds);
-    return (p == Primitive::add || p == Primitive::multiply || p == Primitive::minimum) &&
-           std::all_of(e->children().begin(), e->children().end(), holds);
+  bool is_compared(const Node& term) const {
+    return checked_.contains(&term) || checked_in_stage_.contains(&term);
+  }
+  /// Known to be no more than a few times ir::most_extent, and not negative? Else the run compares it.
+  bool is_an_extent(const Ref& e) const {
+    const Bounds bounds = bounds_of(e, [&](const Node& term) { return is_compared(term); });
+    return bounds.least >= 0 && bounds.most <= (e->op() == Op::constant ? most_extent : 4 * most_extent);
   }
 
   bool depends_on_item(const Node& node) const { return mentions(node, items_); }
@@ -298,9 +298,10 @@ class Lifter {
       if (!staged_.facts.contains(node.get())) {
         Facts facts = facts_for(node);
         if (options_.ranges)
-          node = with_ranges(node, facts.extents, [&](const Ref& array) -> const std::vector<Ref>& {
-            return staged_.facts_of(array).extents;
-          });
+          node = with_ranges(
+              node, facts.extents,
+              [&](const Ref& array) -> const std::vector<Ref>& { return staged_.facts_of(array).extents; },
+              [&](const Node& term) { return is_compared(term); });
         record(node, std::move(facts));
         if (extent_rule(*node) == ExtentRule::as_given) check_extents(node);
       }
@@ -419,8 +420,8 @@ class Lifter {
   std::vector<Ref> items_;        // of the stage being lifted
   std::vector<Ref> inner_items_;  // of a sequence inside of it, whose extents are being found
   bool looking_ahead_ = false;    // at the function of a loop or branch inside of it
-  // Extents that are not negative: those that the run checks, and those of the stage's items and of what the
-  // stage checks. A stage without items checks nothing, so others cannot rely on it.
+  // Extents that are between 0 and ir::most_extent: those that the run checks, and those of the stage's items and of what
+  // the stage checks. A stage without items checks nothing, so others cannot rely on it.
   std::unordered_set<const Node*> checked_, checked_in_stage_;
   // A consume is a leaf here: its sequence is a stage of its own. So are loops and branches.
   Rewriter rewriter_{[this](const Ref&, const Ref& rebuilt) { return rule(rebuilt); },

@@ -6,8 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "ir/run_error.h"
 #include "ir/views.h"
 #include "ir/walk.h"
+#include "lift/extent_bounds.h"
 
 namespace anabranch::lift {
 
@@ -89,17 +91,22 @@ struct Sum {
 class Ranges {
  public:
   /// The positions of an array are components of `position`, and below its extents.
-  Ranges(const Ref& position, const std::vector<Ref>& extents) : position_(position), extents_(extents) {}
+  Ranges(const Ref& position, const std::vector<Ref>& extents,
+         const std::function<bool(const Node&)>& is_compared)
+      : position_(position), extents_(extents), is_compared_(is_compared) {
+    is_usable_ = std::all_of(extents.begin(), extents.end(), [&](const Ref& e) { return cannot_wrap(*e); });
+  }
 
   /// 0 <= each of the indices < the extent along its dimension?
   bool in_range(const std::vector<Ref>& index, const std::vector<Ref>& of) {
-    if (index.size() != of.size()) return false;
+    if (!is_usable_ || index.size() != of.size()) return false;
     for (std::size_t d = 0; d < index.size(); ++d) {
       // Where it mentions a position there is one, and so is something along these dimensions.
       exist_.clear();
       for (const Ref& part : index) note_positions(part);
       steps_ = most_steps;
       const Sum at = sum_of(*index[d]);
+      if (!cannot_wrap(*of[d])) return false;
       Sum left = sum_of(*of[d]);
       left.add(at, -1).add({1, {}, true}, -1);
       if (!is_not_negative(at, depth) || !is_not_negative(left, depth)) return false;
@@ -164,6 +171,25 @@ class Ranges {
     return itself();
   }
 
+  /// Is an extent what the sum of its terms is, as a number without bounds?
+  bool cannot_wrap(const Node& extent) {
+    steps_ = most_steps;
+    const Sum sum = sum_of(extent);
+    if (!sum.is_known) return false;
+    std::int64_t most = most_constant;
+    for (const auto& [term, factor] : sum.terms) {
+      if (!is_moderate(*term)) return false;
+      const auto given = as_extent(*term);
+      const std::int64_t bound = given && given->array->type().rank == 1 ? most_in_memory
+                                 : given                                 ? most_extent
+                                                                         : 4 * most_extent;
+      std::int64_t part = 0;
+      if (__builtin_mul_overflow(bound, std::abs(factor), &part) || __builtin_add_overflow(most, part, &most))
+        return false;
+    }
+    return true;
+  }
+
   /// Does what a term is computed from not wrap around? Extents that are given or compared are at most 2^59
   /// (ir::most_extent), so sums of a few of them and of positions are no larger than 2^62.
   bool is_moderate(const Sum& sum) const {
@@ -192,9 +218,10 @@ class Ranges {
              return is_moderate(*operand, std::max(sum ? levels - 2 : levels - 1, 0));
            });
   }
-  /// Itself an extent of the array: the run has compared it.
+  /// Itself an extent of an array: the run has compared it.
   bool is_extent(const Node& term) const {
-    return std::any_of(extents_.begin(), extents_.end(), [&](const Ref& e) { return e.get() == &term; });
+    return is_compared_(term) ||
+           std::any_of(extents_.begin(), extents_.end(), [&](const Ref& e) { return e.get() == &term; });
   }
 
   bool is_not_negative(const Sum& sum, int levels) {
@@ -289,18 +316,21 @@ class Ranges {
 
   Ref position_;
   const std::vector<Ref>& extents_;
+  const std::function<bool(const Node&)>& is_compared_;
   std::vector<const Node*> exist_;  ///< extents that are at least 1
+  bool is_usable_ = false;
   int steps_ = 0;
 };
 
 }  // namespace
 
-Ref with_ranges(const Ref& array, const std::vector<Ref>& extents, const ExtentsOf& extents_of) {
+Ref with_ranges(const Ref& array, const std::vector<Ref>& extents, const ExtentsOf& extents_of,
+                const std::function<bool(const Node&)>& is_compared) {
   const bool generates = array->op() == Op::generate;
   if (!generates && array->op() != Op::backpermute) return array;
   const Ref& function = generates ? Generate(array).function() : Backpermute(array).function();
   const Ref& position = function->parameters()[0];
-  Ranges ranges(position, extents);
+  Ranges ranges(position, extents, is_compared);
   if (!generates) {
     const Backpermute moved(array);
     const std::vector<Ref> from = components(function->result());

@@ -15,7 +15,9 @@ namespace anabranch::lift {
 using ExtentsOf = std::function<const std::vector<ir::Ref>&(const ir::Ref& array)>;
 
 /// The same array, whose reads are marked as in range, and injective, where it is known that they are. Terms are
-/// simplified, and shapes are extents. `extents` are those of `array`.
-ir::Ref with_ranges(const ir::Ref& array, const std::vector<ir::Ref>& extents, const ExtentsOf& extents_of);
+/// simplified, and shapes are extents. `extents` are those of `array`; `is_compared`: terms that the run compares with
+/// what extents can be.
+ir::Ref with_ranges(const ir::Ref& array, const std::vector<ir::Ref>& extents, const ExtentsOf& extents_of,
+                    const std::function<bool(const ir::Node&)>& is_compared);
 
 }  // namespace anabranch::lift

@@ -5,6 +5,7 @@
 #include "ir/views.h"
 #include "plan/equal_items.h"
 #include "plan/group_builder.h"
+#include "plan/lives.h"
 
 namespace anabranch::plan {
 
@@ -21,7 +22,10 @@ void find_last_uses(Group& group) {
     };
     const auto of_kernel = [&](const KernelStep& kernel) {
       for (const BufferRef& b : kernel.buffers)
-        if (b.kind == BufferRef::Kind::array && !b.global) read(b.index);
+        if (b.kind == BufferRef::Kind::array && !b.global)
+          read(b.index);
+        else if (b.view >= 0)
+          read(group.arrays[static_cast<std::size_t>(b.view)].part);
       for (const int output : kernel.outputs) read(output);
     };
     const auto of_offsets = [&](const OffsetsStep& offsets) {
@@ -104,6 +108,7 @@ class PlanBuilder {
     global_.require_rest(staged_.extent_checks);
     run_new_steps();
     find_last_uses(plan_.global);
+    find_lives(plan_);
     return std::move(plan_);
   }
 
@@ -126,6 +131,7 @@ class PlanBuilder {
     out.sources = stage.sources;
     out.sinks = stage.sinks;
     global_.provide(stage.results);
+    for (const Ref& reshape : stage.required) global_.require_size(reshape);
     for (const StageSource& source : stage.sources)
       out.source_inputs.push_back(input_of(global_, *source.node));
     for (const Nested& nested : stage.nested) {
@@ -150,6 +156,8 @@ class PlanBuilder {
         if (e.kind == PlanExtent::Kind::per_item)
           out.group.arrays[static_cast<std::size_t>(e.index)].last_step =
               static_cast<int>(out.group.steps.size());
+    // Whoever takes the items one by one takes the first before the last is made.
+    if (!stage.sinks.empty() && !stage.sinks[0].consume) global_.require_rest(staged_.extent_checks);
     run_new_steps();
     plan_.actions.emplace_back(StageAction{number});
     for (std::size_t t = 0; t < stage.sinks.size(); ++t)

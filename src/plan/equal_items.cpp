@@ -59,8 +59,10 @@ class Builder {
     PlanExtent out;
     out.kind = PlanExtent::Kind::item_extent;
     if (extent.kind == KernelExtent::Kind::ragged) {
-      out.index = group_.descriptors[static_cast<std::size_t>(ref.index)].item;
-      if (ref.kind != BufferRef::Kind::offsets || out.index < 0) return std::nullopt;
+      if (ref.kind != BufferRef::Kind::offsets) return std::nullopt;
+      const Descriptor& descriptor = group_.descriptors[static_cast<std::size_t>(ref.index)];
+      if (descriptor.item < 0) return descriptor.extents[0];  // of a vector
+      out.index = descriptor.item;
       return out;
     }
     out.index = ref.index;
@@ -98,7 +100,7 @@ class Builder {
   void regular(Layout& layout) {
     for (KernelExtent& extent : layout.extents) uniform(extent);
     if (layout.form != ir::Form::segmented) return;
-    // A view's items lie anywhere.
+    // Items of a view that are not consecutive lie anywhere.
     if (buffer(layout.offsets).kind != BufferRef::Kind::offsets) possible_ = false;
     changed_ = true;
     layout.form = ir::Form::regular;

@@ -207,6 +207,7 @@ void GroupBuilder::make_together(const std::vector<Ref>& arrays) {
   for (const Ref& array : arrays) {
     provide(array->children());
     require_extents(array);
+    if (array->op() == Op::reshape) require_reshape(array);
   }
   std::vector<int> numbers;
   for (const Ref& array : arrays) numbers.push_back(enter_array(array, {}));
@@ -289,6 +290,7 @@ int GroupBuilder::make_view(const Ref& part) {
   array.origin = PlanArray::Origin::view;
   array.index = global_->array_of(PartOf(part).array());
   array.part = size_array(context_.simplify(PartOf(part).begin()));
+  array.consecutive = part->payload().consecutive;
   return enter_array(part, std::move(array));
 }
 
@@ -370,12 +372,65 @@ bool GroupBuilder::makes_offsets_of(const Node& extent) const {
   });
 }
 
+void GroupBuilder::require_size(const Ref& reshape) {
+  require_extents(reshape);
+  require_reshape(reshape);
+}
+
+namespace {
+
+/// What exceeds all sizes is that much.
+constexpr std::int64_t too_many = std::int64_t{1} << 62;
+
+/// The product of extents, which are between 0 and a few times most_extent; `beyond`, which is at least too_many, where
+/// it exceeds too_many.
+Ref size_of_shape(const std::vector<Ref>& extents, std::int64_t beyond) {
+  if (extents.empty()) return int64(1);
+  Ref size = extents[0];
+  for (std::size_t d = 1; d < extents.size(); ++d) {
+    const Ref at_least_one = primitive(Primitive::maximum, {extents[d], int64(1)});
+    const Ref most = primitive(Primitive::divide, {int64(too_many), at_least_one});
+    size = cond(primitive(Primitive::less, {most, size}), int64(beyond),
+                primitive(Primitive::multiply, {size, extents[d]}));
+  }
+  return size;
+}
+
+/// Are these all extents of an array that is given?
+bool are_of_given(const std::vector<Ref>& extents) {
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const auto extent = as_extent(*extents[d]);
+    if (!extent || extent->dimension != static_cast<int>(d) ||
+        extent->array->type().rank != static_cast<int>(extents.size()) ||
+        extent->array != as_extent(*extents[0])->array)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void GroupBuilder::require_reshape(const Ref& node) {
+  if (!reshaped_.insert(node.get()).second) return;
   const auto& to = context_.staged.facts_of(node).extents;
   const auto& from = context_.staged.facts_of(Reshape(node).array()).extents;
-  const Ref difference =
-      context_.simplify(primitive(Primitive::subtract, {product(to), product(from)}, node->place()));
-  if (difference->op() == Op::constant && difference->payload().bits == 0) return;
+  const auto less = [&](const Ref& x, const Ref& y) {
+    return context_.simplify(primitive(Primitive::subtract, {x, y}, node->place()));
+  };
+  Ref difference = less(product(to), product(from));
+  const bool same = difference->op() == Op::constant && difference->payload().bits == 0;
+  // Products that may wrap around are the same where the numbers are not.
+  const auto is_exact = [](const std::vector<Ref>& extents) {
+    return extents.size() <= 1 || are_of_given(extents);
+  };
+  const bool exact = is_exact(from) && is_exact(to);
+  if (same && (exact || to == from)) return;
+  if (!exact) {
+    const auto size = [&](const std::vector<Ref>& extents, std::int64_t beyond) {
+      return is_exact(extents) ? product(extents) : size_of_shape(extents, beyond);
+    };
+    difference = less(size(to, too_many + 1), size(from, too_many + 3));
+  }
   require(RequireStep::Kind::same_size, *node, difference);
 }
 

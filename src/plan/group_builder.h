@@ -50,6 +50,8 @@ class GroupBuilder {
   int uniform_of(const ir::Ref& e);
   ir::Ref uniform(int number) const { return group_.uniforms[static_cast<std::size_t>(number)]; }
   PlanExtent extent_of(const ir::Ref& extent);
+  /// That an array can be reshaped so, though nothing is read of what that gives.
+  void require_size(const ir::Ref& reshape);
   /// Descriptor of arrays with these extents, in any order; some depend on the item.
   int descriptor_of(const std::vector<ir::Ref>& extents, const ir::Node& what);
   OffsetType offset_type(int descriptor) const;
@@ -124,6 +126,7 @@ class GroupBuilder {
   std::map<std::vector<const ir::Node*>, int> descriptors_;
   std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents
   std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array
+  ir::NodeSet reshaped_;  ///< whose sizes are required to agree
   std::vector<ir::Ref> kept_;
 };
 

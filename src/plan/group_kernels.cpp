@@ -165,6 +165,7 @@ void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const 
   if (std::all_of(extents.begin(), extents.end(), [&](const Ref& e) { return extent_of(e).same_for_all(); }))
     return;
   const int descriptor = descriptor_of(extents, of);
+  if (extents.size() == 1) row.length = builder.length_in(descriptor, row.length);
   row.work_offsets = builder.offsets_slot(descriptor);
   row.work_offset_type = offset_type(descriptor);
 }

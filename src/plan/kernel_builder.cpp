@@ -21,21 +21,35 @@ kernel::Layout KernelBuilder::layout(const PlanLayout& plan, bool global) {
   return layout;
 }
 
+/// A vector's extent that is a value for each item: the offsets that were made of these tell it, too, and where all items'
+/// elements are that are computed without regard to items.
+KernelExtent KernelBuilder::length_in(int descriptor, const KernelExtent& extent) {
+  if (extent.kind != KernelExtent::Kind::per_item) return extent;
+  KernelExtent e;
+  e.kind = KernelExtent::Kind::ragged;
+  e.slot = offsets_slot(descriptor);
+  e.offsets = group_.offset_type(descriptor);
+  return e;
+}
+
 KernelArray KernelBuilder::array(int number, bool global) {
   const PlanArray plan = (global ? *group_.global() : group_).array(number);
   KernelArray view;
   view.type = plan.type;
   static_cast<kernel::Layout&>(view) = layout(plan, global);
+  // Vectors that are rows of the kernel.
+  if (view.form == Form::segmented && view.extents.size() == 1 && kernel_.domain.extents.empty())
+    view.extents[0] = length_in(plan.descriptor, view.extents[0]);
   const bool elsewhere = plan.origin == PlanArray::Origin::view;
-  if (elsewhere) {
+  if (elsewhere && !plan.consecutive) {
     view.form = Form::segmented;
     view.offsets = buffer({BufferRef::Kind::array, false, plan.part, 0});
     view.offset_type = OffsetType::int64;
   }
   view.first_buffer = static_cast<int>(step_.buffers.size());
   for (int c = 0; c < static_cast<int>(plan.type.scalars.size()); ++c)
-    step_.buffers.push_back(
-        {BufferRef::Kind::array, global || elsewhere, elsewhere ? plan.index : number, c});
+    step_.buffers.push_back({BufferRef::Kind::array, global || elsewhere, elsewhere ? plan.index : number, c,
+                             elsewhere && plan.consecutive ? number : -1});
   return view;
 }
 

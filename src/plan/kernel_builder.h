@@ -25,6 +25,8 @@ class KernelBuilder {
   /// One of several results for each position that the array holds, as its innermost dimension.
   void write_one_of(int number, std::size_t first, std::int64_t which, std::int64_t of);
   KernelExtent extent_of(const ir::Ref& e) { return bound(group_.extent_of(e), false); }
+  /// The length of a vector of an item, which this extent tells as well.
+  KernelExtent length_in(int descriptor, const KernelExtent& extent);
   int offsets_slot(int descriptor) { return buffer({BufferRef::Kind::offsets, false, descriptor, 0}); }
   /// Binds every body at once, so that what they share stays shared, and lists what can fail in them.
   void bind(const std::vector<std::vector<ir::Ref>*>& bodies);

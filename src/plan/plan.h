@@ -79,7 +79,8 @@ struct PlanArray : PlanLayout {
     stream,    ///< what sink `part` of stage `index` gives
     control,   ///< array `part` of those that loop or branch `index` gives
     nested,    ///< by the program of a sequence inside of the stage: see NestedStep
-    view,  ///< elements of the global array `index`, of each item from where the group's array `part` says
+    view,  ///< elements of the global array `index`, of each item from where the group's array `part` says;
+           ///< `consecutive`: one item after the other
     item,  ///< item array `index` of the stage
     computed,  ///< by a kernel of the group
   };
@@ -88,6 +89,7 @@ struct PlanArray : PlanLayout {
   Origin origin = Origin::computed;
   int index = 0;
   int part = 0;
+  bool consecutive = false;
   int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
   int last_step = -1;  ///< the last step of the group that reads it
   std::string why;     ///< why it is stored
@@ -100,6 +102,7 @@ struct BufferRef {
   bool global = false;  ///< array of the global group
   int index = 0;        ///< array, descriptor, or item array
   int component = 0;    ///< of the array; for item_extents: the dimension
+  int view = -1;        ///< the consecutive view by which a global array is read: the chunk's part of it
   friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
 
@@ -213,7 +216,8 @@ struct Plan {
   std::vector<StagePlan> stages;
   std::vector<Body> bodies;  ///< of loops and branches
   std::vector<Action> actions;
-  std::vector<int> results;  ///< global arrays
+  std::vector<std::vector<int>> last_needed;  ///< per action: global arrays that the run forgets after it
+  std::vector<int> results;                   ///< global arrays
   std::vector<ir::Ref> parameters;
 };
 

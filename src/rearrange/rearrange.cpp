@@ -251,28 +251,57 @@ MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, c
   });
 }
 
+namespace {
+
+/// Each block of places has a task of its own, which looks at all elements and writes the numbers of those that go there:
+/// no two write to one place. What goes elsewhere is written beside, so that nothing has to be foreseen.
+template <class T>
+void last_by_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* last,
+                    const Resources& resources) {
+  each_block(places.extent, blocks_for(places.extent, resources), resources, [&](const Block& block) {
+    std::int64_t elsewhere = 0;
+    std::int64_t* const to = last + block.begin;
+    const auto size = static_cast<std::uint64_t>(block.end - block.begin);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint64_t place =
+          static_cast<std::uint64_t>(places[i]) - static_cast<std::uint64_t>(block.begin);
+      *(place < size ? to + place : &elsewhere) = i;
+    }
+  });
+}
+
+/// Each task has a block of the elements. The largest number wins, whoever comes first.
+template <class T>
+void last_of_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* last,
+                    const Resources& resources) {
+  each_block(n, blocks_for(n, resources), resources, [&](const Block& block) {
+    for (std::int64_t i = block.end; i-- > block.begin;) {
+      if (places[i] < 0) continue;
+      const std::atomic_ref<std::int64_t> at(last[places[i]]);
+      std::int64_t known = at.load(std::memory_order_relaxed);
+      while (known < i && !at.compare_exchange_weak(known, i, std::memory_order_relaxed)) {
+      }
+    }
+  });
+}
+
+}  // namespace
+
 MayFail last_at(const Places& places, std::int64_t* last, const Resources& resources) {
   return with_places(places, resources, [&](std::int64_t part, const auto& of) {
     const std::int64_t n = places.elements.length(part);
     if (const std::int64_t first = check_places(of, n, resources); first < n) return first;
     std::int64_t* to = last + places.to.begin(part);
     std::fill_n(to, of.extent, -1);
-    const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
-    if (blocks == 1) {
+    constexpr int few_threads = 8;  // that may all look at all elements
+    if (n < large_part || resources.threads == 1) {
       for (std::int64_t i = 0; i < n; ++i)
         if (of[i] >= 0) to[of[i]] = i;
-      return n;
+    } else if (resources.threads <= few_threads) {
+      last_by_blocks(of, n, to, resources);
+    } else {
+      last_of_blocks(of, n, to, resources);
     }
-    // The largest number wins, whoever comes first.
-    each_block(n, blocks, resources, [&](const Block& block) {
-      for (std::int64_t i = block.end; i-- > block.begin;) {
-        if (of[i] < 0) continue;
-        const std::atomic_ref<std::int64_t> at(to[of[i]]);
-        std::int64_t known = at.load(std::memory_order_relaxed);
-        while (known < i && !at.compare_exchange_weak(known, i, std::memory_order_relaxed)) {
-        }
-      }
-    });
     return n;
   });
 }

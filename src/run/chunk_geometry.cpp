@@ -82,14 +82,34 @@ std::vector<std::int64_t> ChunkGeometry::shape_of(const plan::Descriptor& descri
   return out;
 }
 
+namespace {
+
+/// The sums before each of these sizes, and of all: false where one is negative, or so large that a sum might overflow.
+bool sum_sizes(const std::int64_t* sizes, std::int64_t count, std::int64_t* sums) {
+  std::int64_t total = 0, bits = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sums[i] = total;
+    bits |= sizes[i];  // negative if any of them is, and not less than any
+    total =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(total) + static_cast<std::uint64_t>(sizes[i]));
+  }
+  sums[count] = total;
+  return bits >= 0 && bits <= INT64_MAX / 64 / std::max<std::int64_t>(count, 1);
+}
+
+}  // namespace
+
 void ChunkGeometry::make_offsets(const plan::OffsetsStep& step) {
   const auto d = static_cast<std::size_t>(step.descriptor);
   const plan::Descriptor& descriptor = stage_.group.descriptors[d];
   Offsets& out = offsets_[d];
   const std::int64_t items = items_of_descriptor(step.descriptor);
   out.own.resize(static_cast<std::size_t>(items) + 1);
-  std::int64_t total = 0;
-  for (std::int64_t item = 0; item < items; ++item) {
+  const auto& extents = descriptor.extents;
+  const bool of_vectors = extents.size() == 1 && extents[0].kind == PlanExtent::Kind::per_item;
+  const bool summed = of_vectors && sum_sizes(values(extents[0].index), items, out.own.data());
+  std::int64_t total = summed ? out.own.back() : 0;
+  for (std::int64_t item = 0; item < items && !summed; ++item) {
     out.own[static_cast<std::size_t>(item)] = total;
     std::int64_t size = 1;
     for (const PlanExtent& e : descriptor.extents) {
@@ -201,6 +221,7 @@ const plan::EqualItems* ChunkGeometry::equal_items(const plan::KernelStep& step)
   // The rows' length first, as it may say that it is not worth looking further.
   if (equal->length >= 0) {
     const PlanExtent& length = equal->extents[static_cast<std::size_t>(equal->length)];
+    if (length.kind == PlanExtent::Kind::per_item && !knows_values(length.index)) return nullptr;
     if (equal->from_length > 0 && dim(length, 0) < equal->from_length) return nullptr;
   }
   for (const PlanExtent& extent : equal->extents)

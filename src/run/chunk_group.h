@@ -28,9 +28,20 @@ class ChunkGroup : public ChunkGeometry {
   /// Values of a kernel's scalar slots; of that for equal items where it is given.
   std::vector<std::int64_t> scalars_of(const plan::KernelStep& step, const plan::EqualItems* equal);
   /// Where the kernel takes an array's first element to be, counted from where it has its place: for equal items arrays
-  /// are regular.
+  /// are regular; of what is read by a consecutive view the chunk has a part.
   std::int64_t bias_of(const plan::BufferRef& ref, const plan::EqualItems* equal) const {
+    if (ref.view >= 0) {
+      const plan::PlanArray& view = stage_.group.arrays[static_cast<std::size_t>(ref.view)];
+      if (items_of_array(ref.view) == 0) return 0;
+      return values(view.part)[0] - (equal ? 0 : first_of(view));
+    }
     return equal && !ref.global ? first_of(stage_.group.arrays[static_cast<std::size_t>(ref.index)]) : 0;
+  }
+  std::int64_t bytes_per_element(const plan::BufferRef& ref) const {
+    if (ref.global && ref.view < 0) return 0;  // not counted from elsewhere
+    const auto array = static_cast<std::size_t>(ref.view >= 0 ? ref.view : ref.index);
+    const ScalarType type = stage_.group.arrays[array].type.scalars[static_cast<std::size_t>(ref.component)];
+    return static_cast<std::int64_t>(size_of(type));
   }
   /// Addresses for a kernel's buffer slots, of a back end's type: `array(ref)`, `offsets(descriptor)` and
   /// `item_extents(item array, dimension)` know where things are.

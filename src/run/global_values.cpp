@@ -29,6 +29,19 @@ void GlobalValues::set(int number, HostArray array) {
   arrays_[static_cast<std::size_t>(number)] = std::move(array);
 }
 
+const HostArray& GlobalValues::array(int number) const {
+  const HostArray& array = arrays_[static_cast<std::size_t>(number)];
+  if (!array) throw InternalError("the run asks for an array that is not there");
+  return array;
+}
+
+void GlobalValues::forget(int number) {
+  HostArray& array = arrays_[static_cast<std::size_t>(number)];
+  const auto known = by_node_.find(plan_.global.arrays[static_cast<std::size_t>(number)].node.get());
+  if (known != by_node_.end() && known->second == array) by_node_.erase(known);
+  array.reset();
+}
+
 const HostArray* GlobalValues::find(const ir::Node* node) const {
   const auto it = by_node_.find(node);
   return it == by_node_.end() ? nullptr : &it->second;

@@ -16,11 +16,12 @@ class GlobalValues {
  public:
   /// Evaluating ends with Cancelled once `stop` is requested.
   GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop);
-  HostArray& array(int number) { return arrays_[static_cast<std::size_t>(number)]; }
-  const HostArray& array(int number) const { return arrays_[static_cast<std::size_t>(number)]; }
+  const HostArray& array(int number) const;
   /// Arrays of the program whose values are known, for evaluating uniforms.
   const HostArray* find(const ir::Node* node) const;
   void set(int number, HostArray array);
+  /// Nothing asks for it any more.
+  void forget(int number);
   std::int64_t uniform(int number);
   /// Of a kernel of the global group.
   std::int64_t positions(const plan::KernelStep& step);

@@ -57,8 +57,10 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
 }
 
 void PlanRun::run(std::size_t actions) {
-  for (std::size_t a = 0; a < actions; ++a)
+  for (std::size_t a = 0; a < actions; ++a) {
     std::visit([this](const auto& action) { run_action(action); }, context_.plan.actions[a]);
+    for (const int array : context_.plan.last_needed[a]) values_.forget(array);
+  }
 }
 
 /// Was it made in this run?

@@ -69,13 +69,18 @@ std::int64_t StageInput::most_items() const {
 
 StageWork StageInput::work(int slots) {
   const std::int64_t elements = zipped_->in_memory() ? zipped_->work().value_or(0) : 0;
-  return {stage_,
-          global_,
-          uniforms_,
-          infos_,
-          slots,
-          std::min(elements, INT64_MAX / 1024) * element_bytes_,
-          context_.names_items};
+  const std::int64_t bytes = std::min(elements, INT64_MAX / 1024) * element_bytes_ + bytes_of_views();
+  return {stage_, global_, uniforms_, infos_, slots, bytes, context_.names_items};
+}
+
+/// Of arrays in memory of which the items are parts.
+std::int64_t StageInput::bytes_of_views() const {
+  std::int64_t bytes = 0;
+  for (const plan::PlanArray& array : stage_.group.arrays)
+    if (array.origin == plan::PlanArray::Origin::view)
+      for (const ScalarType s : array.type.scalars)
+        bytes += global_.array(array.index)->size() * static_cast<std::int64_t>(size_of(s));
+  return bytes;
 }
 
 /// A live source gives what there is in the time that a chunk may take, unless the user wants N items.

@@ -44,6 +44,7 @@ class StageInput {
   bool has_intermediates() const;
 
  private:
+  std::int64_t bytes_of_views() const;
   void open(std::size_t source);
   std::int64_t number_of_items(int uniform, const ir::Node& asked) const;
   std::int64_t most_items() const;

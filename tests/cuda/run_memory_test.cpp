@@ -181,8 +181,8 @@ TEST_CASE("run: after a run the GPU's memory is free for others, but for some th
 }
 
 TEST_CASE("run: partial results of long rows that no memory holds are refused") {
-  const std::int64_t length = std::int64_t{1} << 62;                // in 2^50 blocks
-  for (const std::int64_t rows : {1, 1 << 13, 1 << 14, 3 << 13}) {  // two, three: more blocks than numbers
+  const std::int64_t length = std::int64_t{1} << 58;                // in 2^46 blocks
+  for (const std::int64_t rows : {1, 1 << 17, 1 << 18, 3 << 17}) {  // two, three: more blocks than numbers
     INFO(rows << " rows");
     const auto run = running(consume(elements(produce(
         rows, [=](auto i) { return sum(generate(length, [=](auto k) { return cast<double>(k + i); })); }))));

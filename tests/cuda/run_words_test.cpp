@@ -94,8 +94,9 @@ TEST_CASE("words: inside a stream the item is named") {
   says(consume(elements(map_seq([](auto row) { return generate(the(sum(row)), [](auto k) { return k; }); },
                                 stream_in(sizes)))),
        "generate: negative extent -4 in item 57");
-  says(consume(elements(map_seq([](auto row) { return reshape(the(sum(row)) - 1, row); }, stream_in(sizes)))),
-       "reshape: the new shape has 7 fewer elements than the array in item 57", false);
+  says(consume(elements(
+           map_seq([](auto row) { return reshape(max(the(sum(row)) - 1, 0), row); }, stream_in(sizes)))),
+       "reshape: the new shape has 2 fewer elements than the array in item 57", false);
   says(consume(elements(
            map_seq([](auto row) { return backpermute(3, [](auto i) { return index_of(2 - i); }, row); },
                    stream_in(sizes)))),

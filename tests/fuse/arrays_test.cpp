@@ -128,12 +128,17 @@ TEST_CASE("what is read at computed positions is stored, however cheap") {
   }
 }
 
-TEST_CASE("what several places read is stored, unless it is as cheap as reading it back") {
+/// In the row's order, as a sum need not be: another kernel than that of a sum.
+Acc<Scalar<double>> alternating(const V& a) {
+  return fold([](Exp<double> x, Exp<double> y) { return y - x; }, 0.0, a);
+}
+
+TEST_CASE("what several kernels read is stored, unless it is as cheap as reading it back") {
   // A map of n additions of a stored array costs n + 1.
   const auto shared_by_two = [](int n) {
     return two_of_vectors([n](V a) {
       const auto b = map(additions(n), a);
-      return std::tuple{sum(b), maximum(b)};
+      return std::tuple{sum(b), alternating(b)};
     });
   };
   const auto decision = [](const TestProgram& program) { return decisions(fused(program)).at(0); };
@@ -146,10 +151,36 @@ TEST_CASE("what several places read is stored, unless it is as cheap as reading 
       {"cheap on top of dear: the dear one is stored",
        two_of_vectors([](V a) {
          const auto b = map(dear, a);
-         return std::tuple{sum(map(cheap, b)), maximum(map(cheap, b))};
+         return std::tuple{sum(map(cheap, b)), alternating(map(cheap, b))};
        }),
        {"map: read in 2 places", "map: delayed", "map: delayed",
-        "maximum: a reduction, in one kernel with sum", "sum: a reduction"}},
+        "fold: a reduction, not in one kernel with sum: their operators allow of different orders",
+        "sum: a reduction"}},
+      {"several folds of one kernel, some of what is made of it: computed once, there",
+       two_of_vectors([](V a) {
+         const auto b = map(dear, a);
+         return std::tuple{sum(map(cheap, b)), maximum(b)};
+       }),
+       {"map: delayed", "map: delayed", "maximum: a reduction, in one kernel with sum", "sum: a reduction"}},
+      {"a map, and what is made of it, read by one",
+       over_vectors([](V a) {
+         const auto b = map(dear, a);
+         return zip_with(times, b, map(dear, b));
+       }),
+       {"map: delayed", "map: delayed", "zip_with: a result"}},
+      {"one of two readers takes it from another position",
+       over_vectors([](V a) {
+         const auto b = map(dear, a);
+         return zip_with(times, b, reverse(b));
+       }),
+       {"map: read in 2 places", "reverse: delayed", "zip_with: a result"}},
+      {"a scan, which is a kernel of its own, and a fold",
+       two_of_vectors([](V a) {
+         const auto b = map(dear, a);
+         return std::tuple{sum(b), maximum(scanl1(plus, b))};
+       }),
+       {"map: read in 2 places", "sum: a reduction", "scanl1: a scan",
+        "maximum: a reduction, in one kernel with sum"}},
       {"a result, and read",
        two_of_vectors([](V a) {
          const auto b = map(dear, a);
@@ -338,7 +369,7 @@ TEST_CASE("chains are cut where a kernel would exceed the cap") {
 TEST_CASE("the threshold of what is cheap is an option") {
   const TestProgram program = two_of_vectors([](V a) {
     const auto b = map(additions(10), a);
-    return std::tuple{sum(b), maximum(b)};
+    return std::tuple{sum(b), alternating(b)};
   });
   fuse::Options options;
   options.cheap = 10;

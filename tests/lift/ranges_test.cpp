@@ -210,7 +210,8 @@ TEST_CASE("what is said to be in range is, for all positions and extents that ar
     const ir::Ref array = ir::generate(domain, ir::lambda({position}, {ir::index(read, at)}));
     const std::vector<ir::Ref> extents{domain}, of_read{size};
     const ir::Ref marked = lift::with_ranges(
-        array, extents, [&](const ir::Ref&) -> const std::vector<ir::Ref>& { return of_read; });
+        array, extents, [&](const ir::Ref&) -> const std::vector<ir::Ref>& { return of_read; },
+        [](const ir::Node&) { return false; });
     if (marked == array) continue;
     ++in_range;
     const bool is_once = ir::Read(ir::Generate(marked).function()->result()).injective();

@@ -62,12 +62,12 @@ TEST_CASE("steps of a chunk: sizes, then offsets, then elements; what is read be
          return map([=](Exp<double> e) { return e / the(total); }, a);
        }),
        "kernel sum -> 1, kernel map -> 2"},
-      {"a stored map that two folds read", over([](V a) {
+      {"a map that two folds read is computed in their kernel", over([](V a) {
          const auto b = map(dear, a);
          const auto total = sum(b), most = maximum(b);
          return zip_with(plus, replicate(total, 2), replicate(most, 2));
        }),
-       "kernel map -> 1, kernel sum -> 2, 3, kernel zip_with -> 4"},
+       "kernel sum -> 1, 2, kernel zip_with -> 3"},
       {"a length that is a value", over([](V a) { return fill(to_index(a[0]), 1.0); }),
        "kernel extent -> 2, scan d1, kernel fill -> 1"},
       {"a length that an array decides", over([](V a) { return fill(to_index(the(sum(a))), 1.0); }),
@@ -311,7 +311,7 @@ TEST_CASE("folds over segmented arrays can be cut by elements: they know where t
        Kind::uniform},
       {"generated, of a length that is a value",
        over([](V a) { return sum(generate(to_index(a[0]), [](Exp<std::int64_t> i) { return i; })); }), true,
-       Kind::per_item},
+       Kind::ragged},
       {"the uniform axis of ragged matrices", over_matrices([](M a) { return sum(a); }, -1, 3), true,
        Kind::uniform},
       {"a constant length", over([](V a) { return sum(replicate(unit(a[0]), 7)); }), false, Kind::constant},

@@ -380,7 +380,7 @@ TEST_CASE("arrays that are mentioned twice are computed once, each before what r
          return zip_with([](D x, D y, D z) { return h(x) + y * z; }, b, a, b);
        },
        "2 map, 1 use, 1 zip_with",
-       "map, zip_with",
+       "zip_with",
        {Primitive::exp, Primitive::sin, Primitive::cos}},
       {"orderFail",
        [] { return pair_of_maps(true); },

@@ -91,7 +91,8 @@ ANABRANCH_API Handle trace(Symbol text, const Handle& array, Place at);
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
                                  IndexFacts facts, Place at, Symbol label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label);
-/// Rearrangements, whose operands are stored. The elements of `array` from position `begin` on, which are there.
+/// Rearrangements, whose operands are stored. The elements of `array` from position `begin` on, which are there. In a
+/// sequence those of each item begin where those of the item before end.
 ANABRANCH_API Handle part(const Handle& shape, const Handle& array, const Handle& begin, Place at,
                           Symbol label);
 /// The rows along dimension `axis`, sorted, and where in its row each element was.

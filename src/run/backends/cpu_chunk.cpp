@@ -147,11 +147,10 @@ void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
       step,
       [&](const BufferRef& ref) {
         const auto c = static_cast<std::size_t>(ref.component);
-        if (ref.global) return global_.array(ref.index)->buffers[c].get();
         const auto n = static_cast<std::size_t>(ref.index);
-        const ScalarType type = stage_.group.arrays[n].type.scalars[c];
-        return static_cast<void*>(static_cast<std::byte*>(arrays_[n][c]) +
-                                  bias_of(ref, equal) * static_cast<std::int64_t>(size_of(type)));
+        std::byte* at =
+            static_cast<std::byte*>(ref.global ? global_.array(ref.index)->buffers[c].get() : arrays_[n][c]);
+        return static_cast<void*>(at + bias_of(ref, equal) * bytes_per_element(ref));
       },
       [&](int descriptor) { return const_cast<void*>(offsets_[static_cast<std::size_t>(descriptor)].data); },
       [&](std::size_t array, std::size_t dimension) {

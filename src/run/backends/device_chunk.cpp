@@ -222,15 +222,18 @@ void DeviceChunk::make_outputs(const plan::KernelStep& step) {
 }
 
 void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
+  for (const BufferRef& ref : step.buffers)
+    if (ref.view >= 0) fetch(stage_.group.arrays[static_cast<std::size_t>(ref.view)].part, number);
   if (step.makes_outputs) make_outputs(step);
   const plan::EqualItems* const equal = equal_items(step);
   const std::vector<cuda::Address> buffers = bind_buffers<cuda::Address>(
       step,
       [&](const BufferRef& ref) {
-        if (ref.global) return run_.global(global_, ref.index, ref.component);
-        const auto n = static_cast<std::size_t>(ref.index), c = static_cast<std::size_t>(ref.component);
-        const std::int64_t width = bytes_per(stage_.group.arrays[n].type.scalars[c]);
-        return arrays_[n][c] + static_cast<cuda::Address>(bias_of(ref, equal) * width);
+        const cuda::Address at =
+            ref.global
+                ? run_.global(global_, ref.index, ref.component)
+                : arrays_[static_cast<std::size_t>(ref.index)][static_cast<std::size_t>(ref.component)];
+        return at + static_cast<cuda::Address>(bias_of(ref, equal) * bytes_per_element(ref));
       },
       [&](int descriptor) { return offsets_of(descriptor); },
       [&](std::size_t items, std::size_t dimension) { return item_extents_[items][dimension]; });

@@ -1,0 +1,39 @@
+// Extents whose product, or a multiple of which, is beyond 64 bits: nothing is read that is not there.
+#include "agree.h"
+
+namespace anabranch::testing {
+namespace {
+
+Exp<std::int64_t> number(std::int64_t value) { return the(use(Scalar<std::int64_t>(value))); }
+
+TEST_CASE("a reshape to a size that is right modulo 2^64") {
+  const auto k = number(std::int64_t{1} << 32);
+  const auto matrix = reshape(index_of(k, k), use(Vector<double>{}));
+  fails<RunError>(take(2, take(2, matrix, 0)), {"reshape", "too many elements"});
+  fails<RunError>(take(3, slice(matrix, number(0), all)), {"reshape", "too many elements"});
+  const auto vector = flatten(generate(index_of(k, k), [](auto ix) { return ix[0] + ix[1]; }));
+  fails<RunError>(take(2, vector), {"too many elements"});
+}
+
+TEST_CASE("a read inside a multiple of a number that wraps around is checked") {
+  for (const int bits : {2, 5, 16}) {
+    INFO(bits);
+    const std::int64_t factor = std::int64_t{1} << bits;
+    const auto n = number((std::int64_t{1} << (64 - bits)) + 1);
+    const auto short_one = compute(generate(n * factor, [](auto i) { return i + 7; }));
+    const auto beyond = generate(n, [=](auto i) { return short_one[i * factor]; });
+    const auto program = compile(take(4, drop(number(std::int64_t{1} << 40), beyond)));
+    for (const RunOptions& options : configurations()) REQUIRE_THROWS_AS(program.run(options), RunError);
+  }
+}
+
+TEST_CASE("an extent that overflows is an error though nothing is stored") {
+  const auto largest = number(INT64_MAX);
+  fails<RunError>(sum(generate(max(largest, 0) + 1, [](auto i) { return i; })), {"negative extent"});
+  fails<RunError>(sum(generate(max(number(std::int64_t{1} << 32), 0) * max(number(std::int64_t{1} << 31), 0),
+                               [](auto i) { return i; })),
+                  {"negative extent"});
+}
+
+}  // namespace
+}  // namespace anabranch::testing
