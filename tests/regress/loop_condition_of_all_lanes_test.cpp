@@ -19,7 +19,8 @@ TEST_CASE("a loop's condition that is a choice by a condition of all lanes") {
     const auto number = [](std::uint64_t value) { return ir::constant(type_named("int16"), value); };
     const Ref y = ir::parameter(element_type({"int16"})), z = ir::parameter(element_type({"int16"})),
               x = ir::parameter(element_type({"int16"}));
-    const Ref goes_on = ir::cond(less(number(4), n), less(y, number(45)), ir::constant(type_named("bool"), 0));
+    const Ref goes_on =
+        ir::cond(less(number(4), n), less(y, number(45)), ir::constant(type_named("bool"), 0));
     const Ref predicate =
         ir::lambda({y}, {ir::primitive(primitive_named("bit_and"), {less(n, number(40)), goes_on})});
     const Ref body = ir::lambda({z}, {ir::primitive(primitive_named("add"), {z, number(10)})});
