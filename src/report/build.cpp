@@ -196,10 +196,12 @@ class Builder {
   void stage(Scope& scope, std::size_t number, std::size_t part) {
     const plan::StagePlan& plan = scope.plan.stages[number];
     for (std::size_t s = 0; s < plan.sources.size(); ++s) {
-      traverse(*plan.sources[s].node, report_.parts[part].title);
-      if (plan.sources[s].node->op() == Op::rows)
+      const Node& source = *plan.sources[s].node;
+      const std::string& stream = report_.parts[part].title;
+      traverse(source, scope.inside.empty() ? stream : fmt::format("{} of {}", stream, scope.inside));
+      if (source.op() == Op::rows)
         read_by(scope.plan.global, plan.source_inputs[s],
-                {fmt::format("{}, rows", report_.parts[part].title), plan.sources[s].node->place(), false});
+                {fmt::format("{}, rows", stream), source.place(), false, true});
     }
     group(scope, part, plan.group, scope.plan.global);
   }
@@ -242,7 +244,9 @@ class Builder {
         source.payload().source ? static_cast<const void*>(source.payload().source.get()) : &source;
     const auto [number, is_new] = sources_.try_emplace(what, report_.sources.size());
     if (is_new) report_.sources.push_back({source.label(), source.place(), {}});
-    report_.sources[number->second].streams.push_back(stream);
+    // What is no input, rows or numbers, may be another one in each round.
+    const bool each_round = rounds_ > 0 && source.payload().source;
+    report_.sources[number->second].read_by.push_back({stream, source.place(), each_round});
   }
 
   void loop(Scope& scope, const plan::LoopAction& action) {
@@ -267,7 +271,14 @@ class Builder {
   void body(Scope& scope, const Control& control, const char* name, const ir::Body& staged, int number,
             int states, bool each_round) {
     const plan::Body& body = scope.plan.bodies[at(number)];
+    rounds_ += each_round ? 1 : 0;
     inner(staged.program, body.plan, fmt::format("{} of {}", name, control.node->label()));
+    rounds_ -= each_round ? 1 : 0;
+    for (std::size_t i = 0; i < body.plan.global.arrays.size(); ++i) {
+      const plan::PlanArray& array = body.plan.global.arrays[i];
+      if (array.origin == plan::PlanArray::Origin::argument && array.index < states)
+        store(body.plan.global, static_cast<int>(i)).is_state = true;
+    }
     for (std::size_t i = 0; i < body.captured.size(); ++i)
       hand_on(scope.plan.global, body.captured[i], body.plan.global, states + static_cast<int>(i),
               control.node->label(), control.node->place(), each_round);
@@ -306,7 +317,8 @@ class Builder {
     out.is_result = array.result >= 0;
     out.why = array.why;
     out.depth = depth_;
-    out.of_chunk = chunks_ > 0;
+    out.of_items = chunks_ > 0;
+    out.of_chunk = out.of_items || !group.domains.empty();
     out.of_extents = is_of_extents(array);
     out.bytes = {width_of(array.type.scalars), counts_.of(group, array)};
     using Origin = plan::PlanArray::Origin;
@@ -592,6 +604,7 @@ class Builder {
   Counts counts_{printer_};
   int depth_ = 0;                                                ///< of programs inside of programs
   int chunks_ = 0;                                               ///< of these that are run for each chunk
+  int rounds_ = 0;                                               ///< of these that a loop runs in every round
   std::vector<std::pair<std::size_t, std::size_t>> operations_;  ///< part, number in it
   std::map<ArrayKey, std::size_t> stored_;                       ///< of report_.stored
   std::unordered_map<const void*, std::size_t> sources_;

@@ -243,7 +243,7 @@ std::string json(const Source& source) {
   return Object()
       .add("operation", source.label)
       .add("place", source.place)
-      .add("read_by", source.streams)
+      .add("read_by", source.read_by)
       .text();
 }
 

@@ -108,6 +108,7 @@ struct Reader {
   std::string what;  ///< "kernel 2, fold", "sort", "awhile"
   Place place;
   bool each_round = false;  ///< of a loop
+  bool by_rows = false;     ///< a stream whose items are its rows
 };
 
 /// An array in memory.
@@ -130,8 +131,10 @@ struct StoredArray {
   bool of_extents = false;      ///< sizes of items: no array of the program
   bool decides_shapes = false;  ///< the host reads it to compute extents
   bool is_result = false;       ///< of the program, of a stream's function or of a body
+  bool is_state = false;        ///< of a loop, in its predicate or body
   int depth = 0;                ///< of the program that it belongs to
-  bool of_chunk = false;        ///< of a program inside of a stream's function: it lives as long as a chunk
+  bool of_chunk = false;        ///< it lives as long as a chunk
+  bool of_items = false;        ///< of a program inside of a stream's function
   std::vector<Reader> read_by;
 };
 
@@ -139,7 +142,7 @@ struct StoredArray {
 struct Source {
   std::string label;
   Place place;
-  std::vector<std::string> streams;  ///< parts that traverse it, each once
+  std::vector<Reader> read_by;  ///< parts that traverse it
 };
 
 /// A loop, which keeps its state from round to round.
