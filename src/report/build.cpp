@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "fuse/arrays.h"
 #include "ir/print.h"
@@ -66,8 +67,10 @@ class Builder {
       report_.result = program[0]->place().known()
                            ? fmt::format("{} ({})", program[0]->label(), to_string(program[0]->place()))
                            : program[0]->label();
-    this->program(staged, plan, "");
+    this->program(staged, plan, "", "once per run");
     for (auto& [key, stored] : stored_) report_.stored[stored].name = name_of_array(key);
+    for (StoredArray& array : report_.stored)
+      if (!array.kernels.empty()) array.made_by = names_of(array.kernels);
     return std::move(report_);
   }
 
@@ -78,7 +81,8 @@ class Builder {
     const plan::Plan& plan;
     std::string inside;
     int depth = 0;
-    std::unordered_map<const Node*, std::size_t> operations{};  ///< part << 32 | index
+    std::size_t once = 0;                                       ///< the part of what depends on no item
+    std::unordered_map<const Node*, std::size_t> operations{};  ///< of Builder::operations_
     std::unordered_set<const Node*> shown{};
   };
 
@@ -129,8 +133,11 @@ class Builder {
   }
 
   void operations(Scope& scope, std::size_t part, std::span<const Ref> roots) {
-    for (const Node* node : topological(roots, reads_elements))
-      if (node->type().is_array()) operation(scope, part, *node, maker_of(*node).label(), node->place());
+    for (const Node* node : topological(roots, reads_elements)) {
+      if (!node->type().is_array()) continue;
+      const bool once = scope.staged.facts.at(node).form == Form::avoided;
+      operation(scope, once ? scope.once : part, *node, maker_of(*node).label(), node->place());
+    }
   }
 
   Operation* operation_of(const Scope& scope, const Node& node) {
@@ -142,19 +149,29 @@ class Builder {
 
   // The program, from the outside in
 
-  void program(const Staged& staged, const plan::Plan& plan, const std::string& inside) {
+  /// `often`: how often what depends on no item is computed.
+  void program(const Staged& staged, const plan::Plan& plan, const std::string& inside, const char* often) {
     Scope scope{staged, plan, inside, depth_};
+    scope.once = new_part(often, {}, scope);
     std::vector<Ref> once = staged.results;
     for (const Control& control : staged.controls) {
       const std::vector<Ref> inputs = inputs_of(control);
       once.insert(once.end(), inputs.begin(), inputs.end());
     }
-    const std::size_t first = new_part("once per run", {}, scope);
-    operations(scope, first, once);
+    for (const Stage& stage : staged.stages) {
+      for (const StageSource& source : stage.sources)
+        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
+          if (how.role == Role::array || how.role == Role::element) once.push_back(operand);
+        });
+      for (const ItemBound& bound : stage.bounds) once.push_back(bound.count);
+    }
+    operations(scope, scope.once, once);
     std::vector<std::size_t> streams;
     for (std::size_t k = 0; k < staged.stages.size(); ++k) streams.push_back(stage_operations(scope, k));
+    for (std::size_t k = 0; k < staged.stages.size(); ++k) sinks(scope, k, streams[k]);
 
-    group(scope, first, plan.global, plan.global);
+    group(scope, scope.once, plan.global, plan.global);
+    read_by_host(plan);
     for (std::size_t k = 0; k < staged.stages.size(); ++k) stage(scope, k, streams[k]);
     for (std::size_t k = 0; k < staged.stages.size(); ++k) inner_programs(scope, k, streams[k]);
     for (const plan::Action& action : plan.actions)
@@ -168,29 +185,34 @@ class Builder {
   std::size_t stage_operations(Scope& scope, std::size_t number) {
     const Stage& stage = scope.staged.stages[number];
     const std::size_t part = new_part(fmt::format("stream {}", number), {}, scope);
+    report_.parts[part].stream = true;
     for (const StageSource& source : stage.sources)
       for (int i = 0; i < source.count; ++i) {
         const Ref& item = stage.items[at(source.first + i)];
         item_sources_[item.get()] = source.node.get();
         operation(scope, part, *item, source.node->label(), source.node->place());
+        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
+          if (how.role == Role::array) operation_of(scope, *item)->reads.push_back(printer_.name(*operand));
+        });
       }
     auto& remarks = report_.parts[part].remarks;
-    for (const ItemBound& bound : stage.bounds) {
-      std::string lets;
-      const std::string count = printer_.scalar(bound.count, lets, "");
+    for (const ItemBound& bound : stage.bounds)
       remarks.push_back(fmt::format(
-          "{}reads at most {} items: {}{}", lets, count, bound.take->label(),
+          "reads at most {} items: {}{}", counts_.scalar_text(bound.count), bound.take->label(),
           bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string()));
-    }
     for (const Nested& nested : stage.nested) operations(scope, part, nested.body.captured);
     operations(scope, part, stage.results);
+    return part;
+  }
+
+  void sinks(Scope& scope, std::size_t number, std::size_t part) {
+    const Stage& stage = scope.staged.stages[number];
     for (const auto& t : stage.sinks) {
       const std::string result = printer_.name(*stage.results[at(t.result)]);
       if (Operation* consume = t.consume ? operation_of(scope, *t.consume) : nullptr)
         consume->reads.push_back(result);
       report_.parts[part].remarks.push_back(fmt::format("{} of {}", ir::name_of(t.kind), result));
     }
-    return part;
   }
 
   void stage(Scope& scope, std::size_t number, std::size_t part) {
@@ -217,7 +239,8 @@ class Builder {
             fmt::format("{} of each item, all of a chunk together: {}  -- {}", title,
                         printer_.name(*result.array), to_string(result.array->place())));
       ++chunks_;
-      inner(nested.body.program, plan.nested[n], fmt::format("{} in {}", title, report_.parts[part].title));
+      inner(nested.body.program, plan.nested[n], fmt::format("{} in {}", title, report_.parts[part].title),
+            "for every chunk");
       --chunks_;
       // What it is given: the number of items, and these arrays.
       for (const plan::Step& step : plan.group.steps)
@@ -233,9 +256,9 @@ class Builder {
     return nested.results.empty() ? Place{} : nested.results[0].array->place();
   }
 
-  void inner(const Staged& staged, const plan::Plan& plan, const std::string& title) {
+  void inner(const Staged& staged, const plan::Plan& plan, const std::string& title, const char* often) {
     ++depth_;
-    program(staged, plan, title);
+    program(staged, plan, title, often);
     --depth_;
   }
 
@@ -272,7 +295,8 @@ class Builder {
             int states, bool each_round) {
     const plan::Body& body = scope.plan.bodies[at(number)];
     rounds_ += each_round ? 1 : 0;
-    inner(staged.program, body.plan, fmt::format("{} of {}", name, control.node->label()));
+    inner(staged.program, body.plan, fmt::format("{} of {}", name, control.node->label()),
+          each_round ? "in every round" : "where it is taken");
     rounds_ -= each_round ? 1 : 0;
     for (std::size_t i = 0; i < body.plan.global.arrays.size(); ++i) {
       const plan::PlanArray& array = body.plan.global.arrays[i];
@@ -320,7 +344,7 @@ class Builder {
     out.of_items = chunks_ > 0;
     out.of_chunk = out.of_items || !group.domains.empty();
     out.of_extents = is_of_extents(array);
-    out.bytes = {width_of(array.type.scalars), counts_.of(group, array)};
+    out.bytes = {width_of(array.type.scalars), Counts::text(counts_.of(group, array))};
     using Origin = plan::PlanArray::Origin;
     using Maker = StoredArray::Maker;
     const auto made = [&](Maker maker, std::string by) {
@@ -376,14 +400,13 @@ class Builder {
 
   void group(Scope& scope, std::size_t part, const plan::Group& group, const plan::Group& global) {
     for (std::size_t i = 0; i < group.arrays.size(); ++i) store(group, static_cast<int>(i));
-    read_by_host(group, global);
     for (const plan::Step& step : group.steps)
       std::visit(kernel::overloaded{
                      [&](const plan::KernelStep& s) { kernel_step(scope, part, group, global, s); },
                      [&](const plan::OffsetsStep& s) {
-                       const plan::Descriptor& d = group.descriptors[at(s.descriptor)];
                        other(part, Step::Kind::offsets,
-                             fmt::format("offsets of the items' parts of {}, from their sizes", d.what));
+                             fmt::format("offsets of the items' parts of {}, from their sizes",
+                                         counts_.name_of(group, s.descriptor)));
                      },
                      [&](const plan::RequireStep& s) {
                        other(part, Step::Kind::check,
@@ -398,13 +421,29 @@ class Builder {
                  step);
   }
 
-  /// Arrays whose elements decide how much is computed: uniforms are evaluated on the host.
-  void read_by_host(const plan::Group& group, const plan::Group& global) {
-    for (const Node* node : topological(group.uniforms)) {
+  /// Arrays whose elements decide what is computed, and how much: uniforms are evaluated on the host.
+  void read_by_host(const plan::Plan& plan) {
+    std::vector<bool> is_condition(plan.global.uniforms.size());
+    for (const plan::Action& action : plan.actions)
+      if (const auto* branch = std::get_if<plan::BranchAction>(&action))
+        is_condition[at(branch->condition)] = true;
+    std::vector<Ref> conditions, extents;
+    for (std::size_t u = 0; u < is_condition.size(); ++u)
+      (is_condition[u] ? conditions : extents).push_back(plan.global.uniforms[u]);
+    for (const plan::StagePlan& stage : plan.stages)
+      extents.insert(extents.end(), stage.group.uniforms.begin(), stage.group.uniforms.end());
+    read_by_host(plan.global, extents, &StoredArray::decides_shapes);
+    read_by_host(plan.global, conditions, &StoredArray::decides_branches);
+  }
+
+  /// Not what the arrays that are read are made of, nor those of which only the shape is asked.
+  void read_by_host(const plan::Group& global, std::span<const Ref> uniforms, bool StoredArray::* decides) {
+    const auto enter = [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; };
+    for (const Node* node : topological(uniforms, enter)) {
       if (!is_read(node->op())) continue;
       for (std::size_t i = 0; i < global.arrays.size(); ++i)
         if (global.arrays[i].node == ir::Read(*node).array())
-          store(global, static_cast<int>(i)).decides_shapes = true;
+          store(global, static_cast<int>(i)).*decides = true;
     }
   }
 
@@ -459,7 +498,7 @@ class Builder {
     out.listing = kernel::to_string(k);
     for (const int output : step.outputs) {
       StoredArray& array = store(group, output);
-      array.made_by = fmt::format("kernel {}", out.number);
+      array.kernels.push_back(out.number);
       const Node& node = *group.arrays[at(output)].node;
       out.computes.push_back(name_of_array({&group, output}));
       if (is_of_extents(group.arrays[at(output)])) continue;
@@ -478,7 +517,7 @@ class Builder {
     read_arrays(group, global, step, out);
     for (std::size_t i = 0; i < step.outputs.size(); ++i) {
       const plan::PlanArray& array = group.arrays[at(step.outputs[i])];
-      Traffic traffic{width_of(array.type.scalars), counts_.of(group, array)};
+      Traffic traffic{width_of(array.type.scalars), Counts::text(counts_.of(group, array))};
       if (k.outputs[0].of > 1) traffic.times += fmt::format(" x {}/{}", k.outputs.size(), k.outputs[0].of);
       out.written_bytes.emplace_back(out.computes[i], std::move(traffic));
     }
@@ -492,28 +531,51 @@ class Builder {
     report_.kernels.push_back(std::move(out));
   }
 
-  /// The array behind a kernel's view of it.
+  /// The array that a kernel reads, and the one in which it lies: another one where it is a view.
   struct Bound {
     const plan::Group& group;
     int number;
+    const plan::Group& elements_of;
+    int elements;
   };
   static Bound bound(const plan::Group& group, const plan::Group& global, const plan::KernelStep& step,
                      const kernel::KernelArray& array) {
     const plan::BufferRef& buffer = step.buffers[at(array.first_buffer)];
-    return {buffer.global ? global : group, buffer.index};
+    const plan::Group& from = buffer.global ? global : group;
+    if (buffer.global && array.form == Form::segmented) {
+      const int begin = step.buffers[at(array.offsets)].index;
+      for (std::size_t i = 0; i < group.arrays.size(); ++i) {
+        const plan::PlanArray& view = group.arrays[i];
+        if (view.origin == plan::PlanArray::Origin::view && view.index == buffer.index && view.part == begin)
+          return {group, static_cast<int>(i), from, buffer.index};
+      }
+    }
+    return {from, buffer.index, from, buffer.index};
+  }
+
+  /// Neighbours that are read in their order come from memory once, however many places read them: all that there
+  /// are, or as many as are computed.
+  static Traffic read_in_order(const std::vector<Traffic>& places, const Counts::Factors& elements,
+                               const Counts::Factors& all) {
+    const bool certain =
+        std::any_of(places.begin(), places.end(), [](const Traffic& place) { return !place.at_most; });
+    if (Counts::is_lesser(all, elements)) return {places[0].each, Counts::text(all), !certain};
+    const bool known = places[0].times.find(Counts::unknown) == std::string::npos;
+    if (places.size() > 1 || !known || (!certain && !Counts::is_lesser(elements, all)))
+      return {places[0].each, Counts::text(all), true};
+    return places[0];
   }
 
   void read_arrays(const plan::Group& group, const plan::Group& global, const plan::KernelStep& step,
                    Kernel& out) {
     const kernel::Kernel& k = step.kernel;
-    const std::string elements = counts_.elements_of(group, step);
+    const Counts::Factors elements = counts_.elements_of(group, step);
     const std::vector<KernelRead> reads = reads_of(k);
     for (std::size_t a = 0; a < k.arrays.size(); ++a) {
       const Bound from = bound(group, global, step, k.arrays[a]);
       const plan::PlanArray& plan = from.group.arrays[at(from.number)];
       const std::string name = name_of_array({&from.group, from.number});
-      std::vector<Traffic> traffic;
-      bool in_order = false;
+      std::vector<Traffic> in_order, others;
       for (const KernelRead& found : reads) {
         if (found.array != a) continue;
         Read read;
@@ -527,17 +589,28 @@ class Builder {
         read.stride = stride_text(from.group, plan, found);
         read.check = found.check;
         read.why = found.why;
-        read.bytes = {found.bytes, read.pattern == AccessPattern::broadcast ? found.shared : elements};
-        in_order =
-            in_order || (read.pattern != AccessPattern::broadcast && read.pattern != AccessPattern::gathered);
-        traffic.push_back(read.bytes);
+        const bool together =
+            read.pattern != AccessPattern::broadcast && read.pattern != AccessPattern::gathered;
+        const bool broadcast = read.pattern == AccessPattern::broadcast;
+        read.bytes = {found.bytes, broadcast ? found.shared : Counts::text(elements), found.where_needed};
+        // Nobody knows how many rounds there are.
+        if (found.in_loop) read.bytes = {found.bytes, Counts::unknown, true};
+        (together ? in_order : others).push_back(read.bytes);
         out.reads.push_back(std::move(read));
       }
-      if (traffic.empty()) continue;
-      read_by(from.group, from.number, {fmt::format("kernel {}, {}", out.number, k.name), k.place, false});
-      // Neighbours that are read in their order come from memory once, however many places read them.
-      if (in_order) traffic = {{traffic[0].each, counts_.of(from.group, plan)}};
-      for (Traffic& one : traffic) out.read_bytes.emplace_back(name, std::move(one));
+      if (in_order.empty() && others.empty()) continue;
+      const std::string reader = fmt::format("kernel {}, {}", out.number, k.name);
+      read_by(from.group, from.number, {reader, k.place, false});
+      if (&from.group != &from.elements_of)
+        read_by(from.elements_of, from.elements,
+                {fmt::format("{} through {}", reader, name), k.place, false});
+      if (!in_order.empty()) {
+        const Counts::Factors all = counts_.of(from.group, plan);
+        const Traffic once = read_in_order(in_order, elements, all);
+        out.read_bytes.emplace_back(name, once);
+        if (once.times == Counts::text(all)) continue;  // the others find it there
+      }
+      for (Traffic& one : others) out.read_bytes.emplace_back(name, std::move(one));
     }
     const auto is_bound = [&](std::size_t slot, const kernel::KernelArray& array) {
       const auto first = at(array.first_buffer);
@@ -612,6 +685,10 @@ class Builder {
 };
 
 }  // namespace
+
+std::string names_of(const std::vector<int>& kernels) {
+  return fmt::format("{} {}", kernels.size() == 1 ? "kernel" : "kernels", fmt::join(kernels, ", "));
+}
 
 const char* name_of(CheckKind kind) {
   switch (kind) {

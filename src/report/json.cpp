@@ -64,7 +64,11 @@ class Object {
 };
 
 std::string json(const Traffic& traffic) {
-  return Object().add("each", traffic.each).add("times", traffic.times).text();
+  return Object()
+      .add("each", traffic.each)
+      .add("times", traffic.times)
+      .add("at_most", traffic.at_most)
+      .text();
 }
 
 std::string json(const std::pair<std::string, Traffic>& array) {
@@ -72,6 +76,7 @@ std::string json(const std::pair<std::string, Traffic>& array) {
       .add("array", array.first)
       .add("each", array.second.each)
       .add("times", array.second.times)
+      .add("at_most", array.second.at_most)
       .text();
 }
 
@@ -234,6 +239,7 @@ std::string json(const StoredArray& array) {
       .add("bytes", array.bytes)
       .add("extents", array.of_extents)
       .add("decides_shapes", array.decides_shapes)
+      .add("decides_branches", array.decides_branches)
       .add("result", array.is_result)
       .add("read_by", array.read_by)
       .text();

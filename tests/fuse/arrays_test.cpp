@@ -259,7 +259,9 @@ TEST_CASE(
          return unit(size(b));
        }),
        {"generate: delayed", "map: delayed", "unit: a result"}},
-      {"the rows of an array", {[] { return consume(elements(rows(map(cheap, m())))); }}, {"map: a result"}},
+      {"the rows of an array",
+       {[] { return consume(elements(rows(map(cheap, m())))); }},
+       {"map: read by a stream, row by row"}},
   };
   check(table);
 }
