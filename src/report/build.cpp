@@ -119,8 +119,7 @@ class Builder {
     out.form = facts.form;
     out.reason = facts.reason;
     out.place = place;
-    if (const auto stored = scope.staged.manifest.find(&node); stored != scope.staged.manifest.end())
-      out.stored = stored->second;
+    if (scope.staged.is_manifest(&node)) out.stored = why(scope, node);
     for (const Control& control : scope.staged.controls)
       if (control.node.get() == &maker_of(node))
         for (const Ref& input : inputs_of(control))
@@ -138,6 +137,11 @@ class Builder {
       const bool once = scope.staged.facts.at(node).form == Form::avoided;
       operation(scope, once ? scope.once : part, *node, maker_of(*node).label(), node->place());
     }
+  }
+
+  /// Why an array is stored, in the report's names.
+  std::string why(const Scope& scope, const Node& array) {
+    return why_stored(scope.staged, array, [this](const Node& other) { return printer_.name(other); });
   }
 
   Operation* operation_of(const Scope& scope, const Node& node) {
@@ -399,7 +403,12 @@ class Builder {
   // Steps
 
   void group(Scope& scope, std::size_t part, const plan::Group& group, const plan::Group& global) {
-    for (std::size_t i = 0; i < group.arrays.size(); ++i) store(group, static_cast<int>(i));
+    for (std::size_t i = 0; i < group.arrays.size(); ++i) {
+      const plan::PlanArray& array = group.arrays[i];
+      StoredArray& out = store(group, static_cast<int>(i));
+      if (scope.staged.is_manifest(array.node.get()) && array.why == why_stored(scope.staged, *array.node))
+        out.why = why(scope, *array.node);
+    }
     for (const plan::Step& step : group.steps)
       std::visit(kernel::overloaded{
                      [&](const plan::KernelStep& s) { kernel_step(scope, part, group, global, s); },

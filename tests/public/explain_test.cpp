@@ -131,7 +131,7 @@ TEST_CASE("explain: reductions of one traversal", "[once]") {
   const Json kernel = report.at("kernels")[0];
   CHECK(kernel.at("computes").size() == 4);
   CHECK(kernel.at("written_bytes").size() == 4);
-  CHECK_THAT(operation(report, "maximum").at("stored").get<std::string>(), Contains("in one kernel with"));
+  CHECK_THAT(operation(report, "maximum").at("stored").get<std::string>(), Contains("in one kernel with a"));
   for (const Json& check : kernel.at("checks")) CHECK(check.at("for") == "a row without elements");
   CHECK(!kernel.at("checks").empty());
   // Each element comes from memory once, however many reductions take it.
