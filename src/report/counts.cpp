@@ -16,6 +16,12 @@ namespace {
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
 }  // namespace
 
+std::int64_t Counts::width_of(const ir::Scalars& scalars) {
+  std::int64_t width = 0;
+  for (const ScalarType s : scalars) width += static_cast<std::int64_t>(size_of(s));
+  return width;
+}
+
 std::string Counts::text(const Factors& factors) {
   return factors.empty() ? "once" : fmt::format("{}", fmt::join(factors, " x "));
 }

@@ -14,6 +14,9 @@ class Counts {
   /// Names are those of the printer.
   explicit Counts(ir::Printer& printer) : printer_(printer) {}
 
+  /// Bytes of an element.
+  static std::int64_t width_of(const ir::Scalars& scalars);
+
   /// A product; of nothing: "once".
   using Factors = std::vector<std::string>;
   static std::string text(const Factors& factors);
