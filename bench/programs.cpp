@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "apps/examples/mandelbrot.h"
 #include "support/contest.h"
 #include "support/program_peers.h"
 
@@ -16,36 +17,19 @@ namespace {
 using namespace anabranch;
 using namespace anabranch::bench;
 
-constexpr float left = -2, right = 1, low = -1, high = 1;
-
-Acc<Matrix<std::int32_t>> mandelbrot(std::int64_t height, std::int64_t width, std::int32_t limit) {
-  return generate(Index{height, width}, [=](auto at) {
-    const Exp<float> cx = cast<float>(at[1]) * ((right - left) / static_cast<float>(width)) + left;
-    const Exp<float> cy = cast<float>(at[0]) * ((high - low) / static_cast<float>(height)) + low;
-    const auto inside = [=](auto state) {
-      auto [x, y, rounds] = state;
-      return y * y + x * x <= 4.0F && rounds < limit;
-    };
-    const auto step = [=](auto state) {
-      auto [x, y, rounds] = state;
-      return pack(x * x - y * y + cx, 2.0F * x * y + cy, rounds + 1);
-    };
-    return get<2>(while_loop(inside, step, pack(Exp<float>(0.0F), Exp<float>(0.0F), Exp<std::int32_t>(0))));
-  });
-}
-
 const char* by_hand_name() { return has_programs_in_vectors() ? "AVX-512 by hand" : "loops by hand"; }
 
 void add_mandelbrot(std::int32_t limit) {
   add_contest(fmt::format("programs/mandelbrot, limit {}", limit), [=] {
     constexpr std::int64_t width = 2000, height = 1000;
-    const auto program =
-        std::make_shared<decltype(compile(mandelbrot(1, 1, 1)))>(compile(mandelbrot(height, width, limit)));
+    const examples::View view;
+    const auto program = std::make_shared<Program<Acc<Matrix<std::int32_t>>>>(
+        compile(examples::mandelbrot(height, width, limit, view)));
     const auto got = std::make_shared<Matrix<std::int32_t>>();
     const std::vector<std::int32_t> none(static_cast<std::size_t>(width * height));
     const auto expected = std::make_shared<std::vector<std::int32_t>>(none);
     const auto peers = std::make_shared<std::vector<std::int32_t>>(none);
-    mandelbrot_in_doubles(expected->data(), width, height, left, right, low, high, limit);
+    mandelbrot_in_doubles(expected->data(), width, height, view.left, view.right, view.low, view.high, limit);
     // Floats follow another orbit than doubles at points near the border: at one in 200, at most.
     const auto right_enough = [=](const std::int32_t* rounds) {
       std::int64_t different = 0;
@@ -59,10 +43,12 @@ void add_mandelbrot(std::int32_t limit) {
     contest.note = fmt::format("{} x {} points", height, width);
     contest.contenders.push_back({"anabranch", Role::library, 1, [=] { *got = program->run({.threads = 1}); },
                                   [=] { return right_enough(got->data()); }});
-    contest.contenders.push_back(
-        {by_hand_name(), Role::peer, 1,
-         [=] { mandelbrot_in_vectors(peers->data(), width, height, left, right, low, high, limit); },
-         [=] { return right_enough(peers->data()); }});
+    contest.contenders.push_back({by_hand_name(), Role::peer, 1,
+                                  [=] {
+                                    mandelbrot_in_vectors(peers->data(), width, height, view.left, view.right,
+                                                          view.low, view.high, limit);
+                                  },
+                                  [=] { return right_enough(peers->data()); }});
     return contest;
   });
 }

@@ -143,7 +143,7 @@ std::string staged_text(const ir::Staged& staged) {
                        name_of(facts.form), facts.reason,
                        staged.manifest.empty()           ? std::string()
                        : stored == staged.manifest.end() ? std::string("; delayed")
-                                                         : "; stored: " + stored->second);
+                                                         : "; stored: " + ir::why_stored(staged, *node));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <anabranch/anabranch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -10,9 +11,9 @@
 /// What the programs of this folder have in common: sizes from the command line, numbers to work on, checks.
 namespace anabranch::examples {
 
-/// The first argument of the program as a number; `otherwise`, if it has none. 0 where it makes no sense.
+/// The first argument of the program as a number; `otherwise`, if it has none. 0 where it is negative or no number.
 inline std::int64_t size_from(int argc, char** argv, std::int64_t otherwise) {
-  return argc > 1 ? std::strtoll(argv[1], nullptr, 10) : otherwise;
+  return argc > 1 ? std::max<std::int64_t>(0, std::strtoll(argv[1], nullptr, 10)) : otherwise;
 }
 
 /// Numbers from 0 up to 1, the same in every run.

@@ -46,7 +46,8 @@ using Measure = std::function<double()>;
 void add_figure(const std::string& name, std::string note, double target, std::function<Measure()> prepare);
 
 /// Runs what was registered and prints a table. Understands Google Benchmark's options, and
-///   --rounds=N   measured rounds of a contest (20); two more come first and are left out
+///   --rounds=N   measured rounds of a contest (20), and up to twice as many where it takes these for seven measurements of
+///                each contender that nothing disturbed; two runs of each come first and are left out
 ///   --patience=S seconds to wait for the machine to be quiet before a measurement (1)
 ///   --clock=cpu  processor time divided by threads instead of time: for a machine that others use, too. It
 ///                leaves out what others took, but also waiting of one's own

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "option_price.h"
+
 // Compiled with -ffast-math, without which g++ does not call libmvec.
 namespace anabranch::bench {
 
@@ -49,21 +51,9 @@ template MathLoop<double> math_loop<double>(std::string_view);
 void black_scholes_loop(const float* __restrict spot, const float* __restrict strike,
                         const float* __restrict years, float* __restrict price, std::int64_t n, float rate,
                         float volatility) {
-  const auto normal = [](float x) {
-    const float k = 1.0F / (1.0F + 0.2316419F * std::fabs(x));
-    const float polynomial =
-        k * (0.31938153F + k * (-0.356563782F + k * (1.781477937F + k * (-1.821255978F + k * 1.330274429F))));
-    const float tail = 0.3989422804F * std::exp(-0.5F * x * x) * polynomial;
-    return x > 0 ? 1.0F - tail : tail;
-  };
 #pragma omp simd
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float deviation = volatility * std::sqrt(years[i]);
-    const float d1 =
-        (std::log(spot[i] / strike[i]) + (rate + 0.5F * volatility * volatility) * years[i]) / deviation;
-    const float d2 = d1 - deviation;
-    price[i] = spot[i] * normal(d1) - strike[i] * std::exp(-rate * years[i]) * normal(d2);
-  }
+  for (std::int64_t i = 0; i < n; ++i)
+    price[i] = option_price(spot[i], strike[i], years[i], rate, volatility);
 }
 
 }  // namespace anabranch::bench

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <utility>
 
+#include "option_price.h"
+
 namespace anabranch::bench {
 
 namespace {
@@ -50,21 +52,9 @@ float dot_plain(const float* x, const float* y, std::int64_t n, int threads) {
 void black_scholes_plain(const float* __restrict spot, const float* __restrict strike,
                          const float* __restrict years, float* __restrict price, std::int64_t n, float rate,
                          float volatility, int threads) {
-  const auto normal = [](float x) {
-    const float k = 1.0F / (1.0F + 0.2316419F * std::fabs(x));
-    const float polynomial =
-        k * (0.31938153F + k * (-0.356563782F + k * (1.781477937F + k * (-1.821255978F + k * 1.330274429F))));
-    const float tail = 0.3989422804F * std::exp(-0.5F * x * x) * polynomial;
-    return x > 0 ? 1.0F - tail : tail;
-  };
   in_parts(n, threads, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float deviation = volatility * std::sqrt(years[i]);
-      const float d1 =
-          (std::log(spot[i] / strike[i]) + (rate + 0.5F * volatility * volatility) * years[i]) / deviation;
-      const float d2 = d1 - deviation;
-      price[i] = spot[i] * normal(d1) - strike[i] * std::exp(-rate * years[i]) * normal(d2);
-    }
+    for (std::int64_t i = begin; i < end; ++i)
+      price[i] = option_price(spot[i], strike[i], years[i], rate, volatility);
   });
 }
 

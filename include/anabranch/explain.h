@@ -17,15 +17,15 @@ enum class Explain : std::uint8_t {
 enum class Expect : std::uint8_t {
   nothing = 0,
   /// No array is stored by one kernel and read by another, nor kept from round to round by a loop. Inputs and results are
-  /// stored as they have to be; the sizes of items of a computed shape, one number each, do not count.
+  /// stored as they have to be, whoever reads them; the sizes of items of a computed shape, one number each, do not count.
   no_intermediates = 1,
   /// No array is segmented: all items of a stream have arrays of one shape each.
   regular = 2,
-  /// Each stream is read by one traversal, each array that is given by one kernel, and by none that runs in every round of
-  /// a loop. (A kernel for the chunks of a stream may read an array for every chunk.)
+  /// Each stream is read by one traversal, each array that is given by one kernel, and neither in every round of a loop. (A
+  /// kernel for the chunks of a stream may read an array for every chunk.)
   one_pass = 4,
-  /// There is a stream, and beside results and arrays that are given nothing grows with its length: what it gives is not
-  /// read again.
+  /// There is a stream; what it gives is a result and not read again; and no stream is the rows of an array that is computed.
+  /// So beside results and arrays that are given no array is as long as a stream.
   streaming = 8,
 };
 

@@ -254,6 +254,7 @@ class ScalarText::PrimitiveBuilder {
   Scalar multiply(const Scalar& x, const Scalar& y) const { return wrapping("*", "multiply", x, y); }
   Scalar divide(const Scalar& x, const Scalar& y) const { return infix("/", x, y); }
   Scalar checked_divisor(const Scalar& x, const Scalar& y) const {
+    if (!ir::can_fail(node_)) return y;
     Text& out = scalars_.out_;
     out.line(fmt::format("const bool {}_ok = has_quotient({}, {});", result_, x.text, y.text));
     scalars_.check(

@@ -28,8 +28,9 @@ struct Uses {
   bool by_extents = false;  ///< an extent is computed from its elements, not from those of what is made of it
   bool moved = false;       ///< at another position than the reader's own
   bool root = false;
-  bool whole = false;   ///< by a loop, a branch, a sequence inside
-  bool stored = false;  ///< by a routine of the library
+  bool by_items = false;  ///< by a stream, whose items are its rows
+  bool whole = false;     ///< by a loop, a branch, a sequence inside
+  bool stored = false;    ///< by a routine of the library
 };
 
 /// The cost of an element besides its operands and functions.
@@ -69,7 +70,10 @@ class Fuser {
     for (const Stage& stage : staged_.stages) {
       for (const StageSource& source : stage.sources)
         each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
-          if (how.role == Role::array) root(operand, roots);
+          if (how.role == Role::array) {
+            uses_[operand.get()].by_items = true;
+            roots.push_back(operand);
+          }
           if (how.role != Role::element) return;
           number_of_items(operand, roots);
         });
@@ -253,6 +257,7 @@ class Fuser {
     const OpInfo& made = info(maker_of(array).op());
     if (made.storage != Storage::delayed) return store(made.why);
     if (uses.root) return store("a result");
+    if (uses.by_items) return store("read by a stream, row by row");
     if (uses.whole) return store("given to a program inside");
     if (uses.stored) return store("rearranged");
     if (uses.by_extents) return store("its values decide a shape");

@@ -10,7 +10,6 @@
 
 #include "fuse/needs.h"
 #include "ir/operator_class.h"
-#include "ir/print.h"
 #include "ir/views.h"
 
 namespace anabranch::fuse {
@@ -67,9 +66,8 @@ void folds(Staged& staged, std::span<const Node* const> order,
     const auto [first, first_of_rows] =
         of_rows.try_emplace({kind.stage, kind.form, kind.extents}, kind, sets.size());
     if (!first_of_rows && !open.contains(kind))
-      staged.manifest[node] +=
-          fmt::format(", not in one kernel with {}: {}", title(*sets[first->second.second].folds[0]),
-                      difference(kind, first->second.first));
+      staged.beside[node].push_back(
+          {sets[first->second.second].folds[0], difference(kind, first->second.first)});
     const auto [at, is_new] = open.try_emplace(kind, sets.size());
     std::string why;
     if (!is_new) {
@@ -78,8 +76,7 @@ void folds(Staged& staged, std::span<const Node* const> order,
         why = fmt::format("more than {} components", options.most_components);
       else if (set.cost + cost(*node) > options.kernel_cap)
         why = fmt::format("more than {} operations", options.kernel_cap);
-      if (!why.empty())
-        staged.manifest[node] += fmt::format(", not in one kernel with {}: {}", title(*set.folds[0]), why);
+      if (!why.empty()) staged.beside[node].push_back({set.folds[0], why});
     }
     if (is_new || !why.empty()) {
       at->second = sets.size();
@@ -93,7 +90,7 @@ void folds(Staged& staged, std::span<const Node* const> order,
   for (Set& set : sets) {
     if (set.folds.size() < 2) continue;
     for (std::size_t i = 1; i < set.folds.size(); ++i)
-      staged.manifest[set.folds[i].get()] += fmt::format(", in one kernel with {}", title(*set.folds[0]));
+      staged.beside[set.folds[i].get()].push_back({set.folds[0], ""});
     staged.together.push_back(std::move(set.folds));
   }
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "fuse/needs.h"
-#include "ir/print.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -35,9 +35,25 @@ struct Set {
 
 /// What an element is computed from.
 struct Element {
-  bool fits = true;  ///< it cannot fail, and arrays with a dimension are read at its own position
+  const char* alone = nullptr;       ///< why no other array is computed beside it; null: that is not so
   std::vector<const Node*> reads{};  ///< stored arrays with a dimension that it reads
 };
+
+/// An array that others may be computed beside.
+struct First {
+  Ref array;
+  Kind kind;
+  const char* alone = nullptr;
+};
+
+/// Why an array is of another kind than one before it, of the same extents.
+const char* difference(const Kind& kind, const Kind& before) {
+  if (kind.level > before.level) return "it needs the values of other reductions";
+  if (kind.level < before.level) return "that one needs the values of other reductions";
+  if (kind.stored > before.stored) return "it needs what other kernels store";
+  if (kind.stored < before.stored) return "that one needs what other kernels store";
+  return "one of them needs what a stream, a loop or a branch gives";
+}
 
 /// Of arrays in the order of dependence, the operands of each first.
 class Elements {
@@ -46,10 +62,11 @@ class Elements {
 
   const Element& add(const Node& array) {
     Element out;
-    if (array.type().rank > 0 && array.op() != Op::map) out.fits = false;
+    if (array.type().rank > 0 && array.op() != Op::map) out.alone = "is no map";
     each_operand(array, [&](const Operand& how, const Ref& operand) {
       if (how.role == Role::array) {
-        out.fits = out.fits && staged_.facts_of(operand).extents == staged_.facts.at(&array).extents;
+        if (staged_.facts_of(operand).extents != staged_.facts.at(&array).extents)
+          leave(out, "reads an array of another shape");
         read(*operand, out);
       } else if (how.role == Role::function || how.role == Role::element) {
         scalar(operand, out);
@@ -61,35 +78,37 @@ class Elements {
  private:
   static constexpr std::size_t most_reads = 16;
 
+  static void leave(Element& element, const char* alone) {
+    if (!element.alone) element.alone = alone;
+  }
+
   void read(const Node& array, Element& out) const {
     const auto insert = [&](const Node* stored) {
       if (std::find(out.reads.begin(), out.reads.end(), stored) != out.reads.end()) return;
       out.reads.push_back(stored);
-      out.fits = out.fits && out.reads.size() <= most_reads;
+      if (out.reads.size() > most_reads) leave(out, "reads more than 16 arrays");
     };
-    if (!out.fits) return;
+    if (out.alone) return;
     if (staged_.is_manifest(&array) || is_given(array)) {
       if (array.type().rank > 0) insert(&array);
       return;
     }
     const auto delayed = known_.find(&array);
-    out.fits = delayed != known_.end() && delayed->second.fits;
-    if (out.fits)
+    out.alone = delayed == known_.end() ? "reads what is no map" : delayed->second.alone;
+    if (!out.alone)
       for (const Node* stored : delayed->second.reads) insert(stored);
   }
 
   void scalar(const Ref& term, Element& out) const {
     const auto enter = [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; };
     for (const Node* node : topological({&term, 1}, enter)) {
-      if (!out.fits) return;
+      if (out.alone) return;
       if (is_read(node->op())) {
         const Ref& array = Read(*node).array();
-        out.fits = array->type().rank == 0;
+        if (array->type().rank > 0) leave(out, "reads elsewhere than at its own position");
         read(*array, out);
       }
-      if (node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
-          is_integer(PrimitiveTerm(*node).operand_type()))
-        out.fits = false;
+      if (node->op() == Op::primitive && can_fail(*node)) leave(out, "can fail");
     }
   }
 
@@ -112,11 +131,11 @@ void maps(Staged& staged, std::span<const Node* const> order,
   Elements elements(staged);
   std::vector<Set> sets;
   std::map<Kind, std::vector<std::size_t>> of_kind;
+  using Extents = std::tuple<int, Form, std::vector<std::uint64_t>>;  // stage, form, extents
+  std::map<Extents, First> of_extents;                                // the first array of any kind
   for (const Node* node : order) {
     const Element& element = elements.add(*node);
-    if (!element.fits || !staged.is_manifest(node) || is_given(*node) || is_view(staged, *node) ||
-        alone(*node))
-      continue;
+    if (!staged.is_manifest(node) || is_given(*node) || is_view(staged, *node) || alone(*node)) continue;
     if (info(maker_of(*node).op()).storage != Storage::delayed) continue;
     const Need need = needs.of(*node);
     Kind kind;
@@ -126,15 +145,34 @@ void maps(Staged& staged, std::span<const Node* const> order,
     kind.parts = kind.stage < 0 ? need.parts : 0;
     kind.form = staged.facts.at(node).form;
     for (const Ref& e : staged.facts.at(node).extents) kind.extents.push_back(e->id());
-    std::vector<std::size_t>& open = of_kind[kind];
-    const auto suits = [&](std::size_t number) {
-      const Set& set = sets[number];
-      return set.arrays.size() < most_arrays && set.cost + cost(*node) <= options.kernel_cap &&
-             (node->type().rank == 0 || shares_reads(element.reads, set.reads));
+    const auto [first, is_first] =
+        of_extents.try_emplace({kind.stage, kind.form, kind.extents}, Ref(node), kind, element.alone);
+    const First& before = first->second;
+    const auto leave = [&](const Ref& other, std::string why) {
+      if (!is_first) staged.beside[node].push_back({other, std::move(why)});
     };
+    if (element.alone) {
+      leave(before.array, fmt::format("it {}", element.alone));
+      continue;
+    }
+    std::vector<std::size_t>& open = of_kind[kind];
+    const auto refusal = [&](const Set& set) -> std::string {
+      if (node->type().rank > 0 && !shares_reads(element.reads, set.reads))
+        return "they read no array in common";
+      if (set.arrays.size() >= most_arrays) return fmt::format("more than {} arrays", most_arrays);
+      if (set.cost + cost(*node) > options.kernel_cap)
+        return fmt::format("more than {} operations", options.kernel_cap);
+      return {};
+    };
+    const auto suits = [&](std::size_t number) { return refusal(sets[number]).empty(); };
     const auto found = std::find_if(open.begin(), open.end(), suits);
     const std::size_t number = found == open.end() ? sets.size() : *found;
     if (found == open.end()) {
+      if (!open.empty())
+        leave(sets[open[0]].arrays[0], refusal(sets[open[0]]));
+      else
+        leave(before.array,
+              before.alone ? fmt::format("that one {}", before.alone) : difference(kind, before.kind));
       open.push_back(number);
       sets.emplace_back();
     }
@@ -146,7 +184,7 @@ void maps(Staged& staged, std::span<const Node* const> order,
   for (Set& set : sets) {
     if (set.arrays.size() < 2) continue;
     for (std::size_t i = 1; i < set.arrays.size(); ++i)
-      staged.manifest[set.arrays[i].get()] += fmt::format(", in one kernel with {}", title(*set.arrays[0]));
+      staged.beside[set.arrays[i].get()].push_back({set.arrays[0], ""});
     staged.together.push_back(std::move(set.arrays));
   }
 }

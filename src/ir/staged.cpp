@@ -1,6 +1,22 @@
 #include "ir/staged.h"
 
+#include "ir/print.h"
+
 namespace anabranch::ir {
+
+std::string why_stored(const Staged& staged, const Node& array) { return why_stored(staged, array, title); }
+
+std::string why_stored(const Staged& staged, const Node& array,
+                       const std::function<std::string(const Node&)>& name) {
+  std::string text = staged.manifest.at(&array);
+  const auto beside = staged.beside.find(&array);
+  if (beside == staged.beside.end()) return text;
+  for (const Beside& one : beside->second) {
+    text += (one.why.empty() ? ", in one kernel with " : ", not in one kernel with ") + name(*one.other);
+    if (!one.why.empty()) text += ": " + one.why;
+  }
+  return text;
+}
 
 std::vector<Ref> inputs_of(const Control& control) {
   std::vector<Ref> inputs;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -76,6 +77,12 @@ struct Part {
   int index = 0;
 };
 
+/// What array fusion says of an array beside another one of as many elements.
+struct Beside {
+  Ref other;
+  std::string why;  ///< they are not computed in one kernel; empty: they are
+};
+
 struct Staged {
   std::vector<Ref> parameters;  ///< array parameters of the whole program (arguments of a compiled function)
   std::vector<Ref> results;     ///< top-level array computations; consume nodes in them are leaves
@@ -86,7 +93,9 @@ struct Staged {
   std::vector<ExtentCheck> extent_checks;                 ///< lifting: of all other arrays
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
   std::vector<std::vector<Ref>> together;  ///< array fusion: reductions, or maps, that share a kernel
-  std::vector<Ref> kept;                   ///< keeps alive what the maps' keys point to
+  std::unordered_map<const Node*, std::vector<Beside>>
+      beside;             ///< array fusion: what is stored beside others
+  std::vector<Ref> kept;  ///< keeps alive what the maps' keys point to
 
   const Facts& facts_of(const Ref& array) const { return facts.at(array.get()); }
   bool is_manifest(const Node* array) const { return manifest.contains(array); }
@@ -157,6 +166,12 @@ struct Nested {
   };
   std::vector<Result> results;
 };
+
+/// Why an array is stored, and with what it shares a kernel: "a reduction, in one kernel with sum@x.cpp:3", or by other
+/// names of arrays.
+std::string why_stored(const Staged& staged, const Node& array);
+std::string why_stored(const Staged& staged, const Node& array,
+                       const std::function<std::string(const Node&)>& name);
 
 /// Is it read where the elements lie that it is a part of? Those are the same for all items, where it begins is not.
 bool is_view(const Staged& staged, const Node& array);

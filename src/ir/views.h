@@ -60,6 +60,10 @@ class PrimitiveTerm : public View<Op::primitive> {
   ScalarType operand_type() const { return operands()[0]->type().scalars[0]; }
 };
 
+/// May this primitive fail, whatever its operands are? An integer division, but by a divisor that is never 0 nor -1: a
+/// literal, or what is at least a positive one.
+bool can_fail(const Node& primitive);
+
 class Project : public View<Op::project> {
  public:
   using View::View;

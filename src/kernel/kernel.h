@@ -163,7 +163,7 @@ using KernelForm = std::variant<Map, Reduce, Scan, Recurrence>;
 /// All bodies are scalar expressions (ir::ScalarOp) over: `index` parameters, `scalars` parameters,
 /// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
 /// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
-/// with payload().in_bounds needs no check; every other index and every integer divide / remainder has an
+/// with payload().in_bounds needs no check; every other index and every division that may fail (ir::can_fail) has an
 /// entry in `checks`. So has the first reduction without a seed: a row without elements is its error.
 struct Kernel {
   std::string name;  ///< for people: "fold(zip_with)@smvm.cpp:12"; not part of the key

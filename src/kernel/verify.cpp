@@ -254,8 +254,7 @@ class Verifier {
       if (check.kind != Check::Kind::empty_fold) checked.insert(check.node);
     for (const Node* node : topological(roots)) {
       const bool read = is_read(node->op()) && !Read(*node).in_bounds();
-      const bool division = node->op() == Op::primitive && info(node->payload().primitive).can_fail &&
-                            is_integer(PrimitiveTerm(*node).operand_type());
+      const bool division = node->op() == Op::primitive && can_fail(*node);
       if (!read && !division) continue;
       require(checked.contains(node), "what can fail has no check");
       found.insert(node);

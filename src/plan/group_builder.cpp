@@ -193,7 +193,7 @@ int GroupBuilder::make_array(const Ref& node) {
 /// themselves.
 int GroupBuilder::enter_array(const Ref& node, PlanArray array) {
   array.node = node;
-  array.why = context_.staged.manifest.at(node.get());
+  array.why = why_stored(context_.staged, *node);
   const int number = static_cast<int>(group_.arrays.size());
   group_.arrays.push_back(array);
   arrays_[node.get()] = number;
@@ -269,7 +269,7 @@ bool GroupBuilder::make_nested(const Ref& wanted) {
     group_.steps.emplace_back(std::move(step));
     for (const auto& [number, result] : made) {
       PlanArray array = group_.arrays[static_cast<std::size_t>(number)];
-      array.why = context_.staged.manifest.at(result->array.get());
+      array.why = why_stored(context_.staged, *result->array);
       shape_of(array, context_.staged.facts_of(result->array), *result->array);
       group_.arrays[static_cast<std::size_t>(number)] = std::move(array);
     }

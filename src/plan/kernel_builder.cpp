@@ -214,8 +214,7 @@ void KernelBuilder::find_checks(const std::vector<Ref>& body) {
     if (known.contains(node)) continue;
     if (is_read(node->op()) && !Read(*node).in_bounds())
       kernel_.checks.push_back({Check::Kind::index, node, node->label(), node->place()});
-    if (node->op() == Op::primitive && ir::info(node->payload().primitive).can_fail &&
-        is_integer(PrimitiveTerm(*node).operand_type()))
+    if (node->op() == Op::primitive && can_fail(*node))
       kernel_.checks.push_back({Check::Kind::division, node,
                                 std::string(ir::info(node->payload().primitive).name), node->place()});
   }

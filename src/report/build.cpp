@@ -4,13 +4,14 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "fuse/arrays.h"
 #include "ir/print.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 #include "report/counts.h"
-#include "report/kernel_reads.h"
+#include "report/kernel_report.h"
 #include "report/report.h"
 
 namespace anabranch::report {
@@ -19,19 +20,10 @@ using namespace ir;
 
 namespace {
 
-using kernel::AccessPattern;
-using kernel::Motion;
-
 /// Which array of the plan: of a group, by number.
 using ArrayKey = std::pair<const plan::Group*, int>;
 
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
-std::int64_t width_of(const Scalars& scalars) {
-  std::int64_t width = 0;
-  for (const ScalarType s : scalars) width += static_cast<std::int64_t>(size_of(s));
-  return width;
-}
 
 // What operations read ---------------------------------------------------------------------------------------
 
@@ -66,8 +58,10 @@ class Builder {
       report_.result = program[0]->place().known()
                            ? fmt::format("{} ({})", program[0]->label(), to_string(program[0]->place()))
                            : program[0]->label();
-    this->program(staged, plan, "");
+    this->program(staged, plan, "", "once per run");
     for (auto& [key, stored] : stored_) report_.stored[stored].name = name_of_array(key);
+    for (StoredArray& array : report_.stored)
+      if (!array.kernels.empty()) array.made_by = names_of(array.kernels);
     return std::move(report_);
   }
 
@@ -78,7 +72,8 @@ class Builder {
     const plan::Plan& plan;
     std::string inside;
     int depth = 0;
-    std::unordered_map<const Node*, std::size_t> operations{};  ///< part << 32 | index
+    std::size_t once = 0;                                       ///< the part of what depends on no item
+    std::unordered_map<const Node*, std::size_t> operations{};  ///< of Builder::operations_
     std::unordered_set<const Node*> shown{};
   };
 
@@ -115,8 +110,7 @@ class Builder {
     out.form = facts.form;
     out.reason = facts.reason;
     out.place = place;
-    if (const auto stored = scope.staged.manifest.find(&node); stored != scope.staged.manifest.end())
-      out.stored = stored->second;
+    if (scope.staged.is_manifest(&node)) out.stored = why(scope, node);
     for (const Control& control : scope.staged.controls)
       if (control.node.get() == &maker_of(node))
         for (const Ref& input : inputs_of(control))
@@ -129,8 +123,16 @@ class Builder {
   }
 
   void operations(Scope& scope, std::size_t part, std::span<const Ref> roots) {
-    for (const Node* node : topological(roots, reads_elements))
-      if (node->type().is_array()) operation(scope, part, *node, maker_of(*node).label(), node->place());
+    for (const Node* node : topological(roots, reads_elements)) {
+      if (!node->type().is_array()) continue;
+      const bool once = scope.staged.facts.at(node).form == Form::avoided;
+      operation(scope, once ? scope.once : part, *node, maker_of(*node).label(), node->place());
+    }
+  }
+
+  /// Why an array is stored, in the report's names.
+  std::string why(const Scope& scope, const Node& array) {
+    return why_stored(scope.staged, array, [this](const Node& other) { return printer_.name(other); });
   }
 
   Operation* operation_of(const Scope& scope, const Node& node) {
@@ -142,19 +144,29 @@ class Builder {
 
   // The program, from the outside in
 
-  void program(const Staged& staged, const plan::Plan& plan, const std::string& inside) {
+  /// `often`: how often what depends on no item is computed.
+  void program(const Staged& staged, const plan::Plan& plan, const std::string& inside, const char* often) {
     Scope scope{staged, plan, inside, depth_};
+    scope.once = new_part(often, {}, scope);
     std::vector<Ref> once = staged.results;
     for (const Control& control : staged.controls) {
       const std::vector<Ref> inputs = inputs_of(control);
       once.insert(once.end(), inputs.begin(), inputs.end());
     }
-    const std::size_t first = new_part("once per run", {}, scope);
-    operations(scope, first, once);
+    for (const Stage& stage : staged.stages) {
+      for (const StageSource& source : stage.sources)
+        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
+          if (how.role == Role::array || how.role == Role::element) once.push_back(operand);
+        });
+      for (const ItemBound& bound : stage.bounds) once.push_back(bound.count);
+    }
+    operations(scope, scope.once, once);
     std::vector<std::size_t> streams;
     for (std::size_t k = 0; k < staged.stages.size(); ++k) streams.push_back(stage_operations(scope, k));
+    for (std::size_t k = 0; k < staged.stages.size(); ++k) sinks(scope, k, streams[k]);
 
-    group(scope, first, plan.global, plan.global);
+    group(scope, scope.once, plan.global, plan.global);
+    read_by_host(plan);
     for (std::size_t k = 0; k < staged.stages.size(); ++k) stage(scope, k, streams[k]);
     for (std::size_t k = 0; k < staged.stages.size(); ++k) inner_programs(scope, k, streams[k]);
     for (const plan::Action& action : plan.actions)
@@ -168,38 +180,45 @@ class Builder {
   std::size_t stage_operations(Scope& scope, std::size_t number) {
     const Stage& stage = scope.staged.stages[number];
     const std::size_t part = new_part(fmt::format("stream {}", number), {}, scope);
+    report_.parts[part].stream = true;
     for (const StageSource& source : stage.sources)
       for (int i = 0; i < source.count; ++i) {
         const Ref& item = stage.items[at(source.first + i)];
         item_sources_[item.get()] = source.node.get();
         operation(scope, part, *item, source.node->label(), source.node->place());
+        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
+          if (how.role == Role::array) operation_of(scope, *item)->reads.push_back(printer_.name(*operand));
+        });
       }
     auto& remarks = report_.parts[part].remarks;
-    for (const ItemBound& bound : stage.bounds) {
-      std::string lets;
-      const std::string count = printer_.scalar(bound.count, lets, "");
+    for (const ItemBound& bound : stage.bounds)
       remarks.push_back(fmt::format(
-          "{}reads at most {} items: {}{}", lets, count, bound.take->label(),
+          "reads at most {} items: {}{}", counts_.scalar_text(bound.count), bound.take->label(),
           bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string()));
-    }
     for (const Nested& nested : stage.nested) operations(scope, part, nested.body.captured);
     operations(scope, part, stage.results);
+    return part;
+  }
+
+  void sinks(Scope& scope, std::size_t number, std::size_t part) {
+    const Stage& stage = scope.staged.stages[number];
     for (const auto& t : stage.sinks) {
       const std::string result = printer_.name(*stage.results[at(t.result)]);
       if (Operation* consume = t.consume ? operation_of(scope, *t.consume) : nullptr)
         consume->reads.push_back(result);
       report_.parts[part].remarks.push_back(fmt::format("{} of {}", ir::name_of(t.kind), result));
     }
-    return part;
   }
 
   void stage(Scope& scope, std::size_t number, std::size_t part) {
     const plan::StagePlan& plan = scope.plan.stages[number];
     for (std::size_t s = 0; s < plan.sources.size(); ++s) {
-      traverse(*plan.sources[s].node, report_.parts[part].title);
-      if (plan.sources[s].node->op() == Op::rows)
+      const Node& source = *plan.sources[s].node;
+      const std::string& stream = report_.parts[part].title;
+      traverse(source, scope.inside.empty() ? stream : fmt::format("{} of {}", stream, scope.inside));
+      if (source.op() == Op::rows)
         read_by(scope.plan.global, plan.source_inputs[s],
-                {fmt::format("{}, rows", report_.parts[part].title), plan.sources[s].node->place(), false});
+                {fmt::format("{}, rows", stream), source.place(), false, true});
     }
     group(scope, part, plan.group, scope.plan.global);
   }
@@ -215,7 +234,8 @@ class Builder {
             fmt::format("{} of each item, all of a chunk together: {}  -- {}", title,
                         printer_.name(*result.array), to_string(result.array->place())));
       ++chunks_;
-      inner(nested.body.program, plan.nested[n], fmt::format("{} in {}", title, report_.parts[part].title));
+      inner(nested.body.program, plan.nested[n], fmt::format("{} in {}", title, report_.parts[part].title),
+            "for every chunk");
       --chunks_;
       // What it is given: the number of items, and these arrays.
       for (const plan::Step& step : plan.group.steps)
@@ -231,9 +251,9 @@ class Builder {
     return nested.results.empty() ? Place{} : nested.results[0].array->place();
   }
 
-  void inner(const Staged& staged, const plan::Plan& plan, const std::string& title) {
+  void inner(const Staged& staged, const plan::Plan& plan, const std::string& title, const char* often) {
     ++depth_;
-    program(staged, plan, title);
+    program(staged, plan, title, often);
     --depth_;
   }
 
@@ -242,7 +262,9 @@ class Builder {
         source.payload().source ? static_cast<const void*>(source.payload().source.get()) : &source;
     const auto [number, is_new] = sources_.try_emplace(what, report_.sources.size());
     if (is_new) report_.sources.push_back({source.label(), source.place(), {}});
-    report_.sources[number->second].streams.push_back(stream);
+    // What is no input, rows or numbers, may be another one in each round.
+    const bool each_round = rounds_ > 0 && source.payload().source;
+    report_.sources[number->second].read_by.push_back({stream, source.place(), each_round});
   }
 
   void loop(Scope& scope, const plan::LoopAction& action) {
@@ -267,7 +289,15 @@ class Builder {
   void body(Scope& scope, const Control& control, const char* name, const ir::Body& staged, int number,
             int states, bool each_round) {
     const plan::Body& body = scope.plan.bodies[at(number)];
-    inner(staged.program, body.plan, fmt::format("{} of {}", name, control.node->label()));
+    rounds_ += each_round ? 1 : 0;
+    inner(staged.program, body.plan, fmt::format("{} of {}", name, control.node->label()),
+          each_round ? "in every round" : "where it is taken");
+    rounds_ -= each_round ? 1 : 0;
+    for (std::size_t i = 0; i < body.plan.global.arrays.size(); ++i) {
+      const plan::PlanArray& array = body.plan.global.arrays[i];
+      if (array.origin == plan::PlanArray::Origin::argument && array.index < states)
+        store(body.plan.global, static_cast<int>(i)).is_state = true;
+    }
     for (std::size_t i = 0; i < body.captured.size(); ++i)
       hand_on(scope.plan.global, body.captured[i], body.plan.global, states + static_cast<int>(i),
               control.node->label(), control.node->place(), each_round);
@@ -306,9 +336,10 @@ class Builder {
     out.is_result = array.result >= 0;
     out.why = array.why;
     out.depth = depth_;
-    out.of_chunk = chunks_ > 0;
+    out.of_items = chunks_ > 0;
+    out.of_chunk = out.of_items || !group.domains.empty();
     out.of_extents = is_of_extents(array);
-    out.bytes = {width_of(array.type.scalars), counts_.of(group, array)};
+    out.bytes = {Counts::width_of(array.type.scalars), Counts::text(counts_.of(group, array))};
     using Origin = plan::PlanArray::Origin;
     using Maker = StoredArray::Maker;
     const auto made = [&](Maker maker, std::string by) {
@@ -363,15 +394,19 @@ class Builder {
   // Steps
 
   void group(Scope& scope, std::size_t part, const plan::Group& group, const plan::Group& global) {
-    for (std::size_t i = 0; i < group.arrays.size(); ++i) store(group, static_cast<int>(i));
-    read_by_host(group, global);
+    for (std::size_t i = 0; i < group.arrays.size(); ++i) {
+      const plan::PlanArray& array = group.arrays[i];
+      StoredArray& out = store(group, static_cast<int>(i));
+      if (scope.staged.is_manifest(array.node.get()) && array.why == why_stored(scope.staged, *array.node))
+        out.why = why(scope, *array.node);
+    }
     for (const plan::Step& step : group.steps)
       std::visit(kernel::overloaded{
                      [&](const plan::KernelStep& s) { kernel_step(scope, part, group, global, s); },
                      [&](const plan::OffsetsStep& s) {
-                       const plan::Descriptor& d = group.descriptors[at(s.descriptor)];
                        other(part, Step::Kind::offsets,
-                             fmt::format("offsets of the items' parts of {}, from their sizes", d.what));
+                             fmt::format("offsets of the items' parts of {}, from their sizes",
+                                         counts_.name_of(group, s.descriptor)));
                      },
                      [&](const plan::RequireStep& s) {
                        other(part, Step::Kind::check,
@@ -386,13 +421,29 @@ class Builder {
                  step);
   }
 
-  /// Arrays whose elements decide how much is computed: uniforms are evaluated on the host.
-  void read_by_host(const plan::Group& group, const plan::Group& global) {
-    for (const Node* node : topological(group.uniforms)) {
+  /// Arrays whose elements decide what is computed, and how much: uniforms are evaluated on the host.
+  void read_by_host(const plan::Plan& plan) {
+    std::vector<bool> is_condition(plan.global.uniforms.size());
+    for (const plan::Action& action : plan.actions)
+      if (const auto* branch = std::get_if<plan::BranchAction>(&action))
+        is_condition[at(branch->condition)] = true;
+    std::vector<Ref> conditions, extents;
+    for (std::size_t u = 0; u < is_condition.size(); ++u)
+      (is_condition[u] ? conditions : extents).push_back(plan.global.uniforms[u]);
+    for (const plan::StagePlan& stage : plan.stages)
+      extents.insert(extents.end(), stage.group.uniforms.begin(), stage.group.uniforms.end());
+    read_by_host(plan.global, extents, &StoredArray::decides_shapes);
+    read_by_host(plan.global, conditions, &StoredArray::decides_branches);
+  }
+
+  /// Not what the arrays that are read are made of, nor those of which only the shape is asked.
+  void read_by_host(const plan::Group& global, std::span<const Ref> uniforms, bool StoredArray::* decides) {
+    const auto enter = [](const Node& node) { return !node.type().is_array() && node.op() != Op::shape; };
+    for (const Node* node : topological(uniforms, enter)) {
       if (!is_read(node->op())) continue;
       for (std::size_t i = 0; i < global.arrays.size(); ++i)
         if (global.arrays[i].node == ir::Read(*node).array())
-          store(global, static_cast<int>(i)).decides_shapes = true;
+          store(global, static_cast<int>(i)).*decides = true;
     }
   }
 
@@ -435,21 +486,11 @@ class Builder {
 
   void kernel_step(Scope& scope, std::size_t part, const plan::Group& group, const plan::Group& global,
                    const plan::KernelStep& step) {
-    Kernel out;
-    const kernel::Kernel& k = step.kernel;
-    out.number = static_cast<int>(report_.kernels.size()) + 1;
-    out.name = k.name;
-    out.form = std::string(kernel::name_of_form(k));
-    out.place = k.place;
-    out.lanes = lanes_text(k);
-    out.operations = k.operations;
-    out.equal_items = step.equal_items != nullptr;
-    out.listing = kernel::to_string(k);
+    Kernel out = kernels_.report(group, global, step, static_cast<int>(report_.kernels.size()) + 1);
     for (const int output : step.outputs) {
       StoredArray& array = store(group, output);
-      array.made_by = fmt::format("kernel {}", out.number);
+      array.kernels.push_back(out.number);
       const Node& node = *group.arrays[at(output)].node;
-      out.computes.push_back(name_of_array({&group, output}));
       if (is_of_extents(group.arrays[at(output)])) continue;
       // A copy of what is stored elsewhere computes nothing.
       const bool copies =
@@ -463,135 +504,21 @@ class Builder {
         if (Operation* operation = operation_of(scope, *fused)) operation->kernels.push_back(out.number);
       }
     }
-    read_arrays(group, global, step, out);
-    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-      const plan::PlanArray& array = group.arrays[at(step.outputs[i])];
-      Traffic traffic{width_of(array.type.scalars), counts_.of(group, array)};
-      if (k.outputs[0].of > 1) traffic.times += fmt::format(" x {}/{}", k.outputs.size(), k.outputs[0].of);
-      out.written_bytes.emplace_back(out.computes[i], std::move(traffic));
-    }
-    for (const kernel::Check& check : k.checks) {
-      if (check.kind == kernel::Check::Kind::index) continue;
-      const bool division = check.kind == kernel::Check::Kind::division;
-      out.checks.push_back(
-          {division ? "a quotient that does not exist" : "a row without elements", check.what, check.place});
-    }
     report_.parts[part].steps.push_back({Step::Kind::kernel, static_cast<int>(report_.kernels.size()), ""});
     report_.kernels.push_back(std::move(out));
-  }
-
-  /// The array behind a kernel's view of it.
-  struct Bound {
-    const plan::Group& group;
-    int number;
-  };
-  static Bound bound(const plan::Group& group, const plan::Group& global, const plan::KernelStep& step,
-                     const kernel::KernelArray& array) {
-    const plan::BufferRef& buffer = step.buffers[at(array.first_buffer)];
-    return {buffer.global ? global : group, buffer.index};
-  }
-
-  void read_arrays(const plan::Group& group, const plan::Group& global, const plan::KernelStep& step,
-                   Kernel& out) {
-    const kernel::Kernel& k = step.kernel;
-    const std::string elements = counts_.elements_of(group, step);
-    const std::vector<KernelRead> reads = reads_of(k);
-    for (std::size_t a = 0; a < k.arrays.size(); ++a) {
-      const Bound from = bound(group, global, step, k.arrays[a]);
-      const plan::PlanArray& plan = from.group.arrays[at(from.number)];
-      const std::string name = name_of_array({&from.group, from.number});
-      std::vector<Traffic> traffic;
-      bool in_order = false;
-      for (const KernelRead& found : reads) {
-        if (found.array != a) continue;
-        Read read;
-        read.array = name;
-        read.number = static_cast<int>(a);
-        read.label = found.node->payload().label ? found.node->label() : "";
-        read.place = found.node->place();
-        read.pattern = kernel::pattern_of(found.position);
-        read.inside_borders = found.inside_borders;
-        read.where_needed = found.where_needed;
-        read.stride = stride_text(from.group, plan, found);
-        read.check = found.check;
-        read.why = found.why;
-        read.bytes = {found.bytes, read.pattern == AccessPattern::broadcast ? found.shared : elements};
-        in_order =
-            in_order || (read.pattern != AccessPattern::broadcast && read.pattern != AccessPattern::gathered);
-        traffic.push_back(read.bytes);
-        out.reads.push_back(std::move(read));
-      }
-      if (traffic.empty()) continue;
-      read_by(from.group, from.number, {fmt::format("kernel {}, {}", out.number, k.name), k.place, false});
-      // Neighbours that are read in their order come from memory once, however many places read them.
-      if (in_order) traffic = {{traffic[0].each, counts_.of(from.group, plan)}};
-      for (Traffic& one : traffic) out.read_bytes.emplace_back(name, std::move(one));
-    }
-    const auto is_bound = [&](std::size_t slot, const kernel::KernelArray& array) {
-      const auto first = at(array.first_buffer);
-      return slot >= first && slot < first + array.type.scalars.size();
-    };
-    for (std::size_t slot = 0; slot < step.buffers.size(); ++slot) {
-      const plan::BufferRef& buffer = step.buffers[slot];
-      const auto holds_slot = [&](const auto& array) { return is_bound(slot, array); };
-      const auto output = [&](const kernel::KernelOutput& o) { return is_bound(slot, o.array); };
-      if (buffer.kind == plan::BufferRef::Kind::array &&
-          std::none_of(k.arrays.begin(), k.arrays.end(), holds_slot) &&
-          std::none_of(k.outputs.begin(), k.outputs.end(), output))
-        out.read_bytes.emplace_back(name_of_array({buffer.global ? &global : &group, buffer.index}),
-                                    Traffic{8, "items"});
-      if (buffer.kind == plan::BufferRef::Kind::offsets) {
-        const bool narrow = narrow_offsets(k, step, buffer);
-        out.read_bytes.emplace_back("offsets", Traffic{narrow ? 4 : 8, "(items + 1)"});
-      }
-      if (buffer.kind == plan::BufferRef::Kind::item_extents)
-        out.read_bytes.emplace_back("extents", Traffic{8, "items"});
-    }
-  }
-
-  /// Are these offsets 32 bits wide?
-  static bool narrow_offsets(const kernel::Kernel& k, const plan::KernelStep& step,
-                             const plan::BufferRef& buffer) {
-    const int slot =
-        static_cast<int>(std::find(step.buffers.begin(), step.buffers.end(), buffer) - step.buffers.begin());
-    const auto in_layout = [&](const kernel::Layout& layout) {
-      if (layout.offsets == slot && layout.offset_type == OffsetType::int32) return true;
-      return std::any_of(layout.extents.begin(), layout.extents.end(), [&](const kernel::KernelExtent& e) {
-        return e.kind == kernel::KernelExtent::Kind::ragged && e.slot == slot &&
-               e.offsets == OffsetType::int32;
-      });
-    };
-    return in_layout(k.domain) || std::any_of(k.arrays.begin(), k.arrays.end(), in_layout) ||
-           (kernel::row_of(k) && kernel::row_of(k)->work_offsets == slot &&
-            kernel::row_of(k)->work_offset_type == OffsetType::int32);
-  }
-
-  std::string stride_text(const plan::Group& group, const plan::PlanArray& array, const KernelRead& read) {
-    if (kernel::pattern_of(read.position) != AccessPattern::strided) return "";
-    if (read.position.kind == Motion::Kind::steady) return fmt::format("{}", read.position.step);
-    std::vector<std::size_t> moving;
-    for (std::size_t d = 0; d < read.index.size(); ++d)
-      if (!read.index[d].is_same()) moving.push_back(d);
-    // From item to item, or along one dimension.
-    std::vector<std::string> factors;
-    std::size_t after = 0;
-    if (moving.size() == 1 && read.node->op() == Op::index &&
-        read.index[moving[0]].kind == Motion::Kind::steady) {
-      after = moving[0] + 1;
-      if (read.index[moving[0]].step != 1) factors.push_back(fmt::format("{}", read.index[moving[0]].step));
-    } else if (!moving.empty() || array.form != Form::regular) {
-      return "a number known at run time";
-    }
-    for (std::size_t d = after; d < array.extents.size(); ++d)
-      factors.push_back(counts_.extent_text(group, array.extents[d]));
-    return fmt::format("{}", fmt::join(factors, " x "));
   }
 
   Report report_;
   Printer printer_;
   Counts counts_{printer_};
+  KernelReporter kernels_{
+      counts_, [this](const plan::Group& group, int array) { return name_of_array({&group, array}); },
+      [this](const plan::Group& group, int array, Reader reader) {
+        read_by(group, array, std::move(reader));
+      }};
   int depth_ = 0;                                                ///< of programs inside of programs
   int chunks_ = 0;                                               ///< of these that are run for each chunk
+  int rounds_ = 0;                                               ///< of these that a loop runs in every round
   std::vector<std::pair<std::size_t, std::size_t>> operations_;  ///< part, number in it
   std::map<ArrayKey, std::size_t> stored_;                       ///< of report_.stored
   std::unordered_map<const void*, std::size_t> sources_;
@@ -599,6 +526,10 @@ class Builder {
 };
 
 }  // namespace
+
+std::string names_of(const std::vector<int>& kernels) {
+  return fmt::format("{} {}", kernels.size() == 1 ? "kernel" : "kernels", fmt::join(kernels, ", "));
+}
 
 const char* name_of(CheckKind kind) {
   switch (kind) {

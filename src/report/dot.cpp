@@ -38,7 +38,10 @@ class Graph {
 
   std::string text() {
     for (const Part& part : report_.parts)
-      for (const Operation& o : part.operations) declare(o);
+      for (const Operation& o : part.operations) {
+        declare(o);
+        all_.push_back(&o);
+      }
     out_ +=
         "digraph program {\n  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", "
         "fontsize=10];\n";
@@ -74,25 +77,39 @@ class Graph {
     if (o.kernels.size() == 1) box_.emplace(o.name, o.kernels[0]);
   }
 
-  /// How the kernels that compute the operation read that array.
+  /// How the kernels that compute the operation read that array: where they do so in several ways, those of the places
+  /// that are the operation's.
   void edge(const Operation& o, const std::string& read) {
     if (!nodes_.contains(read) || !edges_.emplace(o.name, read).second) return;
-    std::vector<std::string> how;
+    std::vector<std::string> how, own;
+    const auto add = [](std::vector<std::string>& texts, const std::string& text) {
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    };
     for (const Kernel& kernel : report_.kernels) {
       if (std::find(o.kernels.begin(), o.kernels.end(), kernel.number) == o.kernels.end()) continue;
       for (const Read& r : kernel.reads) {
         if (r.array != read) continue;
         std::string text = name_of(r.pattern);
         if (r.check == CheckKind::checked || r.check == CheckKind::at_borders) text += ", checked";
-        if (std::find(how.begin(), how.end(), text) == how.end()) how.push_back(std::move(text));
+        add(how, text);
+        if (is_of(r, o)) add(own, text);
       }
     }
+    const auto twin = [&](const Operation* other) {
+      return other != &o && other->label == o.label && to_string(other->place) == to_string(o.place);
+    };
+    if (how.size() > 1) how = std::any_of(all_.begin(), all_.end(), twin) ? std::vector<std::string>() : own;
     out_ += fmt::format("  {} -> {}{};\n", quoted(read), quoted(o.name),
                         how.empty() ? "" : fmt::format(" [label={}]", label(how)));
   }
 
+  static bool is_of(const Read& read, const Operation& o) {
+    return read.label == o.label && to_string(read.place) == to_string(o.place);
+  }
+
   const Report& report_;
   std::string out_;
+  std::vector<const Operation*> all_;
   std::map<std::string, std::string> nodes_;
   std::map<std::string, int> box_;
   std::vector<std::string> order_;

@@ -1,4 +1,6 @@
+#include <array>
 #include <concepts>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,6 +37,15 @@ std::string json(const StoredArray& array);
 std::string json(const Source& source);
 std::string json(const Pass& pass);
 
+template <class E>
+using Name = std::pair<E, const char*>;
+template <class E, std::size_t n>
+const char* name_in(const std::array<Name<E>, n>& names, E which) {
+  for (const auto& [one, name] : names)
+    if (one == which) return name;
+  return "?";
+}
+
 template <class T>
 std::string json(const std::vector<T>& values) {
   std::vector<std::string> parts;
@@ -64,7 +75,11 @@ class Object {
 };
 
 std::string json(const Traffic& traffic) {
-  return Object().add("each", traffic.each).add("times", traffic.times).text();
+  return Object()
+      .add("each", traffic.each)
+      .add("times", traffic.times)
+      .add("at_most", traffic.at_most)
+      .text();
 }
 
 std::string json(const std::pair<std::string, Traffic>& array) {
@@ -72,6 +87,7 @@ std::string json(const std::pair<std::string, Traffic>& array) {
       .add("array", array.first)
       .add("each", array.second.each)
       .add("times", array.second.times)
+      .add("at_most", array.second.at_most)
       .text();
 }
 
@@ -89,20 +105,15 @@ std::string json(const Operation& o) {
       .text();
 }
 
-const char* name_of(Step::Kind kind) {
-  switch (kind) {
-    case Step::Kind::kernel:
-      return "kernel";
-    case Step::Kind::offsets:
-      return "offsets";
-    case Step::Kind::check:
-      return "check";
-    case Step::Kind::routine:
-      return "routine";
-    case Step::Kind::inner:
-      return "inner program";
-  }
-  return "?";
+const char* name_of(Step::Kind which) {
+  return name_in(std::to_array<Name<Step::Kind>>({
+                     {Step::Kind::kernel, "kernel"},
+                     {Step::Kind::offsets, "offsets"},
+                     {Step::Kind::check, "check"},
+                     {Step::Kind::routine, "routine"},
+                     {Step::Kind::inner, "inner program"},
+                 }),
+                 which);
 }
 
 std::string json(const Step& step) {
@@ -125,33 +136,25 @@ std::string json(const Part& part) {
       .text();
 }
 
-const char* name_of_access(kernel::AccessPattern pattern) {
-  switch (pattern) {
-    case kernel::AccessPattern::broadcast:
-      return "broadcast";
-    case kernel::AccessPattern::contiguous:
-      return "contiguous";
-    case kernel::AccessPattern::backwards:
-      return "backwards";
-    case kernel::AccessPattern::strided:
-      return "strided";
-    case kernel::AccessPattern::gathered:
-      return "gathered";
-  }
-  return "?";
+const char* name_of_access(kernel::AccessPattern which) {
+  return name_in(std::to_array<Name<kernel::AccessPattern>>({
+                     {kernel::AccessPattern::broadcast, "broadcast"},
+                     {kernel::AccessPattern::contiguous, "contiguous"},
+                     {kernel::AccessPattern::backwards, "backwards"},
+                     {kernel::AccessPattern::strided, "strided"},
+                     {kernel::AccessPattern::gathered, "gathered"},
+                 }),
+                 which);
 }
 
-const char* name_of_check(CheckKind kind) {
-  switch (kind) {
-    case CheckKind::own_element:
-    case CheckKind::known:
-      return "none";
-    case CheckKind::checked:
-      return "always";
-    case CheckKind::at_borders:
-      return "at borders";
-  }
-  return "?";
+const char* name_of_check(CheckKind which) {
+  return name_in(std::to_array<Name<CheckKind>>({
+                     {CheckKind::own_element, "none"},
+                     {CheckKind::known, "none"},
+                     {CheckKind::checked, "always"},
+                     {CheckKind::at_borders, "at borders"},
+                 }),
+                 which);
 }
 
 std::string json(const Read& read) {
@@ -191,27 +194,18 @@ std::string json(const Kernel& k) {
       .text();
 }
 
-const char* name_of(StoredArray::Maker maker) {
-  using Maker = StoredArray::Maker;
-  switch (maker) {
-    case Maker::host:
-      return "host";
-    case Maker::source:
-      return "source";
-    case Maker::kernel:
-      return "kernel";
-    case Maker::routine:
-      return "routine";
-    case Maker::stream:
-      return "stream";
-    case Maker::control:
-      return "control";
-    case Maker::inner:
-      return "inner program";
-    case Maker::view:
-      return "view";
-  }
-  return "?";
+const char* name_of(StoredArray::Maker which) {
+  return name_in(std::to_array<Name<StoredArray::Maker>>({
+                     {StoredArray::Maker::host, "host"},
+                     {StoredArray::Maker::source, "source"},
+                     {StoredArray::Maker::kernel, "kernel"},
+                     {StoredArray::Maker::routine, "routine"},
+                     {StoredArray::Maker::stream, "stream"},
+                     {StoredArray::Maker::control, "control"},
+                     {StoredArray::Maker::inner, "inner program"},
+                     {StoredArray::Maker::view, "view"},
+                 }),
+                 which);
 }
 
 std::string json(const Reader& reader) {
@@ -234,6 +228,7 @@ std::string json(const StoredArray& array) {
       .add("bytes", array.bytes)
       .add("extents", array.of_extents)
       .add("decides_shapes", array.decides_shapes)
+      .add("decides_branches", array.decides_branches)
       .add("result", array.is_result)
       .add("read_by", array.read_by)
       .text();
@@ -243,7 +238,7 @@ std::string json(const Source& source) {
   return Object()
       .add("operation", source.label)
       .add("place", source.place)
-      .add("read_by", source.streams)
+      .add("read_by", source.read_by)
       .text();
 }
 

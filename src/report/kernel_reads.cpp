@@ -31,6 +31,15 @@ std::string shared_by(const kernel::Kernel& k, const Node& read) {
   return of_items || by_items ? "items" : "once";
 }
 
+/// Is it one of ragged rows of which many short ones are reduced at a time? (The rule of the code generator for the CPU.)
+bool takes_short_rows(const kernel::Kernel& k) {
+  const auto* fold = std::get_if<kernel::Reduce>(&k.form);
+  return fold && fold->order == ir::fold_order::OperatorClass::commutative && kernel::all_seeded(*fold) &&
+         k.domain.over_items && k.domain.extents.empty() &&
+         fold->row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(k) &&
+         !kernel::checks_own_elements(k);
+}
+
 class Reads {
  public:
   explicit Reads(const kernel::Kernel& k)
@@ -43,6 +52,7 @@ class Reads {
         always_(regions_[0].nodes.begin(), regions_[0].nodes.end()) {
     const std::vector<const Node*> body = kernel::reachable(k.body);
     in_body_.insert(body.begin(), body.end());
+    find_loops(0, false);
   }
 
   std::vector<KernelRead> all() const {
@@ -64,12 +74,26 @@ class Reads {
     read.index = accesses.index(node);
     // What the form's own bodies read is no part of an element.
     read.where_needed = in_body_.contains(&node) && !always_.contains(&node);
+    read.in_loop = in_loop_.contains(&node);
     const ir::Scalars& scalars = kernel_.arrays[array].type.scalars;
     for (std::size_t c = 0; c < scalars.size(); ++c)
       if (use_.of_array(array, c)) read.bytes += static_cast<std::int64_t>(size_of(scalars[c]));
     read.shared = shared_by(kernel_, node);
     check(node, read);
     return read;
+  }
+
+  void find_loops(int region, bool in_loop) {
+    using Kind = kernel::Region::Kind;
+    for (const Node* node : regions_[region].nodes) {
+      if (in_loop) in_loop_.insert(node);
+      if (node->op() != ir::Op::cond && node->op() != ir::Op::while_loop) continue;
+      for (const int side : {0, 1}) {
+        const int inner = regions_.inner(region, *node) + side;
+        const Kind kind = regions_[inner].kind;
+        find_loops(inner, in_loop || kind == Kind::predicate || kind == Kind::loop);
+      }
+    }
   }
 
   void check(const Node& node, KernelRead& read) const {
@@ -97,7 +121,7 @@ class Reads {
   const std::optional<kernel::Interior> interior_;
   const kernel::Accesses inside_;
   const kernel::ComponentUse use_;
-  std::unordered_set<const Node*> always_, in_body_;
+  std::unordered_set<const Node*> always_, in_body_, in_loop_;
 };
 
 }  // namespace
@@ -119,6 +143,7 @@ const char* lanes_text(const kernel::Kernel& kernel) {
                  ? "neighbours along the innermost dimension, in tiles"
                  : "neighbours along the innermost dimension";
     case Kind::row:
+      if (takes_short_rows(kernel)) return "neighbouring elements of a row; of short rows, several at a time";
       return lanes.step > 0 ? "neighbouring elements of a row"
                             : "neighbouring elements of a row, from the right";
   }

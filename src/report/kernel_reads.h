@@ -15,6 +15,7 @@ struct KernelRead {
   std::vector<kernel::Motion> index;  ///< its components
   bool inside_borders = false;        ///< `position` is so between the borders of a row
   bool where_needed = false;
+  bool in_loop = false;  ///< of an element's computation
   CheckKind check = CheckKind::checked;
   std::string why;
   std::int64_t bytes = 0;  ///< of an element, the components that are used

@@ -34,7 +34,8 @@ struct Operation {
 /// Bytes that a step moves: `each` x `times`.
 struct Traffic {
   std::int64_t each = 0;
-  std::string times;  ///< "items", "elements of a1", "once"
+  std::string times;     ///< "items", "elements of a1", "once"
+  bool at_most = false;  ///< what is read is read where it is needed
 };
 
 enum class CheckKind : std::uint8_t {
@@ -94,7 +95,8 @@ struct Step {
 
 /// What is computed once, or for every chunk of a stream.
 struct Part {
-  std::string title;  ///< "once per run", "stream 0", "body of awhile"
+  std::string title;  ///< "once per run", "stream 0"; of a program inside "in every round", "for every chunk"
+  bool stream = false;
   Place place;
   std::string inside;  ///< title of the part around it, if it is a program inside of one
   int depth = 0;
@@ -108,6 +110,7 @@ struct Reader {
   std::string what;  ///< "kernel 2, fold", "sort", "awhile"
   Place place;
   bool each_round = false;  ///< of a loop
+  bool by_rows = false;     ///< a stream whose items are its rows
 };
 
 /// An array in memory.
@@ -126,12 +129,16 @@ struct StoredArray {
   Place place;
   std::string why;
   std::string made_by;
+  std::vector<int> kernels;  ///< that make it
   Traffic bytes;
-  bool of_extents = false;      ///< sizes of items: no array of the program
-  bool decides_shapes = false;  ///< the host reads it to compute extents
-  bool is_result = false;       ///< of the program, of a stream's function or of a body
-  int depth = 0;                ///< of the program that it belongs to
-  bool of_chunk = false;        ///< of a program inside of a stream's function: it lives as long as a chunk
+  bool of_extents = false;        ///< sizes of items: no array of the program
+  bool decides_shapes = false;    ///< the host reads it to compute extents
+  bool decides_branches = false;  ///< the host reads it to choose a side of a branch
+  bool is_result = false;         ///< of the program, of a stream's function or of a body
+  bool is_state = false;          ///< of a loop, in its predicate or body
+  int depth = 0;                  ///< of the program that it belongs to
+  bool of_chunk = false;          ///< it lives as long as a chunk
+  bool of_items = false;          ///< of a program inside of a stream's function
   std::vector<Reader> read_by;
 };
 
@@ -139,7 +146,7 @@ struct StoredArray {
 struct Source {
   std::string label;
   Place place;
-  std::vector<std::string> streams;  ///< parts that traverse it, each once
+  std::vector<Reader> read_by;  ///< parts that traverse it
 };
 
 /// A loop, which keeps its state from round to round.
@@ -167,9 +174,12 @@ struct Report {
 /// `program`: as it was before sequence fusion. Without passes.
 Report make(std::span<const ir::Ref> program, const ir::Staged& staged, const plan::Plan& plan);
 
+/// "kernel 1", "kernels 1, 2".
+std::string names_of(const std::vector<int>& kernels);
+
 /// For a person.
 std::string to_text(const Report& report);
-/// One object; its members are described in docs/command.md.
+/// One object; its members are described in docs/explain.md.
 std::string to_json(const Report& report);
 /// A graph in the language of Graphviz: operations, in a box for each kernel, and what they read.
 std::string to_dot(const Report& report);

@@ -11,14 +11,10 @@ namespace {
 
 std::string at(const Place& place) { return place.known() ? "  -- " + to_string(place) : std::string(); }
 
-std::string numbers(const std::vector<int>& kernels) {
-  return fmt::format("{} {}", kernels.size() == 1 ? "kernel" : "kernels", fmt::join(kernels, ", "));
-}
-
 std::string storage(const Operation& operation) {
   if (!operation.stored.empty()) return "stored: " + operation.stored;
   if (operation.kernels.empty()) return "not computed: nobody takes an element";
-  return "fused into " + numbers(operation.kernels);
+  return "fused into " + names_of(operation.kernels);
 }
 
 std::string operations_text(const Part& part) {
@@ -31,14 +27,14 @@ std::string operations_text(const Part& part) {
 }
 
 std::string title(const Part& part) {
-  const bool stream = part.title != "once per run";
-  const std::string what = part.title + (stream ? ": for every chunk of items" : "");
+  const std::string what = part.title + (part.stream ? ": for every chunk of items" : "");
   return part.inside.empty() ? what : fmt::format("{}: {}", part.inside, what);
 }
 
 std::string bytes_text(const Traffic& traffic) {
-  return traffic.times == "once" ? fmt::format("{} B", traffic.each)
-                                 : fmt::format("{} B x {}", traffic.each, traffic.times);
+  const char* most = traffic.at_most ? "at most " : "";
+  return traffic.times == "once" ? fmt::format("{}{} B", most, traffic.each)
+                                 : fmt::format("{}{} B x {}", most, traffic.each, traffic.times);
 }
 
 std::string bytes_text(const std::vector<std::pair<std::string, Traffic>>& arrays) {
@@ -95,7 +91,11 @@ std::string stored_text(const StoredArray& array) {
   std::string use = readers.empty() ? "" : fmt::format("read by {}", fmt::join(readers, "; "));
   if (array.is_result) use = use.empty() ? "a result" : "a result, " + use;
   if (use.empty() && array.of_extents) use = "for the sizes of items";
-  if (array.decides_shapes) use += use.empty() ? "for extents, on the host" : "; for extents, on the host";
+  const auto on_host = [&](const char* what) {
+    use += fmt::format("{}{}, on the host", use.empty() ? "" : "; ", what);
+  };
+  if (array.decides_shapes) on_host("for extents");
+  if (array.decides_branches) on_host("for a branch");
   if (use.empty()) use = "no kernel reads it";
   const bool is_given = array.maker == StoredArray::Maker::host ||
                         array.maker == StoredArray::Maker::source || array.maker == StoredArray::Maker::view;

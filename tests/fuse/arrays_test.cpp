@@ -89,28 +89,30 @@ TEST_CASE("chains are delayed into what ends them") {
 }
 
 TEST_CASE("what is read at computed positions is stored, however cheap") {
+  const std::string elsewhere = ", not in one kernel with map: it reads elsewhere than at its own position";
   const Row table[] = {
       {"gather from it",
        over_vectors([](V a) { return gather(map(to_index, a), map(cheap, a)); }),
-       {"map: delayed", "map: read at computed positions", "gather: a result"}},
+       {"map: delayed", "map: read at computed positions", "gather: a result" + elsewhere}},
       {"read in a function",
        over_vectors([](V a) {
          const auto b = map(cheap, a);
          return map([=](Exp<double> e) { return b[to_index(e)]; }, a);
        }),
-       {"map: read at computed positions", "map: a result"}},
+       {"map: read at computed positions", "map: a result" + elsewhere}},
       {"read by row-major position",
        over_vectors([](V a) {
          const auto b = map(cheap, a);
          return map([=](Exp<double> e) { return b.linear(to_index(e)); }, a);
        }),
-       {"map: read at computed positions", "map: a result"}},
+       {"map: read at computed positions", "map: a result" + elsewhere}},
       {"backpermute at positions of the user's",
        over_vectors([](V a) {
          return backpermute(
              size(a), [=](Exp<std::int64_t> i) { return index_of(size(a) - i); }, map(cheap, a));
        }),
-       {"map: read at computed positions", "backpermute: a result"}},
+       {"map: read at computed positions",
+        "backpermute: a result, not in one kernel with map: it is no map"}},
       {"slice at a position that may be out of range",
        over_matrices([](M a) { return slice(map(cheap, a), 1, all); }),
        {"map: read at computed positions", "slice: a result"}},
@@ -290,7 +292,9 @@ TEST_CASE(
          return unit(size(b));
        }),
        {"generate: delayed", "map: delayed", "unit: a result"}},
-      {"the rows of an array", {[] { return consume(elements(rows(map(cheap, m())))); }}, {"map: a result"}},
+      {"the rows of an array",
+       {[] { return consume(elements(rows(map(cheap, m())))); }},
+       {"map: read by a stream, row by row"}},
   };
   check(table);
 }

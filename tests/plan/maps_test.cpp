@@ -91,6 +91,55 @@ TEST_CASE("maps stay apart that need each other, read nothing in common, differ 
         }) == 2);
 }
 
+TEST_CASE("explanations say why maps stay apart") {
+  const auto why = [](const TestProgram& program) {
+    const Planned p = planned(program);
+    return p.plan.global.arrays.at(static_cast<std::size_t>(p.plan.results.at(1))).why;
+  };
+  const auto beside_once = [&](auto f) {
+    return why([=] {
+      const V a = v();
+      const V first = map(once, a);
+      return std::tuple(first, f(a));
+    });
+  };
+  const auto apart = [](const std::string& reason) {
+    return Catch::Matches("a result, not in one kernel with [a-z]+@[^:]+:[0-9]+" + reason);
+  };
+  CHECK_THAT(beside_once([](V a) { return reverse(a); }), apart(": it is no map"));
+  CHECK_THAT(beside_once([](V a) { return map([=](D x) { return a[cast<std::int64_t>(x)]; }, a); }),
+             apart(": it reads elsewhere than at its own position"));
+  CHECK_THAT(beside_once([](V a) {
+               return map([](D x) { return cast<std::int64_t>(x) / cast<std::int64_t>(x + 1.0); }, a);
+             }),
+             apart(": it can fail"));
+  CHECK_THAT(beside_once([](V a) { return zip_with(plus, compute(map(dear, a)), a); }),
+             apart(": it needs what other kernels store"));
+}
+
+TEST_CASE("a division that cannot fail has no check, and shares a kernel") {
+  using I = Exp<std::int64_t>;
+  const auto kernels = [](auto f) {
+    const Planned p = planned([=] {
+      const V a = v();
+      const V first = map(once, a);
+      return std::tuple(first, map([=](D x) { return f(cast<std::int64_t>(x)); }, a));
+    });
+    std::size_t checks = 0;
+    for (const kernel::Kernel* kernel : kernels_of(p.plan.global)) checks += kernel->checks.size();
+    return std::pair(kernels_of(p.plan.global).size(), checks);
+  };
+  using Counts = std::pair<std::size_t, std::size_t>;
+  CHECK(kernels([](I n) { return n / 2; }) == Counts(1, 0));
+  CHECK(kernels([](I n) { return n % -7; }) == Counts(1, 0));
+  CHECK(kernels([](I n) { return 100 / max(n, 1); }) == Counts(1, 0));
+  CHECK(kernels([](I n) { return 100 % max(3, n); }) == Counts(1, 0));
+  CHECK(kernels([](I n) { return n / -1; }) == Counts(2, 1));
+  CHECK(kernels([](I n) { return n % 0; }) == Counts(2, 1));
+  CHECK(kernels([](I n) { return 100 / max(n, 0); }) == Counts(2, 1));
+  CHECK(kernels([](I n) { return 100 / n; }) == Counts(2, 1));
+}
+
 TEST_CASE("explanations say which maps share a kernel, and without fusion none does") {
   const TestProgram program = [] {
     const V a = v();

@@ -50,6 +50,9 @@ TEST_CASE("require: no intermediate arrays", "[once]") {
   const auto ones = [](auto row) { return generate(size(row) + 1, [](auto) { return 1.0f; }); };
   CHECK(
       broken(compile(consume(elements(map_seq(ones, stream_in(rows()))))), Expect::no_intermediates).empty());
+  // A result is stored as it has to be, whoever else reads it.
+  const auto squares = map([](auto x) { return x * x; }, use(a));
+  CHECK(broken(compile(std::tuple{squares, scanl1(plus, squares)}), Expect::no_intermediates).empty());
   // A loop keeps its state.
   const auto low = [](auto v) { return v[0] < 100; };
   const auto twice = [](auto v) { return map([](auto x) { return x * 2; }, v); };
@@ -105,6 +108,19 @@ TEST_CASE("require: one pass", "[once]") {
   check_broken(
       compile(awhile(low, add, generate(3, [](auto) { return 1.0f; }))), Expect::one_pass,
       "require one_pass: use \\(.*\\) is read by kernel [0-9]+, zip_with@.* of awhile, in every round");
+  // A stream that is read in every round.
+  const auto next = [=](auto v) {
+    return consume(elements(map_seq([=](auto row) { return unit(the(sum(row)) + v[0]); }, stream)));
+  };
+  const auto short_of = [](auto v) { return v[0] < 100; };
+  check_broken(
+      compile(awhile(short_of, next, generate(3, [](auto) { return 1.0f; }))), Expect::one_pass,
+      "require one_pass: stream_in \\(expect_test.cpp:[0-9]+\\) is read by stream 0 of body of awhile, "
+      "in every round");
+  // Items that two kernels read, in one side of a branch.
+  const auto shares = consume(elements(map_seq(share_of, stream)));
+  check_broken(compile(acond(the(sum(x)) > 1, shares, fill(0, 0.0f))), Expect::one_pass,
+               "require one_pass: stream_in .* is read by kernel [0-9]+, sum.* and kernel [0-9]+, map.*");
 }
 
 TEST_CASE("require: streaming", "[once]") {
@@ -115,6 +131,23 @@ TEST_CASE("require: streaming", "[once]") {
                "require streaming: consume \\(expect_test.cpp:[0-9]+\\) holds all that stream 0 gives, as it "
                "is read by kernel "
                "[0-9]+, scanl1@expect_test.cpp:[0-9]+");
+  // Held for its size, which says how many elements there are.
+  check_broken(
+      compile(unit(size(sums()))), Expect::streaming,
+      "require streaming: consume \\(expect_test.cpp:[0-9]+\\) holds all that stream 0 gives, and is no "
+      "result: only its size is asked");
+  const auto held = sums();
+  CHECK(broken(compile(std::tuple{held, unit(size(held))}), Expect::streaming).empty());
+  // A stream of rows is as long as what they are the rows of.
+  const auto of_rows = [](auto matrix) {
+    return consume(elements(map_seq([](auto row) { return sum(row); }, anabranch::rows(matrix))));
+  };
+  const Array<2, float> matrix(Index{3, 2});
+  CHECK(broken(compile(of_rows(use(matrix))), Expect::streaming).empty());
+  check_broken(
+      compile(of_rows(map([](auto x) { return x * 2; }, use(matrix)))), Expect::streaming,
+      "require streaming: map \\(expect_test.cpp:[0-9]+\\) is stored whole by kernel 1 \\(.*\\), and read "
+      "by stream 0, rows");
 }
 
 TEST_CASE("require: several expectations, of programs and of runs", "[once]") {

@@ -73,9 +73,13 @@ TEST_CASE("explain: a sum of rows", "[once]") {
   CHECK(kernel.at("fused").empty());
   CHECK(kernel.at("equal_items") == true);
   const std::string elements = "elements of " + items.at("name").get<std::string>();
-  CHECK(kernel.at("read_bytes")[0] == Json{{"array", items.at("name")}, {"each", 4}, {"times", elements}});
-  CHECK(kernel.at("read_bytes")[1] == Json{{"array", "offsets"}, {"each", 8}, {"times", "(items + 1)"}});
-  CHECK(kernel.at("written_bytes")[0] == Json{{"array", sums.at("name")}, {"each", 4}, {"times", "items"}});
+  const auto bytes = [](const Json& array, int each, const std::string& times) {
+    return Json{{"array", array}, {"each", each}, {"times", times}, {"at_most", false}};
+  };
+  CHECK(kernel.at("read_bytes")[0] == bytes(items.at("name"), 4, elements));
+  CHECK(kernel.at("read_bytes")[1] == bytes("offsets", 8, "(items + 1)"));
+  CHECK(kernel.at("written_bytes")[0] == bytes(sums.at("name"), 4, "items"));
+  CHECK(kernel.at("lanes") == "neighbouring elements of a row; of short rows, several at a time");
   CHECK(items.at("form") == "segmented");
   CHECK(items.at("reason") == "an item of the source, whose shape differs");
   CHECK(sums.at("form") == "regular");
@@ -83,7 +87,8 @@ TEST_CASE("explain: a sum of rows", "[once]") {
   CHECK(sums.at("kernels") == Json{1});
   CHECK(stored(report, sums.at("name")).at("made_by") == "kernel 1");
   CHECK(report.at("sources").size() == 1);
-  CHECK(report.at("sources")[0].at("read_by") == Json{"stream 0"});
+  REQUIRE(report.at("sources")[0].at("read_by").size() == 1);
+  CHECK(report.at("sources")[0].at("read_by")[0].at("reader") == "stream 0");
   CHECK(report.at("passes").size() == 6);
   CHECK(report.at("program").size() >= 5);
 }
@@ -126,7 +131,7 @@ TEST_CASE("explain: reductions of one traversal", "[once]") {
   const Json kernel = report.at("kernels")[0];
   CHECK(kernel.at("computes").size() == 4);
   CHECK(kernel.at("written_bytes").size() == 4);
-  CHECK_THAT(operation(report, "maximum").at("stored").get<std::string>(), Contains("in one kernel with"));
+  CHECK_THAT(operation(report, "maximum").at("stored").get<std::string>(), Contains("in one kernel with a"));
   for (const Json& check : kernel.at("checks")) CHECK(check.at("for") == "a row without elements");
   CHECK(!kernel.at("checks").empty());
   // Each element comes from memory once, however many reductions take it.
@@ -221,6 +226,122 @@ TEST_CASE("explain: how reads reach memory, and what is checked", "[once]") {
         of(generate(10, [](auto ix) { return cond(ix < 5, use(Floats(Index{5}))[index_of(ix)], 0.0f); }));
     CHECK(only_read(report).at("where_needed") == true);
   }
+}
+
+/// What the first kernel of a program of vectors reads of the one array that it reads.
+std::pair<std::string, bool> bytes_read(const Json& report) {
+  INFO(report.dump(2));
+  REQUIRE(report.at("kernels").size() == 1);
+  REQUIRE(report.at("kernels")[0].at("read_bytes").size() == 1);
+  const Json& bytes = report.at("kernels")[0].at("read_bytes")[0];
+  return {bytes.at("times"), bytes.at("at_most")};
+}
+
+TEST_CASE("explain: bytes of what is read in part", "[once]") {
+  using Bytes = std::pair<std::string, bool>;
+  const Floats v(Index{100});
+  CHECK(bytes_read(of(sum(use(v)))) == Bytes("shape(a0)", false));
+  CHECK(bytes_read(of(sum(take(10, use(v))))) == Bytes("minimum(10, shape(a0))", false));
+  CHECK(bytes_read(of(section(use(v), Index{0}, Index{2}, Index{7}))) == Bytes("7", false));
+  CHECK(bytes_read(of(sum(slice(use(matrix()), 1, all)))) == Bytes("shape(a0).1", false));
+  // Each element is read often, but comes from memory once.
+  const auto products = [](auto a) {
+    return generate(make<Index<2>>(size(a), size(a)), [=](auto at) { return a[at[1]] * 2; });
+  };
+  CHECK(bytes_read(of(products(use(v)))) == Bytes("shape(a0)", false));
+  // In several places, that may be the same ones or not.
+  const auto ends = [&](auto a) { return zip_with(plus, take(10, a), drop(5, a)); };
+  CHECK(bytes_read(of(ends(use(v)))) == Bytes("shape(a0)", true));
+  // Where it is needed.
+  CHECK(bytes_read(of(shift(use(v), 2, constant(0.0f)))) == Bytes("shape(a0)", true));
+  // As often as a loop has rounds.
+  const auto last = [&](auto i) {
+    auto a = use(v);
+    return while_loop([](auto k) { return k > 0; }, [=](auto k) { return k - cast<std::int64_t>(a[k]); }, i);
+  };
+  CHECK(bytes_read(of(generate(10, last))) == Bytes("a number known at run time", true));
+}
+
+TEST_CASE("explain: counts mention arrays, not temporaries", "[once]") {
+  const auto a = use(Floats{1, 2}), b = use(Floats{3});
+  const auto more = concat(concat(a, b), a);
+  const std::string text = compile(std::tuple{more, sum(map([](auto x) { return x * 2; }, more))}).explain();
+  for (std::size_t at = text.find(" B x "); at != std::string::npos; at = text.find(" B x ", at + 1)) {
+    const std::string count = text.substr(at, text.find_first_of(";\n", at) - at);
+    INFO(count);
+    CHECK(count.find(" t") == std::string::npos);
+    CHECK(count.find("(t") == std::string::npos);
+  }
+}
+
+TEST_CASE("explain: what the host reads, and what for", "[once]") {
+  const auto a = use(Floats{1, 2, 3});
+  const auto total = sum(a);
+  // Neither the scan, whose elements decide no shape, nor what is read inside of it.
+  const auto scanned = scanl1(plus, map([=](auto x) { return x / the(total); }, a));
+  const Json sizes = of(generate(size(scanned), [=](auto i) { return scanned[i]; }));
+  for (const Json& array : sizes.at("arrays")) {
+    CHECK(array.at("decides_shapes") == false);
+    CHECK(array.at("decides_branches") == false);
+  }
+  const Json many = of(generate(cast<std::int64_t>(the(total)), [](auto i) { return i; }));
+  CHECK(stored(many, operation(many, "sum").at("name")).at("decides_shapes") == true);
+  const auto sides = acond(the(total) > 1, a, map([](auto x) { return x + 1; }, a));
+  const Json branch = of(sides);
+  const Json decides = stored(branch, operation(branch, "sum").at("name"));
+  CHECK(decides.at("decides_shapes") == false);
+  CHECK(decides.at("decides_branches") == true);
+  const std::string text = compile(sides).explain();
+  CHECK_THAT(text, Contains("for a branch, on the host") && Contains("then of acond: where it is taken"));
+}
+
+TEST_CASE("explain: operations that only a stream's source or bound needs", "[once]") {
+  const auto sum_of = [](auto row) { return sum(row); };
+  const auto doubled = map([](auto x) { return x * 2; }, use(matrix()));
+  const Json report = of(consume(elements(map_seq(sum_of, anabranch::rows(doubled)))));
+  CHECK(operation(report, "map").at("stored") == "read by a stream, row by row");
+  CHECK(operation(report, "rows").at("reads") == Json{operation(report, "map").at("name")});
+  const auto some = maximum(use(Vector<std::int64_t>{1, 1}));
+  const auto taken = take_seq(the(some), stream_in(rows()));
+  const Json bounded = of(consume(elements(map_seq(sum_of, taken))));
+  CHECK(operation(bounded, "maximum").at("kernels") == Json{1});
+}
+
+TEST_CASE("explain: what depends on no item belongs to the run", "[once]") {
+  const auto a = use(Floats{1, 2, 3});
+  const auto roots = map([](auto x) { return sqrt(x); }, a);
+  const Json report = of_rows([=](auto row) { return sum(zip_with(times, row, roots)); });
+  const Json& parts = report.at("parts");
+  REQUIRE(parts.size() == 2);
+  for (const Json& o : parts[1].at("operations")) CHECK(o.at("form") != "avoided");
+  for (const Json& o : parts[0].at("operations")) CHECK(o.at("form") == "avoided");
+}
+
+TEST_CASE("explain: an array in pieces, from several kernels", "[once]") {
+  const auto lags = [](auto row) {
+    return sum(generate(make<Index<2>>(Exp<std::int64_t>(17), size(row)),
+                        [=](auto at) { return row[at[1]] * row[min(at[0] + at[1], size(row) - 1)]; }));
+  };
+  const Json report = of_rows(lags);
+  CHECK(stored(report, operation(report, "sum").at("name")).at("made_by") == "kernels 1, 2, 3");
+}
+
+TEST_CASE("explain: views are read by those who read what they show", "[once]") {
+  const auto distances = [](Acc<Floats> row) {
+    const auto one = [=](auto q) { return map([=](auto z) { return abs(z - the(q)); }, row); };
+    return consume(tabulate(map_seq(one, anabranch::rows(row))));
+  };
+  const auto program = compile(
+      consume(elements(map_seq(distances, stream_in(std::vector<Floats>{Floats{1, 2}, Floats{3, 4}})))));
+  const Json report = explained(program);
+  bool found = false;
+  for (const Json& array : report.at("arrays")) {
+    if (array.at("maker") != "view") continue;
+    found = true;
+    CHECK(!array.at("read_by").empty());
+  }
+  CHECK(found);
+  CHECK_THAT(program.explain(), Contains("inner sequence in stream 0: for every chunk\n"));
 }
 
 /// Programs of every kind of part.
@@ -356,6 +477,21 @@ TEST_CASE("explain: a graph is well formed, and has the operations", "[once]") {
   }
 }
 
+TEST_CASE("explain: an edge says how its own operation reads", "[once]") {
+  const auto a = use(Floats{1, 2, 3});
+  const auto positions = use(Vector<std::int32_t>{2, 0, 1});
+  const std::string text =
+      compile(zip_with([](auto x, auto y) { return x + y; }, a, gather(positions, a))).explain(Explain::dot);
+  INFO(text);
+  CHECK_THAT(text, Contains("[label=\"gathered, checked\"]"));
+  CHECK_THAT(text, !Contains("contiguous\\ngathered") && !Contains("gathered, checked\\ncontiguous"));
+  // Two that are called the same, in one line: it is not known which reads how.
+  const auto n = size(a);
+  const auto across =
+      zip_with([](auto x, auto y) { return x * y; }, replicate(a, all, n), replicate(a, n, all));
+  CHECK_THAT(compile(sum(across)).explain(Explain::dot), !Contains("broadcast"));
+}
+
 TEST_CASE("explain: the text has the same facts", "[once]") {
   const std::string text = corpus().at("two results")(Explain::text);
   for (const char* part :
@@ -363,7 +499,7 @@ TEST_CASE("explain: the text has the same facts", "[once]") {
         "side by side in a vector: ", "contiguous; not checked: ", "arrays in memory, and why\n", "passes\n"})
     CHECK_THAT(text, Contains(part));
   CHECK_THAT(corpus().at("loop")(Explain::text),
-             Contains("keeps") || Contains("body of awhile: once per run"));
+             Contains("keeps") || Contains("body of awhile: in every round"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "pairs.h"
 
@@ -90,6 +91,33 @@ void all_pairs() {
 
 TEST_CASE("arithmetic on all pairs of int8") { all_pairs<std::int8_t>(); }
 TEST_CASE("arithmetic on all pairs of uint8") { all_pairs<std::uint8_t>(); }
+
+template <class T>
+void divisors_that_always_do() {
+  const auto xs = vector_of(400, [](std::int64_t i) {
+    return i == 0   ? std::numeric_limits<T>::min()
+           : i == 1 ? std::numeric_limits<T>::max()
+                    : static_cast<T>(i * 7 - 900);
+  });
+  const auto got = agree(map(
+      [](auto x) {
+        const auto least = max(x, Exp<T>(T(3)));
+        return pack(x / T(2), x % T(7), T(100) / least, cond(x > T(5), x % least, x / T(10)));
+      },
+      use(xs)));
+  for (std::int64_t i = 0; i < xs.size(); ++i) {
+    const T x = xs[i], least = std::max(x, T(3));
+    CHECK(got[i] == std::tuple(T(x / 2), T(x % 7), T(100 / least), x > 5 ? T(x % least) : T(x / 10)));
+  }
+}
+
+TEST_CASE("divisors that are neither 0 nor -1 whatever the data are") {
+  divisors_that_always_do<std::int8_t>();
+  divisors_that_always_do<std::uint8_t>();
+  divisors_that_always_do<std::int32_t>();
+  divisors_that_always_do<std::int64_t>();
+  divisors_that_always_do<std::uint64_t>();
+}
 
 TEST_CASE("quotients of uint16 are exact, whatever unit divides") {
   const auto all = vector_of(65536, [](std::int64_t i) { return static_cast<std::uint16_t>(i); });

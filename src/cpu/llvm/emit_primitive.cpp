@@ -231,6 +231,11 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
 llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm::Value* y) {
   const ScalarType type = ir::PrimitiveTerm(node).operand_type();
   const bool is_vector = x->getType()->isVectorTy();
+  // Division of lanes that are not active must not trap.
+  const auto of_active = [&] {
+    return is_vector && mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(y->getType(), 1)) : y;
+  };
+  if (!ir::can_fail(node)) return of_active();
   llvm::Value* bad = b.CreateICmpEQ(y, llvm::Constant::getNullValue(y->getType()));
   if (ir::is_signed(type)) {
     const auto bits = static_cast<unsigned>(ir::scalar_info(type).bits);
@@ -260,8 +265,7 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
                                frame.number(kernel::division_overflow)));
     b.SetInsertPoint(next);
   }
-  // Division of lanes that are not active must not trap.
-  return is_vector && mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(y->getType(), 1)) : y;
+  return of_active();
 }
 
 llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) {

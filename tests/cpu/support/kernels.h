@@ -17,6 +17,7 @@
 #include "cpu/compiler.h"
 #include "cpu/launch.h"
 #include "ir/make.h"
+#include "ir/views.h"
 #include "kernel/kernel.h"
 
 /// Kernels made by hand, without a plan: the builder hands out slots and keeps the memory behind them.
@@ -282,8 +283,7 @@ inline void KernelBuilder::find_checks() {
       check.kind = kernel::Check::Kind::index;
       kernel_.checks.push_back(check);
     }
-    if (node->op() == ir::Op::primitive && ir::is_integer(node->type().scalars[0]) &&
-        ir::info(node->payload().primitive).can_fail) {
+    if (node->op() == ir::Op::primitive && ir::can_fail(*node)) {
       check.kind = kernel::Check::Kind::division;
       kernel_.checks.push_back(check);
     }

@@ -29,7 +29,7 @@ inline std::vector<std::string> decisions(const ir::Staged& staged) {
   std::vector<std::string> texts;
   for (const ir::Node* node : arrays) {
     const auto stored = staged.manifest.find(node);
-    const std::string why = stored == staged.manifest.end() ? "delayed" : stored->second;
+    const std::string why = stored == staged.manifest.end() ? "delayed" : ir::why_stored(staged, *node);
     texts.push_back(std::string(node->label()) + ": " +
                     std::regex_replace(why, std::regex("@[a-z_]+\\.(cpp|h):[0-9]+"), ""));
   }
