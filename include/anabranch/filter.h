@@ -44,6 +44,13 @@ Acc<Vector<std::int64_t>> as_numbers(const Acc<Vector<I>>& a, Loc at) {
   else
     return map([at](const Exp<I>& x) { return cast<std::int64_t>(x, at); }, a, at);
 }
+/// The sum of numbers that are not negative; more than an extent may be where it is no less than that, or overflows.
+inline Exp<std::int64_t> sum_of_extents(const Acc<Vector<std::int64_t>>& a, Loc at) {
+  constexpr std::int64_t most = std::int64_t{1} << 59;
+  const auto numbers = map([at](const Exp<std::int64_t>& n) { return cast<double>(n, at); }, a, at);
+  const Exp<double> about = the(sum(numbers, 0, at), at);
+  return cond(about < static_cast<double>(most), the(sum(a, 0, at), at), most + 1);
+}
 /// What comes before each element.
 inline Acc<Vector<std::int64_t>> sums_before(const Acc<Vector<std::int64_t>>& a, Loc at) {
   return prescanl(plus, std::int64_t{0}, a, 0, at);
@@ -63,7 +70,7 @@ auto expand(C count_of, F f, const Acc<Array<N, T>>& a, detail::Loc at = detail:
   const auto before = detail::sums_before(counts, at);
   // Which count is negative is found where they are repeated.
   const auto not_negative = map([](const Exp<std::int64_t>& n) { return max(n, 0); }, counts, at);
-  const Exp<std::int64_t> total = the(sum(not_negative, 0, at), at);
+  const Exp<std::int64_t> total = detail::sum_of_extents(not_negative, at);
   const auto source =
       detail::acc<1, std::int64_t>(detail::repeat(total.handle(), counts.handle(), at, "expand"));
   return generate(

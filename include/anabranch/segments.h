@@ -40,12 +40,9 @@ namespace detail {
 /// How many elements segments of these lengths have together: a number that no vector has where a length is negative or
 /// the sum overflows. One traversal.
 inline Exp<std::int64_t> size_of_segments(const Acc<Vector<std::int64_t>>& lengths, Loc at) {
-  const auto as_double = [](const Exp<std::int64_t>& n) { return cast<double>(n); };
   const auto least =
       the(fold([](const auto& x, const auto& y) { return min(x, y); }, std::int64_t{0}, lengths, 0, at), at);
-  const auto about = the(sum(map(as_double, lengths, at), 0, at), at);
-  const auto most = Exp<std::int64_t>(std::int64_t{1} << 59);
-  return cond(least < 0, least, cond(about < cast<double>(most), the(sum(lengths, 0, at), at), most + 1));
+  return cond(least < 0, least, sum_of_extents(lengths, at));
 }
 }  // namespace detail
 

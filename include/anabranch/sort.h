@@ -87,7 +87,15 @@ Acc<Vector<T>> merge_sort(const F& less, const Acc<Vector<T>>& elements, const E
             at);
         const auto from =
             acc<1, std::int64_t>(last_at(size_of_all.handle(), to.handle(), false, at, "sort_with"));
-        return std::tuple{anabranch::unit(run * 2, at), anabranch::gather(from, v, at)};
+        // The places of a strict weak order are all different.
+        const auto next = generate(
+            size_of_all,
+            [&](const Number& i) {
+              return Exp<T>(FromHandle{}, index(v.handle(), from[i].handle(), at,
+                                                "sort_with by what is no strict weak order"));
+            },
+            at);
+        return std::tuple{anabranch::unit(run * 2, at), next};
       },
       std::tuple{anabranch::unit(std::int64_t{1}, at), elements}, at);
   return sorted;

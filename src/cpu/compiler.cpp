@@ -31,18 +31,11 @@ class Cache {
   }
 
   template <class Make>
-  Compiled find_or_make(const std::string& key, Make&& make) {
+  Compiled find_or_make(const std::string& key, Make&& make, CacheStatistics* counted) {
     const auto [kernel, known] = kernels_.find_or_make(key, make);
+    if (counted) count(*counted, *kernel, known);
     const std::lock_guard lock(mutex_);
-    if (known) {
-      ++statistics_.hits;
-    } else if (kernel->from_disk) {
-      ++statistics_.from_disk;
-      statistics_.load_ms += kernel->statistics.total_ms;
-    } else {
-      ++statistics_.compiled;
-      statistics_.compile_ms += kernel->statistics.total_ms;
-    }
+    count(statistics_, *kernel, known);
     return kernel;
   }
 
@@ -57,6 +50,18 @@ class Cache {
   void clear() { kernels_.clear(); }
 
  private:
+  static void count(CacheStatistics& into, const CompiledKernel& kernel, bool known) {
+    if (known) {
+      ++into.hits;
+    } else if (kernel.from_disk) {
+      ++into.from_disk;
+      into.load_ms += kernel.statistics.total_ms;
+    } else {
+      ++into.compiled;
+      into.compile_ms += kernel.statistics.total_ms;
+    }
+  }
+
   static constexpr std::size_t kept = 1024;
   cache::OncePerKey<Compiled> kernels_{kept};
   std::mutex mutex_;  ///< of the statistics
@@ -183,29 +188,32 @@ std::string compile_image(const kernel::Kernel& kernel, const CompileOptions& op
 namespace {
 
 /// From the cache of this process, or of the disk, or compiled.
-Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& options) {
+Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& options,
+                         CacheStatistics* counted) {
   const std::string key = std::to_string(options.lanes) + " " + options.cpu + "\n" + kernel::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   if (!ir && !assembly)
-    return Cache::get().find_or_make(key, [&] { return find_or_build(kernel, options, key); });
+    return Cache::get().find_or_make(key, [&] { return find_or_build(kernel, options, key); }, counted);
   bool printed = false;
-  const auto compiled =
-      Cache::get().find_or_make(std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key, [&] {
-        printed = true;
-        return build_and_print(kernel, options, ir, assembly);
-      });
+  const auto build_now = [&] {
+    printed = true;
+    return build_and_print(kernel, options, ir, assembly);
+  };
+  const auto compiled = Cache::get().find_or_make(
+      std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key, build_now, counted);
   if (!printed) system::write_to_standard_error(compiled->printed);
   return compiled;
 }
 
 }  // namespace
 
-std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, const CompileOptions& options) {
+std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, const CompileOptions& options,
+                                              CacheStatistics* counted) {
   if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
   CompileOptions here = options;
   if (system::listed("ANABRANCH_OFF", "avx512")) here.cpu = "haswell";
-  return find_or_compile(kernel, here);
+  return find_or_compile(kernel, here, counted);
 }
 
 CacheStatistics cache_statistics() { return Cache::get().statistics(); }

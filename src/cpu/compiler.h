@@ -56,8 +56,10 @@ struct CacheStatistics {
 /// With `llvm` or `asm` in ANABRANCH_DUMP (a list with commas) prints the kernel's name with its LLVM IR or
 /// assembly on standard error, whether it was compiled now or before; such kernels are not looked for on
 /// disk. The IR before the passes is printed before they run.
+/// `counted`: how the kernel was found is added there, too.
 std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
-                                              const CompileOptions& options = {});
+                                              const CompileOptions& options = {},
+                                              CacheStatistics* counted = nullptr);
 
 CacheStatistics cache_statistics();
 /// Drops all kernels: those that are in use live on with who uses them. Those on disk stay.

@@ -284,6 +284,7 @@ class Fuser {
     for (const std::vector<Ref>& set : staged_.together)
       for (const Ref& array : set) set_of[array.get()] = &set;
     const NodeSet in_place(read_in_place_.begin(), read_in_place_.end());
+    NodeSet released;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {  // readers before what they read
       const Node* array = *it;
       const auto set = set_of.find(array);
@@ -297,11 +298,16 @@ class Fuser {
           alone = reader == all[0] || by == alone ? by : nullptr;
           if (!alone) break;
         }
-        if (alone && in_place.contains(array)) staged_.manifest.erase(array);
+        if (alone && in_place.contains(array)) {
+          staged_.manifest.erase(array);
+          released.insert(array);
+        }
       }
       if (!alone && staged_.is_manifest(array)) alone = array;
       kernel[array] = alone;
     }
+    for (auto& [array, others] : staged_.beside)
+      std::erase_if(others, [&](const Beside& one) { return released.contains(one.other.get()); });
   }
 
   Staged& staged_;

@@ -453,15 +453,20 @@ class Operation {
   HostArray repeat() {
     const HostArray& counts = evaluator_.array(parts_[position_of(Op::repeat, "counts")]);
     const ScalarType type = counts->scalars[0];
-    std::vector<std::int64_t> numbers;
+    const auto count_of = [&](std::int64_t i) {
+      return ir::integer_of(type, load(type, counts->buffers[0].get(), i));
+    };
+    std::int64_t total = 0;
     for (std::int64_t i = 0; i < counts->size(); ++i) {
-      const std::int64_t count = ir::integer_of(type, load(type, counts->buffers[0].get(), i));
+      const std::int64_t count = count_of(i);
       if (count < 0) evaluator_.fail(node_, ir::negative_count(count));
-      numbers.insert(numbers.end(), static_cast<std::size_t>(count), i);
+      if (count > ir::most_extent - total) evaluator_.fail(node_, ir::too_many_elements({&count, 1}));
+      total += count;
     }
-    HostArray out = allocate(extent_for(std::ssize(numbers)));
-    for (std::int64_t i = 0; i < out->size(); ++i)
-      set_element(out, i, Element{to_bits(numbers[static_cast<std::size_t>(i)])});
+    HostArray out = allocate(extent_for(total));
+    std::int64_t at = 0;
+    for (std::int64_t i = 0; i < counts->size(); ++i)
+      for (std::int64_t left = count_of(i); left > 0; --left) set_element(out, at++, Element{to_bits(i)});
     return out;
   }
 

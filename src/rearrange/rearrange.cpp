@@ -253,27 +253,33 @@ MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, c
 
 namespace {
 
-/// Each block of places has a task of its own, which looks at all elements and writes the numbers of those that go there:
-/// no two write to one place. What goes elsewhere is written beside, so that nothing has to be foreseen.
+/// For each place the number of the last element that goes there, else -1. Each block of places has a task of its own,
+/// which looks at all elements and writes the numbers of those that go there: no two write to one place. What goes
+/// elsewhere is written beside, so that nothing has to be foreseen.
 template <class T>
 void last_by_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* last,
                     const Resources& resources) {
   each_block(places.extent, blocks_for(places.extent, resources), resources, [&](const Block& block) {
+    std::fill(last + block.begin, last + block.end, -1);
     std::int64_t elsewhere = 0;
-    std::int64_t* const to = last + block.begin;
+    const auto beside = reinterpret_cast<std::uintptr_t>(&elsewhere),
+               begin = reinterpret_cast<std::uintptr_t>(last + block.begin);
     const auto size = static_cast<std::uint64_t>(block.end - block.begin);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::uint64_t place =
           static_cast<std::uint64_t>(places[i]) - static_cast<std::uint64_t>(block.begin);
-      *(place < size ? to + place : &elsewhere) = i;
+      const std::uintptr_t here = -static_cast<std::uintptr_t>(place < size);  // all bits
+      const std::uintptr_t at = ((begin + 8 * place) & here) | (beside & ~here);
+      *reinterpret_cast<std::int64_t*>(at) = i;  // NOLINT(performance-no-int-to-ptr)
     }
   });
 }
 
-/// Each task has a block of the elements. The largest number wins, whoever comes first.
+/// The same; each task has a block of the elements. The largest number wins, whoever comes first.
 template <class T>
 void last_of_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* last,
                     const Resources& resources) {
+  std::fill_n(last, places.extent, -1);
   each_block(n, blocks_for(n, resources), resources, [&](const Block& block) {
     for (std::int64_t i = block.end; i-- > block.begin;) {
       if (places[i] < 0) continue;
@@ -292,9 +298,9 @@ MayFail last_at(const Places& places, std::int64_t* last, const Resources& resou
     const std::int64_t n = places.elements.length(part);
     if (const std::int64_t first = check_places(of, n, resources); first < n) return first;
     std::int64_t* to = last + places.to.begin(part);
-    std::fill_n(to, of.extent, -1);
     constexpr int few_threads = 8;  // that may all look at all elements
     if (n < large_part || resources.threads == 1) {
+      std::fill_n(to, of.extent, -1);
       for (std::int64_t i = 0; i < n; ++i)
         if (of[i] >= 0) to[of[i]] = i;
     } else if (resources.threads <= few_threads) {

@@ -175,7 +175,8 @@ TEST_CASE("what several kernels read is stored, unless it is as cheap as reading
          const auto b = map(dear, a);
          return zip_with(times, b, reverse(b));
        }),
-       {"map: read in 2 places", "reverse: delayed", "zip_with: a result"}},
+       {"map: read in 2 places", "reverse: delayed",
+        "zip_with: a result, not in one kernel with map: it is no map"}},
       {"a scan, which is a kernel of its own, and a fold",
        two_of_vectors([](V a) {
          const auto b = map(dear, a);

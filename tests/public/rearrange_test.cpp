@@ -239,6 +239,10 @@ TEST_CASE("elements that become several") {
   fails<RunError>(
       expand([](auto x) { return x; }, [](auto x, auto) { return x; }, use(Vector<std::int64_t>{1, -2})),
       {"expand", "negative count -2"});
+  const std::int64_t large = std::int64_t{1} << 62;
+  fails<RunError>(expand([](auto x) { return x; }, [](auto x, auto) { return x; },
+                         use(Vector<std::int64_t>{large, large, large, large, 3})),
+                  {"expand", "too many elements"});
 }
 
 TEST_CASE("histograms") {
@@ -301,6 +305,27 @@ TEST_CASE("permute joins in the order of the source, the default last") {
       const double joined = meet.empty() ? 0.1 : agree(fold1(plus, use(meet)))[Index{}] + 0.1;
       REQUIRE(got[r][b] == joined);
     }
+}
+
+TEST_CASE("sort_with says that what it is given orders nothing") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  fails<RunError>(sort_with([](auto x, auto y) { return x < y; },
+                            use(Vector<double>{3, nan, 1, nan, 2, 0, nan, -1, 5, 4})),
+                  {"sort_with by what is no strict weak order"});
+}
+
+TEST_CASE("of many elements the last one to each place stays, by any number of threads") {
+  constexpr std::int64_t n = 300'000, places = 200'000;
+  const auto to = vector_of(n, [](std::int64_t i) { return (i * 7919 + i * i % 31) % places; });
+  std::vector<std::int64_t> expected(places, -5);
+  for (std::int64_t i = 0; i < n; ++i) expected[static_cast<std::size_t>(to[i])] = i;
+  const auto program = compile(scatter(use(to), fill(places, std::int64_t{-5}), iota(n)));
+  for (const int threads : {1, 2, 3, 9}) {
+    INFO(threads);
+    const auto result = program.run({.threads = threads});
+    for (std::int64_t p = 0; p < places; ++p)
+      if (result[p] != expected[static_cast<std::size_t>(p)]) FAIL("place " << p);
+  }
 }
 
 TEST_CASE("permute between ranks") {

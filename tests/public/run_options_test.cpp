@@ -256,5 +256,27 @@ TEST_CASE("explain names what a person wrote") {
   REQUIRE_THAT(program.explain(), Catch::Contains("sum") && Catch::Contains("run_options_test.cpp"));
 }
 
+TEST_CASE("a report counts the kernels of its own run, whatever others compile") {
+  const Vector<double> numbers(1000);
+  const auto reported = [&](double factor) {
+    const auto program = compile(sum(map([=](auto x) { return x * factor + factor; }, use(numbers))));
+    RunReport report;
+    program.run({.threads = 1}, &report);
+    return report.kernels_compiled + report.kernels_from_disk + report.kernels_cached;
+  };
+  const int alone = reported(1.5);
+  REQUIRE(alone >= 1);
+  constexpr int runs = 16;
+  std::vector<int> counted(4 * runs);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t r = 0; r < runs; ++r)
+        counted[t * runs + r] = reported(2.0 + static_cast<double>(t * runs + r));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const int kernels : counted) REQUIRE(kernels == alone);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

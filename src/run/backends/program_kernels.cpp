@@ -33,18 +33,19 @@ bool failed(const std::shared_future<DeviceKernels>& kernels) {
 
 namespace {
 
-/// What f compiles is added to the report.
+/// f(statistics per kernel), which compiles so many kernels, is added to the report.
 template <class F>
-void reported(RunReport* report, F&& f) {
+void reported(RunReport* report, std::size_t kernels, F&& f) {
   const auto begin = std::chrono::steady_clock::now();
-  const cpu::CacheStatistics before = cpu::cache_statistics();
-  f();
-  const cpu::CacheStatistics after = cpu::cache_statistics();
+  std::vector<cpu::CacheStatistics> counted(kernels);
+  f(counted);
   if (!report) return;
   report->compile_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  report->kernels_compiled += static_cast<int>(after.compiled - before.compiled);
-  report->kernels_from_disk += static_cast<int>(after.from_disk - before.from_disk);
-  report->kernels_cached += static_cast<int>(after.hits - before.hits);
+  for (const cpu::CacheStatistics& one : counted) {
+    report->kernels_compiled += static_cast<int>(one.compiled);
+    report->kernels_from_disk += static_cast<int>(one.from_disk);
+    report->kernels_cached += static_cast<int>(one.hits);
+  }
 }
 
 }  // namespace
@@ -54,18 +55,18 @@ const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, RunRepo
     std::vector<const kernel::Kernel*> kernels;
     for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });
     std::vector<std::shared_ptr<const cpu::CompiledKernel>> codes(kernels.size());
-    const auto each = [&](RunTrace* shown) {
+    const auto each = [&](RunTrace* shown, std::vector<cpu::CacheStatistics>& counted) {
       executor.parallel_for(std::ssize(kernels), [&](std::int64_t number) {
         const auto k = static_cast<std::size_t>(number);
         timed(shown, RunTrace::Row::compiling, kernels[k]->name,
-              [&] { codes[k] = cpu::compile(*kernels[k]); });
+              [&] { codes[k] = cpu::compile(*kernels[k], {}, &counted[k]); });
       });
     };
-    reported(report, [&] {
-      if (executor.concurrency() == 1 || kernels.size() < 2) return each(trace);
+    reported(report, kernels.size(), [&](std::vector<cpu::CacheStatistics>& counted) {
+      if (executor.concurrency() == 1 || kernels.size() < 2) return each(trace, counted);
       // Times that overlap are shown as one.
       timed(trace, RunTrace::Row::compiling, fmt::format("{} kernels", kernels.size()),
-            [&] { each(nullptr); });
+            [&] { each(nullptr, counted); });
     });
     for (std::size_t k = 0; k < kernels.size(); ++k) cpu_[kernels[k]] = std::move(codes[k]);
   });
@@ -77,8 +78,9 @@ std::shared_ptr<const cpu::CompiledKernel> ProgramKernels::for_cpu(const kernel:
   const std::lock_guard lock(cpu_mutex_);
   auto& code = seldom_[&kernel];
   if (!code)
-    reported(report, [&] {
-      timed(trace, RunTrace::Row::compiling, kernel.name, [&] { code = cpu::compile(kernel); });
+    reported(report, 1, [&](std::vector<cpu::CacheStatistics>& counted) {
+      timed(trace, RunTrace::Row::compiling, kernel.name,
+            [&] { code = cpu::compile(kernel, {}, counted.data()); });
     });
   return code;
 }
