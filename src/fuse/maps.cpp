@@ -145,9 +145,10 @@ void maps(Staged& staged, std::span<const Node* const> order,
     kind.parts = kind.stage < 0 ? need.parts : 0;
     kind.form = staged.facts.at(node).form;
     for (const Ref& e : staged.facts.at(node).extents) kind.extents.push_back(e->id());
-    const auto [first, is_first] =
+    const auto entry =
         of_extents.try_emplace({kind.stage, kind.form, kind.extents}, Ref(node), kind, element.alone);
-    const First& before = first->second;
+    const First& before = entry.first->second;
+    const bool is_first = entry.second;
     const auto leave = [&](const Ref& other, std::string why) {
       if (!is_first) staged.beside[node].push_back({other, std::move(why)});
     };

@@ -1,7 +1,6 @@
 #include "lift/extent_bounds.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "ir/run_error.h"
 #include "ir/views.h"
@@ -27,14 +26,14 @@ Bounds of_type(ScalarType type) {
 /// The least and the largest of an operation's results at the ends; nothing if one of them overflows.
 template <class Overflows>
 Bounds at_ends(Bounds x, Bounds y, Overflows&& operation) {
-  std::optional<Bounds> out;
+  Bounds out{INT64_MAX, INT64_MIN};
   for (const std::int64_t a : {x.least, x.most})
     for (const std::int64_t b : {y.least, y.most}) {
       std::int64_t result = 0;
       if (operation(a, b, &result)) return {};
-      out = out ? Bounds{std::min(out->least, result), std::max(out->most, result)} : Bounds{result, result};
+      out = {std::min(out.least, result), std::max(out.most, result)};
     }
-  return *out;
+  return out;
 }
 
 /// The factors of a product.

@@ -398,14 +398,14 @@ Ref size_of_shape(const std::vector<Ref>& extents, std::int64_t beyond) {
 
 /// Are these all extents of an array that is given?
 bool are_of_given(const std::vector<Ref>& extents) {
+  Ref array;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const auto extent = as_extent(*extents[d]);
-    if (!extent || extent->dimension != static_cast<int>(d) ||
-        extent->array->type().rank != static_cast<int>(extents.size()) ||
-        extent->array != as_extent(*extents[0])->array)
+    if (!extent || extent->dimension != static_cast<int>(d) || (array && extent->array != array))
       return false;
+    array = extent->array;
   }
-  return true;
+  return array && array->type().rank == static_cast<int>(extents.size());
 }
 
 }  // namespace
