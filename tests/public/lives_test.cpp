@@ -7,8 +7,8 @@ namespace {
 constexpr std::int64_t n = 100'000;
 constexpr std::int64_t array_bytes = 8 * n;
 
-Vector<double> numbers_below_one() {
-  return vector_of(n, [](std::int64_t i) { return static_cast<double>(i % 1000) / 1000.0; });
+Vector<double> numbers_below_one(std::int64_t count) {
+  return vector_of(count, [](std::int64_t i) { return static_cast<double>(i % 1000) / 1000.0; });
 }
 const auto step = [](auto v) { return compute(map([](auto x) { return x * 0.5 + 1.0; }, v)); };
 
@@ -19,7 +19,7 @@ std::int64_t peak_of(const auto& program) {
 }
 
 TEST_CASE("an array of a run is given back after its last use") {
-  const auto input = use(numbers_below_one());
+  const auto input = use(numbers_below_one(n));
   Acc<Vector<double>> v = input;
   for (int i = 0; i < 10; ++i) v = step(v);
   const auto program = compile(sum(v));
@@ -38,7 +38,7 @@ TEST_CASE("an array of a run is given back after its last use") {
 }
 
 TEST_CASE("what a number, a stream, a loop or a branch still needs is there") {
-  const auto input = use(numbers_below_one());
+  const auto input = use(numbers_below_one(500));
   const auto v = step(input), w = step(v);
   const Exp<std::int64_t> length = cast<std::int64_t>(the(sum(v))) % 7 + 3;
   const auto rows = map_seq([=](auto row) { return unit(the(sum(row)) * v[length]); },
