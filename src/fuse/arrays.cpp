@@ -153,7 +153,7 @@ class Fuser {
       if (how.role != Role::array || std::find(seen.begin(), seen.end(), source.get()) != seen.end()) return;
       seen.push_back(source.get());
       if (!takes(reader, *source)) return;
-      readers_[source.get()].push_back(&reader);
+      reads_.emplace_back(source.get(), &reader);
       read(reader, how.access, uses_[source.get()], source->type().rank);
     });
   }
@@ -278,6 +278,9 @@ class Fuser {
   /// What is stored only because several read it, all of them in one kernel in the end and at the kernel's own position,
   /// is computed there, once.
   void compute_where_read() {
+    if (read_in_place_.empty()) return;
+    NodeMap<std::vector<const Node*>> readers;
+    for (const auto& [array, reader] : reads_) readers[array].push_back(reader);
     NodeMap<const void*>
         kernel;  // that computes an array, or the only one that reads it; null: there are several
     NodeMap<const void*> set_of;
@@ -291,7 +294,7 @@ class Fuser {
       const bool stays = staged_.is_manifest(array) && !in_place.contains(array);
       const void* alone = set != set_of.end() ? set->second : stays ? array : nullptr;
       if (!alone && !uses_[array].moved) {
-        const std::vector<const Node*>& all = readers_[array];
+        const std::vector<const Node*>& all = readers[array];
         for (const Node* reader : all) {
           const auto known = kernel.find(reader);  // a scan gives several arrays, and is none of them
           const void* by = known != kernel.end() ? known->second : reader;
@@ -313,8 +316,8 @@ class Fuser {
   Staged& staged_;
   Options options_;
   NodeMap<Uses> uses_;
-  NodeMap<std::vector<const Node*>> readers_;
-  NodeMap<Cost> cost_;                      ///< of an element
+  std::vector<std::pair<const Node*, const Node*>> reads_;  ///< array, reader
+  NodeMap<Cost> cost_;                                      ///< of an element
   std::vector<const Node*> read_in_place_;  ///< stored because several read them, all at their own position
   NodeSet in_extents_;                      ///< nodes that decide a shape
   std::vector<const Node*> order_;

@@ -1,5 +1,7 @@
 #include "fuse/parts.h"
 
+#include <algorithm>
+
 #include "ir/node_map.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -87,6 +89,11 @@ class Pusher {
 }  // namespace
 
 void parts(Staged& staged) {
+  const auto has_parts = [](const Stage& stage) {
+    const std::vector<const Node*> nodes = topological(stage.results, within_stage);
+    return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->op() == Op::part; });
+  };
+  if (std::none_of(staged.stages.begin(), staged.stages.end(), has_parts)) return;
   Pusher pusher(staged);
   for (Stage& stage : staged.stages) pusher.run(stage);
 }
