@@ -8,10 +8,10 @@
 /// section 5; the choice here is made on the whole graph by a cost model.)
 ///
 /// Manifest are: what is given (host arrays, items, arguments, results of streams, loops and branches),
-/// reductions and scans, results, what a loop, a branch or a stream of rows takes, arrays that the extents of others read, and what
-/// is read at positions that only run time knows. Then, unless computing it again is as cheap as reading it
+/// reductions and scans, results, what a loop, a branch or a stream of rows takes, arrays that the extents of others
+/// read, and what is read at positions that only run time knows. Then, unless computing it again is as cheap as reading it
 /// back, what a chunk uses though it does not depend on the item (once per run, not once per item), what is
-/// read repeatedly, and what several places read (twice by one reader, at one position, is one place). Last,
+/// read repeatedly, and what several kernels read (one kernel, at its own position, reads it once). Last,
 /// where a chain would exceed the size of a kernel or must be read by row-major position and cannot be.
 /// Everything else is delayed into its reader.
 namespace anabranch::fuse {

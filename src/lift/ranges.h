@@ -9,7 +9,7 @@
 /// is taken as a sum of multiples of terms: positions, of which 0 <= i < n is known, extents, which are not negative,
 /// minimums, maximums and conditionals, which are one of their operands, quotients and remainders by constants. Both
 /// i >= 0 and n - 1 - i >= 0 are then shown by putting bounds in the place of terms. A read of which that is known needs no
-/// check, and its array need not be stored.
+/// check, and its array need not be stored. Reads in the bodies of loops inside of an element's computation are not looked at.
 namespace anabranch::lift {
 
 using ExtentsOf = std::function<const std::vector<ir::Ref>&(const ir::Ref& array)>;

@@ -298,12 +298,15 @@ MayFail last_at(const Places& places, std::int64_t* last, const Resources& resou
     const std::int64_t n = places.elements.length(part);
     if (const std::int64_t first = check_places(of, n, resources); first < n) return first;
     std::int64_t* to = last + places.to.begin(part);
-    constexpr int few_threads = 8;  // that may all look at all elements
+    constexpr int few_threads =
+        8;  // that may all look at all elements, where there are places for each of them
+    const bool by_places =
+        resources.threads <= few_threads && blocks_for(of.extent, resources) == resources.threads;
     if (n < large_part || resources.threads == 1) {
       std::fill_n(to, of.extent, -1);
       for (std::int64_t i = 0; i < n; ++i)
         if (of[i] >= 0) to[of[i]] = i;
-    } else if (resources.threads <= few_threads) {
+    } else if (by_places) {
       last_by_blocks(of, n, to, resources);
     } else {
       last_of_blocks(of, n, to, resources);
