@@ -74,6 +74,32 @@ TEST_CASE("a part of a chunk begins where the chunk's items do") {
     if (lengths[s] > 0) REQUIRE(scans[at] == static_cast<double>(at) + 0.5);
 }
 
+TEST_CASE("every producer of the vector with every reader of the segments, short, long, equal and none") {
+  const auto law = GENERATE(0, 1, 2, 3);
+  const Ints lengths = vector_of(400, [=](std::int64_t i) {
+    return law == 0 ? i * i % 5 : law == 1 ? (i % 97 == 3 ? 900 : i % 3) : law == 2 ? 3 : std::int64_t{0};
+  });
+  const std::int64_t n = total(lengths);
+  const auto values = use(numbers(n)), more = use(numbers(n + 9));
+  const auto at = use(vector_of(n, [=](std::int64_t i) { return (i * 31 + 7) % n; }));
+  const Segments segments(use(lengths));
+  const auto each = [&](auto readers) {
+    readers(values);
+    readers(map([](auto x) { return sqrt(x) + 1.0; }, values));
+    readers(generate(n, [](auto i) { return cast<double>(i % 10) * 0.25; }));
+    readers(zip_with(times, gather(at, more), map([](auto x) { return x + x; }, more)));
+    readers(reverse(values));
+    readers(compute(map([](auto x) { return exp(x); }, values)));
+  };
+  each([&](auto v) { agree(fold_seg([](auto x, auto y) { return y - x; }, 0.5, v, segments)); });
+  each([&](auto v) { agree(std::tuple(fold_seg(plus, 0.0, v, segments), scanl1_seg(plus, v, segments))); });
+  each([&](auto v) { agree(sort_seg(v, segments)); });
+  each([&](auto v) {
+    const auto f = [](auto s) { return zip_with(times, map([](auto x) { return x * x; }, s), reverse(s)); };
+    agree(consume(elements(map_seq(f, from_segments(segments, v)))));
+  });
+}
+
 TEST_CASE("what is read besides its segments is computed once") {
   const Ints lengths = lengths_of(false);
   const auto squares = map([](auto x) { return x * x; }, use(numbers(total(lengths))));
