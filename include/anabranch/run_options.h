@@ -78,7 +78,8 @@ struct RunReport {
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double utilisation = 0;
   /// The kernels that this run was the first to ask the program for: made now; made by an earlier process and
-  /// found on disk; made before by this process, for another program. On a GPU each entry of a kernel counts.
+  /// found on disk; made before by this process, for another program. On a GPU each entry of a kernel counts; on
+  /// the CPU code for long rows counts for itself, which is made when the first such row is met.
   int kernels_compiled = 0, kernels_from_disk = 0, kernels_cached = 0;
   std::int64_t gpu_peak_bytes = 0;  ///< of what the bound on GPU memory counts
   std::int64_t gpu_chunks = 0;      ///< chunks computed on the GPU

@@ -23,9 +23,13 @@
 /// So a row whose blocks were computed by several calls is finished by rows [row, row + 1) with these
 /// scratch->partials, of a scan with this scratch->state; else these are null. Where the output is segmented,
 /// scratch->first_item is the item that holds position `begin` (else computed inside).
+///
+/// Of a fold or scan of rows whose lengths differ (kernel::has_short_rows) there are two images, each compiled when it is
+/// first needed: one for short rows, which has entry 0 only and calls `args->any_rows` for others, and one
+/// for rows of any length, with all entries.
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 5;
+inline constexpr std::uint32_t abi_version = 6;
 
 /// Polled by kernels in long loops: once it is not 0 the entry returns, and its results are meaningless.
 /// Kernels read it as four plain bytes.
@@ -40,6 +44,10 @@ struct ErrorRecord {
   std::int64_t bound = 0;   ///< index: the extent it was compared with; division: see kernel/check_error.h
 };
 
+struct KernelArgs;
+struct Scratch;
+using Entry = void (*)(const KernelArgs* args, std::int64_t begin, std::int64_t end, Scratch* scratch);
+
 struct KernelArgs {
   void* const* buffers;          ///< one per buffer slot, already biased for offsets[0] != 0
   const std::int64_t* scalars;   ///< one per scalar slot
@@ -48,6 +56,7 @@ struct KernelArgs {
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
   std::int64_t ahead;            ///< elements that folds prefetch ahead; 0: what they read is in a cache
   const StopWord* stop;          ///< of the run
+  Entry any_rows;                ///< entry 0 of the image for rows of any length; for the one for short rows
 };
 
 struct Scratch {
@@ -59,8 +68,6 @@ struct Scratch {
   /// counter tree of their totals, a cell for each level.
   void* state = nullptr;
 };
-
-using Entry = void (*)(const KernelArgs* args, std::int64_t begin, std::int64_t end, Scratch* scratch);
 
 inline constexpr char image_magic[] = "ANABRK01";
 /// The header's size is the blob's alignment, so an image at an aligned address has an aligned blob.

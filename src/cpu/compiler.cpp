@@ -68,6 +68,14 @@ class Cache {
   CacheStatistics statistics_;
 };
 
+/// Null: what is compiled now is all.
+std::shared_ptr<CompiledLater> later(const kernel::Kernel& kernel, CompileOptions options) {
+  if (options.any_rows || !kernel::has_short_rows(kernel)) return nullptr;
+  options.any_rows = true;
+  options.ir = options.assembly = options.printed = nullptr;
+  return std::make_shared<CompiledLater>(kernel, std::move(options));
+}
+
 /// `image`: receives the image's bytes, where not null.
 std::shared_ptr<CompiledKernel> build(const kernel::Kernel& kernel, const CompileOptions& options,
                                       std::string* image = nullptr) {
@@ -75,6 +83,7 @@ std::shared_ptr<CompiledKernel> build(const kernel::Kernel& kernel, const Compil
   auto out = std::make_shared<CompiledKernel>();
   std::string bytes = compile_image(kernel, options, &out->statistics);
   out->image = LoadedImage(std::as_bytes(std::span(bytes)));
+  out->for_any_rows = later(kernel, options);
   out->statistics.total_ms = milliseconds_since(start);
   if (image) *image = std::move(bytes);
   return out;
@@ -88,7 +97,7 @@ std::string key_on_disk(const std::string& build_id, const std::string& key) {
 }
 
 /// Null: it is not on disk, or not what it should be.
-Compiled find_on_disk(const std::string& key) {
+Compiled find_on_disk(const kernel::Kernel& kernel, const CompileOptions& options, const std::string& key) {
   const auto start = std::chrono::steady_clock::now();
   const auto cache = cache::kernel_cache();
   const std::string build_id = cache->off() ? "" : code_generator_build_id();
@@ -101,6 +110,7 @@ Compiled find_on_disk(const std::string& key) {
   } catch (const InternalError&) {
     return nullptr;
   }
+  out->for_any_rows = later(kernel, options);
   out->from_disk = true;
   out->statistics.total_ms = milliseconds_since(start);
   return out;
@@ -118,7 +128,7 @@ std::shared_ptr<const CompiledKernel> build_and_print(const kernel::Kernel& kern
 }
 
 Compiled find_or_build(const kernel::Kernel& kernel, const CompileOptions& options, const std::string& key) {
-  if (Compiled found = find_on_disk(key)) return found;
+  if (Compiled found = find_on_disk(kernel, options, key)) return found;
   std::string image;
   Compiled out = build(kernel, options, &image);
   // Under the id of the library that made it: the one on disk may be a newer one by now.
@@ -155,6 +165,7 @@ std::string compile_image(const kernel::Kernel& kernel, const CompileOptions& op
   asked.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
   asked.features = options.features.empty() ? nullptr : options.features.c_str();
   asked.lanes = options.lanes;
+  asked.short_rows = !options.any_rows && kernel::has_short_rows(kernel);
   asked.want_ir = options.ir != nullptr;
   asked.want_assembly = options.assembly != nullptr;
   Received received(kernel.name, options);
@@ -190,7 +201,8 @@ namespace {
 /// From the cache of this process, or of the disk, or compiled.
 Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& options,
                          CacheStatistics* counted) {
-  const std::string key = std::to_string(options.lanes) + " " + options.cpu + "\n" + kernel::key_of(kernel);
+  const std::string key = std::to_string(options.lanes) + " " + options.cpu +
+                          (options.any_rows ? " any rows" : "") + "\n" + kernel::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   if (!ir && !assembly)
@@ -214,6 +226,12 @@ std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, cons
   CompileOptions here = options;
   if (system::listed("ANABRANCH_OFF", "avx512")) here.cpu = "haswell";
   return find_or_compile(kernel, here, counted);
+}
+
+const LoadedImage& CompiledLater::get(CacheStatistics* counted) {
+  const std::lock_guard lock(mutex_);
+  if (!compiled_) compiled_ = compile(kernel_, options_, counted);
+  return compiled_->image;
 }
 
 CacheStatistics cache_statistics() { return Cache::get().statistics(); }

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "cpu/loader.h"
 #include "kernel/kernel.h"
@@ -18,15 +20,10 @@ struct CompileStatistics {
   std::uint64_t instructions = 0;  ///< of LLVM IR, before the passes
 };
 
-/// Machine code of one kernel. Immutable; lives as long as it has an owner.
-struct CompiledKernel {
-  LoadedImage image;
-  CompileStatistics statistics;  ///< where it was compiled; else its total only
-  bool from_disk = false;
-  std::string printed;  ///< what ANABRANCH_DUMP asks for
-};
-
 struct CompileOptions {
+  /// The image for rows of any length (cpu/abi.h), not that for short rows, which comes first. Where there is only one: no
+  /// difference.
+  bool any_rows = false;
   int lanes = 0;    ///< 0: as suits the kernel; 1: scalar code; else this vector width. For tests
   std::string cpu;  ///< empty: this machine. Else LLVM's name of a processor, whose code may not run here
   std::string features;       ///< with `cpu`
@@ -34,6 +31,17 @@ struct CompileOptions {
   std::string* assembly = nullptr;
   /// Receives the texts as they are printed on standard error: at once, for LLVM may end the process.
   std::string* printed = nullptr;
+};
+
+class CompiledLater;
+
+/// Machine code of one kernel. Immutable; lives as long as it has an owner.
+struct CompiledKernel {
+  LoadedImage image;
+  std::shared_ptr<CompiledLater> for_any_rows;  ///< not null: `image` is for short rows (cpu/abi.h)
+  CompileStatistics statistics;                 ///< where it was compiled; else its total only
+  bool from_disk = false;
+  std::string printed;  ///< what ANABRANCH_DUMP asks for
 };
 
 struct CacheStatistics {
@@ -60,6 +68,22 @@ struct CacheStatistics {
 std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
                                               const CompileOptions& options = {},
                                               CacheStatistics* counted = nullptr);
+
+/// The image of a kernel for rows of any length, compiled when it is first asked for.
+class CompiledLater {
+ public:
+  CompiledLater(kernel::Kernel kernel, CompileOptions options)
+      : kernel_(std::move(kernel)), options_(std::move(options)) {}
+  /// Thread-safe; of threads that ask at once one compiles. How it was found is added to `counted`. Throws what `compile`
+  /// throws, each time.
+  const LoadedImage& get(CacheStatistics* counted);
+
+ private:
+  const kernel::Kernel kernel_;
+  const CompileOptions options_;
+  std::mutex mutex_;
+  std::shared_ptr<const CompiledKernel> compiled_;
+};
 
 CacheStatistics cache_statistics();
 /// Drops all kernels: those that are in use live on with who uses them. Those on disk stay.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -50,10 +51,45 @@ struct Caller {
   const Bindings& bindings;
   std::int64_t ahead;
 
-  ErrorRecord operator()(int entry, std::int64_t begin, std::int64_t end, Scratch scratch) const {
+  /// Positions [begin, end), or of a form with rows whole rows.
+  ErrorRecord positions(std::int64_t begin, std::int64_t end, const Scratch& scratch) const {
+    return call(compiled.image.entry(0), begin, end, scratch);
+  }
+  /// Entries of rows of any length.
+  ErrorRecord row(int entry, std::int64_t begin, std::int64_t end, const Scratch& scratch) const {
+    return call(any_rows().entry(entry), begin, end, scratch);
+  }
+  void check_stop() const {
+    if (bindings.stop && *bindings.stop != 0) ir::raise_cancelled();
+  }
+
+ private:
+  /// What the image for short rows is called with.
+  struct Args : KernelArgs {
+    const Caller* caller = nullptr;
+    std::exception_ptr failure;  ///< no exception passes through a kernel
+  };
+
+  const LoadedImage& any_rows() const {
+    return compiled.for_any_rows ? compiled.for_any_rows->get(bindings.compiled) : compiled.image;
+  }
+  /// KernelArgs::any_rows.
+  static void compile_and_call(const KernelArgs* args, std::int64_t begin, std::int64_t end,
+                               Scratch* scratch) {
+    // Kernels pass on what they were called with.
+    auto& own = const_cast<Args&>(static_cast<const Args&>(*args));
+    if (own.failure) return;
+    try {
+      own.caller->any_rows().entry(0)(args, begin, end, scratch);
+    } catch (...) {
+      own.failure = std::current_exception();
+    }
+  }
+
+  ErrorRecord call(Entry entry, std::int64_t begin, std::int64_t end, Scratch scratch) const {
     static const StopWord never = 0;
     ErrorRecord error;
-    KernelArgs args{};
+    Args args{};
     args.buffers = bindings.buffers.data();
     args.scalars = bindings.scalars.data();
     args.functions = anabranch_routines;
@@ -61,12 +97,12 @@ struct Caller {
     args.items = bindings.items;
     args.ahead = ahead;
     args.stop = bindings.stop ? bindings.stop : &never;
+    args.any_rows = compile_and_call;
+    args.caller = this;
     const ir::StandardArithmetic standard;
-    compiled.image.entry(entry)(&args, begin, end, &scratch);
+    entry(&args, begin, end, &scratch);
+    if (args.failure) std::rethrow_exception(args.failure);
     return error;
-  }
-  void check_stop() const {
-    if (bindings.stop && *bindings.stop != 0) ir::raise_cancelled();
   }
 };
 
@@ -76,7 +112,7 @@ struct Caller {
   const auto failure = [&](std::int64_t from, std::int64_t to) {
     Scratch scratch;
     scratch.first_item = holder_of(call.kernel, call.bindings, from).item;
-    const ErrorRecord error = call(0, from, to, scratch);
+    const ErrorRecord error = call.positions(from, to, scratch);
     call.check_stop();
     return error;
   };
@@ -100,7 +136,7 @@ struct Caller {
       const auto back = static_cast<std::uintptr_t>(block) * partial.size() * sizeof(std::int64_t);
       // NOLINTNEXTLINE(performance-no-int-to-ptr): such a place may lie outside of every array
       scratch.partials = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(partial.data()) - back);
-      error = call(1, block, block + 1, scratch);
+      error = call.row(1, block, block + 1, scratch);
       call.check_stop();
     }
   }
@@ -156,7 +192,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
                        [&](int entry, std::size_t i, std::int64_t begin, std::int64_t end, bool in_order) {
                          Scratch scratch = of_long_row(plan.long_rows[i]);
                          if (in_order) scratch.partials = nullptr;
-                         const ErrorRecord error = call(entry, begin, end, scratch);
+                         const ErrorRecord error = call.row(entry, begin, end, scratch);
                          in_rows.note(static_cast<std::int64_t>(i), error);
                          return error.failed == 0;
                        });
@@ -166,11 +202,11 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
       long_scans->work();
     } else if (p.long_row >= 0) {
       const LongRow& row = plan.long_rows[static_cast<std::size_t>(p.long_row)];
-      in_pieces.note(task, call(1, p.begin, p.end, of_long_row(row)));
+      in_pieces.note(task, call.row(1, p.begin, p.end, of_long_row(row)));
     } else {
       Scratch scratch;
       scratch.first_item = p.item;
-      in_pieces.note(task, call(0, p.begin, p.end, scratch));
+      in_pieces.note(task, call.positions(p.begin, p.end, scratch));
     }
   };
   const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
@@ -178,7 +214,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
     Scratch scratch = of_long_row(row);
     scratch.first_item = row.item;
-    in_rows.note(i, call(0, row.row, row.row + 1, scratch));
+    in_rows.note(i, call.row(0, row.row, row.row + 1, scratch));
   };
   const auto spread = [&](std::int64_t n, const std::function<void(std::int64_t)>& task) {
     if (n == 1)

@@ -19,6 +19,7 @@ struct Bindings {
   bool from_memory = false;               ///< what is read is too much for the caches: folds prefetch it
   std::int64_t first_item = ir::no_item;  ///< of the chunk, in the stream: for messages
   const StopWord* stop = nullptr;         ///< of the run; null: it cannot be stopped
+  CacheStatistics* compiled = nullptr;    ///< what is compiled because rows are long is added, where not null
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.

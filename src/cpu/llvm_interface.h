@@ -14,6 +14,7 @@ struct AnabranchLlvmOptions {
   const char* cpu;       ///< null: this machine's
   const char* features;  ///< LLVM's feature string; null: this machine's
   int lanes;             ///< 0: as suits the kernel. 1: scalar code only. Else this vector width (tests)
+  int short_rows;        ///< the image for short rows (cpu/abi.h)
   int want_ir;           ///< give the LLVM IR as text, before and after the passes
   int want_assembly;
 };

@@ -16,6 +16,12 @@ const Row* row_of(const Kernel& kernel) {
                     kernel.form);
 }
 
+bool has_short_rows(const Kernel& kernel) {
+  const Row* row = row_of(kernel);
+  return row && !std::holds_alternative<Recurrence>(kernel.form) &&
+         row->length.kind == KernelExtent::Kind::ragged;
+}
+
 std::vector<ScalarType> result_types(const Kernel& kernel) {
   std::vector<ScalarType> types;
   for (const Ref& component : kernel.body) types.push_back(component->type().scalars[0]);

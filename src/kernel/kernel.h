@@ -191,6 +191,8 @@ std::vector<ScalarType> result_types(const Kernel& kernel);
 const char* name_of_form(const Kernel& kernel);
 /// The bodies that the form has beside `kernel.body`.
 std::vector<const std::vector<ir::Ref>*> form_bodies(const Kernel& kernel);
+/// Is it a fold or scan of rows whose lengths differ? Most are short, then, and code for short ones is made first.
+bool has_short_rows(const Kernel& kernel);
 /// Is there a seed wherever a row may have no element?
 bool all_seeded(const Reduce& reduce);
 /// Number of the check for rows without elements.

@@ -41,13 +41,15 @@ Counts counts(F&& f) {
   return {after.hits - before.hits, after.from_disk - before.from_disk, after.compiled - before.compiled};
 }
 
-KernelBuilder sum_of_products() {
-  const std::vector<std::int64_t> offsets{0, 3, 3, 40, 41, 9000};
+/// Of rows that are short but for the last one.
+KernelBuilder sum_of_products(int last_row = 200) {
+  std::vector<std::int64_t> offsets{0, 3, 3, 40, 41};
+  offsets.push_back(offsets.back() + last_row);
   std::vector<double> values, x;
-  for (int i = 0; i < 9000; ++i) values.push_back(1.0 / (i + 1));
+  for (int i = 0; i < offsets.back(); ++i) values.push_back(1.0 / (i + 1));
   for (int i = 0; i < 100; ++i) x.push_back(i * 0.37);
   std::vector<std::int64_t> columns;
-  for (int i = 0; i < 9000; ++i) columns.push_back(i * 31 % 100);
+  for (int i = 0; i < offsets.back(); ++i) columns.push_back(i * 31 % 100);
   return spmv(offsets, columns, values, x);
 }
 
@@ -69,6 +71,42 @@ TEST_CASE("a kernel that a process does not know comes from disk, and gives the 
   scalar.lanes = 1;
   CHECK(counts([&] { CHECK(k.run(scalar) == compiled); }) == Counts{0, 0, 1});
   CHECK(cache.entries() == 2);
+}
+
+TEST_CASE("code for long rows is compiled, or taken from disk, once there is such a row") {
+  const NoKernels cache;
+  auto brief = sum_of_products();
+  CHECK(counts([&] { brief.run(); }) == Counts{0, 0, 1});
+  for (const int last_row : {256, 4097, 20000}) {
+    cpu::clear_cache();
+    auto k = sum_of_products(last_row);
+    std::vector<std::byte> expected;
+    CHECK(counts([&] { expected = k.run(); }) == Counts{0, last_row == 256 ? 1 : 2, last_row == 256 ? 1 : 0});
+    // A row that is cut into pieces, and a kernel that has the code already.
+    CHECK(counts([&] { CHECK(k.run({}, 1) == expected); }) == Counts{1, 0, 0});
+    // Another process.
+    cpu::clear_cache();
+    CHECK(counts([&] { CHECK(k.run({}, 1) == expected); }) == Counts{0, 2, 0});
+    CHECK(cache.entries() == 2);
+  }
+}
+
+TEST_CASE("code for long rows that many threads need at once is compiled by one of them") {
+  const NoKernels cache;
+  std::vector<std::int64_t> offsets{0};
+  for (int row = 0; row < 64; ++row) offsets.push_back(offsets.back() + 300);
+  const auto n = static_cast<std::size_t>(offsets.back());
+  auto k =
+      spmv(offsets, std::vector<std::int64_t>(n, 0), std::vector<double>(n, 0.5), std::vector<double>{3.0});
+  const cpu::ParallelFor by_threads = [](std::int64_t pieces,
+                                         const std::function<void(std::int64_t)>& piece) {
+    std::vector<std::thread> threads;
+    for (std::int64_t i = 0; i < pieces; ++i) threads.emplace_back([&, i] { piece(i); });
+    for (auto& thread : threads) thread.join();
+  };
+  std::vector<std::byte> got;
+  CHECK(counts([&] { got = k.run({}, 300, by_threads); }) == Counts{0, 0, 2});
+  CHECK(got == k.run());
 }
 
 TEST_CASE("random kernels from disk are the compiled ones") {

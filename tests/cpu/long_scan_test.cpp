@@ -44,7 +44,9 @@ std::vector<std::byte> scanned_apart(KernelBuilder& k, const cpu::CompileOptions
     args.error = &error;
     args.items = bindings.items;
     args.stop = &never;
-    compiled->image.entry(entry)(&args, begin, end, &scratch);
+    const cpu::LoadedImage& image =
+        compiled->for_any_rows ? compiled->for_any_rows->get(nullptr) : compiled->image;
+    image.entry(entry)(&args, begin, end, &scratch);
     REQUIRE(error.failed == 0);
   };
   const cpu::Cut cut = cpu::cut(k.kernel(), bindings, 1);

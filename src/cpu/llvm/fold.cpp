@@ -13,16 +13,18 @@
 ///   entry0 (rows)    narrow lanes: short rows, and the last block of long ones where it is short
 ///   entry1 (blocks)  wide lanes, all other blocks; for ordered operators all blocks
 ///   finish           the tree that joins the blocks of a row, the seed; computes missing blocks
+/// The image for short rows has rows in groups and narrow lanes, and calls entry0 of the other one for other rows.
 namespace anabranch::cpu {
 namespace {
 
 class Fold {
  public:
-  Fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
+  Fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine, bool short_rows)
       : module_(module),
         kernel_(kernel),
         reduce_(kernel::reduce_of(kernel)),
         machine_(machine),
+        short_rows_(short_rows),
         i64_(llvm::Type::getInt64Ty(module.getContext())),
         ptr_(llvm::PointerType::getUnqual(module.getContext())) {
     // Two vectors at most hold the narrow lanes, four the wide ones.
@@ -32,10 +34,14 @@ class Fold {
                                      static_cast<int>(order::wide_lanes));
   }
 
-  void emit() {
-    make_blocks();
-    make_finish();
+  /// Gives the number of entries.
+  int emit() {
+    if (!short_rows_) {
+      make_blocks();
+      make_finish();
+    }
     make_rows();
+    return short_rows_ ? 1 : 2;
   }
 
  private:
@@ -150,7 +156,7 @@ class Fold {
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
     r.return_if_none(begin, end);
     llvm::Value* first = r.first_item(begin, f.parameter(2));
-    if (RowGroup::suits(kernel_, r)) {
+    if (short_rows_ && RowGroup::suits(kernel_, r)) {
       rows_in_groups(r, begin, end);
     } else if (kernel::lanes_of(kernel_).kind == kernel::Lanes::Kind::innermost && r.in_vectors()) {
       rows_side_by_side(r, begin, end, first);
@@ -347,7 +353,10 @@ class Fold {
     llvm::BasicBlock *one = f.block("one_block"), *several = f.block("several_blocks");
     f.branch_likely_weakly(r.b.CreateICmpSLE(length, f.number(order::block)), one, several);
     r.b.SetInsertPoint(several);
-    call_finish(r, run, length, llvm::Constant::getNullValue(ptr_), stored);
+    if (short_rows_)
+      call_any_rows(r, run, stored);
+    else
+      call_finish(r, run, length, llvm::Constant::getNullValue(ptr_), stored);
     r.b.SetInsertPoint(one);
     r.emit_row();
     return r.ordered(f.number(0), length);
@@ -358,7 +367,46 @@ class Fold {
     return r.b.CreateAnd(r.b.CreateSub(length, r.f.number(1)), r.f.number(-order::block));
   }
 
+  /// The total of a row for narrow lanes; that of a longer one too, where that is little code. Others are computed and
+  /// stored by the other image.
+  Registers lanes_of_short_row(Rows& r, const Run& run, llvm::Value* length, llvm::BasicBlock* stored) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    llvm::BasicBlock *narrow = f.block("narrow"), *wide = f.block("wide"), *longer = f.block("longer"),
+                     *joined = f.block("joined");
+    const bool has_wide = r.body_is_small();  // beside a block of so little code a call counts
+    const auto is_below = [&](std::int64_t bound) { return b.CreateICmpSLT(length, f.number(bound)); };
+    f.branch_likely_weakly(is_below(order::wide_from), narrow, has_wide ? wide : longer);
+    Registers of_one;
+    llvm::BasicBlock* one_end = nullptr;
+    if (has_wide) {
+      llvm::BasicBlock* one = f.block("one_block");
+      b.SetInsertPoint(wide);
+      f.branch_likely_weakly(is_below(order::block + 1), one, longer);
+      b.SetInsertPoint(one);
+      const auto inside = r.e.mark();
+      r.emit_row();
+      of_one = r.in_wide_lanes(f.number(0), length);
+      r.e.undo(inside);
+      one_end = b.GetInsertBlock();
+      b.CreateBr(joined);
+    } else {
+      wide->eraseFromParent();
+    }
+    b.SetInsertPoint(longer);
+    call_any_rows(r, run, stored);
+
+    b.SetInsertPoint(narrow);
+    r.emit_row();
+    const Registers of_narrow = r.in_narrow_lanes(f.number(0), length);
+    llvm::BasicBlock* narrow_end = b.GetInsertBlock();
+    b.CreateBr(joined);
+    b.SetInsertPoint(joined);
+    return has_wide ? r.merge(of_narrow, narrow_end, of_one, one_end) : of_narrow;
+  }
+
   Registers lanes_of_row(Rows& r, const Run& run, llvm::Value* length, llvm::BasicBlock* stored) {
+    if (short_rows_) return lanes_of_short_row(r, run, length, stored);
     Frame& f = r.f;
     auto& b = r.b;
     llvm::BasicBlock *wide = f.block("wide"), *one = f.block("one_block"),
@@ -406,6 +454,12 @@ class Fold {
     return r.merge(of_narrow, narrow_end, of_one, one_end);
   }
 
+  /// Control goes on at `stored`.
+  void call_any_rows(Rows& r, const Run& run, llvm::BasicBlock* stored) {
+    call_for_row(r.f, run);
+    r.b.CreateBr(stored);
+  }
+
   void call_finish(Rows& r, const Run& run, llvm::Value* length, llvm::Value* last,
                    llvm::BasicBlock* stored) {
     auto& b = r.b;
@@ -421,6 +475,7 @@ class Fold {
   const kernel::Kernel& kernel_;
   const kernel::Reduce& reduce_;
   const Machine& machine_;
+  const bool short_rows_;
   llvm::Type* i64_;
   llvm::Type* ptr_;
   int lanes_ = 1;
@@ -430,9 +485,8 @@ class Fold {
 
 }  // namespace
 
-int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine) {
-  Fold(module, kernel, machine).emit();
-  return 2;
+int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine, bool short_rows) {
+  return Fold(module, kernel, machine, short_rows).emit();
 }
 
 }  // namespace anabranch::cpu

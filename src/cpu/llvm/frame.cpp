@@ -57,6 +57,7 @@ llvm::Value* Frame::routine(int n) {
   return fetch(offsetof(KernelArgs, functions), b.getPtrTy(), n, "routine");
 }
 llvm::Value* Frame::items() { return fetch(offsetof(KernelArgs, items), i64(), -1, "items"); }
+llvm::Value* Frame::any_rows() { return fetch(offsetof(KernelArgs, any_rows), b.getPtrTy(), -1, "any_rows"); }
 llvm::Value* Frame::ahead() { return fetch(offsetof(KernelArgs, ahead), i64(), -1, "ahead"); }
 
 llvm::Value* Frame::local(llvm::Type* type, std::uint64_t count) {

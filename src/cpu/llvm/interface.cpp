@@ -65,10 +65,11 @@ Compiled compile(const kernel::Kernel& kernel, const AnabranchLlvmOptions& optio
   module.setDataLayout(target->createDataLayout());
   module.setPICLevel(llvm::PICLevel::SmallPIC);
   const int entries = std::visit(
-      kernel::overloaded{[&](const kernel::Map&) { return emit_map(module, kernel, machine); },
-                         [&](const kernel::Reduce&) { return emit_fold(module, kernel, machine); },
-                         [&](const kernel::Scan&) { return emit_scan(module, kernel, machine); },
-                         [&](const kernel::Recurrence&) { return emit_recurrence(module, kernel, machine); }},
+      kernel::overloaded{
+          [&](const kernel::Map&) { return emit_map(module, kernel, machine); },
+          [&](const kernel::Reduce&) { return emit_fold(module, kernel, machine, options.short_rows); },
+          [&](const kernel::Scan&) { return emit_scan(module, kernel, machine, options.short_rows); },
+          [&](const kernel::Recurrence&) { return emit_recurrence(module, kernel, machine); }},
       kernel.form);
 #if ANABRANCH_CHECKED
   std::string broken;

@@ -8,23 +8,29 @@
 ///   entry2 (totals)   for a row that several threads scan: totals of its blocks
 ///   entry3 (carries)  the tree for these
 ///   stage             the elements of one block of a row, to where they are scanned; of large bodies
+/// The image for short rows has entry0 only, and calls that of the other one for rows of several blocks.
 namespace anabranch::cpu {
 namespace {
 
 class Scan {
  public:
-  Scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
+  Scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine, bool short_rows)
       : module_(module),
         kernel_(kernel),
         machine_(machine),
+        short_rows_(short_rows),
         i64_(llvm::Type::getInt64Ty(module.getContext())),
         ptr_(llvm::PointerType::getUnqual(module.getContext())) {}
 
-  void emit() {
-    make_blocks();
-    make_totals();
-    make_carries();
+  /// Gives the number of entries.
+  int emit() {
+    if (!short_rows_) {
+      make_blocks();
+      make_totals();
+      make_carries();
+    }
     make_rows();
+    return short_rows_ ? 1 : 4;
   }
 
  private:
@@ -179,7 +185,7 @@ class Scan {
     Frame& f = r.f;
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
     r.return_if_none(begin, end);
-    if (ShortScans::suits(kernel_, r)) {
+    if ((short_rows_ || !kernel::has_short_rows(kernel_)) && ShortScans::suits(kernel_, r)) {
       short_rows_together(r, begin, end);
     } else if (ColumnScan::suits(kernel_, r)) {
       rows_side_by_side(r, begin, end);
@@ -201,14 +207,18 @@ class Scan {
     auto& b = r.b;
     ColumnScan columns(r, kernel_);
     llvm::Value* first_item = r.first_item(begin, r.f.parameter(2));
+    const auto scan_together = [&] {
+      each_run(
+          r.e, kernel_, begin, end, first_item, true,
+          [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+          [&](const Run& run) { columns.scan(run); });
+    };
+    if (short_rows_) return scan_together();
     llvm::BasicBlock *together = r.f.block("rows_across"), *alone = r.f.block("row_alone"),
                      *done = r.f.block("rows_done");
     b.CreateCondBr(b.CreateIsNull(given(r, offsetof(Scratch, state), ptr_)), together, alone);
     b.SetInsertPoint(together);
-    each_run(
-        r.e, kernel_, begin, end, first_item, true,
-        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
-        [&](const Run& run) { columns.scan(run); });
+    scan_together();
     b.CreateBr(done);
     b.SetInsertPoint(alone);
     rows_one_by_one(r, begin, end, first_item);
@@ -243,11 +253,37 @@ class Scan {
   }
 
   void one_row(ScanRows& r, const Run& run) {
-    Frame& f = r.f;
-    auto& b = r.b;
     const auto here = r.e.mark();
     r.bind_index(run.outer);
     llvm::Value* length = r.length(run.item);
+    if (short_rows_)
+      one_block_or_call(r, run, length);
+    else
+      scan_row(r, run, length);
+    r.e.undo(here);
+  }
+
+  void one_block_or_call(ScanRows& r, const Run& run, llvm::Value* length) {
+    Frame& f = r.f;
+    auto& b = r.b;
+    llvm::BasicBlock *one = f.block("one_block"), *several = f.block("several_blocks"),
+                     *scanned = f.block("row_scanned");
+    llvm::Value* is_short = b.CreateICmpSLE(length, f.number(ir::fold_order::block));
+    f.branch_likely_weakly(is_short, one, several);
+    b.SetInsertPoint(several);
+    call_for_row(f, run);
+    b.CreateBr(scanned);
+    b.SetInsertPoint(one);
+    const auto inside = r.e.mark();
+    scan_row(r, run, length);
+    r.e.undo(inside);
+    b.CreateBr(scanned);
+    b.SetInsertPoint(scanned);
+  }
+
+  void scan_row(ScanRows& r, const Run& run, llvm::Value* length) {
+    Frame& f = r.f;
+    auto& b = r.b;
     r.enter_row(length);
     // What a row without elements needs of its seed.
     const bool always_seed = r.has_totals() || r.has(Prefixes::all);
@@ -267,14 +303,13 @@ class Scan {
     if (!r.has(Prefixes::all)) r.enter_outputs(run.item, run.outer);
     if (r.has(Prefixes::exclusive)) r.put_first(seed);
     llvm::Value* last = b.CreateAnd(b.CreateSub(length, f.number(1)), f.number(-ir::fold_order::block));
-    const Registers carry = blocks_before(r, run, last, seed);
+    const Registers carry = short_rows_ ? seed : blocks_before(r, run, last, seed);
     Registers total = r.last_block(last, length, r.spread(carry));
     r.e.undo(inside);
     llvm::BasicBlock* end = b.GetInsertBlock();
     b.CreateBr(done);
     b.SetInsertPoint(done);
     if (r.has_totals()) r.put_total(r.merge(total, end, seed, before), run.position);
-    r.e.undo(here);
   }
 
   /// Scans the blocks before the last one, which begins at `last`, if that has not been done, and gives its carry.
@@ -322,6 +357,7 @@ class Scan {
   llvm::Module& module_;
   const kernel::Kernel& kernel_;
   const Machine& machine_;
+  const bool short_rows_;
   llvm::Type* i64_;
   llvm::Type* ptr_;
   llvm::Function* stage_ = nullptr;
@@ -330,9 +366,8 @@ class Scan {
 
 }  // namespace
 
-int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine) {
-  Scan(module, kernel, machine).emit();
-  return 4;
+int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine, bool short_rows) {
+  return Scan(module, kernel, machine, short_rows).emit();
 }
 
 }  // namespace anabranch::cpu

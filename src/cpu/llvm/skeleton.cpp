@@ -75,6 +75,19 @@ llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offse
                                    llvm::Align(8));
 }
 
+void call_for_row(Frame& frame, const Run& run) {
+  auto& b = frame.b;
+  llvm::Value* scratch = frame.local(b.getInt8Ty(), sizeof(Scratch));
+  b.CreateMemSet(scratch, b.getInt8(0), sizeof(Scratch), llvm::Align(8));
+  llvm::Value* item = b.CreateConstGEP1_64(b.getInt8Ty(), scratch, offsetof(Scratch, first_item));
+  b.CreateAlignedStore(run.item, item, llvm::Align(8));
+  llvm::Type *number = frame.i64(), *pointer = b.getPtrTy();
+  auto* entry = llvm::FunctionType::get(b.getVoidTy(), {pointer, number, number, pointer}, false);
+  llvm::Value* next = b.CreateAdd(run.position, frame.number(1));
+  b.CreateCall(entry, frame.any_rows(), {frame.args(), run.position, next, scratch});
+  frame.leave_if_failed();
+}
+
 void each_run(Emitter& e, const kernel::Kernel& kernel, llvm::Value* begin, llvm::Value* end,
               llvm::Value* first_item, bool inner, const std::function<void(llvm::Value* item)>& in_item,
               const std::function<void(const Run&)>& body) {

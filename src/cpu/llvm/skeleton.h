@@ -7,11 +7,12 @@
 /// The loop nests around the bodies.
 namespace anabranch::cpu {
 
-/// Emits the entry functions entry0, entry1, ... of a kernel into the module; gives their number.
+/// Emits the entry functions entry0, entry1, ... of a kernel into the module; gives their number. `short_rows`: of the
+/// image for short rows (cpu/abi.h).
 int emit_map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
-int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
+int emit_fold(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine, bool short_rows);
 int emit_recurrence(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
-int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine);
+int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine, bool short_rows);
 
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
@@ -48,5 +49,8 @@ llvm::Value* item_start(Emitter& e, const kernel::Kernel& kernel, const ItemPart
 
 /// offset of a field of Scratch, loaded.
 llvm::Value* scratch_field(Frame& frame, llvm::Value* scratch, std::size_t offset, llvm::Type* type);
+
+/// In the image for short rows: has the row that the run is computed and stored by the image for rows of any length.
+void call_for_row(Frame& frame, const Run& run);
 
 }  // namespace anabranch::cpu

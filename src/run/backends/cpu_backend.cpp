@@ -103,9 +103,10 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
   RunTrace* const trace =
       context_.trace && RunTrace::is_drawn(context_.trace->place().chunk) ? context_.trace.get() : nullptr;
   const bool from_memory = bytes_read >= cache_bytes_;
+  cpu::CacheStatistics late;
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
     cpu::launch(
-        kernel, code, {buffers, scalars, items, from_memory, first_item, &stop_word_},
+        kernel, code, {buffers, scalars, items, from_memory, first_item, &stop_word_, &late},
         [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
           context_.executor.parallel_for(pieces, [&](std::int64_t i) {
             check_stop();
@@ -116,6 +117,10 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
           return context_.take_counted(fmt::format("partial results of {}", kernel.name), bytes);
         });
   });
+  compiled_late_.compile_seconds += (late.compile_ms + late.load_ms) * 1e-3;
+  compiled_late_.kernels_compiled += static_cast<int>(late.compiled);
+  compiled_late_.kernels_from_disk += static_cast<int>(late.from_disk);
+  compiled_late_.kernels_cached += static_cast<int>(late.hits);
 }
 
 }  // namespace anabranch::runtime
