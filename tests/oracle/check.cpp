@@ -107,6 +107,8 @@ std::string first_difference(const std::vector<HostArray>& got, const std::vecto
 struct Outcome {
   std::vector<HostArray> results;
   std::string error;
+  bool has_meaning =
+      true;  ///< else the program breaks a promise to the library, a part lies outside of its array
 };
 
 template <class F>
@@ -115,6 +117,8 @@ Outcome outcome_of(F&& run) {
     return {run(), ""};
   } catch (const RunError& e) {
     return {{}, std::string("RunError: ") + e.what()};
+  } catch (const InternalError& e) {
+    return {{}, std::string("internal error: ") + e.what(), false};
   } catch (const std::exception& e) {
     return {{}, std::string("exception: ") + e.what()};
   }
@@ -126,6 +130,7 @@ std::string compared(const std::vector<Ref>& program, const Configuration& confi
                      const Deadline& deadline) {
   const std::stop_token stop = deadline.token();
   const Outcome expected = outcome_of([&] { return expected_of(program, configuration, stop); });
+  if (!expected.has_meaning) return "no program: " + expected.error;
   const Outcome got = outcome_of([&] { return run(program, configuration, stop); });
   if (deadline.has_passed()) return "it does not end";
   // Which of several errors is reported is not part of the language, nor whether what no result needs fails.
