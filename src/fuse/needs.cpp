@@ -89,6 +89,8 @@ Need Needs::compute(const Node& node, int stage) {
     need.add(of_all(facts->second.extents, stage));
     if (facts->second.form != Form::avoided) stage_[&node] = stage;
   }
+  // What a stage, a loop or a branch gives has extents when that has run.
+  if (node.op() == Op::shape) need.parts = std::max(need.parts, of(maker_of(*ShapeOf(node).array())).parts);
   if (node.op() == Op::fold) ++need.level;
   if (staged_.is_manifest(&node)) ++need.stored;
   need_[&node] = need;

@@ -56,6 +56,16 @@ class Pusher {
     return pushed(values, rebuilt, uses_[whole.get()] == 1);
   }
 
+  /// The row-major one.
+  static Ref position(const Ref& ix, const Ref& extents) {
+    Ref at;
+    for (int d = 0; d < extents->type().components(); ++d) {
+      if (at) at = primitive(Primitive::multiply, {at, component(extents, d)}, ix->place());
+      at = at ? primitive(Primitive::add, {at, component(ix, d)}, ix->place()) : component(ix, d);
+    }
+    return at ? at : int64(0);
+  }
+
   /// What the part is of a vector, here of `values`, whose elements have the same positions.
   Ref pushed(const Ref& values, const Ref& part, bool alone) {
     const PartOf of(part);
@@ -70,9 +80,9 @@ class Pusher {
         for (const Ref& array : Map(*node).arrays()) arrays.push_back(parts.at(array.get()));
         result = map(Map(*node).function(), std::move(arrays), node->place(), node->payload().label);
       } else if (is_alone(*node) && node->op() == Op::generate) {
-        const Ref i = parameter(Type::element(ScalarType::int64), node->place());
-        const Ref at = primitive(Primitive::add, {of.begin(), i}, node->place());
-        result = generate(of.shape(), lambda({i}, ir::apply(Generate(*node).function(), {{at}})),
+        const Ref ix = parameter(of.shape()->type(), node->place());
+        const Ref at = primitive(Primitive::add, {of.begin(), position(ix, of.shape())}, node->place());
+        result = generate(of.shape(), lambda({ix}, ir::apply(Generate(*node).function(), {{at}})),
                           node->place(), node->payload().label);
       } else {
         result = ir::part(of.shape(), Ref(node), of.begin(), part->place(), part->payload().label,

@@ -160,6 +160,7 @@ class Builder {
         });
       for (const ItemBound& bound : stage.bounds) once.push_back(bound.count);
     }
+    add_computed(plan.global, once);
     operations(scope, scope.once, once);
     std::vector<std::size_t> streams;
     for (std::size_t k = 0; k < staged.stages.size(); ++k) streams.push_back(stage_operations(scope, k));
@@ -196,8 +197,17 @@ class Builder {
           "reads at most {} items: {}{}", counts_.scalar_text(bound.count), bound.take->label(),
           bound.take->place().known() ? "  -- " + to_string(bound.take->place()) : std::string()));
     for (const Nested& nested : stage.nested) operations(scope, part, nested.body.captured);
-    operations(scope, part, stage.results);
+    std::vector<Ref> results = stage.results;
+    add_computed(scope.plan.stages[number].group, results);
+    operations(scope, part, results);
     return part;
+  }
+
+  /// What kernels compute: of some arrays only extents are computed from their elements.
+  static void add_computed(const plan::Group& group, std::vector<Ref>& roots) {
+    for (const plan::PlanArray& array : group.arrays)
+      if (array.origin == plan::PlanArray::Origin::computed && !is_of_extents(array))
+        roots.push_back(array.node);
   }
 
   void sinks(Scope& scope, std::size_t number, std::size_t part) {

@@ -1,6 +1,7 @@
 // Random programs give the interpreter's bits in every configuration.
 
 #include <cstdlib>
+#include <string_view>
 
 #include "oracle/check.h"
 #include "support/random_values.h"
@@ -55,11 +56,14 @@ TEST_CASE("many random programs on the CPU (second part)", "[.long]") {
 }
 TEST_CASE("many random programs on a simulated GPU", "[.long]") { check_programs(200'000, 400, cuda); }
 
-/// Some programs again: ANABRANCH_TEST_SEED=101385 test_oracle "[seed]", or 101385+100, a hundred from there on.
+/// Some programs again: ANABRANCH_TEST_SEED=101385 test_oracle "[seed]", or 101385+100, a hundred from there on; on a
+/// simulated GPU with ANABRANCH_TEST_BACKEND=cuda.
 TEST_CASE("the random programs of some seeds", "[.seed]") {
   const char* text = std::getenv("ANABRANCH_TEST_SEED");
   REQUIRE(text != nullptr);
   char* end = nullptr;
   const std::uint64_t seed = std::strtoull(text, &end, 10);
-  check_each(seed, *end == '+' ? std::strtoull(end + 1, nullptr, 10) : 1, cpu);
+  const char* backend = std::getenv("ANABRANCH_TEST_BACKEND");
+  const bool on_gpu = backend != nullptr && std::string_view(backend) == "cuda";
+  check_each(seed, *end == '+' ? std::strtoull(end + 1, nullptr, 10) : 1, on_gpu ? cuda : cpu);
 }

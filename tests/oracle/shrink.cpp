@@ -5,6 +5,7 @@
 
 #include <anabranch/error.h>
 
+#include "ir/node_map.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 #include "support/memory_source.h"
@@ -62,6 +63,21 @@ HostArray corner(const HostArray& array, const std::vector<std::int64_t>& extent
     }
   }
   return out;
+}
+
+/// What says that parts which should be consecutive are: where they begin and how long they are, back to the lengths.
+ir::NodeSet kept_as_they_are(const std::vector<Ref>& program) {
+  std::vector<Ref> terms;
+  for (const Node* node : ir::topological(program))
+    if (node->op() == ir::Op::part && node->payload().consecutive)
+      terms.insert(terms.end(), {ir::PartOf(*node).shape(), ir::PartOf(*node).begin()});
+  const auto enter = [](const Node& node) {
+    return !node.type().is_array() || node.op() == ir::Op::project_array;
+  };
+  ir::NodeSet kept;
+  for (const Node* node : ir::topological(terms, enter))
+    if (enter(*node)) kept.insert(node);
+  return kept;
 }
 
 /// What may stand in the place of a node.
@@ -167,7 +183,8 @@ class Shrinker {
     for (;;) {
       const std::vector<const Node*> nodes = ir::topological(program_);
       if (from_end >= nodes.size()) return replaced;
-      if (replace(Ref(nodes[nodes.size() - 1 - from_end])))
+      const Node* node = nodes[nodes.size() - 1 - from_end];
+      if (!kept_as_they_are(program_).contains(node) && replace(Ref(node)))
         replaced = true;
       else
         ++from_end;

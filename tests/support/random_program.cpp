@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/random_scalars.h"
+#include "support/random_segments.h"
 
 namespace anabranch::testing {
 
@@ -19,7 +20,11 @@ class RandomArrays {
  public:
   /// No constant extent is larger than `longest`.
   RandomArrays(Dice& dice, const ProgramOptions& options, std::int64_t longest)
-      : dice_(dice), options_(options), longest_(longest), scalars_(dice, options) {}
+      : dice_(dice),
+        options_(options),
+        longest_(longest),
+        scalars_(dice, options),
+        segments_(dice, options, scalars_) {}
 
   Ref use(int rank) {
     std::vector<std::int64_t> extents;
@@ -29,6 +34,8 @@ class RandomArrays {
 
   /// One more computation over the arrays of the scope.
   Ref computation(Scope& scope) {
+    if (dice_.chance(3)) return of_segments(scope);
+    if (dice_.chance(2)) return part(scope);
     switch (dice_.below(29)) {
       case 0:
         return generate(scope, shape(scope, dice_.below(4)));
@@ -121,6 +128,31 @@ class RandomArrays {
     return ir::project_array(both, 0);
   }
 
+  /// Segments of vectors as a sequence, and beside them other parts of the same vectors.
+  Ref segments(Scope& scope) {
+    const CutVectors cut = segments_.cut(scope, proper(scope), most_segments());
+    if (dice_.chance(50)) scope.arrays.push_back(dice_.pick(cut.vectors));  // what else reads it
+    const Ref number = ir::parameter(Type::array(0, {ScalarType::int64}));
+    const std::vector<Ref> parts = segments_.some(cut, ir::index(number, ir::tuple({})));
+    return ir::produce(ir::extent(cut.lengths, 0), ir::lambda({number}, parts));
+  }
+
+  /// What the segments of vectors give, now and then in step with the rows of an array, or twice.
+  Ref of_segments(Scope& scope) {
+    if (within_segments_ > 1) return fold(scope);
+    std::vector<Ref> sequences{segments(scope)};
+    if (dice_.chance(15)) sequences.push_back(ir::rows(proper(scope)));
+    ++within_segments_;
+    const Ref first = of_items(scope, sequences);
+    if (dice_.chance(20)) {
+      scope.arrays.push_back(first);
+      sequences.resize(1);
+      scope.arrays.push_back(of_items(scope, sequences));
+    }
+    --within_segments_;
+    return first;
+  }
+
   /// What the rows of an array give, a few of them: inside of an item's function a sequence inside of a sequence.
   Ref of_rows(Scope& scope) {
     const Ref a = proper(scope);
@@ -137,6 +169,50 @@ class RandomArrays {
   }
 
  private:
+  int most_segments() const { return within_segments_ > 0 ? 6 : longest_ > 1000 ? 200 : 24; }
+
+  /// Several results of the items of sequences, one of which is given back and the others are left in the scope.
+  Ref of_items(Scope& scope, const std::vector<Ref>& sequences) {
+    std::vector<Ref> items;
+    for (const Ref& sequence : sequences)
+      for (const ArrayType& item : sequence->type().arrays) items.push_back(ir::parameter(Type::array(item)));
+    Scope inner = scope;
+    for (int i = 0; i < 3; ++i) inner.arrays.insert(inner.arrays.end(), items.begin(), items.end());
+    std::vector<Ref> results;
+    for (int more = 1 + dice_.below(3); more > 0; --more) {
+      results.push_back(dice_.chance(8) ? dice_.pick(items) : computation(inner));
+      inner.arrays.push_back(results.back());
+    }
+    const int count = static_cast<int>(results.size());
+    Ref made = ir::map_seq(ir::lambda(items, results), sequences);
+    if (dice_.chance(10)) made = ir::take_seq(ir::int64(dice_.below(40)), made);
+    std::vector<Ref> arrays;
+    for (int c = 0; c < count; ++c) {
+      const Ref part = ir::project_seq(made, c, 1);
+      const bool stack = part->type().arrays[0].rank < 3 && dice_.chance(45);
+      arrays.push_back(ir::consume(stack ? ir::tabulate(part) : ir::elements(part)));
+    }
+    scope.arrays.insert(scope.arrays.end(), arrays.begin(), arrays.end() - 1);
+    return arrays.back();
+  }
+
+  /// Some elements of an array, of a computed one mostly, from any position on.
+  Ref part(Scope& scope) {
+    Ref a = proper(scope);
+    if (dice_.chance(60))
+      a = ir::map(scalars_.function({{}, {}, 1}, {a->type().scalars}, a->type().scalars, 2), {a});
+    if (dice_.chance(50)) a = ir::reshape(ir::tuple({scalars_.size(a)}), a);
+    Scope inner{{}, scope.arrays, 2};
+    const Ref size = scalars_.size(a);
+    const Ref begin = scalars_.position(inner, ir::primitive(Primitive::add, {size, ir::int64(1)}), 2);
+    const Ref left = ir::primitive(Primitive::subtract, {size, begin});
+    Ref length = ir::primitive(Primitive::minimum, {left, shape(scope, 1)});
+    if (dice_.chance(70)) return ir::part(ir::tuple({length}), a, begin);
+    const Ref across = ir::int64(1 + dice_.below(3));
+    length = ir::primitive(Primitive::divide, {length, across});
+    return ir::part(dice_.chance(50) ? ir::tuple({length, across}) : ir::tuple({across, length}), a, begin);
+  }
+
   /// The elements of which something holds.
   Ref selected(Scope& scope) {
     const Ref a = proper(scope);
@@ -506,6 +582,8 @@ class RandomArrays {
   const ProgramOptions& options_;
   std::int64_t longest_;
   RandomScalars scalars_;
+  RandomSegments segments_;
+  int within_segments_ = 0;
 };
 
 /// Random streams and functions over their items.
@@ -553,6 +631,7 @@ class RandomSequences {
   }
 
   Ref source() {
+    if (dice_.chance(8)) return arrays_.segments(captured_);
     switch (dice_.below(8)) {
       case 0: {
         const Ref i = ir::parameter(Type::array(0, {ScalarType::int64}));

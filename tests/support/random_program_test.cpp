@@ -2,11 +2,14 @@
 
 #include "support/random_program.h"
 
+#include <algorithm>
 #include <set>
 
 #include "fuse/components.h"
 #include "interp/interpret.h"
 #include "ir/op_info.h"
+#include "ir/staged.h"
+#include "ir/views.h"
 #include "ir/walk.h"
 #include "support/catch.h"
 #include "support/host_arrays.h"
@@ -68,6 +71,37 @@ TEST_CASE("components of tuples become arrays of their own in many random progra
     for (const RandomProgram& program : programs) many += fuse::components(program.roots) != program.roots;
   }
   CHECK(many > 60);
+}
+
+TEST_CASE("one random program in six has segments, and some have other parts of arrays") {
+  int with_segments = 0, with_others = 0, of_computed = 0, of_items = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const int size = 1 + static_cast<int>(seed % 20);
+    const RandomProgram programs[] = {random_array_program(seed, size),
+                                      random_sequence_program(seed, std::min(size, 12))};
+    for (const RandomProgram& program : programs) {
+      bool segments = false, others = false, computed = false, items = false;
+      for (const ir::Node* node : ir::topological(program.roots)) {
+        if (node->op() != ir::Op::part) continue;
+        (node->payload().consecutive ? segments : others) = true;
+        const ir::Ref& whole = ir::PartOf(*node).array();
+        computed |= whole->op() == ir::Op::reshape && !ir::is_given(*ir::Reshape(whole).array());
+        items |= !whole->closed();
+      }
+      with_segments += segments;
+      with_others += others;
+      of_computed += computed;
+      of_items += items;
+    }
+  }
+  INFO(with_segments << " with segments, " << with_others << " with other parts, " << of_computed
+                     << " with parts of computed arrays, " << of_items
+                     << " with parts of what an item has, of 600");
+  CHECK(with_segments > 80);
+  CHECK(with_segments < 130);
+  CHECK(with_others > 60);
+  CHECK(of_computed > 60);
+  CHECK(of_items > 30);
 }
 
 TEST_CASE("many random programs run", "[.long]") {

@@ -37,8 +37,9 @@ Values Emitter::read(const ir::Node& node) {
   }
   if (assumed && assumed->contains(&node))
     std::erase_if(tests, [](const Test& test) { return !test.index.uniform(); });
-  const Value position = add(view.base, linear);
+  Value position = add(view.base, linear);
   if (!node.payload().in_bounds && !tests.empty()) require(check_of(node), tests);
+  if (may_rest && position.uniform()) position = varying(lanes(position));  // for a load under the mask
   return access(view, array, position, mask);
 }
 
@@ -90,12 +91,18 @@ void Emitter::require(int check, std::span<const Test> tests) {
   } else {
     for (const Test& test : tests) also(in_range_all(test));
   }
-  if (tests.size() == 1 && all_uniform)
+  const bool of_none = may_rest && all_uniform;  // a test that fails may be that of no active lane
+  if (tests.size() == 1 && all_uniform && !of_none)
     return frame.leave_unless(good, check, tests[0].index.v, tests[0].bound.v);
 
   llvm::BasicBlock *failed = frame.block("out_of_range"), *next = frame.block("read");
   frame.branch_likely(good, next, failed);
   b.SetInsertPoint(failed);
+  if (of_none) {
+    llvm::BasicBlock* active = frame.block("active");
+    b.CreateCondBr(any(mask), active, next);
+    b.SetInsertPoint(active);
+  }
   for (const Test& test : tests) {
     const bool last = &test == &tests.back();
     llvm::Value* bad = b.CreateNot(is_uniform(test) ? in_range_all(test) : in_range(test));

@@ -233,7 +233,9 @@ Values Emitter::divergent_cond(const Regions& regions, int inner, const ir::Node
     llvm::Value* active = s == 0 ? condition : b.CreateNot(condition);
     if (mask) active = b.CreateAnd(mask, active);
     if (flattens(regions, region)) {
+      const bool outside = std::exchange(may_rest, true);
       for (const Value& v : side(regions, region, value, active)) out.push_back(lanes(v));
+      may_rest = outside;
       continue;
     }
     llvm::BasicBlock* taken = frame.block(s == 0 ? "some_then" : "some_else");

@@ -55,8 +55,8 @@ enum class Level : unsigned char { launch, item, row, lane };
 
 /// Emits scalar expressions for `width` lanes side by side (SPMD). Width 1 gives plain scalar code.
 ///
-/// Code is only reached when at least one lane is active; `mask` says which ones are (null: all). Inactive
-/// lanes hold arbitrary values, never touch memory and never count in a check.
+/// Code is only reached when at least one lane is active, but where `may_rest` says that none need be; `mask` says which
+/// ones are (null: all). Inactive lanes hold arbitrary values, never touch memory and never count in a check.
 class Emitter {
  public:
   Emitter(Frame& frame, const kernel::Kernel& kernel, const Machine& machine);
@@ -67,6 +67,7 @@ class Emitter {
   // What the lanes are.
   int width = 1;
   llvm::Value* mask = nullptr;
+  bool may_rest = false;  ///< inside a short side of a conditional, which is computed without a branch
   /// Set while a kernel runs over flat positions: reads for which `is_pointwise` holds are at this position.
   Value flat_position;
   std::function<bool(const ir::Node&)> is_pointwise;
