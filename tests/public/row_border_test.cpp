@@ -29,9 +29,11 @@ void of_boxes(F f) {
                                  [](std::int64_t i) { return number<T>(static_cast<std::uint64_t>(i)); }));
 }
 
-constexpr auto cross = [](auto n) { return n(0, 0) * 5 - n(-1, 0) - n(2, 0) * 3 - n(0, -1) * 2 - n(1, 1); };
-constexpr auto column = [](auto n) { return n(-2, 0) - n(1, 0) * 3; };
-constexpr auto in_space = [](auto n) {
+constexpr auto cross = [](const auto& n) {
+  return n(0, 0) * 5 - n(-1, 0) - n(2, 0) * 3 - n(0, -1) * 2 - n(1, 1);
+};
+constexpr auto column = [](const auto& n) { return n(-2, 0) - n(1, 0) * 3; };
+constexpr auto in_space = [](const auto& n) {
   return n(0, 0, 0) * 7 - n(-1, 0, 0) - n(1, 1, 0) * 3 - n(0, -1, 1) * 2 - n(0, 0, -2) * 5;
 };
 
