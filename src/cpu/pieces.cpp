@@ -82,6 +82,18 @@ class Cutter {
     return out;
   }
 
+  /// Little less, so that no long row is parted, else no line of the caches: a part of a row begins where its stores are
+  /// not aligned, and two threads write to one line.
+  std::int64_t whole_rows(std::int64_t piece) const {
+    constexpr std::int64_t line = 64, long_row = 4 * line;
+    std::int64_t unit = line;
+    if (kernel_.domain.form != kernel::Form::segmented && !kernel_.domain.extents.empty()) {
+      const std::int64_t length = value(kernel_.domain.extents.back(), 0);
+      if (length >= long_row && length <= piece) unit = length;
+    }
+    return std::max(piece - piece % unit, std::int64_t{1});
+  }
+
   /// Positions of a row of tiles, if there are enough of those for all workers.
   std::int64_t whole_tiles(std::int64_t piece) const {
     const std::int64_t length = std::max<std::int64_t>(value(kernel_.domain.extents.back(), 0), 1);
@@ -320,8 +332,9 @@ Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t pie
   }
   const kernel::Row* row = kernel::row_of(kernel);
   if (row) return cutter.rows(*row, piece, share);
-  return cutter.positions(piece_elements <= 0 && kernel::reads_across(kernel) ? cutter.whole_tiles(piece)
-                                                                              : piece);
+  if (piece_elements <= 0)
+    piece = kernel::reads_across(kernel) ? cutter.whole_tiles(piece) : cutter.whole_rows(piece);
+  return cutter.positions(piece);
 }
 
 }  // namespace anabranch::cpu

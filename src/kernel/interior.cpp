@@ -19,35 +19,58 @@ bool is_number(const Node& node) {
 }
 bool is_zero(const Node& node) { return node.op() == Op::constant && node.payload().bits == 0; }
 
+/// What is computed for single positions.
+bool is_scalar(const Node& node) { return !node.type().is_array() && node.op() != Op::lambda; }
+
+/// Components of the index of a read; none where it is not made of them.
+std::vector<const Node*> index_of(const Node& read) {
+  const Node& at = *ir::Read(read).at();
+  std::vector<const Node*> index;
+  if (at.op() == Op::tuple)
+    for (const ir::Ref& component : at.children()) index.push_back(component.get());
+  else
+    index.push_back(&at);
+  if (static_cast<int>(index.size()) != ir::Read(read).array()->type().rank ||
+      !std::all_of(index.begin(), index.end(), [](const Node* component) { return is_number(*component); }))
+    return {};
+  return index;
+}
+
 }  // namespace
 
-Interior::Interior(const std::function<bool(const Node&)>& same_in_row, const Regions& regions,
-                   std::span<const ir::Ref> bodies, const Node& inner)
+Interior::Interior(const Predicate& same_in_row, const Regions& regions, std::span<const ir::Ref> bodies,
+                   const Node& inner, const Predicate& moves)
     : inner_(inner) {
-  std::unordered_map<const Node*, bool> certain;  // evaluated wherever the body is
-  for (const Node* node : regions[0].nodes) certain.emplace(node, true);
+  std::unordered_set<const Node*> certain(regions[0].nodes.begin(), regions[0].nodes.end());
   slopes_.emplace(&inner, 1);
-  const auto scalar = [](const Node& node) { return !node.type().is_array() && node.op() != Op::lambda; };
-  for (const Node* node : ir::topological(bodies, scalar)) {
-    if (!scalar(*node) || node == &inner) continue;
-    const bool same = same_in_row(*node);
-    if (same && is_number(*node) &&
-        (node->op() == Op::constant || node->op() == Op::parameter || certain.contains(node)))
-      slopes_.emplace(node, 0);
-    else if (same)
-      sum(*node);
-    else
+  for (const Node* node : ir::topological(bodies, is_scalar)) {
+    if (!is_scalar(*node) || node == &inner) continue;
+    if (!same_in_row(*node)) {
       look_at(*node);
+      continue;
+    }
+    const bool is_certain = certain.contains(node);
+    if (is_number(*node) && (node->op() == Op::constant || node->op() == Op::parameter || is_certain))
+      slopes_.emplace(node, 0);
+    else
+      sum(*node);
+    if (moves) ask_row(*node, moves, is_certain);
   }
   if (assumed_.size() == 1 && truths_.contains(assumed_.begin()->first))
     only_comparison_ = assumed_.begin()->first;
-  const auto needed = [&](const Node& node) { return scalar(node) && node.op() != Op::cond; };
+  look_at_reads(same_in_row, bodies);
+  if (moves) look_at_rows(same_in_row, bodies);
+}
+
+/// Reads whose indices are checked, but for those in sides of conditionals that are not taken inside.
+void Interior::look_at_reads(const Predicate& same_in_row, std::span<const ir::Ref> bodies) {
+  const auto needed = [](const Node& node) { return is_scalar(node) && node.op() != Op::cond; };
   std::vector<ir::Ref> roots(bodies.begin(), bodies.end());
-  std::unordered_map<const Node*, bool> seen;
+  std::unordered_set<const Node*> seen;
   while (!roots.empty()) {
     const std::vector<ir::Ref> now = std::exchange(roots, {});
     for (const Node* node : ir::topological(now, needed)) {
-      if (!scalar(*node) || !seen.emplace(node, true).second) continue;
+      if (!is_scalar(*node) || !seen.insert(node).second) continue;
       if (node->op() == Op::index && !ir::Read(*node).in_bounds() && !same_in_row(*node))
         read(*node, same_in_row);
       if (node->op() != Op::cond) continue;
@@ -87,11 +110,7 @@ void Interior::look_at(const Node& node) {
   const auto operands = ir::PrimitiveTerm(node).operands();
   const Node &first = *operands.front(), &last = *operands.back();
   const Primitive primitive = node.payload().primitive;
-  if (const auto p = truth(first), q = truth(last); p && q) {
-    if (primitive == Primitive::logical_not) truths_.emplace(&node, !*p);
-    if (primitive == Primitive::bit_and) truths_.emplace(&node, *p && *q);
-    if (primitive == Primitive::bit_or) truths_.emplace(&node, *p || *q);
-  }
+  combine(node);
   if (ir::PrimitiveTerm(node).operand_type() != ScalarType::int64) return;
   if (const auto x = slope(&first), y = slope(&last); x && y) {
     if (primitive == Primitive::add) record(*x + *y);
@@ -102,6 +121,19 @@ void Interior::look_at(const Node& node) {
   if (primitive == Primitive::minimum) choose(node, true);
   if (primitive == Primitive::maximum) choose(node, false);
   if (primitive == Primitive::absolute) size(node);
+}
+
+/// Of answers: whether they are all known without those of rows or not.
+void Interior::combine(const Node& node) {
+  const auto operands = ir::PrimitiveTerm(node).operands();
+  const Node &first = *operands.front(), &last = *operands.back();
+  const auto p = truth_in_row(first), q = truth_in_row(last);
+  if (!p || !q) return;
+  auto& truths = truth(first) && truth(last) ? truths_ : row_truths_;
+  const Primitive primitive = node.payload().primitive;
+  if (primitive == Primitive::logical_not) truths.emplace(&node, !*p);
+  if (primitive == Primitive::bit_and) truths.emplace(&node, *p && *q);
+  if (primitive == Primitive::bit_or) truths.emplace(&node, *p || *q);
 }
 
 /// Adding cannot fail, so it may be done wherever its operands are known.
@@ -124,6 +156,12 @@ std::optional<int> Interior::slope(const Node* node) const {
 std::optional<bool> Interior::truth(const Node& node) const {
   const auto found = truths_.find(&node);
   return found == truths_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<bool> Interior::truth_in_row(const Node& node) const {
+  if (const auto known = truth(node)) return known;
+  const auto found = row_truths_.find(&node);
+  return found == row_truths_.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool Interior::require(const Node* x, const Node* y, std::int64_t at_least) {
@@ -166,19 +204,12 @@ void Interior::size(const Node& node) {
   slopes_.emplace(&node, *a);
 }
 
-void Interior::read(const Node& node, const std::function<bool(const Node&)>& same_in_row) {
-  const Node& at = *ir::Read(node).at();
-  std::vector<const Node*> index;
-  if (at.op() == Op::tuple)
-    for (const ir::Ref& component : at.children()) index.push_back(component.get());
-  else
-    index.push_back(&at);
+void Interior::read(const Node& node, const Predicate& same_in_row) {
   const Node& array = *ir::Read(node).array();
-  if (static_cast<int>(index.size()) != array.type().rank) return;
+  const std::vector<const Node*> index = index_of(node);
   std::vector<Requirement> mine;
   for (std::size_t d = 0; d < index.size(); ++d) {
     const Node* component = index[d];
-    if (!is_number(*component)) return;
     if (same_in_row(*component)) continue;  // checked as it is, once for all lanes
     const auto along = slope(component);
     if (!along || std::abs(*along) != 1) return;
@@ -188,6 +219,67 @@ void Interior::read(const Node& node, const std::function<bool(const Node&)>& sa
   if (mine.empty()) return;
   requirements_.insert(requirements_.end(), mine.begin(), mine.end());
   assumed_.emplace(&node, 1);
+}
+
+/// Of what is the same in all of a row: a position that moves from row to row is inside below a bound and above 0, and is
+/// not one that it is compared with.
+void Interior::ask_row(const Node& node, const Predicate& moves, bool is_certain) {
+  if (node.op() != Op::primitive) return;
+  combine(node);
+  if (ir::PrimitiveTerm(node).operand_type() != ScalarType::int64) return;
+  const auto operands = ir::PrimitiveTerm(node).operands();
+  const Node &x = *operands.front(), &y = *operands.back();
+  const Primitive primitive = node.payload().primitive;
+  std::optional<bool> answer;
+  if (primitive == Primitive::less || primitive == Primitive::less_equal)
+    answer = moves(x) ? !is_zero(y) : is_zero(x);
+  if (primitive == Primitive::equal) answer = false;
+  if (primitive == Primitive::not_equal) answer = true;
+  if (!answer || moves(x) == moves(y)) return;
+  // Else it is computed where it is asked for only, which may be nowhere.
+  if (!is_certain && !(slope(&x) && slope(&y))) return;
+  row_questions_.push_back({&node, *answer});
+  row_truths_.emplace(&node, *answer);
+}
+
+/// Checks of indices where nothing else is asked: what a conditional may leave out is not known to be in range.
+void Interior::look_at_rows(const Predicate& same_in_row, std::span<const ir::Ref> bodies) {
+  assumed_in_rows_ = assumed_;
+  for (const RowQuestion& question : row_questions_)
+    assumed_in_rows_.emplace(question.comparison, question.answer ? 1 : 0);
+  const auto needed = [](const Node& node) { return is_scalar(node) && node.op() != Op::cond; };
+  std::vector<ir::Ref> roots(bodies.begin(), bodies.end());
+  std::unordered_set<const Node*> seen;
+  while (!roots.empty()) {
+    const std::vector<ir::Ref> now = std::exchange(roots, {});
+    for (const Node* node : ir::topological(now, needed)) {
+      if (!is_scalar(*node) || !seen.insert(node).second) continue;
+      if (node->op() == Op::index && !ir::Read(*node).in_bounds() && !same_in_row(*node))
+        read_in_row(*node, same_in_row);
+      if (node->op() != Op::cond) continue;
+      const ir::Cond cond(*node);
+      roots.push_back(cond.condition());
+      if (const auto condition = truth_in_row(*cond.condition()))
+        roots.push_back(*condition ? cond.then() : cond.otherwise());
+    }
+  }
+}
+
+void Interior::read_in_row(const Node& node, const Predicate& same_in_row) {
+  std::vector<RowIndex> mine;
+  const std::vector<const Node*> index = index_of(node);
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    if (!same_in_row(*index[d])) {
+      if (!assumed_.contains(&node)) return;
+    } else if (slope(index[d])) {
+      mine.push_back({index[d], ir::Read(node).array().get(), d});
+    } else {
+      return;
+    }
+  }
+  if (mine.empty()) return;
+  row_indices_.insert(row_indices_.end(), mine.begin(), mine.end());
+  assumed_in_rows_[&node] = all_in_range;
 }
 
 const Node* Interior::chosen(const Node& node) const {

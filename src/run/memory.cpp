@@ -142,6 +142,7 @@ Memory MemoryPool::remove(std::size_t at) noexcept {
             idle_.begin() + static_cast<std::ptrdiff_t>(pieces_),
             idle_.begin() + static_cast<std::ptrdiff_t>(at));
   --pieces_;
+  if (at < forgotten_) --forgotten_;
   idle_bytes_ -= memory.bytes();
   return memory;
 }
@@ -182,11 +183,18 @@ void MemoryPool::give(Memory memory) noexcept {
   const std::lock_guard lock(mutex_);
   const std::size_t most = bounded_runs_ > 0 ? most_idle_in_bounded_runs : most_idle;
   if (memory.bytes() > most) return;
-  memory.forget();
   drop_to(most - memory.bytes(), dropped);
   if (pieces_ == most_pieces) dropped.back() = remove(0);
   idle_bytes_ += memory.bytes();
   idle_[pieces_++] = std::move(memory);
+  forget_older();
+}
+
+void MemoryPool::forget_older() noexcept {
+  std::size_t remembered = 0, first = pieces_;
+  while (first > forgotten_ && remembered + idle_[first - 1].bytes() <= most_remembered)
+    remembered += idle_[--first].bytes();
+  for (; forgotten_ < first; ++forgotten_) idle_[forgotten_].forget();
 }
 
 namespace {

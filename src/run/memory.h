@@ -46,6 +46,9 @@ class MemoryPool {
   /// At most this much lies idle; while a run with a memory bound is under way, the lesser amount.
   static constexpr std::size_t most_idle = std::size_t{256} << 20;
   static constexpr std::size_t most_idle_in_bounded_runs = std::size_t{16} << 20;
+  /// Of that, what was given back last is taken next, in each round of a loop: so much of it is not forgotten, which
+  /// would make the processor look up all of its pages anew.
+  static constexpr std::size_t most_remembered = std::size_t{64} << 20;
 
   /// The one that runs use. It is never destroyed: results may outlive everything else.
   static MemoryPool& of_process();
@@ -80,10 +83,12 @@ class MemoryPool {
   using Dropped = std::array<Memory, most_pieces>;
   void drop_to(std::size_t bytes, Dropped& dropped) noexcept;
   Memory remove(std::size_t at) noexcept;
+  void forget_older() noexcept;
 
   mutable std::mutex mutex_;
   std::array<Memory, most_pieces> idle_;  ///< the first `pieces_`, the oldest first
   std::size_t pieces_ = 0;
+  std::size_t forgotten_ = 0;  ///< the oldest ones
   std::size_t idle_bytes_ = 0;
   int bounded_runs_ = 0;
 };

@@ -35,8 +35,11 @@ Values Emitter::read(const ir::Node& node) {
       tests.push_back({index[d], view.extents[d]});
     }
   }
-  if (assumed && assumed->contains(&node))
-    std::erase_if(tests, [](const Test& test) { return !test.index.uniform(); });
+  if (const auto known = assumed ? assumed->find(&node) : Assumed::const_iterator();
+      assumed && known != assumed->end()) {
+    const bool all = known->second == kernel::all_in_range;
+    std::erase_if(tests, [&](const Test& test) { return all || !test.index.uniform(); });
+  }
   Value position = add(view.base, linear);
   if (!node.payload().in_bounds && !tests.empty()) require(check_of(node), tests);
   if (may_rest && position.uniform()) position = varying(lanes(position));  // for a load under the mask

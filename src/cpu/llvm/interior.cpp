@@ -10,9 +10,11 @@ constexpr std::int64_t moderate = std::int64_t{1} << 60;
 }  // namespace
 
 Interior::Interior(const Emitter& e, const Regions& regions, std::span<const ir::Ref> bodies,
-                   const ir::Node& inner)
-    : kernel::Interior([&e](const ir::Node& node) { return e.level_of(node) < Level::lane; }, regions, bodies,
-                       inner) {}
+                   const ir::Node& inner, bool rows)
+    : kernel::Interior(
+          [&e](const ir::Node& node) { return e.level_of(node) < Level::lane; }, regions, bodies, inner,
+          rows ? Predicate([&e](const ir::Node& node) { return e.level_of(node) == Level::row; }) : nullptr) {
+}
 
 /// A number that has a slope, at this inner index.
 llvm::Value* Interior::at(Emitter& e, const ir::Node* node, llvm::Value* inner) const {
@@ -48,6 +50,34 @@ Interior::Range Interior::range(Emitter& e, llvm::Value* lo, llvm::Value* hi,
   from = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, from, hi);
   to = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, to, hi);
   return {from, b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, to, from), good};
+}
+
+llvm::Value* Interior::row_is_inside(Emitter& e) const {
+  auto& b = e.b;
+  llvm::Value* good = b.getTrue();
+  const auto value = [&](const ir::Node& comparison) -> llvm::Value* {
+    if (e.knows(comparison)) return e.values(comparison)[0].v;
+    const auto operands = ir::PrimitiveTerm(comparison).operands();
+    llvm::Value *x = at(e, operands[0].get(), nullptr), *y = at(e, operands[1].get(), nullptr);
+    const ir::Primitive primitive = comparison.payload().primitive;
+    if (primitive == ir::Primitive::less) return b.CreateICmpSLT(x, y);
+    if (primitive == ir::Primitive::less_equal) return b.CreateICmpSLE(x, y);
+    if (primitive == ir::Primitive::equal) return b.CreateICmpEQ(x, y);
+    return b.CreateICmpNE(x, y);
+  };
+  for (const RowQuestion& question : row_questions()) {
+    llvm::Value* v = value(*question.comparison);
+    good = b.CreateAnd(good, question.answer ? v : b.CreateNot(v));
+  }
+  for (const RowIndex& index : row_indices())
+    good = b.CreateAnd(good, b.CreateICmpULT(at(e, index.component, nullptr),
+                                             e.extents_of(*index.array)[index.dimension].v));
+  return good;
+}
+
+void Interior::enter_row(Emitter& e) const {
+  for (const auto& [node, truth] : row_truths())
+    if (e.knows(*node)) e.bind(*node, {e.uniform(e.b.getInt1(truth))});
 }
 
 }  // namespace anabranch::cpu

@@ -9,8 +9,9 @@ namespace anabranch::cpu {
 /// when that part is emitted (Emitter::assumed).
 class Interior : public kernel::Interior {
  public:
-  /// Levels of the kernel's parameters are known; `inner` is the innermost index.
-  Interior(const Emitter& e, const Regions& regions, std::span<const ir::Ref> bodies, const ir::Node& inner);
+  /// Levels of the kernel's parameters are known; `inner` is the innermost index. Whether rows are asked about, too.
+  Interior(const Emitter& e, const Regions& regions, std::span<const ir::Ref> bodies, const ir::Node& inner,
+           bool rows = false);
 
   struct Range {
     llvm::Value *lo, *hi;
@@ -21,6 +22,10 @@ class Interior : public kernel::Interior {
   Range range_of_border(Emitter& e, llvm::Value* lo, llvm::Value* hi) const {
     return range(e, lo, hi, std::span(requirements()).first(1));
   }
+  /// One bit: is the row inside of the borders along the other dimensions? Emitted at the level of a row.
+  llvm::Value* row_is_inside(Emitter& e) const;
+  /// Code for rows that are inside, from here on: what was computed for the row has the values that it has there.
+  void enter_row(Emitter& e) const;
 
  private:
   llvm::Value* at(Emitter& e, const ir::Node* node, llvm::Value* inner) const;

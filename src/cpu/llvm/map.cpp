@@ -1,6 +1,7 @@
 #include "cpu/llvm/skeleton.h"
 
 #include <cstddef>
+#include <optional>
 
 #include "cpu/llvm/interior.h"
 #include "kernel/access.h"
@@ -54,9 +55,9 @@ class Map {
       // Buffers are addressed from the chunk's first element here, not item by item.
       enter_item_zero();
       e_.emit_level(regions_, Level::launch);
-      vector_loop(
-          begin, end, begin,
-          [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); }, is_large());
+      vector_loop(begin, end, begin,
+                  [&](const Value& position) { e_.flat_position = e_.add(position, e_.uniform(bias_)); },
+                  is_large(), {});
     } else if (kind_ == Kind::items) {
       for (const auto& array : kernel_.arrays)
         if (array.form != kernel::Form::avoided) e_.set_level(*array.parameter, Level::lane);
@@ -65,7 +66,8 @@ class Map {
             scalar.value.kind == kernel::KernelExtent::Kind::ragged)
           e_.set_level(*scalar.parameter, Level::lane);
       e_.emit_level(regions_, Level::launch);
-      vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); }, is_large());
+      vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); }, is_large(),
+                  {});
     } else if (kind_ == Kind::alone) {
       e_.emit_region(regions_, 0);
       store(e_.uniform(begin));
@@ -110,9 +112,8 @@ class Map {
       llvm::Value* start = b.CreateMul(row, length);
       lo = greater(lo, b.CreateSub(begin, start));
       hi = greater(lo, lesser(hi, b.CreateSub(end, start)));
-      vector_loop(
-          lo, hi, b.CreateAdd(start, lo),
-          [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, is_large());
+      vector_loop(lo, hi, b.CreateAdd(start, lo),
+                  [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, is_large(), {});
       e_.undo(here);
     };
     f_.each(first, behind, kernel::tile_rows, "tiles", [&](llvm::Value* top) {
@@ -128,7 +129,7 @@ class Map {
   void rows(llvm::Value* begin, llvm::Value* end, llvm::Value* scratch) {
     auto& b = f_.b;
     e_.emit_level(regions_, Level::launch);
-    const Interior interior(e_, regions_, kernel_.body, *kernel_.index.back());
+    const Interior interior(e_, regions_, kernel_.body, *kernel_.index.back(), lanes_ > 1);
     llvm::Value* first = f_.number(0);
     if (kernel_.domain.form == kernel::Form::segmented) {
       first = scratch_field(f_, scratch, offsetof(Scratch, first_item), f_.i64());
@@ -157,14 +158,18 @@ class Map {
   /// Where there are borders, the part inside of them has code of its own.
   void one_run(const Run& run, const Interior& interior) {
     auto& b = f_.b;
-    const auto part = [&](llvm::Value* lo, llvm::Value* hi, bool one_copy, const Assumed* assumed) {
-      e_.assumed = assumed;
+    const auto part = [&](llvm::Value* lo, llvm::Value* hi, bool one_copy, const Inside& inside) {
       vector_loop(
           lo, hi, b.CreateAdd(run.position, b.CreateSub(lo, run.lo)),
-          [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, one_copy);
-      e_.assumed = nullptr;
+          [&](const Value& inner) { e_.bind(*kernel_.index.back(), {inner}); }, one_copy, inside);
     };
-    if (!interior.helps() || lanes_ == 1) return part(run.lo, run.hi, is_large(), nullptr);
+    const auto inside_row = [&] {
+      return interior.asks_rows() ? std::optional(RowInside{interior, interior.row_is_inside(e_)})
+                                  : std::nullopt;
+    };
+    if (lanes_ == 1) return part(run.lo, run.hi, is_large(), {});
+    if (!interior.helps())
+      return part(run.lo, run.hi, is_large(), {.row = is_large() ? std::nullopt : inside_row()});
     if (interior.splits_in_two()) {
       const Interior::Range inside = interior.range_of_border(e_, run.lo, run.hi);
       const bool outside_first = interior.begins_outside();
@@ -172,49 +177,81 @@ class Map {
       llvm::Value* begin = b.CreateSelect(inside.known, run.lo, run.hi);
       llvm::Value* border =
           b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, outside_first ? inside.lo : inside.hi);
-      part(run.lo, begin, true, nullptr);
-      part(begin, border, is_large(), &first);
-      part(border, run.hi, is_large(), &second);
+      part(run.lo, begin, true, {});
+      part(begin, border, is_large(), {&first});
+      part(border, run.hi, is_large(), {&second});
       return;
     }
     const Interior::Range inside = interior.range(e_, run.lo, run.hi);
+    const std::optional<RowInside> row = inside_row();
+    // Behind a border code for inside begins where its stores are aligned, and it ends before one with a whole vector:
+    // code for outside, which goes on from there, takes a vector at each end in any case.
+    llvm::Value* position = b.CreateAdd(bias_, b.CreateAdd(run.position, b.CreateSub(inside.lo, run.lo)));
+    llvm::Value* to_aligned = b.CreateAnd(b.CreateNeg(position), f_.number(lanes_ - 1));
+    llvm::Value* first =
+        b.CreateSelect(b.CreateICmpSGT(inside.lo, run.lo), b.CreateAdd(inside.lo, to_aligned), inside.lo);
+    llvm::Value* length = b.CreateSub(inside.hi, first);
+    llvm::Value* whole = b.CreateAdd(first, b.CreateAnd(length, f_.number(-lanes_)));
+    llvm::Value* behind = b.CreateSelect(b.CreateICmpSLT(inside.hi, run.hi), whole, inside.hi);
     // Outside, inside, outside: the code for outside stands there once, and no more than it may run over a short row.
-    llvm::Value* length = b.CreateSub(inside.hi, inside.lo);
-    llvm::Value* worth = b.CreateAnd(inside.known, b.CreateICmpSGE(length, f_.number(2 * lanes_)));
-    llvm::Value *from = b.CreateSelect(worth, inside.lo, run.hi),
-                *to = b.CreateSelect(worth, inside.hi, run.hi);
+    llvm::Value* worth = b.CreateAnd(inside.known, b.CreateICmpSGE(length, f_.number(lanes_)));
+    if (row && is_large()) worth = b.CreateAnd(worth, row->is_inside);
+    llvm::Value *from = b.CreateSelect(worth, first, run.hi), *to = b.CreateSelect(worth, behind, run.hi);
     f_.each(f_.number(0), f_.number(2), 1, "borders", [&](llvm::Value* side) {
       llvm::Value* is_first = b.CreateICmpEQ(side, f_.number(0));
-      part(b.CreateSelect(is_first, run.lo, to), b.CreateSelect(is_first, from, run.hi), true, nullptr);
+      part(b.CreateSelect(is_first, run.lo, to), b.CreateSelect(is_first, from, run.hi), true, {});
       part(b.CreateSelect(is_first, from, run.hi), b.CreateSelect(is_first, to, run.hi), is_large(),
-           &interior.assumed());
+           {&interior.assumed(), row});
     });
   }
 
   bool is_large() const { return regions_[0].cost > one_copy_cost; }
 
+  struct RowInside {
+    const Interior& interior;
+    llvm::Value* is_inside;  ///< one bit
+  };
+  /// What holds in a part of a run.
+  struct Inside {
+    const Assumed* assumed = nullptr;  ///< of each position
+    /// Some rows are inside, of which more is known. If there is one copy of the code, all are that come here.
+    std::optional<RowInside> row = std::nullopt;
+  };
+
   /// Positions of one run: `enter` binds the lane parameter to counters from `lo`, which is at `position`.
   void vector_loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* position,
-                   const std::function<void(const Value&)>& enter, bool one_copy) {
+                   const std::function<void(const Value&)>& enter, bool one_copy, const Inside& inside) {
     auto& b = f_.b;
-    const auto lane_code = [&](llvm::Value* i) {
+    const auto code = [&](llvm::Value* i, bool in_row) {
       const auto here = e_.mark();
+      if (in_row) inside.row->interior.enter_row(e_);
+      e_.assumed = in_row ? &inside.row->interior.assumed_in_rows() : inside.assumed;
       enter(e_.affine(i, 1));
       e_.emit_level(regions_, Level::lane);
       store(e_.affine(b.CreateAdd(position, b.CreateSub(i, lo)), 1));
+      e_.assumed = nullptr;
       e_.undo(here);
       return std::vector<llvm::Value*>{};
     };
     if (lanes_ == 1) {
-      f_.loop(lo, hi, 1, {}, "elements", [&](llvm::Value* i, const auto&) { return lane_code(i); });
+      f_.loop(lo, hi, 1, {}, "elements", [&](llvm::Value* i, const auto&) { return code(i, false); });
       return;
     }
     e_.width = lanes_;
     llvm::Value* rest = lo;
     if (!one_copy) {
-      llvm::Value* full = b.CreateAnd(b.CreateSub(hi, lo), f_.number(-lanes_));
-      rest = b.CreateAdd(lo, full);
-      f_.loop(lo, rest, lanes_, {}, "vectors", [&](llvm::Value* i, const auto&) { return lane_code(i); });
+      llvm::Value* full = b.CreateAdd(lo, b.CreateAnd(b.CreateSub(hi, lo), f_.number(-lanes_)));
+      if (inside.row) {
+        rest = b.CreateSelect(inside.row->is_inside, full, lo);
+        f_.loop(lo, rest, lanes_, {}, "vectors_of_row",
+                [&](llvm::Value* i, const auto&) { return code(i, true); });
+      }
+      // In other rows the interior has the code of the rest, which is cheap beside a third copy.
+      if (!inside.row || !inside.assumed) {
+        f_.loop(rest, full, lanes_, {}, "vectors",
+                [&](llvm::Value* i, const auto&) { return code(i, false); });
+        rest = full;
+      }
     }
     f_.loop(rest, hi, lanes_, {}, "tail", [&](llvm::Value* i, const auto&) {
       std::vector<llvm::Constant*> numbers;
@@ -225,7 +262,7 @@ class Map {
       llvm::Value* limit =
           b.CreateVectorSplat(static_cast<unsigned>(lanes_), b.CreateTrunc(left, b.getInt32Ty()));
       e_.mask = b.CreateICmpULT(llvm::ConstantVector::get(numbers), limit);
-      auto none = lane_code(i);
+      auto none = code(i, one_copy && inside.row);
       e_.mask = nullptr;
       return none;
     });
