@@ -8,6 +8,7 @@
 
 #include "support/contest.h"
 #include "support/matrices.h"
+#include "support/mkl_spmv.h"
 #include "support/peers.h"
 #include "support/programs.h"
 
@@ -63,6 +64,9 @@ void add_matrix(const std::string& name, int calls, std::function<Csr()> make) {
       contest.contenders.push_back({"Eigen", Role::peer, threads,
                                     [=] { eigen_spmv(p->a, p->x.data(), y->data(), threads); },
                                     [=] { return right(y->data()); }, calls});
+      if (const auto mkl = mkl_spmv(p->a, threads))
+        contest.contenders.push_back({"oneMKL", Role::peer, threads, [=] { mkl(p->x.data(), y->data()); },
+                                      [=] { return right(y->data()); }, calls});
       auto read = std::make_shared<ReadAll>(threads);
       read->also(p->a.values).also(p->a.indices).also(p->a.indptr).also(p->x).also(*y);
       contest.contenders.push_back({"read all bytes", Role::limit, threads, [=] { (*read)(); }, {}, calls});

@@ -1,19 +1,84 @@
 #include "ir/walk.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace anabranch::ir {
 
+namespace {
+
+/// Nodes that were found, each once. Those of one program have ids close to each other, so that a bit for each id tells
+/// which are known, and where they are in the order of ids; nodes that are much older are in a set.
+class Found {
+ public:
+  /// No node has a higher id.
+  explicit Found(std::uint64_t highest) : highest_(highest) {}
+
+  /// Whether it is new.
+  bool insert(const Node* node) {
+    const std::uint64_t age = highest_ - node->id();
+    if (age < 64 * most_words(near_.size())) {
+      const auto word = static_cast<std::size_t>(age / 64);
+      if (word >= known_.size()) known_.resize(std::max(word + 1, 2 * known_.size()));
+      const std::uint64_t bit = std::uint64_t{1} << (age % 64);
+      if ((known_[word] & bit) || (!old_.empty() && old_.contains(node))) return false;
+      known_[word] |= bit;
+      near_.push_back(node);
+      return true;
+    }
+    return old_.insert(node).second;
+  }
+
+  /// By their ids.
+  std::vector<const Node*> in_order() const {
+    std::vector<const Node*> order(old_.begin(), old_.end());
+    const std::size_t old = order.size();
+    order.resize(old + near_.size());
+    // How many are as young as those of a word or younger.
+    std::vector<std::size_t> younger(known_.size());
+    std::size_t sum = 0;
+    for (std::size_t w = 0; w < known_.size(); ++w) {
+      sum += static_cast<std::size_t>(std::popcount(known_[w]));
+      younger[w] = sum;
+    }
+    for (const Node* node : near_) {
+      const std::uint64_t age = highest_ - node->id();
+      const auto word = static_cast<std::size_t>(age / 64);
+      // Of its word it and those below are older, by bits.
+      const std::uint64_t up_to = known_[word] & (~std::uint64_t{0} >> (63 - age % 64));
+      const std::size_t before = word == 0 ? 0 : younger[word - 1];
+      order[order.size() - before - static_cast<std::size_t>(std::popcount(up_to))] = node;
+    }
+    const auto by_id = [](const Node* a, const Node* b) { return a->id() < b->id(); };
+    const auto end_of_old = order.begin() + static_cast<std::ptrdiff_t>(old);
+    std::sort(order.begin(), end_of_old, by_id);
+    // A node that was too old for the bits when few were known may be younger than others.
+    if (old > 0 && old < order.size()) std::inplace_merge(order.begin(), end_of_old, order.end(), by_id);
+    return order;
+  }
+
+ private:
+  /// The bits are no more work than the nodes.
+  static std::size_t most_words(std::size_t nodes) { return nodes + 16; }
+
+  const std::uint64_t highest_;
+  std::vector<std::uint64_t> known_;  ///< a bit for each age
+  std::vector<const Node*> near_;
+  NodeSet old_;
+};
+
+}  // namespace
+
 std::vector<const Node*> topological(std::span<const Ref> roots,
                                      const std::function<bool(const Node&)>& enter) {
-  NodeSet seen;
-  std::vector<const Node*> order;
+  std::uint64_t highest = 0;
+  for (const Ref& root : roots)
+    if (root) highest = std::max(highest, root->id());
+  Found found(highest);
   std::vector<const Node*> open;
   const auto visit = [&](const Ref& ref) {
-    if (ref && seen.insert(ref.get()).second) {
-      order.push_back(ref.get());
-      open.push_back(ref.get());
-    }
+    if (ref && found.insert(ref.get())) open.push_back(ref.get());
   };
   for (const Ref& root : roots) visit(root);
   while (!open.empty()) {
@@ -22,8 +87,7 @@ std::vector<const Node*> topological(std::span<const Ref> roots,
     if (enter && !enter(*node)) continue;
     for (const Ref& child : node->children()) visit(child);
   }
-  std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
-  return order;
+  return found.in_order();
 }
 
 std::vector<const Node*> topological(std::span<const Ref> roots) { return topological(roots, nullptr); }

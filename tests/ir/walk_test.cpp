@@ -1,6 +1,11 @@
 // Traversal, substitution, rewriting.
 
 #include "ir/walk.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
 #include "ir/simplify.h"
 
 #include "support/catch.h"
@@ -21,6 +26,38 @@ TEST_CASE("topological order lists children before parents, each once") {
   REQUIRE(order.size() == 3);
   CHECK(order[0] == x.get());
   CHECK(order[2] == root.get());
+}
+
+TEST_CASE("topological order is that of the ids, whatever their distances and wherever it enters") {
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Ref> made{number()}, others;
+    const std::size_t size = 1 + below(600);
+    while (made.size() < size) {
+      // Nodes of other programs are made between them: few, or more than there are bits for.
+      for (std::size_t gap = below(20) == 0 ? below(4000) : below(3); gap > 0; --gap)
+        others.push_back(number());
+      const auto any = [&] { return made[below(2) == 0 ? below(made.size()) : made.size() - 1]; };
+      made.push_back(below(4) == 0 ? number() : add(any(), any()));
+    }
+    std::vector<Ref> roots{made.back(), made[below(size)], Ref(), made[below(size)]};
+    std::shuffle(roots.begin(), roots.end(), random);
+    const Node* const closed = made[below(size)].get();
+    std::set<const Node*> reached;
+    for (std::vector<Ref> open = roots; !open.empty();) {
+      const Ref node = open.back();
+      open.pop_back();
+      if (!node || !reached.insert(node.get()).second || node.get() == closed) continue;
+      open.insert(open.end(), node->children().begin(), node->children().end());
+    }
+    std::vector<const Node*> expected(reached.begin(), reached.end());
+    std::sort(expected.begin(), expected.end(),
+              [](const Node* a, const Node* b) { return a->id() < b->id(); });
+    CHECK(topological(roots, [&](const Node& node) { return &node != closed; }) == expected);
+  }
 }
 
 TEST_CASE("substitution reaches into functions that capture, and not into their own parameters") {

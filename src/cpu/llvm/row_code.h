@@ -91,6 +91,10 @@ class RowCode {
   /// What differs from element to element, where element and row have been bound.
   void emit_elements() { e.emit_level(body_, Level::lane); }
 
+  /// Where the body waits for reads at computed positions, the processor's own prefetching falls behind.
+  bool falls_behind() const { return reads_anywhere() && !computes_much(); }
+  bool prefetches = true;  ///< `elements` does where that is so
+
   void emit_above_rows() {
     for (const Level level : {Level::launch, Level::item}) e.emit_level(body_, level);
   }
@@ -123,8 +127,7 @@ class RowCode {
   /// Elements k, k + step, ..., one for each lane.
   Registers elements(llvm::Value* k, int width, std::int64_t step = 1) {
     const int outside = std::exchange(e.width, width);
-    // Where the body waits for reads at computed positions, the processor's own prefetching falls behind.
-    if (width > 1 && reads_anywhere() && !computes_much()) e.ahead = f.ahead();
+    if (width > 1 && prefetches && falls_behind()) e.ahead = f.ahead();
     const auto here = e.mark();
     e.bind(*row_.index, {e.affine(k, step)});
     e.emit_level(body_, Level::lane);

@@ -42,6 +42,7 @@ class RowGroup {
   };
 
   void compute_elements();
+  void compute_each_element();
   std::vector<Start> starts_of_rows();
   std::vector<llvm::Value*> lengths_less_lane();
   Registers load(const Start& start, llvm::Value* at, llvm::Value* present);
