@@ -69,11 +69,12 @@ class Cache {
 };
 
 /// Null: what is compiled now is all.
-std::shared_ptr<CompiledLater> later(const kernel::Kernel& kernel, CompileOptions options) {
+std::shared_ptr<CompiledLater> later(const kernel::Kernel& kernel, CompileOptions options,
+                                     CompiledLater::Find find) {
   if (options.any_rows || !kernel::has_short_rows(kernel)) return nullptr;
   options.any_rows = true;
   options.ir = options.assembly = options.printed = nullptr;
-  return std::make_shared<CompiledLater>(kernel, std::move(options));
+  return std::make_shared<CompiledLater>(kernel, std::move(options), find);
 }
 
 /// `image`: receives the image's bytes, where not null.
@@ -83,7 +84,6 @@ std::shared_ptr<CompiledKernel> build(const kernel::Kernel& kernel, const Compil
   auto out = std::make_shared<CompiledKernel>();
   std::string bytes = compile_image(kernel, options, &out->statistics);
   out->image = LoadedImage(std::as_bytes(std::span(bytes)));
-  out->for_any_rows = later(kernel, options);
   out->statistics.total_ms = milliseconds_since(start);
   if (image) *image = std::move(bytes);
   return out;
@@ -97,7 +97,7 @@ std::string key_on_disk(const std::string& build_id, const std::string& key) {
 }
 
 /// Null: it is not on disk, or not what it should be.
-Compiled find_on_disk(const kernel::Kernel& kernel, const CompileOptions& options, const std::string& key) {
+std::shared_ptr<CompiledKernel> find_on_disk(const std::string& key) {
   const auto start = std::chrono::steady_clock::now();
   const auto cache = cache::kernel_cache();
   const std::string build_id = cache->off() ? "" : code_generator_build_id();
@@ -110,14 +110,13 @@ Compiled find_on_disk(const kernel::Kernel& kernel, const CompileOptions& option
   } catch (const InternalError&) {
     return nullptr;
   }
-  out->for_any_rows = later(kernel, options);
   out->from_disk = true;
   out->statistics.total_ms = milliseconds_since(start);
   return out;
 }
 
-std::shared_ptr<const CompiledKernel> build_and_print(const kernel::Kernel& kernel, CompileOptions options,
-                                                      bool ir, bool assembly) {
+std::shared_ptr<CompiledKernel> build_and_print(const kernel::Kernel& kernel, CompileOptions options, bool ir,
+                                                bool assembly) {
   std::string texts[2], printed;
   options.ir = ir ? &texts[0] : nullptr;
   options.assembly = assembly ? &texts[1] : nullptr;
@@ -127,10 +126,11 @@ std::shared_ptr<const CompiledKernel> build_and_print(const kernel::Kernel& kern
   return out;
 }
 
-Compiled find_or_build(const kernel::Kernel& kernel, const CompileOptions& options, const std::string& key) {
-  if (Compiled found = find_on_disk(kernel, options, key)) return found;
+std::shared_ptr<CompiledKernel> find_or_build(const kernel::Kernel& kernel, const CompileOptions& options,
+                                              const std::string& key) {
+  if (auto found = find_on_disk(key)) return found;
   std::string image;
-  Compiled out = build(kernel, options, &image);
+  auto out = build(kernel, options, &image);
   // Under the id of the library that made it: the one on disk may be a newer one by now.
   if (const std::string& build_id = CodeGenerator::get().build_id; !build_id.empty())
     cache::kernel_cache()->store(key_on_disk(build_id, key), image);
@@ -205,12 +205,17 @@ Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& opt
                           (options.any_rows ? " any rows" : "") + "\n" + kernel::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
+  const auto with_later = [&](const std::shared_ptr<CompiledKernel>& made) {
+    made->for_any_rows = later(kernel, options, find_or_compile);
+    return made;
+  };
   if (!ir && !assembly)
-    return Cache::get().find_or_make(key, [&] { return find_or_build(kernel, options, key); }, counted);
+    return Cache::get().find_or_make(
+        key, [&] { return with_later(find_or_build(kernel, options, key)); }, counted);
   bool printed = false;
   const auto build_now = [&] {
     printed = true;
-    return build_and_print(kernel, options, ir, assembly);
+    return with_later(build_and_print(kernel, options, ir, assembly));
   };
   const auto compiled = Cache::get().find_or_make(
       std::string(ir ? "llvm " : "") + (assembly ? "asm " : "") + key, build_now, counted);
@@ -218,19 +223,28 @@ Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& opt
   return compiled;
 }
 
+/// In no cache.
+Compiled compile_anew(const kernel::Kernel& kernel, const CompileOptions& options, CacheStatistics*) {
+  auto out = build(kernel, options);
+  out->for_any_rows = later(kernel, options, compile_anew);
+  return out;
+}
+
 }  // namespace
 
 std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, const CompileOptions& options,
                                               CacheStatistics* counted) {
-  if (options.ir || options.assembly || !options.cpu.empty()) return build(kernel, options);
+  if (options.ir || options.assembly || !options.cpu.empty()) return compile_anew(kernel, options, counted);
   CompileOptions here = options;
   if (system::listed("ANABRANCH_OFF", "avx512")) here.cpu = "haswell";
   return find_or_compile(kernel, here, counted);
 }
 
 const LoadedImage& CompiledLater::get(CacheStatistics* counted) {
+  if (const LoadedImage* image = known()) return *image;
   const std::lock_guard lock(mutex_);
-  if (!compiled_) compiled_ = compile(kernel_, options_, counted);
+  if (!compiled_) compiled_ = find_(kernel_, options_, counted);
+  known_.store(&compiled_->image, std::memory_order_release);
   return compiled_->image;
 }
 

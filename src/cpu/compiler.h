@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -72,17 +73,24 @@ std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
 /// The image of a kernel for rows of any length, compiled when it is first asked for.
 class CompiledLater {
  public:
-  CompiledLater(kernel::Kernel kernel, CompileOptions options)
-      : kernel_(std::move(kernel)), options_(std::move(options)) {}
+  /// `find`: gives it by these options, which are for rows of any length.
+  using Find = std::shared_ptr<const CompiledKernel> (*)(const kernel::Kernel&, const CompileOptions&,
+                                                         CacheStatistics*);
+  CompiledLater(kernel::Kernel kernel, CompileOptions options, Find find)
+      : kernel_(std::move(kernel)), options_(std::move(options)), find_(find) {}
   /// Thread-safe; of threads that ask at once one compiles. How it was found is added to `counted`. Throws what `compile`
   /// throws, each time.
   const LoadedImage& get(CacheStatistics* counted);
+  /// Null: nobody has asked for it.
+  const LoadedImage* known() const { return known_.load(std::memory_order_acquire); }
 
  private:
   const kernel::Kernel kernel_;
   const CompileOptions options_;
+  const Find find_;
   std::mutex mutex_;
   std::shared_ptr<const CompiledKernel> compiled_;
+  std::atomic<const LoadedImage*> known_ = nullptr;
 };
 
 CacheStatistics cache_statistics();

@@ -59,6 +59,8 @@ struct Caller {
   ErrorRecord row(int entry, std::int64_t begin, std::int64_t end, const Scratch& scratch) const {
     return call(any_rows().entry(entry), begin, end, scratch);
   }
+  /// Compiles these, where they are not.
+  void prepare_rows() const { any_rows(); }
   void check_stop() const {
     if (bindings.stop && *bindings.stop != 0) ir::raise_cancelled();
   }
@@ -97,7 +99,8 @@ struct Caller {
     args.items = bindings.items;
     args.ahead = ahead;
     args.stop = bindings.stop ? bindings.stop : &never;
-    args.any_rows = compile_and_call;
+    const LoadedImage* known = compiled.for_any_rows ? compiled.for_any_rows->known() : nullptr;
+    args.any_rows = known ? known->entry(0) : compile_and_call;
     args.caller = this;
     const ir::StandardArithmetic standard;
     entry(&args, begin, end, &scratch);
@@ -175,6 +178,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
   }
 
   const Caller call{kernel, compiled, bindings, bindings.from_memory ? elements_ahead(kernel) : 0};
+  if (!plan.long_rows.empty()) call.prepare_rows();  // the threads that work on them do not throw then
   const bool scans = std::holds_alternative<kernel::Scan>(kernel.form);
   FirstFailure in_pieces, in_rows;
   const auto of_long_row = [&](const LongRow& row) {

@@ -91,6 +91,20 @@ TEST_CASE("code for long rows is compiled, or taken from disk, once there is suc
   }
 }
 
+TEST_CASE("code for long rows is kept on disk for vectors of 32 bytes, too") {
+  const NoKernels cache;
+  const struct Off {
+    Off() { ::setenv("ANABRANCH_OFF", "avx512", 1); }
+    ~Off() { ::unsetenv("ANABRANCH_OFF"); }
+  } off;
+  auto k = sum_of_products(300);
+  const Counts found{0, 2, 0};
+  CHECK(counts([&] { k.run(); }) == Counts{0, 0, 2});
+  cpu::clear_cache();
+  CHECK(counts([&] { k.run(); }) == found);
+  CHECK(cache.entries() == 2);
+}
+
 TEST_CASE("code for long rows that many threads need at once is compiled by one of them") {
   const NoKernels cache;
   std::vector<std::int64_t> offsets{0};

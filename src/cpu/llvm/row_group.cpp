@@ -148,7 +148,7 @@ std::vector<RowGroup::Start> RowGroup::starts_of_rows() {
 Registers RowGroup::load(const Start& start, llvm::Value* at, llvm::Value* present) {
   auto& b = r_.b;
   if (in_place_) {
-    // The rows of a group are read side by side, which the processor does not foresee.
+    // The processor does not foresee which lines masked reads of short rows touch.
     r_.e.ahead = r_.f.ahead();
     Registers out = r_.some_elements(at ? b.CreateAdd(start.element, at) : start.element, present, width_);
     r_.e.ahead = nullptr;
@@ -191,8 +191,42 @@ std::vector<Registers> RowGroup::lanes_of_short(const std::vector<Start>& starts
   return rows;
 }
 
-/// Rows of up to `longest` elements.
-std::vector<Registers> RowGroup::lanes_of_longer(const std::vector<Start>& starts, llvm::Value* longest) {
+/// Rows of up to `longest` elements, one after the other: the order in which they lie in memory. Each takes as many rounds as
+/// the longest one, which branches foresee.
+std::vector<Registers> RowGroup::lanes_row_by_row(const std::vector<Start>& starts, llvm::Value* longest) {
+  auto& b = r_.b;
+  const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
+  const std::size_t n = r_.components();
+  const std::vector<llvm::Value*> lengths = lengths_less_lane();
+  Registers none;
+  for (std::size_t p = 0; p < parts; ++p)
+    for (llvm::Value* v : r_.identity(width_)) none.push_back(v);
+  const auto part_of = [&](const Registers& all, std::size_t p) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(p * n);
+    return Registers(first, first + static_cast<std::ptrdiff_t>(n));
+  };
+  std::vector<Registers> rows;
+  for (std::size_t row = 0; row < starts.size(); ++row) {
+    const Registers lanes = r_.f.loop(
+        r_.f.number(0), longest, order::narrow_lanes, none, "lanes",
+        [&](llvm::Value* from, const Registers& all) {
+          Registers next;
+          for (std::size_t p = 0; p < parts; ++p) {
+            llvm::Value* at = b.CreateAdd(from, r_.f.number(static_cast<std::int64_t>(p) * width_));
+            llvm::Value* present = b.CreateICmpSGT(lengths[row], r_.splat(at, lengths[row]->getType()));
+            for (llvm::Value* v : r_.join(part_of(all, p), load(starts[row], at, present))) next.push_back(v);
+          }
+          return next;
+        });
+    Registers whole = part_of(lanes, 0);
+    for (std::size_t p = 1; p < parts; ++p) whole = r_.join(whole, part_of(lanes, p));
+    rows.push_back(std::move(whole));
+  }
+  return rows;
+}
+
+/// The same of rows that are in the buffers, side by side.
+std::vector<Registers> RowGroup::lanes_side_by_side(const std::vector<Start>& starts, llvm::Value* longest) {
   auto& b = r_.b;
   const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
   const std::size_t n = r_.components();
@@ -237,7 +271,8 @@ Registers RowGroup::totals() {
   b.CreateCondBr(any_above(lengths, width_), longer, shorter);
   b.SetInsertPoint(longer);
   llvm::Value* longest = b.CreateSExt(b.CreateIntMaxReduce(lengths, true), r_.f.i64());
-  const std::vector<Registers> of_longer = lanes_of_longer(starts, longest);
+  const std::vector<Registers> of_longer =
+      in_place_ ? lanes_row_by_row(starts, longest) : lanes_side_by_side(starts, longest);
   llvm::BasicBlock* longer_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(shorter);

@@ -48,7 +48,8 @@ class RowGroup {
   Registers load(const Start& start, llvm::Value* at, llvm::Value* present);
   Registers totals();
   std::vector<Registers> lanes_of_short(const std::vector<Start>& starts);
-  std::vector<Registers> lanes_of_longer(const std::vector<Start>& starts, llvm::Value* longest);
+  std::vector<Registers> lanes_side_by_side(const std::vector<Start>& starts, llvm::Value* longest);
+  std::vector<Registers> lanes_row_by_row(const std::vector<Start>& starts, llvm::Value* longest);
 
   Rows& r_;
   const kernel::Kernel& kernel_;

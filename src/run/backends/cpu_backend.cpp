@@ -104,6 +104,17 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
       context_.trace && RunTrace::is_drawn(context_.trace->place().chunk) ? context_.trace.get() : nullptr;
   const bool from_memory = bytes_read >= cache_bytes_;
   cpu::CacheStatistics late;
+  // Also where the launch throws.
+  const struct Late {
+    RunReport& report;
+    cpu::CacheStatistics& counted;
+    ~Late() {
+      report.compile_seconds += (counted.compile_ms + counted.load_ms) * 1e-3;
+      report.kernels_compiled += static_cast<int>(counted.compiled);
+      report.kernels_from_disk += static_cast<int>(counted.from_disk);
+      report.kernels_cached += static_cast<int>(counted.hits);
+    }
+  } add_late{compiled_late_, late};
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
     cpu::launch(
         kernel, code, {buffers, scalars, items, from_memory, first_item, &stop_word_, &late},
@@ -117,10 +128,6 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
           return context_.take_counted(fmt::format("partial results of {}", kernel.name), bytes);
         });
   });
-  compiled_late_.compile_seconds += (late.compile_ms + late.load_ms) * 1e-3;
-  compiled_late_.kernels_compiled += static_cast<int>(late.compiled);
-  compiled_late_.kernels_from_disk += static_cast<int>(late.from_disk);
-  compiled_late_.kernels_cached += static_cast<int>(late.hits);
 }
 
 }  // namespace anabranch::runtime
