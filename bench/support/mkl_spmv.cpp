@@ -1,6 +1,6 @@
 #include "mkl_spmv.h"
 
-#if ANABRANCH_BENCH_MKL
+#ifdef ANABRANCH_BENCH_MKL
 #include <mkl_service.h>
 #include <mkl_spblas.h>
 
@@ -11,7 +11,7 @@
 
 namespace anabranch::bench {
 
-#if ANABRANCH_BENCH_MKL
+#ifdef ANABRANCH_BENCH_MKL
 namespace {
 
 void require_success(sparse_status_t status) {

@@ -36,6 +36,26 @@ std::vector<const Node*> index_of(const Node& read) {
   return index;
 }
 
+/// f(read) for reads whose indices are checked and differ in the row, but for those in sides of conditionals that are not
+/// among sides(cond).
+template <class Same, class Sides, class F>
+void each_checked_read(const Same& same_in_row, std::span<const ir::Ref> bodies, const Sides& sides, F&& f) {
+  const auto needed = [](const Node& node) { return is_scalar(node) && node.op() != Op::cond; };
+  std::vector<ir::Ref> roots(bodies.begin(), bodies.end());
+  std::unordered_set<const Node*> seen;
+  while (!roots.empty()) {
+    const std::vector<ir::Ref> now = std::exchange(roots, {});
+    for (const Node* node : ir::topological(now, needed)) {
+      if (!is_scalar(*node) || !seen.insert(node).second) continue;
+      if (node->op() == Op::index && !ir::Read(*node).in_bounds() && !same_in_row(*node)) f(*node);
+      if (node->op() != Op::cond) continue;
+      const ir::Cond cond(*node);
+      roots.push_back(cond.condition());
+      for (const ir::Ref& side : sides(cond)) roots.push_back(side);
+    }
+  }
+}
+
 }  // namespace
 
 Interior::Interior(const Predicate& same_in_row, const Regions& regions, std::span<const ir::Ref> bodies,
@@ -64,23 +84,12 @@ Interior::Interior(const Predicate& same_in_row, const Regions& regions, std::sp
 
 /// Reads whose indices are checked, but for those in sides of conditionals that are not taken inside.
 void Interior::look_at_reads(const Predicate& same_in_row, std::span<const ir::Ref> bodies) {
-  const auto needed = [](const Node& node) { return is_scalar(node) && node.op() != Op::cond; };
-  std::vector<ir::Ref> roots(bodies.begin(), bodies.end());
-  std::unordered_set<const Node*> seen;
-  while (!roots.empty()) {
-    const std::vector<ir::Ref> now = std::exchange(roots, {});
-    for (const Node* node : ir::topological(now, needed)) {
-      if (!is_scalar(*node) || !seen.insert(node).second) continue;
-      if (node->op() == Op::index && !ir::Read(*node).in_bounds() && !same_in_row(*node))
-        read(*node, same_in_row);
-      if (node->op() != Op::cond) continue;
-      const ir::Cond cond(*node);
-      const auto condition = truth(*cond.condition());
-      roots.push_back(cond.condition());
-      if (!condition || *condition) roots.push_back(cond.then());
-      if (!condition || !*condition) roots.push_back(cond.otherwise());
-    }
-  }
+  const auto sides = [&](const ir::Cond& cond) {
+    const auto condition = truth(*cond.condition());
+    if (!condition) return std::vector{cond.then(), cond.otherwise()};
+    return std::vector{*condition ? cond.then() : cond.otherwise()};
+  };
+  each_checked_read(same_in_row, bodies, sides, [&](const Node& node) { read(node, same_in_row); });
 }
 
 Assumed Interior::at_border(bool holds) const {
@@ -247,22 +256,12 @@ void Interior::look_at_rows(const Predicate& same_in_row, std::span<const ir::Re
   assumed_in_rows_ = assumed_;
   for (const RowQuestion& question : row_questions_)
     assumed_in_rows_.emplace(question.comparison, question.answer ? 1 : 0);
-  const auto needed = [](const Node& node) { return is_scalar(node) && node.op() != Op::cond; };
-  std::vector<ir::Ref> roots(bodies.begin(), bodies.end());
-  std::unordered_set<const Node*> seen;
-  while (!roots.empty()) {
-    const std::vector<ir::Ref> now = std::exchange(roots, {});
-    for (const Node* node : ir::topological(now, needed)) {
-      if (!is_scalar(*node) || !seen.insert(node).second) continue;
-      if (node->op() == Op::index && !ir::Read(*node).in_bounds() && !same_in_row(*node))
-        read_in_row(*node, same_in_row);
-      if (node->op() != Op::cond) continue;
-      const ir::Cond cond(*node);
-      roots.push_back(cond.condition());
-      if (const auto condition = truth_in_row(*cond.condition()))
-        roots.push_back(*condition ? cond.then() : cond.otherwise());
-    }
-  }
+  const auto sides = [&](const ir::Cond& cond) {
+    const auto condition = truth_in_row(*cond.condition());
+    if (!condition) return std::vector<ir::Ref>{};
+    return std::vector{*condition ? cond.then() : cond.otherwise()};
+  };
+  each_checked_read(same_in_row, bodies, sides, [&](const Node& node) { read_in_row(node, same_in_row); });
 }
 
 void Interior::read_in_row(const Node& node, const Predicate& same_in_row) {
