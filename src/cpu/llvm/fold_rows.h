@@ -199,7 +199,6 @@ class Rows : public RowCode {
     }
   }
 
- private:
   /// Lanes of a group in several vectors.
   using Parts = std::vector<Registers>;
 
@@ -217,6 +216,7 @@ class Rows : public RowCode {
     return out;
   }
 
+ private:
   /// Where the last group of [begin, end) begins, counted from `begin`: it has at least one element.
   llvm::Value* before_last(llvm::Value* begin, llvm::Value* end, std::int64_t group) {
     llvm::Value* behind_first = b.CreateSub(b.CreateSub(end, begin), f.number(1));

@@ -195,32 +195,25 @@ std::vector<Registers> RowGroup::lanes_of_short(const std::vector<Start>& starts
 /// the longest one, which branches foresee.
 std::vector<Registers> RowGroup::lanes_row_by_row(const std::vector<Start>& starts, llvm::Value* longest) {
   auto& b = r_.b;
-  const auto parts = static_cast<std::size_t>(order::narrow_lanes / width_);
-  const std::size_t n = r_.components();
+  const auto count = static_cast<std::size_t>(order::narrow_lanes / width_);
   const std::vector<llvm::Value*> lengths = lengths_less_lane();
-  Registers none;
-  for (std::size_t p = 0; p < parts; ++p)
-    for (llvm::Value* v : r_.identity(width_)) none.push_back(v);
-  const auto part_of = [&](const Registers& all, std::size_t p) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(p * n);
-    return Registers(first, first + static_cast<std::ptrdiff_t>(n));
-  };
+  const Rows::Parts none(count, r_.identity(width_));
   std::vector<Registers> rows;
   for (std::size_t row = 0; row < starts.size(); ++row) {
     const Registers lanes = r_.f.loop(
-        r_.f.number(0), longest, order::narrow_lanes, none, "lanes",
+        r_.f.number(0), longest, order::narrow_lanes, r_.flat(none), "lanes",
         [&](llvm::Value* from, const Registers& all) {
-          Registers next;
-          for (std::size_t p = 0; p < parts; ++p) {
+          Rows::Parts parts = r_.parts_of(all, count);
+          for (std::size_t p = 0; p < count; ++p) {
             llvm::Value* at = b.CreateAdd(from, r_.f.number(static_cast<std::int64_t>(p) * width_));
             llvm::Value* present = b.CreateICmpSGT(lengths[row], r_.splat(at, lengths[row]->getType()));
-            for (llvm::Value* v : r_.join(part_of(all, p), load(starts[row], at, present))) next.push_back(v);
+            parts[p] = r_.join(parts[p], load(starts[row], at, present));
           }
-          return next;
+          return r_.flat(parts);
         });
-    Registers whole = part_of(lanes, 0);
-    for (std::size_t p = 1; p < parts; ++p) whole = r_.join(whole, part_of(lanes, p));
-    rows.push_back(std::move(whole));
+    const Rows::Parts parts = r_.parts_of(lanes, count);
+    rows.push_back(parts[0]);
+    for (std::size_t p = 1; p < count; ++p) rows.back() = r_.join(rows.back(), parts[p]);
   }
   return rows;
 }

@@ -185,7 +185,7 @@ class Scan {
     Frame& f = r.f;
     llvm::Value *begin = f.parameter(0), *end = f.parameter(1);
     r.return_if_none(begin, end);
-    if ((short_rows_ || !kernel::has_short_rows(kernel_)) && ShortScans::suits(kernel_, r)) {
+    if (short_rows_ && ShortScans::suits(kernel_, r)) {
       short_rows_together(r, begin, end);
     } else if (ColumnScan::suits(kernel_, r)) {
       rows_side_by_side(r, begin, end);

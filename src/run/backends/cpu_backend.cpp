@@ -110,9 +110,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
     cpu::CacheStatistics& counted;
     ~Late() {
       report.compile_seconds += (counted.compile_ms + counted.load_ms) * 1e-3;
-      report.kernels_compiled += static_cast<int>(counted.compiled);
-      report.kernels_from_disk += static_cast<int>(counted.from_disk);
-      report.kernels_cached += static_cast<int>(counted.hits);
+      count_kernels(report, counted);
     }
   } add_late{compiled_late_, late};
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {

@@ -41,14 +41,16 @@ void reported(RunReport* report, std::size_t kernels, F&& f) {
   f(counted);
   if (!report) return;
   report->compile_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  for (const cpu::CacheStatistics& one : counted) {
-    report->kernels_compiled += static_cast<int>(one.compiled);
-    report->kernels_from_disk += static_cast<int>(one.from_disk);
-    report->kernels_cached += static_cast<int>(one.hits);
-  }
+  for (const cpu::CacheStatistics& one : counted) count_kernels(*report, one);
 }
 
 }  // namespace
+
+void count_kernels(RunReport& report, const cpu::CacheStatistics& counted) {
+  report.kernels_compiled += static_cast<int>(counted.compiled);
+  report.kernels_from_disk += static_cast<int>(counted.from_disk);
+  report.kernels_cached += static_cast<int>(counted.hits);
+}
 
 const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, RunReport* report, RunTrace* trace) {
   std::call_once(cpu_once_, [&] {

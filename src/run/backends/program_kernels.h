@@ -12,6 +12,9 @@
 /// The kernels of one program, compiled for the back ends that its runs ask for, and kept from run to run.
 namespace anabranch::runtime {
 
+/// Adds how kernels were found.
+void count_kernels(RunReport& report, const cpu::CacheStatistics& counted);
+
 /// Thread-safe.
 class ProgramKernels {
  public:
