@@ -151,7 +151,7 @@ std::string staged_text(const ir::Staged& staged) {
 void check_kernel(const kernel::Kernel& kernel) {
   kernel::verify(kernel);
   kernel::check_branches(kernel.body);
-  for (const std::vector<ir::Ref>* body : kernel::form_bodies(kernel)) kernel::check_branches(*body);
+  for (const std::vector<ir::Ref>* body : kernel::other_bodies(kernel)) kernel::check_branches(*body);
 }
 
 void check_step(const plan::KernelStep& step) {

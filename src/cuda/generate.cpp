@@ -29,7 +29,9 @@ Generator::Generator(const kernel::Kernel& kernel, IsOwn own, bool flat)
       in_order_(cuda::in_order(kernel, kernel::ComponentUse(kernel))),
       own_(std::move(own)),
       body_(kernel.body, own_),
+      epilogue_(kernel.epilogue.body),
       types_(kernel::result_types(kernel)),
+      stored_types_(kernel::stored_types(kernel)),
       scalar_(out_, kernel) {
   scalar_.is_pointwise = own_;
   scalar_.own_position = "out_at";
@@ -294,7 +296,17 @@ std::vector<Generator::Stored> Generator::stored() {
 }
 
 std::string Generator::in_memory(std::size_t c, const std::string& value) const {
-  return type(c) == ScalarType::boolean ? "u8(" + value + ")" : value;
+  return stored_types_[c] == ScalarType::boolean ? "u8(" + value + ")" : value;
+}
+
+ExprTexts Generator::stored_values() {
+  ExprTexts results;
+  for (std::size_t c = 0; c < components(); ++c) results.push_back(fmt::format("v.c{}", c));
+  if (kernel_.epilogue.body.empty()) return results;
+  for (std::size_t c = 0; c < components(); ++c) scalar_.bind(*kernel_.epilogue.results[c], {results[c]});
+  scalar_.emit_region(epilogue_, 0);
+  end_of_user_lines();
+  return scalar_.results(kernel_.epilogue.body);
 }
 
 void Generator::value_type() {
@@ -310,10 +322,12 @@ void Generator::give(const ExprTexts& values) {
 
 void Generator::store_parts() {
   out_.open("ANABRANCH_DEVICE void store(Value v) {");
+  const auto before = scalar_.mark();
+  const ExprTexts values = stored_values();
   for (const Stored& s : stored())
-    out_.line(fmt::format("{}[{}] = {};", s.buffer, s.at,
-                          in_memory(s.component, fmt::format("v.c{}", s.component))));
+    out_.line(fmt::format("{}[{}] = {};", s.buffer, s.at, in_memory(s.component, values[s.component])));
   out_.close();
+  scalar_.undo(before);
 }
 
 bool Generator::checked() const {
@@ -324,7 +338,7 @@ bool Generator::checked() const {
 
 std::vector<const ir::Node*> Generator::nodes() const {
   std::vector<const ir::Node*> all = kernel::reachable(kernel_.body);
-  for (const auto* body : kernel::form_bodies(kernel_)) {
+  for (const auto* body : kernel::other_bodies(kernel_)) {
     const auto more = kernel::reachable(*body);
     all.insert(all.end(), more.begin(), more.end());
   }

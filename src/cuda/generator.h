@@ -87,6 +87,8 @@ class Generator {
   std::vector<Stored> stored();
   static std::string position_of(const kernel::KernelOutput& output);
   std::string in_memory(std::size_t c, const std::string& value) const;
+  /// Statements for what outputs may store of the results in `v`; its components.
+  ExprTexts stored_values();
   std::size_t components() const { return types_.size(); }
   ScalarType type(std::size_t c) const { return types_[c]; }
   /// Can an element fail?
@@ -116,7 +118,9 @@ class Generator {
   InOrder in_order_;
   IsOwn own_;
   kernel::Regions body_;
-  std::vector<ScalarType> types_;  ///< of the results' components
+  kernel::Regions epilogue_;
+  std::vector<ScalarType> types_;         ///< of the results' components
+  std::vector<ScalarType> stored_types_;  ///< of those that outputs may store
   Text out_;
   ScalarText scalar_;
   std::vector<Slot> slots_;

@@ -172,6 +172,14 @@ std::string RowGenerator::row_place(const kernel::Layout& layout) {
 
 void RowGenerator::store(const std::string& signature, Write write) {
   out_.open(fmt::format("ANABRANCH_DEVICE void {} {{", signature));
+  const auto before = scalar_.mark();
+  ExprTexts values;
+  if (write == Write::element) {
+    scalar_.bind(*row_.index, {place_in_row()});
+    values = stored_values();
+  } else {
+    for (std::size_t c = 0; c < components(); ++c) values.push_back(fmt::format("v.c{}", c));
+  }
   for (const kernel::KernelOutput& output : kernel_.outputs) {
     if (output.write != write) continue;
     const kernel::KernelArray& array = output.array;
@@ -183,9 +191,10 @@ void RowGenerator::store(const std::string& signature, Write write) {
       out_.line(fmt::format(
           "{}[{}] = {};",
           buffer(array.first_buffer + static_cast<int>(c), memory_type_text(array.type.scalars[c])), at,
-          in_memory(output.first + c, fmt::format("v.c{}", output.first + c))));
+          in_memory(output.first + c, values[output.first + c])));
   }
   out_.close();
+  scalar_.undo(before);
 }
 
 }  // namespace anabranch::cuda

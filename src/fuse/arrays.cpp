@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "fuse/epilogues.h"
 #include "fuse/folds.h"
 #include "fuse/maps.h"
 #include "ir/cost.h"
@@ -58,6 +59,10 @@ class Fuser {
     const auto cost = [&](const Node& node) { return additions(cost_.at(&node)); };
     const auto alone = [&](const Node& node) { return uses_[&node].for_extents; };
     folds(staged_, order_, cost, alone, options_);
+    Readers readers;
+    for (const auto& [array, reader] : reads_) readers.of[array].push_back(reader);
+    readers.is_needed = [&](const Node& node) { return is_needed(node); };
+    epilogues(staged_, order_, readers, cost, alone, options_);
     maps(staged_, order_, cost, alone, options_);
     compute_where_read();
   }
@@ -275,6 +280,13 @@ class Fuser {
     if (!uses.moved) read_in_place_.push_back(&array);
   }
 
+  /// By others than the kernels that read it.
+  bool is_needed(const Node& array) {
+    const Uses& uses = uses_[&array];
+    return uses.root || uses.by_items || uses.whole || uses.stored || uses.for_extents || uses.by_extents ||
+           uses.by_chunk;
+  }
+
   /// What is stored only because several read it, all of them in one kernel in the end and at the kernel's own position,
   /// is computed there, once.
   void compute_where_read() {
@@ -284,8 +296,10 @@ class Fuser {
     NodeMap<const void*>
         kernel;  // that computes an array, or the only one that reads it; null: there are several
     NodeMap<const void*> set_of;
+    // An epilogue may not compute all that its kernel does, and stands for itself.
     for (const std::vector<Ref>& set : staged_.together)
-      for (const Ref& array : set) set_of[array.get()] = &set;
+      for (const Ref& array : set)
+        if (maker_of(*array).op() == maker_of(*set[0]).op()) set_of[array.get()] = &set;
     const NodeSet in_place(read_in_place_.begin(), read_in_place_.end());
     NodeSet released;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {  // readers before what they read

@@ -129,13 +129,16 @@ void maps(Staged& staged, std::span<const Node* const> order,
           const Options& options) {
   const Needs needs(staged);
   Elements elements(staged);
+  const NodeSet placed = arrays_together(staged);  // epilogues, which have a kernel
   std::vector<Set> sets;
   std::map<Kind, std::vector<std::size_t>> of_kind;
   using Extents = std::tuple<int, Form, std::vector<std::uint64_t>>;  // stage, form, extents
   std::map<Extents, First> of_extents;                                // the first array of any kind
   for (const Node* node : order) {
     const Element& element = elements.add(*node);
-    if (!staged.is_manifest(node) || is_given(*node) || is_view(staged, *node) || alone(*node)) continue;
+    if (!staged.is_manifest(node) || is_given(*node) || is_view(staged, *node) || alone(*node) ||
+        placed.contains(node))
+      continue;
     if (info(maker_of(*node).op()).storage != Storage::delayed) continue;
     const Need need = needs.of(*node);
     Kind kind;

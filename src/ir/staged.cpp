@@ -18,6 +18,13 @@ std::string why_stored(const Staged& staged, const Node& array,
   return text;
 }
 
+NodeSet arrays_together(const Staged& staged) {
+  NodeSet arrays;
+  for (const std::vector<Ref>& set : staged.together)
+    for (const Ref& array : set) arrays.insert(array.get());
+  return arrays;
+}
+
 std::vector<Ref> inputs_of(const Control& control) {
   std::vector<Ref> inputs;
   each_own_input(control, [&](const Ref& input) { inputs.push_back(input); });

@@ -10,6 +10,7 @@
 
 #include "ir/form.h"
 #include "ir/node.h"
+#include "ir/node_map.h"
 #include "ir/op_info.h"
 #include "ir/overloaded.h"
 #include "ir/views.h"
@@ -92,7 +93,9 @@ struct Staged {
   std::unordered_map<const Node*, Facts> facts;           ///< lifting
   std::vector<ExtentCheck> extent_checks;                 ///< lifting: of all other arrays
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
-  std::vector<std::vector<Ref>> together;  ///< array fusion: reductions, or maps, that share a kernel
+  /// Array fusion: arrays that share a kernel: reductions, the results of a scan, a recurrence, each with its epilogues
+  /// behind (fuse/epilogues.h), or maps. Results that only epilogues of their kernel read are not in `manifest`.
+  std::vector<std::vector<Ref>> together;
   std::unordered_map<const Node*, std::vector<Beside>>
       beside;             ///< array fusion: what is stored beside others
   std::vector<Ref> kept;  ///< keeps alive what the maps' keys point to
@@ -172,6 +175,9 @@ struct Nested {
 std::string why_stored(const Staged& staged, const Node& array);
 std::string why_stored(const Staged& staged, const Node& array,
                        const std::function<std::string(const Node&)>& name);
+
+/// All arrays that share a kernel with others.
+NodeSet arrays_together(const Staged& staged);
 
 /// Is it read where the elements lie that it is a part of? Those are the same for all items, where it begins is not.
 bool is_view(const Staged& staged, const Node& array);

@@ -37,6 +37,7 @@ void verify(std::span<const Ref> roots, std::span<const Ref> allowed, const std:
 
 void verify(const Staged& staged, const std::string& pass, bool lifted, bool fused) {
   verify(staged.results, staged.parameters, pass);
+  const NodeSet together = arrays_together(staged);
   for (const Control& control : staged.controls) {
     verify(inputs_of(control), staged.parameters, pass);
     each_body(control, [&](const char*, const Body& body) {
@@ -67,7 +68,8 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
       if (static_cast<int>(facts->second.extents.size()) != node->type().rank)
         broken(pass, fmt::format("{} has rank {} but {} extents", node->label(), node->type().rank,
                                  facts->second.extents.size()));
-      if (fused && info(maker_of(*node).op()).storage != Storage::delayed && !staged.is_manifest(node))
+      if (fused && info(maker_of(*node).op()).storage != Storage::delayed && !staged.is_manifest(node) &&
+          !together.contains(node))
         broken(pass, fmt::format("{} is delayed", node->label()));
     }
   }

@@ -54,7 +54,7 @@ Accesses::Accesses(const Kernel& kernel, Assumed assumed) : kernel_(kernel), ass
   flat_ = lanes.kind == Lanes::Kind::positions;
   bind_parameters(lanes);
   std::vector<ir::Ref> roots = kernel.body;
-  for (const auto* body : form_bodies(kernel)) roots.insert(roots.end(), body->begin(), body->end());
+  for (const auto* body : other_bodies(kernel)) roots.insert(roots.end(), body->begin(), body->end());
   const std::vector<const ir::Node*> nodes = reachable(roots);
   // What a loop begins with may be made of what another one gives.
   do look_at(nodes);

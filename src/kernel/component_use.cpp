@@ -9,7 +9,7 @@ namespace anabranch::kernel {
 
 ComponentUse::ComponentUse(const Kernel& kernel) {
   std::vector<ir::Ref> roots = kernel.body;
-  for (const auto* part : form_bodies(kernel)) roots.insert(roots.end(), part->begin(), part->end());
+  for (const auto* part : other_bodies(kernel)) roots.insert(roots.end(), part->begin(), part->end());
   const auto mark = [&](const ir::Node& node, std::size_t first, std::size_t count) {
     std::vector<bool>& used = used_[&node];
     used.resize(std::max(used.size(), first + count));

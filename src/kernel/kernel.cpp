@@ -22,13 +22,21 @@ bool has_short_rows(const Kernel& kernel) {
          row->length.kind == KernelExtent::Kind::ragged;
 }
 
-std::vector<ScalarType> result_types(const Kernel& kernel) {
+namespace {
+std::vector<ScalarType> types_of(const std::vector<Ref>& components) {
   std::vector<ScalarType> types;
-  for (const Ref& component : kernel.body) types.push_back(component->type().scalars[0]);
+  for (const Ref& component : components) types.push_back(component->type().scalars[0]);
   return types;
 }
+}  // namespace
 
-std::vector<const std::vector<Ref>*> form_bodies(const Kernel& kernel) {
+std::vector<ScalarType> result_types(const Kernel& kernel) { return types_of(kernel.body); }
+
+std::vector<ScalarType> stored_types(const Kernel& kernel) {
+  return types_of(kernel.epilogue.body.empty() ? kernel.body : kernel.epilogue.body);
+}
+
+std::vector<const std::vector<Ref>*> other_bodies(const Kernel& kernel) {
   std::vector<const std::vector<Ref>*> bodies;
   std::visit(overloaded{[](const Map&) {},
                         [&](const Reduce& reduce) {
@@ -41,6 +49,7 @@ std::vector<const std::vector<Ref>*> form_bodies(const Kernel& kernel) {
                         },
                         [&](const Recurrence& form) { bodies.push_back(&form.initial); }},
              kernel.form);
+  if (!kernel.epilogue.body.empty()) bodies.push_back(&kernel.epilogue.body);
   return bodies;
 }
 

@@ -80,7 +80,8 @@ struct KernelOutput {
               ///< length, or one more (Scan, all prefixes); as the innermost one, or where Scan::axis says
   };
   KernelArray array;
-  std::size_t first = 0;  ///< it stores the results' components from this one on
+  std::size_t first =
+      0;  ///< it stores the components from this one on: of the epilogue or, without, of the results
   Write write = Write::position;
   std::int64_t which = 0, of = 1;  ///< more than one: of a domain that is not segmented
 };
@@ -160,6 +161,13 @@ struct Recurrence {
 
 using KernelForm = std::variant<Map, Reduce, Scan, Recurrence>;
 
+/// What is stored where a form with rows has its results: scalar code over these, the position and, of outputs that are
+/// written by elements, the number of the element in the output. It cannot fail, and has no loops.
+struct Epilogue {
+  std::vector<ir::Ref> results;  ///< scalar parameters of the body: the form's results, per component
+  std::vector<ir::Ref> body;     ///< per component that outputs may store; empty: they store the results
+};
+
 /// All bodies are scalar expressions (ir::ScalarOp) over: `index` parameters, `scalars` parameters,
 /// what the form binds, and index / linear_index reads of `arrays` parameters. They hold no shape, no array
 /// computation. Reads of a regular or segmented array are reads of the current item's part. An index node
@@ -175,6 +183,7 @@ struct Kernel {
   std::vector<ir::Ref> index;  ///< int64 parameters, one per dimension of the domain
   std::vector<ir::Ref> body;   ///< per component: of a position, or of an element of its row
   KernelForm form;
+  Epilogue epilogue;
   std::vector<KernelOutput> outputs;
 
   std::vector<Check> checks;
@@ -187,10 +196,12 @@ struct Kernel {
 const Row* row_of(const Kernel& kernel);
 /// The types of the results' components.
 std::vector<ScalarType> result_types(const Kernel& kernel);
+/// The types of the components that outputs may store.
+std::vector<ScalarType> stored_types(const Kernel& kernel);
 /// "map", "fold", "scan", "recurrence".
 const char* name_of_form(const Kernel& kernel);
-/// The bodies that the form has beside `kernel.body`.
-std::vector<const std::vector<ir::Ref>*> form_bodies(const Kernel& kernel);
+/// The bodies that the kernel has beside `kernel.body`: the form's, and the epilogue's.
+std::vector<const std::vector<ir::Ref>*> other_bodies(const Kernel& kernel);
 /// Is it a fold or scan of rows whose lengths differ? Most are short, then, and code for short ones is made first.
 bool has_short_rows(const Kernel& kernel);
 /// Is there a seed wherever a row may have no element?

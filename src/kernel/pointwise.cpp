@@ -27,17 +27,18 @@ bool has_index(const ir::Node& read, const std::vector<ir::Ref>& parameters) {
 }
 
 /// Do the bodies, these reads aside, depend on nothing that differs from position to position, or from
-/// element to element?
-bool all_else_is_shared(const Kernel& kernel, const Reads& own) {
+/// element to element? `items`: on nothing, either, that differs from item to item.
+bool all_else_is_shared(const Kernel& kernel, const std::vector<ir::Ref>& bodies, const Reads& own,
+                        bool items = true) {
   std::vector<ir::Ref> places = kernel.index;
   if (const Row* row = row_of(kernel)) places.push_back(row->index);
-  for (const ir::Node* node : reachable(kernel.body, own)) {
+  for (const ir::Node* node : reachable(bodies, own)) {
     if (own(*node)) continue;
     if (node->op() == ir::Op::parameter) {
       for (const auto& place : places)
         if (place.get() == node) return false;
       for (const auto& scalar : kernel.scalars)
-        if (scalar.parameter.get() == node && !scalar.value.same_for_all()) return false;
+        if (items && scalar.parameter.get() == node && !scalar.value.same_for_all()) return false;
     }
     if (!is_read(node->op())) continue;
     const KernelArray* array = array_of(kernel, *node);
@@ -78,7 +79,8 @@ bool is_pointwise(const Kernel& kernel, const ir::Node& node) {
 
 bool is_flat(const Kernel& kernel) {
   if (kernel.domain.extents.empty()) return false;
-  return all_else_is_shared(kernel, [&](const ir::Node& node) { return is_pointwise(kernel, node); });
+  return all_else_is_shared(kernel, kernel.body,
+                            [&](const ir::Node& node) { return is_pointwise(kernel, node); });
 }
 
 bool at_own_element(const Kernel& kernel, const ir::Node& node) {
@@ -94,7 +96,19 @@ bool is_flat_fold(const Kernel& kernel) {
   const Reads own = [&](const ir::Node& node) { return at_own_element(kernel, node); };
   const auto nodes = reachable(kernel.body, own);
   return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) { return own(*node); }) &&
-         all_else_is_shared(kernel, own);
+         all_else_is_shared(kernel, kernel.body, own);
+}
+
+bool has_flat_epilogue(const Kernel& kernel) {
+  const bool one_for_each_item = kernel.domain.over_items && kernel.domain.extents.empty();
+  return all_else_is_shared(
+      kernel, kernel.epilogue.body, [&](const ir::Node& node) { return is_pointwise(kernel, node); },
+      !one_for_each_item);
+}
+
+bool has_epilogue_along_rows(const Kernel& kernel) {
+  return all_else_is_shared(kernel, kernel.epilogue.body,
+                            [&](const ir::Node& node) { return at_own_element(kernel, node); });
 }
 
 bool checks_own_elements(const Kernel& kernel) {

@@ -35,6 +35,13 @@ bool at_own_element(const Kernel& kernel, const ir::Node& node);
 /// differ between elements? Then elements can be computed without knowing which row they belong to.
 bool is_flat_fold(const Kernel& kernel);
 
+/// Does an epilogue of results by positions read nothing but what lies at the position, and is all else the same for all
+/// positions, or, of a kernel with one position for each item, for all of an item? Then neighbouring positions are stored
+/// together. Without an epilogue: yes.
+bool has_flat_epilogue(const Kernel& kernel);
+/// The same of an epilogue of results by elements, and of elements one after the other, of whichever rows.
+bool has_epilogue_along_rows(const Kernel& kernel);
+
 /// Whether such a read of a row's element has a check. (Those that the plan makes have none.) Then an element
 /// may not be computed before it is known to belong to the row.
 bool checks_own_elements(const Kernel& kernel);

@@ -152,13 +152,14 @@ std::string key_of(const Kernel& k) {
                        o.first, o.which, o.of, array_text(o.array));
   for (const KernelArray& a : k.arrays) key += "in " + array_text(a) + "\n";
   for (const KernelScalar& s : k.scalars) key += "scalar " + extent_text(s.value) + "\n";
+  for (const Ref& p : k.epilogue.results) canonical.parameter(p);
   const auto write = [&](const std::vector<Ref>& body) {
     std::string results = "->";
     for (const Ref& r : body) results += fmt::format(" {}", canonical.write(r));
     key += results + "\n";
   };
   write(k.body);
-  for (const auto* body : form_bodies(k)) write(*body);
+  for (const auto* body : other_bodies(k)) write(*body);
   for (const Check& c : k.checks)
     key += fmt::format("check {} {}\n", static_cast<int>(c.kind),
                        c.node ? static_cast<int>(canonical.number(c.node)) : -1);
@@ -189,6 +190,9 @@ void name_values(const Kernel& k, Printer& printer) {
     for (const Ref& p : r.state) printer.set_name(*p, r.state.size() == 1 ? "s" : fmt::format("s.{}", c++));
   };
   std::visit(overloaded{[](const Map&) {}, reduce, scan, recurrence}, k.form);
+  const std::vector<Ref>& results = k.epilogue.results;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    printer.set_name(*results[i], results.size() == 1 ? "z" : fmt::format("z.{}", i));
 }
 
 }  // namespace
@@ -261,6 +265,7 @@ std::string to_string(const Kernel& k) {
     block("at first s =", r.initial);
   };
   std::visit(overloaded{map, reduce, scan, recurrence}, k.form);
+  if (!k.epilogue.body.empty()) block("of a result z, stored:", k.epilogue.body);
   return out;
 }
 

@@ -41,6 +41,7 @@ class Verifier {
                           [&](const Reduce& form) { reduce(form); }, [&](const Scan& form) { scan(form); },
                           [&](const Recurrence& form) { recurrence(form); }},
                k_.form);
+    epilogue();
     checks();
   }
 
@@ -97,7 +98,7 @@ class Verifier {
 
   void output(const KernelOutput& o) const {
     array(o.array);
-    const auto types = result_types(k_);
+    const auto types = stored_types(k_);
     require(o.first + o.array.type.scalars.size() <= types.size(),
             "an output stores components that there are not");
     for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)
@@ -244,10 +245,41 @@ class Verifier {
     return true;
   }
 
+  void epilogue() const {
+    const Epilogue& e = k_.epilogue;
+    require(e.body.empty() == e.results.empty(), "an epilogue needs parameters for the results");
+    if (e.body.empty()) return;
+    require(row_of(k_) != nullptr, "a kernel without rows has an epilogue");
+    require(e.results.size() == k_.body.size(), "an epilogue has not one parameter for each result");
+    Scope scope = shared_;
+    for (std::size_t c = 0; c < e.results.size(); ++c) {
+      require(e.results[c]->op() == Op::parameter && e.results[c]->type() == k_.body[c]->type(),
+              "a parameter of an epilogue is of another type than the result");
+      scope.insert(e.results[c].get());
+    }
+    scope.insert(row_of(k_)->index.get());
+    body(e.body, scope, "the epilogue mentions something unbound");
+    for (const Node* node : topological(e.body)) {
+      const bool fails = (is_read(node->op()) && !Read(*node).in_bounds()) ||
+                         (node->op() == Op::primitive && can_fail(*node));
+      require(!fails && node->op() != Op::while_loop, "an epilogue may fail or not end");
+    }
+    by_position_only(e);
+  }
+
+  /// What is stored for a whole row knows no element's number.
+  void by_position_only(const Epilogue& e) const {
+    for (const KernelOutput& o : k_.outputs)
+      for (std::size_t c = 0; c < o.array.type.scalars.size(); ++c)
+        require(o.write == KernelOutput::Write::element ||
+                    !mentions(*e.body[o.first + c], {&row_of(k_)->index, 1}),
+                "what is stored for a row mentions one of its elements");
+  }
+
   /// What can fail has its check, and each check its place.
   void checks() const {
     std::vector<Ref> roots = k_.body;
-    for (const std::vector<Ref>* other : form_bodies(k_))
+    for (const std::vector<Ref>* other : other_bodies(k_))
       roots.insert(roots.end(), other->begin(), other->end());
     std::unordered_set<const Node*> checked, found;
     for (const Check& check : k_.checks)

@@ -14,7 +14,8 @@ class Expander {
  public:
   explicit Expander(const ir::Staged& staged) : staged_(staged) {}
 
-  /// Element of `array` at `ix`, which is in range by construction. A manifest array is simply read.
+  /// Element of `array` at `ix`, which is in range by construction. A manifest array, or the result of a fold, scan or
+  /// recurrence, is simply read.
   ir::Ref element(const ir::Ref& array, std::span<const ir::Ref> ix);
   /// The same for the array's own definition, even if it is manifest: what its kernel computes.
   ir::Ref definition(const ir::Ref& array, std::span<const ir::Ref> ix);
@@ -23,7 +24,11 @@ class Expander {
 
  private:
   ir::Ref element_linear(const ir::Ref& array, const ir::Ref& position);
-  bool stored(const ir::Ref& array) const { return staged_.is_manifest(array.get()); }
+  /// Or what a kernel gives to its epilogue.
+  bool stored(const ir::Ref& array) const {
+    return staged_.is_manifest(array.get()) ||
+           ir::info(ir::maker_of(*array).op()).storage == ir::Storage::stored;
+  }
 
   const ir::Staged& staged_;
   std::map<std::vector<const ir::Node*>, ir::Ref> known_;

@@ -21,7 +21,7 @@ void GroupBuilder::provide(std::span<const Ref> roots) {
     if (foreign) continue;
     require_extents(array);
     if (node->op() == Op::reshape) require_reshape(array);
-    if (context_.staged.is_manifest(node)) array_of(array);
+    if (context_.staged.is_manifest(node) && !in_work_.contains(node)) array_of(array);
   }
 }
 
@@ -204,17 +204,33 @@ int GroupBuilder::enter_array(const Ref& node, PlanArray array) {
 
 /// Arrays of one kernel: all that any of them reads comes before it.
 void GroupBuilder::make_together(const std::vector<Ref>& arrays) {
+  for (const Ref& array : arrays) in_work_.insert(array.get());
   for (const Ref& array : arrays) {
     provide(array->children());
     require_extents(array);
     if (array->op() == Op::reshape) require_reshape(array);
   }
   std::vector<int> numbers;
-  for (const Ref& array : arrays) numbers.push_back(enter_array(array, {}));
-  if (arrays[0]->op() == Op::fold)
-    add_reduce(numbers, arrays);
+  for (const Ref& array : arrays)
+    numbers.push_back(context_.staged.is_manifest(array.get()) ? enter_array(array, {}) : -1);
+  if (maker_of(*arrays[0]).op().is_a<ArrayOp>() && info(maker_of(*arrays[0]).op()).storage == Storage::stored)
+    add_rows(numbers, arrays);
   else
     add_maps(numbers, arrays);
+}
+
+/// A kernel with rows. Behind what it gives itself stand its epilogues. Where it does not store an array the number is -1.
+void GroupBuilder::add_rows(std::span<const int> outputs, std::span<const Ref> arrays) {
+  const Op first = maker_of(*arrays[0]).op();
+  const auto own = static_cast<std::size_t>(
+      std::count_if(arrays.begin(), arrays.end(), [&](const Ref& a) { return maker_of(*a).op() == first; }));
+  const Made made{outputs.first(own), arrays.first(own), outputs.subspan(own), arrays.subspan(own)};
+  if (first == Op::fold)
+    add_reduce(made);
+  else if (first == Op::scan)
+    add_scan(made);
+  else
+    add_recurrence(made);
 }
 
 /// The stored results of an operation that gives several arrays.
@@ -222,7 +238,7 @@ void GroupBuilder::make_results(const std::vector<Ref>& results) {
   std::vector<int> numbers;
   for (const Ref& result : results) numbers.push_back(enter_array(result, {}));
   if (maker_of(*results[0]).op() == Op::scan)
-    add_scan(numbers, results);
+    add_scan({numbers, results, {}, {}});
   else
     add_rearrange(numbers, results);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -100,13 +102,26 @@ class GroupBuilder {
   void measure_rows(KernelBuilder& builder, kernel::Row& row, const std::vector<ir::Ref>& extents, int axis,
                     const ir::Node& of);
   std::vector<ir::Ref> rows_index(kernel::Row& row, const ir::Ref& array, const Place& place);
-  void add_reduce(std::span<const int> outputs, std::span<const ir::Ref> folds);
+  /// What a kernel with rows gives: its results, of which those that are not stored have number -1, and its epilogues.
+  struct Made {
+    std::span<const int> outputs;
+    std::span<const ir::Ref> results;
+    std::span<const int> of_epilogues;
+    std::span<const ir::Ref> epilogues;
+  };
+  static int number_stored(const Made& made);
+  std::vector<ir::Ref> position_in(const Kernel& kernel, const kernel::Row& row, int axis);
+  void add_rows(std::span<const int> outputs, std::span<const ir::Ref> arrays);
+  void add_epilogues(KernelBuilder& builder, Kernel& kernel, const Made& made,
+                     const std::function<std::optional<std::size_t>(const ir::Ref&)>& result_at,
+                     const std::vector<ir::Ref>& position, kernel::KernelOutput::Write write);
+  void add_reduce(const Made& made);
   /// False where the rows of a fold are no such ones (unrolled_folds.cpp).
   bool add_unrolled(int output, const ir::Ref& fold);
   void finish_reduce(KernelBuilder& builder, KernelStep& step, kernel::Reduce reduce,
                      std::span<const ir::Ref> folds);
-  void add_scan(std::span<const int> outputs, std::span<const ir::Ref> results);
-  void add_recurrence(int output, const ir::Ref& node);
+  void add_scan(const Made& made);
+  void add_recurrence(const Made& made);
   void add_rearrange(std::span<const int> outputs, std::span<const ir::Ref> results);
   PlanLayout rows_of(const ir::Ref& array, int axis, bool once);
   void require_extents(const ir::Ref& array);
@@ -126,6 +141,7 @@ class GroupBuilder {
   std::map<std::vector<const ir::Node*>, int> descriptors_;
   std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents
   std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array
+  ir::NodeSet in_work_;   ///< that a kernel for several arrays gives
   ir::NodeSet reshaped_;  ///< whose sizes are required to agree
   std::vector<ir::Ref> kept_;
 };

@@ -45,10 +45,10 @@ int GroupBuilder::copy_of(const Ref& node) {
 void GroupBuilder::add_definition(int output, const Ref& node) {
   switch (node->op().as<ArrayOp>()) {
     case Op::fold:
-      if (!add_unrolled(output, node)) add_reduce({&output, 1}, {&node, 1});
+      if (!add_unrolled(output, node)) add_reduce({{&output, 1}, {&node, 1}, {}, {}});
       return;
     case Op::scan_state:
-      return add_recurrence(output, node);
+      return add_recurrence({{&output, 1}, {&node, 1}, {}, {}});
     case Op::select:
     case Op::last_at:
     case Op::repeat:
@@ -146,10 +146,15 @@ void GroupBuilder::begin_rows(Kernel& kernel, kernel::Row& row, const Ref& array
   kernel.index = rows_index(row, array, first.place());
 }
 
-/// An element of such a row, along this dimension.
-void GroupBuilder::add_element(Kernel& kernel, const kernel::Row& row, const Ref& array, int axis) {
+/// Where an element of such a row is, along this dimension.
+std::vector<Ref> GroupBuilder::position_in(const Kernel& kernel, const kernel::Row& row, int axis) {
   std::vector<Ref> ix = kernel.index;
   ix.insert(ix.begin() + axis, row.index);
+  return ix;
+}
+
+void GroupBuilder::add_element(Kernel& kernel, const kernel::Row& row, const Ref& array, int axis) {
+  const std::vector<Ref> ix = position_in(kernel, row, axis);
   for (Ref& component : components(context_.expand.inline_reads(context_.expand.element(array, ix))))
     kernel.body.push_back(std::move(component));
 }
@@ -171,7 +176,8 @@ void GroupBuilder::measure_rows(KernelBuilder& builder, kernel::Row& row, const 
 }
 
 /// One kernel for reductions of rows that are equally long at equal positions.
-void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref> folds) {
+void GroupBuilder::add_reduce(const Made& made) {
+  const std::span<const Ref> folds = made.results;
   const Ref& argument = Fold(folds[0]).array();
   KernelStep step;
   KernelBuilder builder(*this, step);
@@ -186,11 +192,57 @@ void GroupBuilder::add_reduce(std::span<const int> outputs, std::span<const Ref>
     add_element(kernel, reduce.row, Fold(fold).array(), last_axis(argument));
     reduce.reductions.push_back(reduction_of(Fold(fold), fold->place(), context_.expand));
   }
-
-  builder.domain(array(outputs[0]));
-  for (std::size_t i = 0; i < outputs.size(); ++i) builder.write(outputs[i], begins[i]);
+  const auto results = [&](const Ref& array) {
+    const auto fold = std::find(folds.begin(), folds.end(), array);
+    return fold == folds.end() ? std::optional<std::size_t>()
+                               : begins[static_cast<std::size_t>(fold - folds.begin())];
+  };
+  builder.domain(array(number_stored(made)));
+  for (std::size_t i = 0; i < folds.size(); ++i)
+    if (made.outputs[i] >= 0) builder.write(made.outputs[i], begins[i]);
+  add_epilogues(builder, kernel, made, results, kernel.index, kernel::KernelOutput::Write::position);
   measure_rows(builder, reduce.row, argument, last_axis(argument));
   finish_reduce(builder, step, std::move(reduce), folds);
+}
+
+/// One of the arrays that the kernel stores.
+int GroupBuilder::number_stored(const Made& made) {
+  for (const int number : made.outputs)
+    if (number >= 0) return number;
+  return made.of_epilogues[0];
+}
+
+/// What is made of the results where they are stored. `result_at`: the first component of what an array of the kernel has at
+/// its own position, if the array is one of the kernel's results.
+void GroupBuilder::add_epilogues(KernelBuilder& builder, Kernel& kernel, const Made& made,
+                                 const std::function<std::optional<std::size_t>(const Ref&)>& result_at,
+                                 const std::vector<Ref>& position, kernel::KernelOutput::Write write) {
+  if (made.epilogues.empty()) return;
+  kernel::Epilogue& epilogue = kernel.epilogue;
+  for (const Ref& component : kernel.body)
+    epilogue.results.push_back(parameter(component->type(), component->place()));
+  if (std::any_of(made.outputs.begin(), made.outputs.end(), [](int number) { return number >= 0; }))
+    epilogue.body = epilogue.results;
+  std::unordered_map<const Node*, Ref> known;  // elements of the epilogues so far
+  Rewriter of_results(
+      [&](const Ref&, const Ref& rebuilt) -> Ref {
+        if (!is_read(rebuilt->op())) return rebuilt;
+        const Ref& array = Read(rebuilt).array();
+        if (const auto element = known.find(array.get()); element != known.end()) return element->second;
+        const std::optional<std::size_t> first = result_at(array);
+        if (!first) return rebuilt;
+        const auto begin = epilogue.results.begin() + static_cast<std::ptrdiff_t>(*first);
+        return tuple({begin, begin + array->type().components()});
+      },
+      [](const Node& node) { return !node.type().is_array(); });
+  for (std::size_t i = 0; i < made.epilogues.size(); ++i) {
+    const Ref& array = made.epilogues[i];
+    kernel.name += ", " + title(*array);
+    const Ref element = of_results(context_.expand.inline_reads(context_.expand.definition(array, position)));
+    known[array.get()] = element;
+    builder.write(made.of_epilogues[i], epilogue.body.size(), write);
+    for (const Ref& component : components(element)) epilogue.body.push_back(component);
+  }
 }
 
 void GroupBuilder::finish_reduce(KernelBuilder& builder, KernelStep& step, kernel::Reduce reduce,
@@ -199,6 +251,7 @@ void GroupBuilder::finish_reduce(KernelBuilder& builder, KernelStep& step, kerne
   std::vector<std::vector<Ref>*> bodies{&kernel.body};
   for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.combine);
   for (kernel::Reduction& r : reduce.reductions) bodies.push_back(&r.seed);
+  bodies.push_back(&kernel.epilogue.body);
   builder.bind(bodies);
   const auto seedless =
       std::find_if(folds.begin(), folds.end(), [](const Ref& fold) { return !Fold(fold).has_seed(); });
@@ -210,7 +263,8 @@ void GroupBuilder::finish_reduce(KernelBuilder& builder, KernelStep& step, kerne
 }
 
 /// One kernel for those results of a scan that are stored.
-void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> results) {
+void GroupBuilder::add_scan(const Made& made) {
+  const std::span<const Ref> results = made.results;
   const Scan scan(maker_of(*results[0]));
   KernelStep step;
   KernelBuilder builder(*this, step);
@@ -225,20 +279,31 @@ void GroupBuilder::add_scan(std::span<const int> outputs, std::span<const Ref> r
 
   builder.domain(
       rows_of(scan.array(), scan.axis(), context_.staged.facts_of(results[0]).form == Form::avoided));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const bool prefixes = ProjectArray(results[i]).which() == 0;
-    builder.write(outputs[i], 0,
-                  prefixes ? kernel::KernelOutput::Write::element : kernel::KernelOutput::Write::position);
-  }
+  const auto is_prefixes = [](const Ref& array) {
+    return array->op() == Op::project_array && ProjectArray(array).which() == 0;
+  };
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (made.outputs[i] >= 0)
+      builder.write(made.outputs[i], 0,
+                    is_prefixes(results[i]) ? kernel::KernelOutput::Write::element
+                                            : kernel::KernelOutput::Write::position);
+  add_epilogues(
+      builder, kernel, made,
+      [&](const Ref& array) {
+        const bool own = is_prefixes(array) && &maker_of(*array) == &maker_of(*results[0]);
+        return own ? std::optional<std::size_t>(0) : std::nullopt;
+      },
+      position_in(kernel, form.row, scan.axis()), kernel::KernelOutput::Write::element);
   measure_rows(builder, form.row, scan.array(), scan.axis());
-  builder.bind({&kernel.body, &form.reduction.combine, &form.reduction.seed});
+  builder.bind({&kernel.body, &form.reduction.combine, &form.reduction.seed, &kernel.epilogue.body});
   kernel.form = std::move(form);
   builder.finish();
   group_.steps.emplace_back(std::move(step));
 }
 
 /// The states along the rows of an array. Its elements are computed where the next state is.
-void GroupBuilder::add_recurrence(int output, const Ref& node) {
+void GroupBuilder::add_recurrence(const Made& made) {
+  const Ref& node = made.results[0];
   const ScanState scan(node);
   KernelStep step;
   KernelBuilder builder(*this, step);
@@ -247,17 +312,21 @@ void GroupBuilder::add_recurrence(int output, const Ref& node) {
   begin_rows(kernel, form.row, scan.array(), *node);
   for (const ScalarType s : scan.seed()->type().scalars)
     form.state.push_back(parameter(Type::element(s), kernel.place));
-  std::vector<Ref> ix = kernel.index;
-  ix.push_back(form.row.index);
+  const std::vector<Ref> ix = position_in(kernel, form.row, last_axis(scan.array()));
   const std::vector<Ref> operands{tuple(form.state), context_.expand.element(scan.array(), ix)};
   kernel.body = components(context_.expand.inline_reads(ir::apply(scan.function(), operands)[0]));
   form.initial = components(context_.expand.inline_reads(scan.seed()));
 
   builder.domain(
       rows_of(scan.array(), last_axis(scan.array()), context_.staged.facts_of(node).form == Form::avoided));
-  builder.write(output, 0, kernel::KernelOutput::Write::element);
+  constexpr auto write = kernel::KernelOutput::Write::element;
+  if (made.outputs[0] >= 0) builder.write(made.outputs[0], 0, write);
+  add_epilogues(
+      builder, kernel, made,
+      [&](const Ref& array) { return array == node ? std::optional<std::size_t>(0) : std::nullopt; }, ix,
+      write);
   measure_rows(builder, form.row, scan.array(), last_axis(scan.array()));
-  builder.bind({&kernel.body, &form.initial});
+  builder.bind({&kernel.body, &form.initial, &kernel.epilogue.body});
   kernel.form = std::move(form);
   builder.finish();
   group_.steps.emplace_back(std::move(step));

@@ -239,7 +239,7 @@ void KernelBuilder::drop_needless_checks() {
   kernel_.body = std::move(body);
   std::erase_if(kernel_.checks, [](const Check& check) { return check.node != nullptr; });
   find_checks(kernel_.body);
-  for (const auto* other : kernel::form_bodies(kernel_)) find_checks(*other);
+  for (const auto* other : kernel::other_bodies(kernel_)) find_checks(*other);
 }
 
 void KernelBuilder::finish() {

@@ -169,6 +169,6 @@ TEST_CASE("a resident kernel is refused what is not on the GPU") {
   const Acc<Vector<double>> whole = use(x);
   const auto sum = fold(plus, 0.0, whole);
   CHECK_THROWS_WITH(ResidentKernel(sum.handle(), {}, {}), Catch::Contains("not on the GPU"));
-  const auto two = zip_with(plus, sum, fold(times, 1.0, whole));
+  const auto two = zip_with(plus, scanl1(plus, whole), scanl1(times, whole));
   CHECK_THROWS_WITH(ResidentKernel(two.handle(), {}, {}), Catch::Contains("kernels, not one"));
 }

@@ -96,25 +96,40 @@ TEST_CASE("explain: a sum of rows", "[once]") {
 TEST_CASE("explain: what is fused, into which kernels", "[once]") {
   const Json report = of_rows([](auto row) {
     auto squares = map([](auto x) { return x * x; }, row);
-    return zip_with([](auto x, auto y) { return x + y; }, squares, scanl1(plus, row));
+    auto roots = compute(imap([](auto, auto x) { return sqrt(x); }, row));
+    return zip_with([](auto x, auto y) { return x + y; }, squares, roots);
   });
   REQUIRE(report.at("kernels").size() == 2);
-  const Json squares = operation(report, "map"), scanned = operation(report, "scanl1"),
+  const Json squares = operation(report, "map"), roots = operation(report, "compute"),
              sums = operation(report, "zip_with");
   CHECK(squares.at("stored").is_null());
   CHECK(squares.at("kernels") == Json{2});
-  CHECK(scanned.at("kernels") == Json{1});
-  CHECK_THAT(scanned.at("stored").get<std::string>(), Contains("scan"));
+  CHECK(roots.at("kernels") == Json{1});
+  CHECK_THAT(roots.at("stored").get<std::string>(), Contains("asked for by compute"));
   CHECK(report.at("kernels")[1].at("fused") == Json{squares.at("name")});
   CHECK(report.at("kernels")[1].at("computes") == Json{sums.at("name")});
   // What is stored, by whom it is read.
-  const Json array = stored(report, scanned.at("name"));
+  const Json array = stored(report, roots.at("name"));
   CHECK(array.at("maker") == "kernel");
   REQUIRE(array.at("read_by").size() == 1);
   CHECK_THAT(array.at("read_by")[0].at("reader").get<std::string>(),
              Contains("kernel 2, zip_with@explain_test.cpp:"));
   CHECK(stored(report, operation(report, "stream_in").at("name")).at("read_by").size() == 2);
   CHECK(report.at("kernels")[1].at("lanes") == "neighbouring positions, whatever the shapes");
+}
+
+TEST_CASE("explain: what is made of a result where it would be stored", "[once]") {
+  const Json report = of_rows([](auto row) {
+    auto sums = scanl1(plus, row);
+    return zip_with([](auto x, auto y) { return x - y; }, sums, row);
+  });
+  REQUIRE(report.at("kernels").size() == 1);
+  const Json sums = operation(report, "scanl1"), less = operation(report, "zip_with");
+  CHECK(sums.at("stored").is_null());
+  CHECK(sums.at("kernels") == Json{1});
+  CHECK_THAT(less.at("stored").get<std::string>(), Contains("a result, in one kernel with "));
+  CHECK(report.at("kernels")[0].at("fused") == Json{sums.at("name")});
+  CHECK(report.at("kernels")[0].at("computes") == Json{less.at("name")});
 }
 
 TEST_CASE("explain: reductions of one traversal", "[once]") {

@@ -96,14 +96,21 @@ Registers ColumnScan::elements(llvm::Value* k, llvm::Value* vector) {
   return out;
 }
 
-/// Where an output has result `number` of the rows, in the order of the scan.
-llvm::Value* ColumnScan::place(std::size_t output, llvm::Value* number, llvm::Value* vector) {
-  if (r_.from_right()) number = b_.CreateSub(b_.CreateSub(count_, f_.number(1)), number);
-  llvm::Value* row = b_.CreateAdd(places_[output].begin, b_.CreateMul(number, places_[output].step));
-  return b_.CreateAdd(row, column(vector));
+/// The element of outputs that result `number` of a row is, in the order of the scan.
+llvm::Value* ColumnScan::element_of(llvm::Value* number) {
+  return r_.from_right() ? b_.CreateSub(b_.CreateSub(count_, f_.number(1)), number) : number;
 }
 
-void ColumnScan::put_result(llvm::Value* number, llvm::Value* vector, const Registers& values) {
+/// Where an output has it.
+llvm::Value* ColumnScan::place(std::size_t output, llvm::Value* number, llvm::Value* vector) {
+  llvm::Value* further = b_.CreateMul(element_of(number), places_[output].step);
+  return b_.CreateAdd(b_.CreateAdd(places_[output].begin, further), column(vector));
+}
+
+void ColumnScan::put_result(llvm::Value* number, llvm::Value* vector, const Registers& prefixes) {
+  const Registers values = in_lanes(vector, [&] {
+    return r_.stored_in([&] { return r_.e.uniform(element_of(number)); }, prefixes, r_.e.mask);
+  });
   for (std::size_t o = 0; o < places_.size(); ++o)
     if (places_[o].begin) r_.put_at(o, place(o, number, vector), values, r_.e.mask);
 }

@@ -34,9 +34,10 @@ class ColumnScan {
   template <class Code>
   Registers in_lanes(llvm::Value* vector, Code&& code);
   Registers elements(llvm::Value* k, llvm::Value* vector);
+  llvm::Value* element_of(llvm::Value* number);
   llvm::Value* place(std::size_t output, llvm::Value* number, llvm::Value* vector);
   void prefetch_results(llvm::Value* number, llvm::Value* vector);
-  void put_result(llvm::Value* number, llvm::Value* vector, const Registers& values);
+  void put_result(llvm::Value* number, llvm::Value* vector, const Registers& prefixes);
   template <class Code>
   void if_stored(llvm::Value* number, Code&& code);
 

@@ -155,11 +155,11 @@ class Rows : public RowCode {
   void finish_rows(Registers totals, llvm::Value* position, int count) {
     Registers first = seed();
     for (llvm::Value*& v : first) v = b.CreateVectorSplat(static_cast<unsigned>(count), v);
-    totals = join(first, totals);
+    totals = stored_at(join(first, totals), position);
     const int outside = std::exchange(e.width, count);
     for (const kernel::KernelOutput& output : kernel_.outputs)
       for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
-        e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), types_[output.first + c],
+        e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), stored_types_[output.first + c],
                 e.affine(position, 1), e.varying(totals[output.first + c]));
     e.width = outside;
   }
@@ -190,12 +190,13 @@ class Rows : public RowCode {
   }
 
   void put_out(const Registers& total, llvm::Value* position) {
+    const Registers values = stored_at(total, position);
     llvm::Value* biased = b.CreateAdd(position, output_bias(e, kernel_));
     for (const kernel::KernelOutput& output : kernel_.outputs) {
       llvm::Value* at = b.CreateAdd(b.CreateMul(biased, f.number(output.of)), f.number(output.which));
       for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
-        e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), types_[output.first + c],
-                e.uniform(at), e.uniform(total[output.first + c]));
+        e.store(f.buffer(output.array.first_buffer + static_cast<int>(c)), stored_types_[output.first + c],
+                e.uniform(at), e.uniform(values[output.first + c]));
     }
   }
 

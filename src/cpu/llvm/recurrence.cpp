@@ -199,11 +199,13 @@ class Recurrence {
     r_.emit_elements();
     Registers next;
     for (const auto& root : kernel_.body) next.push_back(e.lanes(e.value(root)));
+    const Registers stored = r_.stored(next);
     for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
       const kernel::KernelOutput& output = kernel_.outputs[o];
       for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)
-        e.store(r_.f.buffer(output.array.first_buffer + static_cast<int>(c)), r_.type(output.first + c),
-                e.add(places[o], e.uniform(k)), e.varying(next[output.first + c]));
+        e.store(r_.f.buffer(output.array.first_buffer + static_cast<int>(c)),
+                r_.stored_type(output.first + c), e.add(places[o], e.uniform(k)),
+                e.varying(stored[output.first + c]));
     }
     e.undo(here);
     return next;

@@ -6,6 +6,7 @@
 
 #include "cpu/llvm/skeleton.h"
 #include "ir/views.h"
+#include "kernel/pointwise.h"
 
 namespace anabranch::cpu {
 
@@ -23,7 +24,14 @@ class RowCode {
         kernel_(kernel),
         row_(*kernel::row_of(kernel)),
         body_(kernel.body),
-        types_(kernel::result_types(kernel)) {
+        stores_flat_(
+            !std::holds_alternative<kernel::Reduce>(kernel.form) ? false : kernel::has_flat_epilogue(kernel)),
+        epilogue_(kernel.epilogue.body,
+                  stores_flat_
+                      ? [&kernel](const ir::Node& node) { return kernel::is_pointwise(kernel, node); }
+                      : std::function<bool(const ir::Node&)>()),
+        types_(kernel::result_types(kernel)),
+        stored_types_(kernel::stored_types(kernel)) {
     enter_launch(e, kernel);
     // What cannot fail is computed once even where rows may all be empty.
     e.emit_certain(body_, Level::launch);
@@ -35,6 +43,10 @@ class RowCode {
 
   std::size_t components() const { return types_.size(); }
   ScalarType type(std::size_t c) const { return types_[c]; }
+  ScalarType stored_type(std::size_t c) const { return stored_types_[c]; }
+  /// Are results of neighbouring positions stored together?
+  bool stores_flat() const { return stores_flat_; }
+  bool has_epilogue() const { return !kernel_.epilogue.body.empty(); }
 
   /// Binds item and index of a row.
   void enter(llvm::Value* item, std::span<llvm::Value* const> index) {
@@ -175,6 +187,40 @@ class RowCode {
     return b.CreateVectorSplat(vector->getElementCount(), b.CreateTrunc(v, vector->getElementType()));
   }
 
+  /// What outputs may store of these results, for as many lanes as they have; position, and element if that is what they
+  /// are of, have been bound.
+  Registers stored(const Registers& results) {
+    if (!has_epilogue()) return results;
+    const int outside = std::exchange(e.width, width_of(results[0]));
+    const auto here = e.mark();
+    for (std::size_t c = 0; c < components(); ++c) {
+      const bool one = e.width == 1;
+      e.bind(*kernel_.epilogue.results[c], {one ? e.uniform(results[c]) : e.varying(results[c])});
+    }
+    e.emit_region(epilogue_, 0);
+    Registers out;
+    for (const auto& root : kernel_.epilogue.body) out.push_back(e.lanes(e.value(root)));
+    e.undo(here);
+    e.width = outside;
+    return out;
+  }
+  /// The same where the kernel stores for each position, and the lanes are the positions from this one on. Several lanes:
+  /// only if it stores flat.
+  Registers stored_at(const Registers& results, llvm::Value* position) {
+    if (!has_epilogue() || !stores_flat_) return stored(results);
+    const auto here = e.mark();
+    const int outside = std::exchange(e.width, width_of(results[0]));
+    const Value at = e.width == 1 ? e.uniform(position) : e.affine(position, 1);
+    if (kernel_.domain.extents.empty() && kernel_.domain.over_items) bind_scalars(e, kernel_, at);
+    e.flat_position = e.add(at, e.uniform(output_bias(e, kernel_)));
+    e.is_pointwise = [this](const ir::Node& node) { return kernel::is_pointwise(kernel_, node); };
+    e.width = outside;
+    Registers out = stored(results);
+    e.is_pointwise = nullptr;
+    e.undo(here);
+    return out;
+  }
+
   // Partial results: one cell of eight bytes per component.
   llvm::Value* cell(llvm::Value* cells, llvm::Value* block, std::size_t c) {
     llvm::Value* i = b.CreateAdd(b.CreateMul(block, f.number(static_cast<std::int64_t>(components()))),
@@ -201,6 +247,7 @@ class RowCode {
   static int lanes_in(llvm::Value* v) {
     return static_cast<int>(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements());
   }
+  static int width_of(llvm::Value* v) { return v->getType()->isVectorTy() ? lanes_in(v) : 1; }
 
  protected:
   /// Whether the body reads at other positions than along the row.
@@ -213,8 +260,7 @@ class RowCode {
   /// Some results of an operator whose operands these parameters are.
   Registers apply(const Regions& regions, const std::vector<ir::Ref>& left, const std::vector<ir::Ref>& right,
                   const std::vector<ir::Ref>& results, const Registers& x, const Registers& y) {
-    const int width = x[0]->getType()->isVectorTy() ? lanes_in(x[0]) : 1;
-    const int outside = std::exchange(e.width, width);
+    const int outside = std::exchange(e.width, width_of(x[0]));
     const auto here = e.mark();
     for (std::size_t c = 0; c < components(); ++c) {
       e.bind(*left[c], {e.varying(x[c])});
@@ -241,7 +287,9 @@ class RowCode {
   const kernel::Kernel& kernel_;
   const kernel::Row& row_;
   Regions body_;
-  std::vector<ScalarType> types_;
+  bool stores_flat_;
+  Regions epilogue_;
+  std::vector<ScalarType> types_, stored_types_;
 };
 
 }  // namespace anabranch::cpu

@@ -8,9 +8,10 @@ bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
   const kernel::Row& row = kernel::reduce_of(kernel).row;
   const auto alone = [](const kernel::KernelOutput& output) { return output.of == 1; };
   return std::all_of(kernel.outputs.begin(), kernel.outputs.end(), alone) && rows.commutative() &&
-         rows.in_vectors() && kernel::all_seeded(kernel::reduce_of(kernel)) && kernel.domain.over_items &&
-         kernel.domain.extents.empty() && row.length.kind == kernel::KernelExtent::Kind::ragged &&
-         kernel::is_flat_fold(kernel) && !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
+         rows.stores_flat() && rows.in_vectors() && kernel::all_seeded(kernel::reduce_of(kernel)) &&
+         kernel.domain.over_items && kernel.domain.extents.empty() &&
+         row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(kernel) &&
+         !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
 }
 
 RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)

@@ -64,7 +64,8 @@ bool ScanRows::is_staged() const {
     if (o.write == kernel::KernelOutput::Write::element)
       std::fill_n(is_written.begin() + static_cast<std::ptrdiff_t>(o.first), o.array.type.scalars.size(),
                   true);
-  return body_is_large() && !scan_.axis && std::all_of(is_written.begin(), is_written.end(), std::identity());
+  return body_is_large() && !scan_.axis && !has_epilogue() &&
+         std::all_of(is_written.begin(), is_written.end(), std::identity());
 }
 
 Registers ScanRows::join(const Registers& x, const Registers& y) {
@@ -133,6 +134,7 @@ void ScanRows::enter_outputs(llvm::Value* item, std::span<llvm::Value* const> in
   llvm::Value* count = count_stored();
   llvm::Value* first = f.number(stores_seed() ? 1 : 0);
   if (from_right()) first = b.CreateSub(b.CreateSub(count, f.number(1)), first);
+  first_element_ = first;
   for (const kernel::KernelOutput& output : kernel_.outputs) {
     if (output.write != kernel::KernelOutput::Write::element) {
       first_.push_back(nullptr);
@@ -151,7 +153,7 @@ void ScanRows::put_lanes_at(std::size_t output, At&& at, const Registers& values
   const kernel::KernelOutput& to = kernel_.outputs[output];
   const Value place = at();
   for (std::size_t c = 0; c < to.array.type.scalars.size(); ++c)
-    e.store(f.buffer(to.array.first_buffer + static_cast<int>(c)), types_[to.first + c], place,
+    e.store(f.buffer(to.array.first_buffer + static_cast<int>(c)), stored_types_[to.first + c], place,
             e.varying(values[to.first + c]));
   e.mask = outside_mask;
   e.width = outside;
@@ -161,14 +163,16 @@ void ScanRows::put_at(std::size_t output, llvm::Value* place, const Registers& v
   put_lanes_at(output, [&] { return e.affine(place, 1); }, values, mask);
 }
 
-void ScanRows::put_elements(llvm::Value* k, const Registers& values, llvm::Value* mask) {
+void ScanRows::put_elements(llvm::Value* k, const Registers& prefixes, llvm::Value* mask) {
+  const auto behind = [&](llvm::Value* first) {
+    return e.add(e.uniform(first), from_right() ? e.affine(b.CreateNeg(k), -1) : e.affine(k, 1));
+  };
+  const Registers values = stored_in([&] { return behind(first_element_); }, prefixes, mask);
   for (std::size_t i = 0; i < first_.size(); ++i) {
     if (!first_[i]) continue;
     const auto place = [&] {
-      Value further = e.affine(k, 1);
-      if (from_right()) further = e.affine(b.CreateNeg(k), -1);
-      if (step_) further = e.multiply(further, e.uniform(step_));
-      return e.add(e.uniform(first_[i]), further);
+      if (!step_) return behind(first_[i]);
+      return e.add(e.uniform(first_[i]), e.multiply(behind(f.number(0)), e.uniform(step_)));
     };
     put_lanes_at(i, place, values, mask);
   }

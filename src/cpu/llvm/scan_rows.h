@@ -72,6 +72,20 @@ class ScanRows : public RowCode {
   /// The same total, and nothing else.
   Registers block_total(llvm::Value* begin);
 
+  /// What outputs store of prefixes in these elements of theirs, one for each lane of the mask.
+  template <class Elements>
+  Registers stored_in(Elements&& elements, const Registers& prefixes, llvm::Value* mask) {
+    if (!has_epilogue()) return prefixes;
+    const int width = std::exchange(e.width, width_of(prefixes[0]));
+    llvm::Value* const outside = std::exchange(e.mask, mask);
+    const auto here = e.mark();
+    e.bind(*row_.index, {elements()});
+    Registers out = stored(prefixes);
+    e.undo(here);
+    e.mask = outside;
+    e.width = width;
+    return out;
+  }
   /// Writes values to place, place + 1, ... of an output, one for each lane of the mask (null: of all).
   void put_at(std::size_t output, llvm::Value* place, const Registers& values, llvm::Value* mask);
   /// Where a position of the output's rows begins, of which each has so many elements, `step` apart.
@@ -138,7 +152,7 @@ class ScanRows : public RowCode {
   Registers get_lanes(llvm::Value* lane, int width);
   llvm::Value* lanes_before(llvm::Value* count, llvm::Value* lane);
 
-  void put_elements(llvm::Value* k, const Registers& values, llvm::Value* mask);
+  void put_elements(llvm::Value* k, const Registers& prefixes, llvm::Value* mask);
   void put_some(const Group& group, llvm::Value* at, const Registers& values);
 
   const kernel::Scan& scan_;
@@ -148,10 +162,11 @@ class ScanRows : public RowCode {
   int lanes_ = 1;
   bool in_registers_ = false;
   bool reads_staged_ = false;
-  std::vector<llvm::Value*> group_;  ///< memory for a group's lanes, per component
-  llvm::Value* length_ = nullptr;    ///< of the current row
-  llvm::Value* step_ = nullptr;      ///< from one of its elements to the next in outputs; null: 1
-  std::vector<llvm::Value*> first_;  ///< per output: where its first inclusive prefix goes
+  std::vector<llvm::Value*> group_;       ///< memory for a group's lanes, per component
+  llvm::Value* length_ = nullptr;         ///< of the current row
+  llvm::Value* step_ = nullptr;           ///< from one of its elements to the next in outputs; null: 1
+  std::vector<llvm::Value*> first_;       ///< per output: where its first inclusive prefix goes
+  llvm::Value* first_element_ = nullptr;  ///< and which element of the row that is in outputs
 };
 
 }  // namespace anabranch::cpu

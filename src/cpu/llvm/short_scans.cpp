@@ -20,7 +20,7 @@ bool ShortScans::suits(const kernel::Kernel& kernel, const ScanRows& rows) {
   return rows.in_registers() && !rows.body_is_large() && rows.seed_is_known() && rows.operator_is_shared() &&
          kernel.domain.over_items && kernel.domain.extents.empty() && length.kind == Kind::ragged &&
          length.divisor_kind == Kind::constant && length.divisor == 1 && kernel::is_flat_fold(kernel) &&
-         !kernel::checks_own_elements(kernel) &&
+         !kernel::checks_own_elements(kernel) && kernel::has_epilogue_along_rows(kernel) &&
          std::all_of(kernel.outputs.begin(), kernel.outputs.end(), lie_like_rows);
 }
 

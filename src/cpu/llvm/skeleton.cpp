@@ -39,11 +39,16 @@ void enter_launch(Emitter& e, const kernel::Kernel& kernel) {
     for (const auto& p : form.state) e.set_level(*p, Level::lane);
   };
   std::visit(kernel::overloaded{map, reduce, scan, recurrence}, kernel.form);
+  for (const auto& p : kernel.epilogue.results) e.set_level(*p, Level::lane);
 }
 
 void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item) {
   for (const auto& array : kernel.arrays)
     if (array.form != kernel::Form::avoided) e.set_view(*array.parameter, e.view(array, item));
+  bind_scalars(e, kernel, item);
+}
+
+void bind_scalars(Emitter& e, const kernel::Kernel& kernel, const Value& item) {
   for (const auto& scalar : kernel.scalars)
     if (!scalar.value.same_for_all()) e.bind(*scalar.parameter, {e.extent(scalar.value, item)});
 }

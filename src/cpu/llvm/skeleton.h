@@ -23,6 +23,8 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
 void enter_launch(Emitter& e, const kernel::Kernel& kernel);
 /// What depends on the item (or the lanes' items).
 void enter_item(Emitter& e, const kernel::Kernel& kernel, const Value& item);
+/// The scalars among that.
+void bind_scalars(Emitter& e, const kernel::Kernel& kernel, const Value& item);
 
 /// A run of consecutive output positions inside one innermost row: positions [position, position + hi - lo),
 /// which are [lo, hi) in the row.

@@ -263,7 +263,7 @@ inline void KernelBuilder::find_checks() {
   std::vector<const ir::Node*> found, work;
   const auto visit = [&](const ir::Ref& node) { work.push_back(node.get()); };
   for (const auto& root : kernel_.body) visit(root);
-  for (const auto* roots : kernel::form_bodies(kernel_))
+  for (const auto* roots : kernel::other_bodies(kernel_))
     for (const auto& root : *roots) visit(root);
   while (!work.empty()) {
     const ir::Node* node = work.back();

@@ -54,7 +54,7 @@ class Oracle {
 
   static std::vector<ir::Ref> all_roots(const kernel::Kernel& kernel) {
     std::vector<ir::Ref> roots = kernel.body;
-    for (const auto* body : kernel::form_bodies(kernel))
+    for (const auto* body : kernel::other_bodies(kernel))
       roots.insert(roots.end(), body->begin(), body->end());
     return roots;
   }
