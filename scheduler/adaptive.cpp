@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace anabranch::scheduler {
 namespace {
@@ -22,12 +23,41 @@ constexpr double unbounded = 1e18;
 
 }  // namespace
 
-AdaptiveController::AdaptiveController(const ControllerConfig& config)
+/// A controller at the end of its run.
+struct AdaptiveController::Experience : Learned {
+  explicit Experience(const AdaptiveController& of) : controller(of) {}
+  AdaptiveController controller;
+};
+
+AdaptiveController::AdaptiveController(const ControllerConfig& config,
+                                       const std::shared_ptr<const Learned>& learned)
     : config_(config),
       overlaps_(config.read_overlaps || config.write_overlaps),
       work_(static_cast<double>(std::max<int64_t>(config.start_work, 1))),
       ring_(config.max_ring),
-      memory_ceiling_(unbounded) {}
+      memory_ceiling_(unbounded) {
+  if (const auto* earlier = dynamic_cast<const Experience*>(learned.get())) recall(earlier->controller);
+}
+
+std::shared_ptr<const Learned> AdaptiveController::learned() const {
+  return settled_ ? std::make_shared<Experience>(*this) : nullptr;
+}
+
+void AdaptiveController::recall(const AdaptiveController& earlier) {
+  const ControllerConfig config = config_;
+  if (earlier.config_.read_overlaps != config.read_overlaps ||
+      earlier.config_.write_overlaps != config.write_overlaps ||
+      earlier.config_.reads_again != config.reads_again)
+    return;
+  *this = earlier;
+  config_ = config;
+  ring_ = std::min(ring_, config.max_ring);
+  memory_ceiling_ = unbounded;
+  is_first_ = true;
+  const Wish possible = cap({work_, reason_});  // there may be less memory now
+  work_ = possible.work;
+  reason_ = possible.reason;
+}
 
 Decision AdaptiveController::next(const ChunkSize& so_far) {
   double work = work_;
@@ -74,7 +104,7 @@ void AdaptiveController::observe(const Observation& observation) {
 
 void AdaptiveController::learn(const Observation& seen) {
   const auto work = static_cast<double>(seen.size.weight());
-  const double importance = chunk_.empty() ? first_importance : 1;
+  const double importance = std::exchange(is_first_, false) ? first_importance : 1;
   const auto read = static_cast<double>(seen.ns.read);
   const auto write = static_cast<double>(seen.ns.write);
   const double in_line = static_cast<double>(seen.ns.compute) + (config_.read_overlaps ? 0 : read) +

@@ -10,11 +10,14 @@ namespace anabranch::scheduler {
 
 class AdaptiveController final : public Controller {
  public:
-  explicit AdaptiveController(const ControllerConfig& config);
+  explicit AdaptiveController(const ControllerConfig& config,
+                              const std::shared_ptr<const Learned>& learned = nullptr);
 
   Decision next(const ChunkSize& so_far) override;
   void observe(const Observation& observation) override;
   void too_big(const ChunkSize& tried) override;
+  /// What sizes cost, once a size has been settled on.
+  std::shared_ptr<const Learned> learned() const override;
 
  private:
   struct Wish {
@@ -22,6 +25,9 @@ class AdaptiveController final : public Controller {
     Reason reason;
   };
 
+  struct Experience;
+
+  void recall(const AdaptiveController& earlier);
   void learn(const Observation& observation);
   void decide();
   /// The size the models ask for, before caps.
@@ -44,6 +50,7 @@ class AdaptiveController final : public Controller {
   Reason reason_ = Reason::start;
   int ring_;
   CostModel::Line model_;
+  bool is_first_ = true;       ///< no chunk of this run has been seen
   bool settled_ = false;       ///< the models know enough to ask for a size
   bool learned_once_ = false;  ///< they did at some time
   double smoothed_wish_ = 0;

@@ -169,10 +169,11 @@ double phase_cost(const ControllerConfig& config, const PhaseTimes& ns) noexcept
   return std::max({in_line, config.read_overlaps ? read : 0, config.write_overlaps ? write : 0, 1.0});
 }
 
-std::unique_ptr<Controller> make_controller(const Policy& policy, const ControllerConfig& config) {
+std::unique_ptr<Controller> make_controller(const Policy& policy, const ControllerConfig& config,
+                                            const std::shared_ptr<const Learned>& learned) {
   switch (policy.kind) {
     case Policy::Kind::adaptive:
-      return std::make_unique<AdaptiveController>(config);
+      return std::make_unique<AdaptiveController>(config, learned);
     case Policy::Kind::paper:
       return std::make_unique<PaperController>(config);
     case Policy::Kind::fixed:

@@ -86,6 +86,12 @@ int64_t slot_memory(const ControllerConfig& config) noexcept;
 /// in line with computing count as one with it.
 double phase_cost(const ControllerConfig& config, const PhaseTimes& ns) noexcept;
 
+/// What a controller has learned of a stream, for the next run of the same one.
+class Learned {
+ public:
+  virtual ~Learned() = default;
+};
+
 class Controller {
  public:
   virtual ~Controller() = default;
@@ -95,8 +101,12 @@ class Controller {
   virtual void observe(const Observation& observation) = 0;
   /// Tells that a chunk failed for lack of memory.
   virtual void too_big(const ChunkSize& tried) = 0;
+  /// Null: nothing that another run could use.
+  virtual std::shared_ptr<const Learned> learned() const { return nullptr; }
 };
 
-std::unique_ptr<Controller> make_controller(const Policy& policy, const ControllerConfig& config);
+/// `learned`: by one of the same policy, in an earlier run; or null.
+std::unique_ptr<Controller> make_controller(const Policy& policy, const ControllerConfig& config,
+                                            const std::shared_ptr<const Learned>& learned = nullptr);
 
 }  // namespace anabranch::scheduler

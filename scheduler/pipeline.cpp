@@ -75,7 +75,7 @@ class Run : public std::enable_shared_from_this<Run> {
         phases_(phases),
         stop_(options.stop),
         config_(controller_config(executor, phases, options)),
-        plan_(make_controller(options.policy, config_), config_),
+        plan_(make_controller(options.policy, config_, options.learned), config_),
         meter_(options.clock != nullptr ? *options.clock : steady_clock(), executor.concurrency()),
         trace_(options.trace != nullptr ? *options.trace : own_trace_) {
     const auto slots = static_cast<std::size_t>(config_.max_ring);
@@ -95,7 +95,7 @@ class Run : public std::enable_shared_from_this<Run> {
     }
     trace_.end(meter_.now_ns(), meter_.compute_meter().busy_ns());
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-    return {.cancelled = !ended_ || dropped_, .summary = trace_.summary()};
+    return {.cancelled = !ended_ || dropped_, .summary = trace_.summary(), .learned = plan_.learned()};
   }
 
  private:

@@ -56,11 +56,14 @@ struct PipelineOptions {
   std::stop_token stop{};
   const Clock* clock = nullptr;  ///< null: steady_clock()
   Trace* trace = nullptr;        ///< null: only the summary is kept
+  /// Of an earlier run of the same phases by as many threads, or null.
+  std::shared_ptr<const Learned> learned{};
 };
 
 struct PipelineResult {
   bool cancelled = false;
   Summary summary{};
+  std::shared_ptr<const Learned> learned{};  ///< for the next run; null: nothing
 };
 
 /// Ring slots that a run with these phases uses at most: buffers that the caller must have.

@@ -27,6 +27,7 @@ class ReadPlan {
   /// A chunk was cut after it had been read.
   void too_big(const ChunkSize& tried) { controller_->too_big(tried); }
   void observe(const Observation& observation) { controller_->observe(observation); }
+  std::shared_ptr<const Learned> learned() const { return controller_->learned(); }
 
  private:
   enum class Lone { no, wanted, in_flight };

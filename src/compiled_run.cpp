@@ -29,7 +29,8 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
                .stages_ns = &stages_ns_,
                .trace = std::move(trace),
                .into = into,
-               .sizes = &program.result_sizes()} {
+               .sizes = &program.result_sizes(),
+               .learned = &program.learned_chunks()} {
   if (!budget_.unlimited()) bounded_.emplace(runtime::MemoryPool::of_process());
   backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
   backend_->prepare();

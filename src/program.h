@@ -26,6 +26,7 @@ class ProgramImpl {
   double front_seconds() const { return front_seconds_; }
   const CompileOptions& options() const { return options_; }
   runtime::ResultSizes& result_sizes() { return result_sizes_; }
+  runtime::LearnedChunks& learned_chunks() { return learned_chunks_; }
   runtime::ProgramKernels& kernels() { return *kernels_; }
   /// An executor for each number of threads that was asked for.
   scheduler::Executor& executor(int threads);
@@ -36,6 +37,7 @@ class ProgramImpl {
   mutable std::atomic<Expect> met_ = Expect::nothing;
   double front_seconds_ = 0;
   runtime::ResultSizes result_sizes_;
+  runtime::LearnedChunks learned_chunks_;
   std::shared_ptr<runtime::ProgramKernels> kernels_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;

@@ -13,6 +13,18 @@ void ResultSizes::note(int stage, int result, std::int64_t elements) {
   elements_[{stage, result}] = elements;
 }
 
+std::shared_ptr<const scheduler::Learned> LearnedChunks::of(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = learned_.find(key);
+  return known == learned_.end() ? nullptr : known->second;
+}
+
+void LearnedChunks::note(const Key& key, std::shared_ptr<const scheduler::Learned> learned) {
+  if (!learned) return;
+  const std::lock_guard lock(mutex_);
+  learned_[key] = std::move(learned);
+}
+
 std::shared_ptr<void> RunContext::take_counted(const std::string& what, std::int64_t bytes) const {
   auto held = std::make_shared<scheduler::Reservation>(budget.reserve(what, bytes));
   auto taken = memory.share(memory.take(static_cast<std::size_t>(bytes) + 64));
@@ -32,6 +44,7 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .trace = trace,
           .into = into,
           .sizes = nullptr,
+          .learned = learned,
           .own_sinks = nullptr,
           .names_items = names_items,
           .equal_chunks = equal_chunks};
@@ -48,6 +61,7 @@ RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) co
           .budget = budget,
           .blocks = blocks,
           .into = into,
+          .learned = learned,
           .names_items = false};
 }
 

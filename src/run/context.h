@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <anabranch/run.h>
@@ -14,6 +16,7 @@
 #include "run/results.h"
 #include "run/storage.h"
 #include "scheduler/budget.h"
+#include "scheduler/controller.h"
 #include "scheduler/executor.h"
 
 /// What all parts of one run share, whichever back end computes it.
@@ -38,6 +41,25 @@ class ResultSizes {
   std::map<std::pair<int, int>, std::int64_t> elements_;
 };
 
+/// What is known of chunk sizes from earlier runs of a program, on one back end and by as many threads. Thread-safe.
+class LearnedChunks {
+ public:
+  struct Key {
+    const plan::Plan* plan = nullptr;  ///< the program's, or one inside of it
+    int stage = 0;
+    std::string backend;
+    int threads = 1;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  std::shared_ptr<const scheduler::Learned> of(const Key& key) const;
+  /// Null: there is no more to know.
+  void note(const Key& key, std::shared_ptr<const scheduler::Learned> learned);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Key, std::shared_ptr<const scheduler::Learned>> learned_;
+};
+
 /// Made with names: `{.plan = ...}`.
 struct RunContext {
   const plan::Plan& plan;
@@ -52,7 +74,8 @@ struct RunContext {
   /// Memory that the caller gives for the results of the run, one array for each, or none: no source may give items
   /// that lie there, those of bodies neither.
   std::span<const HostArray> into{};
-  ResultSizes* sizes = nullptr;  ///< of the program's earlier runs; null: not kept
+  ResultSizes* sizes = nullptr;      ///< of the program's earlier runs; null: not kept
+  LearnedChunks* learned = nullptr;  ///< likewise
   /// Sinks of this run that are not the library's (run/sinks.h): those that write elsewhere. Empty: all are.
   MakeSink own_sinks{};
   bool names_items =

@@ -57,9 +57,12 @@ std::vector<HostArray> StageRun::run() {
   scheduler::Trace trace;
   trace.on_chunk([this](const scheduler::ChunkTimes& times) { on_chunk(times); });
   options_.trace = &trace;
+  const LearnedChunks::Key key{&context_.plan, number_, backend_.name(), context_.executor.concurrency()};
+  if (context_.learned) options_.learned = context_.learned->of(key);
   if (context_.trace) context_.trace->begin_stage(number_);
   const scheduler::PipelineResult result = scheduler::run_pipeline(context_.executor, phases, options_);
   if (result.cancelled) ir::raise_cancelled();
+  if (context_.learned) context_.learned->note(key, result.learned);
   if (context_.trace) context_.trace->end_stage();
   computing_.reset();
   report(result.summary, trace);

@@ -72,6 +72,43 @@ TEST_CASE("adaptive finds the size on affine devices and stays") {
   }
 }
 
+TEST_CASE("adaptive begins where an earlier run ended") {
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    simulation.device.compute = affine(200e3, 1.0);
+    const int64_t settled = simulation.run(60).back().decision.target.work;
+    REQUIRE(simulation.learned);
+    simulation.earlier = simulation.learned;
+    for (const Step& step : simulation.run(30)) {
+      CHECK(step.decision.reason != Reason::explore);
+      CHECK(step.decision.target.work == Approx(settled).epsilon(0.3));
+    }
+    // It learns again where that is no longer so.
+    simulation.device.compute = affine(800e3, 2.0);
+    check_each_step(simulation, 60);
+  }
+}
+
+TEST_CASE("what an earlier run has learned is not used where it does not hold") {
+  Simulation simulation;
+  simulation.device.compute = affine(200e3, 1.0);
+  const int64_t settled = simulation.run(60).back().decision.target.work;
+  simulation.earlier = simulation.learned;
+  Simulation less_memory = simulation;
+  less_memory.config.memory_limit = settled / 2 * less_memory.config.max_ring;
+  for (const Step& step : less_memory.run(30)) CHECK(step.size.work <= settled / 2);
+  Simulation in_line = simulation;
+  in_line.config.read_overlaps = in_line.config.write_overlaps = false;
+  CHECK(in_line.run(1).back().decision.target.work == in_line.config.start_work);
+  // Nothing is learned by a run that has not settled, nor by one of the paper's controller.
+  simulation.earlier = nullptr;
+  simulation.run(1);
+  CHECK(!simulation.learned);
+  simulation.policy = Policy::paper();
+  simulation.run(60);
+  CHECK(!simulation.learned);
+}
+
 TEST_CASE("chunks that are read again are as small as those of overlapping phases") {
   const auto settled = [](bool overlap, bool again) {
     Simulation simulation;

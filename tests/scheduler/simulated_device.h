@@ -46,9 +46,11 @@ struct Simulation {
   std::function<int64_t(int64_t item)> item_work;
   int64_t lag = 0;  // chunks that are read before the first is finished
   uint64_t seed = 1;
+  std::shared_ptr<const Learned> earlier{};          // by a run before
+  mutable std::shared_ptr<const Learned> learned{};  // by the last one
 
   std::vector<Step> run(int steps) const {
-    const auto controller = make_controller(policy, config);
+    const auto controller = make_controller(policy, config, earlier);
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform;
@@ -78,6 +80,7 @@ struct Simulation {
         in_flight.pop_front();
       }
     }
+    learned = controller->learned();
     return history;
   }
 
