@@ -163,6 +163,13 @@ int GroupBuilder::make_array(const Ref& node) {
   }
   if (make_nested(node)) return arrays_.at(node.get());
   if (is_view(context_.staged, *node)) return make_view(node);
+  if (const auto of = components_of(context_.staged, *node)) {
+    PlanArray array;
+    array.origin = PlanArray::Origin::components;
+    array.index = array_of(of->array);
+    array.components = of->components;
+    return enter_array(node, std::move(array));
+  }
   PlanArray array;
   const bool computed = !is_given(*node);
   if (node->op() == Op::parameter) {

@@ -126,6 +126,8 @@ std::string origin_text(const PlanArray& array) {
       return fmt::format("control result {}", array.index);
     case PlanArray::Origin::view:
       return fmt::format("a view of g{}", array.index);
+    case PlanArray::Origin::components:
+      return fmt::format("components {} of g{}", fmt::join(array.components, ", "), array.index);
     case PlanArray::Origin::nested:
       return fmt::format("inner program {}", array.index);
     case PlanArray::Origin::item:

@@ -16,16 +16,20 @@ using plan::PlanArray;
 
 namespace {
 
-/// An array whose memory counts as long as it lives: rounds of a loop hand arrays on.
-struct CountedArray final : detail::ArrayData {
-  std::shared_ptr<const std::vector<scheduler::Reservation>> account;
-};
+/// An array whose memory counts as long as it, or an array of some of its components, lives: rounds of a loop hand arrays
+/// on.
+using Account = std::shared_ptr<const std::vector<scheduler::Reservation>>;
 
-HostArray counted(const detail::ArrayData& array,
-                  std::shared_ptr<const std::vector<scheduler::Reservation>> account) {
-  auto counted = std::make_shared<CountedArray>();
-  static_cast<detail::ArrayData&>(*counted) = array;
-  counted->account = std::move(account);
+HostArray counted(const detail::ArrayData& array, const Account& account) {
+  struct Counted {
+    std::shared_ptr<void> memory;
+    Account account;
+  };
+  auto counted = std::make_shared<detail::ArrayData>(array);
+  for (std::shared_ptr<void>& buffer : counted->buffers) {
+    void* const elements = buffer.get();
+    buffer = {std::make_shared<Counted>(std::move(buffer), account), elements};
+  }
   return counted;
 }
 
@@ -36,8 +40,11 @@ HostArray counted(const detail::ArrayData& array, scheduler::Reservation reserva
 }
 
 bool shares_memory(std::span<const HostArray> arrays, const HostArray& array) {
-  return std::any_of(arrays.begin(), arrays.end(),
-                     [&](const HostArray& other) { return other->buffers == array->buffers; });
+  const auto shares = [&](const HostArray& other) {
+    return std::find_first_of(other->buffers.begin(), other->buffers.end(), array->buffers.begin(),
+                              array->buffers.end()) != other->buffers.end();
+  };
+  return std::any_of(arrays.begin(), arrays.end(), shares);
 }
 
 }  // namespace
@@ -65,12 +72,15 @@ void PlanRun::run(std::size_t actions) {
 
 /// Was it made in this run?
 bool PlanRun::is_own(int array) const {
-  switch (context_.plan.global.arrays[static_cast<std::size_t>(array)].origin) {
+  const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(array)];
+  switch (planned.origin) {
     case PlanArray::Origin::computed:
     case PlanArray::Origin::stream:
       return true;
     case PlanArray::Origin::control:  // a loop without a round gives what it was given
       return !shares_memory(inputs_, values_.array(array));
+    case PlanArray::Origin::components:
+      return is_own(planned.index);
     case PlanArray::Origin::use:
     case PlanArray::Origin::argument:
     case PlanArray::Origin::item:
