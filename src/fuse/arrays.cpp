@@ -56,9 +56,9 @@ class Fuser {
       if (is_given(*array)) decide(*array);
     if (!options_.fusion) return;
     const auto cost = [&](const Node& node) { return additions(cost_.at(&node)); };
-    const auto alone = [&](const Node& node) { return uses_[&node].for_extents; };
-    folds(staged_, order_, cost, alone, options_);
-    maps(staged_, order_, cost, alone, options_);
+    const auto for_extents = [&](const Node& node) { return uses_[&node].for_extents; };
+    folds(staged_, order_, cost, for_extents, options_);
+    maps(staged_, order_, cost, for_extents, options_);
     compute_where_read();
     leave_where_they_lie();
   }

@@ -53,6 +53,7 @@ struct ItemBound {
 struct ItemDomain {
   int parent = -1;                ///< the domain that its items are chosen from; -1: the sources give them
   std::vector<ItemBound> bounds;  ///< a prefix: as many items as the least of them
+  bool first_only = false;        ///< of the parent's items in a chunk the first
 };
 
 /// The offsets of segmented arrays that have these extents.

@@ -70,17 +70,17 @@ void PlanRun::run(std::size_t actions) {
   }
 }
 
-/// Was it made in this run?
-bool PlanRun::is_own(int array) const {
-  const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(array)];
+/// Was it made in this run? `array`: what the plan's array `number`, or components of it, turned out to be.
+bool PlanRun::is_own(int number, const HostArray& array) const {
+  const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
   switch (planned.origin) {
     case PlanArray::Origin::computed:
     case PlanArray::Origin::stream:
       return true;
     case PlanArray::Origin::control:  // a loop without a round gives what it was given
-      return !shares_memory(inputs_, values_.array(array));
+      return !shares_memory(inputs_, array);
     case PlanArray::Origin::components:
-      return is_own(planned.index);
+      return is_own(planned.index, array);
     case PlanArray::Origin::use:
     case PlanArray::Origin::argument:
     case PlanArray::Origin::item:
@@ -97,7 +97,7 @@ HostArray PlanRun::result(std::size_t r) {
   const HostArray given = into_.empty() ? nullptr : into_[r];
   const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
   const bool in_place = !given || array->buffers == given->buffers;
-  if (in_place && is_own(number) && !shares_memory(given_out_, array)) {
+  if (in_place && is_own(number, array) && !shares_memory(given_out_, array)) {
     given_out_.push_back(array);
     return array;
   }

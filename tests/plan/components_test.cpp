@@ -212,15 +212,15 @@ const std::vector<Producer>& producers() {
        {"consume 16", 1}},
       {"segments",
        [] { return fold_seg(joined, Pair{0.0, 1.0}, mapped(v()), lengths()); },
-       {"prescanl 8, fold 8, sum 8, sum 8, consume 16", 5},
-       {"prescanl 8, fold 8, sum 8, sum 8, consume 16", 5}},
+       {"prescanl 8, fold 8, sum 8, sum 8, consume 16", 3},
+       {"prescanl 8, fold 8, sum 8, sum 8, consume 16", 3}},
       {"map of segments",
        [] {
          return consume(elements(
              map_seq([](Pairs s) { return map(each_next, s); }, from_segments(lengths(), mapped(v())))));
        },
-       {"prescanl 8, sum 8, fold 8, sum 8, consume 8", 5},
-       {"prescanl 8, sum 8, fold 8, sum 8, consume 16", 5}},
+       {"prescanl 8, sum 8, fold 8, sum 8, consume 8", 3},
+       {"prescanl 8, sum 8, fold 8, sum 8, consume 16", 3}},
   };
   return all_of_them;
 }

@@ -113,7 +113,7 @@ TEST_CASE("what the parts of a result lie in counts in the memory bound once") {
   const auto x = numbers<double>(100000);
   const auto pairs = map([](auto e) { return pack(e, e); }, use(x));
   const auto sums =
-      scanl1([](auto a, auto b) { return pack(get<0>(a) + get<0>(b), get<1>(a) + get<1>(b)); }, pairs);
+      scanl1([](auto s, auto e) { return pack(get<0>(s) + get<0>(e), get<1>(s) + get<1>(e)); }, pairs);
   RunReport report;
   run(unzip(sums), {.memory = 2'600'000}, &report);
   REQUIRE(report.peak_bytes >= 2'400'000);
