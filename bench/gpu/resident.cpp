@@ -54,6 +54,7 @@ cuda::Address address_of(const PlanArray& array, int component, const ResidentDa
     case PlanArray::Origin::control:
     case PlanArray::Origin::nested:
     case PlanArray::Origin::view:
+    case PlanArray::Origin::components:
       break;
   }
   throw std::runtime_error("the kernel reads or writes an array that is not on the GPU");

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include <anabranch/filter.h>
 #include <anabranch/seq.h>
 
@@ -11,14 +14,27 @@ namespace anabranch {
 /// lengths, of any integer type, is taken too.
 class Segments {
  public:
+  /// A number of segment s.
+  using Of = std::function<Exp<std::int64_t>(const Exp<std::int64_t>& s)>;
+
   template <detail::IntegerElement I>
   Segments(const Acc<Vector<I>>& lengths, detail::Loc at = detail::Loc::current())
-      : lengths_(detail::as_numbers(lengths, at)) {}
+      : lengths_(detail::as_numbers(lengths, at)),
+        length_([lengths, at](const Exp<std::int64_t>& s) { return cast<std::int64_t>(lengths[s], at); }),
+        begin_(
+            [begins = detail::sums_before(lengths_, at)](const Exp<std::int64_t>& s) { return begins[s]; }) {}
+  Segments(const Acc<Vector<std::int64_t>>& lengths, Of length, Of begin)
+      : lengths_(lengths), length_(std::move(length)), begin_(std::move(begin)) {}
+
   /// A negative length is a RunError.
   const Acc<Vector<std::int64_t>>& lengths() const { return lengths_; }
+  /// How long a segment is, and where it begins.
+  Exp<std::int64_t> length(const Exp<std::int64_t>& s) const { return length_(s); }
+  Exp<std::int64_t> begin(const Exp<std::int64_t>& s) const { return begin_(s); }
 
  private:
   Acc<Vector<std::int64_t>> lengths_;
+  Of length_, begin_;  ///< as terms, so that what the user has given is read where it lies
 };
 
 /// How long each segment is.
@@ -29,11 +45,10 @@ Segments segments_of_lengths(const Acc<Vector<I>>& lengths, detail::Loc at = det
 /// Where each segment begins, and where the last one ends: one more than there are segments, the first 0.
 template <detail::IntegerElement I>
 Segments segments_of_offsets(const Acc<Vector<I>>& offsets, detail::Loc at = detail::Loc::current()) {
-  const auto cuts = detail::as_numbers(offsets, at);
-  return Segments(
-      generate(
-          max(size(cuts, at) - 1, 0), [&](const Exp<std::int64_t>& s) { return cuts[s + 1] - cuts[s]; }, at),
-      at);
+  const auto cut = [offsets, at](const Exp<std::int64_t>& s) { return cast<std::int64_t>(offsets[s], at); };
+  const auto length = [cut](const Exp<std::int64_t>& s) { return cut(s + 1) - cut(s); };
+  const auto begin = [cut](const Exp<std::int64_t>& s) { return cut(s) - cut(Exp<std::int64_t>(0)); };
+  return Segments(generate(max(size(offsets, at) - 1, 0), length, at), length, begin);
 }
 
 namespace detail {
@@ -53,14 +68,13 @@ template <class T>
 Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& values,
                              detail::Loc at = detail::Loc::current()) {
   const auto& lengths = segments.lengths();
-  const auto begins = detail::sums_before(lengths, at);
   const detail::Handle whole =
       detail::reshape(detail::size_of_segments(lengths, at).handle(), values.handle(), at, "from_segments");
   return produce(
       size(lengths, at),
       [&](const Exp<std::int64_t>& s) {
-        return detail::acc<1, T>(
-            detail::part(lengths[s].handle(), whole, begins[s].handle(), at, "from_segments"));
+        return detail::acc<1, T>(detail::part(segments.length(s).handle(), whole, segments.begin(s).handle(),
+                                              at, "from_segments"));
       },
       at);
 }

@@ -57,14 +57,15 @@ class Fuser {
       if (is_given(*array)) decide(*array);
     if (!options_.fusion) return;
     const auto cost = [&](const Node& node) { return additions(cost_.at(&node)); };
-    const auto alone = [&](const Node& node) { return uses_[&node].for_extents; };
-    folds(staged_, order_, cost, alone, options_);
+    const auto for_extents = [&](const Node& node) { return uses_[&node].for_extents; };
+    folds(staged_, order_, cost, for_extents, options_);
     Readers readers;
     for (const auto& [array, reader] : reads_) readers.of[array].push_back(reader);
     readers.is_needed = [&](const Node& node) { return is_needed(node); };
-    epilogues(staged_, order_, readers, cost, alone, options_);
-    maps(staged_, order_, cost, alone, options_);
+    epilogues(staged_, order_, readers, cost, for_extents, options_);
+    maps(staged_, order_, cost, for_extents, options_);
     compute_where_read();
+    leave_where_they_lie();
   }
 
  private:
@@ -325,6 +326,23 @@ class Fuser {
     }
     for (auto& [array, others] : staged_.beside)
       std::erase_if(others, [&](const Beside& one) { return released.contains(one.other.get()); });
+  }
+
+  /// No kernel computes the components of a stored array.
+  void leave_where_they_lie() {
+    for (auto& [array, why] : staged_.manifest)
+      if (const auto of = components_of(staged_, *array)) {
+        why += "; it lies in " + title(*of->array);
+        staged_.beside.erase(array);
+      }
+    for (std::vector<Ref>& set : staged_.together) {
+      const auto lies = [&](const Ref& array) { return components_of(staged_, *array).has_value(); };
+      if (std::erase_if(set, lies) == 0 || set.empty()) continue;
+      for (const Ref& array : set)
+        std::erase_if(staged_.beside[array.get()], [](const Beside& one) { return one.why.empty(); });
+      for (std::size_t i = 1; i < set.size(); ++i) staged_.beside[set[i].get()].push_back({set[0], ""});
+    }
+    std::erase_if(staged_.together, [](const std::vector<Ref>& set) { return set.size() < 2; });
   }
 
   Staged& staged_;

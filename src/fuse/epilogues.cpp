@@ -36,12 +36,12 @@ class Epilogues {
  public:
   Epilogues(Staged& staged, std::span<const Node* const> order, const Readers& readers,
             const std::function<std::int64_t(const Node&)>& cost,
-            const std::function<bool(const Node&)>& alone, const Options& options)
+            const std::function<bool(const Node&)>& for_extents, const Options& options)
       : staged_(staged),
         order_(order),
         readers_(readers),
         cost_(cost),
-        alone_(alone),
+        for_extents_(for_extents),
         options_(options),
         needs_(staged) {}
 
@@ -49,7 +49,7 @@ class Epilogues {
     find_rows();
     for (const Node* array : order_) {
       Element element = element_of(*array);
-      if (element.rows >= 0 && staged_.is_manifest(array) && !alone_(*array)) decide(*array, element);
+      if (element.rows >= 0 && staged_.is_manifest(array) && !for_extents_(*array)) decide(*array, element);
       known_[array] = std::move(element);
     }
     drop_results();
@@ -67,7 +67,7 @@ class Epilogues {
         for (const Ref& fold : staged_.together[s]) of_maker[fold.get()] = number;
       }
     for (const Node* array : order_) {
-      if (!staged_.is_manifest(array) || alone_(*array)) continue;
+      if (!staged_.is_manifest(array) || for_extents_(*array)) continue;
       const Node& maker = maker_of(*array);
       if (const auto known = of_maker.find(&maker); known != of_maker.end()) {
         if (maker.op() == Op::scan) rows_[static_cast<std::size_t>(known->second)].arrays.emplace_back(array);
@@ -255,7 +255,7 @@ class Epilogues {
   std::span<const Node* const> order_;
   const Readers& readers_;
   const std::function<std::int64_t(const Node&)>& cost_;
-  const std::function<bool(const Node&)>& alone_;
+  const std::function<bool(const Node&)>& for_extents_;
   const Options& options_;
   Needs needs_;
   std::vector<Rows> rows_;
@@ -267,8 +267,8 @@ class Epilogues {
 
 void epilogues(Staged& staged, std::span<const Node* const> order, const Readers& readers,
                const std::function<std::int64_t(const Node&)>& cost,
-               const std::function<bool(const Node&)>& alone, const Options& options) {
-  Epilogues(staged, order, readers, cost, alone, options).run();
+               const std::function<bool(const Node&)>& for_extents, const Options& options) {
+  Epilogues(staged, order, readers, cost, for_extents, options).run();
 }
 
 }  // namespace anabranch::fuse

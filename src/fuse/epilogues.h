@@ -20,9 +20,10 @@ struct Readers {
 ///
 /// A map is such an epilogue if what it reads besides is there before the kernel runs in any case, if it cannot fail and
 /// has no loops, and, of results with a shape, if it mentions nothing else that depends on the item. `order`: arrays,
-/// operands first; `cost`: of an element.
+/// operands first; `cost`: of an element; `for_extents`: must an
+/// array be computed before other kernels can be sized?
 void epilogues(ir::Staged& staged, std::span<const ir::Node* const> order, const Readers& readers,
                const std::function<std::int64_t(const ir::Node&)>& cost,
-               const std::function<bool(const ir::Node&)>& alone, const Options& options);
+               const std::function<bool(const ir::Node&)>& for_extents, const Options& options);
 
 }  // namespace anabranch::fuse

@@ -23,6 +23,7 @@ struct Kind {
   int stage = -1;
   int level = 0;
   int parts = 0;  ///< that it needs; of a stage's own: 0, as all that they need are there
+  bool for_extents = false;
   Form form = Form::avoided;
   fold_order::OperatorClass order = fold_order::OperatorClass::ordered;
   std::vector<std::uint64_t> extents;  ///< of the rows, by the ids of their nodes
@@ -34,6 +35,7 @@ const char* difference(const Kind& kind, const Kind& before) {
   if (kind.order != before.order) return "their operators allow of different orders";
   if (kind.level > before.level) return "it needs the values of other reductions";
   if (kind.level < before.level) return "that one needs the values of other reductions";
+  if (kind.for_extents != before.for_extents) return "one of them decides a shape";
   return "one of them needs what a stream, a loop or a branch gives";
 }
 
@@ -47,18 +49,19 @@ struct Set {
 
 void folds(Staged& staged, std::span<const Node* const> order,
            const std::function<std::int64_t(const Node&)>& cost,
-           const std::function<bool(const Node&)>& alone, const Options& options) {
+           const std::function<bool(const Node&)>& for_extents, const Options& options) {
   const Needs needs(staged);
   std::vector<Set> sets;
   std::map<Kind, std::size_t> open;                                // the newest set of a kind
   using Rows = std::tuple<int, Form, std::vector<std::uint64_t>>;  // stage, form, extents
   std::map<Rows, std::pair<Kind, std::size_t>> of_rows;  // the first set of any kind that has these rows
   for (const Node* node : order) {
-    if (node->op() != Op::fold || alone(*node)) continue;
+    if (node->op() != Op::fold) continue;
     Kind kind;
     kind.stage = needs.stage_of(*node);
     kind.level = needs.of(*node).level;
     kind.parts = kind.stage < 0 ? needs.of(*node).parts : 0;
+    kind.for_extents = for_extents(*node);
     kind.form = staged.facts.at(node).form;
     kind.order = fold_order_class(*Fold(*node).function());
     for (const Ref& e : staged.facts_of(Fold(*node).array()).extents) kind.extents.push_back(e->id());

@@ -1,5 +1,6 @@
 #include "ir/staged.h"
 
+#include "ir/make.h"
 #include "ir/print.h"
 
 namespace anabranch::ir {
@@ -45,6 +46,20 @@ std::vector<Ref> arguments_of(const Control& control, const Body& body) {
 bool is_view(const Staged& staged, const Node& array) {
   return array.op() == Op::part && staged.facts.at(&array).form != Form::avoided &&
          staged.facts_of(PartOf(array).array()).form == Form::avoided;
+}
+
+std::optional<ComponentsOf> components_of(const Staged& staged, const Node& array) {
+  if (array.op() != Op::map || Map(array).arrays().size() != 1 || !staged.is_manifest(&array)) return {};
+  ComponentsOf of{Map(array).arrays()[0], {}};
+  const auto is_of_program = [&](const Node& node) { return staged.facts.at(&node).form == Form::avoided; };
+  if (!staged.is_manifest(of.array.get()) || !is_of_program(array) || !is_of_program(*of.array)) return {};
+  const Node* const element = Map(array).function()->parameters()[0].get();
+  for (const Ref& component : ir::components(Map(array).function()->result())) {
+    const bool is_part = component->op() == Op::project && Project(component).value().get() == element;
+    if (!is_part && component.get() != element) return {};
+    of.components.push_back(is_part ? Project(component).first() : 0);
+  }
+  return of;
 }
 
 std::vector<Ref> extents_compared(const Staged& staged, const Node& reshape) {

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -181,6 +182,14 @@ NodeSet arrays_together(const Staged& staged);
 
 /// Is it read where the elements lie that it is a part of? Those are the same for all items, where it begins is not.
 bool is_view(const Staged& staged, const Node& array);
+
+/// A stored array of the program whose elements are some components of those of another one, at the same positions: it
+/// lies where that one does.
+struct ComponentsOf {
+  Ref array;
+  std::vector<int> components;
+};
+std::optional<ComponentsOf> components_of(const Staged& staged, const Node& array);
 
 /// The extents that tell whether an array can be reshaped so.
 std::vector<Ref> extents_compared(const Staged& staged, const Node& reshape);

@@ -132,13 +132,29 @@ int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& wha
 // A rank-0 int64 per item: the extent e, computed by a small kernel before anything that has this extent.
 int GroupBuilder::size_array(const Ref& e) {
   if (const auto it = sizes_.find(e.get()); it != sizes_.end()) return it->second;
+  sizes_[e.get()] = static_cast<int>(group_.arrays.size());
+  return add_size(e, 0);
+}
+
+/// The same of a chunk's first item only.
+int GroupBuilder::first_of_chunk(const Ref& e) {
+  if (const auto it = firsts_.find(e.get()); it != firsts_.end()) return it->second;
+  if (firsts_.empty()) {
+    first_domain_ = static_cast<int>(group_.domains.size());
+    group_.domains.push_back({.parent = 0, .bounds = {}, .first_only = true});
+  }
+  firsts_[e.get()] = static_cast<int>(group_.arrays.size());
+  return add_size(e, first_domain_);
+}
+
+int GroupBuilder::add_size(const Ref& e, int domain) {
   const int number = static_cast<int>(group_.arrays.size());
   kept_.push_back(e);
-  sizes_[e.get()] = number;
   PlanArray array;
   array.node = unit(int64(0), e->place(), "extent");
   array.type = {0, {ScalarType::int64}};
   array.form = Form::regular;
+  array.domain = domain;
   array.why = "a shape that depends on the item";
   group_.arrays.push_back(std::move(array));
   add_map(number, e, {}, "extent", e->place());
@@ -163,6 +179,13 @@ int GroupBuilder::make_array(const Ref& node) {
   }
   if (make_nested(node)) return arrays_.at(node.get());
   if (is_view(context_.staged, *node)) return make_view(node);
+  if (const auto of = components_of(context_.staged, *node)) {
+    PlanArray array;
+    array.origin = PlanArray::Origin::components;
+    array.index = array_of(of->array);
+    array.components = of->components;
+    return enter_array(node, std::move(array));
+  }
   PlanArray array;
   const bool computed = !is_given(*node);
   if (node->op() == Op::parameter) {
@@ -305,8 +328,9 @@ int GroupBuilder::make_view(const Ref& part) {
   PlanArray array;
   array.origin = PlanArray::Origin::view;
   array.index = global_->array_of(PartOf(part).array());
-  array.part = size_array(context_.simplify(PartOf(part).begin()));
   array.consecutive = part->payload().consecutive;
+  const Ref begin = context_.simplify(PartOf(part).begin());
+  array.part = array.consecutive ? first_of_chunk(begin) : size_array(begin);
   return enter_array(part, std::move(array));
 }
 

@@ -83,6 +83,8 @@ class GroupBuilder {
   int item_with(const std::vector<const ir::Node*>& key);
   const ArrayInfo* source_info(int item) const;
   int size_array(const ir::Ref& e);
+  int first_of_chunk(const ir::Ref& e);
+  int add_size(const ir::Ref& e, int domain);
   int make_array(const ir::Ref& node);
   int enter_array(const ir::Ref& node, PlanArray array);
   void make_together(const std::vector<ir::Ref>& arrays);
@@ -137,6 +139,8 @@ class GroupBuilder {
   std::unordered_map<const ir::Node*, int> arrays_;
   std::unordered_map<const ir::Node*, int> uniforms_;
   std::unordered_map<const ir::Node*, int> sizes_;
+  std::unordered_map<const ir::Node*, int> firsts_;  ///< of a chunk's first item, in a domain of its own
+  int first_domain_ = 0;
   std::map<std::pair<const ir::Node*, int>, int> nested_extents_;  ///< consume node, dimension -> its sizes
   std::map<std::vector<const ir::Node*>, int> descriptors_;
   std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents

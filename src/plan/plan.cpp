@@ -126,6 +126,8 @@ std::string origin_text(const PlanArray& array) {
       return fmt::format("control result {}", array.index);
     case PlanArray::Origin::view:
       return fmt::format("a view of g{}", array.index);
+    case PlanArray::Origin::components:
+      return fmt::format("components {} of g{}", fmt::join(array.components, ", "), array.index);
     case PlanArray::Origin::nested:
       return fmt::format("inner program {}", array.index);
     case PlanArray::Origin::item:
@@ -139,7 +141,10 @@ std::string origin_text(const PlanArray& array) {
 void group_text(const Group& group, char letter, std::string& out) {
   for (std::size_t i = 0; i < group.domains.size(); ++i) {
     const ItemDomain& domain = group.domains[i];
-    if (domain.parent >= 0) out += fmt::format("  domain {}: items of domain {}\n", i, domain.parent);
+    if (domain.first_only)
+      out += fmt::format("  domain {}: the first item of domain {}\n", i, domain.parent);
+    else if (domain.parent >= 0)
+      out += fmt::format("  domain {}: items of domain {}\n", i, domain.parent);
     for (const ItemBound& bound : domain.bounds)
       out += fmt::format("  at most u{} items{}: {}\n", bound.uniform, domain_text(static_cast<int>(i)),
                          bound.take->label());

@@ -53,6 +53,7 @@ struct ItemBound {
 struct ItemDomain {
   int parent = -1;                ///< the domain that its items are chosen from; -1: the sources give them
   std::vector<ItemBound> bounds;  ///< a prefix: as many items as the least of them
+  bool first_only = false;        ///< of the parent's items in a chunk the first
 };
 
 /// The offsets of segmented arrays that have these extents.
@@ -81,8 +82,9 @@ struct PlanArray : PlanLayout {
     nested,    ///< by the program of a sequence inside of the stage: see NestedStep
     view,  ///< elements of the global array `index`, of each item from where the group's array `part` says;
            ///< `consecutive`: one item after the other
-    item,  ///< item array `index` of the stage
-    computed,  ///< by a kernel of the group
+    components,  ///< some components of array `index`, where these lie
+    item,        ///< item array `index` of the stage
+    computed,    ///< by a kernel of the group
   };
   ir::Ref node;
   ir::ArrayType type;
@@ -90,6 +92,7 @@ struct PlanArray : PlanLayout {
   int index = 0;
   int part = 0;
   bool consecutive = false;
+  std::vector<int> components = {};
   int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
   int last_step = -1;  ///< the last step of the group that reads it
   std::string why;     ///< why it is stored

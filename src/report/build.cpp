@@ -175,7 +175,12 @@ class Builder {
                                     [&](const plan::LoopAction& loop) { this->loop(scope, loop); },
                                     [&](const plan::BranchAction& branch) { this->branch(scope, branch); }},
                  action);
-    for (const int result : plan.results) store(plan.global, result).is_result = true;
+    for (const int result : plan.results) {
+      store(plan.global, result).is_result = true;
+      const plan::PlanArray& array = plan.global.arrays[at(result)];
+      if (array.origin == plan::PlanArray::Origin::components)
+        store(plan.global, array.index).is_result = true;
+    }
   }
 
   std::size_t stage_operations(Scope& scope, std::size_t number) {
@@ -373,6 +378,7 @@ class Builder {
         made(Maker::inner, "a program inside of the stream's function");
         break;
       case Origin::view:
+      case Origin::components:
         made(Maker::view, "a view of another array");
         break;
       case Origin::item:

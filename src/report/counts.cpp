@@ -74,7 +74,9 @@ std::string Counts::name_of(const plan::Group& group, int number) {
 Counts::Factors Counts::of(const plan::Group& group, const plan::PlanLayout& layout) {
   if (layout.form == ir::Form::segmented) return {"elements of " + name_of(group, layout.descriptor)};
   Factors factors;
-  if (layout.form == ir::Form::regular && !group.domains.empty()) factors.emplace_back("items");
+  if (layout.form == ir::Form::regular && !group.domains.empty() &&
+      !group.domains[at(layout.domain)].first_only)
+    factors.emplace_back("items");
   for (const plan::PlanExtent& e : layout.extents)
     if (e.kind != plan::PlanExtent::Kind::constant || e.value != 1) factors.push_back(extent_text(group, e));
   return factors;

@@ -27,6 +27,9 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
                           const std::vector<std::vector<ArrayInfo>>& infos) {
   shape_.items.assign(stage_.group.domains.size(), 0);
   shape_.items[0] = chunks[0].items;
+  for (std::size_t d = 1; d < stage_.group.domains.size(); ++d)
+    if (const plan::ItemDomain& domain = stage_.group.domains[d]; domain.first_only)
+      shape_.items[d] = std::min<std::int64_t>(shape_.items[static_cast<std::size_t>(domain.parent)], 1);
   shape_.first_item = chunks[0].first;
   shape_.descriptor_totals.assign(stage_.group.descriptors.size(), 0);
   offsets_.resize(stage_.group.descriptors.size());

@@ -10,6 +10,22 @@ namespace anabranch::runtime {
 
 using plan::PlanArray;
 
+namespace {
+
+/// Some components of an array, where these lie.
+HostArray components_of(const detail::ArrayData& array, std::span<const int> components) {
+  auto part = std::make_shared<detail::ArrayData>(array);
+  part->scalars.clear();
+  part->buffers.clear();
+  for (const int c : components) {
+    part->scalars.push_back(array.scalars[static_cast<std::size_t>(c)]);
+    part->buffers.push_back(array.buffers[static_cast<std::size_t>(c)]);
+  }
+  return part;
+}
+
+}  // namespace
+
 GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments,
                            std::stop_token stop)
     : plan_(plan),
@@ -24,9 +40,13 @@ GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>&
   }
 }
 
-void GlobalValues::set(int number, HostArray array) {
+void GlobalValues::set(int number, const HostArray& array) {
   by_node_[plan_.global.arrays[static_cast<std::size_t>(number)].node.get()] = array;
-  arrays_[static_cast<std::size_t>(number)] = std::move(array);
+  arrays_[static_cast<std::size_t>(number)] = array;
+  for (std::size_t a = 0; a < plan_.global.arrays.size(); ++a)
+    if (const PlanArray& part = plan_.global.arrays[a];
+        part.origin == PlanArray::Origin::components && part.index == number)
+      set(static_cast<int>(a), components_of(*array, part.components));
 }
 
 const HostArray& GlobalValues::array(int number) const {

@@ -19,7 +19,7 @@ class GlobalValues {
   const HostArray& array(int number) const;
   /// Arrays of the program whose values are known, for evaluating uniforms.
   const HostArray* find(const ir::Node* node) const;
-  void set(int number, HostArray array);
+  void set(int number, const HostArray& array);
   /// Nothing asks for it any more.
   void forget(int number);
   std::int64_t uniform(int number);

@@ -16,16 +16,20 @@ using plan::PlanArray;
 
 namespace {
 
-/// An array whose memory counts as long as it lives: rounds of a loop hand arrays on.
-struct CountedArray final : detail::ArrayData {
-  std::shared_ptr<const std::vector<scheduler::Reservation>> account;
-};
+/// An array whose memory counts as long as it, or an array of some of its components, lives: rounds of a loop hand arrays
+/// on.
+using Account = std::shared_ptr<const std::vector<scheduler::Reservation>>;
 
-HostArray counted(const detail::ArrayData& array,
-                  std::shared_ptr<const std::vector<scheduler::Reservation>> account) {
-  auto counted = std::make_shared<CountedArray>();
-  static_cast<detail::ArrayData&>(*counted) = array;
-  counted->account = std::move(account);
+HostArray counted(const detail::ArrayData& array, const Account& account) {
+  struct Counted {
+    std::shared_ptr<void> memory;
+    Account account;
+  };
+  auto counted = std::make_shared<detail::ArrayData>(array);
+  for (std::shared_ptr<void>& buffer : counted->buffers) {
+    void* const elements = buffer.get();
+    buffer = {std::make_shared<Counted>(std::move(buffer), account), elements};
+  }
   return counted;
 }
 
@@ -36,8 +40,11 @@ HostArray counted(const detail::ArrayData& array, scheduler::Reservation reserva
 }
 
 bool shares_memory(std::span<const HostArray> arrays, const HostArray& array) {
-  return std::any_of(arrays.begin(), arrays.end(),
-                     [&](const HostArray& other) { return other->buffers == array->buffers; });
+  const auto shares = [&](const HostArray& other) {
+    return std::find_first_of(other->buffers.begin(), other->buffers.end(), array->buffers.begin(),
+                              array->buffers.end()) != other->buffers.end();
+  };
+  return std::any_of(arrays.begin(), arrays.end(), shares);
 }
 
 }  // namespace
@@ -63,14 +70,17 @@ void PlanRun::run(std::size_t actions) {
   }
 }
 
-/// Was it made in this run?
-bool PlanRun::is_own(int array) const {
-  switch (context_.plan.global.arrays[static_cast<std::size_t>(array)].origin) {
+/// Was it made in this run? `array`: what the plan's array `number`, or components of it, turned out to be.
+bool PlanRun::is_own(int number, const HostArray& array) const {
+  const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
+  switch (planned.origin) {
     case PlanArray::Origin::computed:
     case PlanArray::Origin::stream:
       return true;
     case PlanArray::Origin::control:  // a loop without a round gives what it was given
-      return !shares_memory(inputs_, values_.array(array));
+      return !shares_memory(inputs_, array);
+    case PlanArray::Origin::components:
+      return is_own(planned.index, array);
     case PlanArray::Origin::use:
     case PlanArray::Origin::argument:
     case PlanArray::Origin::item:
@@ -87,7 +97,7 @@ HostArray PlanRun::result(std::size_t r) {
   const HostArray given = into_.empty() ? nullptr : into_[r];
   const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];
   const bool in_place = !given || array->buffers == given->buffers;
-  if (in_place && is_own(number) && !shares_memory(given_out_, array)) {
+  if (in_place && is_own(number, array) && !shares_memory(given_out_, array)) {
     given_out_.push_back(array);
     return array;
   }

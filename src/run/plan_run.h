@@ -30,7 +30,7 @@ class PlanRun {
 
   HostArray given_for(int array) const;
   HostArray new_array(const ir::Scalars& scalars, std::vector<std::int64_t> extents, std::int64_t elements);
-  bool is_own(int array) const;
+  bool is_own(int number, const HostArray& array) const;
   void run_action(const plan::StepAction& action);
   void run_action(const plan::StageAction& action);
   void run_action(const plan::LoopAction& loop);

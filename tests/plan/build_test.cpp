@@ -138,6 +138,36 @@ TEST_CASE("components that share a descriptor share the source's offsets") {
   CHECK(offsets(1) == "kernel extent -> 3, scan d2, kernel zip_with -> 2");
 }
 
+TEST_CASE(
+    "segments: one traversal checks them, numbers of theirs are read where they lie, views begin once a "
+    "chunk") {
+  const auto lengths = [] { return captured("lengths", Vector<std::int32_t>{1, 2}); };
+  const auto begins = [] { return captured("begins", Vector<std::int32_t>{0, 1, 3}); };
+  struct Row {
+    std::string name;
+    std::function<Segments()> segments;
+    std::string once;  // the steps before the stream
+  };
+  const Row table[] = {
+      {"lengths", [=] { return Segments(lengths()); },
+       "kernel prescanl -> 2, kernel fold -> 3, 4, 5, require, require"},
+      {"offsets", [=] { return segments_of_offsets(begins()); }, "kernel fold -> 2, 3, 4, require, require"},
+  };
+  for (const Row& row : table) {
+    INFO(row.name);
+    const Planned p = planned([&] { return fold_seg(plus, 0.0, v(), row.segments()); });
+    INFO(text_of(p.plan));
+    CHECK(steps_of(p.plan.global) == row.once);
+    const plan::Group& chunk = chunk_of(p);
+    CHECK(steps_of(chunk) == "kernel extent -> 1, kernel extent -> 3, scan d0, kernel fold -> 4");
+    REQUIRE(chunk.domains.size() == 2);
+    CHECK(chunk.domains[1].first_only);
+    int first = 0;
+    for (const plan::PlanArray& array : chunk.arrays) first += array.domain == 1;
+    CHECK(first == 1);
+  }
+}
+
 TEST_CASE("the plan does first what others wait for: steps of the run, then the stages that read them") {
   struct Row {
     std::string name;

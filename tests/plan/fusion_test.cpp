@@ -348,7 +348,7 @@ TEST_CASE("components of tuples are stored and computed each by itself") {
           "one component", [=](V a) { return sum(std::get<0>(unzip(fst4(a)))); }, {"sum Scalar double"}, 1),
       parts(
           "one component in two places", [=](V a) { return two_places(std::get<0>(unzip(fst4(a)))); },
-          {scan, "unzip Vector double", product}, 1),
+          {"map Vector double", scan, product}, 1),
       parts(
           "one component, taken by two functions",
           [=](V a) {
@@ -370,7 +370,7 @@ TEST_CASE("components of tuples are stored and computed each by itself") {
             const auto [x, y, z] = ys3(a);
             return also(zip_with(plus, x, y), zip_with(minus, y, z));
           },
-          {scan, "unzip Vector double", product}, 3),
+          {"map Vector double", scan, product}, 3),
       parts(
           "all in one place",
           [=](V a) {

@@ -73,6 +73,52 @@ TEST_CASE("equal results, and results that could be views of an input, share not
   }
 }
 
+TEST_CASE("parts of a result, and the result itself, share nothing") {
+  using Pair = std::tuple<double, std::int64_t>;
+  const std::vector<Vector<double>> items{{1, 2, 3}, {4, 5}, {6}};
+  const auto program = compile<Vector<Pair>>([&](auto given) {
+    const auto pairs = map([](auto e) { return pack(e, cast<std::int64_t>(e)); }, use(a));
+    const auto sums =
+        scanl1([](auto x, auto y) { return pack(get<0>(x) + get<0>(y), get<1>(x) + get<1>(y)); }, pairs);
+    const auto [of_scan, whole] = unzip(sums);
+    const auto item = [](auto row) { return map([](auto e) { return pack(e * 2.0, e); }, row); };
+    const auto [of_stream, streamed] = unzip(consume(elements(map_seq(item, stream_in(items)))));
+    const auto never = [](auto p) { return size(p) < 0; };
+    const auto [of_loop, kept] = unzip(awhile(never, [](auto p) { return p; }, given));
+    return std::tuple(sums, of_scan, whole, of_scan, of_stream, streamed, of_loop, kept);
+  });
+  const Vector<Pair> given{{1, 2}, {3, 4}};
+  for (const RunOptions& options : backends()) {
+    const auto check = [&](const auto&... r) {
+      REQUIRE(separate(a, given, r...));
+      const auto all = std::tie(r...);
+      require_same(std::get<1>(all), Vector<double>{1, 3, 6, 10, 15, 21});
+      require_same(std::get<2>(all), Vector<std::int64_t>{1, 3, 6, 10, 15, 21});
+      require_same(std::get<3>(all), Vector<double>{1, 3, 6, 10, 15, 21});
+      require_same(std::get<4>(all), Vector<double>{2, 4, 6, 8, 10, 12});
+      require_same(std::get<5>(all), a);
+      require_same(std::get<6>(all), Vector<double>{1, 3});
+      require_same(std::get<7>(all), Vector<std::int64_t>{2, 4});
+    };
+    std::apply(check, program.run(options, given));
+    Vector<Pair> sums(Index{6});
+    Vector<double> x(Index{6}), y(Index{6}), z(Index{6}), u(Index{6}), v(Index{2});
+    Vector<std::int64_t> whole(Index{6}), kept(Index{2});
+    program.run_into(std::tie(sums, x, whole, y, z, u, v, kept), options, given);
+    check(sums, x, whole, y, z, u, v, kept);
+  }
+}
+
+TEST_CASE("what the parts of a result lie in counts in the memory bound once") {
+  const auto x = numbers<double>(100000);
+  const auto pairs = map([](auto e) { return pack(e, e); }, use(x));
+  const auto sums =
+      scanl1([](auto s, auto e) { return pack(get<0>(s) + get<0>(e), get<1>(s) + get<1>(e)); }, pairs);
+  RunReport report;
+  run(unzip(sums), {.memory = 2'600'000}, &report);
+  REQUIRE(report.peak_bytes >= 2'400'000);
+}
+
 TEST_CASE("results of streams share nothing with the items, nor with each other") {
   const std::vector<Vector<double>> items{{1, 2}, {3, 4}};
   auto s = map_seq([](auto row) { return row; }, stream_in(items));

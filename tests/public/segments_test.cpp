@@ -139,6 +139,37 @@ TEST_CASE("segments in the body of a loop") {
   REQUIRE(result.size() == 4);
 }
 
+TEST_CASE("segments by where they begin are those by their lengths") {
+  const auto check = [](auto first, const Ints& lengths) {
+    using I = decltype(first);
+    std::vector<I> begins{first};
+    for (const std::int64_t n : lengths) begins.push_back(static_cast<I>(begins.back() + static_cast<I>(n)));
+    const auto offsets = use(begins);
+    const auto values = use(numbers(total(lengths)));
+    const auto all_of = [&](const Segments& segments) {
+      return std::tuple(fold_seg(plus, 0.0, values, segments), scanl_seg(plus, 1.0, values, segments),
+                        sort_seg(map([](auto x) { return 1.0 - x; }, values), segments));
+    };
+    REQUIRE(agree(all_of(segments_of_offsets(offsets))) == agree(all_of(segments_of_lengths(use(lengths)))));
+  };
+  for (const Ints& lengths : {lengths_of(false), lengths_of(true), Ints{3}, Ints{0, 0}, Ints{}}) {
+    check(std::int64_t{0}, lengths);
+    check(std::int32_t{0}, lengths);
+    check(std::uint64_t{7}, lengths);  // counted from the first
+    check(std::int64_t{-5}, lengths);
+  }
+  // No offset at all: no segment.
+  REQUIRE(agree(fold_seg(plus, 0.0, use(Vector<double>{}), segments_of_offsets(use(Ints{})))).size() == 0);
+  // Of each item of a stream.
+  const std::vector<Ints> items{{0, 2, 2, 5}, {}, {0}, {1, 4}};
+  const auto f = [](auto item) {
+    const auto length = cond(size(item) > 0, item[size(item) - 1] - item[0], 0);
+    const auto halves = map([](auto i) { return cast<double>(i) * 0.5; }, iota(length));
+    return fold_seg(plus, 0.0, halves, segments_of_offsets(item));
+  };
+  check_items(map_seq(f, stream_in(items)), std::vector<Vector<double>>{{0.5, 0.0, 4.5}, {}, {}, {1.5}});
+}
+
 TEST_CASE("segments that are not in the vector are refused before one is read") {
   const auto values = use(Vector<double>{1, 2, 3});
   const std::int64_t large = std::int64_t{1} << 62;
