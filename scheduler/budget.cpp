@@ -107,6 +107,18 @@ void Reservation::resize(int64_t bytes) {
   bytes_ = bytes;
 }
 
+Reservation Reservation::split(int64_t bytes) {
+  if (bytes < 0 || bytes > bytes_)
+    throw std::invalid_argument(std::to_string(bytes) + " of " + std::to_string(bytes_) + " reserved bytes");
+  if (!account_) return {};
+  {
+    const std::lock_guard lock(account_->mutex);
+    ++account_->holders[holder_].reservations;
+  }
+  bytes_ -= bytes;
+  return {account_, holder_, bytes};
+}
+
 void Reservation::release() noexcept {
   if (!account_) return;
   {

@@ -57,6 +57,8 @@ class Reservation {
   /// grows needs a second reservation for that time.
   void resize(int64_t bytes);
   void release() noexcept;
+  /// So many of its bytes as a reservation of their own, of the same name.
+  Reservation split(int64_t bytes);
 
  private:
   friend class Budget;

@@ -21,6 +21,7 @@
 #include "kernel/regions.h"
 #include "lift/lift.h"
 #include "plan/build.h"
+#include "plan/in_place.h"
 #include "system/environment.h"
 #include "system/standard_error.h"
 
@@ -46,7 +47,7 @@ void check_lists() {
     check("ANABRANCH_DUMP",
           {"share", "contract", "sequences", "lift", "fuse", "plan", "llvm", "asm", "cuda"});
     check("ANABRANCH_OFF",
-          {"share", "contract", "components", "shapes", "ranges", "fusion", "caches", "avx512"});
+          {"share", "contract", "components", "shapes", "ranges", "fusion", "in_place", "caches", "avx512"});
     return true;
   }();
   (void)once;
@@ -181,8 +182,9 @@ void back_half(Compiled& out, Passes& pass, ir::Staged staged, const CompileOpti
   ir::verify(staged, "fuse", true, true);
   out.staged = std::move(staged);
   out.plan = pass(
-      "plan", [&] { return plan::build(out.staged); },
+      "plan", [&] { return plan::build(out.staged, {options.in_place}); },
       [](const plan::Plan& p) { return plan::to_string(p); });
+  plan::verify_in_place(out.plan);
   plan::each_group(out.plan, [](const plan::Group& group) {
     for (const plan::Step& step : group.steps)
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) check_step(*kernel);
@@ -257,6 +259,7 @@ CompileOptions options_from_environment() {
   options.shape_analysis = !listed("ANABRANCH_OFF", "shapes");
   options.ranges = !listed("ANABRANCH_OFF", "ranges");
   options.fusion = !listed("ANABRANCH_OFF", "fusion");
+  options.in_place = !listed("ANABRANCH_OFF", "in_place");
   options.caches = !listed("ANABRANCH_OFF", "caches");
   return options;
 }

@@ -17,10 +17,11 @@ struct CompileOptions {
   bool shape_analysis = true;  ///< sources' shared descriptors
   bool ranges = true;          ///< range analysis of indices
   bool fusion = true;          ///< array fusion
+  bool in_place = true;        ///< arrays written over what is read for the last time
   bool caches = true;          ///< off: all input counts as larger than the caches, and folds prefetch it
 };
 
-/// Reads ANABRANCH_OFF=share,contract,components,shapes,ranges,fusion,caches.
+/// Reads ANABRANCH_OFF=share,contract,components,shapes,ranges,fusion,in_place,caches.
 CompileOptions options_from_environment();
 
 struct PassTime {

@@ -40,26 +40,37 @@ struct Quad {
   ANABRANCH_DEVICE i64 of(i64 at) const { return at - ((at - first) & (four - 1)); }
 };
 
-template <class T>
-ANABRANCH_DEVICE void load_four(const T* from, i64 at, T* to) {
+template <class Words, class T>
+ANABRANCH_DEVICE Words load_words(const T* from) {
+  return __ldg(reinterpret_cast<const Words*>(from));
+}
+/// Of an array that the kernel overwrites.
+template <class Words, class T>
+ANABRANCH_DEVICE Words load_words(T* from) {
+  return *reinterpret_cast<const Words*>(from);
+}
+
+/// From: T or const T.
+template <class From, class T>
+ANABRANCH_DEVICE void load_four(From* from, i64 at, T* to) {
   if constexpr (sizeof(T) == 1) {
-    const u32 all = __ldg(reinterpret_cast<const u32*>(from + at));
+    const u32 all = load_words<u32>(from + at);
 #pragma unroll
     for (int i = 0; i < four; ++i) to[i] = static_cast<T>(all >> (8 * i));
   } else if constexpr (sizeof(T) == 2) {
-    const u64 all = __ldg(reinterpret_cast<const u64*>(from + at));
+    const u64 all = load_words<u64>(from + at);
 #pragma unroll
     for (int i = 0; i < four; ++i) to[i] = from_bits<T>(all >> (16 * i));
   } else if constexpr (sizeof(T) == 4) {
-    const uint4 all = __ldg(reinterpret_cast<const uint4*>(from + at));
+    const uint4 all = load_words<uint4>(from + at);
     to[0] = from_bits<T>(all.x);
     to[1] = from_bits<T>(all.y);
     to[2] = from_bits<T>(all.z);
     to[3] = from_bits<T>(all.w);
   } else {
     static_assert(sizeof(T) == 8, "the width of a scalar");
-    const ulonglong2 low = __ldg(reinterpret_cast<const ulonglong2*>(from + at));
-    const ulonglong2 high = __ldg(reinterpret_cast<const ulonglong2*>(from + at + 2));
+    const ulonglong2 low = load_words<ulonglong2>(from + at);
+    const ulonglong2 high = load_words<ulonglong2>(from + at + 2);
     to[0] = from_bits<T>(low.x);
     to[1] = from_bits<T>(low.y);
     to[2] = from_bits<T>(high.x);

@@ -7,10 +7,10 @@
 /// The map skeleton: every output position is computed on its own,
 /// neighbouring threads at neighbouring positions.
 ///
-/// A kernel K has: the constants `segmented` and `unroll`, positions that a thread computes before it stores
-/// the first of them; Value, one scalar per component; start(item), the item's first position;
-/// item_of(position); enter(item, position), which sets what depends on the item and on the index in it;
-/// element(); store(value) at `out_at`; `failure`.
+/// A kernel K has: the constants `segmented`; `in_place`, whether it overwrites what it reads; and `unroll`,
+/// positions that a thread computes before it stores the first of them; Value, one scalar per component;
+/// start(item), the item's first position; item_of(position); enter(item, position), which sets what depends on
+/// the item and on the index in it; element(); store(value) at `out_at`; `failure`.
 namespace anabranch {
 
 constexpr int map_threads = 256;
@@ -36,7 +36,8 @@ ANABRANCH_DEVICE void examine(K& k, int count, Enter enter) {
 
 /// Some of a tile's positions: `first`, which is one before `count`, and others `map_threads` apart. Several
 /// are computed before any is stored, so that their reads are in flight together; threads without a position
-/// compute the last one once more. `item_at(p)` is the item of the tile's position p.
+/// compute the last one once more, unless it may have been overwritten. `item_at(p)` is the item of the tile's
+/// position p.
 template <class K, class ItemAt>
 ANABRANCH_DEVICE void map_some(K& k, i64 begin, i32 first, i32 count, ItemAt item_at) {
   typename K::Value values[K::unroll];
@@ -48,6 +49,8 @@ ANABRANCH_DEVICE void map_some(K& k, i64 begin, i32 first, i32 count, ItemAt ite
   };
 #pragma unroll
   for (int u = 0; u < K::unroll; ++u) {
+    if constexpr (K::in_place)
+      if (first + u * map_threads >= count) continue;
     enter(u);
     values[u] = k.element();
     places[u] = k.out_at;

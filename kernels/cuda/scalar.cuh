@@ -159,6 +159,11 @@ ANABRANCH_DEVICE T load(const T* from, i64 at) {
 ANABRANCH_DEVICE f16 load(const f16* from, i64 at) {
   return from_bits<f16>(__ldg(reinterpret_cast<const u16*>(from) + at));
 }
+/// What is no constant is an array that the kernel overwrites.
+template <class T>
+ANABRANCH_DEVICE T load(T* from, i64 at) {
+  return from[at];
+}
 /// Reads at `elsewhere` where `good` does not hold: without a branch many reads are in flight at once.
 template <class T>
 ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at, const void* elsewhere) {
@@ -167,6 +172,7 @@ ANABRANCH_DEVICE T load_if(bool good, const T* from, i64 at, const void* elsewhe
 }
 /// A bool is a byte in memory.
 ANABRANCH_DEVICE bool load_bool(const u8* from, i64 at) { return __ldg(from + at) != 0; }
+ANABRANCH_DEVICE bool load_bool(u8* from, i64 at) { return from[at] != 0; }
 ANABRANCH_DEVICE bool load_bool_if(bool good, const u8* from, i64 at, const void* elsewhere) {
   return load_if(good, from, at, elsewhere) != 0;
 }

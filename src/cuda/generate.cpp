@@ -70,7 +70,7 @@ void Generator::name_slots() {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     array(outputs[i].array, outputs.size() == 1 ? "out" : fmt::format("out{}", i), true);
   for (std::size_t i = 0; i < kernel_.arrays.size(); ++i)
-    array(kernel_.arrays[i], fmt::format("in{}", i), false);
+    array(kernel_.arrays[i], fmt::format("in{}", i), kernel_.arrays[i].overwritten);
   if (kernel_.domain.offsets >= 0)
     give(kernel_.domain.offsets, offset_type(kernel_.domain.offset_type),
          fmt::format("offsets{}", kernel_.domain.offsets), false);

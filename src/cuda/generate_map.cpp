@@ -22,7 +22,10 @@ class Map : public Generator {
     out_.line(fmt::format("static_assert(map_threads == {} && map_tile == {});", block_threads, map_tile));
   }
 
-  void constants() override {}
+  void constants() override {
+    if (has_plain_element())
+      out_.line(fmt::format("static constexpr bool in_place = {};", kernel::writes_in_place(kernel_)));
+  }
 
   void parts() override {
     store_parts();

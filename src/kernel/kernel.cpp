@@ -53,6 +53,11 @@ std::vector<const std::vector<Ref>*> other_bodies(const Kernel& kernel) {
   return bodies;
 }
 
+bool writes_in_place(const Kernel& kernel) {
+  return std::any_of(kernel.arrays.begin(), kernel.arrays.end(),
+                     [](const KernelArray& array) { return array.overwritten; });
+}
+
 bool all_seeded(const Reduce& reduce) {
   return std::none_of(reduce.reductions.begin(), reduce.reductions.end(),
                       [](const Reduction& r) { return r.seed.empty(); });

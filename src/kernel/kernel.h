@@ -69,6 +69,9 @@ struct KernelArray : Layout {
   ir::Ref parameter;  ///< array parameter by which bodies mention it (null for outputs)
   ir::ArrayType type;
   int first_buffer = -1;  ///< component c is in buffer slot first_buffer + c (bool: one byte, 0 or 1)
+  /// Read: outputs may lie in its memory, element by element. So nothing of it is read but at the position that is being
+  /// computed, no position is computed after it has been stored, and its memory is no constant to the code.
+  bool overwritten = false;
 };
 
 /// An array that a kernel writes.
@@ -206,6 +209,8 @@ std::vector<const std::vector<ir::Ref>*> other_bodies(const Kernel& kernel);
 bool has_short_rows(const Kernel& kernel);
 /// Is there a seed wherever a row may have no element?
 bool all_seeded(const Reduce& reduce);
+/// May an output lie in the memory of what the kernel reads?
+bool writes_in_place(const Kernel& kernel);
 /// Number of the check for rows without elements.
 int empty_check(const Kernel& kernel);
 

@@ -18,6 +18,12 @@ const KernelArray* array_of(const Kernel& kernel, const ir::Node& read) {
   return nullptr;
 }
 
+bool is_like_domain(const Kernel& kernel, const KernelArray& array) {
+  if (array.form != kernel.domain.form || array.extents != kernel.domain.extents) return false;
+  return array.form != Form::segmented ||
+         (array.offsets == kernel.domain.offsets && array.offset_type == kernel.domain.offset_type);
+}
+
 /// Is the index of a read just these parameters, in this order?
 bool has_index(const ir::Node& read, const std::vector<ir::Ref>& parameters) {
   const ir::Ref& index = ir::Read(read).at();
@@ -70,11 +76,20 @@ bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
 bool is_pointwise(const Kernel& kernel, const ir::Node& node) {
   if (node.op() != ir::Op::index) return false;
   const KernelArray* array = array_of(kernel, node);
-  if (!array || array->form != kernel.domain.form || array->extents != kernel.domain.extents) return false;
-  if (array->form == Form::segmented &&
-      (array->offsets != kernel.domain.offsets || array->offset_type != kernel.domain.offset_type))
-    return false;
-  return has_index(node, kernel.index);
+  return array && is_like_domain(kernel, *array) && has_index(node, kernel.index);
+}
+
+bool is_read_pointwise(const Kernel& kernel, std::size_t number) {
+  const KernelArray& array = kernel.arrays[number];
+  if (!is_like_domain(kernel, array)) return false;
+  const auto nodes = reachable(kernel.body);
+  return std::all_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) {
+    return !is_read(node->op()) || ir::Read(*node).array() != array.parameter || is_pointwise(kernel, *node);
+  });
+}
+
+bool may_overwrite(const Kernel& kernel) {
+  return std::holds_alternative<Map>(kernel.form) && kernel.checks.empty();
 }
 
 bool is_flat(const Kernel& kernel) {

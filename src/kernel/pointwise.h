@@ -8,6 +8,12 @@ namespace anabranch::kernel {
 /// Is the node a read at the domain's current position, of an array laid out like the domain?
 bool is_pointwise(const Kernel& kernel, const ir::Node& node);
 
+/// Is this array of the kernel, the `number`-th, laid out like the domain, and read nowhere else?
+bool is_read_pointwise(const Kernel& kernel, std::size_t number);
+/// Does the kernel compute each position once, and store it after all that it reads there? What it reads nowhere else may
+/// then be overwritten. What can fail is computed again, to tell the first failure.
+bool may_overwrite(const Kernel& kernel);
+
 /// Is everything the kernel reads at the position it writes?
 /// Then it runs over flat positions, whatever the shapes.
 bool is_flat(const Kernel& kernel);

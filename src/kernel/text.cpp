@@ -43,8 +43,8 @@ std::string offsets_text(const Layout& l) {
 }
 
 std::string array_text(const KernelArray& a) {
-  return fmt::format("{} {} {} buffer{}{}", name_of(a.form), to_string(Type::array(a.type)), layout_text(a),
-                     a.first_buffer, offsets_text(a));
+  return fmt::format("{} {} {} buffer{}{}{}", name_of(a.form), to_string(Type::array(a.type)), layout_text(a),
+                     a.first_buffer, offsets_text(a), a.overwritten ? ", overwritten" : "");
 }
 
 /// Numbers nodes in the order a depth-first walk finishes them: a function of structure alone, unlike ids.

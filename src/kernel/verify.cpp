@@ -6,6 +6,7 @@
 #include "ir/views.h"
 #include "ir/walk.h"
 #include "kernel/kernel.h"
+#include "kernel/pointwise.h"
 
 namespace anabranch::kernel {
 
@@ -37,6 +38,7 @@ class Verifier {
     }
     require(!k_.outputs.empty(), "the kernel writes nothing");
     for (const KernelOutput& o : k_.outputs) output(o);
+    overwritten();
     std::visit(overloaded{[&](const Map&) { body(k_.body, shared_, "the body mentions something unbound"); },
                           [&](const Reduce& form) { reduce(form); }, [&](const Scan& form) { scan(form); },
                           [&](const Recurrence& form) { recurrence(form); }},
@@ -111,6 +113,13 @@ class Verifier {
         written_by_elements(o.array);
         return;
     }
+  }
+
+  void overwritten() const {
+    for (std::size_t a = 0; a < k_.arrays.size(); ++a)
+      if (k_.arrays[a].overwritten)
+        require(may_overwrite(k_) && is_read_pointwise(k_, a),
+                "an array is overwritten that is still to be read");
   }
 
   void written_by_positions(const KernelOutput& o) const {

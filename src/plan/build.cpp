@@ -5,6 +5,7 @@
 #include "ir/views.h"
 #include "plan/equal_items.h"
 #include "plan/group_builder.h"
+#include "plan/in_place.h"
 #include "plan/lives.h"
 
 namespace anabranch::plan {
@@ -85,8 +86,11 @@ std::unordered_map<const Node*, std::vector<Ref>> results_of(const Staged& stage
 /// Builds the plan of one program, part by part.
 class PlanBuilder {
  public:
-  explicit PlanBuilder(const Staged& staged)
+  /// `states`: how many of the program's arguments are the state of a loop, of which this is the body.
+  PlanBuilder(const Staged& staged, const Options& options, std::size_t states)
       : staged_(staged),
+        options_(options),
+        states_(states),
         context_{staged, Expander(staged), ir::Simplifier(false), {}, {}, {}, results_of(staged)} {
     for (const std::vector<Ref>& set : staged.together)
       for (const Ref& fold : set) context_.together[fold.get()] = set;
@@ -109,6 +113,7 @@ class PlanBuilder {
     run_new_steps();
     find_last_uses(plan_.global);
     find_lives(plan_);
+    if (options_.in_place) write_in_place(plan_, states_);
     return std::move(plan_);
   }
 
@@ -136,7 +141,7 @@ class PlanBuilder {
       out.source_inputs.push_back(input_of(global_, *source.node));
     for (const Nested& nested : stage.nested) {
       global_.provide(nested.body.captured);
-      out.nested.push_back(plan::build(nested.body.program));
+      out.nested.push_back(plan::build(nested.body.program, options_));
     }
     GroupBuilder chunk(context_, out.group, &global_, &stage);
     for (const ir::ItemBound& bound : stage.bounds)
@@ -146,10 +151,11 @@ class PlanBuilder {
     for (std::size_t r = 0; r < stage.results.size(); ++r)
       out.results.push_back(chunk.result_of(stage.results[r], static_cast<int>(r)));
     chunk.require_rest(stage.extent_checks);
+    find_last_uses(out.group);
+    if (options_.in_place) write_in_place(out.group);
     for (Step& step : out.group.steps)
       if (auto* kernel = std::get_if<KernelStep>(&step))
         kernel->equal_items = equal_items(*kernel, out.group);
-    find_last_uses(out.group);
     // The shapes of results are asked for when all steps are done.
     for (int r : out.results)
       for (const PlanExtent& e : out.group.arrays[static_cast<std::size_t>(r)].extents)
@@ -175,11 +181,12 @@ class PlanBuilder {
 
   Action action_of(int number, const ir::Loop& loop) {
     LoopAction action{number, arrays_of(loop.state), {}};
+    action.own.resize(action.state.size());
     const auto& results = loop.body.program.results;
     for (std::size_t r = loop.state.size(); r < results.size(); ++r)
       action.collected.push_back(results[r]->type().scalars);
     action.predicate = add_body(loop.predicate);
-    action.body = add_body(loop.body);
+    action.body = add_body(loop.body, loop.state.size());
     return action;
   }
 
@@ -190,12 +197,14 @@ class PlanBuilder {
     return action;
   }
 
-  int add_body(const ir::Body& body) {
-    plan_.bodies.push_back({arrays_of(body.captured), plan::build(body.program)});
+  int add_body(const ir::Body& body, std::size_t states = 0) {
+    plan_.bodies.push_back({arrays_of(body.captured), PlanBuilder(body.program, options_, states).build()});
     return static_cast<int>(plan_.bodies.size()) - 1;
   }
 
   const Staged& staged_;
+  const Options options_;
+  const std::size_t states_;
   Context context_;
   Plan plan_;
   GroupBuilder global_{context_, plan_.global, nullptr, nullptr};
@@ -204,6 +213,6 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan build(const Staged& staged) { return PlanBuilder(staged).build(); }
+Plan build(const Staged& staged, const Options& options) { return PlanBuilder(staged, options, 0).build(); }
 
 }  // namespace anabranch::plan

@@ -8,6 +8,10 @@
 /// bound to slots.
 namespace anabranch::plan {
 
-Plan build(const ir::Staged& staged);
+struct Options {
+  bool in_place = true;  ///< false: every array has memory of its own
+};
+
+Plan build(const ir::Staged& staged, const Options& options = {});
 
 }  // namespace anabranch::plan

@@ -19,18 +19,12 @@ class Lives {
       numbers_of_[plan.global.arrays[a].node.get()].push_back(static_cast<int>(a));
   }
 
-  std::vector<std::vector<int>> run() {
+  std::vector<int> run() {
     for (; action_ < static_cast<int>(plan_.actions.size()); ++action_)
       std::visit([&](const auto& action) { needs(action); },
                  plan_.actions[static_cast<std::size_t>(action_)]);
-    for (const int result : plan_.results) last_[static_cast<std::size_t>(result)] = -1;
-    std::vector<std::vector<int>> out(plan_.actions.size());
-    for (std::size_t a = 0; a < last_.size(); ++a) {
-      const PlanArray::Origin origin = plan_.global.arrays[a].origin;
-      const bool is_given = origin == PlanArray::Origin::use || origin == PlanArray::Origin::argument;
-      if (last_[a] >= 0 && !is_given) out[static_cast<std::size_t>(last_[a])].push_back(static_cast<int>(a));
-    }
-    return out;
+    for (const int result : plan_.results) array(result);
+    return std::move(last_);
   }
 
  private:
@@ -129,6 +123,18 @@ class Lives {
 
 }  // namespace
 
-void find_lives(Plan& plan) { plan.last_needed = Lives(plan).run(); }
+std::vector<int> last_actions(const Plan& plan) { return Lives(plan).run(); }
+
+void find_lives(Plan& plan) {
+  const std::vector<int> last = last_actions(plan);
+  plan.last_needed.assign(plan.actions.size(), {});
+  for (std::size_t a = 0; a < last.size(); ++a) {
+    const PlanArray::Origin origin = plan.global.arrays[a].origin;
+    const bool is_given = origin == PlanArray::Origin::use || origin == PlanArray::Origin::argument;
+    const bool is_result = last[a] == static_cast<int>(plan.actions.size());
+    if (last[a] >= 0 && !is_given && !is_result)
+      plan.last_needed[static_cast<std::size_t>(last[a])].push_back(static_cast<int>(a));
+  }
+}
 
 }  // namespace anabranch::plan

@@ -138,6 +138,22 @@ std::string origin_text(const PlanArray& array) {
   return "?";
 }
 
+/// "; in place of c3", or of each component "c3.0", or "-" where it has memory of its own.
+std::string in_place_text(const Group& group, const PlanArray& array, char letter) {
+  if (array.in_place_of.empty()) return "";
+  std::string text;
+  for (const ArrayPart& part : array.in_place_of) {
+    text += text.empty() ? "; in place of " : ", ";
+    if (part.array < 0)
+      text += "-";
+    else if (group.arrays[static_cast<std::size_t>(part.array)].type.scalars.size() == 1)
+      text += fmt::format("{}{}", letter, part.array);
+    else
+      text += fmt::format("{}{}.{}", letter, part.array, part.component);
+  }
+  return text;
+}
+
 void group_text(const Group& group, char letter, std::string& out) {
   for (std::size_t i = 0; i < group.domains.size(); ++i) {
     const ItemDomain& domain = group.domains[i];
@@ -151,9 +167,10 @@ void group_text(const Group& group, char letter, std::string& out) {
   }
   for (std::size_t i = 0; i < group.arrays.size(); ++i) {
     const PlanArray& a = group.arrays[i];
-    out += fmt::format("  {}{} : {} {} = {}; {}; {}{}\n", letter, i, name_of(a.form),
+    out += fmt::format("  {}{} : {} {} = {}; {}; {}{}{}\n", letter, i, name_of(a.form),
                        ir::to_string(ir::Type::array(a.type)), origin_text(a), size_text(group, a), a.why,
-                       a.result >= 0 ? fmt::format("; result {}", a.result) : "");
+                       a.result >= 0 ? fmt::format("; result {}", a.result) : "",
+                       in_place_text(group, a, letter));
   }
   for (std::size_t i = 0; i < group.descriptors.size(); ++i) {
     const Descriptor& d = group.descriptors[i];

@@ -71,6 +71,14 @@ struct PlanLayout {
   int domain = 0;  ///< of a chunk group: over whose items it exists
   std::vector<PlanExtent> extents;
   int descriptor = -1;  ///< segmented only
+  friend bool operator==(const PlanLayout&, const PlanLayout&) = default;
+};
+
+/// A component of an array of the same group, or of none.
+struct ArrayPart {
+  int array = -1;
+  int component = 0;
+  friend bool operator==(const ArrayPart&, const ArrayPart&) = default;
 };
 
 struct PlanArray : PlanLayout {
@@ -95,7 +103,10 @@ struct PlanArray : PlanLayout {
   std::vector<int> components = {};
   int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
   int last_step = -1;  ///< the last step of the group that reads it
-  std::string why;     ///< why it is stored
+  /// Per component: in whose memory it lies from the step on that reads that for the last time and makes this array; of
+  /// none: in its own. Empty: all are. (in_place.h)
+  std::vector<ArrayPart> in_place_of;
+  std::string why;  ///< why it is stored
 };
 
 /// What a kernel's buffer slot is bound to.
@@ -202,6 +213,14 @@ struct LoopAction {
   std::vector<ir::Scalars>
       collected;                ///< vectors that a round gives after the next state: all rounds' are joined
   int predicate = 0, body = 0;  ///< of the plan's bodies
+  /// Whether a round may overwrite an array of the state, because nobody else has it. One for each.
+  struct Own {
+    bool at_first = false;  ///< the first round, if the array is the run's own
+    bool made = false;      ///< the next one: the round has computed it
+    int passed_on = -1;     ///< the next one, if this of its state was the round's own: it has passed that on
+    friend bool operator==(const Own&, const Own&) = default;
+  };
+  std::vector<Own> own{};
 };
 /// `then` where the uniform is not 0, else `otherwise`.
 struct BranchAction {

@@ -59,7 +59,10 @@ class Builder {
                            ? fmt::format("{} ({})", program[0]->label(), to_string(program[0]->place()))
                            : program[0]->label();
     this->program(staged, plan, "", "once per run");
-    for (auto& [key, stored] : stored_) report_.stored[stored].name = name_of_array(key);
+    for (auto& [key, stored] : stored_) {
+      report_.stored[stored].name = name_of_array(key);
+      report_.stored[stored].in_place_of = overwritten_by(key);
+    }
     for (StoredArray& array : report_.stored)
       if (!array.kernels.empty()) array.made_by = names_of(array.kernels);
     return std::move(report_);
@@ -405,6 +408,17 @@ class Builder {
     const plan::PlanArray& array = key.first->arrays[at(key.second)];
     if (is_of_extents(array)) return fmt::format("extents{}", stored_.at(key));
     return printer_.name(*array.node);
+  }
+
+  /// The arrays in whose memory it lies.
+  std::vector<std::string> overwritten_by(const ArrayKey& key) {
+    std::vector<std::string> names;
+    for (const plan::ArrayPart& part : key.first->arrays[at(key.second)].in_place_of) {
+      if (part.array < 0) continue;
+      std::string name = name_of_array({key.first, part.array});
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    }
+    return names;
   }
 
   // Steps

@@ -226,6 +226,7 @@ std::string json(const StoredArray& array) {
       .add("maker", name_of(array.maker))
       .add_or_null("made_by", array.made_by)
       .add("bytes", array.bytes)
+      .add("in_place_of", array.in_place_of)
       .add("extents", array.of_extents)
       .add("decides_shapes", array.decides_shapes)
       .add("decides_branches", array.decides_branches)

@@ -131,14 +131,15 @@ struct StoredArray {
   std::string made_by;
   std::vector<int> kernels;  ///< that make it
   Traffic bytes;
-  bool of_extents = false;        ///< sizes of items: no array of the program
-  bool decides_shapes = false;    ///< the host reads it to compute extents
-  bool decides_branches = false;  ///< the host reads it to choose a side of a branch
-  bool is_result = false;         ///< of the program, of a stream's function or of a body
-  bool is_state = false;          ///< of a loop, in its predicate or body
-  int depth = 0;                  ///< of the program that it belongs to
-  bool of_chunk = false;          ///< it lives as long as a chunk
-  bool of_items = false;          ///< of a program inside of a stream's function
+  std::vector<std::string> in_place_of;  ///< names of the arrays that it is written over
+  bool of_extents = false;               ///< sizes of items: no array of the program
+  bool decides_shapes = false;           ///< the host reads it to compute extents
+  bool decides_branches = false;         ///< the host reads it to choose a side of a branch
+  bool is_result = false;                ///< of the program, of a stream's function or of a body
+  bool is_state = false;                 ///< of a loop, in its predicate or body
+  int depth = 0;                         ///< of the program that it belongs to
+  bool of_chunk = false;                 ///< it lives as long as a chunk
+  bool of_items = false;                 ///< of a program inside of a stream's function
   std::vector<Reader> read_by;
 };
 

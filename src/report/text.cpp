@@ -99,8 +99,11 @@ std::string stored_text(const StoredArray& array) {
   if (use.empty()) use = "no kernel reads it";
   const bool is_given = array.maker == StoredArray::Maker::host ||
                         array.maker == StoredArray::Maker::source || array.maker == StoredArray::Maker::view;
-  return fmt::format("  {:<4} {:<12} {:<24} {}{}; {}; {}{}\n", array.name, array.label, array.type, array.why,
-                     is_given ? "" : "; by " + array.made_by, bytes_text(array.bytes), use, at(array.place));
+  const std::string in_place =
+      array.in_place_of.empty() ? "" : fmt::format(", in place of {}", fmt::join(array.in_place_of, ", "));
+  return fmt::format("  {:<4} {:<12} {:<24} {}{}; {}{}; {}{}\n", array.name, array.label, array.type,
+                     array.why, is_given ? "" : "; by " + array.made_by, bytes_text(array.bytes), in_place,
+                     use, at(array.place));
 }
 
 }  // namespace

@@ -55,6 +55,14 @@ const HostArray& GlobalValues::array(int number) const {
   return array;
 }
 
+std::optional<plan::ArrayPart> GlobalValues::overwritten_by(int number, std::size_t component) const {
+  const PlanArray& planned = plan_.global.arrays[static_cast<std::size_t>(number)];
+  if (planned.in_place_of.empty() || planned.in_place_of[component].array < 0) return std::nullopt;
+  const plan::ArrayPart part = planned.in_place_of[component];
+  const auto& old = array(part.array)->buffers[static_cast<std::size_t>(part.component)];
+  return array(number)->buffers[component] == old ? std::optional(part) : std::nullopt;
+}
+
 void GlobalValues::forget(int number) {
   HostArray& array = arrays_[static_cast<std::size_t>(number)];
   const auto known = by_node_.find(plan_.global.arrays[static_cast<std::size_t>(number)].node.get());

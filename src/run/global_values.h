@@ -20,6 +20,8 @@ class GlobalValues {
   /// Arrays of the program whose values are known, for evaluating uniforms.
   const HostArray* find(const ir::Node* node) const;
   void set(int number, const HostArray& array);
+  /// While the step is under way that makes an array: the component in whose memory this one is put, if it is.
+  std::optional<plan::ArrayPart> overwritten_by(int array, std::size_t component) const;
   /// Nothing asks for it any more.
   void forget(int number);
   std::int64_t uniform(int number);

@@ -33,6 +33,16 @@ HostArray counted(const detail::ArrayData& array, const Account& account) {
   return counted;
 }
 
+/// Memory that counts as long as it lives.
+std::shared_ptr<void> counted(std::shared_ptr<void> memory, scheduler::Reservation reservation) {
+  struct Held {
+    std::shared_ptr<void> memory;
+    scheduler::Reservation reservation;
+  };
+  void* const address = memory.get();
+  return {std::make_shared<Held>(std::move(memory), std::move(reservation)), address};
+}
+
 HostArray counted(const detail::ArrayData& array, scheduler::Reservation reservation) {
   std::vector<scheduler::Reservation> account;
   account.push_back(std::move(reservation));
@@ -126,9 +136,12 @@ HostArray PlanRun::new_array(const ir::Scalars& scalars, std::vector<std::int64_
   array->extents = std::move(extents);
   array->buffers.reserve(scalars.size());
   for (ScalarType s : scalars)
-    array->buffers.push_back(
-        context_.memory.share(context_.memory.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+    array->buffers.push_back(new_memory(elements * static_cast<std::int64_t>(size_of(s))));
   return array;
+}
+
+std::shared_ptr<void> PlanRun::new_memory(std::int64_t bytes) const {
+  return context_.memory.share(context_.memory.take(static_cast<std::size_t>(bytes) + 64));
 }
 
 // ---- Stages
@@ -160,17 +173,32 @@ void PlanRun::run_action(const plan::StageAction& action) {
 
 // ---- Loops and branches
 
+namespace {
+/// Which arrays of the next state nobody else has.
+std::vector<bool> own_after(const plan::LoopAction& loop, const std::vector<bool>& own) {
+  std::vector<bool> next;
+  for (const plan::LoopAction::Own& o : loop.own)
+    next.push_back(o.made || (o.passed_on >= 0 && own[static_cast<std::size_t>(o.passed_on)]));
+  return next;
+}
+}  // namespace
+
 /// What a round has computed is given back when it ends, but for the state.
 void PlanRun::run_action(const plan::LoopAction& loop) {
   std::vector<HostArray> state;
-  for (const int array : loop.state) state.push_back(values_.array(array));
+  std::vector<bool> own;
+  for (std::size_t s = 0; s < loop.state.size(); ++s) {
+    state.push_back(values_.array(loop.state[s]));
+    own.push_back(loop.own[s].at_first && may_overwrite(loop.state[s]));
+  }
   const auto goes_on = [&] {
     if (context_.options.stop.stop_requested()) ir::raise_cancelled();
     return *static_cast<const bool*>(run_body(loop.predicate, state)[0]->buffers[0].get());
   };
   std::vector<std::vector<HostArray>> collected(loop.collected.size());
   while (goes_on()) {
-    std::vector<HostArray> results = run_body(loop.body, state);
+    std::vector<HostArray> results = run_body(loop.body, state, own);
+    own = own_after(loop, own);
     for (std::size_t c = 0; c < collected.size(); ++c) collected[c].push_back(results[state.size() + c]);
     results.resize(state.size());
     state = std::move(results);
@@ -204,17 +232,19 @@ void PlanRun::run_action(const plan::BranchAction& branch) {
               run_body(values_.uniform(branch.condition) != 0 ? branch.then : branch.otherwise, {}));
 }
 
-std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray>& state) {
+std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray>& state,
+                                         std::vector<bool> own) {
   const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
   std::vector<HostArray> arguments = state;
   for (const int array : body.captured) arguments.push_back(values_.array(array));
   RunContext context = context_.for_body(body.plan);
-  return run_body(context, backend_, arguments);
+  return run_body(context, backend_, arguments, std::move(own));
 }
 
 std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backend,
-                                         const std::vector<HostArray>& arguments) {
+                                         const std::vector<HostArray>& arguments, std::vector<bool> own) {
   PlanRun run(context, backend, arguments, Inner{});
+  run.own_arguments_ = std::move(own);
   run.run(context.plan.actions.size());
   std::vector<HostArray> results;
   for (const int result : context.plan.results) results.push_back(run.values_.array(result));
@@ -286,20 +316,53 @@ HostArray PlanRun::make_output(int number) {
       shape.uniforms[static_cast<std::size_t>(d.index)] = values_.uniform(d.index);
     extents.push_back(d.kind == plan::PlanExtent::Kind::constant ? d.value : values_.uniform(d.index));
   }
-  const std::int64_t bytes = plan::bytes_of(output, shape);
+  std::int64_t bytes = plan::bytes_of(output, shape);
   const std::int64_t elements = plan::elements_of(output, shape);
-  scheduler::Reservation held = context_.budget.reserve(
-      fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes);
+  const auto reserve = [&] {
+    return context_.budget.reserve(
+        fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes);
+  };
   if (const HostArray given = given_for(number)) {
+    scheduler::Reservation held = reserve();
     check_capacity(*given, elements, *output.node);
     return counted(*in_memory_of(*given, std::move(extents)), std::move(held));
   }
+  auto array = std::make_shared<detail::ArrayData>();
+  array->scalars = output.type.scalars;
+  array->extents = std::move(extents);
+  const auto bytes_of = [&](std::size_t c) {
+    return elements * static_cast<std::int64_t>(size_of(output.type.scalars[c]));
+  };
+  for (std::size_t c = 0; c < output.type.scalars.size(); ++c) {
+    array->buffers.push_back(taken_over(output, c));
+    if (array->buffers[c]) bytes -= bytes_of(c);
+  }
+  scheduler::Reservation held = reserve();
   try {
-    return counted(*new_array(output.type.scalars, std::move(extents), elements), std::move(held));
+    for (std::size_t c = 0; c < output.type.scalars.size(); ++c)
+      if (!array->buffers[c]) array->buffers[c] = counted(new_memory(bytes_of(c)), held.split(bytes_of(c)));
   } catch (const ResourceError&) {
     throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
                                     output.node->label(), bytes, to_string(output.node->place())));
   }
+  return array;
+}
+
+/// The memory that a component of an output has of another array; null where it needs its own.
+std::shared_ptr<void> PlanRun::taken_over(const PlanArray& output, std::size_t component) const {
+  if (output.in_place_of.empty()) return nullptr;
+  const plan::ArrayPart part = output.in_place_of[component];
+  if (part.array < 0 || !may_overwrite(part.array)) return nullptr;
+  return values_.array(part.array)->buffers[static_cast<std::size_t>(part.component)];
+}
+
+/// Where nothing needs it any more: does nobody else have it?
+bool PlanRun::may_overwrite(int array) const {
+  const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(array)];
+  if (planned.origin == PlanArray::Origin::computed) return true;
+  const auto argument = static_cast<std::size_t>(planned.index);
+  return planned.origin == PlanArray::Origin::argument && argument < own_arguments_.size() &&
+         own_arguments_[argument];
 }
 
 // ---- Programs inside of a chunk

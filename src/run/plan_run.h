@@ -19,9 +19,10 @@ class PlanRun {
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
   HostArray result(std::size_t r);
-  /// A program inside of another one: its results, which may be its arguments.
+  /// A program inside of another one: its results, which may be its arguments. `own`: which of the first arguments it
+  /// may overwrite; none of the others.
   static std::vector<HostArray> run_body(RunContext& context, RunBackend& backend,
-                                         const std::vector<HostArray>& arguments);
+                                         const std::vector<HostArray>& arguments, std::vector<bool> own = {});
 
  private:
   /// A body of a loop or a branch: its arguments are the outer run's arrays.
@@ -30,12 +31,14 @@ class PlanRun {
 
   HostArray given_for(int array) const;
   HostArray new_array(const ir::Scalars& scalars, std::vector<std::int64_t> extents, std::int64_t elements);
+  std::shared_ptr<void> new_memory(std::int64_t bytes) const;
   bool is_own(int number, const HostArray& array) const;
   void run_action(const plan::StepAction& action);
   void run_action(const plan::StageAction& action);
   void run_action(const plan::LoopAction& loop);
   void run_action(const plan::BranchAction& branch);
-  std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state);
+  std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state,
+                                  std::vector<bool> own = {});
   HostArray joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;
@@ -45,12 +48,15 @@ class PlanRun {
   void run_step(const plan::RearrangeStep& step);
   void run_step(const plan::NestedStep& step);
   HostArray make_output(int number);
+  std::shared_ptr<void> taken_over(const plan::PlanArray& output, std::size_t component) const;
+  bool may_overwrite(int array) const;
 
   RunContext& context_;
   RunBackend& backend_;
   GlobalValues values_;
   std::vector<HostArray> inputs_;
   std::span<const HostArray> into_;  ///< memory for the results; those of a body lie anywhere
+  std::vector<bool> own_arguments_;  ///< the first ones: whether nobody else has them
   scheduler::Reservation held_inputs_;
   std::vector<scheduler::Reservation> held_;
   std::vector<HostArray> given_out_;

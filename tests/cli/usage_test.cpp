@@ -140,7 +140,7 @@ TEST_CASE("names in ANABRANCH_DUMP and ANABRANCH_OFF that nobody knows are said 
             "cuda\n"));
   CHECK(has(o.err,
             "ANABRANCH_OFF names 'fuse'; it knows share, contract, components, shapes, ranges, fusion, "
-            "caches, avx512\n"));
+            "in_place, caches, avx512\n"));
   CHECK(command({"explain", "smvm"}, {.environment = {"ANABRANCH_OFF=shapes", "ANABRANCH_DUMP=cuda"}})
             .err.empty());
 }

@@ -217,7 +217,8 @@ Configuration drawn_configuration(Dice& dice, Backend backend) {
   out.scheduler = dice.pick(schedulers);
   out.threads = dice.pick(std::vector<int>{1, 2, 4});
   const bool on_gpu = backend == Backend::cuda;
-  for (const char* pass : {"fusion", "share", "components", "shapes", "ranges", "caches", "avx512"}) {
+  for (const char* pass :
+       {"fusion", "share", "components", "shapes", "ranges", "in_place", "caches", "avx512"}) {
     const bool tells = !on_gpu || (std::string_view(pass) != "caches" && std::string_view(pass) != "avx512");
     if (dice.chance(20) && tells) out.off += (out.off.empty() ? "" : ",") + std::string(pass);
   }

@@ -144,8 +144,9 @@ TEST_CASE("every configuration of the matrix is drawn") {
     seen.insert(std::to_string(c.threads) + " threads");
     if (c.memory > 0) seen.insert("tight memory");
     if (c.contract) seen.insert("contract");
-    for (const char* pass : {"fusion", "share", "components", "shapes", "ranges", "caches", "avx512"})
+    for (const char* pass :
+         {"fusion", "share", "components", "shapes", "ranges", "in_place", "caches", "avx512"})
       if (c.off.find(pass) != std::string::npos) seen.insert(pass);
   }
-  CHECK(seen.size() == 7 + 3 + 1 + 1 + 7);
+  CHECK(seen.size() == 7 + 3 + 1 + 1 + 8);
 }

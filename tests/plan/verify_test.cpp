@@ -71,6 +71,22 @@ ir::Ref stranger(ScalarType type) { return ir::parameter(ir::Type::element(type)
 
 TEST_CASE("a kernel that keeps its promises passes") { CHECK_NOTHROW(kernel::verify(good())); }
 
+TEST_CASE("an array that is still to be read is not overwritten") {
+  const char* what = "an array is overwritten that is still to be read";
+  refused(good_scan(), {what, [](Kernel& k) { k.arrays[0].overwritten = true; }});
+  const auto of = [](auto f) {
+    const Planned p = planned({[=] { return f(v()); }});
+    return *kernels_of(p.plan.global).at(0);
+  };
+  const auto overwrite = [](Kernel& k) { k.arrays[0].overwritten = true; };
+  Kernel simple = of([](V a) { return map([](Exp<double> e) { return e + 1.0; }, a); });
+  overwrite(simple);
+  CHECK_NOTHROW(kernel::verify(simple));
+  refused(of([](V a) { return zip_with(plus, a, reverse(a)); }), {what, overwrite});
+  refused(of([](V a) { return map([=](Exp<double> e) { return e + a[cast<std::int64_t>(e)]; }, a); }),
+          {what, overwrite});
+}
+
 TEST_CASE("each broken promise of a scan is named") {
   CHECK_NOTHROW(kernel::verify(good_scan()));
   const Row table[] = {

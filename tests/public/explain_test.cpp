@@ -59,6 +59,17 @@ Json only_read(const Json& report) {
   return report.at("kernels")[0].at("reads")[0];
 }
 
+TEST_CASE("explain: what is written over what", "[once]") {
+  const auto first = scanl1(plus, use(Vector<double>{1, 2, 3}));
+  const auto total = the(sum(first));
+  const auto program = compile(map([=](auto x) { return x / total; }, first));
+  const Json report = explained(program);
+  const std::string scan = operation(report, "scanl1").at("name");
+  CHECK(stored(report, operation(report, "map").at("name")).at("in_place_of") == Json{scan});
+  CHECK(stored(report, scan).at("in_place_of") == Json::array());
+  CHECK(program.explain().find("8 B x shape(a0), in place of " + scan) != std::string::npos);
+}
+
 TEST_CASE("explain: a sum of rows", "[once]") {
   const Json report = of_rows([](auto row) { return sum(row); });
   const Json read = only_read(report);

@@ -50,6 +50,25 @@ TEST_CASE("what does not fit is named, with its size, the limit and who holds th
   REQUIRE(budget.used() == 201 << 20);
 }
 
+TEST_CASE("a part of a reservation can become one of its own") {
+  Budget budget(100);
+  Reservation all = budget.reserve("all", 70);
+  {
+    const Reservation part = all.split(30);
+    CHECK(part.bytes() == 30);
+    CHECK(all.bytes() == 40);
+    CHECK(budget.used() == 70);
+    all.release();
+    CHECK(budget.holders() == std::vector<std::pair<std::string, int64_t>>{{"all", 30}});
+    CHECK_THROWS_AS(budget.reserve("more", 71), BudgetExceeded);
+  }
+  CHECK(budget.used() == 0);
+  CHECK(budget.peak() == 70);
+  Reservation some = budget.reserve("some", 5);
+  CHECK_THROWS_AS(some.split(6), std::invalid_argument);
+  CHECK_THROWS_AS(some.split(-1), std::invalid_argument);
+}
+
 TEST_CASE("a reservation can be resized, moved and can outlive its budget") {
   Reservation kept;
   REQUIRE(kept.bytes() == 0);

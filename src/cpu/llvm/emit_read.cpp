@@ -135,8 +135,8 @@ llvm::Value* Emitter::in_lane(const Value& value, llvm::Value* lane) {
     return b.CreateAdd(value.v, b.CreateMul(lane, frame.number(value.stride)));
   if (!value.memory) return b.CreateExtractElement(value.v, lane);
   llvm::Type* stored = type_of(value.memory_type);
-  llvm::Value* v = frame.load_constant(stored, frame.element(stored, value.memory, lane),
-                                       static_cast<unsigned>(size_of(value.memory_type)));
+  llvm::Value* v = frame.load_element(stored, frame.element(stored, value.memory, lane),
+                                      static_cast<unsigned>(size_of(value.memory_type)));
   v = b.CreateSExt(v, frame.i64());
   return value.offset ? b.CreateAdd(v, value.offset) : v;
 }

@@ -78,6 +78,11 @@ llvm::LoadInst* Frame::load_constant(llvm::Type* type, llvm::Value* address, uns
   return load;
 }
 
+llvm::LoadInst* Frame::load_element(llvm::Type* type, llvm::Value* address, unsigned align) {
+  return writes_in_place ? b.CreateAlignedLoad(type, address, llvm::Align(align))
+                         : load_constant(type, address, align);
+}
+
 void Frame::prefetch(llvm::Value* address, bool to_write) {
   constexpr std::uint32_t read = 0, write = 1, keep = 3, data = 1;
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},

@@ -49,6 +49,9 @@ class Frame {
   llvm::BasicBlock* block(const char* name);
   /// A load from memory that this kernel never writes.
   llvm::LoadInst* load_constant(llvm::Type* type, llvm::Value* address, unsigned align);
+  /// A load from an array that the kernel reads; it may be one that it overwrites.
+  llvm::LoadInst* load_element(llvm::Type* type, llvm::Value* address, unsigned align);
+  bool writes_in_place = false;
   /// Prefetches the cache line at an address, which need not be valid.
   void prefetch(llvm::Value* address, bool to_write = false);
   /// Goes to `good` almost always.

@@ -127,7 +127,7 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
   switch (kernel::pattern_of(position.motion())) {
     case kernel::AccessPattern::broadcast:
       return uniform(
-          from_memory(type, frame.load_constant(cell, frame.element(cell, buffer, position.v), size)));
+          from_memory(type, frame.load_element(cell, frame.element(cell, buffer, position.v), size)));
     case kernel::AccessPattern::backwards:
       return load_backwards(buffer, type, position.v, active);
     case kernel::AccessPattern::strided:
@@ -143,7 +143,7 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
     return varying(from_memory(type, b.CreateMaskedLoad(cells, address, llvm::Align(size), active,
                                                         llvm::Constant::getNullValue(cells))));
   }
-  Value value = varying(from_memory(type, frame.load_constant(cells, address, size)));
+  Value value = varying(from_memory(type, frame.load_element(cells, address, size)));
   if (type == ScalarType::int64 || type == ScalarType::int32) {
     value.memory = address;
     value.memory_type = type;
@@ -191,13 +191,13 @@ Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& positio
       index = frame.number(lane * position.stride);
     } else if (in_memory) {
       llvm::Type* stored = type_of(position.memory_type);
-      index = frame.load_constant(stored, frame.element(stored, position.memory, frame.number(lane)),
-                                  static_cast<unsigned>(size_of(position.memory_type)));
+      index = frame.load_element(stored, frame.element(stored, position.memory, frame.number(lane)),
+                                 static_cast<unsigned>(size_of(position.memory_type)));
       index = b.CreateSExt(index, frame.i64());
     } else {
       index = b.CreateExtractElement(position.v, static_cast<std::uint64_t>(lane));
     }
-    llvm::Value* one = frame.load_constant(cell, frame.element(cell, from, index), size);
+    llvm::Value* one = frame.load_element(cell, frame.element(cell, from, index), size);
     all = b.CreateInsertElement(all, one, static_cast<std::uint64_t>(lane));
   }
   return varying(from_memory(type, all));

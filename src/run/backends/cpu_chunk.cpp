@@ -1,6 +1,7 @@
 #include "run/backends/cpu_chunk.h"
 
 #include <deque>
+#include <utility>
 
 #include "run/backends/cpu_backend.h"
 #include "run/plan_run.h"
@@ -21,10 +22,7 @@ CpuChunk::CpuChunk(CpuBackend& backend, RunContext& context, const StageWork& wo
 CpuChunk::~CpuChunk() { release(); }
 
 void CpuChunk::release() {
-  for (auto& blocks : blocks_of_) {
-    for (void* b : blocks) context_.blocks.give(b);
-    blocks.clear();
-  }
+  for (auto& blocks : blocks_of_) give_back(blocks);
   nested_.clear();
   release_items();
 }
@@ -110,9 +108,14 @@ void CpuChunk::give_back_after(std::size_t number) {
   for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
     if (stage_.group.arrays[a].last_step != static_cast<int>(number)) continue;
     nested_[a].reset();
-    for (void* b : blocks_of_[a]) context_.blocks.give(b);
-    blocks_of_[a].clear();
+    give_back(blocks_of_[a]);
   }
+}
+
+void CpuChunk::give_back(std::vector<void*>& blocks) {
+  for (void* b : blocks)
+    if (b) context_.blocks.give(b);
+  blocks.clear();
 }
 
 void CpuChunk::allocate(int number) {
@@ -123,13 +126,24 @@ void CpuChunk::allocate(int number) {
     arrays_[n] = results_->room(array.result, elements);
   } else {
     arrays_[n].clear();
-    for (ScalarType s : array.type.scalars) {
-      void* block = context_.blocks.take(elements * static_cast<std::int64_t>(size_of(s)));
+    for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
+      void* block = taken_over(array, c);
+      if (!block)
+        block = context_.blocks.take(elements * static_cast<std::int64_t>(size_of(array.type.scalars[c])));
       blocks_of_[n].push_back(block);
       arrays_[n].push_back(block);
     }
   }
   for (std::size_t c = 0; c < arrays_[n].size(); ++c) arrays_[n][c] = biased(arrays_[n][c], array, c);
+}
+
+/// The block of the component that this one of an array is written in place of; null: it needs its own. The kernel still
+/// reads from it.
+void* CpuChunk::taken_over(const PlanArray& array, std::size_t component) {
+  if (array.in_place_of.empty() || array.in_place_of[component].array < 0) return nullptr;
+  const plan::ArrayPart part = array.in_place_of[component];
+  return std::exchange(
+      blocks_of_[static_cast<std::size_t>(part.array)][static_cast<std::size_t>(part.component)], nullptr);
 }
 
 /// Under a source's offsets positions are counted from offsets[0], which need not be 0.

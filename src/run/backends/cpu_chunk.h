@@ -33,6 +33,8 @@ class CpuChunk final : public ChunkGroup {
   void give_back_after(std::size_t number) override;
   void bind_items();
   void allocate(int array);
+  void* taken_over(const plan::PlanArray& array, std::size_t component);
+  void give_back(std::vector<void*>& blocks);
   const std::int64_t* values(int array) const override {
     return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(array)][0]);
   }
@@ -41,10 +43,11 @@ class CpuChunk final : public ChunkGroup {
   RunContext& context_;
   GlobalValues& global_;
   std::int64_t bytes_in_memory_;
-  StageOutput* results_ = nullptr;             ///< of the chunk that is computed
-  std::vector<std::vector<void*>> arrays_;     ///< component addresses, biased
-  std::vector<std::vector<void*>> blocks_of_;  ///< per array: what to give back
-  std::vector<HostArray> nested_;              ///< per array: what an inner program gave
+  StageOutput* results_ = nullptr;          ///< of the chunk that is computed
+  std::vector<std::vector<void*>> arrays_;  ///< component addresses, biased
+  std::vector<std::vector<void*>>
+      blocks_of_;                  ///< per array: what to give back; null: another array has it now
+  std::vector<HostArray> nested_;  ///< per array: what an inner program gave
 };
 
 }  // namespace anabranch::runtime

@@ -93,11 +93,17 @@ cuda::Address DeviceChunk::hold(const char* what, std::int64_t bytes) {
   return held_.back().address();
 }
 
-/// Room for the next component of a group array.
+/// Room for the next component of a group array: new, or that of the component which it overwrites.
 cuda::Address DeviceChunk::add_component(std::size_t number, const char* what) {
   const PlanArray& array = stage_.group.arrays[number];
-  const std::int64_t width = bytes_per(array.type.scalars[arrays_[number].size()]);
-  blocks_of_[number].push_back(memory_.take(what, elements(static_cast<int>(number)) * width));
+  const std::size_t component = arrays_[number].size();
+  const std::int64_t width = bytes_per(array.type.scalars[component]);
+  const plan::ArrayPart part = array.in_place_of.empty() ? plan::ArrayPart() : array.in_place_of[component];
+  blocks_of_[number].push_back(
+      part.array < 0
+          ? memory_.take(what, elements(static_cast<int>(number)) * width)
+          : std::move(
+                blocks_of_[static_cast<std::size_t>(part.array)][static_cast<std::size_t>(part.component)]));
   const cuda::Address at = blocks_of_[number].back().address();
   arrays_[number].push_back(at - static_cast<cuda::Address>(first_of(array) * width));
   return at;

@@ -82,7 +82,8 @@ class DeviceChunk final : public ChunkGroup {
   StreamMemory memory_;
   std::vector<std::vector<bool>> read_;  ///< per group array and component: whether it is uploaded
   std::vector<DeviceMemory> held_;       ///< until the chunk is done
-  /// Per group array and component, while it lives; empty where no kernel reads the component.
+  /// Per group array and component, while it lives; empty where no kernel reads the component, or another array has its
+  /// memory now.
   std::vector<std::vector<DeviceMemory>> blocks_of_;
   std::vector<std::vector<cuda::Address>> arrays_;  ///< the same, biased
   std::vector<std::vector<cuda::Address>> item_extents_;

@@ -237,6 +237,20 @@ void DeviceRun::add_global(const HostArray& array, int component, std::int64_t b
   globals_[{array.get(), component}] = {array, std::move(result)};
 }
 
+/// Outputs that overwrite other arrays get the memory of these.
+void DeviceRun::hand_over(const plan::KernelStep& step, const GlobalValues& values) {
+  const std::lock_guard lock(mutex_);
+  for (const int output : step.outputs) {
+    const HostArray& array = values.array(output);
+    for (std::size_t c = 0; c < array->scalars.size(); ++c) {
+      const auto old = values.overwritten_by(output, c);
+      if (!old) continue;
+      auto copy = globals_.extract({values.array(old->array).get(), old->component});
+      globals_[{array.get(), static_cast<int>(c)}] = {array, std::move(copy.mapped().memory)};
+    }
+  }
+}
+
 /// Copies of arrays that are gone.
 void DeviceRun::drop_unused() {
   std::erase_if(globals_, [](const auto& entry) { return entry.second.of.expired(); });
@@ -256,9 +270,17 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
     for (const int output : step.outputs) {
       const HostArray& array = values.array(output);
       for (std::size_t c = 0; c < array->scalars.size(); ++c)
-        add_global(array, static_cast<int>(c), bytes_of(*array, c));
+        if (!values.overwritten_by(output, c)) add_global(array, static_cast<int>(c), bytes_of(*array, c));
     }
-  for (const plan::BufferRef& ref : step.buffers) buffers.push_back(global(values, ref.index, ref.component));
+  for (const plan::BufferRef& ref : step.buffers) {
+    const bool is_made = step.makes_outputs &&
+                         std::find(step.outputs.begin(), step.outputs.end(), ref.index) != step.outputs.end();
+    const auto old =
+        is_made ? values.overwritten_by(ref.index, static_cast<std::size_t>(ref.component)) : std::nullopt;
+    buffers.push_back(old ? global(values, old->array, old->component)
+                          : global(values, ref.index, ref.component));
+  }
+  if (step.makes_outputs) hand_over(step, values);
   std::vector<std::int64_t> scalars;
   for (int u : step.scalars) scalars.push_back(values.uniform(u));
   const cuda::Bindings bindings{buffers, scalars, 1, values.positions(step)};

@@ -111,6 +111,7 @@ class DeviceRun {
   using GlobalKey = std::pair<const detail::ArrayData*, int>;
 
   void add_global(const HostArray& array, int component, std::int64_t bytes);
+  void hand_over(const plan::KernelStep& step, const GlobalValues& values);
   void drop_unused();
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
   void download_whole(void* to, cuda::Address from, std::int64_t bytes);

@@ -216,6 +216,10 @@ class KernelBuilder {
   /// The memory of one of them.
   std::span<std::byte> output_component(std::size_t c);
 
+  /// Buffers to launch with, of outputs that hold nothing yet. An array that the kernel overwrites is put into the memory
+  /// of outputs, a component into that of one of its size.
+  std::vector<void*> fresh_buffers();
+
   /// The bytes of all output components after a launch into fresh memory. It runs once as if its input were
   /// in a cache and once as if it came from memory, so that folds prefetch it: throws std::logic_error where
   /// that changes a bit or the error.
@@ -327,15 +331,38 @@ inline std::span<std::byte> KernelBuilder::output_component(std::size_t c) {
   return {static_cast<std::byte*>(data(slot)), sizes_[static_cast<std::size_t>(slot)]};
 }
 
+inline std::vector<void*> KernelBuilder::fresh_buffers() {
+  std::vector<void*> buffers = buffers_;
+  std::vector<std::size_t> free;
+  for (std::size_t c = 0; c < output_components().size(); ++c) {
+    std::ranges::fill(output_component(c), std::byte{0xcd});
+    free.push_back(c);
+  }
+  for (const kernel::KernelArray& array : kernel_.arrays)
+    for (std::size_t c = 0; array.overwritten && c < array.type.scalars.size(); ++c) {
+      const auto slot = static_cast<std::size_t>(array.first_buffer) + c;
+      const auto fits = std::find_if(free.begin(), free.end(), [&](std::size_t output) {
+        return size_of(output_components()[output].first) == size_of(array.type.scalars[c]);
+      });
+      if (fits == free.end()) continue;
+      const std::span<std::byte> memory = output_component(*fits);
+      if (!memory.empty()) std::memcpy(memory.data(), buffers_[slot], memory.size());
+      buffers[slot] = memory.data();
+      free.erase(fits);
+    }
+  return buffers;
+}
+
 inline KernelBuilder::Outcome KernelBuilder::launch(const cpu::CompiledKernel& compiled,
                                                     const cpu::Bindings& bindings,
                                                     const cpu::ParallelFor& parallel_for,
                                                     std::int64_t piece) {
   const std::size_t components = output_components().size();
-  for (std::size_t c = 0; c < components; ++c) std::ranges::fill(output_component(c), std::byte{0xcd});
+  const std::vector<void*> buffers = fresh_buffers();
   Outcome out;
   try {
-    cpu::launch(kernel_, compiled, bindings, parallel_for, cpu::from_heap, piece);
+    cpu::launch(kernel_, compiled, {buffers, bindings.scalars, bindings.items, bindings.from_memory},
+                parallel_for, cpu::from_heap, piece);
   } catch (const RunError& e) {
     out.error = e.what();  // and what was written means nothing
     return out;

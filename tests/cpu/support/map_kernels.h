@@ -23,9 +23,10 @@ inline std::vector<double> doubles(std::int64_t n) {
 
 /// Items of these lengths: segmented values, an int64 per item, and an avoided vector of 100.
 struct Ragged {
-  explicit Ragged(const std::vector<std::int64_t>& rows)
+  /// Offsets need not begin at 0: buffers are biased.
+  explicit Ragged(const std::vector<std::int64_t>& rows, std::int64_t first = 11)
       : k(kernel::Map{}, true, static_cast<std::int64_t>(rows.size())) {
-    offsets.push_back(11);  // offsets need not begin at 0: buffers are biased
+    offsets.push_back(first);
     for (const auto n : rows) offsets.push_back(offsets.back() + n);
     off = k.buffer(offsets);
     extent = KernelBuilder::ragged_extent(off);

@@ -70,14 +70,17 @@ struct CudaWay {
 
 inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
   const auto& kernel = builder.kernel();
-  for (std::size_t c = 0; c < kernel.body.size(); ++c) {
-    const std::span<std::byte> bytes = builder.output_component(c);
-    std::memset(bytes.data(), 0xcd, bytes.size());
-  }
+  const std::vector<void*> memory = builder.fresh_buffers();
   const auto target = make_target(kernel);
   std::vector<cuda::Address> buffers;
-  for (std::size_t slot = 0; slot < builder.buffers().size(); ++slot)
-    buffers.push_back(target->put(builder.buffers()[slot], builder.sizes()[slot]));
+  for (std::size_t slot = 0; slot < memory.size(); ++slot) {
+    const auto same =
+        std::find(memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(slot), memory[slot]);
+    const auto known = static_cast<std::size_t>(same - memory.begin());
+    buffers.push_back(known < slot && builder.sizes()[slot] > 0
+                          ? buffers[known]
+                          : target->put(memory[slot], builder.sizes()[slot]));
+  }
   cuda::Bindings bindings{buffers, builder.scalars(), builder.items()};
   bindings.positions = cpu::domain_size(kernel, builder.bindings());
   if (kernel::row_of(kernel)) {

@@ -9,6 +9,7 @@
 #include "fuse/arrays.h"
 #include "lift/lift.h"
 #include "plan/build.h"
+#include "plan/in_place.h"
 #include "support/pass_programs.h"
 
 /// Programs taken through all passes, and their plans as text.
@@ -33,6 +34,7 @@ inline Planned planned(const TestProgram& program, const fuse::Options& options 
                    options),
       {}};
   result.plan = plan::build(result.staged);
+  plan::verify_in_place(result.plan);
   for (const auto* kernel : kernels_of(result.plan.global)) kernel::verify(*kernel);
   for (const auto& stage : result.plan.stages)
     for (const auto* kernel : kernels_of(stage.group)) kernel::verify(*kernel);
