@@ -297,11 +297,13 @@ class Fuser {
     NodeMap<const void*>
         kernel;  // that computes an array, or the only one that reads it; null: there are several
     NodeMap<const void*> set_of;
-    // An epilogue may not compute all that its kernel does, and stands for itself.
+    NodeSet in_place(read_in_place_.begin(), read_in_place_.end());
     for (const std::vector<Ref>& set : staged_.together)
-      for (const Ref& array : set)
-        if (maker_of(*array).op() == maker_of(*set[0]).op()) set_of[array.get()] = &set;
-    const NodeSet in_place(read_in_place_.begin(), read_in_place_.end());
+      for (std::size_t i = 0; i < set.size(); ++i)
+        if (i < own_of_kernel(set))
+          set_of[set[i].get()] = &set;
+        else
+          in_place.erase(set[i].get());  // an epilogue has its kernel, and may not compute all that this does
     NodeSet released;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {  // readers before what they read
       const Node* array = *it;

@@ -1,5 +1,7 @@
 #include "ir/staged.h"
 
+#include <algorithm>
+
 #include "ir/make.h"
 #include "ir/print.h"
 
@@ -17,6 +19,13 @@ std::string why_stored(const Staged& staged, const Node& array,
     if (!one.why.empty()) text += ": " + one.why;
   }
   return text;
+}
+
+std::size_t own_of_kernel(std::span<const Ref> set) {
+  const Op first = maker_of(*set[0]).op();
+  if (info(first).storage == Storage::delayed) return set.size();
+  return static_cast<std::size_t>(
+      std::count_if(set.begin(), set.end(), [&](const Ref& a) { return maker_of(*a).op() == first; }));
 }
 
 NodeSet arrays_together(const Staged& staged) {

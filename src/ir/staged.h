@@ -177,6 +177,8 @@ std::string why_stored(const Staged& staged, const Node& array);
 std::string why_stored(const Staged& staged, const Node& array,
                        const std::function<std::string(const Node&)>& name);
 
+/// How many arrays of a set in `together` its kernel gives itself; those behind are epilogues.
+std::size_t own_of_kernel(std::span<const Ref> set);
 /// All arrays that share a kernel with others.
 NodeSet arrays_together(const Staged& staged);
 

@@ -245,8 +245,7 @@ void GroupBuilder::make_together(const std::vector<Ref>& arrays) {
 /// A kernel with rows. Behind what it gives itself stand its epilogues. Where it does not store an array the number is -1.
 void GroupBuilder::add_rows(std::span<const int> outputs, std::span<const Ref> arrays) {
   const Op first = maker_of(*arrays[0]).op();
-  const auto own = static_cast<std::size_t>(
-      std::count_if(arrays.begin(), arrays.end(), [&](const Ref& a) { return maker_of(*a).op() == first; }));
+  const std::size_t own = own_of_kernel(arrays);
   const Made made{outputs.first(own), arrays.first(own), outputs.subspan(own), arrays.subspan(own)};
   if (first == Op::fold)
     add_reduce(made);

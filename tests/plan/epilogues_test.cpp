@@ -103,6 +103,16 @@ TEST_CASE("what others read is stored beside the epilogue") {
           const V first = map(dear, scanl1(plus, a));
           return std::tuple(first, map(twice, first));
         }) == "scanl1, map, map -> map, map");
+  // Read by several maps of another kernel, it stays where it is made.
+  CHECK(both([](V a) {
+          const V first = map(dear, scanl1(plus, a));
+          const auto from = [](double least) {
+            return [=](D x) {
+              return while_loop([=](D y) { return y < least; }, [](D y) { return y + 1.0; }, x);
+            };
+          };
+          return std::tuple(map(from(1.0), first), map(from(2.0), first));
+        }) == "scanl1, map -> map; map, map -> map, map");
   // The total is a result, which has no epilogue.
   CHECK(both([](V a) {
           const auto [prefixes, total] = scanl_(plus, 0.0, a);
