@@ -141,6 +141,7 @@ TEST_CASE("components that share a descriptor share the source's offsets") {
 TEST_CASE(
     "segments: one traversal checks them, numbers of theirs are read where they lie, views begin once a "
     "chunk") {
+  const V values = v();  // arrays are numbered in the order in which they were named
   const auto lengths = [] { return captured("lengths", Vector<std::int32_t>{1, 2}); };
   const auto begins = [] { return captured("begins", Vector<std::int32_t>{0, 1, 3}); };
   struct Row {
@@ -155,7 +156,7 @@ TEST_CASE(
   };
   for (const Row& row : table) {
     INFO(row.name);
-    const Planned p = planned([&] { return fold_seg(plus, 0.0, v(), row.segments()); });
+    const Planned p = planned([&] { return fold_seg(plus, 0.0, values, row.segments()); });
     INFO(text_of(p.plan));
     CHECK(steps_of(p.plan.global) == row.once);
     const plan::Group& chunk = chunk_of(p);
