@@ -7,6 +7,7 @@
 #include "fuse/epilogues.h"
 #include "fuse/folds.h"
 #include "fuse/maps.h"
+#include "fuse/needs.h"
 #include "ir/cost.h"
 #include "ir/print.h"
 #include "ir/views.h"
@@ -58,12 +59,11 @@ class Fuser {
     if (!options_.fusion) return;
     const auto cost = [&](const Node& node) { return additions(cost_.at(&node)); };
     const auto for_extents = [&](const Node& node) { return uses_[&node].for_extents; };
-    folds(staged_, order_, cost, for_extents, options_);
-    Readers readers;
-    for (const auto& [array, reader] : reads_) readers.of[array].push_back(reader);
-    readers.is_needed = [&](const Node& node) { return is_needed(node); };
-    epilogues(staged_, order_, readers, cost, for_extents, options_);
-    maps(staged_, order_, cost, for_extents, options_);
+    const Needs needs(staged_);
+    folds(staged_, order_, needs, cost, for_extents, options_);
+    const Reads reads{reads_, [&](const Node& node) { return is_needed(node); }};
+    epilogues(staged_, order_, reads, needs, cost, for_extents, options_);
+    maps(staged_, order_, needs, cost, for_extents, options_);
     compute_where_read();
     leave_where_they_lie();
   }
@@ -330,15 +330,21 @@ class Fuser {
       std::erase_if(others, [&](const Beside& one) { return released.contains(one.other.get()); });
   }
 
-  /// No kernel computes the components of a stored array.
+  /// No kernel computes the components of a stored array, but of the one that stores it: others may be made of them there.
   void leave_where_they_lie() {
+    NodeSet epilogues;
+    for (const std::vector<Ref>& set : staged_.together)
+      for (std::size_t i = own_of_kernel(set); i < set.size(); ++i) epilogues.insert(set[i].get());
+    const auto lies_in = [&](const Node& array) {
+      return epilogues.contains(&array) ? std::nullopt : components_of(staged_, array);
+    };
     for (auto& [array, why] : staged_.manifest)
-      if (const auto of = components_of(staged_, *array)) {
+      if (const auto of = lies_in(*array)) {
         why += "; it lies in " + title(*of->array);
         staged_.beside.erase(array);
       }
     for (std::vector<Ref>& set : staged_.together) {
-      const auto lies = [&](const Ref& array) { return components_of(staged_, *array).has_value(); };
+      const auto lies = [&](const Ref& array) { return lies_in(*array).has_value(); };
       if (std::erase_if(set, lies) == 0 || set.empty()) continue;
       for (const Ref& array : set)
         std::erase_if(staged_.beside[array.get()], [](const Beside& one) { return one.why.empty(); });

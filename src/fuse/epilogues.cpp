@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "fuse/needs.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -34,19 +33,20 @@ struct Element {
 
 class Epilogues {
  public:
-  Epilogues(Staged& staged, std::span<const Node* const> order, const Readers& readers,
+  Epilogues(Staged& staged, std::span<const Node* const> order, const Reads& reads, const Needs& needs,
             const std::function<std::int64_t(const Node&)>& cost,
             const std::function<bool(const Node&)>& for_extents, const Options& options)
       : staged_(staged),
         order_(order),
-        readers_(readers),
+        reads_(reads),
+        needs_(needs),
         cost_(cost),
         for_extents_(for_extents),
-        options_(options),
-        needs_(staged) {}
+        options_(options) {}
 
   void run() {
     find_rows();
+    if (rows_.empty()) return;
     for (const Node* array : order_) {
       Element element = element_of(*array);
       if (element.rows >= 0 && staged_.is_manifest(array) && !for_extents_(*array)) decide(*array, element);
@@ -213,6 +213,7 @@ class Epilogues {
 
   /// Results that nobody but epilogues of their kernel reads are not stored.
   void drop_results() {
+    for (const auto& [array, reader] : reads_.all) readers_[array].push_back(reader);
     NodeMap<int> only;  // the kernel in whose epilogues the array is read, and nowhere else; -1: elsewhere
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {  // readers before what they read
       const Node* array = *it;
@@ -222,7 +223,7 @@ class Epilogues {
       if (rows != rows_of_.end() && !is_result) {
         where = rows->second;
       } else if (is_result || !staged_.is_manifest(array)) {
-        where = readers_.is_needed(*array) ? -1 : only_reader(*array, only);
+        where = reads_.is_needed(*array) ? -1 : only_reader(*array, only);
         if (is_result && where == rows->second) staged_.manifest.erase(array);
       }
       only[array] = where;
@@ -230,8 +231,8 @@ class Epilogues {
   }
 
   int only_reader(const Node& array, const NodeMap<int>& only) const {
-    const auto found = readers_.of.find(&array);
-    if (found == readers_.of.end()) return -1;
+    const auto found = readers_.find(&array);
+    if (found == readers_.end()) return -1;
     int where = -1;
     for (const Node* reader : found->second) {
       const auto known = only.find(reader);
@@ -253,22 +254,23 @@ class Epilogues {
 
   Staged& staged_;
   std::span<const Node* const> order_;
-  const Readers& readers_;
+  const Reads& reads_;
+  const Needs& needs_;
   const std::function<std::int64_t(const Node&)>& cost_;
   const std::function<bool(const Node&)>& for_extents_;
   const Options& options_;
-  Needs needs_;
   std::vector<Rows> rows_;
   NodeMap<int> rows_of_;    ///< of results that may be read, and of epilogues
   NodeMap<Element> known_;  ///< of all arrays so far
+  NodeMap<std::vector<const Node*>> readers_;
 };
 
 }  // namespace
 
-void epilogues(Staged& staged, std::span<const Node* const> order, const Readers& readers,
+void epilogues(Staged& staged, std::span<const Node* const> order, const Reads& reads, const Needs& needs,
                const std::function<std::int64_t(const Node&)>& cost,
                const std::function<bool(const Node&)>& for_extents, const Options& options) {
-  Epilogues(staged, order, readers, cost, for_extents, options).run();
+  Epilogues(staged, order, reads, needs, cost, for_extents, options).run();
 }
 
 }  // namespace anabranch::fuse

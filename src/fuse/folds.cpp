@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "fuse/needs.h"
 #include "ir/operator_class.h"
 #include "ir/views.h"
 
@@ -47,10 +46,9 @@ struct Set {
 
 }  // namespace
 
-void folds(Staged& staged, std::span<const Node* const> order,
+void folds(Staged& staged, std::span<const Node* const> order, const Needs& needs,
            const std::function<std::int64_t(const Node&)>& cost,
            const std::function<bool(const Node&)>& for_extents, const Options& options) {
-  const Needs needs(staged);
   std::vector<Set> sets;
   std::map<Kind, std::size_t> open;                                // the newest set of a kind
   using Rows = std::tuple<int, Form, std::vector<std::uint64_t>>;  // stage, form, extents

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "fuse/arrays.h"
+#include "fuse/needs.h"
 
 /// Horizontal fusion: reductions that share a traversal.
 ///
@@ -16,7 +17,7 @@ namespace anabranch::fuse {
 
 /// `order`: all array computations, operands first. `cost`: what an element of each costs, its operands
 /// included. `for_extents`: must a reduction be computed before other kernels can be sized?
-void folds(ir::Staged& staged, std::span<const ir::Node* const> order,
+void folds(ir::Staged& staged, std::span<const ir::Node* const> order, const Needs& needs,
            const std::function<std::int64_t(const ir::Node&)>& cost,
            const std::function<bool(const ir::Node&)>& for_extents, const Options& options);
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "fuse/needs.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -124,10 +123,9 @@ constexpr std::size_t most_arrays = 8;
 
 }  // namespace
 
-void maps(Staged& staged, std::span<const Node* const> order,
+void maps(Staged& staged, std::span<const Node* const> order, const Needs& needs,
           const std::function<std::int64_t(const Node&)>& cost, const std::function<bool(const Node&)>& alone,
           const Options& options) {
-  const Needs needs(staged);
   Elements elements(staged);
   const NodeSet placed = arrays_together(staged);  // epilogues, which have a kernel
   std::vector<Set> sets;

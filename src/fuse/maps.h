@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "fuse/needs.h"
 #include "fuse/options.h"
 #include "ir/staged.h"
 
@@ -18,7 +19,7 @@ namespace anabranch::fuse {
 
 /// `order`: all array computations, operands first. `cost`: what an element of each costs, its operands
 /// included. `alone`: must an array be computed before other kernels can be sized?
-void maps(ir::Staged& staged, std::span<const ir::Node* const> order,
+void maps(ir::Staged& staged, std::span<const ir::Node* const> order, const Needs& needs,
           const std::function<std::int64_t(const ir::Node&)>& cost,
           const std::function<bool(const ir::Node&)>& alone, const Options& options);
 

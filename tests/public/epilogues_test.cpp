@@ -167,5 +167,27 @@ TEST_CASE("results that others read are stored as well") {
   agree(std::tuple(consume(elements(before)), consume(elements(all))));
 }
 
+TEST_CASE("a result, a part of it, and what is made of the part") {
+  const auto a = use(numbers<double>(300));
+  const auto add = [](auto x, auto y) { return pack(get<0>(x) + get<0>(y), get<1>(x) + get<1>(y)); };
+  const auto damped = [](auto s, auto x) { return pack(get<1>(s), get<0>(s) * 0.5 + x); };
+  const auto check = [](auto s) {
+    const auto [x, y] = unzip(s);
+    agree(std::tuple(s, x, map(curved, x)));
+    agree(std::tuple(reverse(s), x, map(curved, x)));
+    agree(std::tuple(x, map(curved, x), reverse(y)));
+    const auto swapped = map([](auto p) { return pack(get<1>(p), get<0>(p)); }, s);
+    agree(std::tuple(s, swapped, map([](auto p) { return get<0>(p) * 2.0; }, swapped)));
+  };
+  check(scanl1(add, zip(a, a)));
+  check(scan_state(damped, pack(0.0, 0.0), a));
+  agree(awhile([](auto x) { return the(sum(map([](auto e) { return abs(e); }, x))) > 1e-3; },
+               [=](auto x) {
+                 const auto s = scan_state(damped, pack(0.0, 0.0), x);
+                 return map([](auto e) { return e * 1e-4; }, std::get<0>(unzip(s)));
+               },
+               a));
+}
+
 }  // namespace
 }  // namespace anabranch::testing

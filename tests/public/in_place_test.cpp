@@ -136,12 +136,11 @@ TEST_CASE("a loop whose round fails tells the same error") {
 
 TEST_CASE("components of an array outlive a map that reads it last") {
   const auto a = numbers<double>(5000);
-  const auto add_both = [](auto x, auto y) { return pack(get<0>(x) + get<0>(y), get<1>(x) + get<1>(y)); };
   const auto looped = [](auto p) {
     return while_loop([](auto y) { return y < 1.0; }, [](auto y) { return y + 1.0; }, get<0>(p) * get<1>(p));
   };
-  const auto sums = scanl1(add_both, zip(use(a), use(a)));
-  agree(std::tuple(std::get<1>(unzip(sums)), map(looped, sums)));
+  const auto sorted = sort(zip(use(a), use(a)));
+  agree(std::tuple(std::get<1>(unzip(sorted)), map(looped, sorted)));
 }
 
 }  // namespace
