@@ -102,7 +102,9 @@ std::string staged_text(const ir::Staged& staged) {
     const ir::Stage& stage = staged.stages[k];
     out += fmt::format("stage {}:\n", k);
     for (const ir::StageSource& source : stage.sources) {
-      out += fmt::format("  items from {} ({}):", source.node->label(), to_string(source.node->place()));
+      out += fmt::format("  items from {} ({})", source.node->label(), to_string(source.node->place()));
+      for (const int feed : source.feeds) out += fmt::format(", of stage {}", feed);
+      out += ":";
       for (int i = 0; i < source.count; ++i)
         out += " " + printer.name(*stage.items[static_cast<std::size_t>(source.first + i)]);
       out += "\n";

@@ -30,6 +30,7 @@
 #include <anabranch/scatter.h>
 #include <anabranch/segments.h>
 #include <anabranch/seq.h>
+#include <anabranch/seq_items.h>
 #include <anabranch/sort.h>
 #include <anabranch/source.h>
 #include <anabranch/stencil.h>
@@ -37,6 +38,8 @@
 #include <anabranch/transform.h>
 #include <anabranch/variant.h>
 #include <anabranch/version.h>
+#include <anabranch/windows.h>
 
 #include <anabranch/detail/rearrange_misuse.h>
+#include <anabranch/detail/seq_misuse.h>
 #include <anabranch/detail/transform_misuse.h>

@@ -74,7 +74,7 @@ Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& val
       size(lengths, at),
       [&](const Exp<std::int64_t>& s) {
         return detail::acc<1, T>(detail::part(segments.length(s).handle(), whole, segments.begin(s).handle(),
-                                              at, "from_segments"));
+                                              true, at, "from_segments"));
       },
       at);
 }

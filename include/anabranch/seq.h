@@ -181,16 +181,22 @@ auto stream_in(const Regular<N>& form, R&& range, const RangeOptions& options = 
   }
 }
 
+namespace detail {
+/// produce, under the name of an operation that is made of it.
+template <class F>
+auto produce_labelled(const Exp<std::int64_t>& n, F f, Symbol label, Loc at) {
+  const Acc<Scalar<std::int64_t>> number = fresh_array<Scalar<std::int64_t>>(at);
+  Exp<std::int64_t> i = the(number, at);
+  static_assert(takes<F, Exp<std::int64_t>&>(), "anabranch: the function of produce takes an Exp<int64_t>");
+  auto [function, item] = traced_items(f, at, {number.handle()}, i);
+  return Seq<typename decltype(item)::type>(FromHandle{}, detail::produce(n.handle(), function, at, label));
+}
+}  // namespace detail
+
 /// The items f(0), f(1), ..., f(n - 1); f takes an Exp<int64> and returns an Acc (or a tuple of Accs).
 template <class F>
 auto produce(const Position& n, F f, detail::Loc at = detail::Loc::current()) {
-  const Acc<Scalar<std::int64_t>> number = detail::fresh_array<Scalar<std::int64_t>>(at);
-  Exp<std::int64_t> i = the(number, at);
-  static_assert(detail::takes<F, Exp<std::int64_t>&>(),
-                "anabranch: the function of produce takes an Exp<int64_t>");
-  auto [function, item] = detail::traced_items(f, at, {number.handle()}, i);
-  return Seq<typename decltype(item)::type>(detail::FromHandle{},
-                                            detail::produce(n.value().handle(), function, at));
+  return detail::produce_labelled(n.value(), std::move(f), {}, at);
 }
 
 /// The sub-arrays along the outermost dimension: rows of a matrix. Regular.
@@ -221,6 +227,16 @@ auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c,
                   detail::Loc at = detail::Loc::current()) {
   return detail::map_items(at, "zip_with_seq", f, std::type_identity<detail::JoinItems<A, B, C>>{},
                            {a.handle(), b.handle(), c.handle()});
+}
+
+/// The items at equal positions as tuples; ends with the shortest. Free.
+template <class A, class B>
+auto zip_seq(const Seq<A>& a, const Seq<B>& b, detail::Loc at = detail::Loc::current()) {
+  return zip_with_seq([](const auto&... arrays) { return std::tuple(arrays...); }, a, b, at);
+}
+template <class A, class B, class C>
+auto zip_seq(const Seq<A>& a, const Seq<B>& b, const Seq<C>& c, detail::Loc at = detail::Loc::current()) {
+  return zip_with_seq([](const auto&... arrays) { return std::tuple(arrays...); }, a, b, c, at);
 }
 
 /// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s).
@@ -255,6 +271,13 @@ template <int N, class T>
   requires(N <= 3)
 Terminal<Array<N + 1, T>> tabulate(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {
   return {detail::FromHandle{}, detail::tabulate(s.handle(), at)};
+}
+
+/// The shape of each item.
+template <int N, class T>
+Terminal<Vector<Index<N>>> shapes(const Seq<Array<N, T>>& s, detail::Loc at = detail::Loc::current()) {
+  return elements(map_seq([&](const Acc<Array<N, T>>& item) { return unit(shape(item, at), at); }, s, at),
+                  at);
 }
 
 /// The result of a terminal as an array computation, usable like any other.

@@ -169,8 +169,9 @@ Handle backpermute(const Handle& shape, const Handle& function, const Handle& ar
 Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label) {
   return handle_of(ir::reshape(node_of(shape), node_of(array), at, label));
 }
-Handle part(const Handle& shape, const Handle& array, const Handle& begin, Place at, Symbol label) {
-  return handle_of(ir::part(node_of(shape), node_of(array), node_of(begin), at, label, true));
+Handle part(const Handle& shape, const Handle& array, const Handle& begin, bool consecutive, Place at,
+            Symbol label) {
+  return handle_of(ir::part(node_of(shape), node_of(array), node_of(begin), at, label, consecutive));
 }
 Handles sort(const Handle& array, int axis, Place at, Symbol label) {
   const ir::Ref rows = innermost(node_of(array), axis, at, label ? label.c_str() : "sort");
@@ -227,8 +228,8 @@ Handles acond(const Handle& condition, const Handle& then, const Handle& otherwi
 Handle stream_in(std::shared_ptr<SourceBase> source, Place at) {
   return handle_of(ir::stream_in(std::move(source), at));
 }
-Handle produce(const Handle& count, const Handle& function, Place at) {
-  return handle_of(ir::produce(node_of(count), node_of(function), at));
+Handle produce(const Handle& count, const Handle& function, Place at, Symbol label) {
+  return handle_of(ir::produce(node_of(count), node_of(function), at, label));
 }
 Handle rows(const Handle& array, Place at) { return handle_of(ir::rows(node_of(array), at)); }
 Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label) {
@@ -239,6 +240,22 @@ Handle project_seq(const Handle& sequence, int first, int count, Place at) {
 }
 Handle take_seq(const Handle& count, const Handle& sequence, Place at) {
   return handle_of(ir::take_seq(node_of(count), node_of(sequence), at));
+}
+Handle filter_seq(const Handle& sequence, Place at) {
+  return handle_of(ir::filter_seq(node_of(sequence), at));
+}
+Handle take_while_seq(const Handle& sequence, Place at) {
+  return handle_of(ir::take_while_seq(node_of(sequence), at));
+}
+Handle drop_seq(const Handle& count, const Handle& sequence, Place at) {
+  return handle_of(ir::drop_seq(node_of(count), node_of(sequence), at));
+}
+Handle flat_map_seq(Handles parameters, const Handle& inner, const Handle& sequence, Place at) {
+  return handle_of(ir::flat_map_seq(nodes_of(parameters), node_of(inner), node_of(sequence), at));
+}
+Handle append_seq(Handles sequences, Place at) { return handle_of(ir::append_seq(nodes_of(sequences), at)); }
+Handle windows_seq(const Handle& size, const Handle& hop, const Handle& sequence, Place at) {
+  return handle_of(ir::windows_seq(node_of(size), node_of(hop), node_of(sequence), at));
 }
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }

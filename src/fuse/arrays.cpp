@@ -75,14 +75,14 @@ class Fuser {
     for (const ExtentCheck& check : staged_.extent_checks) extent_expression(check.extent, roots);
     for (const Stage& stage : staged_.stages) {
       for (const StageSource& source : stage.sources)
-        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
-          if (how.role == Role::array) {
-            uses_[operand.get()].by_items = true;
-            roots.push_back(operand);
+        for (const Ref& input : inputs_of(source)) {
+          if (!input->type().is_array()) {
+            number_of_items(input, roots);
+            continue;
           }
-          if (how.role != Role::element) return;
-          number_of_items(operand, roots);
-        });
+          uses_[input.get()].by_items = true;
+          roots.push_back(input);
+        }
       for (const ItemBound& bound : stage.bounds) number_of_items(bound.count, roots);
       for (const ExtentCheck& check : stage.extent_checks) extent_expression(check.extent, roots);
       for (const Ref& reshape : stage.required)

@@ -48,6 +48,8 @@ bool Needs::enter(const Node& node) const {
 
 void Needs::stage(int number, int parts) {
   const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
+  for (const StageSource& source : stage.sources)
+    for (const int feed : source.feeds) this->stage(feed, parts);
   for (const Nested& nested : stage.nested) {
     Need need = of_all(nested.body.captured, number);
     need.parts = parts;
@@ -56,8 +58,7 @@ void Needs::stage(int number, int parts) {
   }
   std::vector<Ref> roots = stage.results;
   for (const StageSource& source : stage.sources)
-    for (const Ref& child : source.node->children())
-      if (!child->type().is_sequence()) roots.push_back(child);
+    for (Ref& input : inputs_of(source)) roots.push_back(std::move(input));
   for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
   for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
   for (const Ref& reshape : stage.required)

@@ -18,9 +18,7 @@ std::vector<Ref> roots_of(const Staged& staged) {
   const auto add = [&](std::span<const Ref> more) { roots.insert(roots.end(), more.begin(), more.end()); };
   for (const Control& control : staged.controls) add(inputs_of(control));
   for (const Stage& stage : staged.stages) {
-    for (const StageSource& source : stage.sources)
-      for (const Ref& child : source.node->children())
-        if (!child->type().is_sequence() && child->op() != Op::lambda) roots.push_back(child);
+    for (const StageSource& source : stage.sources) add(inputs_of(source));
     for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
     add(stage.results);
   }

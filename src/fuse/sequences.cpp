@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -18,23 +19,45 @@ using namespace ir;
 
 namespace {
 
+/// Are items made of the items of other sequences, one of each?
+bool is_made_by_item(const Node& node) {
+  return node.type().is_sequence() && node.op().is_a<SequenceOp>() && !is_fed(node.op());
+}
+
+/// Which sources give the same items: the same stream, the rows of one array, as many numbers, one sequence.
+struct SourceKey {
+  Op op;
+  const void* what;
+  explicit SourceKey(const Node& node) : op(node.op()), what(&node) {
+    if (op == Op::stream_in) what = node.payload().source.get();
+    if (op == Op::produce) what = Produce(node).count().get();
+    if (op == Op::rows) what = Rows(node).array().get();
+  }
+  friend auto operator<=>(const SourceKey&, const SourceKey&) = default;
+};
+
+/// Adds the stage of a sequence whose chunks another stage reads; its number.
+using AddFeed = std::function<int(const Ref& sequence)>;
+/// The item arrays of sequences, as expressions over those of a stage.
+using Items = std::unordered_map<const Node*, std::vector<Ref>>;
+
 /// Builds one stage: the sources under a sequence, and the sequence's item arrays as expressions over the
 /// sources' items.
 class Composer {
  public:
-  explicit Composer(Stage& stage) : stage_(stage) {}
+  /// `items` is kept with the stage. `add_feed`: null where nothing can feed it.
+  Composer(Stage& stage, Items& items, AddFeed add_feed)
+      : stage_(stage), items_(items), add_feed_(std::move(add_feed)) {}
 
   std::vector<Ref> compose(const Ref& sequence) {
-    const auto order =
-        topological({&sequence, 1}, [](const Node& node) { return node.type().is_sequence(); });
-    for (const Node* node : order)
-      if (node->type().is_sequence()) items_[node] = items_of(Ref(node));
+    for (const Node* node : topological({&sequence, 1}, is_made_by_item))
+      if (node->type().is_sequence() && !items_.contains(node)) items_[node] = items_of(Ref(node));
     return items_.at(sequence.get());
   }
 
  private:
   std::vector<Ref> items_of(const Ref& sequence) {
-    if (sequence->op().is_a<SourceOp>()) return items_of_source(sequence);
+    if (!is_made_by_item(*sequence)) return items_of_source(sequence);
     switch (sequence->op().as<SequenceOp>()) {
       case Op::map_seq: {
         std::vector<Ref> arguments;
@@ -55,11 +78,19 @@ class Composer {
         stage_.bounds.push_back({take.count(), sequence});
         return items_.at(take.sequence().get());
       }
+      case Op::filter_seq:
+      case Op::take_while_seq:
+      case Op::drop_seq:
+      case Op::append_seq:
+      case Op::flatten_seq:
+      case Op::windows_seq:
+        break;
     }
     return {};
   }
 
   std::vector<Ref> items_of_source(const Ref& source) {
+    if (is_fed(source->op())) return items_from(source, source->type().arrays);
     switch (source->op().as<SourceOp>()) {
       case Op::stream_in:
       case Op::rows:
@@ -72,18 +103,61 @@ class Composer {
 
   std::vector<Ref> items_from(const Ref& node, const std::vector<ArrayType>& arrays) {
     // A source gives each item once, however often it is named.
+    const auto items_at = [&](const StageSource& source) {
+      const auto first = stage_.items.begin() + source.first;
+      return std::vector<Ref>(first, first + source.count);
+    };
     for (const StageSource& known : stage_.sources)
-      if (node->op() == Op::stream_in && known.node->op() == Op::stream_in &&
-          known.node->payload().source == node->payload().source)
-        return {stage_.items.begin() + known.first, stage_.items.begin() + known.first + known.count};
-    const StageSource source{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
+      if (SourceKey(*known.node) == SourceKey(*node)) return items_at(known);
+    StageSource source{node, static_cast<int>(stage_.items.size()), static_cast<int>(arrays.size())};
+    if (is_fed(node->op())) feed(source);
     for (const ArrayType& type : arrays) stage_.items.push_back(parameter(Type::array(type), node->place()));
     stage_.sources.push_back(source);
-    return {stage_.items.begin() + source.first, stage_.items.end()};
+    return items_at(source);
+  }
+
+  void feed(StageSource& source) {
+    const Ref& node = source.node;
+    if (!add_feed_)
+      throw ProgramError(
+          fmt::format("{} ({}): inside of the function of another sequence items cannot be left out or "
+                      "joined; of an array, take "
+                      "filter, take or drop, of all items of the outer sequence flat_map_seq",
+                      name_of(node->op()), to_string(node->place())));
+    each_operand(*node, [&](const Operand& how, const Ref& operand) {
+      if (how.role == Role::sequence)
+        source.feeds.push_back(add_feed_(operand));
+      else
+        source.inputs.push_back(operand);
+    });
   }
 
   Stage& stage_;
-  std::unordered_map<const Node*, std::vector<Ref>> items_;
+  Items& items_;
+  AddFeed add_feed_;
+};
+
+/// The sources of the stage that a sequence has, and the bounds on it.
+struct PassKey {
+  std::set<SourceKey> sources;
+  std::set<const Node*> bounds;
+
+  explicit PassKey(const Ref& sequence) {
+    for (const Node* node : topological({&sequence, 1}, is_made_by_item)) {
+      if (node->op() == Op::take_seq) bounds.insert(TakeSeq(*node).count().get());
+      if (node->type().is_sequence() && !is_made_by_item(*node)) sources.emplace(*node);
+    }
+  }
+  explicit PassKey(const Stage& stage) {
+    for (const StageSource& source : stage.sources) sources.emplace(*source.node);
+    for (const ItemBound& bound : stage.bounds) bounds.insert(bound.count.get());
+  }
+  /// Does it read something? Numbers cost nothing.
+  bool reads() const {
+    return std::any_of(sources.begin(), sources.end(),
+                       [](const SourceKey& source) { return source.op != Op::produce; });
+  }
+  friend bool operator==(const PassKey&, const PassKey&) = default;
 };
 
 /// What a sink takes of the sequence whose pass it can share: a component of it.
@@ -150,7 +224,8 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
     const auto [at, fresh] = nested_of.try_emplace(taken.sequence.get(), stage.nested.size());
     if (fresh) {
       Stage inner;
-      inner.results = Composer(inner).compose(taken.sequence);
+      Items items;
+      inner.results = Composer(inner, items, nullptr).compose(taken.sequence);
       refuse_streams(inner, *node);
       stage.nested.emplace_back().inner.push_back(std::move(inner));
     }
@@ -225,21 +300,34 @@ class Stages {
     for (const Node* node : nodes_) add(*node);
   }
 
-  /// A stage that is complete but for what it needs.
-  void add_last(Stage stage) {
+  /// The stage of a sequence that is streamed out.
+  void add_last(const Ref& sequence) {
+    Stage stage;
+    Items items;
+    stage.results = compose(stage, items, sequence);
+    for (std::size_t i = 0; i < stage.results.size(); ++i)
+      stage.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
     add_what_is_shared(stage);
-    push(std::move(stage));
+    push(std::move(stage), std::move(items));
   }
 
   void finish() {
     if (options_.fusion) parts(staged_);
-    for (Stage& stage : staged_.stages) finish(stage);
+    for (auto stage = staged_.stages.rbegin(); stage != staged_.stages.rend();
+         ++stage) {  // before what feeds them
+      finish(*stage);
+      drop_unread(*stage);
+    }
   }
 
  private:
+  /// A sequence that is consumed, a loop or a branch. What depends on an item belongs to a stage: see `find_nested`.
+  bool is_part(const Node& node) const {
+    return (node.op() == Op::consume || has_bodies(node.op())) && !depends_on_item(node, staged_.parameters);
+  }
+
   void add(const Node& node) {
-    if (node.op() != Op::consume && !has_bodies(node.op())) return;
-    if (depends_on_item(node, staged_.parameters)) return;  // of a stage: see `find_nested`
+    if (!is_part(node)) return;
     if (!added_.insert(&node).second) return;
     kept_.emplace_back(&node);
     if (has_bodies(node.op())) {
@@ -248,17 +336,99 @@ class Stages {
       staged_.controls.push_back(std::move(control));
       return;
     }
-    const Ref consume(&node);
+    add_sink(Ref(&node));
+  }
+
+  /// To the stage of the sequence that it takes, or a new one.
+  void add_sink(const Ref& consume) {
     const Taken taken = taken_by(consume);
-    if (!stage_of_.contains(taken.sequence.get())) {
-      Stage stage;
-      stage.results = Composer(stage).compose(taken.sequence);
-      add_what_is_shared(stage);
-      stage_of_[taken.sequence.get()] = staged_.stages.size();
-      push(std::move(stage));
-    }
-    staged_.stages[stage_of_.at(taken.sequence.get())].sinks.push_back(
-        {consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
+    const auto known = stage_of_.find(taken.sequence.get());
+    const auto [number, first] = known != stage_of_.end() ? known->second : stage_for(taken.sequence);
+    stage_of_[taken.sequence.get()] = {number, first};
+    staged_.stages[number].sinks.push_back(
+        {consume, SinkTerm(Consume(consume).sink()).kind(), first + taken.component});
+  }
+
+  /// The stage that computes a sequence, and which of its results is the first array of an item.
+  std::pair<std::size_t, int> stage_for(const Ref& sequence) {
+    const PassKey key(sequence);
+    if (key.reads())
+      for (const Part& part : staged_.parts)
+        if (const auto number = static_cast<std::size_t>(part.index);
+            part.kind == Part::Kind::stage && PassKey(staged_.stages[number]) == key)
+          if (const auto first = join(number, sequence)) return {number, *first};
+    Stage stage;
+    Items items;
+    stage.results = compose(stage, items, sequence);
+    add_what_is_shared(stage);
+    push(std::move(stage), std::move(items));
+    return {staged_.stages.size() - 1, 0};
+  }
+
+  std::vector<Ref> compose(Stage& stage, Items& items, const Ref& sequence) {
+    return Composer(stage, items, [this](const Ref& feeding) { return add_feed(feeding); }).compose(sequence);
+  }
+
+  /// A stage that is run by the one that reads it.
+  int add_feed(const Ref& sequence) {
+    Stage stage;
+    Items items;
+    stage.results = compose(stage, items, sequence);
+    for (std::size_t i = 0; i < stage.results.size(); ++i)
+      stage.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
+    add_what_is_shared(stage);
+    staged_.stages.push_back(std::move(stage));
+    items_of_stage_.push_back(std::move(items));
+    return static_cast<int>(staged_.stages.size()) - 1;
+  }
+
+  /// One pass serves both: the sequence becomes results of a stage with the same sources, if neither needs what the other
+  /// gives, and all can run in an order. The number of its first result.
+  std::optional<int> join(std::size_t number, const Ref& sequence) {
+    const auto place = std::find_if(staged_.parts.begin(), staged_.parts.end(), [&](const Part& part) {
+      return part.kind == Part::Kind::stage && static_cast<std::size_t>(part.index) == number;
+    });
+    const NodeSet needed = set_of(own_nodes({&sequence, 1}));
+    const auto is_needed = [&](const Part& part) {
+      const std::vector<Ref> given = given_by(part);
+      return std::any_of(given.begin(), given.end(),
+                         [&](const Ref& each) { return needed.contains(each.get()); });
+    };
+    if (is_needed(*place)) return std::nullopt;
+    const bool moves = std::any_of(place + 1, staged_.parts.end(), is_needed);
+    if (moves &&
+        std::any_of(place + 1, staged_.parts.end(), [&](const Part& part) { return needs(part, *place); }))
+      return std::nullopt;
+
+    Stage stage = staged_.stages[number];
+    Items items = items_of_stage_[number];
+    const std::vector<Ref> results = compose(stage, items, sequence);
+    const auto first = static_cast<int>(stage.results.size());
+    stage.results.insert(stage.results.end(), results.begin(), results.end());
+    for (const Node* node : own_nodes(results))
+      if (!mentions(*node, stage.items) && is_part(*node) && !added_.contains(node)) return std::nullopt;
+    stage.bounds = staged_.stages[number].bounds;  // the same ones
+    staged_.stages[number] = std::move(stage);
+    items_of_stage_[number] = std::move(items);
+    if (moves) std::rotate(place, place + 1, staged_.parts.end());
+    return first;
+  }
+
+  static NodeSet set_of(const std::vector<const Node*>& nodes) { return {nodes.begin(), nodes.end()}; }
+
+  /// What other parts may need of it.
+  std::vector<Ref> given_by(const Part& part) const {
+    if (part.kind == Part::Kind::control)
+      return {staged_.controls[static_cast<std::size_t>(part.index)].node};
+    std::vector<Ref> given;
+    for (const Stage::Sink& sink : staged_.stages[static_cast<std::size_t>(part.index)].sinks)
+      if (sink.consume) given.push_back(sink.consume);
+    return given;
+  }
+  bool needs(const Part& part, const Part& other) const {
+    const NodeSet all = set_of(own_nodes(given_by(part)));
+    const std::vector<Ref> given = given_by(other);
+    return std::any_of(given.begin(), given.end(), [&](const Ref& each) { return all.contains(each.get()); });
   }
 
   /// What items turn out to share when the functions of their sequences are joined: one of them does not look at what
@@ -268,9 +438,10 @@ class Stages {
       if (!mentions(*node, stage.items)) add(*node);
   }
 
-  void push(Stage stage) {
+  void push(Stage stage, Items items) {
     staged_.parts.push_back({Part::Kind::stage, static_cast<int>(staged_.stages.size())});
     staged_.stages.push_back(std::move(stage));
+    items_of_stage_.push_back(std::move(items));
   }
 
   void finish(Stage& stage) {
@@ -278,12 +449,38 @@ class Stages {
     find_nested(stage, staged_.parameters);
   }
 
+  /// What a stage does not read of what is fed to it is not made. That an item is kept, or how many there are, is asked for
+  /// anyway; of what holds several items everything.
+  void drop_unread(Stage& stage) {
+    std::vector<Ref> read = stage.results;
+    for (const Nested& nested : stage.nested)
+      read.insert(read.end(), nested.computed.begin(), nested.computed.end());
+    for (StageSource& source : stage.sources) {
+      if (source.feeds.empty() || source.node->op() == Op::flatten_seq) continue;
+      for (int i = source.count - 1; i >= 0 && source.count > 1; --i) {
+        const auto item = stage.items.begin() + source.first + i;
+        if (std::any_of(read.begin(), read.end(), [&](const Ref& r) { return mentions(*r, {&*item, 1}); }))
+          continue;
+        for (const int feed : source.feeds) drop_result(staged_.stages[static_cast<std::size_t>(feed)], i);
+        stage.items.erase(item);
+        --source.count;
+        for (StageSource& other : stage.sources)
+          if (other.first > source.first) --other.first;
+      }
+    }
+  }
+  static void drop_result(Stage& stage, int result) {
+    stage.results.erase(stage.results.begin() + result);
+    stage.sinks.pop_back();
+  }
+
   Staged& staged_;
   const Options& options_;
   std::vector<const Node*> nodes_;
   NodeSet own_, added_;
   std::vector<Ref> kept_;  // while an address is a key
-  std::unordered_map<const Node*, std::size_t> stage_of_;
+  std::unordered_map<const Node*, std::pair<std::size_t, int>> stage_of_;
+  std::vector<Items> items_of_stage_;
 };
 
 }  // namespace
@@ -309,11 +506,7 @@ Staged sequences_out(const Ref& streamed_out, const Options& options) {
   Staged staged;
   Stages stages(staged, captured, options);
   stages.add_all();
-  Stage last;
-  last.results = Composer(last).compose(sequence);
-  for (std::size_t i = 0; i < last.results.size(); ++i)
-    last.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
-  stages.add_last(std::move(last));
+  stages.add_last(sequence);
   stages.finish();
   return staged;
 }

@@ -20,50 +20,58 @@ using ir::SequenceOp;
 using ir::SinkOp;
 using ir::SourceOp;
 
-Pass::Pass(Machine& machine, Number sequence, const Node& reader)
-    : machine_(machine), reader_(reader), inside_(machine.in_item > 0) {
+namespace {
+
+/// Does the sequence have other items than the streams it is made of?
+bool is_fed(const Evaluator& evaluator, const std::vector<Evaluator::Number>& sequences) {
+  return std::any_of(sequences.begin(), sequences.end(),
+                     [&](Evaluator::Number number) { return ir::is_fed(evaluator.node(number).op()); });
+}
+
+}  // namespace
+
+Pass::Pass(Machine& machine, Number sequence, const Node& reader, std::shared_ptr<Readings> readings)
+    : machine_(machine),
+      reader_(reader),
+      feeds_(static_cast<bool>(readings)),
+      inside_(machine.in_item > 0),
+      readings_(std::move(readings)) {
   // Before a source is opened: these may stream the same source themselves.
   machine_.demand_needs_of(sequence);
 
   const Evaluator& evaluator = machine_.evaluator();
   std::vector<Number> found{sequence};
   stage_of_.emplace(sequence, 0);
-  for (std::size_t i = 0; i < found.size(); ++i)
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (ir::is_fed(evaluator.node(found[i]).op())) continue;  // a pass of its own
     for (Number child : evaluator.children(found[i]))
       if (evaluator.node(child).type().is_sequence() && stage_of_.emplace(child, 0).second)
         found.push_back(child);
+  }
   std::sort(found.begin(), found.end());
+  if (!readings_) readings_ = std::make_shared<Readings>(machine_, reader_, interp::is_fed(evaluator, found));
   for (Number number : found) {
     stage_of_[number] = stages_.size();
     stages_.push_back({number, &evaluator.node(number)});
   }
-  try {
-    for (Stage& stage : stages_) open(stage);
-  } catch (...) {
-    close();
-    throw;
-  }
+  for (Stage& stage : stages_) open(stage);
 }
 
-Pass::~Pass() { close(); }
-
-void Pass::close() noexcept {
-  for (const Reading& reading : readings_) machine_.sources().close(*reading.source);
+Pass::~Pass() {
+  for (const Stream& stream : streams_) readings_->close(*stream.node);
 }
 
 void Pass::open(Stage& stage) {
+  if (ir::is_fed(stage.node->op())) {
+    stage.fed = open_fed(machine_, stage.number, reader_, readings_);
+    stage.length = stage.fed->length();
+    return;
+  }
   if (stage.node->op().is_a<SourceOp>()) return open_source(stage);
   Evaluator& evaluator = machine_.evaluator();
-  const auto children = evaluator.children(stage.number);
-  switch (stage.node->op().as<SequenceOp>()) {
-    case Op::map_seq:
-    case Op::project_seq:
-      return;
-    case Op::take_seq:
-      stage.length = evaluator.integers(children[position_of(Op::take_seq, "count")])[0];
-      if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
-      return;
-  }
+  if (stage.node->op() != Op::take_seq) return;
+  stage.length = evaluator.integers(evaluator.children(stage.number)[position_of(Op::take_seq, "count")])[0];
+  if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
 }
 
 void Pass::open_source(Stage& stage) {
@@ -71,7 +79,7 @@ void Pass::open_source(Stage& stage) {
   const auto children = evaluator.children(stage.number);
   switch (stage.node->op().as<SourceOp>()) {
     case Op::stream_in:
-      return open_reading(stage);
+      return open_stream(stage);
     case Op::produce:
       stage.length = evaluator.integers(children[position_of(Op::produce, "count")])[0];
       if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
@@ -82,14 +90,14 @@ void Pass::open_source(Stage& stage) {
   }
 }
 
-void Pass::open_reading(Stage& stage) {
-  SourceBase* source = stage.node->payload().source.get();
-  const auto same = std::find_if(readings_.begin(), readings_.end(),
-                                 [&](const Reading& reading) { return reading.source == source; });
-  stage.reading = static_cast<std::size_t>(same - readings_.begin());
-  if (same != readings_.end()) return;
-  machine_.sources().open(*source, reader_.place().known() ? reader_ : *stage.node);
-  readings_.push_back({source, stage.node->place(), {}});
+void Pass::open_stream(Stage& stage) {
+  const auto same = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& stream) {
+    return stream.node->payload().source == stage.node->payload().source;
+  });
+  stage.reading = same == streams_.end() ? stage.node : same->node;
+  if (same != streams_.end()) return;
+  readings_->open(*stage.node);
+  streams_.push_back({stage.node});
 }
 
 /// Advances all producers by one item; false if one of them is at its end. Sources come last, so that none is
@@ -97,8 +105,10 @@ void Pass::open_reading(Stage& stage) {
 bool Pass::pull() {
   for (const Stage& stage : stages_)
     if (stage.length && position_ >= *stage.length) return false;
-  for (Reading& reading : readings_)
-    if (!read_item(*reading.source, reading.place, reading.item)) return false;
+  for (Stage& stage : stages_)
+    if (stage.fed && !stage.fed->next(stage.item)) return false;
+  for (Stream& stream : streams_)
+    if (!readings_->item(*stream.node, position_, stream.item)) return false;
   return true;
 }
 
@@ -131,7 +141,7 @@ void Pass::compute_what_items_share() {
       apply_to_shared(stage, children[position_of(Op::produce, "function")], {&number, 1});
     } else if (stage.node->op() == Op::map_seq) {
       apply_to_shared(stage, children[position_of(Op::map_seq, "function")], arguments_of_map(stage));
-    } else if (stage.node->op().is_a<SourceOp>()) {
+    } else if (stage.node->op().is_a<SourceOp>() || stage.fed) {
       stage.item.assign(stage.node->type().arrays.size(), nullptr);
     } else {
       compute(stage);
@@ -163,6 +173,7 @@ void Pass::apply_to_shared(Stage& stage, Number lambda, std::span<const HostArra
 }
 
 void Pass::compute(Stage& stage) {
+  if (stage.fed) return;  // the item is there
   if (stage.node->op().is_a<SourceOp>()) return compute_source(stage);
   const auto children = machine_.evaluator().children(stage.number);
   switch (stage.node->op().as<SequenceOp>()) {
@@ -178,6 +189,13 @@ void Pass::compute(Stage& stage) {
     case Op::take_seq:
       stage.item = stages_[stage_of_.at(children[position_of(Op::take_seq, "sequence")])].item;
       return;
+    case Op::filter_seq:
+    case Op::take_while_seq:
+    case Op::drop_seq:
+    case Op::append_seq:
+    case Op::flatten_seq:
+    case Op::windows_seq:
+      return;
   }
 }
 
@@ -185,7 +203,9 @@ void Pass::compute_source(Stage& stage) {
   const auto children = machine_.evaluator().children(stage.number);
   switch (stage.node->op().as<SourceOp>()) {
     case Op::stream_in:
-      stage.item = readings_[stage.reading].item;
+      stage.item = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& stream) {
+                     return stream.node == stage.reading;
+                   })->item;
       return;
     case Op::produce: {
       const HostArray number = anabranch::detail::allocate_array(std::array{ScalarType::int64}, {});
@@ -221,18 +241,19 @@ bool Pass::next(std::vector<HostArray>& item) {
   number = outer;
   ++position_;
   item = stages_.back().item;
-  if (machine_.on_item()) machine_.on_item()(position_, length());
+  if (!feeds_ && machine_.on_item()) machine_.on_item()(position_, length());
   return true;
 }
 
-/// The number of items in all; none where a source does not know its own.
 std::optional<std::int64_t> Pass::length() const {
   std::optional<std::int64_t> least;
   const auto at_most = [&](std::int64_t items) { least = std::min(least.value_or(items), items); };
-  for (const Stage& stage : stages_)
+  for (const Stage& stage : stages_) {
     if (stage.length) at_most(*stage.length);
-  for (const Reading& reading : readings_) {
-    const std::optional<std::int64_t> items = reading.source->info().items;
+    if (stage.fed && !stage.length) return std::nullopt;
+  }
+  for (const Stream& stream : streams_) {
+    const std::optional<std::int64_t> items = stream.node->payload().source->info().items;
     if (!items) return std::nullopt;
     at_most(*items);
   }

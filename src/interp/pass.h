@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interp/machine.h"
+#include "interp/fed.h"
 
 /// Sequence computations, item by item.
 namespace anabranch::interp {
@@ -16,13 +16,16 @@ class Pass {
  public:
   using Number = Evaluator::Number;
 
-  /// `reader` is the node that errors about reading a source twice name.
-  Pass(Machine& machine, Number sequence, const ir::Node& reader);
+  /// `reader` is the node that errors about reading a source twice name. `readings`: of the pass that this one feeds, or null.
+  Pass(Machine& machine, Number sequence, const ir::Node& reader,
+       std::shared_ptr<Readings> readings = nullptr);
   ~Pass();
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
 
   bool next(std::vector<HostArray>& item);
+  /// The number of items in all; none where that is not known beforehand.
+  std::optional<std::int64_t> length() const;
 
  private:
   /// A sequence node and the item it is at.
@@ -30,22 +33,20 @@ class Pass {
     Number number;
     const ir::Node* node;
     std::optional<std::int64_t> length{};  ///< of a source that knows it without a reading, and of a take_seq
-    std::size_t reading = 0;               ///< stream_in: which of readings_
+    const ir::Node* reading = nullptr;     ///< stream_in: that of streams_ which reads its source
+    std::unique_ptr<FedItems> fed{};       ///< of what has other items
     std::vector<HostArray> item{};
   };
-  /// A source and the item it is at. Nodes that stream the same source share it.
-  struct Reading {
-    SourceBase* source;
-    Place place;
-    std::vector<HostArray> item;
+  /// The first node that streams a source, and the item it is at. Others of the same source share it.
+  struct Stream {
+    const ir::Node* node;
+    std::vector<HostArray> item{};
   };
 
   void open(Stage& stage);
   void open_source(Stage& stage);
-  void open_reading(Stage& stage);
-  void close() noexcept;
+  void open_stream(Stage& stage);
   bool pull();
-  std::optional<std::int64_t> length() const;
   void compute(Stage& stage);
   void compute_source(Stage& stage);
   void apply(Stage& stage, Number lambda, std::span<const HostArray> arguments);
@@ -55,10 +56,12 @@ class Pass {
 
   Machine& machine_;
   const ir::Node& reader_;
+  bool feeds_;                 ///< another pass
   bool inside_;                ///< of an item of another sequence
   std::vector<Stage> stages_;  ///< producers before consumers; the last is the sequence asked for
   std::unordered_map<Number, std::size_t> stage_of_;
-  std::vector<Reading> readings_;
+  std::shared_ptr<Readings> readings_;
+  std::vector<Stream> streams_;
   std::int64_t position_ = 0;
   bool over_ = false;
 };

@@ -139,7 +139,7 @@ Ref trace(Symbol text, Ref array, Place place = {}, Symbol label = {});
 /// The items of a Source; a second pass over a single-pass source is a RunError.
 Ref stream_in(std::shared_ptr<SourceBase> source, Place place = {});
 /// Items f(0), ..., f(count - 1), where f takes an int64 scalar array. A negative count is a RunError.
-Ref produce(Ref count, Ref function, Place place = {});
+Ref produce(Ref count, Ref function, Place place = {}, Symbol label = {});
 /// The sub-arrays along the outermost dimension of an array of rank 1 or more.
 Ref rows(Ref array, Place place = {});
 /// f over the items of all sequences, their components one after the other; the shortest ends it.
@@ -149,6 +149,26 @@ Ref project_seq(Ref sequence, int first, int count, Place place = {});
 /// The first `count` items, or all where there are fewer. Nothing of the pass goes beyond them: no source is
 /// asked for a further item, no function applied to one. A negative count is a RunError.
 Ref take_seq(Ref count, Ref sequence, Place place = {});
+
+// Sequences with other items than the ones they are made of.
+
+/// Of items whose last array is a Scalar<bool>: those where it holds, without it.
+Ref filter_seq(Ref sequence, Place place = {});
+/// Of such items those before the first where it does not hold. Nothing is asked for beyond that one.
+Ref take_while_seq(Ref sequence, Place place = {});
+/// All but the first `count` items, none where there are fewer; no function is applied to these: what is dropped
+/// are items of sources. A negative count is a RunError.
+Ref drop_seq(Ref count, Ref sequence, Place place = {});
+/// The items of one sequence after the other, all of one type.
+Ref append_seq(std::vector<Ref> sequences, Place place = {});
+/// The items that items hold. An item of `sequence` is one vector for each array of `items`, the elements of all of
+/// these, and then for each array and dimension a vector of int64, the extents of each.
+Ref flatten_seq(Ref sequence, std::vector<ArrayType> items, Place place = {});
+/// The items of `inner`, which depends on these parameters, for each item of `sequence`: a flatten_seq.
+Ref flat_map_seq(std::vector<Ref> parameters, const Ref& inner, const Ref& sequence, Place place = {});
+/// The elements of all items, which are single vectors, as one signal: its elements [k * hop, k * hop + size) for k = 0,
+/// 1, ..., as far as there are `size` of them. A size or hop below 1 is a RunError.
+Ref windows_seq(Ref size, Ref hop, Ref sequence, Place place = {});
 
 // Sinks, to be consumed.
 

@@ -6,6 +6,8 @@
 
 #include "ir/make.h"
 #include "ir/maker.h"
+#include "ir/views.h"
+#include "ir/walk.h"
 
 namespace anabranch::ir {
 
@@ -42,7 +44,7 @@ Ref stream_in(std::shared_ptr<SourceBase> source, Place place) {
   return collective(Op::stream_in, Type::sequence(std::move(arrays)), {}, std::move(payload), place);
 }
 
-Ref produce(Ref count, Ref function, Place place) {
+Ref produce(Ref count, Ref function, Place place, Symbol label) {
   std::vector<Ref> children{std::move(count), std::move(function)};
   require_present(children, place, "produce");
   require_type(children[0]->type(), Type::element(ScalarType::int64), place, "produce");
@@ -54,7 +56,8 @@ Ref produce(Ref count, Ref function, Place place) {
     require(r->type().is_array(), place, "produce", "its function gives arrays");
     arrays.push_back(r->type().array_type());
   }
-  return collective(Op::produce, Type::sequence(std::move(arrays)), std::move(children), {}, place);
+  return collective(Op::produce, Type::sequence(std::move(arrays)), std::move(children), labelled(label),
+                    place);
 }
 
 Ref rows(Ref array, Place place) {
@@ -111,6 +114,136 @@ Ref take_seq(Ref count, Ref sequence, Place place) {
   require(children[1]->type().is_sequence(), place, "take_seq", "works on sequences");
   Type type = children[1]->type();
   return collective(Op::take_seq, std::move(type), std::move(children), {}, place);
+}
+
+namespace {
+
+/// Items that say of themselves whether they are kept: without that.
+Type without_flag(const Ref& sequence, const Place& place, const char* what) {
+  require_present({&sequence, 1}, place, what);
+  const std::vector<ArrayType>& arrays = sequence->type().arrays;
+  require(sequence->type().is_sequence() && arrays.size() >= 2 &&
+              arrays.back() == ArrayType{0, {ScalarType::boolean}},
+          place, what, "takes a sequence whose last array is a Scalar<bool>");
+  return Type::sequence({arrays.begin(), arrays.end() - 1});
+}
+
+/// The items of sources, and of sequences that are made otherwise than item by item.
+Ref drop_items(const Ref& count, const Ref& sequence, const Place& place) {
+  return collective(Op::drop_seq, sequence->type(), {count, sequence}, {}, place);
+}
+
+/// A sequence of numbers, and the function of the numbers.
+Ref drop_of_produce(const Ref& count, const Ref& sequence, const Place& place) {
+  const Produce made(sequence);
+  const Ref number = parameter(Type::array(0, {ScalarType::int64}), sequence->place());
+  const Ref numbers = produce(made.count(), lambda({number}, {number}, sequence->place()), sequence->place(),
+                              sequence->payload().label);
+  if (made.function()->results()[0] == made.function()->parameters()[0] &&
+      made.function()->results().size() == 1)
+    return drop_items(count, numbers, place);
+  return map_seq(made.function(), {drop_items(count, numbers, place)}, sequence->place(), "produce");
+}
+
+/// Of the first `most` items, all but the first `count`.
+Ref take_of_drop(const Ref& most, const Ref& count, const Ref& dropped, const Place& place) {
+  const auto negative = primitive(Primitive::less, {most, int64(0)}, place);
+  const Ref left =
+      primitive(Primitive::maximum, {primitive(Primitive::subtract, {most, count}, place), int64(0)}, place);
+  return take_seq(cond(negative, most, left, place), dropped, place);
+}
+
+}  // namespace
+
+Ref filter_seq(Ref sequence, Place place) {
+  Type type = without_flag(sequence, place, "filter_seq");
+  return collective(Op::filter_seq, std::move(type), {std::move(sequence)}, {}, place);
+}
+
+Ref take_while_seq(Ref sequence, Place place) {
+  Type type = without_flag(sequence, place, "take_while_seq");
+  return collective(Op::take_while_seq, std::move(type), {std::move(sequence)}, {}, place);
+}
+
+Ref drop_seq(Ref count, Ref sequence, Place place) {
+  const std::vector<Ref> children{count, sequence};
+  require_present(children, place, "drop_seq");
+  require_type(count->type(), Type::element(ScalarType::int64), place, "drop_seq");
+  require(sequence->type().is_sequence(), place, "drop_seq", "works on sequences");
+  NodeMap<Ref> dropped;
+  const auto is_made_by_item = [](const Node& node) {
+    return node.type().is_sequence() && node.op().is_a<SequenceOp>() && !is_fed(node.op());
+  };
+  for (const Node* node : topological({&sequence, 1}, is_made_by_item)) {
+    if (!node->type().is_sequence()) continue;
+    const Ref whole(node);
+    Ref& rest = dropped[node];
+    if (node->op() == Op::produce) {
+      rest = drop_of_produce(count, whole, place);
+    } else if (!is_made_by_item(*node)) {
+      rest = drop_items(count, whole, place);
+    } else if (node->op() == Op::take_seq) {
+      rest = take_of_drop(TakeSeq(whole).count(), count, dropped.at(TakeSeq(whole).sequence().get()),
+                          node->place());
+    } else {
+      std::vector<Ref> parts{node->children().begin(), node->children().end()};
+      for (Ref& part : parts)
+        if (part->type().is_sequence()) part = dropped.at(part.get());
+      rest = rebuild(whole, std::move(parts));
+    }
+  }
+  return dropped.at(sequence.get());
+}
+
+Ref append_seq(std::vector<Ref> sequences, Place place) {
+  require_present(sequences, place, "append_seq");
+  require(sequences.size() >= 2, place, "append_seq", "takes two sequences or more");
+  for (const Ref& sequence : sequences) {
+    require(sequence->type().is_sequence(), place, "append_seq", "works on sequences");
+    require_type(sequence->type(), sequences[0]->type(), place, "append_seq");
+  }
+  Type type = sequences[0]->type();
+  return collective(Op::append_seq, std::move(type), std::move(sequences), {}, place);
+}
+
+Ref flatten_seq(Ref sequence, std::vector<ArrayType> items, Place place) {
+  require_present({&sequence, 1}, place, "flat_map_seq");
+  std::vector<ArrayType> held;
+  for (const ArrayType& item : items) held.push_back({1, item.scalars});
+  for (const ArrayType& item : items)
+    held.insert(held.end(), static_cast<std::size_t>(item.rank), {1, {ScalarType::int64}});
+  require(!items.empty() && sequence->type() == Type::sequence(std::move(held)), place, "flat_map_seq",
+          "takes items that hold the elements and extents of others");
+  return collective(Op::flatten_seq, Type::sequence(std::move(items)), {std::move(sequence)}, {}, place);
+}
+
+Ref flat_map_seq(std::vector<Ref> parameters, const Ref& inner, const Ref& sequence, Place place) {
+  require_present({&inner, 1}, place, "flat_map_seq");
+  require(inner->type().is_sequence(), place, "flat_map_seq", "its function gives a sequence");
+  const std::vector<ArrayType> items = inner->type().arrays;
+  std::vector<Ref> arrays;
+  for (const ArrayType& item : items) arrays.push_back(parameter(Type::array(item), place));
+  std::vector<Ref> marked = arrays;
+  for (const Ref& array : arrays)
+    for (int d = 0; d < array->type().rank; ++d) marked.push_back(unit(extent(array, d), place, "extent"));
+  const Ref all = map_seq(lambda(arrays, marked, place), {inner}, place, "flat_map_seq");
+  std::vector<Ref> held;
+  for (std::size_t i = 0; i < marked.size(); ++i)
+    held.push_back(consume(elements(project_seq(all, static_cast<int>(i), 1, place), place), place));
+  return flatten_seq(
+      map_seq(lambda(std::move(parameters), std::move(held), place), {sequence}, place, "flat_map_seq"),
+      items, place);
+}
+
+Ref windows_seq(Ref size, Ref hop, Ref sequence, Place place) {
+  std::vector<Ref> children{std::move(size), std::move(hop), std::move(sequence)};
+  require_present(children, place, "windows");
+  require_type(children[0]->type(), Type::element(ScalarType::int64), place, "windows");
+  require_type(children[1]->type(), Type::element(ScalarType::int64), place, "windows");
+  const Type& type = children[2]->type();
+  require(type.is_sequence() && type.arrays.size() == 1 && type.arrays[0].rank == 1, place, "windows",
+          "takes a sequence of vectors");
+  return collective(Op::windows_seq, Type(type), std::move(children), {}, place);
 }
 
 namespace {

@@ -57,8 +57,19 @@ enum class ArrayOp : std::uint8_t {
 /// A sequence from something else: where the items of a stage come from.
 enum class SourceOp : std::uint8_t { stream_in, produce, rows };
 
-/// A sequence from sequences.
-enum class SequenceOp : std::uint8_t { map_seq, project_seq, take_seq };
+/// A sequence from sequences. Those from `filter_seq` on have other items than the sequences they are made of, or pass a
+/// state from item to item: `is_fed`.
+enum class SequenceOp : std::uint8_t {
+  map_seq,
+  project_seq,
+  take_seq,
+  filter_seq,
+  take_while_seq,
+  drop_seq,
+  append_seq,
+  flatten_seq,
+  windows_seq,
+};
 
 /// An array from a whole sequence, which users know as a terminal; `consume` makes it an array computation.
 enum class SinkOp : std::uint8_t { elements, tabulate };
@@ -118,6 +129,12 @@ class Op {
   static constexpr auto map_seq = SequenceOp::map_seq;
   static constexpr auto project_seq = SequenceOp::project_seq;
   static constexpr auto take_seq = SequenceOp::take_seq;
+  static constexpr auto filter_seq = SequenceOp::filter_seq;
+  static constexpr auto take_while_seq = SequenceOp::take_while_seq;
+  static constexpr auto drop_seq = SequenceOp::drop_seq;
+  static constexpr auto append_seq = SequenceOp::append_seq;
+  static constexpr auto flatten_seq = SequenceOp::flatten_seq;
+  static constexpr auto windows_seq = SequenceOp::windows_seq;
   static constexpr auto elements = SinkOp::elements;
   static constexpr auto tabulate = SinkOp::tabulate;
 
@@ -172,5 +189,11 @@ class Op {
 };
 
 const char* name_of(Op op);
+
+/// Is it a sequence whose items are made of other sequences' chunks, not item by item? A stage ends before it, and feeds
+/// the one that it is a source of (StageSource::feeds).
+constexpr bool is_fed(Op op) {
+  return op.is_a<SequenceOp>() && op.number() >= static_cast<std::uint8_t>(SequenceOp::filter_seq);
+}
 
 }  // namespace anabranch::ir

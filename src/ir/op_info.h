@@ -232,6 +232,18 @@ constexpr OpInfo row(SequenceOp op) {
       return OpInfo("project_seq", sequence());
     case SequenceOp::take_seq:
       return OpInfo("take_seq", element("count"), sequence());
+    case SequenceOp::filter_seq:
+      return OpInfo("filter_seq", sequence());
+    case SequenceOp::take_while_seq:
+      return OpInfo("take_while_seq", sequence());
+    case SequenceOp::drop_seq:
+      return OpInfo("drop_seq", element("count"), sequence());
+    case SequenceOp::append_seq:
+      return OpInfo("append_seq", sequence("sequences", Count::many));
+    case SequenceOp::flatten_seq:
+      return OpInfo("flat_map_seq", sequence());
+    case SequenceOp::windows_seq:
+      return OpInfo("windows", element("size"), element("hop"), sequence());
   }
   return {};
 }

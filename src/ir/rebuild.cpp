@@ -109,7 +109,7 @@ struct Rebuilt {
       case Op::stream_in:
         return Ref(&node);
       case Op::produce:
-        return produce(child(0), child(1), at);
+        return produce(child(0), child(1), at, p.label);
       case Op::rows:
         return rows(child(0), at);
     }
@@ -124,6 +124,18 @@ struct Rebuilt {
         return project_seq(child(0), p.first, p.count, at);
       case Op::take_seq:
         return take_seq(child(0), child(1), at);
+      case Op::filter_seq:
+        return filter_seq(child(0), at);
+      case Op::take_while_seq:
+        return take_while_seq(child(0), at);
+      case Op::drop_seq:
+        return drop_seq(child(0), child(1), at);
+      case Op::append_seq:
+        return append_seq(from(0), at);
+      case Op::flatten_seq:
+        return flatten_seq(child(0), node.type().arrays, at);
+      case Op::windows_seq:
+        return windows_seq(child(0), child(1), child(2), at);
     }
     return {};
   }

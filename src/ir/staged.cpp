@@ -35,6 +35,15 @@ NodeSet arrays_together(const Staged& staged) {
   return arrays;
 }
 
+std::vector<Ref> inputs_of(const StageSource& source) {
+  if (is_fed(source.node->op())) return source.inputs;
+  std::vector<Ref> inputs;
+  each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
+    if (how.role == Role::array || how.role == Role::element) inputs.push_back(operand);
+  });
+  return inputs;
+}
+
 std::vector<Ref> inputs_of(const Control& control) {
   std::vector<Ref> inputs;
   each_own_input(control, [&](const Ref& input) { inputs.push_back(input); });

@@ -21,12 +21,16 @@
 namespace anabranch::ir {
 
 /// Where the items of a stage come from: a stream_in node, a produce node (whose function has moved into the
-/// stage; what is left is the item's number), or a rows node. Its item arrays are items[first .. first +
-/// count) of the stage.
+/// stage; what is left is the item's number), a rows node, or a sequence that other stages feed (is_fed). Its item arrays
+/// are items[first .. first + count) of the stage.
 struct StageSource {
   Ref node;
   int first = 0;
   int count = 1;
+  /// Of what is fed: the stages, whose results are the arrays that the operation takes of its sequences' items, in the order
+  /// of these; and its own operands that are elements.
+  std::vector<int> feeds = {};
+  std::vector<Ref> inputs = {};
 };
 
 /// An extent that is computed and may be negative, which is a RunError of this array.
@@ -44,7 +48,8 @@ struct ItemBound {
 struct Nested;
 
 /// One pass over some sources: for every item, results are computed from the item's arrays and fed to
-/// sinks. `items` are array parameters; everything between the sources and the sinks is in `results`.
+/// sinks, or to another stage, which runs it as it reads. `items` are array parameters; everything between the sources
+/// and the sinks is in `results`.
 struct Stage {
   std::vector<StageSource> sources;
   std::vector<ItemBound> bounds;  ///< the least of them ends the pass
@@ -53,7 +58,7 @@ struct Stage {
   std::vector<Ref>
       required;  ///< reshapes whose sizes must agree, though nothing of the stage reads what they give
   struct Sink {
-    Ref consume;  ///< the consume node it stands for (null when streamed out to the user)
+    Ref consume;  ///< the consume node it stands for (null when streamed out to the user, or to another stage)
     SinkOp kind = Op::elements;
     int result = 0;
   };
@@ -176,6 +181,9 @@ struct Nested {
 std::string why_stored(const Staged& staged, const Node& array);
 std::string why_stored(const Staged& staged, const Node& array,
                        const std::function<std::string(const Node&)>& name);
+
+/// What a source computes its items from, beside other sequences: the array of rows, the number of items.
+std::vector<Ref> inputs_of(const StageSource& source);
 
 /// How many arrays of a set in `together` its kernel gives itself; those behind are epilogues.
 std::size_t own_of_kernel(std::span<const Ref> set);

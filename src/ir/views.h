@@ -278,6 +278,45 @@ class TakeSeq : public View<Op::take_seq> {
   const Ref& sequence() const { return at(position("sequence")); }
 };
 
+class FilterSeq : public View<Op::filter_seq> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
+class TakeWhileSeq : public View<Op::take_while_seq> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
+class DropSeq : public View<Op::drop_seq> {
+ public:
+  using View::View;
+  const Ref& count() const { return at(position("count")); }
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
+class AppendSeq : public View<Op::append_seq> {
+ public:
+  using View::View;
+  std::span<const Ref> sequences() const { return from(position("sequences")); }
+};
+
+class FlattenSeq : public View<Op::flatten_seq> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
+class WindowsSeq : public View<Op::windows_seq> {
+ public:
+  using View::View;
+  const Ref& size() const { return at(position("size")); }
+  const Ref& hop() const { return at(position("hop")); }
+  const Ref& sequence() const { return at(position("sequence")); }
+};
+
 /// Of what takes a whole sequence, `elements` or `tabulate`.
 class SinkTerm : public View<Op::elements, Op::tabulate> {
  public:

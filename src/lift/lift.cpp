@@ -191,6 +191,7 @@ class Lifter {
 
   // What the source itself computes (the array of rows, the count of produce) lies outside the stage.
   void lift_source(Stage& stage, StageSource& source) {
+    if (is_fed(source.node->op())) return lift_fed(stage, source);
     std::vector<ArrayInfo> infos;
     switch (source.node->op().as<SourceOp>()) {
       case Op::stream_in:
@@ -198,7 +199,8 @@ class Lifter {
         break;
       case Op::produce: {
         const Ref count = rewriter_(Produce(source.node).count());
-        source.node = produce(count, Produce(source.node).function(), source.node->place());
+        source.node = produce(count, Produce(source.node).function(), source.node->place(),
+                              source.node->payload().label);
         infos.resize(1);
         infos[0].scalars = {ScalarType::int64};
         break;
@@ -235,6 +237,57 @@ class Lifter {
       set_item(item, std::move(extents),
                source.node->op() == Op::produce ? "the item's number" : "an item of the source");
     }
+  }
+
+  /// Of what other stages feed: extents that are the same for all of their items stay so, those that are the same as each
+  /// other stay so, too.
+  void lift_fed(Stage& stage, StageSource& source) {
+    for (Ref& input : source.inputs) input = rewriter_(input);
+    std::vector<std::vector<Ref>> before;  // extents, null where they differ from item to item
+    for (int i = 0; i < source.count; ++i) before.push_back(extents_before(source, i));
+    for (int i = 0; i < source.count; ++i) {
+      const Ref& item = stage.items[static_cast<std::size_t>(source.first + i)];
+      std::vector<Ref> extents = before[static_cast<std::size_t>(i)];
+      const int leader = options_.shape_analysis ? same_shape_before(source, i) : i;
+      const Ref& of = stage.items[static_cast<std::size_t>(source.first + leader)];
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        if (!extents[d]) extents[d] = simplify_.step(extent(of, static_cast<int>(d)));
+      set_item(item, std::move(extents), "an item of other items");
+    }
+  }
+
+  /// Extents of an array of the items that feed a stage, as the stage knows them.
+  std::vector<Ref> extents_before(const StageSource& source, int array) const {
+    if (source.node->op() == Op::windows_seq) return {source.inputs[0]};
+    const auto which = static_cast<std::size_t>(array);
+    if (source.node->op() == Op::flatten_seq)
+      return std::vector<Ref>(static_cast<std::size_t>(source.node->type().arrays[which].rank), Ref());
+    std::vector<Ref> known;
+    for (const int feed : source.feeds) {
+      const Stage& feeding = staged_.stages[static_cast<std::size_t>(feed)];
+      std::vector<Ref> extents = staged_.facts_of(feeding.results[which]).extents;
+      for (Ref& e : extents)
+        if (mentions(*e, feeding.items)) e = Ref();
+      if (feed == source.feeds[0]) known = extents;
+      for (std::size_t d = 0; d < known.size(); ++d)
+        if (extents[d] != known[d]) known[d] = Ref();
+    }
+    return known;
+  }
+
+  /// The first array of the items whose extents are this one's in all stages that feed it.
+  int same_shape_before(const StageSource& source, int array) const {
+    if (source.node->op() == Op::flatten_seq || source.node->op() == Op::windows_seq) return array;
+    const auto same = [&](int other) {
+      return std::all_of(source.feeds.begin(), source.feeds.end(), [&](int feed) {
+        const std::vector<Ref>& results = staged_.stages[static_cast<std::size_t>(feed)].results;
+        return staged_.facts_of(results[static_cast<std::size_t>(other)]).extents ==
+               staged_.facts_of(results[static_cast<std::size_t>(array)]).extents;
+      });
+    };
+    int first = 0;
+    while (!same(first)) ++first;
+    return first;
   }
 
   /// A uniform extent is known once the source is open.

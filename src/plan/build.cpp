@@ -55,20 +55,14 @@ void find_last_uses(Group& group) {
   }
 }
 
-/// What a source is made from: a global array, or a uniform; -1 for nothing.
-int input_of(GroupBuilder& global, const Node& source) {
-  switch (source.op().as<SourceOp>()) {
-    case Op::stream_in:
-      return -1;
-    case Op::produce:
-      return global.uniform_of(Produce(source).count());
-    case Op::rows: {
-      const Ref& array = Rows(source).array();
-      global.provide({&array, 1});
-      return global.array_of(array);
-    }
+/// What a source is made from: global arrays, or uniforms.
+std::vector<int> inputs_of(GroupBuilder& global, const StageSource& source) {
+  std::vector<int> numbers;
+  for (const Ref& input : ir::inputs_of(source)) {
+    if (input->type().is_array()) global.provide({&input, 1});
+    numbers.push_back(input->type().is_array() ? global.array_of(input) : global.uniform_of(input));
   }
-  return -1;
+  return numbers;
 }
 
 /// Of operations that give several arrays: those that are stored, by their numbers.
@@ -130,15 +124,20 @@ class PlanBuilder {
     return numbers;
   }
 
-  void add_stage(int number) {
+  void add_stage(int number, bool feeds = false) {
     const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
+    for (const StageSource& source : stage.sources)
+      for (const int feed : source.feeds) add_stage(feed, true);
     StagePlan& out = plan_.stages[static_cast<std::size_t>(number)];
+    out.feeds = feeds;
     out.sources = stage.sources;
     out.sinks = stage.sinks;
     global_.provide(stage.results);
     for (const Ref& reshape : stage.required) global_.require_size(reshape);
-    for (const StageSource& source : stage.sources)
-      out.source_inputs.push_back(input_of(global_, *source.node));
+    for (const StageSource& source : stage.sources) {
+      out.source_inputs.push_back(inputs_of(global_, source));
+      out.fed.push_back(fed_arrays(stage, source));
+    }
     for (const Nested& nested : stage.nested) {
       global_.provide(nested.body.captured);
       out.nested.push_back(plan::build(nested.body.program, options_));
@@ -149,7 +148,9 @@ class PlanBuilder {
     chunk.check(stage.extent_checks);
     chunk.provide(stage.results);
     for (std::size_t r = 0; r < stage.results.size(); ++r)
-      out.results.push_back(chunk.result_of(stage.results[r], static_cast<int>(r)));
+      out.results.push_back(feeds && chunk.is_item(stage.results[r])
+                                ? chunk.array_of(stage.results[r])
+                                : chunk.result_of(stage.results[r], static_cast<int>(r)));
     chunk.require_rest(stage.extent_checks);
     find_last_uses(out.group);
     if (options_.in_place) write_in_place(out.group);
@@ -163,12 +164,26 @@ class PlanBuilder {
           out.group.arrays[static_cast<std::size_t>(e.index)].last_step =
               static_cast<int>(out.group.steps.size());
     // Whoever takes the items one by one takes the first before the last is made.
-    if (!stage.sinks.empty() && !stage.sinks[0].consume) global_.require_rest(staged_.extent_checks);
+    if (!feeds && !stage.sinks.empty() && !stage.sinks[0].consume)
+      global_.require_rest(staged_.extent_checks);
+    if (out.feeds) return;
     run_new_steps();
     plan_.actions.emplace_back(StageAction{number});
     for (std::size_t t = 0; t < stage.sinks.size(); ++t)
       if (stage.sinks[t].consume)
         context_.stream_results[stage.sinks[t].consume.get()] = {number, static_cast<int>(t)};
+  }
+
+  std::vector<FedArray> fed_arrays(const Stage& stage, const StageSource& source) {
+    std::vector<FedArray> arrays;
+    for (int i = 0; i < source.count && !source.feeds.empty(); ++i) {
+      const Ref& item = stage.items[static_cast<std::size_t>(source.first + i)];
+      FedArray& array = arrays.emplace_back();
+      array.scalars = item->type().scalars;
+      for (const Ref& e : staged_.facts_of(item).extents)
+        array.extents.push_back(mentions(*e, stage.items) ? -1 : global_.uniform_of(e));
+    }
+    return arrays;
   }
 
   void add_control(int number) {

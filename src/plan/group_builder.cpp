@@ -62,6 +62,13 @@ const ArrayInfo* GroupBuilder::source_info(int item) const {
 }
 
 bool GroupBuilder::ragged_item(int item) const {
+  for (const StageSource& source : stage_->sources)
+    if (item >= source.first && item < source.first + source.count && !source.feeds.empty()) {
+      const std::vector<Ref>& extents = item_extents(item);
+      return !extents.empty() && std::all_of(extents.begin(), extents.end(), [&](const Ref& e) {
+        return (&e == extents.data()) == depends_on_item(*e);
+      });
+    }
   const ArrayInfo* info = source_info(item);
   return info && info->ragged();
 }

@@ -70,10 +70,17 @@ class Lives {
   void of_step(const NestedStep&) {}
 
   void needs(const StageAction& action) {
-    const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
+    of_stage(action.stage);
+    made_by(PlanArray::Origin::stream, action.stage);
+  }
+  void of_stage(int number) {
+    const StagePlan& stage = plan_.stages[static_cast<std::size_t>(number)];
     for (std::size_t s = 0; s < stage.sources.size(); ++s) {
-      if (stage.sources[s].node->op() == Op::rows) array(stage.source_inputs[s]);
-      if (stage.sources[s].node->op() == Op::produce) uniform(stage.source_inputs[s]);
+      for (const int feed : stage.sources[s].feeds) of_stage(feed);
+      for (const int input : stage.source_inputs[s])
+        stage.sources[s].node->op() == Op::rows ? array(input) : uniform(input);
+      for (const FedArray& fed : stage.fed[s])
+        for (const int extent : fed.extents) uniform(extent);
     }
     const Group& group = stage.group;
     for (const ItemDomain& domain : group.domains)
@@ -92,7 +99,6 @@ class Lives {
       if (const auto* rearrange = std::get_if<RearrangeStep>(&step)) inputs(rearrange->inputs);
       if (const auto* nested = std::get_if<NestedStep>(&step)) inputs(nested->inputs);
     }
-    made_by(PlanArray::Origin::stream, action.stage);
   }
   void needs(const LoopAction& action) {
     for (const int state : action.state) array(state);

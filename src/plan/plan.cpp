@@ -241,7 +241,10 @@ class Listing {
 
   void list(const StageAction& action) {
     const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
-    out_ += fmt::format("stage {}, for every chunk:\n", action.stage);
+    for (const ir::StageSource& source : stage.sources)
+      for (const int feed : source.feeds) list(StageAction{feed});
+    out_ += fmt::format("stage {}, for every chunk{}:\n", action.stage,
+                        stage.feeds ? " that another stage reads" : "");
     group_text(stage.group, 'c', out_);
     for (const Step& step : stage.group.steps) out_ += step_text(step, 'c');
     for (std::size_t n = 0; n < stage.nested.size(); ++n)

@@ -187,10 +187,20 @@ struct Group {
 
 struct Plan;
 
+/// An array of items that other stages feed.
+struct FedArray {
+  ir::Scalars scalars;
+  std::vector<int>
+      extents;  ///< per dimension the global uniform that it is; -1: it differs from item to item
+};
+
 struct StagePlan {
   std::vector<ir::StageSource> sources;
-  /// For each source: of kind rows the global array, of kind produce the global uniform that counts, else -1.
-  std::vector<int> source_inputs;
+  /// For each source what it is made from: of rows the global array, of all others global uniforms, in the order of its
+  /// operands: of produce and of what is fed.
+  std::vector<std::vector<int>> source_inputs;
+  std::vector<std::vector<FedArray>> fed;  ///< for each source that is fed: its items' arrays
+  bool feeds = false;                      ///< another stage reads its results, chunk by chunk, and runs it
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
   Group group;

@@ -158,9 +158,7 @@ class Builder {
     }
     for (const Stage& stage : staged.stages) {
       for (const StageSource& source : stage.sources)
-        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
-          if (how.role == Role::array || how.role == Role::element) once.push_back(operand);
-        });
+        for (Ref& input : inputs_of(source)) once.push_back(std::move(input));
       for (const ItemBound& bound : stage.bounds) once.push_back(bound.count);
     }
     add_computed(plan.global, once);
@@ -195,9 +193,8 @@ class Builder {
         const Ref& item = stage.items[at(source.first + i)];
         item_sources_[item.get()] = source.node.get();
         operation(scope, part, *item, source.node->label(), source.node->place());
-        each_operand(*source.node, [&](const Operand& how, const Ref& operand) {
-          if (how.role == Role::array) operation_of(scope, *item)->reads.push_back(printer_.name(*operand));
-        });
+        for (const Ref& input : inputs_of(source))
+          if (input->type().is_array()) operation_of(scope, *item)->reads.push_back(printer_.name(*input));
       }
     auto& remarks = report_.parts[part].remarks;
     for (const ItemBound& bound : stage.bounds)
@@ -235,7 +232,7 @@ class Builder {
       const std::string& stream = report_.parts[part].title;
       traverse(source, scope.inside.empty() ? stream : fmt::format("{} of {}", stream, scope.inside));
       if (source.op() == Op::rows)
-        read_by(scope.plan.global, plan.source_inputs[s],
+        read_by(scope.plan.global, plan.source_inputs[s][0],
                 {fmt::format("{}, rows", stream), source.place(), false, true});
     }
     group(scope, part, plan.group, scope.plan.global);

@@ -14,7 +14,9 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
       backend_(backend),
       traits_(backend.traits()),
       number_(number),
-      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global),
+      streams_(context.plan, number, context.budget),
+      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
+             feeds(context, backend, global, streams_)),
       results_(context, number, input_, into) {
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
@@ -84,7 +86,8 @@ scheduler::ChunkPhases StageRun::phases() {
     return computed;
   };
   phases.write = [this](int s) { write(s); };
-  phases.inline_read = input_.sources().in_memory();
+  // What feeds a stage computes, too, on all threads.
+  phases.inline_read = input_.sources().in_memory() || input_.is_fed();
   phases.inline_write = traits_.completes_at_once;
   return phases;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "run/backend.h"
-#include "run/stage_input.h"
+#include "run/feeds.h"
 #include "run/stage_results.h"
 #include "scheduler/pipeline.h"
 
@@ -52,6 +52,7 @@ class StageRun {
   RunBackend& backend_;
   const BackendTraits traits_;
   int number_;
+  Streams streams_;
   StageInput input_;
   StageResults results_;
   scheduler::PipelineOptions options_;

@@ -17,12 +17,13 @@ scheduler::ChunkSize chunk_size_of(const std::vector<SourceChunk>& chunks) {
   return size;
 }
 
-StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, GlobalValues& global)
+StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, GlobalValues& global,
+                       Streams& streams, const OpenFed& open_fed)
     : context_(context),
       stage_(stage),
       global_(global),
       policy_(scheduler::parse_policy(context.options.scheduler)) {
-  for (std::size_t s = 0; s < stage.sources.size(); ++s) open(s);
+  for (std::size_t s = 0; s < stage.sources.size(); ++s) open(s, streams, open_fed);
   for (const auto& source : opened_) infos_.push_back(source->info().arrays);
   zipped_ = std::make_unique<ZippedSources>(opened_, most_items());
   resident_ = context.budget.reserve("sources", zipped_->resident_bytes());
@@ -32,24 +33,34 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
       for (ScalarType s : array.scalars) element_bytes_ += static_cast<std::int64_t>(size_of(s));
 }
 
-void StageInput::open(std::size_t source) {
+void StageInput::open(std::size_t source, Streams& streams, const OpenFed& open_fed) {
   const ir::Node& node = *stage_.sources[source].node;
-  const int input = stage_.source_inputs[source];
+  const std::vector<int>& inputs = stage_.source_inputs[source];
+  if (ir::is_fed(node.op())) {
+    std::vector<std::int64_t> uniforms;
+    for (const int input : inputs) uniforms.push_back(global_.uniform(input));
+    opened_.push_back(open_fed(stage_, source, uniforms));
+    return;
+  }
   switch (node.op().as<ir::SourceOp>()) {
     case ir::Op::stream_in: {
-      const ir::Ref& reader = stage_.sinks[0].consume;
-      passes_.emplace_back(node.payload().source,
-                           reader && reader->place().known() ? reader->place() : node.place());
-      opened_.push_back(node.payload().source);
+      const ir::Ref reader = stage_.sinks.empty() ? ir::Ref() : stage_.sinks[0].consume;
+      opened_.push_back(
+          streams.open(node, reader && reader->place().known() ? reader->place() : node.place()));
       return;
     }
     case ir::Op::produce:
-      opened_.push_back(make_counter(number_of_items(input, node)));
+      opened_.push_back(make_counter(number_of_items(inputs[0], node)));
       return;
     case ir::Op::rows:
-      opened_.push_back(make_rows(global_.array(input)));
+      opened_.push_back(make_rows(global_.array(inputs[0])));
       return;
   }
+}
+
+bool StageInput::is_fed() const {
+  return std::any_of(stage_.sources.begin(), stage_.sources.end(),
+                     [](const ir::StageSource& source) { return ir::is_fed(source.node->op()); });
 }
 
 /// A uniform that says how many items there are.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -8,15 +9,21 @@
 #include "run/context.h"
 #include "run/global_values.h"
 #include "run/sources.h"
+#include "run/streams.h"
 #include "scheduler/policy.h"
 
 /// What a stage reads.
 namespace anabranch::runtime {
 
+/// Opens a source that other stages feed (feeds.h); `uniforms`: its inputs.
+using OpenFed = std::function<std::shared_ptr<SourceBase>(const plan::StagePlan& stage, std::size_t source,
+                                                          const std::vector<std::int64_t>& uniforms)>;
+
 /// The opened sources of a stage, and how they are read.
 class StageInput {
  public:
-  StageInput(RunContext& context, const plan::StagePlan& stage, GlobalValues& global);
+  StageInput(RunContext& context, const plan::StagePlan& stage, GlobalValues& global, Streams& streams,
+             const OpenFed& open_fed);
 
   const plan::StagePlan& stage() const { return stage_; }
   ZippedSources& sources() { return *zipped_; }
@@ -42,10 +49,12 @@ class StageInput {
   std::int64_t start_work() const;
   /// Do kernels of a chunk read what others of them have written?
   bool has_intermediates() const;
+  /// Does another stage feed it?
+  bool is_fed() const;
 
  private:
   std::int64_t bytes_of_views() const;
-  void open(std::size_t source);
+  void open(std::size_t source, Streams& streams, const OpenFed& open_fed);
   std::int64_t number_of_items(int uniform, const ir::Node& asked) const;
   std::int64_t most_items() const;
 
@@ -53,7 +62,6 @@ class StageInput {
   const plan::StagePlan& stage_;
   GlobalValues& global_;
   std::vector<std::shared_ptr<SourceBase>> opened_;
-  std::vector<SourcePass> passes_;  ///< over those of them that other runs could read too
   std::vector<std::vector<ArrayInfo>> infos_;
   std::unique_ptr<ZippedSources> zipped_;
   std::vector<std::int64_t> uniforms_;

@@ -11,7 +11,9 @@ StageReader::StageReader(RunContext& context, RunBackend& backend, int number, G
     : context_(context),
       backend_(backend),
       traits_(backend.traits()),
-      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global),
+      streams_(context.plan, number, context.budget),
+      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
+             feeds(context, backend, global, streams_)),
       results_(context, input_.stage()),
       computing_(backend.open_stage(input_.work(1))) {
   if (context.trace) context.trace->begin_stage(number);

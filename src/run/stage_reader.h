@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "run/backend.h"
+#include "run/feeds.h"
 #include "run/item_results.h"
-#include "run/stage_input.h"
 #include "scheduler/controller.h"
 #include "scheduler/trace.h"
 
@@ -31,6 +31,7 @@ class StageReader {
   RunContext& context_;
   RunBackend& backend_;
   const BackendTraits traits_;
+  Streams streams_;
   StageInput input_;
   ItemResults results_;
   // What has been read, the first of its items that has not been computed, and how many items fit.

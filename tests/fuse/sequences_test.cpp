@@ -131,13 +131,44 @@ TEST_CASE("terminals over one sequence, or components of one, share a pass; othe
          return std::tuple{consume(elements(source)), consume(elements(take_seq(1, source)))};
        }},
        {"stream_in -> item | elements 0", "stream_in, 1 bounds -> item | elements 0"}},
-      {"two functions over one source are two passes",
+      {"two functions over one source are one pass",
        {[] {
          const auto source = vectors();
          return std::tuple{consume(elements(map_seq(total, source))),
                            consume(elements(map_seq(double_items, source)))};
        }},
+       {"stream_in -> sum, map | elements 0, elements 1"}},
+      {"what they have in common is computed once",
+       {[] {
+         const auto twice_as_large = map_seq(double_items, vectors());
+         return std::tuple{consume(elements(map_seq(total, twice_as_large))),
+                           consume(tabulate(twice_as_large))};
+       }},
+       {"stream_in -> sum, map | elements 0, tabulate 1"}},
+      {"one that needs what the other gives is a pass of its own",
+       {[] {
+         const auto source = vectors();
+         const auto all = sum(consume(elements(map_seq(total, source))));
+         return std::tuple{consume(elements(
+             map_seq([=](V a) { return map([=](Exp<double> x) { return x / the(all); }, a); }, source)))};
+       }},
        {"stream_in -> sum | elements 0", "stream_in -> map | elements 0"}},
+      {"numbers alone are not worth one pass",
+       {[] {
+         const auto numbers = [](int k) {
+           return produce(10, [=](Exp<std::int64_t> i) { return unit(i * k); });
+         };
+         return std::tuple{consume(elements(numbers(2))), consume(elements(numbers(3)))};
+       }},
+       {"produce -> unit | elements 0", "produce -> unit | elements 0"}},
+      {"a stage ends before a sequence with other items, whatever is not read behind is not made",
+       {[=] {
+         const auto [a, b] =
+             unzip_seq(filter_seq([](S, V x) { return size(x) > 3; }, map_seq(both, vectors())));
+         return std::tuple{consume(elements(map_seq(double_items, b))), consume(tabulate(b))};
+       }},
+       {"stream_in -> map, unit | elements 0, elements 1",
+        "filter_seq -> map, item | elements 0, tabulate 1"}},
   };
   for (const Row& row : table) {
     INFO(row.name);

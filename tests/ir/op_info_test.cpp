@@ -222,6 +222,13 @@ Sample sample(ir::SourceOp op) {
   return {};
 }
 
+/// Items that say of themselves whether they are kept.
+Ref with_flag() {
+  const Ref a = ir::parameter(Type::array(1, int64s(1)));
+  const Ref holds = ir::unit(ir::primitive(ir::Primitive::less, {ir::extent(a, 0), ir::int64(3)}));
+  return ir::map_seq(ir::lambda({a}, {a, holds}), {sequence()});
+}
+
 Sample sample(ir::SequenceOp op) {
   Ref n;
   switch (op) {
@@ -238,6 +245,28 @@ Sample sample(ir::SequenceOp op) {
       n = ir::take_seq(three, sequence());
       return {n, joined(ir::TakeSeq(n).count(), ir::TakeSeq(n).sequence()), "take_seq 3 s0",
               "take_seq(n, s)"};
+    case Op::filter_seq:
+      n = ir::filter_seq(with_flag());
+      return {n, joined(ir::FilterSeq(n).sequence()), "filter_seq s1", "filter_seq(p, s)"};
+    case Op::take_while_seq:
+      n = ir::take_while_seq(with_flag());
+      return {n, joined(ir::TakeWhileSeq(n).sequence()), "take_while_seq s1", "take_while_seq(p, s)"};
+    case Op::drop_seq:
+      n = ir::drop_seq(three, sequence());
+      return {n, joined(ir::DropSeq(n).count(), ir::DropSeq(n).sequence()), "drop_seq 3 s0",
+              "drop_seq(n, s)"};
+    case Op::append_seq:
+      n = ir::append_seq({sequence(), sequence()});
+      return {n, joined(ir::AppendSeq(n).sequences()), "append_seq s0 s1", "append_seq(s, t[, u])"};
+    case Op::flatten_seq: {
+      const Ref a = ir::parameter(Type::array(1, int64s(1)));
+      n = ir::flatten_seq(ir::map_seq(ir::lambda({a}, {a, a}), {sequence()}), {{1, int64s(1)}});
+      return {n, joined(ir::FlattenSeq(n).sequence()), "flat_map_seq s1", "flat_map_seq(f, s)"};
+    }
+    case Op::windows_seq:
+      n = ir::windows_seq(three, three, sequence());
+      return {n, joined(ir::WindowsSeq(n).size(), ir::WindowsSeq(n).hop(), ir::WindowsSeq(n).sequence()),
+              "windows 3 3 s0", "windows(s, size, hop)"};
   }
   return {};
 }

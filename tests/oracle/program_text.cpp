@@ -205,7 +205,21 @@ std::string Text::call(ir::SequenceOp op, const Node& node) const {
     case ir::Op::project_seq:
       return fmt::format("ir::project_seq({}, {}, {})", child(node, 0), node.payload().first,
                          node.payload().count);
+    case ir::Op::append_seq:
+      return fmt::format("ir::append_seq({})", list(node, 0));
+    case ir::Op::flatten_seq: {
+      std::string items;
+      for (const ir::ArrayType& item : node.type().arrays)
+        items +=
+            fmt::format("{}{{{}, {}}}", items.empty() ? "" : ", ", item.rank, scalars_text(item.scalars));
+      return fmt::format("ir::flatten_seq({}, {{{}}})", child(node, 0), items);
+    }
+    case ir::Op::windows_seq:
+      return of_children("windows_seq", node);
     case ir::Op::take_seq:
+    case ir::Op::filter_seq:
+    case ir::Op::take_while_seq:
+    case ir::Op::drop_seq:
       return of_children(name_of(op), node);
   }
   return {};

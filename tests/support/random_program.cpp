@@ -168,6 +168,12 @@ class RandomArrays {
     return ir::consume(stack ? ir::tabulate(items) : ir::elements(items));
   }
 
+  /// Whether something holds.
+  Ref condition(Scope& scope) {
+    Scope inner{{}, scope.arrays, 2};
+    return ir::unit(scalars_.scalar(inner, ScalarType::boolean, 2));
+  }
+
  private:
   int most_segments() const { return within_segments_ > 0 ? 6 : longest_ > 1000 ? 200 : 24; }
 
@@ -605,6 +611,7 @@ class RandomSequences {
       result = map_seq(more, 1 + size_ / 3);
     }
     if (dice_.chance(15)) result = ir::take_seq(ir::int64(dice_.below(most_items())), result);
+    if (dice_.chance(15)) result = other_items(result);
     std::vector<Ref> roots;
     const int components = static_cast<int>(result->type().arrays.size());
     for (int c = 0; c < components; ++c) {
@@ -626,8 +633,56 @@ class RandomSequences {
   int most_items() const { return std::min(200, 4 + size_ * 20); }
 
   Ref stream() {
-    const Ref all = source();
+    Ref all = source();
+    if (dice_.chance(20)) all = other_items(all);
     return dice_.chance(15) ? ir::take_seq(ir::int64(dice_.below(most_items())), all) : all;
+  }
+
+  /// Other items than those of a sequence, made of them.
+  Ref other_items(const Ref& all) {
+    switch (dice_.below(8)) {
+      case 0:
+        return ir::drop_seq(ir::int64(dice_.below(6)), all);
+      case 1:
+        return ir::append_seq({all, ir::drop_seq(ir::int64(dice_.below(6)), all)});
+      case 2:
+        return ir::append_seq({all, ir::filter_seq(with_condition(all))});
+      case 3:
+        return ir::take_while_seq(with_condition(all));
+      case 4:
+        for (std::size_t a = 0; a < all->type().arrays.size(); ++a)
+          if (all->type().arrays[a].rank > 0) return rows_of_items(all, a);
+        return all;
+      case 5:
+        for (std::size_t a = 0; a < all->type().arrays.size(); ++a)
+          if (all->type().arrays[a].rank == 1)
+            return ir::windows_seq(ir::int64(1 + dice_.below(9)), ir::int64(1 + dice_.below(9)),
+                                   ir::project_seq(all, static_cast<int>(a), 1));
+        return all;
+      default:
+        return ir::filter_seq(with_condition(all));
+    }
+  }
+
+  Ref with_condition(const Ref& all) {
+    std::vector<Ref> items;
+    for (const ArrayType& item : all->type().arrays) items.push_back(ir::parameter(Type::array(item)));
+    Scope scope = captured_;
+    scope.arrays.insert(scope.arrays.end(), items.begin(), items.end());
+    std::vector<Ref> results = items;
+    results.push_back(arrays_.condition(scope));
+    return ir::map_seq(ir::lambda(items, results), {all});
+  }
+
+  /// The rows of an array of each item, and what is computed of them.
+  Ref rows_of_items(const Ref& all, std::size_t which) {
+    std::vector<Ref> items;
+    for (const ArrayType& item : all->type().arrays) items.push_back(ir::parameter(Type::array(item)));
+    const ArrayType& array = all->type().arrays[which];
+    const Ref row = ir::parameter(Type::array(array.rank - 1, array.scalars));
+    const Ref some = ir::take_seq(ir::int64(dice_.below(9)), ir::rows(items[which]));
+    const Ref inner = dice_.chance(50) ? some : ir::map_seq(body({row}, 2), {some});
+    return ir::flat_map_seq(items, inner, all);
   }
 
   Ref source() {

@@ -177,13 +177,8 @@ auto scan_state(const Xs&...) {
                   "anabranch: " #name " is not in the language yet; what is: docs/language.md"); \
     return detail::refused_array();                                                              \
   }
-ANABRANCH_NOT_THERE(append_seq)
-ANABRANCH_NOT_THERE(drop_seq)
-ANABRANCH_NOT_THERE(filter_seq)
 ANABRANCH_NOT_THERE(fold_seq)
 ANABRANCH_NOT_THERE(scan_seq)
-ANABRANCH_NOT_THERE(tiles)
-ANABRANCH_NOT_THERE(windows)
 #undef ANABRANCH_NOT_THERE
 
 }  // namespace anabranch

@@ -91,10 +91,10 @@ ANABRANCH_API Handle trace(Symbol text, const Handle& array, Place at);
 ANABRANCH_API Handle backpermute(const Handle& shape, const Handle& function, const Handle& array,
                                  IndexFacts facts, Place at, Symbol label);
 ANABRANCH_API Handle reshape(const Handle& shape, const Handle& array, Place at, Symbol label);
-/// Rearrangements, whose operands are stored. The elements of `array` from position `begin` on, which are there. In a
-/// sequence those of each item begin where those of the item before end.
-ANABRANCH_API Handle part(const Handle& shape, const Handle& array, const Handle& begin, Place at,
-                          Symbol label);
+/// Rearrangements, whose operands are stored. The elements of `array` from position `begin` on, which are there.
+/// `consecutive`: in a sequence those of each item begin where those of the item before end.
+ANABRANCH_API Handle part(const Handle& shape, const Handle& array, const Handle& begin, bool consecutive,
+                          Place at, Symbol label);
 /// The rows along dimension `axis`, sorted, and where in its row each element was.
 ANABRANCH_API Handles sort(const Handle& array, int axis, Place at, Symbol label);
 /// Where the mask holds; `shape` is how many that are.
@@ -113,11 +113,19 @@ ANABRANCH_API Handles acond(const Handle& condition, const Handle& then, const H
 
 // Sequence computations.
 ANABRANCH_API Handle stream_in(std::shared_ptr<SourceBase> source, Place at);
-ANABRANCH_API Handle produce(const Handle& count, const Handle& function, Place at);
+ANABRANCH_API Handle produce(const Handle& count, const Handle& function, Place at, Symbol label = {});
 ANABRANCH_API Handle rows(const Handle& array, Place at);
 ANABRANCH_API Handle map_seq(const Handle& function, Handles sequences, Place at, Symbol label);
 ANABRANCH_API Handle project_seq(const Handle& sequence, int first, int count, Place at);
 ANABRANCH_API Handle take_seq(const Handle& count, const Handle& sequence, Place at);
+/// Of items whose last array is a Scalar<bool> those where it holds, and those before the first where it does not.
+ANABRANCH_API Handle filter_seq(const Handle& sequence, Place at);
+ANABRANCH_API Handle take_while_seq(const Handle& sequence, Place at);
+ANABRANCH_API Handle drop_seq(const Handle& count, const Handle& sequence, Place at);
+ANABRANCH_API Handle append_seq(Handles sequences, Place at);
+/// The items of `inner`, a sequence that depends on these parameters, for each item of `sequence`.
+ANABRANCH_API Handle flat_map_seq(Handles parameters, const Handle& inner, const Handle& sequence, Place at);
+ANABRANCH_API Handle windows_seq(const Handle& size, const Handle& hop, const Handle& sequence, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
 

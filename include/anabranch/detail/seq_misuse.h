@@ -1,0 +1,86 @@
+#pragma once
+
+#include <anabranch/seq_items.h>
+#include <anabranch/windows.h>
+
+#include <anabranch/detail/transform_misuse.h>
+
+/// As in array_misuse.h, for sequences with other items and what is cut into pieces: arguments in another order, arrays where
+/// sequences are wanted.
+namespace anabranch::detail {
+
+template <class X>
+inline constexpr bool is_seq = false;
+template <class A>
+inline constexpr bool is_seq<Seq<A>> = true;
+template <class X>
+inline constexpr bool is_seq_of_vectors = false;
+template <class T>
+inline constexpr bool is_seq_of_vectors<Seq<Vector<T>>> = true;
+
+template <class... Xs>
+inline constexpr bool fits_choice = false;
+template <class F, class S, class... Xs>
+  requires(is_seq<S> && !IsAcc<F>)
+inline constexpr bool fits_choice<F, S, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_count = false;
+template <NumberLike N, class S, class... Xs>
+  requires(is_seq<S>)
+inline constexpr bool fits_count<N, S, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_append = false;
+template <class S, class T, class... Xs>
+  requires(is_seq<S> && std::same_as<S, T>)
+inline constexpr bool fits_append<S, T, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_windows = false;
+template <class A, NumberLike N, NumberLike H, class... Xs>
+  requires(is_seq_of_vectors<A>)
+inline constexpr bool fits_windows<A, N, H, Xs...> = true;
+template <ArrayWithRows A, NumberLike N, NumberLike H, class... Xs>
+  requires(A::rank == 1)
+inline constexpr bool fits_windows<A, N, H, Xs...> = true;
+template <ArrayWithRows A, ArrayWithRows S, ArrayWithRows L, class... Xs>
+  requires(A::rank == 1 && S::rank == 1 && L::rank == 1 && IntegerElement<typename S::value_type> &&
+           IntegerElement<typename L::value_type>)
+inline constexpr bool fits_windows<A, S, L, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_count_behind = false;
+template <ArrayWithRows A, NumberLike N, class... Xs>
+inline constexpr bool fits_count_behind<A, N, Xs...> = true;
+template <class X>
+concept OfTheLanguage = IsAcc<X> || IsHostArray<X> || is_seq<X>;
+
+}  // namespace anabranch::detail
+
+namespace anabranch {
+
+#define ANABRANCH_REFUSE_SEQ(name, fits, sentence)                       \
+  template <class... Xs>                                                 \
+    requires((detail::OfTheLanguage<Xs> || ...) && !detail::fits<Xs...>) \
+  auto name(const Xs&...) {                                              \
+    static_assert(sizeof...(Xs) == 0, "anabranch: " sentence);           \
+    return detail::refused_array();                                      \
+  }
+ANABRANCH_REFUSE_SEQ(
+    filter_seq, fits_choice,
+    "filter_seq takes a condition of an item and a sequence; filter is for the elements of an array")
+ANABRANCH_REFUSE_SEQ(take_while_seq, fits_choice,
+                     "take_while_seq takes a condition of an item and a sequence")
+ANABRANCH_REFUSE_SEQ(flat_map_seq, fits_choice,
+                     "flat_map_seq takes a function from an item to a sequence, and a sequence")
+ANABRANCH_REFUSE_SEQ(drop_seq, fits_count, "the number comes first, as in drop_seq(3, s); drop is for arrays")
+ANABRANCH_REFUSE_SEQ(append_seq, fits_append, "append_seq joins sequences of one type; concat joins arrays")
+ANABRANCH_REFUSE_SEQ(
+    windows, fits_windows,
+    "write windows(v, size, hop) of a vector or of a sequence of vectors, or windows(v, starts, lengths) "
+    "with vectors of integers")
+ANABRANCH_REFUSE_SEQ(
+    tiles, fits_rotate,
+    "write tiles(a, shape): one number for each dimension, index_of(i, j), or, of a vector, an integer")
+ANABRANCH_REFUSE_SEQ(slices, fits_count_behind,
+                     "write slices(a, axis): an array with a dimension, and the number of one")
+#undef ANABRANCH_REFUSE_SEQ
+
+}  // namespace anabranch

@@ -1,0 +1,196 @@
+#include "run/chunk_layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <anabranch/error.h>
+
+#include "ir/offsets.h"
+#include "run/results.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// Of an array all of whose extents are uniform.
+std::int64_t size_of_item(const ArrayInfo& info) {
+  std::int64_t size = 1;
+  for (const auto& extent : info.extents) size *= *extent;
+  return size;
+}
+
+const std::int64_t* offsets_of(const ArrayChunk& array) {
+  return static_cast<const std::int64_t*>(array.offsets.get());
+}
+
+/// Numbers f(0), ..., f(count - 1) that own their memory.
+template <class F>
+std::shared_ptr<const std::int64_t> numbers(std::int64_t count, F&& f) {
+  auto values = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) (*values)[static_cast<std::size_t>(i)] = f(i);
+  return {values, values->data()};
+}
+
+/// An extent that differs from item to item, for each of them.
+std::shared_ptr<const std::int64_t> extents_of(const ArrayChunk& array, const ArrayInfo& info,
+                                               std::int64_t items, std::size_t d) {
+  if (info.extents[d]) return numbers(items, [&](std::int64_t) { return *info.extents[d]; });
+  if (!info.ragged()) return array.extents[d];
+  std::int64_t inner = 1;
+  for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
+  return numbers(items, [&](std::int64_t i) {
+    const std::int64_t elements = ir::offset_at(array.offsets.get(), info.offsets, i + 1) -
+                                  ir::offset_at(array.offsets.get(), info.offsets, i);
+    return inner == 0 ? 0 : elements / inner;
+  });
+}
+
+ArrayChunk with_layout(const ArrayChunk& array, const ArrayInfo& from, const ArrayInfo& to,
+                       std::int64_t items) {
+  if (to.regular()) {
+    if (!from.regular()) throw InternalError("items of different shapes as items of one shape");
+    return array;
+  }
+  ArrayChunk out;
+  out.data = array.data;
+  if (from.regular()) {
+    const std::int64_t size = size_of_item(from);
+    out.offsets = numbers(items + 1, [&](std::int64_t i) { return i * size; });
+  } else if (from.offsets == OffsetType::int64) {
+    out.offsets = array.offsets;
+  } else {
+    const auto* const offsets = static_cast<const std::int32_t*>(array.offsets.get());
+    out.offsets = numbers(items + 1, [&](std::int64_t i) { return offsets[i]; });
+  }
+  if (to.ragged()) return out;
+  out.extents.resize(to.extents.size());
+  for (std::size_t d = 0; d < to.extents.size(); ++d)
+    if (!to.extents[d]) out.extents[d] = extents_of(array, from, items, d);
+  return out;
+}
+
+}  // namespace
+
+std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
+  if (info.regular()) return items * size_of_item(info);
+  return ir::offset_at(array.offsets.get(), info.offsets, items) -
+         ir::offset_at(array.offsets.get(), info.offsets, 0);
+}
+
+std::int64_t width_of(const ArrayInfo& info) {
+  return std::accumulate(
+      info.scalars.begin(), info.scalars.end(), std::int64_t{0},
+      [](std::int64_t sum, ScalarType s) { return sum + static_cast<std::int64_t>(size_of(s)); });
+}
+
+SourceChunk with_layout(const SourceChunk& chunk, const std::vector<ArrayInfo>& from,
+                        const std::vector<ArrayInfo>& to) {
+  SourceChunk out{chunk.items, chunk.items, chunk.bytes, {}, chunk.first};
+  for (std::size_t a = 0; a < to.size(); ++a) {
+    out.arrays.push_back(with_layout(chunk.arrays[a], from[a], to[a], chunk.items));
+    out.work = std::max(out.work, elements_of(chunk.arrays[a], from[a], chunk.items));
+  }
+  return out;
+}
+
+ChunkBuilder::ChunkBuilder(const std::vector<ArrayInfo>& infos, MemoryPool& memory,
+                           scheduler::Executor& executor)
+    : infos_(infos), memory_(memory), executor_(executor) {}
+
+std::int64_t ChunkBuilder::work() const {
+  std::int64_t work = items_;
+  for (const Part& part : parts_) work = std::max(work, part.elements);
+  return work;
+}
+
+void ChunkBuilder::begin() {
+  constexpr std::size_t some = std::size_t{1} << 12;
+  parts_.clear();
+  for (const ArrayInfo& info : infos_) {
+    Part& part = parts_.emplace_back();
+    for (std::size_t c = 0; c < info.scalars.size(); ++c) part.data.emplace_back(memory_, some);
+    if (info.regular()) continue;
+    part.offsets.emplace(memory_, some);
+    *static_cast<std::int64_t*>(part.offsets->room(8)) = 0;
+    part.offsets->commit(8);
+    if (info.ragged()) continue;
+    part.extents.resize(info.extents.size());
+    for (std::size_t d = 0; d < info.extents.size(); ++d)
+      if (!info.extents[d]) part.extents[d].emplace(memory_, some);
+  }
+}
+
+void ChunkBuilder::append(Part& part, const ArrayInfo& info, const ArrayChunk& array, std::int64_t begin,
+                          std::int64_t end) {
+  const std::int64_t size = info.regular() ? size_of_item(info) : 0;
+  const std::int64_t first = info.regular() ? begin * size : offsets_of(array)[begin];
+  const std::int64_t elements = info.regular() ? (end - begin) * size : offsets_of(array)[end] - first;
+  for (std::size_t c = 0; c < info.scalars.size() && elements > 0; ++c) {
+    const auto width = static_cast<std::int64_t>(anabranch::size_of(info.scalars[c]));
+    const auto bytes = static_cast<std::size_t>(elements * width);
+    copy_on_all_threads(executor_, part.data[c].room(bytes),
+                        static_cast<const std::byte*>(array.data[c].get()) + first * width, elements * width);
+    part.data[c].commit(bytes);
+  }
+  const auto count = static_cast<std::size_t>(end - begin);
+  if (part.offsets) {
+    auto* const to = static_cast<std::int64_t*>(part.offsets->room(count * 8));
+    for (std::int64_t i = begin; i < end; ++i)
+      to[i - begin] = part.elements + offsets_of(array)[i + 1] - first;
+    part.offsets->commit(count * 8);
+    bytes_ += static_cast<std::int64_t>(count) * 8;
+  }
+  for (std::size_t d = 0; d < part.extents.size(); ++d) {
+    if (!part.extents[d]) continue;
+    std::copy_n(array.extents[d].get() + begin, count,
+                static_cast<std::int64_t*>(part.extents[d]->room(count * 8)));
+    part.extents[d]->commit(count * 8);
+    bytes_ += static_cast<std::int64_t>(count) * 8;
+  }
+  part.elements += elements;
+  bytes_ += elements * width_of(info);
+}
+
+void ChunkBuilder::append(const SourceChunk& chunk, std::int64_t begin, std::int64_t end) {
+  if (items_ == 0) this->begin();
+  for (std::size_t a = 0; a < infos_.size(); ++a) append(parts_[a], infos_[a], chunk.arrays[a], begin, end);
+  items_ += end - begin;
+}
+
+SourceChunk ChunkBuilder::finish() {
+  SourceChunk chunk{items_, work(), bytes_, {}, 0};
+  for (Part& part : parts_) {
+    ArrayChunk& array = chunk.arrays.emplace_back();
+    for (GrowingBuffer& data : part.data) array.data.push_back(data.finish());
+    if (part.offsets) array.offsets = part.offsets->finish();
+    for (auto& extents : part.extents)
+      array.extents.push_back(extents ? std::static_pointer_cast<const std::int64_t>(extents->finish())
+                                      : nullptr);
+  }
+  parts_.clear();
+  items_ = bytes_ = 0;
+  return chunk;
+}
+
+std::int64_t ChunkBuilder::fitting(const SourceChunk& chunk, std::int64_t begin, std::int64_t end,
+                                   const Limit& limit) const {
+  std::int64_t most = std::min(end - begin, limit.items - items_);
+  for (std::size_t a = 0; a < infos_.size(); ++a) {
+    const ArrayInfo& info = infos_[a];
+    const std::int64_t held = items_ == 0 ? 0 : parts_[a].elements;
+    const std::int64_t by_bytes = (limit.bytes - bytes_) / std::max<std::int64_t>(width_of(info), 1);
+    const std::int64_t elements = std::max<std::int64_t>(std::min(limit.work - held, by_bytes), 0);
+    if (info.regular()) {
+      if (const std::int64_t size = size_of_item(info); size > 0) most = std::min(most, elements / size);
+    } else {
+      const std::int64_t* const offsets = offsets_of(chunk.arrays[a]);
+      const std::int64_t* const last = offsets + begin + std::max<std::int64_t>(most, 0);
+      const std::int64_t until =
+          elements > INT64_MAX - offsets[begin] ? INT64_MAX : offsets[begin] + elements;
+      most = std::upper_bound(offsets + begin, last + 1, until) - (offsets + begin) - 1;
+    }
+  }
+  return std::max<std::int64_t>(most, items_ == 0 ? 1 : 0);
+}
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,85 @@
+#include "run/feed.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/cancelled.h"
+#include "ir/views.h"
+
+namespace anabranch::runtime {
+
+Feed::Feed(const FeedWork& work)
+    : context_(work.context), builder_(info_.arrays, work.context.memory, work.context.executor) {
+  info_.name = work.node.label();
+  info_.arrays = work.infos;
+  info_.live = false;
+}
+
+bool Feed::next(const Limit& limit, SourceChunk& chunk) {
+  while (!is_enough(limit)) {
+    if (own_.empty() && !refill(limit)) break;
+    Range& range = own_.back();
+    const std::int64_t items = builder_.fitting(items_, range.begin, range.end, limit);
+    if (items == 0) break;
+    const std::int64_t begin = range.begin;
+    range.begin += items;
+    const bool ended = range.begin == range.end;
+    if (ended) own_.pop_back();
+    // What follows each other and is most of a chunk, or all that is asked for, stays where it is.
+    if (builder_.items() == 0 && (2 * items >= items_.items || !ended)) {
+      chunk = items == items_.items ? items_ : slice(items_, info_.arrays, begin, begin + items);
+      return true;
+    }
+    if (builder_.items() == 0) check_memory(begin, limit.memory);
+    builder_.append(items_, begin, begin + items);
+  }
+  if (builder_.items() == 0) return false;
+  chunk = builder_.finish();
+  return true;
+}
+
+/// More items of one's own; false where what there is has to do.
+bool Feed::refill(const Limit& limit) {
+  items_ = {};
+  while (own_.empty() && !over_) {
+    const bool stop = limit.stop.stop_requested() || context_.options.stop.stop_requested();
+    if (builder_.items() > 0 && (stop || std::chrono::steady_clock::now() >= limit.until)) return false;
+    if (stop) ir::raise_cancelled();
+    own_.clear();
+    over_ = !pull(limit, items_, own_);
+    std::reverse(own_.begin(), own_.end());
+  }
+  return !own_.empty();
+}
+
+bool Feed::is_enough(const Limit& limit) const {
+  return builder_.items() >= limit.items || builder_.work() >= limit.work || builder_.bytes() >= limit.bytes;
+}
+
+/// Before an item is copied.
+void Feed::check_memory(std::int64_t item, std::int64_t memory) const {
+  const SourceChunk first = slice(items_, info_.arrays, item, item + 1);
+  std::int64_t bytes = 0;
+  for (std::size_t a = 0; a < info_.arrays.size(); ++a)
+    bytes += elements_of(first.arrays[a], info_.arrays[a], 1) * width_of(info_.arrays[a]);
+  if (bytes > memory)
+    throw ItemTooBig(
+        fmt::format("{}: an item needs {} bytes, the memory bound leaves {}", info_.name, bytes, memory),
+        bytes);
+}
+
+FedChunks::FedChunks(const FeedWork& work, std::size_t stage)
+    : stage_(work.stage(stage)), infos_(work.infos) {}
+
+bool FedChunks::next(const Limit& limit, SourceChunk& chunk) {
+  if (!stage_->next(limit, chunk)) return false;
+  const std::vector<ArrayInfo>& given = stage_->infos();
+  if (given.size() < infos_.size()) throw InternalError("a stage feeds fewer arrays than are read");
+  SourceChunk out = with_layout(chunk, given, infos_);
+  for (std::size_t a = infos_.size(); a < given.size(); ++a) out.arrays.push_back(std::move(chunk.arrays[a]));
+  chunk = std::move(out);
+  return true;
+}
+
+}  // namespace anabranch::runtime

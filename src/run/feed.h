@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "run/chunk_layout.h"
+#include "run/feeding_stage.h"
+
+/// What all sources that other stages feed have in common.
+namespace anabranch::runtime {
+
+/// What one of them is made for. All that is referred to lives as long as the run.
+struct FeedWork {
+  RunContext& context;
+  const ir::Node& node;                ///< the sequence
+  std::vector<std::int64_t> uniforms;  ///< its operands that are elements
+  std::vector<ArrayInfo> infos;        ///< of its items
+  /// Makes stage i of those that feed it.
+  std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage;
+};
+
+/// Gives the items that a derived class chooses of chunks, in chunks as large as the reader wants them: whole ones as they are,
+/// else copies.
+class Feed : public SourceBase {
+ public:
+  explicit Feed(const FeedWork& work);
+  const SourceInfo& info() const final { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) final;
+
+ protected:
+  struct Range {
+    std::int64_t begin = 0, end = 0;
+  };
+  /// The next items of which some are the feed's own: which ones, in order. False at the end.
+  virtual bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) = 0;
+
+  RunContext& context_;
+  SourceInfo info_;  ///< derived classes say what they know of it
+
+ private:
+  bool refill(const Limit& limit);
+  bool is_enough(const Limit& limit) const;
+  void check_memory(std::int64_t item, std::int64_t memory) const;
+
+  ChunkBuilder builder_;
+  SourceChunk items_;       ///< what has been pulled
+  std::vector<Range> own_;  ///< and not been given, in reverse
+  bool over_ = false;
+};
+
+/// The stages of `work.node`'s sequences, whose chunks are laid out as its items are.
+class FedChunks {
+ public:
+  FedChunks(const FeedWork& work, std::size_t stage);
+  bool next(const Limit& limit, SourceChunk& chunk);
+  const FeedingStage& stage() const { return *stage_; }
+
+ private:
+  std::unique_ptr<FeedingStage> stage_;
+  std::vector<ArrayInfo> infos_;  ///< of its chunks, as they are given
+};
+
+std::shared_ptr<SourceBase> make_windows(const FeedWork& work);
+
+}  // namespace anabranch::runtime

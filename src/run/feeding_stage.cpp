@@ -1,0 +1,217 @@
+#include "run/feeding_stage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "run/chunk_layout.h"
+
+namespace anabranch::runtime {
+
+using plan::PlanArray;
+using plan::PlanExtent;
+
+namespace {
+
+/// As the plan knows a result's extents.
+ArrayInfo info_of(const PlanArray& array, const std::vector<std::int64_t>& uniforms) {
+  ArrayInfo info;
+  info.scalars = array.type.scalars;
+  for (const PlanExtent& extent : array.extents) {
+    std::optional<std::int64_t>& known = info.extents.emplace_back();
+    if (extent.kind == PlanExtent::Kind::constant) known = extent.value;
+    if (extent.kind == PlanExtent::Kind::uniform) known = uniforms[static_cast<std::size_t>(extent.index)];
+  }
+  return info;
+}
+
+/// Offsets of items of these extents.
+std::shared_ptr<const void> offsets_of(const PartShape::Result& shape, std::int64_t items) {
+  auto offsets = std::make_shared<std::vector<std::int64_t>>();
+  offsets->reserve(static_cast<std::size_t>(items) + 1);
+  offsets->push_back(0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(items); ++i) {
+    std::int64_t size = 1;
+    for (const auto& extent : shape.extents) size *= extent.size() == 1 ? extent[0] : extent[i];
+    offsets->push_back(offsets->back() + size);
+  }
+  return {offsets, offsets->data()};
+}
+
+}  // namespace
+
+/// Takes what a chunk gives, as a chunk of items.
+class FeedingStage::Results final : public StageOutput {
+ public:
+  Results(RunContext& context, const StageInput& input, const std::vector<ArrayInfo>& infos)
+      : StageOutput(context, input.stage()), input_(input), infos_(infos), rooms_(stage_.results.size()) {}
+
+  /// Results that are items are taken from these.
+  void begin(const std::vector<SourceChunk>& items) { items_ = &items; }
+  SourceChunk take() { return std::exchange(made_, {}); }
+  void clear() {
+    for (Room& room : rooms_) room = {};
+    made_ = {};
+  }
+
+  std::vector<void*> room(int result, std::int64_t elements) override {
+    Room& room = rooms_[static_cast<std::size_t>(result)];
+    room = {};
+    const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
+    room.bytes = elements * width_of(type);
+    room.reservation = context_.budget.reserve("items between stages", room.bytes);
+    std::vector<void*> addresses;
+    for (const ScalarType scalar : type.scalars) {
+      const auto bytes = static_cast<std::size_t>(elements) * size_of(scalar) + 64;
+      room.memory.push_back(context_.memory.share(context_.memory.take(bytes)));
+      addresses.push_back(room.memory.back().get());
+    }
+    return addresses;
+  }
+
+  void commit(PartShape shape) override {
+    made_ = SourceChunk{shape.items, shape.items, 0, {}, shape.first};
+    for (std::size_t r = 0; r < stage_.results.size(); ++r) {
+      const PlanArray& array = array_of(r);
+      made_.arrays.push_back(array.origin == PlanArray::Origin::item ? item(array.index)
+                                                                     : computed(r, shape));
+      made_.work = std::max(made_.work, elements_of(made_.arrays[r], infos_[r], shape.items));
+      made_.bytes += rooms_[r].bytes;
+    }
+    made_.bytes += bytes_of_items_;
+    bytes_of_items_ = 0;
+  }
+
+  void append(PartResults part) override {
+    for (std::size_t r = 0; r < part.shape.results.size(); ++r) {
+      if (array_of(r).origin == PlanArray::Origin::item) continue;
+      const std::int64_t elements = part.shape.results[r].elements;
+      const std::vector<void*> to = room(static_cast<int>(r), elements);
+      for (std::size_t c = 0; c < to.size() && elements > 0; ++c)
+        copy_on_all_threads(context_.executor, to[c], part.components[r][c],
+                            elements * static_cast<std::int64_t>(size_of(array_of(r).type.scalars[c])));
+    }
+    commit(std::move(part.shape));
+  }
+
+ private:
+  struct Room {
+    std::vector<std::shared_ptr<void>> memory;
+    std::int64_t bytes = 0;
+    scheduler::Reservation reservation;
+  };
+
+  /// An item array as the source gives it.
+  ArrayChunk item(int number) {
+    for (std::size_t s = 0; s < input_.infos().size(); ++s) {
+      const auto count = static_cast<int>(input_.infos()[s].size());
+      if (number >= count) {
+        number -= count;
+        continue;
+      }
+      const SourceChunk& chunk = (*items_)[s];
+      bytes_of_items_ = std::max(bytes_of_items_, chunk.bytes);
+      const ArrayInfo& info = input_.infos()[s][static_cast<std::size_t>(number)];
+      ArrayInfo wide = info;
+      wide.offsets = OffsetType::int64;
+      SourceChunk one{chunk.items, 0, 0, {chunk.arrays[static_cast<std::size_t>(number)]}, 0};
+      return with_layout(one, {info}, {wide}).arrays[0];
+    }
+    throw InternalError("a stage gives an item that no source of it has");
+  }
+
+  ArrayChunk computed(std::size_t r, const PartShape& shape) {
+    ArrayChunk array;
+    for (auto& memory : rooms_[r].memory) array.data.push_back(std::move(memory));
+    rooms_[r].memory.clear();
+    const ArrayInfo& info = infos_[r];
+    if (info.regular()) return array;
+    const PartShape::Result& result = shape.results[r];
+    array.offsets = offsets_of(result, shape.items);
+    if (info.ragged()) return array;
+    array.extents.resize(info.extents.size());
+    for (std::size_t d = 0; d < info.extents.size(); ++d) {
+      if (info.extents[d]) continue;
+      auto values = std::make_shared<std::vector<std::int64_t>>(result.extents[d]);
+      if (values->size() == 1) values->resize(static_cast<std::size_t>(shape.items), values->front());
+      array.extents[d] = {values, values->data()};
+    }
+    return array;
+  }
+
+  const StageInput& input_;
+  const std::vector<ArrayInfo>& infos_;
+  const std::vector<SourceChunk>* items_ = nullptr;
+  std::vector<Room> rooms_;
+  std::int64_t bytes_of_items_ = 0;
+  SourceChunk made_;
+};
+
+FeedingStage::FeedingStage(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
+                           Streams& streams, const OpenFed& open_fed)
+    : context_(context),
+      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams, open_fed),
+      computes_(!input_.stage().group.steps.empty()) {
+  for (const int result : input_.stage().results)
+    infos_.push_back(
+        info_of(input_.stage().group.arrays[static_cast<std::size_t>(result)], input_.uniforms()));
+  results_ = std::make_unique<Results>(context, input_, infos_);
+  if (computes_) computing_ = backend.open_stage(input_.work(1));
+}
+FeedingStage::~FeedingStage() = default;
+
+bool FeedingStage::next(const Limit& limit, SourceChunk& chunk) {
+  results_->clear();
+  if ((read_.empty() || read_at_ == read_[0].items) && !read(limit)) return false;
+  compute(chunk);
+  return true;
+}
+
+bool FeedingStage::read(const Limit& limit) {
+  read_.clear();
+  reservations_.clear();
+  read_at_ = 0;
+  if (!input_.read({.items = limit.items, .work = limit.work, .bytes = limit.bytes}, read_)) {
+    read_.clear();
+    return false;
+  }
+  for (const SourceChunk& each : read_)
+    reservations_.push_back(context_.budget.reserve("chunks", each.bytes));
+  items_that_fit_ = read_[0].items;
+  return true;
+}
+
+/// Of what has been read: as much as fits, in halves if it must be.
+void FeedingStage::compute(SourceChunk& chunk) {
+  const std::int64_t whole = read_[0].items;
+  for (;;) {
+    const std::int64_t end = std::min(whole, read_at_ + items_that_fit_);
+    const std::vector<SourceChunk> part =
+        end - read_at_ == whole ? read_ : input_.part_of(read_, read_at_, end);
+    if (fits(part, chunk) || (computes_ && computing_->make_room(0) && fits(part, chunk))) {
+      read_at_ = end;
+      return;
+    }
+    if (end - read_at_ <= 1) std::rethrow_exception(refusal_);
+    items_that_fit_ = (end - read_at_) / 2;
+  }
+}
+
+bool FeedingStage::fits(const std::vector<SourceChunk>& items, SourceChunk& chunk) {
+  try {
+    results_->begin(items);
+    if (computes_) {
+      computing_->enqueue(0, items, *results_);
+      computing_->complete(0, *results_);
+    } else {
+      results_->commit({.first = items[0].first, .items = items[0].items, .results = {}});
+    }
+    chunk = results_->take();
+    return true;
+  } catch (const scheduler::BudgetExceeded&) {
+    refusal_ = std::current_exception();
+    results_->clear();
+    return false;
+  }
+}
+
+}  // namespace anabranch::runtime

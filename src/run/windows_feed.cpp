@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "ir/cancelled.h"
+#include "ir/run_error.h"
+#include "run/feed.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// The windows of a signal that comes in blocks. Of what has been read all that a later window needs is kept.
+class Windows final : public SourceBase {
+ public:
+  explicit Windows(const FeedWork& work)
+      : context_(work.context), size_(work.uniforms[0]), hop_(work.uniforms[1]), stage_(work.stage(0)) {
+    if (size_ < 1 || hop_ < 1)
+      ir::raise(work.node.label(), fmt::format("size {}, hop {}: both are at least 1", size_, hop_),
+                work.node.place());
+    info_.name = work.node.label();
+    info_.arrays = work.infos;
+    info_.live = stage_->live();
+    for (const ScalarType s : info_.arrays[0].scalars)
+      widths_.push_back(static_cast<std::int64_t>(size_of(s)));
+    for (const std::int64_t width : widths_) bytes_of_window_ += width * size_;
+  }
+  const SourceInfo& info() const override { return info_; }
+
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    if (bytes_of_window_ > limit.memory)
+      throw ItemTooBig(fmt::format("{}: a window needs {} bytes, the memory bound leaves {}", info_.name,
+                                   bytes_of_window_, limit.memory),
+                       bytes_of_window_);
+    const std::int64_t most = std::max<std::int64_t>(
+        1, std::min({limit.items, limit.work / size_, limit.bytes / bytes_of_window_}));
+    std::vector<GrowingBuffer> buffers;
+    for (const std::int64_t width : widths_)
+      buffers.emplace_back(context_.memory,
+                           static_cast<std::size_t>(std::min(most, windows_there()) * size_ * width));
+    std::int64_t count = 0;
+    while (count < most) {
+      const std::int64_t there = std::min(most - count, windows_there());
+      for (std::int64_t w = 0; w < there; ++w) copy_window(buffers);
+      count += there;
+      if (count < most && windows_there() == 0 && !read(limit, count > 0)) break;
+    }
+    if (count == 0) return false;
+    chunk = SourceChunk{count, count * size_, count * bytes_of_window_, {}, 0};
+    for (GrowingBuffer& buffer : buffers)
+      chunk.arrays.resize(1), chunk.arrays[0].data.push_back(buffer.finish());
+    return true;
+  }
+
+ private:
+  /// Elements that follow each other.
+  struct Block {
+    ArrayChunk array;        ///< keeps them
+    std::int64_t first = 0;  ///< of them in its numbering
+    std::int64_t elements = 0;
+    scheduler::Reservation memory;
+  };
+
+  /// Those that are there as a whole.
+  std::int64_t windows_there() const { return held_ < size_ ? 0 : (held_ - size_) / hop_ + 1; }
+
+  /// A further block; false where there is none, or what there is has to do.
+  bool read(const Limit& limit, bool has_some) {
+    const bool stop = limit.stop.stop_requested() || context_.options.stop.stop_requested();
+    if (has_some && (stop || std::chrono::steady_clock::now() >= limit.until)) return false;
+    if (stop) ir::raise_cancelled();
+    // A block has about size / hop times as many elements in its windows.
+    Limit of_block = limit;
+    of_block.items = INT64_MAX;
+    of_block.work =
+        std::max<std::int64_t>(size_, limit.work == INT64_MAX ? INT64_MAX : limit.work / size_ * hop_);
+    if (info_.live) of_block.items = 1;
+    SourceChunk chunk;
+    if (over_ || !stage_->next(of_block, chunk)) {
+      over_ = true;
+      return false;
+    }
+    const ArrayInfo& info = stage_->infos()[0];
+    Block block{chunk.arrays[0], 0, elements_of(chunk.arrays[0], info, chunk.items), {}};
+    if (!info.regular()) block.first = *static_cast<const std::int64_t*>(block.array.offsets.get());
+    block.memory = context_.budget.reserve("blocks of a signal", chunk.bytes);
+    const std::int64_t skipped = std::min(skip_, block.elements);
+    skip_ -= skipped;
+    block.first += skipped;
+    block.elements -= skipped;
+    held_ += block.elements;
+    if (block.elements > 0) blocks_.push_back(std::move(block));
+    return true;
+  }
+
+  /// The next window, to the end of the buffers; and what no later one needs is forgotten.
+  void copy_window(std::vector<GrowingBuffer>& buffers) {
+    for (std::size_t c = 0; c < buffers.size(); ++c) {
+      const auto width = widths_[c];
+      auto* to = static_cast<std::byte*>(buffers[c].room(static_cast<std::size_t>(size_ * width)));
+      std::int64_t left = size_;
+      for (const Block& block : blocks_) {
+        const std::int64_t n = std::min(left, block.elements);
+        std::memcpy(to, static_cast<const std::byte*>(block.array.data[c].get()) + block.first * width,
+                    static_cast<std::size_t>(n * width));
+        to += n * width;
+        left -= n;
+        if (left == 0) break;
+      }
+      buffers[c].commit(static_cast<std::size_t>(size_ * width));
+    }
+    std::int64_t passed = hop_;
+    while (passed > 0 && !blocks_.empty()) {
+      Block& block = blocks_.front();
+      const std::int64_t n = std::min(passed, block.elements);
+      block.first += n;
+      block.elements -= n;
+      held_ -= n;
+      passed -= n;
+      if (block.elements == 0) blocks_.pop_front();
+    }
+    skip_ += passed;
+  }
+
+  RunContext& context_;
+  const std::int64_t size_, hop_;
+  std::unique_ptr<FeedingStage> stage_;
+  SourceInfo info_;
+  std::vector<std::int64_t> widths_;  ///< of the components
+  std::int64_t bytes_of_window_ = 0;
+  std::deque<Block> blocks_;  ///< in the order of the signal, from the next window's first element on
+  std::int64_t held_ = 0;     ///< elements in them
+  std::int64_t skip_ = 0;     ///< elements between the last window and the next, which are not there yet
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<SourceBase> make_windows(const FeedWork& work) { return std::make_shared<Windows>(work); }
+
+}  // namespace anabranch::runtime

@@ -1,0 +1,326 @@
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "agree.h"
+#include "support/memory_source.h"
+
+// Sequences that have other items than the ones they are made of: filter_seq, take_while_seq, drop_seq, append_seq,
+// flat_map_seq, before and behind functions, in each other, zipped with what they are made of.
+namespace anabranch::testing {
+namespace {
+
+const auto doubled = [](auto row) { return map([](auto x) { return x * 2.0; }, row); };
+const auto is_long = [](auto row) { return size(row) >= 9; };
+const auto total = [](auto row) { return sum(row); };
+
+std::vector<Vector<double>> some_rows() {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n : {3, 0, 70, 1, 128, 9, 0, 17, 17, 2})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n) + rows.size()));
+  return rows;
+}
+
+template <class A, class P>
+std::vector<A> kept(const std::vector<A>& items, P p) {
+  std::vector<A> out;
+  for (const A& item : items)
+    if (p(item)) out.push_back(item);
+  return out;
+}
+std::vector<Vector<double>> twice(std::vector<Vector<double>> rows) {
+  for (auto& row : rows) row = vector_of(row.size(), [&](std::int64_t i) { return row[i] * 2.0; });
+  return rows;
+}
+template <class A>
+std::vector<A> without_first(std::size_t n, const std::vector<A>& items) {
+  return {items.begin() + static_cast<std::ptrdiff_t>(std::min(n, items.size())), items.end()};
+}
+template <class A>
+std::vector<A> joined_items(std::vector<A> a, const std::vector<A>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// Numbers 0, 1, 2, ... without an end, one vector of two each, in chunks of at most 5; counts what it is asked for.
+class Endless : public SourceBase {
+ public:
+  explicit Endless(bool rewindable, std::int64_t fails = INT64_MAX) : fails_(fails) {
+    info_.name = "endless";
+    info_.arrays = {array_info({ScalarType::float64}, {2}, 0)};
+    info_.rewindable = rewindable;
+    info_.live = false;
+  }
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    const std::int64_t count = std::min<std::int64_t>({limit.items, limit.work, 5});
+    auto values = std::make_shared<std::vector<double>>();
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (asked_ == fails_) throw std::domain_error("item " + std::to_string(asked_) + " is damaged");
+      values->push_back(static_cast<double>(asked_.fetch_add(1)));
+      values->push_back(0.5);
+    }
+    chunk = {count, 2 * count, 16 * count, {}};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.emplace_back(values, values->data());
+    return true;
+  }
+  void rewind() override { asked_ = 0; }
+  std::int64_t asked() const { return asked_; }
+
+ private:
+  SourceInfo info_;
+  std::int64_t fails_;
+  std::atomic<std::int64_t> asked_ = 0;
+};
+
+TEST_CASE("filter_seq keeps the items for which its condition holds, in their order") {
+  const auto rows_ = some_rows();
+  const auto expected = kept(rows_, [](const auto& row) { return row.size() >= 9; });
+  check_items(filter_seq(is_long, stream_in(rows_)), expected);
+  check_items(map_seq(doubled, filter_seq(is_long, map_seq(doubled, stream_in(rows_)))),
+              twice(twice(expected)));
+  check_items(filter_seq([](auto row) { return map([](auto n) { return n < 9; }, unit(size(row))); },
+                         stream_in(rows_)),
+              kept(rows_, [](const auto& row) { return row.size() < 9; }));
+  check_items(filter_seq([](auto) { return Exp<bool>(true); }, stream_in(rows_)), rows_);
+  check_items(filter_seq([](auto) { return Exp<bool>(false); }, stream_in(rows_)), {});
+  check_items(filter_seq(is_long, stream_in(std::vector<Vector<double>>{})), {});
+  check_items(filter_seq(is_long, filter_seq([](auto row) { return size(row) != 17; }, stream_in(rows_))),
+              kept(rows_, [](const auto& row) { return row.size() >= 9 && row.size() != 17; }));
+}
+
+TEST_CASE("filter_seq of every kind of source, and of items of several arrays") {
+  const Matrix<double> matrix =
+      array_of(Index{31, 7}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); });
+  std::vector<Vector<double>> of_matrix;
+  for (std::int64_t r = 0; r < 31; ++r)
+    of_matrix.push_back(vector_of(7, [&](std::int64_t i) { return matrix[Index{r, i}]; }));
+  const auto positive = [](auto row) { return the(sum(row)) > 0.0; };
+  const auto is_positive = [](const auto& row) { return agree(sum(use(row)))[Index{}] > 0.0; };
+  check_items(filter_seq(positive, rows(use(matrix))), kept(of_matrix, is_positive));
+  // Numbers, and arrays whose shape follows from them.
+  check_items(
+      filter_seq([](auto n) { return the(n) % 3 == 1; }, produce(100, [](auto i) { return unit(i); })), [&] {
+        std::vector<Scalar<std::int64_t>> expected;
+        for (std::int64_t i = 1; i < 100; i += 3) expected.push_back(Scalar<std::int64_t>(i));
+        return expected;
+      }());
+  const auto tables = produce(
+      13, [](auto i) { return generate(index_of(i % 4, i), [](auto ix) { return ix[0] * 100 + ix[1]; }); });
+  std::vector<Matrix<std::int64_t>> expected;
+  for (std::int64_t i = 0; i < 13; i += 2) {
+    Matrix<std::int64_t> table(Index{i % 4, i});
+    for (std::int64_t r = 0; r < i % 4; ++r)
+      for (std::int64_t c = 0; c < i; ++c) table.set(Index{r, c}, r * 100 + c);
+    expected.push_back(table);
+  }
+  check_items(filter_seq([](auto t) { return extent(t, 1) % 2 == 0; }, tables), expected);
+  // Only one of the arrays is read behind the filter.
+  const auto pairs =
+      map_seq([](auto row) { return std::tuple(row, doubled(row), sum(row)); }, stream_in(some_rows()));
+  const auto [first, second, sums] =
+      unzip_seq(filter_seq([](auto, auto two, auto s) { return size(two) > 2 && the(s) > 0.0; }, pairs));
+  const auto of_row = [&](const auto& row) { return row.size() > 2 && agree(sum(use(row)))[Index{}] > 0.0; };
+  check_items(second, twice(kept(some_rows(), of_row)));
+  const auto [all, all_sums] = agree(std::tuple(consume(elements(first)), consume(tabulate(sums))));
+  REQUIRE(all_sums.size() == std::ssize(kept(some_rows(), of_row)));
+}
+
+TEST_CASE("take_while_seq ends before the first item for which its condition does not hold") {
+  const auto rows_ = some_rows();
+  check_items(take_while_seq([](auto row) { return size(row) < 100; }, stream_in(rows_)),
+              {rows_.begin(), rows_.begin() + 4});
+  check_items(take_while_seq([](auto row) { return size(row) < 3; }, stream_in(rows_)), {});
+  check_items(map_seq(doubled, take_while_seq([](auto row) { return size(row) < 1000; }, stream_in(rows_))),
+              twice(rows_));
+  for (const bool rewindable : {true, false}) {
+    const auto source = std::make_shared<Endless>(rewindable);
+    const auto s =
+        take_while_seq([](auto pair) { return pair[0] < 12.0; }, stream_in(Source<Vector<double>>(source)));
+    if (rewindable)
+      REQUIRE(agree(consume(elements(s))).size() == 24);
+    else
+      REQUIRE(run(consume(elements(s)), {.scheduler = "fixed:4"}).size() == 24);
+    REQUIRE(source->asked() <= 20);  // not beyond the chunk that ends it
+  }
+}
+
+TEST_CASE("drop_seq passes over the first items, and computes nothing of them") {
+  const auto rows_ = some_rows();
+  for (const std::int64_t n : {0, 1, 4, 9, 10, 1000}) {
+    INFO(n);
+    const auto rest = without_first(static_cast<std::size_t>(n), rows_);
+    check_items(drop_seq(n, stream_in(rows_)), rest);
+    check_items(drop_seq(n, map_seq(doubled, stream_in(rows_))), twice(rest));
+    check_items(map_seq(doubled, drop_seq(n, stream_in(rows_))), twice(rest));
+    check_items(drop_seq(n, take_seq(6, stream_in(rows_))),
+                without_first(static_cast<std::size_t>(n), std::vector(rows_.begin(), rows_.begin() + 6)));
+    check_items(take_seq(3, drop_seq(n, stream_in(rows_))),
+                std::vector(rest.begin(), rest.begin() + std::min<std::ptrdiff_t>(3, std::ssize(rest))));
+    check_items(drop_seq(n, drop_seq(2, stream_in(rows_))),
+                without_first(static_cast<std::size_t>(n) + 2, rows_));
+  }
+  const auto inverse = [](auto i) { return unit(10 / (i - 2)); };
+  check_items(drop_seq(3, produce(5, inverse)), {Scalar<std::int64_t>(10), Scalar<std::int64_t>(5)});
+  fails<RunError>(consume(elements(drop_seq(-1, stream_in(rows_)))),
+                  {"drop_seq", "the number of items is -1", "seq_items_test.cpp"});
+  fails<RunError>(consume(elements(drop_seq(2, take_seq(-3, stream_in(rows_))))), {"take_seq", "-3"});
+}
+
+TEST_CASE("append_seq gives the items of one sequence after those of the other") {
+  const auto rows_ = some_rows();
+  const std::vector<Vector<double>> others{{1, 2, 3}, {}, {4}};
+  check_items(append_seq(stream_in(rows_), stream_in(others)), joined_items(rows_, others));
+  check_items(append_seq(stream_in(others), map_seq(doubled, stream_in(rows_)), stream_in(others)),
+              joined_items(joined_items(others, twice(rows_)), others));
+  // The same source twice: the second pass begins when the first has ended.
+  check_items(append_seq(stream_in(others), stream_in(others)), joined_items(others, others));
+  check_items(append_seq(stream_in(std::vector<Vector<double>>{}), stream_in(others)), others);
+  check_items(append_seq(stream_in(others), stream_in(std::vector<Vector<double>>{})), others);
+  // Items of one shape, and items of another one.
+  const auto of_length = [](std::int64_t n, std::int64_t length) {
+    return produce(n, [=](auto i) { return generate(length, [=](auto j) { return i * 100 + j; }); });
+  };
+  std::vector<Vector<std::int64_t>> expected;
+  for (std::int64_t i = 0; i < 5; ++i)
+    expected.push_back(vector_of(4, [&](std::int64_t j) { return i * 100 + j; }));
+  auto longer = expected;
+  for (std::int64_t i = 0; i < 3; ++i)
+    expected.push_back(vector_of(4, [&](std::int64_t j) { return i * 100 + j; }));
+  for (std::int64_t i = 0; i < 3; ++i)
+    longer.push_back(vector_of(6, [&](std::int64_t j) { return i * 100 + j; }));
+  check_items(append_seq(of_length(5, 4), of_length(3, 4)), expected);
+  check_items(append_seq(of_length(5, 4), of_length(3, 6)), longer);
+  check_items(take_seq(4, append_seq(of_length(2, 4), of_length(1000000000, 4))),
+              {expected[0], expected[1], expected[0], expected[1]});
+}
+
+TEST_CASE("flat_map_seq gives the items of the sequences that its function makes of items") {
+  const auto rows_ = some_rows();
+  // Each element an item.
+  const auto each = flat_map_seq([](auto row) { return rows(row); }, stream_in(rows_));
+  std::vector<Scalar<double>> numbers_;
+  for (const auto& row : rows_)
+    for (std::int64_t i = 0; i < row.size(); ++i) numbers_.push_back(Scalar<double>(row[i]));
+  check_items(each, numbers_);
+  // Prefixes of each row, that is items of computed shapes.
+  const auto prefixes = flat_map_seq(
+      [](auto row) { return produce(min(size(row), 3), [=](auto i) { return take(i + 1, row); }); },
+      stream_in(rows_));
+  std::vector<Vector<double>> expected;
+  for (const auto& row : rows_)
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(row.size(), 3); ++i)
+      expected.push_back(vector_of(i + 1, [&](std::int64_t j) { return row[j]; }));
+  check_items(prefixes, expected);
+  check_items(map_seq(doubled, filter_seq([](auto row) { return size(row) > 1; }, prefixes)),
+              twice(kept(expected, [](const auto& row) { return row.size() > 1; })));
+  // Matrices, and items of two arrays.
+  const auto tables = flat_map_seq(
+      [](auto row) {
+        return map_seq(
+            [](auto x) {
+              return std::tuple(generate(index_of(cast<std::int64_t>(the(x)) % 3 + 2, 2),
+                                         [=](auto ix) { return the(x) + cast<double>(ix[0]); }),
+                                x);
+            },
+            rows(row));
+      },
+      stream_in(std::vector<Vector<double>>{{1, 2}, {}, {5, 3, 7}}));
+  const auto [big, small] = unzip_seq(tables);
+  std::vector<Matrix<double>> matrices;
+  for (const double x : {1.0, 2.0, 5.0, 3.0, 7.0}) {
+    Matrix<double> m(Index{static_cast<std::int64_t>(x) % 3 + 2, 2});
+    for (std::int64_t i = 0; i < m.size(); ++i) m.set(i, x + static_cast<double>(i / 2));
+    matrices.push_back(m);
+  }
+  check_items(big, matrices);
+  REQUIRE(agree(consume(elements(small))).size() == 5);
+  check_items(flat_map_seq([](auto row) { return take_seq(0, rows(row)); }, stream_in(rows_)), {});
+}
+
+TEST_CASE("a sequence zipped with other items of its own reads its source once") {
+  const auto rows_ = some_rows();
+  const auto s = stream_in(rows_);
+  const auto lengths = [](auto a, auto b) { return unit(size(a) * 1000 + size(b)); };
+  const auto expected = [&](const std::vector<Vector<double>>& a, const std::vector<Vector<double>>& b) {
+    std::vector<Scalar<std::int64_t>> out;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      out.push_back(Scalar<std::int64_t>(a[i].size() * 1000 + b[i].size()));
+    return out;
+  };
+  check_items(zip_with_seq(lengths, s, drop_seq(1, s)), expected(rows_, without_first(1, rows_)));
+  check_items(zip_with_seq(lengths, drop_seq(3, s), s), expected(without_first(3, rows_), rows_));
+  check_items(zip_with_seq(lengths, filter_seq(is_long, s), s),
+              expected(kept(rows_, [](const auto& row) { return row.size() >= 9; }), rows_));
+  check_items(zip_with_seq(lengths, append_seq(s, s), drop_seq(2, s)),
+              expected(rows_, without_first(2, rows_)));
+  // Also a source that can be read only once.
+  for (const char* scheduler : {"adaptive", "fixed:1", "fixed:3"}) {
+    const auto once = std::make_shared<Endless>(false);
+    const auto t = stream_in(Source<Vector<double>>(once));
+    const Vector<double> sums = run(
+        consume(elements(take_seq(
+            7, zip_with_seq([](auto a, auto b) { return unit(a[0] * 100.0 + b[0]); }, t, drop_seq(1, t))))),
+        {.scheduler = scheduler});
+    REQUIRE(sums.size() == 7);
+    for (std::int64_t i = 0; i < 7; ++i) REQUIRE(sums[i] == static_cast<double>(i * 100 + i + 1));
+  }
+}
+
+TEST_CASE("errors before and behind other items name the item and come out where they are") {
+  const auto rows_ = some_rows();
+  const auto at_three = [](auto row) { return unit(row[3]); };
+  fails<RunError>(consume(elements(map_seq(
+                      at_three, filter_seq([](auto row) { return size(row) < 10; }, stream_in(rows_))))),
+                  {"index 3 out of range", "seq_items_test.cpp"});
+  fails<RunError>(consume(elements(filter_seq(is_long, map_seq(at_three, stream_in(rows_))))),
+                  {"index 3 out of range"});
+  check_items(map_seq(at_three, filter_seq(is_long, stream_in(rows_))), [&] {
+    std::vector<Scalar<double>> expected;
+    for (const auto& row : kept(rows_, [](const auto& r) { return r.size() >= 9; }))
+      expected.push_back(Scalar<double>(row[3]));
+    return expected;
+  }());
+  const auto damaged = std::make_shared<Endless>(true, 6);
+  const auto d = stream_in(Source<Vector<double>>(damaged));
+  check_items(take_seq(2, filter_seq([](auto pair) { return pair[0] > 2.0; }, d)), {{3.0, 0.5}, {4.0, 0.5}});
+  fails<std::domain_error>(consume(elements(filter_seq([](auto pair) { return pair[0] > 2.0; }, d))),
+                           {"item 6 is damaged"});
+}
+
+TEST_CASE("a filter that keeps nothing of an endless stream is stopped") {
+  const auto endless = std::make_shared<Endless>(true);
+  std::stop_source stop;
+  const auto watch =
+      filter_seq([](auto pair) { return pair[1] > 1.0; }, stream_in(Source<Vector<double>>(endless)));
+  std::jthread stopper([&] {
+    while (endless->asked() < 1000) std::this_thread::yield();
+    stop.request_stop();
+  });
+  REQUIRE_THROWS_AS(run(consume(elements(watch)), {.stop = stop.get_token()}), Cancelled);
+}
+
+TEST_CASE("several results of sequences with the same sources are computed in one pass") {
+  const auto once = std::make_shared<Endless>(false);
+  const auto s = take_seq(50, stream_in(Source<Vector<double>>(once)));
+  const auto long_ones = filter_seq([](auto pair) { return pair[0] >= 10.0; },
+                                    stream_in(std::vector<Vector<double>>{{5, 1}, {12, 2}, {30, 3}}));
+  const auto [sums, products, all, n] = run(
+      std::tuple(consume(elements(map_seq(total, s))),
+                 consume(elements(map_seq([](auto pair) { return product(pair); }, s))), consume(tabulate(s)),
+                 sum(consume(elements(map_seq([](auto pair) { return unit(size(pair)); }, s))))));
+  REQUIRE(once->asked() == 50);
+  REQUIRE(sums.size() == 50);
+  REQUIRE(sums[7] == 7.5);
+  REQUIRE(products[8] == 4.0);
+  REQUIRE(all.shape() == Index{50, 2});
+  REQUIRE(n[Index{}] == 100);
+  const auto [a, b] =
+      agree(std::tuple(consume(elements(long_ones)), consume(elements(map_seq(total, long_ones)))));
+  REQUIRE(a.size() == 4);
+  REQUIRE(b.size() == 2);
+}
+
+}  // namespace
+}  // namespace anabranch::testing
