@@ -31,6 +31,7 @@
 #include <anabranch/segments.h>
 #include <anabranch/seq.h>
 #include <anabranch/seq_items.h>
+#include <anabranch/seq_state.h>
 #include <anabranch/sort.h>
 #include <anabranch/source.h>
 #include <anabranch/stencil.h>

@@ -79,6 +79,14 @@ Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& val
       at);
 }
 
+/// The items of a sequence as segments of one vector, as the functions below take them: both are computed in one pass.
+template <class T>
+std::pair<Segments, Acc<Vector<T>>> segments(const Seq<Vector<T>>& s,
+                                             detail::Loc at = detail::Loc::current()) {
+  const auto length = [&](const Acc<Vector<T>>& item) { return unit(size(item, at), at); };
+  return {Segments(consume(elements(map_seq(length, s, at), at), at), at), consume(elements(s, at), at)};
+}
+
 /// Reduces each segment: z o x0 o x1 o ..., z of one without elements.
 template <class F, class T>
 Acc<Vector<T>> fold_seg(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a,

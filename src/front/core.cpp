@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "front/handle.h"
+#include "ir/batch.h"
 #include "ir/make.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
@@ -256,6 +257,23 @@ Handle flat_map_seq(Handles parameters, const Handle& inner, const Handle& seque
 Handle append_seq(Handles sequences, Place at) { return handle_of(ir::append_seq(nodes_of(sequences), at)); }
 Handle windows_seq(const Handle& size, const Handle& hop, const Handle& sequence, Place at) {
   return handle_of(ir::windows_seq(node_of(size), node_of(hop), node_of(sequence), at));
+}
+Handle map_accum_seq(const Handle& sequence, const Handle& function, Handles state, Place at, Symbol label) {
+  return handle_of(ir::map_accum_seq(node_of(sequence), node_of(function), nodes_of(state), at, label));
+}
+Handle fold_seq(const Handle& sequence, const Handle& function, const Handle& seed, Place at) {
+  return handle_of(ir::fold_seq(node_of(sequence), node_of(function), node_of(seed), at));
+}
+BatchParameters batch_parameters(int rank, std::span<const ScalarType> scalars, Place at) {
+  const ir::Batch batch({rank, {scalars.begin(), scalars.end()}}, at);
+  BatchParameters made;
+  for (const ir::Ref& parameter : batch.parameters()) made.parameters.push_back(handle_of(parameter));
+  made.sequence = handle_of(batch.sequence());
+  return made;
+}
+Handle fold_batch(const Handle& sequence, const Handle& batch, const Handle& combine, const Handle& seed,
+                  Place at) {
+  return handle_of(ir::fold_batch(node_of(sequence), node_of(batch), node_of(combine), node_of(seed), at));
 }
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }

@@ -80,7 +80,12 @@ class Fuser {
             number_of_items(input, roots);
             continue;
           }
-          uses_[input.get()].by_items = true;
+          (is_fed(source.node->op()) ? uses_[input.get()].whole : uses_[input.get()].by_items) = true;
+          roots.push_back(input);
+        }
+      for (const Stage::Sink& sink : stage.sinks)
+        for (const Ref& input : sink.inputs) {
+          uses_[input.get()].whole = true;
           roots.push_back(input);
         }
       for (const ItemBound& bound : stage.bounds) number_of_items(bound.count, roots);

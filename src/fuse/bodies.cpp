@@ -98,7 +98,7 @@ std::vector<const Node*> own_nodes(std::span<const Ref> results) {
     open.pop_back();
     if (!seen.insert(node.get()).second) continue;
     nodes.push_back(node.get());
-    if (!has_bodies(node->op())) {
+    if (!runs_bodies(node->op())) {
       open.insert(open.end(), node->children().begin(), node->children().end());
       continue;
     }

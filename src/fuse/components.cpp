@@ -84,7 +84,10 @@ Handed handed_by(const Ref& sequence, int which = 0) {
 }
 /// Null: it is none of these.
 Handed handed(const Node& array) {
-  if (array.op() == Op::consume) return handed_by(SinkTerm(Consume(array).sink()).sequence());
+  if (array.op() == Op::consume) {
+    if (runs_bodies(Consume(array).sink()->op())) return {};
+    return handed_by(SinkTerm(Consume(array).sink()).sequence());
+  }
   if (array.op() == Op::project_array)
     return {ProjectArray(array).arrays().get(), static_cast<std::size_t>(ProjectArray(array).which())};
   return {};
@@ -160,7 +163,8 @@ class Finder {
 
   void visit(const Node& node) {
     if (!handing_functions(node).empty()) visit_handing(node);
-    if (node.op().is_a<SourceOp>() || node.op().is_a<SequenceOp>()) visit_operands(node);
+    if (node.op().is_a<SourceOp>() || node.op().is_a<SequenceOp>() || runs_bodies(node.op()))
+      visit_operands(node);
     if (!node.op().is_a<ArrayOp>()) return;
     if (function_of(node))
       visit_function(node);

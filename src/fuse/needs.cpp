@@ -17,10 +17,11 @@ void Need::add(const Need& other) {
 
 Needs::Needs(const Staged& staged) : staged_(staged) {
   for (std::size_t p = 0; p < staged.parts.size(); ++p) {
-    const auto [kind, index] = staged.parts[p];
+    const auto& [kind, index, with] = staged.parts[p];
     switch (kind) {
       case Part::Kind::stage:
         stage(index, static_cast<int>(p) + 1);
+        for (const int other : with) stage(other, static_cast<int>(p) + 1);
         break;
       case Part::Kind::control:
         control(staged.controls[static_cast<std::size_t>(index)], static_cast<int>(p) + 1);
@@ -59,6 +60,7 @@ void Needs::stage(int number, int parts) {
   std::vector<Ref> roots = stage.results;
   for (const StageSource& source : stage.sources)
     for (Ref& input : inputs_of(source)) roots.push_back(std::move(input));
+  for (const Ref& input : inputs_of_functions(staged_, stage)) roots.push_back(input);
   for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
   for (const ExtentCheck& check : stage.extent_checks) roots.push_back(check.extent);
   for (const Ref& reshape : stage.required)

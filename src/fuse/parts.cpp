@@ -20,6 +20,7 @@ std::vector<Ref> roots_of(const Staged& staged) {
   for (const Stage& stage : staged.stages) {
     for (const StageSource& source : stage.sources) add(inputs_of(source));
     for (const ItemBound& bound : stage.bounds) roots.push_back(bound.count);
+    for (const Stage::Sink& sink : stage.sinks) add(sink.inputs);
     add(stage.results);
   }
   return roots;

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "fuse/accumulate.h"
 #include "fuse/bodies.h"
 #include "fuse/components.h"
 #include "fuse/parts.h"
+#include "ir/batch.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -36,8 +39,13 @@ struct SourceKey {
   friend auto operator<=>(const SourceKey&, const SourceKey&) = default;
 };
 
-/// Adds the stage of a sequence whose chunks another stage reads; its number.
-using AddFeed = std::function<int(const Ref& sequence)>;
+/// Adds what the sources of a stage need beside it.
+struct AddFed {
+  /// The stage of a sequence whose chunks another stage reads; its number.
+  std::function<int(const Ref& sequence)> stage;
+  /// A function that a sequence applies as its items come; its number.
+  std::function<int(const Ref& node, const Ref& function)> applied;
+};
 /// The item arrays of sequences, as expressions over those of a stage.
 using Items = std::unordered_map<const Node*, std::vector<Ref>>;
 
@@ -45,9 +53,9 @@ using Items = std::unordered_map<const Node*, std::vector<Ref>>;
 /// sources' items.
 class Composer {
  public:
-  /// `items` is kept with the stage. `add_feed`: null where nothing can feed it.
-  Composer(Stage& stage, Items& items, AddFeed add_feed)
-      : stage_(stage), items_(items), add_feed_(std::move(add_feed)) {}
+  /// `items` is kept with the stage. `add_fed`: null where nothing can feed it.
+  Composer(Stage& stage, Items& items, const AddFed* add_fed)
+      : stage_(stage), items_(items), add_fed_(add_fed) {}
 
   std::vector<Ref> compose(const Ref& sequence) {
     for (const Node* node : topological({&sequence, 1}, is_made_by_item))
@@ -84,6 +92,7 @@ class Composer {
       case Op::append_seq:
       case Op::flatten_seq:
       case Op::windows_seq:
+      case Op::map_accum_seq:
         break;
     }
     return {};
@@ -118,7 +127,7 @@ class Composer {
 
   void feed(StageSource& source) {
     const Ref& node = source.node;
-    if (!add_feed_)
+    if (!add_fed_)
       throw ProgramError(
           fmt::format("{} ({}): inside of the function of another sequence items cannot be left out or "
                       "joined; of an array, take "
@@ -126,15 +135,25 @@ class Composer {
                       name_of(node->op()), to_string(node->place())));
     each_operand(*node, [&](const Operand& how, const Ref& operand) {
       if (how.role == Role::sequence)
-        source.feeds.push_back(add_feed_(operand));
+        source.feeds.push_back(add_fed_->stage(operand));
+      else if (how.role == Role::function)
+        apply(source, operand);
       else
         source.inputs.push_back(operand);
     });
   }
 
+  /// To one item after the other; or, where it is scalar code, in one kernel to those of a chunk.
+  void apply(StageSource& source, const Ref& function) {
+    const auto states = MapAccumSeq(source.node).state().size();
+    const std::optional<Ref> of_chunk = accumulated_by_chunk(function, states);
+    source.by_chunk = of_chunk.has_value();
+    source.bodies.push_back(add_fed_->applied(source.node, of_chunk ? *of_chunk : function));
+  }
+
   Stage& stage_;
   Items& items_;
-  AddFeed add_feed_;
+  const AddFed* add_fed_;
 };
 
 /// The sources of the stage that a sequence has, and the bounds on it.
@@ -187,9 +206,10 @@ bool depends_on_item(const Node& node, std::span<const Ref> parameters) {
 /// of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
-  std::map<std::pair<int, SinkOp>, int> number;
+  std::map<std::tuple<int, SinkOp, std::vector<int>>, int> number;
   for (Stage::Sink& t : stage.sinks) {
-    const auto [it, fresh] = number.try_emplace({t.result, t.kind}, static_cast<int>(results.size()));
+    const auto [it, fresh] =
+        number.try_emplace({t.result, t.kind, t.bodies}, static_cast<int>(results.size()));
     if (fresh) results.push_back(stage.results[static_cast<std::size_t>(t.result)]);
     t.result = it->second;
   }
@@ -206,6 +226,15 @@ void refuse_streams(const Stage& inner, const Node& consume) {
           to_string(consume.place()), source.node->label(), to_string(source.node->place())));
 }
 
+/// What is done with several items at a time, inside of an item.
+void refuse_functions(const Node& consume) {
+  if (const Ref& sink = Consume(consume).sink(); runs_bodies(sink->op()))
+    throw ProgramError(
+        fmt::format("{} ({}): inside of the function of another sequence there are elements and tabulate; "
+                    "fold what they give",
+                    name_of(sink->op()), to_string(sink->place())));
+}
+
 /// The sequences that a stage consumes for each item, those of one sequence together, and its loops and branches.
 void find_nested(Stage& stage, std::span<const Ref> parameters) {
   const auto is_own = [&](const Node* p) { return is_among(stage.items, p) || is_among(parameters, p); };
@@ -220,6 +249,7 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
       continue;
     }
     const Ref consume(node);
+    refuse_functions(*node);
     const Taken taken = taken_by(consume);
     const auto [at, fresh] = nested_of.try_emplace(taken.sequence.get(), stage.nested.size());
     if (fresh) {
@@ -345,28 +375,95 @@ class Stages {
     const auto known = stage_of_.find(taken.sequence.get());
     const auto [number, first] = known != stage_of_.end() ? known->second : stage_for(taken.sequence);
     stage_of_[taken.sequence.get()] = {number, first};
-    staged_.stages[number].sinks.push_back(
-        {consume, SinkTerm(Consume(consume).sink()).kind(), first + taken.component});
+    Stage::Sink sink{consume, SinkTerm(Consume(consume).sink()).kind(), first + taken.component};
+    add_functions(sink, Consume(consume).sink());
+    staged_.stages[number].sinks.push_back(std::move(sink));
+  }
+
+  /// Of a sink that does more than collect.
+  void add_functions(Stage::Sink& sink, const Ref& term) {
+    if (sink.kind == Op::fold_seq) {
+      const FoldSeq fold(term);
+      const Batch items(fold.seed()->type().array_type(), term->place());
+      sink.inputs = {fold.seed()};
+      sink.bodies = {add_applied(term, pairs_of_batch(items, fold.function(), term->place())),
+                     add_applied(term, fold.function())};
+    }
+    if (sink.kind == Op::fold_batch) {
+      sink.inputs = {FoldBatch(term).seed()};
+      sink.bodies = {add_applied(term, FoldBatch(term).batch()),
+                     add_applied(term, FoldBatch(term).combine())};
+    }
+  }
+
+  int add_applied(const Ref& node, const Ref& function) {
+    staged_.controls.push_back({node, Applied{passed(body_of_loop(function), options_)}});
+    return static_cast<int>(staged_.controls.size()) - 1;
   }
 
   /// The stage that computes a sequence, and which of its results is the first array of an item.
   std::pair<std::size_t, int> stage_for(const Ref& sequence) {
     const PassKey key(sequence);
     if (key.reads())
-      for (const Part& part : staged_.parts)
-        if (const auto number = static_cast<std::size_t>(part.index);
-            part.kind == Part::Kind::stage && PassKey(staged_.stages[number]) == key)
+      for (std::size_t number = 0; number < staged_.stages.size(); ++number)
+        if (part_of(number) != staged_.parts.end() && PassKey(staged_.stages[number]) == key)
           if (const auto first = join(number, sequence)) return {number, *first};
     Stage stage;
     Items items;
     stage.results = compose(stage, items, sequence);
     add_what_is_shared(stage);
-    push(std::move(stage), std::move(items));
+    if (const auto other = read_with(sequence); other != staged_.parts.end()) {
+      other->with.push_back(static_cast<int>(staged_.stages.size()));
+      staged_.stages.push_back(std::move(stage));
+      items_of_stage_.push_back(std::move(items));
+    } else {
+      push(std::move(stage), std::move(items));
+    }
     return {staged_.stages.size() - 1, 0};
   }
 
+  using Place = std::vector<Part>::iterator;
+  /// That runs a stage; none runs one that another one reads.
+  Place part_of(std::size_t stage) {
+    const auto number = static_cast<int>(stage);
+    return std::find_if(staged_.parts.begin(), staged_.parts.end(), [&](const Part& part) {
+      return part.kind == Part::Kind::stage &&
+             (part.index == number ||
+              std::find(part.with.begin(), part.with.end(), number) != part.with.end());
+    });
+  }
+
+  /// The part that a sequence has to run with, as both read a stream that can be read only once; the end, if there is none.
+  Place read_with(const Ref& sequence) {
+    const std::set<const SourceBase*> streams = single_pass_streams(sequence);
+    if (streams.empty()) return staged_.parts.end();
+    for (std::size_t number = 0; number < staged_.stages.size(); ++number) {
+      const Place part = part_of(number);
+      if (part == staged_.parts.end()) continue;
+      for (const Stage::Sink& sink : staged_.stages[number].sinks)
+        if (sink.consume &&
+            meets(streams, single_pass_streams(SinkTerm(Consume(sink.consume).sink()).sequence())))
+          return moved_behind_needs(part, sequence);
+    }
+    return staged_.parts.end();
+  }
+  static bool meets(const std::set<const SourceBase*>& a, const std::set<const SourceBase*>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const SourceBase* source) { return b.contains(source); });
+  }
+  static std::set<const SourceBase*> single_pass_streams(const Ref& sequence) {
+    std::set<const SourceBase*> streams;
+    for (const Node* node :
+         topological({&sequence, 1}, [](const Node& each) { return each.type().is_sequence(); }))
+      if (node->op() == Op::stream_in && !node->payload().source->info().rewindable)
+        streams.insert(node->payload().source.get());
+    return streams;
+  }
+
   std::vector<Ref> compose(Stage& stage, Items& items, const Ref& sequence) {
-    return Composer(stage, items, [this](const Ref& feeding) { return add_feed(feeding); }).compose(sequence);
+    const AddFed add_fed{
+        [this](const Ref& feeding) { return add_feed(feeding); },
+        [this](const Ref& node, const Ref& function) { return add_applied(node, function); }};
+    return Composer(stage, items, &add_fed).compose(sequence);
   }
 
   /// A stage that is run by the one that reads it.
@@ -382,24 +479,27 @@ class Stages {
     return static_cast<int>(staged_.stages.size()) - 1;
   }
 
-  /// One pass serves both: the sequence becomes results of a stage with the same sources, if neither needs what the other
-  /// gives, and all can run in an order. The number of its first result.
-  std::optional<int> join(std::size_t number, const Ref& sequence) {
-    const auto place = std::find_if(staged_.parts.begin(), staged_.parts.end(), [&](const Part& part) {
-      return part.kind == Part::Kind::stage && static_cast<std::size_t>(part.index) == number;
-    });
+  /// The part at `place` together with what needs it, behind all that the sequence needs; the end, where the sequence itself
+  /// needs it.
+  Place moved_behind_needs(Place place, const Ref& sequence) {
     const NodeSet needed = set_of(own_nodes({&sequence, 1}));
     const auto is_needed = [&](const Part& part) {
       const std::vector<Ref> given = given_by(part);
       return std::any_of(given.begin(), given.end(),
                          [&](const Ref& each) { return needed.contains(each.get()); });
     };
-    if (is_needed(*place)) return std::nullopt;
-    const bool moves = std::any_of(place + 1, staged_.parts.end(), is_needed);
-    if (moves &&
-        std::any_of(place + 1, staged_.parts.end(), [&](const Part& part) { return needs(part, *place); }))
-      return std::nullopt;
+    if (is_needed(*place)) return staged_.parts.end();
+    if (std::none_of(place + 1, staged_.parts.end(), is_needed)) return place;
+    const Part own = *place;
+    return std::stable_partition(place, staged_.parts.end(), [&](const Part& part) {
+      return !(part.kind == own.kind && part.index == own.index) && !needs(part, own);
+    });
+  }
 
+  /// One pass serves both: the sequence becomes results of a stage with the same sources, if neither needs what the other
+  /// gives. The number of its first result.
+  std::optional<int> join(std::size_t number, const Ref& sequence) {
+    if (moved_behind_needs(part_of(number), sequence) == staged_.parts.end()) return std::nullopt;
     Stage stage = staged_.stages[number];
     Items items = items_of_stage_[number];
     const std::vector<Ref> results = compose(stage, items, sequence);
@@ -410,7 +510,6 @@ class Stages {
     stage.bounds = staged_.stages[number].bounds;  // the same ones
     staged_.stages[number] = std::move(stage);
     items_of_stage_[number] = std::move(items);
-    if (moves) std::rotate(place, place + 1, staged_.parts.end());
     return first;
   }
 
@@ -421,8 +520,12 @@ class Stages {
     if (part.kind == Part::Kind::control)
       return {staged_.controls[static_cast<std::size_t>(part.index)].node};
     std::vector<Ref> given;
-    for (const Stage::Sink& sink : staged_.stages[static_cast<std::size_t>(part.index)].sinks)
-      if (sink.consume) given.push_back(sink.consume);
+    const auto add = [&](int stage) {
+      for (const Stage::Sink& sink : staged_.stages[static_cast<std::size_t>(stage)].sinks)
+        if (sink.consume) given.push_back(sink.consume);
+    };
+    add(part.index);
+    for (const int stage : part.with) add(stage);
     return given;
   }
   bool needs(const Part& part, const Part& other) const {
@@ -456,7 +559,7 @@ class Stages {
     for (const Nested& nested : stage.nested)
       read.insert(read.end(), nested.computed.begin(), nested.computed.end());
     for (StageSource& source : stage.sources) {
-      if (source.feeds.empty() || source.node->op() == Op::flatten_seq) continue;
+      if (source.feeds.empty() || source.node->op() == Op::flatten_seq || !source.bodies.empty()) continue;
       for (int i = source.count - 1; i >= 0 && source.count > 1; --i) {
         const auto item = stage.items.begin() + source.first + i;
         if (std::any_of(read.begin(), read.end(), [&](const Ref& r) { return mentions(*r, {&*item, 1}); }))

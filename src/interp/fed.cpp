@@ -183,6 +183,36 @@ class Windows final : public FedItems {
   std::int64_t first_ = 0, read_ = 0;   ///< of the signal
 };
 
+class Accumulated final : public FedItems {
+ public:
+  explicit Accumulated(const Fed& fed)
+      : machine_(fed.machine),
+        function_(fed.child(position_of(Op::map_accum_seq, "function"))),
+        pass_(fed.pass(position_of(Op::map_accum_seq, "sequence"))) {
+    for (const ir::Ref& array : ir::MapAccumSeq(fed.node()).state())
+      state_.push_back(machine_.demand(*array));
+  }
+  bool next(std::vector<HostArray>& item) override {
+    std::vector<HostArray> given;
+    if (!pass_->next(given)) return false;
+    std::vector<HostArray> arguments = state_;
+    arguments.insert(arguments.end(), given.begin(), given.end());
+    const std::vector<HostArray> results = machine_.apply(function_, arguments, number_++);
+    const auto behind = results.begin() + std::ssize(state_);
+    state_.assign(results.begin(), behind);
+    item.assign(behind, results.end());
+    return true;
+  }
+  std::optional<std::int64_t> length() const override { return pass_->length(); }
+
+ private:
+  Machine& machine_;
+  Number function_;
+  std::unique_ptr<Pass> pass_;
+  std::vector<HostArray> state_;
+  std::int64_t number_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<FedItems> open_fed(Machine& machine, Number sequence, const Node& reader,
@@ -201,6 +231,8 @@ std::unique_ptr<FedItems> open_fed(Machine& machine, Number sequence, const Node
       return std::make_unique<Flattened>(fed);
     case Op::windows_seq:
       return std::make_unique<Windows>(fed);
+    case Op::map_accum_seq:
+      return std::make_unique<Accumulated>(fed);
     case Op::map_seq:
     case Op::project_seq:
     case Op::take_seq:

@@ -1,12 +1,14 @@
 #include "interp/machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "interp/arrays.h"
 #include "interp/control.h"
 #include "interp/pass.h"
 #include "ir/array_text.h"
 #include "ir/views.h"
+#include "ir/walk.h"
 
 namespace anabranch::interp {
 
@@ -51,6 +53,39 @@ HostArray Machine::demand(Number array) {
     waiting.pop_back();
   }
   return evaluator_.array(array);
+}
+
+std::vector<HostArray> Machine::apply(Number lambda, std::span<const HostArray> arguments,
+                                      std::int64_t item) {
+  check_stop();
+  const auto parameters = evaluator_.parameters(lambda);
+  const Evaluator::Application application(evaluator_, parameters);
+  for (std::size_t i = 0; i < parameters.size(); ++i) evaluator_.bind(parameters[i], arguments[i]);
+  const std::int64_t outer = std::exchange(evaluator_.item, item);
+  ++in_item;
+  std::vector<HostArray> results;
+  for (Number result : evaluator_.results(lambda)) results.push_back(demand(result));
+  --in_item;
+  evaluator_.item = outer;
+  return results;
+}
+
+bool Machine::several_read(const SourceBase& source) const {
+  if (source.info().rewindable) return false;
+  int sinks = 0;
+  for (Number n = 0; n < evaluator_.size(); ++n) {
+    if (!evaluator_.node(n).op().is_a<ir::SinkOp>()) continue;
+    const ir::Ref sink(&evaluator_.node(n));
+    const auto within = [](const Node& node) {
+      return !node.type().is_array() || node.op().is_a<ir::SinkOp>();
+    };
+    for (const Node* node : ir::topological({&sink, 1}, within))
+      if (node->op() == Op::stream_in && node->payload().source.get() == &source) {
+        ++sinks;
+        break;
+      }
+  }
+  return sinks > 1;
 }
 
 void Machine::demand_needs_of(Number computation) {

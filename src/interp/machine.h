@@ -27,6 +27,8 @@ class Machine {
   /// The value of an array computation or array parameter.
   HostArray demand(Number array);
   HostArray demand(const ir::Node& array) { return demand(evaluator_.number(array)); }
+  /// The results of a function of arrays. `item`: the number that errors name, or ir::no_item.
+  std::vector<HostArray> apply(Number lambda, std::span<const HostArray> arguments, std::int64_t item);
   /// Computes the arrays that a computation, array or sequence, mentions but that do not depend on the items
   /// of the sequences inside it.
   void demand_needs_of(Number computation);
@@ -35,6 +37,9 @@ class Machine {
   /// sequences inside them.
   std::vector<Number> independent_arrays(std::vector<Number> computations,
                                          std::unordered_set<const ir::Node*> items) const;
+
+  /// Is it a source that can be read only once, and do several sinks read it?
+  bool several_read(const SourceBase& source) const;
 
   Evaluator& evaluator() { return evaluator_; }
   Sources& sources() { return sources_; }

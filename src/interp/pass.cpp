@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "interp/arrays.h"
+#include "ir/batch.h"
 #include "ir/run_error.h"
 #include "ir/views.h"
 
@@ -195,6 +196,7 @@ void Pass::compute(Stage& stage) {
     case Op::append_seq:
     case Op::flatten_seq:
     case Op::windows_seq:
+    case Op::map_accum_seq:
       return;
   }
 }
@@ -331,6 +333,82 @@ HostArray run_tabulate(Machine& machine, Evaluator::Number sink) {
   return out;
 }
 
+HostArray run_fold_seq(Machine& machine, Evaluator::Number sink) {
+  const Node& node = machine.evaluator().node(sink);
+  const Evaluator::Number function = machine.evaluator().number(*ir::FoldSeq(node).function());
+  const auto join = [&](const HostArray& left, const HostArray& right) {
+    return machine.apply(function, std::array{left, right}, ir::no_item)[0];
+  };
+  HostArray sum = machine.demand(*ir::FoldSeq(node).seed());
+  std::vector<HostArray> waiting;  // per level: a complete tree without its right neighbour, or null
+  Pass pass(machine, sequence_of(machine, sink), node);
+  std::vector<HostArray> item;
+  while (pass.next(item)) {
+    HostArray tree = item[0];
+    std::size_t level = 0;
+    for (; level < waiting.size() && waiting[level]; ++level)
+      tree = join(std::exchange(waiting[level], nullptr), tree);
+    if (level == waiting.size()) waiting.emplace_back();
+    waiting[level] = tree;
+  }
+  for (std::size_t level = waiting.size(); level-- > 0;)
+    if (waiting[level]) sum = join(sum, waiting[level]);
+  return sum;
+}
+
+/// What the function of a batch takes.
+std::vector<HostArray> batch_of(const std::vector<HostArray>& items, const ir::ArrayType& type) {
+  const auto count = std::ssize(items);
+  const auto rank = static_cast<std::size_t>(type.rank);
+  std::vector<HostArray> arguments{
+      anabranch::detail::allocate_array(ir::Scalars{ScalarType::int64}, std::vector<std::int64_t>{})};
+  store(ScalarType::int64, arguments[0]->buffers[0].get(), 0, to_bits(count));
+  std::int64_t elements = 0;
+  for (const HostArray& item : items) elements += item->size();
+  arguments.push_back(anabranch::detail::allocate_array(type.scalars, std::array{elements}));
+  for (std::size_t d = 0; d <= rank; ++d)
+    arguments.push_back(anabranch::detail::allocate_array(ir::Scalars{ScalarType::int64}, std::array{count}));
+  std::int64_t begin = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const HostArray& item = items[static_cast<std::size_t>(i)];
+    store(ScalarType::int64, arguments[2]->buffers[0].get(), i, to_bits(begin));
+    for (std::size_t d = 0; d < rank; ++d)
+      store(ScalarType::int64, arguments[3 + d]->buffers[0].get(), i, to_bits(item->extents[d]));
+    for (std::size_t c = 0; c < type.scalars.size(); ++c)
+      for (std::int64_t e = 0; e < item->size(); ++e)
+        store(type.scalars[c], arguments[1]->buffers[c].get(), begin + e,
+              load(type.scalars[c], item->buffers[c].get(), e));
+    begin += item->size();
+  }
+  return arguments;
+}
+
+HostArray run_fold_batch(Machine& machine, Evaluator::Number sink) {
+  const Node& node = machine.evaluator().node(sink);
+  const ir::FoldBatch fold(node);
+  const Evaluator::Number batch = machine.evaluator().number(*fold.batch());
+  const Evaluator::Number combine = machine.evaluator().number(*fold.combine());
+  const ir::ArrayType type = fold.sequence()->type().arrays[0];
+  HostArray sum = machine.demand(*fold.seed());
+  std::vector<HostArray> items;
+  std::int64_t elements = 0;
+  const auto join = [&] {
+    const HostArray of_batch = machine.apply(batch, batch_of(items, type), ir::no_item)[0];
+    sum = machine.apply(combine, std::array{sum, of_batch}, ir::no_item)[0];
+    items.clear();
+    elements = 0;
+  };
+  Pass pass(machine, sequence_of(machine, sink), node);
+  std::vector<HostArray> item;
+  while (pass.next(item)) {
+    items.push_back(item[0]);
+    elements += item[0]->size();
+    if (elements >= ir::batch_elements || std::ssize(items) >= ir::batch_items) join();
+  }
+  if (!items.empty()) join();
+  return sum;
+}
+
 }  // namespace
 
 HostArray run_sink(Machine& machine, Evaluator::Number sink) {
@@ -339,6 +417,10 @@ HostArray run_sink(Machine& machine, Evaluator::Number sink) {
       return run_elements(machine, sink);
     case Op::tabulate:
       return run_tabulate(machine, sink);
+    case Op::fold_seq:
+      return run_fold_seq(machine, sink);
+    case Op::fold_batch:
+      return run_fold_batch(machine, sink);
   }
   return {};
 }

@@ -11,7 +11,8 @@ void Readings::open(const ir::Node& node) {
   SourceBase* const source = node.payload().source.get();
   Stream& stream = streams_[source];
   if (stream.places == 0) {
-    machine_.sources().open(*source, reader_.place().known() ? reader_ : node);
+    machine_.sources().open(*source, reader_, reader_.place().known() ? reader_.place() : node.place(),
+                            machine_.several_read(*source));
     stream = {.places = 0, .place = node.place(), .first = 0, .kept = {}};
   }
   ++stream.places;
@@ -27,7 +28,7 @@ bool Readings::item(const ir::Node& node, std::int64_t position, std::vector<Hos
   Stream& stream = streams_.at(&source);
   while (position >= stream.first + std::ssize(stream.kept)) {
     std::vector<HostArray> next;
-    if (!read_item(source, stream.place, next)) return false;
+    if (!machine_.sources().next(source, stream.place, next)) return false;
     if (!keeps_ && !stream.kept.empty()) {
       stream.kept.pop_front();
       ++stream.first;

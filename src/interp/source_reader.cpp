@@ -1,9 +1,12 @@
 #include "interp/source_reader.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "interp/evaluate.h"
 #include "ir/offsets.h"
+#include "ir/walk.h"
 
 namespace anabranch::interp {
 
@@ -87,23 +90,53 @@ bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& i
   return true;
 }
 
-void Sources::open(SourceBase& source, const ir::Node& reader) {
-  const auto [use, first] = uses_.emplace(&source, Use{reader.place(), true});
+namespace {
+/// Does it compute something from what the other one gives?
+bool needs(const ir::Node& reader, const ir::Node& other) {
+  const ir::Ref root(&reader);
+  const std::vector<const ir::Node*> all = ir::topological({&root, 1});
+  return std::find(all.begin(), all.end(), &other) != all.end();
+}
+}  // namespace
+
+void Sources::open(SourceBase& source, const ir::Node& reader, const Place& place, bool keeps) {
+  const auto [use, first] = uses_.try_emplace(&source);
+  Use& own = use->second;
   if (!first) {
-    const std::string before = anabranch::to_string(use->second.place);
-    if (use->second.open)
-      fail(reader, {},
+    const std::string before = anabranch::to_string(own.place);
+    if (own.open)
+      fail(reader, place,
            fmt::format("the source {} is being streamed already, by the computation at {}",
                        source.info().name, before));
-    if (!source.info().rewindable)
-      fail(reader, {},
+    const bool again = std::any_of(own.readers.begin(), own.readers.end(),
+                                   [&](const ir::Node* other) { return needs(reader, *other); });
+    if (!source.info().rewindable && again)
+      fail(reader, place,
            fmt::format("the source {} can be streamed only once, and the computation at {} did so",
                        source.info().name, before));
-    use->second = {reader.place(), true};
   }
-  if (source.info().rewindable) source.rewind();
+  own.place = place;
+  own.keeps = keeps;
+  own.open = true;
+  own.at = 0;
+  if (source.info().rewindable)
+    source.rewind();
+  else
+    own.readers.push_back(&reader);
 }
 
 void Sources::close(const SourceBase& source) { uses_.at(&source).open = false; }
+
+bool Sources::next(SourceBase& source, const Place& place, std::vector<HostArray>& item) {
+  Use& own = uses_.at(&source);
+  if (!own.keeps) return read_item(source, place, item);
+  if (own.at == own.items.size()) {
+    std::vector<HostArray> read;
+    if (!read_item(source, place, read)) return false;
+    own.items.push_back(std::move(read));
+  }
+  item = own.items[own.at++];
+  return true;
+}
 
 }  // namespace anabranch::interp

@@ -17,14 +17,21 @@ bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& i
 /// an error.
 class Sources {
  public:
-  /// Begins a pass for `reader` (a sink, or the sequence itself).
-  void open(SourceBase& source, const ir::Node& reader);
+  /// Begins a pass for `reader` (a sink, or the sequence itself), whose errors name `place`. A source that can be read only
+  /// once may be read by several that do not need each other, as their passes are one: then its items are kept.
+  void open(SourceBase& source, const ir::Node& reader, const Place& place, bool keeps);
   void close(const SourceBase& source);
+  /// The next item of the open pass.
+  bool next(SourceBase& source, const Place& place, std::vector<HostArray>& item);
 
  private:
   struct Use {
     Place place;
     bool open;
+    bool keeps = false;
+    std::vector<const ir::Node*> readers;       ///< of a source that can be read only once
+    std::vector<std::vector<HostArray>> items;  ///< all that have been read of it
+    std::size_t at = 0;                         ///< of the open pass
   };
   std::unordered_map<const SourceBase*, Use> uses_;
 };

@@ -170,6 +170,10 @@ Ref flat_map_seq(std::vector<Ref> parameters, const Ref& inner, const Ref& seque
 /// 1, ..., as far as there are `size` of them. A size or hop below 1 is a RunError.
 Ref windows_seq(Ref size, Ref hop, Ref sequence, Place place = {});
 
+/// Items that a state passes through: function takes the arrays of the state, `state` at first, and then those of an item, and
+/// gives the next state and the arrays of an item. From first to last.
+Ref map_accum_seq(Ref sequence, Ref function, std::vector<Ref> state, Place place = {}, Symbol label = {});
+
 // Sinks, to be consumed.
 
 /// All elements of all items, which are single arrays, each in row-major order: one vector.
@@ -177,6 +181,14 @@ Ref elements(Ref sequence, Place place = {});
 /// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed
 /// to its minimum over the whole sequence. No items: all extents 0.
 Ref tabulate(Ref sequence, Place place = {});
+
+/// Joins all items, which are single arrays, by f(left, right), an array of that type. In a tree over their numbers: those of 2k
+/// and 2k + 1, then these pairs in the same way, as long as there are pairs; what remains is joined to the seed from left to
+/// right, the largest trees first. No items: the seed.
+Ref fold_seq(Ref sequence, Ref function, Ref seed, Place place = {});
+/// Cuts the sequence, of single arrays, in batches (batch.h), makes an array of each by `batch`, a function of the
+/// arrays that hold the batch, and joins them to the seed, from first to last, by combine(sum, array).
+Ref fold_batch(Ref sequence, Ref batch, Ref combine, Ref seed, Place place = {});
 
 /// The same node over other children (types may not change); returns `node` itself if they are the same.
 /// For passes; types are checked again.

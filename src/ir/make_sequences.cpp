@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/batch.h"
 #include "ir/make.h"
 #include "ir/maker.h"
 #include "ir/views.h"
@@ -246,6 +247,36 @@ Ref windows_seq(Ref size, Ref hop, Ref sequence, Place place) {
   return collective(Op::windows_seq, Type(type), std::move(children), {}, place);
 }
 
+Ref map_accum_seq(Ref sequence, Ref function, std::vector<Ref> state, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "map_accum_seq";
+  require_present(state, place, what);
+  require_present(std::vector{sequence, function}, place, what);
+  require(sequence->type().is_sequence() && !state.empty(), place, what, "takes a sequence and a state");
+  std::vector<ArrayType> taken, given;
+  for (const Ref& array : state) {
+    require(array->type().is_array(), place, what, "its state are arrays");
+    taken.push_back(array->type().array_type());
+  }
+  taken.insert(taken.end(), sequence->type().arrays.begin(), sequence->type().arrays.end());
+  require(function->op() == Op::lambda && function->parameters().size() == taken.size() &&
+              function->results().size() > state.size(),
+          place, what, "expects a function of the state and an item, which gives both");
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    require_type(function->parameters()[i]->type(), Type::array(taken[i]), place, what);
+  for (const Ref& result : function->results()) {
+    require(result->type().is_array(), place, what, "its function gives arrays");
+    given.push_back(result->type().array_type());
+  }
+  const auto states = static_cast<std::ptrdiff_t>(state.size());
+  require(std::equal(given.begin(), given.begin() + states, taken.begin()), place, what,
+          "the next state is of the types of the state");
+  given.erase(given.begin(), given.begin() + states);
+  std::vector<Ref> children{std::move(sequence), std::move(function)};
+  for (Ref& array : state) children.push_back(std::move(array));
+  return collective(Op::map_accum_seq, Type::sequence(std::move(given)), std::move(children), labelled(label),
+                    place);
+}
+
 namespace {
 const ArrayType& only_component(const Ref& sequence, const Place& place, const char* what) {
   require_present({&sequence, 1}, place, what);
@@ -253,6 +284,15 @@ const ArrayType& only_component(const Ref& sequence, const Place& place, const c
     return fmt::format("takes a sequence of single arrays, got {}", to_string(sequence->type()));
   });
   return sequence->type().arrays[0];
+}
+
+/// A function of two arrays that gives one, all of one type.
+void require_operator(const Ref& function, const Type& type, const Place& place, const char* what) {
+  require(
+      function->op() == Op::lambda && function->parameters().size() == 2 && function->results().size() == 1,
+      place, what, "expects a function of two arrays that gives one");
+  for (const Ref& each : {function->parameters()[0], function->parameters()[1], function->results()[0]})
+    require_type(each->type(), type, place, what);
 }
 }  // namespace
 
@@ -267,6 +307,32 @@ Ref tabulate(Ref sequence, Place place) {
           "items of rank 4 cannot be stacked: arrays have at most 4 dimensions");
   Type type = Type::array(item.rank + 1, item.scalars);
   return collective(Op::tabulate, std::move(type), {std::move(sequence)}, {}, place);
+}
+
+Ref fold_seq(Ref sequence, Ref function, Ref seed, Place place) {
+  const Type type = Type::array(only_component(sequence, place, "fold_seq"));
+  std::vector<Ref> children{std::move(sequence), std::move(function), std::move(seed)};
+  require_present(children, place, "fold_seq");
+  require_type(children[2]->type(), type, place, "fold_seq");
+  require_operator(children[1], type, place, "fold_seq");
+  return collective(Op::fold_seq, Type(type), std::move(children), {}, place);
+}
+
+Ref fold_batch(Ref sequence, Ref batch, Ref combine, Ref seed, Place place) {
+  const Batch items(only_component(sequence, place, "fold_batch"), place);
+  std::vector<Ref> children{std::move(sequence), std::move(batch), std::move(combine), std::move(seed)};
+  require_present(children, place, "fold_batch");
+  const Type type = children[3]->type();
+  require(type.is_array(), place, "fold_batch", "its seed is an array");
+  const Ref& function = children[1];
+  require(function->op() == Op::lambda && function->parameters().size() == items.parameters().size() &&
+              function->results().size() == 1,
+          place, "fold_batch", "expects a function of a batch");
+  for (std::size_t i = 0; i < items.parameters().size(); ++i)
+    require_type(function->parameters()[i]->type(), items.parameters()[i]->type(), place, "fold_batch");
+  require_type(function->results()[0]->type(), type, place, "fold_batch");
+  require_operator(children[2], type, place, "fold_batch");
+  return collective(Op::fold_batch, Type(type), std::move(children), {}, place);
 }
 
 }  // namespace anabranch::ir

@@ -69,10 +69,11 @@ enum class SequenceOp : std::uint8_t {
   append_seq,
   flatten_seq,
   windows_seq,
+  map_accum_seq,
 };
 
 /// An array from a whole sequence, which users know as a terminal; `consume` makes it an array computation.
-enum class SinkOp : std::uint8_t { elements, tabulate };
+enum class SinkOp : std::uint8_t { elements, tabulate, fold_seq, fold_batch };
 
 constexpr Stratum stratum_of(ScalarOp) { return Stratum::scalar; }
 constexpr Stratum stratum_of(FunctionOp) { return Stratum::function; }
@@ -135,8 +136,11 @@ class Op {
   static constexpr auto append_seq = SequenceOp::append_seq;
   static constexpr auto flatten_seq = SequenceOp::flatten_seq;
   static constexpr auto windows_seq = SequenceOp::windows_seq;
+  static constexpr auto map_accum_seq = SequenceOp::map_accum_seq;
   static constexpr auto elements = SinkOp::elements;
   static constexpr auto tabulate = SinkOp::tabulate;
+  static constexpr auto fold_seq = SinkOp::fold_seq;
+  static constexpr auto fold_batch = SinkOp::fold_batch;
 
   template <StratumOp E>
   constexpr Op(E op)  // NOLINT: implicit, so that a node's operation is compared with one of any stratum

@@ -66,7 +66,7 @@ enum class ExtentRule : std::uint8_t {
 
 struct OpInfo {
   const char* name = nullptr;
-  std::array<Operand, 3> operand{};  ///< the first `operands` of them
+  std::array<Operand, 4> operand{};  ///< the first `operands` of them
   std::size_t operands = 0;
   Storage storage = Storage::no_array;
   ExtentRule extents = ExtentRule::no_array;        ///< of the array, or of the first of several
@@ -244,6 +244,9 @@ constexpr OpInfo row(SequenceOp op) {
       return OpInfo("flat_map_seq", sequence());
     case SequenceOp::windows_seq:
       return OpInfo("windows", element("size"), element("hop"), sequence());
+    case SequenceOp::map_accum_seq:
+      return OpInfo("map_accum_seq", sequence(), body("function", Access::repeated),
+                    array(Access::whole, "state", Count::many));
   }
   return {};
 }
@@ -254,6 +257,11 @@ constexpr OpInfo row(SinkOp op) {
       return OpInfo("elements", sequence());
     case SinkOp::tabulate:
       return OpInfo("tabulate", sequence());
+    case SinkOp::fold_seq:
+      return OpInfo("fold_seq", sequence(), body("function", Access::repeated), array(Access::whole, "seed"));
+    case SinkOp::fold_batch:
+      return OpInfo("fold_batch", sequence(), body("batch", Access::repeated),
+                    body("combine", Access::repeated), array(Access::whole, "seed"));
   }
   return {};
 }
@@ -294,13 +302,16 @@ constexpr bool has_operand(Op op, Access access) {
   return false;
 }
 
-/// Does it run bodies, functions that are programs of their own? A loop or a branch.
-constexpr bool has_bodies(Op op) {
+/// Does it run bodies, functions that are programs of their own? A loop or a branch, or what is done with a sequence.
+constexpr bool runs_bodies(Op op) {
   const OpInfo& row = info(op);
   for (std::size_t i = 0; i < row.operands; ++i)
     if (row.operand[i].role == Role::function && row.operand[i].access != Access::applied) return true;
   return false;
 }
+
+/// A loop or a branch?
+constexpr bool has_bodies(Op op) { return op.is_a<ArrayOp>() && runs_bodies(op); }
 
 /// Where an operand of this name stands among the children.
 constexpr std::size_t find_operand(Op op, std::string_view name) {

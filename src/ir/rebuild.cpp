@@ -136,6 +136,8 @@ struct Rebuilt {
         return flatten_seq(child(0), node.type().arrays, at);
       case Op::windows_seq:
         return windows_seq(child(0), child(1), child(2), at);
+      case Op::map_accum_seq:
+        return map_accum_seq(child(0), child(1), from(2), at, p.label);
     }
     return {};
   }
@@ -146,6 +148,10 @@ struct Rebuilt {
         return elements(child(0), at);
       case Op::tabulate:
         return tabulate(child(0), at);
+      case Op::fold_seq:
+        return fold_seq(child(0), child(1), child(2), at);
+      case Op::fold_batch:
+        return fold_batch(child(0), child(1), child(2), child(3), at);
     }
     return {};
   }

@@ -53,10 +53,25 @@ std::vector<Ref> inputs_of(const Control& control) {
   return inputs;
 }
 
+std::vector<Ref> inputs_of_functions(const Staged& staged, const Stage& stage) {
+  std::vector<Ref> inputs;
+  const auto add = [&](const std::vector<int>& bodies) {
+    for (const int body : bodies)
+      for (Ref& input : inputs_of(staged.controls[static_cast<std::size_t>(body)]))
+        inputs.push_back(std::move(input));
+  };
+  for (const StageSource& source : stage.sources) add(source.bodies);
+  for (const Stage::Sink& sink : stage.sinks) {
+    inputs.insert(inputs.end(), sink.inputs.begin(), sink.inputs.end());
+    add(sink.bodies);
+  }
+  return inputs;
+}
+
 std::vector<Ref> arguments_of(const Control& control, const Body& body) {
-  std::vector<Ref> arguments = std::visit(overloaded{[](const Loop& loop) { return loop.state; },
-                                                     [](const Branch&) { return std::vector<Ref>(); }},
-                                          control.what);
+  std::vector<Ref> arguments = std::visit(
+      overloaded{[](const Loop& loop) { return loop.state; }, [](const auto&) { return std::vector<Ref>(); }},
+      control.what);
   arguments.insert(arguments.end(), body.captured.begin(), body.captured.end());
   return arguments;
 }

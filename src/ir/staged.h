@@ -28,9 +28,11 @@ struct StageSource {
   int first = 0;
   int count = 1;
   /// Of what is fed: the stages, whose results are the arrays that the operation takes of its sequences' items, in the order
-  /// of these; and its own operands that are elements.
+  /// of these; its own operands that are elements or arrays; and its function, of the program's controls (Applied).
   std::vector<int> feeds = {};
   std::vector<Ref> inputs = {};
+  std::vector<int> bodies = {};
+  bool by_chunk = false;  ///< the function takes all items of a chunk at once, as vectors (Applied)
 };
 
 /// An extent that is computed and may be negative, which is a RunError of this array.
@@ -61,6 +63,8 @@ struct Stage {
     Ref consume;  ///< the consume node it stands for (null when streamed out to the user, or to another stage)
     SinkOp kind = Op::elements;
     int result = 0;
+    std::vector<Ref> inputs = {};  ///< arrays that it is given
+    std::vector<int> bodies = {};  ///< its functions, of the program's controls (Applied)
   };
   std::vector<Sink> sinks;
   std::vector<Nested> nested;              ///< in an order in which they can run
@@ -82,6 +86,8 @@ struct Control;
 struct Part {
   enum class Kind : std::uint8_t { stage, control } kind = Kind::stage;
   int index = 0;
+  std::vector<int> with =
+      {};  ///< stages that run at the same time, as they read a stream that can be read only once
 };
 
 /// What array fusion says of an array beside another one of as many elements.
@@ -125,10 +131,16 @@ struct Branch {
   Ref condition;  ///< int64, not 0 where `then` is taken
   Body then, otherwise;
 };
-/// A loop or a branch of the program, `node`. Whoever must know which visits it.
+/// A function that is applied as a stream passes, by what feeds a stage or by a sink: to a state and an item, to several
+/// items. It is given what its body's parameters are, but for those that it captures.
+struct Applied {
+  Body body;
+};
+/// What has programs inside of it: a loop or a branch of the program, or what is done with a sequence. Whoever must know which
+/// visits it.
 struct Control {
   Ref node;
-  std::variant<Loop, Branch> what;
+  std::variant<Loop, Branch, Applied> what;
 };
 
 /// f(name, body) for each body: the name of the operand of `node` that it is made of.
@@ -142,7 +154,8 @@ void each_body(C& control, F&& f) {
                         [&](like<C, Branch>& branch) {
                           f("then", branch.then);
                           f("otherwise", branch.otherwise);
-                        }},
+                        },
+                        [&](like<C, Applied>& applied) { f("function", applied.body); }},
              control.what);
 }
 
@@ -153,7 +166,7 @@ void each_own_input(C& control, F&& f) {
   std::visit(overloaded{[&](like<C, Loop>& loop) {
                           for (auto& array : loop.state) f(array);
                         },
-                        [&](like<C, Branch>& branch) { f(branch.condition); }},
+                        [&](like<C, Branch>& branch) { f(branch.condition); }, [](like<C, Applied>&) {}},
              control.what);
 }
 
@@ -185,6 +198,9 @@ std::string why_stored(const Staged& staged, const Node& array,
 /// What a source computes its items from, beside other sequences: the array of rows, the number of items.
 std::vector<Ref> inputs_of(const StageSource& source);
 
+/// What sinks and functions that are applied as a stream passes are given of the program, beside the stream.
+std::vector<Ref> inputs_of_functions(const Staged& staged, const Stage& stage);
+
 /// How many arrays of a set in `together` its kernel gives itself; those behind are epilogues.
 std::size_t own_of_kernel(std::span<const Ref> set);
 /// All arrays that share a kernel with others.
@@ -209,7 +225,7 @@ bool is_nested(const Stage& stage, const Node& array);
 
 /// All that must exist before the loop or branch runs: its own inputs, and what its bodies capture.
 std::vector<Ref> inputs_of(const Control& control);
-/// What a body is given, in the order of its program's parameters: the state of a loop, then what it
+/// What a body is given of the outer program, in the order of its program's last parameters: the state of a loop, then what it
 /// captures.
 std::vector<Ref> arguments_of(const Control& control, const Body& body);
 

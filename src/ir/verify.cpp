@@ -17,9 +17,12 @@ namespace {
 /// Does a body take what it is given?
 void verify_arguments(const Control& control, const Body& body, const std::string& pass) {
   const std::vector<Ref> given = arguments_of(control, body);
-  const bool agree =
-      std::equal(given.begin(), given.end(), body.program.parameters.begin(), body.program.parameters.end(),
-                 [](const Ref& a, const Ref& p) { return a->type() == p->type(); });
+  const std::vector<Ref>& parameters = body.program.parameters;
+  const bool takes_more = std::holds_alternative<Applied>(control.what) && parameters.size() >= given.size();
+  const auto first =
+      parameters.end() - static_cast<std::ptrdiff_t>(takes_more ? given.size() : parameters.size());
+  const bool agree = std::equal(given.begin(), given.end(), first, parameters.end(),
+                                [](const Ref& a, const Ref& p) { return a->type() == p->type(); });
   if (!agree)
     broken(pass, fmt::format("{}: a body takes other arrays than it is given", control.node->label()));
 }
@@ -54,6 +57,8 @@ void verify(const Staged& staged, const std::string& pass, bool lifted, bool fus
       if (lifted) verify(nested.body.program, pass, lifted, fused);
     }
     verify(stage.required, staged.parameters, pass);
+    for (const StageSource& source : stage.sources) verify(source.inputs, staged.parameters, pass);
+    for (const Stage::Sink& sink : stage.sinks) verify(sink.inputs, staged.parameters, pass);
     for (const ItemBound& bound : stage.bounds) verify({&bound.count, 1}, staged.parameters, pass);
     for (const Stage::Sink& t : stage.sinks)
       if (t.result < 0 || t.result >= static_cast<int>(stage.results.size()))

@@ -317,8 +317,33 @@ class WindowsSeq : public View<Op::windows_seq> {
   const Ref& sequence() const { return at(position("sequence")); }
 };
 
-/// Of what takes a whole sequence, `elements` or `tabulate`.
-class SinkTerm : public View<Op::elements, Op::tabulate> {
+class MapAccumSeq : public View<Op::map_accum_seq> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+  const Ref& function() const { return at(position("function")); }
+  std::span<const Ref> state() const { return from(position("state")); }
+};
+
+class FoldSeq : public View<Op::fold_seq> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+  const Ref& function() const { return at(position("function")); }
+  const Ref& seed() const { return at(position("seed")); }
+};
+
+class FoldBatch : public View<Op::fold_batch> {
+ public:
+  using View::View;
+  const Ref& sequence() const { return at(position("sequence")); }
+  const Ref& batch() const { return at(position("batch")); }
+  const Ref& combine() const { return at(position("combine")); }
+  const Ref& seed() const { return at(position("seed")); }
+};
+
+/// Of what takes a whole sequence.
+class SinkTerm : public View<Op::elements, Op::tabulate, Op::fold_seq, Op::fold_batch> {
  public:
   using View::View;
   SinkOp kind() const { return node().op().as<SinkOp>(); }

@@ -37,6 +37,8 @@ class Lifter {
     checked_in_stage_.clear();
     for (StageSource& source : stage.sources) lift_source(stage, source);
     for (ItemBound& bound : stage.bounds) bound.count = rewriter_(bound.count);
+    for (Stage::Sink& sink : stage.sinks)
+      for (Ref& input : sink.inputs) input = rewriter_(input);
     for (Ref& reshape : stage.required) reshape = rewriter_(reshape);
     std::erase_if(stage.required, [](const Ref& r) { return r->op() != Op::reshape; });  // it changes nothing
     for (Nested& nested : stage.nested) lift_nested(nested);
@@ -260,7 +262,7 @@ class Lifter {
   std::vector<Ref> extents_before(const StageSource& source, int array) const {
     if (source.node->op() == Op::windows_seq) return {source.inputs[0]};
     const auto which = static_cast<std::size_t>(array);
-    if (source.node->op() == Op::flatten_seq)
+    if (source.node->op() == Op::flatten_seq || source.node->op() == Op::map_accum_seq)
       return std::vector<Ref>(static_cast<std::size_t>(source.node->type().arrays[which].rank), Ref());
     std::vector<Ref> known;
     for (const int feed : source.feeds) {
@@ -277,7 +279,9 @@ class Lifter {
 
   /// The first array of the items whose extents are this one's in all stages that feed it.
   int same_shape_before(const StageSource& source, int array) const {
-    if (source.node->op() == Op::flatten_seq || source.node->op() == Op::windows_seq) return array;
+    if (source.node->op() != Op::filter_seq && source.node->op() != Op::take_while_seq &&
+        source.node->op() != Op::drop_seq && source.node->op() != Op::append_seq)
+      return array;
     const auto same = [&](int other) {
       return std::all_of(source.feeds.begin(), source.feeds.end(), [&](int feed) {
         const std::vector<Ref>& results = staged_.stages[static_cast<std::size_t>(feed)].results;

@@ -55,16 +55,6 @@ void find_last_uses(Group& group) {
   }
 }
 
-/// What a source is made from: global arrays, or uniforms.
-std::vector<int> inputs_of(GroupBuilder& global, const StageSource& source) {
-  std::vector<int> numbers;
-  for (const Ref& input : ir::inputs_of(source)) {
-    if (input->type().is_array()) global.provide({&input, 1});
-    numbers.push_back(input->type().is_array() ? global.array_of(input) : global.uniform_of(input));
-  }
-  return numbers;
-}
-
 /// Of operations that give several arrays: those that are stored, by their numbers.
 std::unordered_map<const Node*, std::vector<Ref>> results_of(const Staged& staged) {
   std::unordered_map<const Node*, std::vector<Ref>> results;
@@ -96,7 +86,7 @@ class PlanBuilder {
     global_.check(staged_.extent_checks);
     for (const Part& part : staged_.parts) switch (part.kind) {
         case Part::Kind::stage:
-          add_stage(part.index);
+          add_stages(part);
           break;
         case Part::Kind::control:
           add_control(part.index);
@@ -124,6 +114,13 @@ class PlanBuilder {
     return numbers;
   }
 
+  void add_stages(const Part& part) {
+    add_stage(part.index);
+    for (const int number : part.with) add_stage(number);
+    run_new_steps();
+    plan_.actions.emplace_back(StageAction{part.index, part.with});
+  }
+
   void add_stage(int number, bool feeds = false) {
     const Stage& stage = staged_.stages[static_cast<std::size_t>(number)];
     for (const StageSource& source : stage.sources)
@@ -135,9 +132,10 @@ class PlanBuilder {
     global_.provide(stage.results);
     for (const Ref& reshape : stage.required) global_.require_size(reshape);
     for (const StageSource& source : stage.sources) {
-      out.source_inputs.push_back(inputs_of(global_, source));
+      out.source_inputs.push_back(inputs(ir::inputs_of(source), source.bodies));
       out.fed.push_back(fed_arrays(stage, source));
     }
+    for (const Stage::Sink& sink : stage.sinks) out.sink_inputs.push_back(inputs(sink.inputs, sink.bodies));
     for (const Nested& nested : stage.nested) {
       global_.provide(nested.body.captured);
       out.nested.push_back(plan::build(nested.body.program, options_));
@@ -167,11 +165,24 @@ class PlanBuilder {
     if (!feeds && !stage.sinks.empty() && !stage.sinks[0].consume)
       global_.require_rest(staged_.extent_checks);
     if (out.feeds) return;
-    run_new_steps();
-    plan_.actions.emplace_back(StageAction{number});
     for (std::size_t t = 0; t < stage.sinks.size(); ++t)
       if (stage.sinks[t].consume)
         context_.stream_results[stage.sinks[t].consume.get()] = {number, static_cast<int>(t)};
+  }
+
+  /// What a source or sink is made with.
+  StagePlan::Inputs inputs(const std::vector<Ref>& operands, const std::vector<int>& functions) {
+    StagePlan::Inputs numbers;
+    for (const Ref& operand : operands) {
+      if (operand->type().is_array())
+        numbers.arrays.push_back(arrays_of({&operand, 1})[0]);
+      else
+        numbers.uniforms.push_back(global_.uniform_of(operand));
+    }
+    for (const int function : functions)
+      numbers.bodies.push_back(
+          add_body(std::get<ir::Applied>(staged_.controls[static_cast<std::size_t>(function)].what).body));
+    return numbers;
   }
 
   std::vector<FedArray> fed_arrays(const Stage& stage, const StageSource& source) {
@@ -210,6 +221,10 @@ class PlanBuilder {
     action.then = add_body(branch.then);
     action.otherwise = add_body(branch.otherwise);
     return action;
+  }
+
+  Action action_of(int, const ir::Applied&) {
+    throw InternalError("plan: a function of a sequence is no action of its own");
   }
 
   int add_body(const ir::Body& body, std::size_t states = 0) {

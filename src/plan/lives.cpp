@@ -71,17 +71,19 @@ class Lives {
 
   void needs(const StageAction& action) {
     of_stage(action.stage);
+    for (const int stage : action.with) of_stage(stage);
     made_by(PlanArray::Origin::stream, action.stage);
+    for (const int stage : action.with) made_by(PlanArray::Origin::stream, stage);
   }
   void of_stage(int number) {
     const StagePlan& stage = plan_.stages[static_cast<std::size_t>(number)];
     for (std::size_t s = 0; s < stage.sources.size(); ++s) {
       for (const int feed : stage.sources[s].feeds) of_stage(feed);
-      for (const int input : stage.source_inputs[s])
-        stage.sources[s].node->op() == Op::rows ? array(input) : uniform(input);
+      inputs(stage.source_inputs[s]);
       for (const FedArray& fed : stage.fed[s])
         for (const int extent : fed.extents) uniform(extent);
     }
+    for (const StagePlan::Inputs& numbers : stage.sink_inputs) inputs(numbers);
     const Group& group = stage.group;
     for (const ItemDomain& domain : group.domains)
       for (const ItemBound& bound : domain.bounds) uniform(bound.uniform);
@@ -99,6 +101,11 @@ class Lives {
       if (const auto* rearrange = std::get_if<RearrangeStep>(&step)) inputs(rearrange->inputs);
       if (const auto* nested = std::get_if<NestedStep>(&step)) inputs(nested->inputs);
     }
+  }
+  void inputs(const StagePlan::Inputs& numbers) {
+    for (const int number : numbers.arrays) array(number);
+    for (const int number : numbers.uniforms) uniform(number);
+    for (const int number : numbers.bodies) of_body(number);
   }
   void needs(const LoopAction& action) {
     for (const int state : action.state) array(state);

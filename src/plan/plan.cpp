@@ -242,16 +242,24 @@ class Listing {
   void list(const StageAction& action) {
     const StagePlan& stage = plan_.stages[static_cast<std::size_t>(action.stage)];
     for (const ir::StageSource& source : stage.sources)
-      for (const int feed : source.feeds) list(StageAction{feed});
+      for (const int feed : source.feeds) list(StageAction{feed, {}});
     out_ += fmt::format("stage {}, for every chunk{}:\n", action.stage,
                         stage.feeds ? " that another stage reads" : "");
     group_text(stage.group, 'c', out_);
     for (const Step& step : stage.group.steps) out_ += step_text(step, 'c');
     for (std::size_t n = 0; n < stage.nested.size(); ++n)
       out_ += fmt::format("  inner program {}:\n{}", n, ir::indented(to_string(stage.nested[n]), "    "));
-    for (const auto& t : stage.sinks)
-      out_ += fmt::format("  {} of result {} (c{})\n", name_of(t.kind), t.result,
-                          stage.results[static_cast<std::size_t>(t.result)]);
+    for (std::size_t t = 0; t < stage.sinks.size(); ++t) {
+      out_ += fmt::format("  {} of result {} (c{})\n", name_of(stage.sinks[t].kind), stage.sinks[t].result,
+                          stage.results[static_cast<std::size_t>(stage.sinks[t].result)]);
+      for (const int body : stage.sink_inputs[t].bodies) list("function", body);
+    }
+    for (const StagePlan::Inputs& inputs : stage.source_inputs)
+      for (const int body : inputs.bodies) list("function", body);
+    for (const int other : action.with) {
+      out_ += "at the same time, ";
+      list(StageAction{other, {}});
+    }
   }
 
   void list(const LoopAction& loop) {

@@ -196,11 +196,14 @@ struct FedArray {
 
 struct StagePlan {
   std::vector<ir::StageSource> sources;
-  /// For each source what it is made from: of rows the global array, of all others global uniforms, in the order of its
-  /// operands: of produce and of what is fed.
-  std::vector<std::vector<int>> source_inputs;
-  std::vector<std::vector<FedArray>> fed;  ///< for each source that is fed: its items' arrays
-  bool feeds = false;                      ///< another stage reads its results, chunk by chunk, and runs it
+  /// What a source or sink is made with, in the order of its operands: numbers of global arrays, of global uniforms, and of the
+  /// plan's bodies.
+  struct Inputs {
+    std::vector<int> arrays, uniforms, bodies;
+  };
+  std::vector<Inputs> source_inputs, sink_inputs;  ///< per source, per sink
+  std::vector<std::vector<FedArray>> fed;          ///< for each source that is fed: its items' arrays
+  bool feeds = false;  ///< another stage reads its results, chunk by chunk, and runs it
   std::vector<ir::Stage::Sink> sinks;
   std::vector<int> results;  ///< group array that holds result r of a chunk
   Group group;
@@ -214,6 +217,7 @@ struct StepAction {
 /// A whole stage.
 struct StageAction {
   int stage = 0;
+  std::vector<int> with = {};  ///< stages that run at the same time
 };
 /// The first of `state`, body(state), body(body(state)), ... of which the predicate does not hold. A body is
 /// a plan of its own, which is run with arrays as arguments.

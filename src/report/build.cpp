@@ -197,6 +197,9 @@ class Builder {
           if (input->type().is_array()) operation_of(scope, *item)->reads.push_back(printer_.name(*input));
       }
     auto& remarks = report_.parts[part].remarks;
+    for (const StageSource& source : stage.sources)
+      for (const int feed : source.feeds)
+        remarks.push_back(fmt::format("reads what stream {} gives, through {}", feed, source.node->label()));
     for (const ItemBound& bound : stage.bounds)
       remarks.push_back(fmt::format(
           "reads at most {} items: {}{}", counts_.scalar_text(bound.count), bound.take->label(),
@@ -217,6 +220,7 @@ class Builder {
 
   void sinks(Scope& scope, std::size_t number, std::size_t part) {
     const Stage& stage = scope.staged.stages[number];
+    if (scope.plan.stages[number].feeds) return;  // the stream that it feeds says so
     for (const auto& t : stage.sinks) {
       const std::string result = printer_.name(*stage.results[at(t.result)]);
       if (Operation* consume = t.consume ? operation_of(scope, *t.consume) : nullptr)
@@ -230,12 +234,30 @@ class Builder {
     for (std::size_t s = 0; s < plan.sources.size(); ++s) {
       const Node& source = *plan.sources[s].node;
       const std::string& stream = report_.parts[part].title;
-      traverse(source, scope.inside.empty() ? stream : fmt::format("{} of {}", stream, scope.inside));
+      if (!is_fed(source.op()))
+        traverse(source, scope.inside.empty() ? stream : fmt::format("{} of {}", stream, scope.inside));
       if (source.op() == Op::rows)
-        read_by(scope.plan.global, plan.source_inputs[s][0],
+        read_by(scope.plan.global, plan.source_inputs[s].arrays[0],
                 {fmt::format("{}, rows", stream), source.place(), false, true});
     }
     group(scope, part, plan.group, scope.plan.global);
+    const Stage& staged = scope.staged.stages[number];
+    for (std::size_t s = 0; s < plan.sources.size(); ++s)
+      functions(scope, staged.sources[s].bodies, plan.source_inputs[s]);
+    for (std::size_t t = 0; t < plan.sinks.size(); ++t)
+      functions(scope, staged.sinks[t].bodies, plan.sink_inputs[t]);
+  }
+
+  /// What a source or a sink applies as the stream passes, and the arrays that it begins with.
+  void functions(Scope& scope, const std::vector<int>& controls, const plan::StagePlan::Inputs& inputs) {
+    for (std::size_t i = 0; i < controls.size(); ++i) {
+      const Control& control = scope.staged.controls[at(controls[i])];
+      const ir::Body& applied = std::get<ir::Applied>(control.what).body;
+      const auto own = applied.program.parameters.size() - applied.captured.size();
+      body(scope, control, "function", applied, inputs.bodies[i], static_cast<int>(own), true);
+      for (const int array : inputs.arrays)
+        read_by(scope.plan.global, array, {control.node->label(), control.node->place(), false});
+    }
   }
 
   void inner_programs(Scope& scope, std::size_t number, std::size_t part) {

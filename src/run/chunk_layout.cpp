@@ -1,6 +1,7 @@
 #include "run/chunk_layout.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include <anabranch/error.h>
@@ -120,41 +121,97 @@ void ChunkBuilder::begin() {
   }
 }
 
-void ChunkBuilder::append(Part& part, const ArrayInfo& info, const ArrayChunk& array, std::int64_t begin,
-                          std::int64_t end) {
+namespace {
+
+/// Ranges of elements, one after the other; short ones without a call each.
+template <class T>
+void copy_elements(void* to, const void* from, std::span<const ItemRange> ranges) {
+  T* out = static_cast<T*>(to);
+  const T* const in = static_cast<const T*>(from);
+  for (const ItemRange& range : ranges) {
+    if (range.items() < 16)
+      for (std::int64_t i = range.begin; i < range.end; ++i) out[i - range.begin] = in[i];
+    else
+      std::memcpy(out, in + range.begin, static_cast<std::size_t>(range.items()) * sizeof(T));
+    out += range.items();
+  }
+}
+
+void copy_elements(std::size_t width, void* to, const void* from, std::span<const ItemRange> ranges) {
+  switch (width) {
+    case 1:
+      return copy_elements<std::uint8_t>(to, from, ranges);
+    case 2:
+      return copy_elements<std::uint16_t>(to, from, ranges);
+    case 4:
+      return copy_elements<std::uint32_t>(to, from, ranges);
+    default:
+      return copy_elements<std::uint64_t>(to, from, ranges);
+  }
+}
+
+}  // namespace
+
+void ChunkBuilder::append(Part& part, const ArrayInfo& info, const ArrayChunk& array,
+                          std::span<const ItemRange> ranges, std::int64_t items) {
   const std::int64_t size = info.regular() ? size_of_item(info) : 0;
-  const std::int64_t first = info.regular() ? begin * size : offsets_of(array)[begin];
-  const std::int64_t elements = info.regular() ? (end - begin) * size : offsets_of(array)[end] - first;
+  const std::int64_t* const offsets = info.regular() ? nullptr : offsets_of(array);
+  std::vector<ItemRange> of_elements;
+  std::int64_t elements = 0;
+  if (!info.regular() || size != 1) {
+    of_elements.reserve(ranges.size());
+    for (const ItemRange& range : ranges) {
+      of_elements.push_back(offsets ? ItemRange{offsets[range.begin], offsets[range.end]}
+                                    : ItemRange{range.begin * size, range.end * size});
+      elements += of_elements.back().items();
+    }
+  } else {
+    elements = items;
+  }
+  const std::span<const ItemRange> copied =
+      of_elements.empty() ? ranges : std::span<const ItemRange>(of_elements);
   for (std::size_t c = 0; c < info.scalars.size() && elements > 0; ++c) {
-    const auto width = static_cast<std::int64_t>(anabranch::size_of(info.scalars[c]));
-    const auto bytes = static_cast<std::size_t>(elements * width);
-    copy_on_all_threads(executor_, part.data[c].room(bytes),
-                        static_cast<const std::byte*>(array.data[c].get()) + first * width, elements * width);
+    const std::size_t width = anabranch::size_of(info.scalars[c]);
+    const std::size_t bytes = static_cast<std::size_t>(elements) * width;
+    void* const to = part.data[c].room(bytes);
+    if (copied.size() == 1)
+      copy_on_all_threads(executor_, to,
+                          static_cast<const std::byte*>(array.data[c].get()) +
+                              copied[0].begin * static_cast<std::int64_t>(width),
+                          static_cast<std::int64_t>(bytes));
+    else
+      copy_elements(width, to, array.data[c].get(), copied);
     part.data[c].commit(bytes);
   }
-  const auto count = static_cast<std::size_t>(end - begin);
+  const auto count = static_cast<std::size_t>(items);
   if (part.offsets) {
-    auto* const to = static_cast<std::int64_t*>(part.offsets->room(count * 8));
-    for (std::int64_t i = begin; i < end; ++i)
-      to[i - begin] = part.elements + offsets_of(array)[i + 1] - first;
+    auto* to = static_cast<std::int64_t*>(part.offsets->room(count * 8));
+    std::int64_t begin = part.elements;
+    for (const ItemRange& range : ranges) {
+      for (std::int64_t i = range.begin; i < range.end; ++i)
+        *to++ = begin + offsets[i + 1] - offsets[range.begin];
+      begin += offsets[range.end] - offsets[range.begin];
+    }
     part.offsets->commit(count * 8);
-    bytes_ += static_cast<std::int64_t>(count) * 8;
+    bytes_ += items * 8;
   }
   for (std::size_t d = 0; d < part.extents.size(); ++d) {
     if (!part.extents[d]) continue;
-    std::copy_n(array.extents[d].get() + begin, count,
-                static_cast<std::int64_t*>(part.extents[d]->room(count * 8)));
+    copy_elements<std::int64_t>(part.extents[d]->room(count * 8), array.extents[d].get(), ranges);
     part.extents[d]->commit(count * 8);
-    bytes_ += static_cast<std::int64_t>(count) * 8;
+    bytes_ += items * 8;
   }
   part.elements += elements;
   bytes_ += elements * width_of(info);
 }
 
-void ChunkBuilder::append(const SourceChunk& chunk, std::int64_t begin, std::int64_t end) {
+void ChunkBuilder::append(const SourceChunk& chunk, std::span<const ItemRange> ranges) {
   if (items_ == 0) this->begin();
-  for (std::size_t a = 0; a < infos_.size(); ++a) append(parts_[a], infos_[a], chunk.arrays[a], begin, end);
-  items_ += end - begin;
+  std::int64_t items = 0;
+  for (const ItemRange& range : ranges) items += range.items();
+  for (std::size_t a = 0; a < infos_.size(); ++a)
+    append(parts_[a], infos_[a], chunk.arrays[a], ranges, items);
+  items_ += items;
 }
 
 SourceChunk ChunkBuilder::finish() {
@@ -172,9 +229,10 @@ SourceChunk ChunkBuilder::finish() {
   return chunk;
 }
 
-std::int64_t ChunkBuilder::fitting(const SourceChunk& chunk, std::int64_t begin, std::int64_t end,
+std::int64_t ChunkBuilder::fitting(const SourceChunk& chunk, const ItemRange& range,
                                    const Limit& limit) const {
-  std::int64_t most = std::min(end - begin, limit.items - items_);
+  const std::int64_t begin = range.begin;
+  std::int64_t most = std::min(range.items(), limit.items - items_);
   for (std::size_t a = 0; a < infos_.size(); ++a) {
     const ArrayInfo& info = infos_[a];
     const std::int64_t held = items_ == 0 ? 0 : parts_[a].elements;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <anabranch/source.h>
@@ -20,6 +21,12 @@ std::int64_t width_of(const ArrayInfo& info);
 SourceChunk with_layout(const SourceChunk& chunk, const std::vector<ArrayInfo>& from,
                         const std::vector<ArrayInfo>& to);
 
+/// Items [begin, end) of a chunk.
+struct ItemRange {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t items() const { return end - begin; }
+};
+
 /// Joins ranges of items of chunks that are laid out as `infos` says, with int64 offsets.
 class ChunkBuilder {
  public:
@@ -29,15 +36,14 @@ class ChunkBuilder {
   std::int64_t bytes() const { return bytes_; }
   /// Elements of the widest array, or items.
   std::int64_t work() const;
-  /// Copies items [begin, end).
-  void append(const SourceChunk& chunk, std::int64_t begin, std::int64_t end);
+  /// Copies the items of rising ranges.
+  void append(const SourceChunk& chunk, std::span<const ItemRange> ranges);
   /// What has been appended; the builder is empty again.
   SourceChunk finish();
 
-  /// How many of the items [begin, end) can be appended until one of the limits is reached; at least one where there are
-  /// none so far.
-  std::int64_t fitting(const SourceChunk& chunk, std::int64_t begin, std::int64_t end,
-                       const Limit& limit) const;
+  /// How many items of the range can be appended until one of the limits is reached; at least one where there are none so
+  /// far.
+  std::int64_t fitting(const SourceChunk& chunk, const ItemRange& range, const Limit& limit) const;
 
  private:
   struct Part {
@@ -47,8 +53,8 @@ class ChunkBuilder {
     std::int64_t elements = 0;
   };
   void begin();
-  void append(Part& part, const ArrayInfo& info, const ArrayChunk& array, std::int64_t begin,
-              std::int64_t end);
+  void append(Part& part, const ArrayInfo& info, const ArrayChunk& array, std::span<const ItemRange> ranges,
+              std::int64_t items);
 
   const std::vector<ArrayInfo>& infos_;
   MemoryPool& memory_;

@@ -14,8 +14,9 @@ ChunkReader::ChunkReader(RunContext& context, RunBackend& backend, const std::ve
     : impl_(new Impl{PlanRun(context, backend, arguments), nullptr}) {
   const auto& actions = context.plan.actions;
   impl_->plan.run(actions.size() - 1);
-  impl_->stage = std::make_unique<StageReader>(
-      context, backend, std::get<plan::StageAction>(actions.back()).stage, impl_->plan.values());
+  impl_->stage =
+      std::make_unique<StageReader>(context, backend, std::get<plan::StageAction>(actions.back()).stage,
+                                    impl_->plan.values(), impl_->plan.applied_functions());
 }
 ChunkReader::~ChunkReader() = default;
 bool ChunkReader::next(std::vector<std::vector<HostArray>>& items) { return impl_->stage->next(items); }

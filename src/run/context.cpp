@@ -50,6 +50,23 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .equal_chunks = equal_chunks};
 }
 
+RunContext RunContext::beside(RunOptions& own) const {
+  own = options;
+  own.progress = {};
+  return {.plan = plan,
+          .options = own,
+          .memory = memory,
+          .executor = executor,
+          .budget = budget,
+          .blocks = blocks,
+          .into = into,
+          .sizes = sizes,
+          .learned = learned,
+          .own_sinks = own_sinks,
+          .names_items = names_items,
+          .equal_chunks = equal_chunks};
+}
+
 RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) const {
   own = options;
   own.progress = {};

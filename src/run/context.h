@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <anabranch/run.h>
 
@@ -28,6 +29,11 @@ struct SinkWork;
 
 /// Makes the sink of an operation.
 using MakeSink = std::function<std::unique_ptr<Sink>(ir::SinkOp, const SinkWork&)>;
+
+/// Runs a body of the plan with these arguments, and what it captures: its results.
+using RunBody = std::function<std::vector<HostArray>(int body, const std::vector<HostArray>& arguments)>;
+/// One of them.
+using ApplyFunction = std::function<std::vector<HostArray>(const std::vector<HostArray>& arguments)>;
 
 /// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.
 class ResultSizes {
@@ -87,6 +93,8 @@ struct RunContext {
   std::shared_ptr<void> take_counted(const std::string& what, std::int64_t bytes) const;
   /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.
   RunContext for_body(const plan::Plan& body) const;
+  /// For a stage that runs at the same time as another one: nobody is told of it. `own` lives as long as what is returned.
+  RunContext beside(RunOptions& own) const;
   /// For a program inside of a chunk, whose streams nobody is told of. `own` lives as long as what is returned.
   RunContext for_nested(const plan::Plan& program, RunOptions& own) const;
 };

@@ -18,37 +18,58 @@ Feed::Feed(const FeedWork& work)
 
 bool Feed::next(const Limit& limit, SourceChunk& chunk) {
   while (!is_enough(limit)) {
-    if (own_.empty() && !refill(limit)) break;
-    Range& range = own_.back();
-    const std::int64_t items = builder_.fitting(items_, range.begin, range.end, limit);
-    if (items == 0) break;
-    const std::int64_t begin = range.begin;
-    range.begin += items;
-    const bool ended = range.begin == range.end;
-    if (ended) own_.pop_back();
-    // What follows each other and is most of a chunk, or all that is asked for, stays where it is.
-    if (builder_.items() == 0 && (2 * items >= items_.items || !ended)) {
-      chunk = items == items_.items ? items_ : slice(items_, info_.arrays, begin, begin + items);
-      return true;
-    }
-    if (builder_.items() == 0) check_memory(begin, limit.memory);
-    builder_.append(items_, begin, begin + items);
+    if (given_ == own_.size() && !refill(limit)) break;
+    if (take_all(limit)) continue;
+    if (take_some(limit, chunk)) return true;
+    if (2 * builder_.items() >= limit.items || 2 * builder_.work() >= limit.work) break;
   }
   if (builder_.items() == 0) return false;
   chunk = builder_.finish();
   return true;
 }
 
+/// Gathers all that is left, if there are several ranges of it and they fit.
+bool Feed::take_all(const Limit& limit) {
+  const std::span<const ItemRange> left = std::span<const ItemRange>(own_).subspan(given_);
+  const std::int64_t items = left.back().end - left.front().begin;  // at most
+  if (left.size() == 1 || 2 * left.front().items() >= items_.items ||
+      builder_.fitting(items_, {left.front().begin, left.back().end}, limit) < items)
+    return false;
+  if (builder_.items() == 0) check_memory(left.front().begin, limit.memory);
+  builder_.append(items_, left);
+  given_ = own_.size();
+  return true;
+}
+
+/// Of the next range what fits: gathers it, or, where nothing has been gathered and it follows each other and is most of a
+/// chunk or all that is asked for, gives it where it lies.
+bool Feed::take_some(const Limit& limit, SourceChunk& chunk) {
+  ItemRange& range = own_[given_];
+  const std::int64_t items = builder_.fitting(items_, range, limit);
+  if (items == 0) return false;
+  const ItemRange taken{range.begin, range.begin + items};
+  range.begin = taken.end;
+  const bool ended = range.items() == 0;
+  if (ended) ++given_;
+  if (builder_.items() == 0 && (2 * items >= items_.items || !ended)) {
+    chunk = items == items_.items ? items_ : slice(items_, info_.arrays, taken.begin, taken.end);
+    return true;
+  }
+  if (builder_.items() == 0) check_memory(taken.begin, limit.memory);
+  builder_.append(items_, {&taken, 1});
+  return false;
+}
+
 /// More items of one's own; false where what there is has to do.
 bool Feed::refill(const Limit& limit) {
   items_ = {};
+  own_.clear();
+  given_ = 0;
   while (own_.empty() && !over_) {
     const bool stop = limit.stop.stop_requested() || context_.options.stop.stop_requested();
     if (builder_.items() > 0 && (stop || std::chrono::steady_clock::now() >= limit.until)) return false;
     if (stop) ir::raise_cancelled();
-    own_.clear();
     over_ = !pull(limit, items_, own_);
-    std::reverse(own_.begin(), own_.end());
   }
   return !own_.empty();
 }

@@ -12,11 +12,14 @@ namespace anabranch::runtime {
 /// What one of them is made for. All that is referred to lives as long as the run.
 struct FeedWork {
   RunContext& context;
-  const ir::Node& node;                ///< the sequence
-  std::vector<std::int64_t> uniforms;  ///< its operands that are elements
-  std::vector<ArrayInfo> infos;        ///< of its items
+  const ir::Node& node;                  ///< the sequence
+  std::vector<std::int64_t> uniforms{};  ///< its operands that are elements
+  std::vector<HostArray> arrays{};       ///< and those that are arrays
+  std::vector<ArrayInfo> infos{};        ///< of its items
+  bool by_chunk = false;                 ///< its function takes all items of a chunk
+  ApplyFunction apply{};                 ///< its function
   /// Makes stage i of those that feed it.
-  std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage;
+  std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage{};
 };
 
 /// Gives the items that a derived class chooses of chunks, in chunks as large as the reader wants them: whole ones as they are,
@@ -28,11 +31,8 @@ class Feed : public SourceBase {
   bool next(const Limit& limit, SourceChunk& chunk) final;
 
  protected:
-  struct Range {
-    std::int64_t begin = 0, end = 0;
-  };
   /// The next items of which some are the feed's own: which ones, in order. False at the end.
-  virtual bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) = 0;
+  virtual bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) = 0;
 
   RunContext& context_;
   SourceInfo info_;  ///< derived classes say what they know of it
@@ -40,11 +40,14 @@ class Feed : public SourceBase {
  private:
   bool refill(const Limit& limit);
   bool is_enough(const Limit& limit) const;
+  bool take_all(const Limit& limit);
+  bool take_some(const Limit& limit, SourceChunk& chunk);
   void check_memory(std::int64_t item, std::int64_t memory) const;
 
   ChunkBuilder builder_;
-  SourceChunk items_;       ///< what has been pulled
-  std::vector<Range> own_;  ///< and not been given, in reverse
+  SourceChunk items_;           ///< what has been pulled
+  std::vector<ItemRange> own_;  ///< and is the feed's,
+  std::size_t given_ = 0;       ///< but for the first so many, which have been given
   bool over_ = false;
 };
 
@@ -61,5 +64,6 @@ class FedChunks {
 };
 
 std::shared_ptr<SourceBase> make_windows(const FeedWork& work);
+std::shared_ptr<SourceBase> make_map_accum(const FeedWork& work);
 
 }  // namespace anabranch::runtime

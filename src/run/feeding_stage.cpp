@@ -149,6 +149,7 @@ class FeedingStage::Results final : public StageOutput {
 FeedingStage::FeedingStage(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
                            Streams& streams, const OpenFed& open_fed)
     : context_(context),
+      streams_(streams),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams, open_fed),
       computes_(!input_.stage().group.steps.empty()) {
   for (const int result : input_.stage().results)
@@ -197,6 +198,7 @@ void FeedingStage::compute(SourceChunk& chunk) {
 }
 
 bool FeedingStage::fits(const std::vector<SourceChunk>& items, SourceChunk& chunk) {
+  const PassStreams::Turn turn = streams_.turn();
   try {
     results_->begin(items);
     if (computes_) {

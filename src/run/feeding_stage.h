@@ -33,6 +33,7 @@ class FeedingStage {
   bool fits(const std::vector<SourceChunk>& items, SourceChunk& chunk);
 
   RunContext& context_;
+  Streams& streams_;
   StageInput input_;
   const bool computes_;  ///< else its results are items as they are
   std::vector<ArrayInfo> infos_;

@@ -24,11 +24,11 @@ class Filter final : public Feed {
   }
 
  private:
-  bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) override {
+  bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     if (!chunks_.next(limit, items)) return false;
     const unsigned char* const kept = flags_of(items);
     for (std::int64_t i = 0; i < items.items;) {
-      Range range;
+      ItemRange range;
       while (i < items.items && kept[i] == 0) ++i;
       range.begin = i;
       while (i < items.items && kept[i] != 0) ++i;
@@ -50,7 +50,7 @@ class TakeWhile final : public Feed {
   }
 
  private:
-  bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) override {
+  bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     if (ended_ || !chunks_.next(limit, items)) return false;
     const unsigned char* const kept = flags_of(items);
     const std::int64_t count = std::find(kept, kept + items.items, 0) - kept;
@@ -75,7 +75,7 @@ class Drop final : public Feed {
   }
 
  private:
-  bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) override {
+  bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     if (!chunks_.next(limit, items)) return false;
     const std::int64_t dropped = std::min(left_, items.items);
     left_ -= dropped;
@@ -96,7 +96,7 @@ class Append final : public Feed {
   }
 
  private:
-  bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) override {
+  bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     while (!chunks_->next(limit, items)) {
       if (next_ == ir::AppendSeq(work_.node).sequences().size()) return false;
       begin(next_);
@@ -122,7 +122,7 @@ class Flatten final : public Feed {
   explicit Flatten(const FeedWork& work) : Feed(work), stage_(work.stage(0)) { info_.live = stage_->live(); }
 
  private:
-  bool pull(const Limit& limit, SourceChunk& items, std::vector<Range>& own) override {
+  bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     SourceChunk outer;
     if (!stage_->next(limit, outer)) return false;
     const std::vector<ArrayInfo>& given = stage_->infos();
@@ -186,6 +186,8 @@ std::shared_ptr<SourceBase> make_feed(const FeedWork& work) {
       return std::make_shared<Flatten>(work);
     case ir::Op::windows_seq:
       return make_windows(work);
+    case ir::Op::map_accum_seq:
+      return make_map_accum(work);
     case ir::Op::map_seq:
     case ir::Op::project_seq:
     case ir::Op::take_seq:
@@ -196,26 +198,32 @@ std::shared_ptr<SourceBase> make_feed(const FeedWork& work) {
 
 }  // namespace
 
-OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, Streams& streams) {
-  return [&](const plan::StagePlan& stage, std::size_t source, const std::vector<std::int64_t>& uniforms) {
+OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, Streams& streams,
+              const RunBody& run_body) {
+  return [&, run_body](const plan::StagePlan& stage, std::size_t source) {
     const ir::StageSource& fed = stage.sources[source];
-    std::vector<ArrayInfo> infos;
+    const plan::StagePlan::Inputs& inputs = stage.source_inputs[source];
+    FeedWork work{.context = context, .node = *fed.node};
+    for (const int uniform : inputs.uniforms) work.uniforms.push_back(global.uniform(uniform));
+    for (const int array : inputs.arrays) work.arrays.push_back(global.array(array));
     for (const plan::FedArray& array : stage.fed[source]) {
-      ArrayInfo& info = infos.emplace_back();
+      ArrayInfo& info = work.infos.emplace_back();
       info.scalars = array.scalars;
       for (const int uniform : array.extents) {
         auto& extent = info.extents.emplace_back();
         if (uniform >= 0) extent = global.uniform(uniform);
       }
     }
-    return make_feed({.context = context,
-                      .node = *fed.node,
-                      .uniforms = uniforms,
-                      .infos = std::move(infos),
-                      .stage = [&, feeding = fed.feeds](std::size_t i) {
-                        return std::make_unique<FeedingStage>(context, backend, feeding[i], global, streams,
-                                                              feeds(context, backend, global, streams));
-                      }});
+    work.by_chunk = fed.by_chunk;
+    if (!inputs.bodies.empty())
+      work.apply = [run_body, body = inputs.bodies[0]](const std::vector<HostArray>& arguments) {
+        return run_body(body, arguments);
+      };
+    work.stage = [&, run_body, feeding = fed.feeds](std::size_t i) {
+      return std::make_unique<FeedingStage>(context, backend, feeding[i], global, streams,
+                                            feeds(context, backend, global, streams, run_body));
+    };
+    return make_feed(work);
   };
 }
 

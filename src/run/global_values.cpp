@@ -76,6 +76,7 @@ const HostArray* GlobalValues::find(const ir::Node* node) const {
 }
 
 std::int64_t GlobalValues::uniform(int number) {
+  const std::lock_guard lock(mutex_);
   auto& value = uniforms_[static_cast<std::size_t>(number)];
   if (!value) value = evaluate_uniform(plan_.global.uniforms[static_cast<std::size_t>(number)], *this);
   return *value;

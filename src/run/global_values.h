@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <unordered_map>
@@ -24,6 +25,7 @@ class GlobalValues {
   std::optional<plan::ArrayPart> overwritten_by(int array, std::size_t component) const;
   /// Nothing asks for it any more.
   void forget(int number);
+  /// Thread-safe, once what it is computed from is there.
   std::int64_t uniform(int number);
   /// Of a kernel of the global group.
   std::int64_t positions(const plan::KernelStep& step);
@@ -35,6 +37,7 @@ class GlobalValues {
   std::stop_token stop_;
   std::vector<HostArray> arrays_;
   std::unordered_map<const ir::Node*, HostArray> by_node_;
+  std::mutex mutex_;  ///< guards what follows
   std::vector<std::optional<std::int64_t>> uniforms_;
 };
 

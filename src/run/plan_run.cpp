@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <exception>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -47,6 +50,20 @@ HostArray counted(const detail::ArrayData& array, scheduler::Reservation reserva
   std::vector<scheduler::Reservation> account;
   account.push_back(std::move(reservation));
   return counted(array, std::make_shared<const std::vector<scheduler::Reservation>>(std::move(account)));
+}
+
+/// Others end as cancelled when one fails.
+void rethrow_first(const std::vector<std::exception_ptr>& errors) {
+  std::exception_ptr cancelled;
+  for (const std::exception_ptr& error : errors) {
+    if (!error) continue;
+    try {
+      std::rethrow_exception(error);
+    } catch (const Cancelled&) {
+      cancelled = error;
+    }
+  }
+  if (cancelled) std::rethrow_exception(cancelled);
 }
 
 bool shares_memory(std::span<const HostArray> arrays, const HostArray& array) {
@@ -161,14 +178,61 @@ std::vector<HostArray> PlanRun::memory_for(int stage) const {
 }
 
 void PlanRun::run_action(const plan::StageAction& action) {
-  const int number = action.stage;
+  std::vector<int> stages{action.stage};
+  stages.insert(stages.end(), action.with.begin(), action.with.end());
+  PassStreams pass(context_.plan, stages, context_.budget);
+  if (stages.size() == 1) {
+    StageRun run(context_, backend_, action.stage, values_, memory_for(action.stage), applied_functions(),
+                 pass, 0);
+    return take_results(action.stage, run, run.run());
+  }
+  run_together(stages, pass);
+}
+
+/// What a stage has given, as arrays of the global group.
+void PlanRun::take_results(int stage, StageRun& run, const std::vector<HostArray>& results) {
   const auto& arrays = context_.plan.global.arrays;
-  StageRun run(context_, backend_, number, values_, memory_for(number));
-  const std::vector<HostArray> results = run.run();
   const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(run.take_reservations());
   for (std::size_t a = 0; a < arrays.size(); ++a)
-    if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == number)
+    if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == stage)
       values_.set(static_cast<int>(a), counted(*results[static_cast<std::size_t>(arrays[a].part)], account));
+}
+
+/// Each by a thread of its own, as each reads when it needs items; they share the run's threads. The first one is what
+/// progress and timelines tell of.
+void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
+  const auto members = static_cast<int>(stages.size());
+  std::deque<RunOptions> options;
+  std::deque<RunContext> contexts;
+  std::vector<std::unique_ptr<StageRun>> runs;
+  const RunBody run_in_turn = [&](int body, const std::vector<HostArray>& arguments) {
+    const PassStreams::Turn turn = pass.turn();
+    return apply(body, arguments);
+  };
+  for (int m = 0; m < members; ++m) {
+    const int stage = stages[static_cast<std::size_t>(m)];
+    RunContext& context = m == 0 ? context_ : contexts.emplace_back(context_.beside(options.emplace_back()));
+    runs.push_back(std::make_unique<StageRun>(context, backend_, stage, values_, memory_for(stage),
+                                              run_in_turn, pass, m));
+  }
+  std::vector<std::vector<HostArray>> results(stages.size());
+  std::vector<std::exception_ptr> errors(stages.size());
+  const auto run_member = [&](std::size_t m) {
+    try {
+      results[m] = runs[m]->run();
+      pass.ended(static_cast<int>(m));
+    } catch (...) {
+      errors[m] = std::current_exception();
+      pass.abort();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t m = 1; m < stages.size(); ++m) threads.emplace_back(run_member, m);
+    run_member(0);
+  }
+  rethrow_first(errors);
+  for (std::size_t m = 0; m < stages.size(); ++m) take_results(stages[m], *runs[m], results[m]);
 }
 
 // ---- Loops and branches
@@ -249,6 +313,16 @@ std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backen
   std::vector<HostArray> results;
   for (const int result : context.plan.results) results.push_back(run.values_.array(result));
   return results;
+}
+
+std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& own_arguments) {
+  const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
+  std::vector<HostArray> arguments = own_arguments;
+  for (const int array : body.captured) arguments.push_back(values_.array(array));
+  RunOptions own;
+  RunContext context = context_.for_nested(body.plan, own);
+  context.sizes = &sizes_[number];
+  return run_body(context, backend_, arguments);
 }
 
 void PlanRun::set_results(int control, const std::vector<HostArray>& results) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -10,12 +11,19 @@
 /// The order of a run: steps of the global group, stages, loops and branches.
 namespace anabranch::runtime {
 
+class PassStreams;
+class StageRun;
+
 class PlanRun {
  public:
   PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments);
   /// The first `actions` of the plan.
   void run(std::size_t actions);
   GlobalValues& values() { return values_; }
+  /// Runs functions that are applied as a stream passes, as long as this lives. Nobody is told of streams inside of them.
+  RunBody applied_functions() {
+    return [this](int body, const std::vector<HostArray>& arguments) { return apply(body, arguments); };
+  }
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
   HostArray result(std::size_t r);
@@ -39,9 +47,12 @@ class PlanRun {
   void run_action(const plan::BranchAction& branch);
   std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state,
                                   std::vector<bool> own = {});
+  std::vector<HostArray> apply(int body, const std::vector<HostArray>& own_arguments);
   HostArray joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;
+  void take_results(int stage, StageRun& run, const std::vector<HostArray>& results);
+  void run_together(const std::vector<int>& stages, PassStreams& pass);
   void run_step(const plan::KernelStep& step);
   void run_step(const plan::OffsetsStep& step);
   void run_step(const plan::RequireStep& step);
@@ -60,6 +71,7 @@ class PlanRun {
   scheduler::Reservation held_inputs_;
   std::vector<scheduler::Reservation> held_;
   std::vector<HostArray> given_out_;
+  std::map<int, ResultSizes> sizes_;  ///< per function that is applied: what it gave the last time
 };
 
 /// Runs a program inside of a chunk: its results.

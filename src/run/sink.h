@@ -22,7 +22,9 @@ struct SinkWork {
   RunContext& context;
   const plan::PlanArray& array;  ///< of the stage's group: the result that it takes
   ResultSize size;
-  HostArray into;  ///< memory of the caller for what it gives, or null
+  HostArray into;                        ///< memory of the caller for what it gives, or null
+  std::vector<HostArray> arrays;         ///< its operands that are arrays
+  std::vector<ApplyFunction> functions;  ///< and those that are functions
 };
 
 /// A sink at work in one run. It has the state of this run; what is carried from chunk to chunk is the

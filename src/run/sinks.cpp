@@ -1,6 +1,7 @@
 #include "run/sinks.h"
 
 #include "run/elements_sink.h"
+#include "run/fold_sinks.h"
 #include "run/tabulate_sink.h"
 
 namespace anabranch::runtime {
@@ -10,6 +11,8 @@ bool needs_extents(ir::SinkOp sink) {
     case ir::Op::elements:
       return false;
     case ir::Op::tabulate:
+    case ir::Op::fold_seq:
+    case ir::Op::fold_batch:
       return true;
   }
   return true;
@@ -21,6 +24,10 @@ std::unique_ptr<Sink> make_sink(ir::SinkOp sink, const SinkWork& work) {
       return std::make_unique<ElementsSink>(work);
     case ir::Op::tabulate:
       return std::make_unique<TabulateSink>(work);
+    case ir::Op::fold_seq:
+      return make_fold_seq(work);
+    case ir::Op::fold_batch:
+      return make_fold_batch(work);
   }
   throw InternalError("a sink that nothing implements");
 }

@@ -9,15 +9,15 @@
 namespace anabranch::runtime {
 
 StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
-                   const std::vector<HostArray>& into)
+                   const std::vector<HostArray>& into, const RunBody& run_body, PassStreams& pass, int member)
     : context_(context),
       backend_(backend),
       traits_(backend.traits()),
       number_(number),
-      streams_(context.plan, number, context.budget),
+      streams_(pass, member),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
-             feeds(context, backend, global, streams_)),
-      results_(context, number, input_, into) {
+             feeds(context, backend, global, streams_, run_body)),
+      results_(context, number, input_, into, global, run_body) {
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
   options_.total = input_.sources().extent();
@@ -130,8 +130,8 @@ bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
 scheduler::Computed StageRun::compute(int number) {
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   slot.on_device = false;
-  slot.enqueued = fits(number, slot.chunks, results_) ||
-                  (computing_->make_room(number) && fits(number, slot.chunks, results_));
+  slot.enqueued =
+      fits(number, slot.chunks, results_) || (make_room(number) && fits(number, slot.chunks, results_));
   if (slot.enqueued) return scheduler::Computed::whole;
   compute_in_halves(number, 0, slot.chunks[0].items);
   return scheduler::Computed::in_parts;
@@ -144,15 +144,22 @@ void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t en
   const std::int64_t middle = begin + (end - begin) / 2;
   for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
     if (fits(number, input_.part_of(slot.chunks, from, to), results)) {
+      const PassStreams::Turn turn = streams_.turn();
       computing_->complete(number, results);
     } else {
-      computing_->make_room(number);
+      make_room(number);
       compute_in_halves(number, from, to);
     }
   }
 }
 
+bool StageRun::make_room(int number) {
+  const PassStreams::Turn turn = streams_.turn();
+  return computing_->make_room(number);
+}
+
 bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) {
+  const PassStreams::Turn turn = streams_.turn();
   try {
     Slot& slot = *slots_[static_cast<std::size_t>(number)];
     slot.on_device |= computing_->enqueue(number, chunks, results) == ComputedOn::device;
@@ -166,6 +173,7 @@ bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOut
 // ---- Writing
 
 void StageRun::write(int number) {
+  const PassStreams::Turn turn = streams_.turn();
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   if (slot.enqueued)
     computing_->complete(number, results_);

@@ -16,9 +16,10 @@ namespace anabranch::runtime {
 
 class StageRun {
  public:
-  /// `number`: of the plan's stages. `into`: for each result of the stage memory that the caller gives, or null.
+  /// `number`: of the plan's stages, as this member of the pass. `into`: for each result of the stage memory that the caller
+  /// gives, or null.
   StageRun(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
-           const std::vector<HostArray>& into);
+           const std::vector<HostArray>& into, const RunBody& run_body, PassStreams& pass, int member);
   /// Runs the stream to its end and gives one array for each sink.
   std::vector<HostArray> run();
   /// What the account holds for the results of `run`.
@@ -41,6 +42,7 @@ class StageRun {
   bool read_source(Slot& slot, const scheduler::Target& target);
   scheduler::Computed compute(int number);
   void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
+  bool make_room(int number);
   bool fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
   void write(int number);
   void on_chunk(const scheduler::ChunkTimes& times);

@@ -35,11 +35,9 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
 
 void StageInput::open(std::size_t source, Streams& streams, const OpenFed& open_fed) {
   const ir::Node& node = *stage_.sources[source].node;
-  const std::vector<int>& inputs = stage_.source_inputs[source];
+  const plan::StagePlan::Inputs& inputs = stage_.source_inputs[source];
   if (ir::is_fed(node.op())) {
-    std::vector<std::int64_t> uniforms;
-    for (const int input : inputs) uniforms.push_back(global_.uniform(input));
-    opened_.push_back(open_fed(stage_, source, uniforms));
+    opened_.push_back(open_fed(stage_, source));
     return;
   }
   switch (node.op().as<ir::SourceOp>()) {
@@ -50,10 +48,10 @@ void StageInput::open(std::size_t source, Streams& streams, const OpenFed& open_
       return;
     }
     case ir::Op::produce:
-      opened_.push_back(make_counter(number_of_items(inputs[0], node)));
+      opened_.push_back(make_counter(number_of_items(inputs.uniforms[0], node)));
       return;
     case ir::Op::rows:
-      opened_.push_back(make_rows(global_.array(inputs[0])));
+      opened_.push_back(make_rows(global_.array(inputs.arrays[0])));
       return;
   }
 }

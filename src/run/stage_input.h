@@ -15,9 +15,8 @@
 /// What a stage reads.
 namespace anabranch::runtime {
 
-/// Opens a source that other stages feed (feeds.h); `uniforms`: its inputs.
-using OpenFed = std::function<std::shared_ptr<SourceBase>(const plan::StagePlan& stage, std::size_t source,
-                                                          const std::vector<std::int64_t>& uniforms)>;
+/// Opens a source that other stages feed (feeds.h).
+using OpenFed = std::function<std::shared_ptr<SourceBase>(const plan::StagePlan& stage, std::size_t source)>;
 
 /// The opened sources of a stage, and how they are read.
 class StageInput {

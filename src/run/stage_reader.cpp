@@ -7,13 +7,15 @@
 
 namespace anabranch::runtime {
 
-StageReader::StageReader(RunContext& context, RunBackend& backend, int number, GlobalValues& global)
+StageReader::StageReader(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
+                         const RunBody& run_body)
     : context_(context),
       backend_(backend),
       traits_(backend.traits()),
-      streams_(context.plan, number, context.budget),
+      pass_(context.plan, {number}, context.budget),
+      streams_(pass_, 0),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
-             feeds(context, backend, global, streams_)),
+             feeds(context, backend, global, streams_, run_body)),
       results_(context, input_.stage()),
       computing_(backend.open_stage(input_.work(1))) {
   if (context.trace) context.trace->begin_stage(number);

@@ -15,7 +15,8 @@ namespace anabranch::runtime {
 class StageReader {
  public:
   /// `number`: of the plan's stages.
-  StageReader(RunContext& context, RunBackend& backend, int number, GlobalValues& global);
+  StageReader(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
+              const RunBody& run_body);
   /// The items of the next chunk, one vector of arrays per item; false at the end. What it handed out before is no
   /// longer reserved.
   bool next(std::vector<std::vector<HostArray>>& items);
@@ -31,6 +32,7 @@ class StageReader {
   RunContext& context_;
   RunBackend& backend_;
   const BackendTraits traits_;
+  PassStreams pass_;
   Streams streams_;
   StageInput input_;
   ItemResults results_;

@@ -9,17 +9,20 @@ namespace anabranch::runtime {
 using plan::PlanArray;
 
 StageResults::StageResults(RunContext& context, int number, const StageInput& input,
-                           const std::vector<HostArray>& into)
+                           const std::vector<HostArray>& into, const GlobalValues& global,
+                           const RunBody& run_body)
     : StageOutput(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
-  for (const ir::Stage::Sink& sink : stage_.sinks) {
-    const auto r = static_cast<std::size_t>(sink.result);
+  for (std::size_t t = 0; t < stage_.sinks.size(); ++t) {
+    const auto r = static_cast<std::size_t>(stage_.sinks[t].result);
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;
-    if (!sinks_[r]) sinks_[r] = sink_of(sink, input, into[r]);
+    if (!sinks_[r]) sinks_[r] = sink_of(t, input, into[r], global, run_body);
   }
 }
 
-std::unique_ptr<Sink> StageResults::sink_of(const ir::Stage::Sink& sink, const StageInput& input,
-                                            const HostArray& into) {
+std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput& input,
+                                            const HostArray& into, const GlobalValues& global,
+                                            const RunBody& run_body) {
+  const ir::Stage::Sink& sink = stage_.sinks[number];
   const PlanArray& array = array_of(static_cast<std::size_t>(sink.result));
   ResultSize size;
   if (array.form != ir::Form::regular)
@@ -27,7 +30,11 @@ std::unique_ptr<Sink> StageResults::sink_of(const ir::Stage::Sink& sink, const S
   else if (const auto items = input.sources().items())
     size.certain = plan::elements_of(array, plan::ChunkShape{{*items}, input.uniforms(), {}, 0});
   try {
-    const SinkWork work{context_, array, size, into};
+    SinkWork work{context_, array, size, into, {}, {}};
+    for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
+    for (const int body : stage_.sink_inputs[number].bodies)
+      work.functions.emplace_back(
+          [run_body, body](const std::vector<HostArray>& arguments) { return run_body(body, arguments); });
     return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);
   } catch (const ResourceError& e) {
     throw ResourceError(

@@ -14,7 +14,8 @@ namespace anabranch::runtime {
 class StageResults final : public StageOutput {
  public:
   /// `number`: of the plan's stages. `into`: for each result of the stage memory that the caller gives, or null.
-  StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into);
+  StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into,
+               const GlobalValues& global, const RunBody& run_body);
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
   /// Whether their sizes are known before the first chunk.
@@ -25,7 +26,8 @@ class StageResults final : public StageOutput {
   std::vector<scheduler::Reservation> take_reservations();
 
  private:
-  std::unique_ptr<Sink> sink_of(const ir::Stage::Sink& sink, const StageInput& input, const HostArray& into);
+  std::unique_ptr<Sink> sink_of(std::size_t number, const StageInput& input, const HostArray& into,
+                                const GlobalValues& global, const RunBody& run_body);
   void check_order(const PartShape& shape);
   std::int64_t likely_elements(int result, const StageInput& input) const;
 

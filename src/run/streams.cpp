@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "ir/cancelled.h"
 #include "ir/staged.h"
 
 namespace anabranch::runtime {
@@ -25,19 +26,38 @@ class OneReader final : public SourceBase {
   SourcePass pass_;
 };
 
+/// As many items of a chunk as the limit allows, one at least.
+std::int64_t fitting(const SourceChunk& chunk, const Limit& limit) {
+  std::int64_t items = std::min(chunk.items, limit.items);
+  const auto share = [&](std::int64_t all, std::int64_t allowed) {
+    if (all > allowed)
+      items = std::min<std::int64_t>(
+          items, static_cast<std::int64_t>(static_cast<double>(chunk.items) * static_cast<double>(allowed) /
+                                           static_cast<double>(all)));
+  };
+  share(chunk.work, limit.work);
+  share(chunk.bytes, limit.bytes);
+  return std::max<std::int64_t>(items, 1);
+}
+
+}  // namespace
+
 /// What several places read: each has a queue of chunks that others have read before.
 class SharedStream {
  public:
-  SharedStream(const std::shared_ptr<SourceBase>& source, const Place& reader, int places,
-               scheduler::Budget& budget)
-      : source_(source), pass_(source, reader), budget_(budget), queues_(static_cast<std::size_t>(places)) {}
+  SharedStream(PassStreams& pass, std::shared_ptr<SourceBase> source, const Place& reader,
+               const std::vector<int>& members)
+      : pass_(pass), source_(std::move(source)), reading_(source_, reader) {
+    for (const int member : members) queues_.push_back({member, {}, true});
+  }
 
   const SourceInfo& info() const { return source_->info(); }
   std::int64_t resident_bytes() const { return source_->resident_bytes(); }
 
   bool next(std::size_t place, const Limit& limit, SourceChunk& chunk) {
+    PassStreams::Lock lock(pass_.mutex_);
     Queue& own = queues_[place];
-    if (own.chunks.empty() && !read(place, limit)) return false;
+    if (!fill(own, limit, lock)) return false;
     Kept& first = own.chunks.front();
     const std::int64_t items = fitting(first.chunk, limit);
     chunk = slice(first.chunk, info().arrays, 0, items);
@@ -45,12 +65,15 @@ class SharedStream {
       own.chunks.pop_front();
     else
       first.chunk = slice(first.chunk, info().arrays, items, first.chunk.items);
+    changed();
     return true;
   }
   /// The place reads no more.
   void close(std::size_t place) {
+    const PassStreams::Lock lock(pass_.mutex_);
     queues_[place].open = false;
     queues_[place].chunks.clear();
+    changed();
   }
 
  private:
@@ -59,47 +82,78 @@ class SharedStream {
     std::shared_ptr<const scheduler::Reservation> memory;  ///< until the last place has had it
   };
   struct Queue {
+    int member;
     std::deque<Kept> chunks;
-    bool open = true;
+    bool open;
   };
+  /// Of another member that is behind: then who reads waits.
+  static constexpr std::size_t most_ahead = 4;
 
-  /// A further chunk, for all places.
-  bool read(std::size_t place, const Limit& limit) {
-    Kept kept;
-    if (over_ || !source_->next(limit, kept.chunk)) {
-      over_ = true;
-      return false;
+  void changed() {
+    ++pass_.changes_;
+    pass_.changed_.notify_all();
+  }
+
+  /// There is a chunk in the queue; false at the end of the stream.
+  bool fill(Queue& own, const Limit& limit, PassStreams::Lock& lock) {
+    while (own.chunks.empty()) {
+      if (pass_.aborted_) ir::raise_cancelled();
+      if (over_) return false;
+      const bool waits = reads_now_ || !reads(own.member) || is_far_ahead(own.member);
+      if (waits && pass_.wait(lock)) continue;
+      if (!read(limit, lock)) return false;
     }
-    const bool is_alone = std::none_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
-      return queue.open && &queue != &queues_[place];
-    });
-    if (!is_alone && kept.chunk.bytes > 0)
-      kept.memory = std::make_shared<const scheduler::Reservation>(
-          budget_.reserve("items of streams that are read at different paces", kept.chunk.bytes));
-    for (Queue& queue : queues_)
-      if (queue.open) queue.chunks.push_back(kept);
     return true;
   }
 
-  static std::int64_t fitting(const SourceChunk& chunk, const Limit& limit) {
-    std::int64_t items = std::min(chunk.items, limit.items);
-    const auto share = [&](std::int64_t all, std::int64_t allowed) {
-      if (all > allowed)
-        items = std::min<std::int64_t>(
-            items, static_cast<std::int64_t>(static_cast<double>(chunk.items) * static_cast<double>(allowed) /
-                                             static_cast<double>(all)));
-    };
-    share(chunk.work, limit.work);
-    share(chunk.bytes, limit.bytes);
-    return std::max<std::int64_t>(items, 1);
+  /// The first member that has not ended and has a place here.
+  bool reads(int member) const {
+    return std::none_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
+      return queue.open && queue.member < member && pass_.is_open(queue.member);
+    });
+  }
+  bool is_far_ahead(int member) const {
+    return std::any_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
+      return queue.open && queue.member != member && pass_.is_open(queue.member) &&
+             queue.chunks.size() >= most_ahead;
+    });
   }
 
+  /// A further chunk, for all places.
+  bool read(const Limit& limit, PassStreams::Lock& lock) {
+    Kept kept;
+    reads_now_ = true;
+    bool there = false;
+    lock.unlock();
+    try {
+      there = source_->next(limit, kept.chunk);
+      if (there && kept.chunk.bytes > 0)
+        kept.memory = std::make_shared<const scheduler::Reservation>(
+            pass_.budget_.reserve("items of streams that are read in several places", kept.chunk.bytes));
+    } catch (...) {
+      lock.lock();
+      reads_now_ = false;
+      changed();
+      throw;
+    }
+    lock.lock();
+    reads_now_ = false;
+    over_ = !there;
+    for (Queue& queue : queues_)
+      if (there && queue.open) queue.chunks.push_back(kept);
+    changed();
+    return there;
+  }
+
+  PassStreams& pass_;
   std::shared_ptr<SourceBase> source_;
-  SourcePass pass_;
-  scheduler::Budget& budget_;
+  SourcePass reading_;
   std::vector<Queue> queues_;
+  bool reads_now_ = false;
   bool over_ = false;
 };
+
+namespace {
 
 /// One of the places that read a shared stream.
 class OneOfSeveral final : public SourceBase {
@@ -124,41 +178,72 @@ class OneOfSeveral final : public SourceBase {
 
 }  // namespace
 
-Streams::Streams(const plan::Plan& plan, int stage, scheduler::Budget& budget) : budget_(budget) {
-  count(plan, stage);
+PassStreams::PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget)
+    : budget_(budget) {
+  for (const int stage : stages) places_.push_back(places_of(plan, stage));
 }
+PassStreams::~PassStreams() = default;
 
 /// Of sequences that are joined one after the other each is read when those before have ended, so a stream is shared only
 /// by what is read in step.
-void Streams::count(const plan::Plan& plan, int stage) {
-  const auto source_of = [](const ir::Node& node) { return node.payload().source.get(); };
+PassStreams::Places PassStreams::places_of(const plan::Plan& plan, int stage) {
+  Places places;
   for (const ir::StageSource& source : plan.stages[static_cast<std::size_t>(stage)].sources) {
-    if (source.node->op() == ir::Op::stream_in) ++places_[source_of(*source.node)];
-    const auto before = places_;
-    for (const int feed : source.feeds) {
-      Streams of_feed(plan, feed, budget_);
-      for (const auto& [stream, places] : of_feed.places_) {
+    if (source.node->op() == ir::Op::stream_in) ++places[source.node->payload().source.get()];
+    const Places before = places;
+    for (const int feed : source.feeds)
+      for (const auto& [stream, count] : places_of(plan, feed)) {
         const auto known = before.find(stream);
-        int& all = places_[stream];
-        all = std::max(all, (known == before.end() ? 0 : known->second) + places);
+        places[stream] = std::max(places[stream], (known == before.end() ? 0 : known->second) + count);
       }
-    }
   }
+  return places;
 }
 
-std::shared_ptr<SourceBase> Streams::open(const ir::Node& stream, const Place& reader) {
+std::shared_ptr<SourceBase> PassStreams::open(int member, const ir::Node& stream, const Place& reader) {
   const std::shared_ptr<SourceBase>& source = stream.payload().source;
-  const int places = places_.at(source.get());
-  if (places == 1) return std::make_shared<OneReader>(source, reader);
-  std::vector<std::shared_ptr<SourceBase>>& ready = opened_[source.get()];
-  if (ready.empty()) {
-    const auto shared = std::make_shared<SharedStream>(source, reader, places, budget_);
-    for (int place = places; place-- > 0;)
-      ready.push_back(std::make_shared<OneOfSeveral>(shared, static_cast<std::size_t>(place)));
+  std::vector<int> members;  // one for each place
+  for (std::size_t m = 0; m < places_.size(); ++m)
+    if (const auto found = places_[m].find(source.get()); found != places_[m].end())
+      members.insert(members.end(), static_cast<std::size_t>(found->second), static_cast<int>(m));
+  if (members.size() == 1) return std::make_shared<OneReader>(source, reader);
+  const Lock lock(mutex_);
+  auto& opened = opened_[source.get()];
+  opened.resize(places_.size());
+  auto& own = opened[static_cast<std::size_t>(member)];
+  if (own.empty()) {
+    const auto shared = std::make_shared<SharedStream>(*this, source, reader, members);
+    for (std::size_t place = members.size(); place-- > 0;)
+      opened[static_cast<std::size_t>(members[place])].push_back(
+          std::make_shared<OneOfSeveral>(shared, place));
   }
-  std::shared_ptr<SourceBase> opened = std::move(ready.back());
-  ready.pop_back();
-  return opened;
+  std::shared_ptr<SourceBase> place = std::move(own.back());
+  own.pop_back();
+  return place;
+}
+
+void PassStreams::ended(int member) {
+  const Lock lock(mutex_);
+  ended_.insert(member);
+  ++changes_;
+  changed_.notify_all();
+}
+
+void PassStreams::abort() {
+  const Lock lock(mutex_);
+  aborted_ = true;
+  ++changes_;
+  changed_.notify_all();
+}
+
+bool PassStreams::wait(Lock& lock) {
+  const auto open = static_cast<int>(places_.size() - ended_.size());
+  if (waiting_ + 1 >= open) return false;
+  const std::int64_t seen = changes_;
+  ++waiting_;
+  changed_.wait(lock, [&] { return changes_ != seen; });
+  --waiting_;
+  return true;
 }
 
 }  // namespace anabranch::runtime

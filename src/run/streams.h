@@ -1,33 +1,76 @@
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "plan/plan.h"
 #include "run/sources.h"
 #include "scheduler/budget.h"
 
-/// The streams that a pass reads: a stage, and the stages that feed it. One that is read in several places, at paces of
-/// their own, is read once: what one place has read is kept for the others until they come there.
+/// The streams that stages read, and those that feed them. A stream that is read in several places, at paces of their own, is
+/// read once: what one place has read is kept for the others until they come there.
 namespace anabranch::runtime {
 
-class Streams {
- public:
-  /// `stage`: of the plan, the one that is run. What is kept counts against the budget.
-  Streams(const plan::Plan& plan, int stage, scheduler::Budget& budget);
+class SharedStream;
 
-  /// The stream of a stream_in node for one of the places that read it, which `reader` names in messages. As long as it lives
-  /// the stream serves no other run.
-  std::shared_ptr<SourceBase> open(const ir::Node& stream, const Place& reader);
+/// The streams of a pass: of one stage, its only member, or of several that run at the same time, each by a thread of its
+/// own, because they read a stream that can be read only once. The first of these that has not ended reads; the others wait
+/// for it, and it waits for them before it is too far ahead. Thread-safe.
+class PassStreams {
+ public:
+  /// `stages`: of the plan, one for each member. What is kept counts against the budget.
+  PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget);
+  ~PassStreams();
+
+  /// The stream of a stream_in node for one of the places of a member that read it, which `reader` names in messages. As long
+  /// as it lives the stream serves no other run.
+  std::shared_ptr<SourceBase> open(int member, const ir::Node& stream, const Place& reader);
+  using Turn = std::unique_lock<std::recursive_mutex>;
+  /// Back ends serve one stage at a time. Held by nobody who waits for a stream; nothing where there is one member.
+  Turn turn() { return places_.size() > 1 ? Turn(turn_) : Turn(); }
+  /// The member reads no more.
+  void ended(int member);
+  /// Nobody reads any more: whoever does, or waits for it, gets Cancelled.
+  void abort();
 
  private:
-  void count(const plan::Plan& plan, int stage);
+  friend class SharedStream;
+  using Places = std::map<const SourceBase*, int>;
+  using Lock = std::unique_lock<std::mutex>;
+  static Places places_of(const plan::Plan& plan, int stage);
+  bool is_open(int member) const { return !ended_.contains(member); }
+  /// Until something has changed; false where everybody waits, so that nothing will.
+  bool wait(Lock& lock);
 
   scheduler::Budget& budget_;
-  std::map<const SourceBase*, int> places_;  ///< that read it
-  /// Of streams with several places: what has been opened for them and not been taken.
-  std::map<const SourceBase*, std::vector<std::shared_ptr<SourceBase>>> opened_;
+  std::recursive_mutex turn_;
+  std::vector<Places> places_;  ///< per member: how many places read a stream
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<int> ended_;
+  int waiting_ = 0;
+  std::int64_t changes_ = 0;
+  bool aborted_ = false;
+  /// Of streams with several places: per member what has been opened for it and not been taken.
+  std::map<const SourceBase*, std::vector<std::vector<std::shared_ptr<SourceBase>>>> opened_;
+};
+
+/// Those of one member.
+class Streams {
+ public:
+  Streams(PassStreams& pass, int member) : pass_(pass), member_(member) {}
+  std::shared_ptr<SourceBase> open(const ir::Node& stream, const Place& reader) {
+    return pass_.open(member_, stream, reader);
+  }
+  PassStreams::Turn turn() { return pass_.turn(); }
+
+ private:
+  PassStreams& pass_;
+  int member_;
 };
 
 }  // namespace anabranch::runtime

@@ -95,10 +95,22 @@ TEST_CASE("a fold without a seed has no value for an empty row") {
 
 TEST_CASE("a second pass over a source that can be read once names both readers") {
   const Ref s = ir::stream_in(ragged<std::int64_t>("pipe", {{1}, {2}}, false), at_line(49));
-  const std::vector<Ref> roots{ir::consume(ir::elements(s, at_line(50))),
-                               ir::consume(ir::tabulate(s, at_line(51)))};
+  const Ref all = ir::consume(ir::elements(s, at_line(50)));
+  const Ref body = on_array({1, int64s(1)}, [&](const Ref& row) {
+    return ir::map(operation(Primitive::add, ScalarType::int64), {row, all});
+  });
+  const std::vector<Ref> roots{all, ir::consume(ir::elements(ir::map_seq(body, {s}), at_line(51)))};
   CHECK_THROWS_WITH(interp::run(roots), Contains("pipe") && Contains("user.cpp:50") &&
                                             Contains("user.cpp:51") && Contains("only once"));
+}
+
+TEST_CASE("readers of a source that can be read once which do not need each other make one pass") {
+  const Ref s = ir::stream_in(ragged<std::int64_t>("pipe", {{1}, {2}}, false), at_line(49));
+  const std::vector<Ref> roots{ir::consume(ir::elements(s, at_line(50))),
+                               ir::consume(ir::tabulate(s, at_line(51)))};
+  const auto results = interp::run(roots);
+  CHECK(results[0]->extents == std::vector<std::int64_t>{2});
+  CHECK(results[1]->extents == std::vector<std::int64_t>{2, 1});
 }
 
 TEST_CASE("a source cannot be streamed inside its own stream") {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "ir/batch.h"
 #include "ir/print.h"
 #include "ir/views.h"
 #include "support/catch.h"
@@ -267,8 +268,21 @@ Sample sample(ir::SequenceOp op) {
       n = ir::windows_seq(three, three, sequence());
       return {n, joined(ir::WindowsSeq(n).size(), ir::WindowsSeq(n).hop(), ir::WindowsSeq(n).sequence()),
               "windows 3 3 s0", "windows(s, size, hop)"};
+    case Op::map_accum_seq: {
+      const Ref state = ir::parameter(Type::array(1, int64s(1))),
+                a = ir::parameter(Type::array(1, int64s(1)));
+      n = ir::map_accum_seq(sequence(), ir::lambda({state, a}, {a, state}), {vector()});
+      return {
+          n, joined(ir::MapAccumSeq(n).sequence(), ir::MapAccumSeq(n).function(), ir::MapAccumSeq(n).state()),
+          "map_accum_seq s0 (\\a0 a1 -> a1, a0) a2", "map_accum_seq(f, z, s)"};
+    }
   }
   return {};
+}
+
+Ref two_arrays() {
+  const Ref a = ir::parameter(Type::array(1, int64s(1))), b = ir::parameter(Type::array(1, int64s(1)));
+  return ir::lambda({a, b}, {b});
 }
 
 Sample sample(ir::SinkOp op) {
@@ -280,6 +294,19 @@ Sample sample(ir::SinkOp op) {
     case Op::tabulate:
       n = ir::tabulate(sequence());
       return {n, joined(ir::SinkTerm(n).sequence()), "tabulate s0", "tabulate(s)"};
+    case Op::fold_seq:
+      n = ir::fold_seq(sequence(), two_arrays(), vector());
+      return {n, joined(ir::FoldSeq(n).sequence(), ir::FoldSeq(n).function(), ir::FoldSeq(n).seed()),
+              "fold_seq s0 (\\a1 a2 -> a2) a0", "fold_seq(f, z, s)"};
+    case Op::fold_batch: {
+      const ir::Batch batch({1, int64s(1)});
+      n = ir::fold_batch(sequence(), ir::lambda(batch.parameters(), {batch.parameters()[1]}), two_arrays(),
+                         vector());
+      return {n,
+              joined(ir::FoldBatch(n).sequence(), ir::FoldBatch(n).batch(), ir::FoldBatch(n).combine(),
+                     ir::FoldBatch(n).seed()),
+              "fold_batch s0 (\\a0 a1 a2 a3 -> a1) (\\a5 a6 -> a6) a4", "fold_batch(g, combine, z, s)"};
+    }
   }
   return {};
 }

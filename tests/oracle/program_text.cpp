@@ -216,6 +216,8 @@ std::string Text::call(ir::SequenceOp op, const Node& node) const {
     }
     case ir::Op::windows_seq:
       return of_children("windows_seq", node);
+    case ir::Op::map_accum_seq:
+      return fmt::format("ir::map_accum_seq({}, {}, {})", child(node, 0), child(node, 1), list(node, 2));
     case ir::Op::take_seq:
     case ir::Op::filter_seq:
     case ir::Op::take_while_seq:

@@ -322,5 +322,86 @@ TEST_CASE("several results of sequences with the same sources are computed in on
   REQUIRE(b.size() == 2);
 }
 
+/// Numbers 0 ... n - 1, once.
+class Once : public SourceBase {
+ public:
+  explicit Once(std::int64_t n) : n_(n) {
+    info_.name = "once";
+    info_.arrays = {array_info({ScalarType::float64}, {}, 0)};
+    info_.live = false;
+  }
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    const std::int64_t count = std::min<std::int64_t>({limit.items, limit.work, 100, n_ - at_});
+    if (count <= 0) return false;
+    auto values = std::make_shared<std::vector<double>>();
+    for (std::int64_t k = 0; k < count; ++k) values->push_back(static_cast<double>(at_++));
+    chunk = {count, count, 8 * count, {}};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.emplace_back(values, values->data());
+    return true;
+  }
+
+ private:
+  SourceInfo info_;
+  std::int64_t n_, at_ = 0;
+};
+
+Seq<Scalar<double>> once(std::int64_t n) {
+  return stream_in(Source<Scalar<double>>(std::make_shared<Once>(n)));
+}
+
+TEST_CASE("results that read a source which can be read only once are computed at the same time") {
+  const auto even = [](auto x) { return cast<std::int64_t>(the(x)) % 2 == 0; };
+  const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
+  for (const RunOptions& options : configurations()) {
+    INFO(to_string(options));
+    for (const Backend backend : {options.backend, Backend::interpreter}) {
+      RunOptions mine = options;
+      mine.backend = backend;
+      if (backend == Backend::interpreter) mine = {.backend = backend};
+      const auto s = once(1000);
+      const auto t = produce(300, [](auto i) { return unit(cast<double>(i) * 0.5); });
+      const auto [all, evens, first, some, last] =
+          run(std::tuple(consume(elements(s)), consume(elements(filter_seq(even, s))),
+                         consume(elements(take_seq(10, s))), consume(elements(zip_with_seq(add, s, t))),
+                         consume(fold_seq(add, unit(0.0), drop_seq(990, s)))),
+              mine);
+      REQUIRE(all.size() == 1000);
+      REQUIRE(evens.size() == 500);
+      REQUIRE(evens[250] == 500.0);
+      REQUIRE(first.size() == 10);
+      REQUIRE(some.size() == 300);
+      REQUIRE(some[200] == 300.0);
+      REQUIRE(last[Index{}] == 9945.0);
+    }
+  }
+}
+
+TEST_CASE("a result that needs another one of the same source, which can be read only once, is an error") {
+  const auto s = once(50);
+  const auto total_ = sum(consume(elements(s)));
+  const auto program = compile(
+      std::tuple(total_, consume(elements(map_seq([=](auto x) { return unit(the(x) / the(total_)); }, s)))));
+  for (const Backend backend : {Backend::cpu, Backend::interpreter})
+    REQUIRE_THROWS_WITH(program.run({.backend = backend}), Catch::Contains("once"));
+}
+
+TEST_CASE("of results that are computed at the same time one may fail, or take too much memory") {
+  const auto s = once(100'000);
+  const auto fails_late =
+      map_seq([](auto x) { return unit(10 / (77'777 - cast<std::int64_t>(the(x)))); }, take_seq(90'000, s));
+  const auto program = compile(std::tuple(consume(elements(s)), consume(elements(fails_late))));
+  REQUIRE_THROWS_AS(program.run({.threads = 2}), RunError);
+  // The second one needs the last item with the first, so all are kept.
+  const auto u = once(100'000);
+  const auto v = once(100'000);
+  const auto late = zip_with_seq([](auto x, auto y) { return unit(the(x) + the(y)); }, append_seq(v, u), u);
+  REQUIRE_THROWS_AS(run(consume(elements(late)), {.memory = 1 << 20}), ResourceError);
+  REQUIRE(run(consume(elements(zip_with_seq([](auto x, auto y) { return unit(the(x) + the(y)); },
+                                            append_seq(once(5000), once(5000)), once(9000)))))
+              .size() == 9000);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

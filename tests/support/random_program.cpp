@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/batch.h"
 #include "support/random_scalars.h"
 #include "support/random_segments.h"
 
@@ -168,6 +169,40 @@ class RandomArrays {
     return ir::consume(stack ? ir::tabulate(items) : ir::elements(items));
   }
 
+  /// A sequence that one array or two pass through as a state.
+  Ref accumulated(Scope& scope, const Ref& all) {
+    std::vector<Ref> state{array(scope)}, parameters, items;
+    if (dice_.chance(30)) state.push_back(dice_.pick(scope.arrays));
+    for (const Ref& array : state) parameters.push_back(ir::parameter(array->type()));
+    for (const ArrayType& item : all->type().arrays) items.push_back(ir::parameter(Type::array(item)));
+    Scope inner = scope;
+    for (int i = 0; i < 2; ++i) {
+      inner.arrays.insert(inner.arrays.end(), parameters.begin(), parameters.end());
+      inner.arrays.insert(inner.arrays.end(), items.begin(), items.end());
+    }
+    std::vector<Ref> results;
+    for (const Ref& parameter : parameters)
+      results.push_back(dice_.chance(20) ? parameter : mapped(inner, parameter));
+    for (int more = 1 + dice_.below(2); more > 0; --more)
+      results.push_back(dice_.chance(20) ? dice_.pick(items) : computation(inner));
+    parameters.insert(parameters.end(), items.begin(), items.end());
+    return ir::map_accum_seq(all, ir::lambda(parameters, results), state);
+  }
+
+  /// All single arrays of a sequence, joined.
+  Ref folded(Scope& scope, const Ref& all) {
+    const ArrayType item = all->type().arrays[0];
+    if (dice_.chance(60)) return ir::consume(ir::fold_seq(all, join_of_arrays(scope, item), nothing(item)));
+    const ir::Batch batch(item);
+    Scope inner = scope;
+    const Ref elements = ir::consume(ir::elements(batch.sequence()));
+    inner.arrays.insert(inner.arrays.end(), {elements, elements, elements});
+    const Ref sum = dice_.chance(50) ? elements : computation(inner);
+    return ir::consume(ir::fold_batch(all, ir::lambda(batch.parameters(), {sum}),
+                                      join_of_arrays(scope, sum->type().array_type()),
+                                      nothing(sum->type().array_type())));
+  }
+
   /// Whether something holds.
   Ref condition(Scope& scope) {
     Scope inner{{}, scope.arrays, 2};
@@ -277,6 +312,27 @@ class RandomArrays {
   }
 
   /// A function of each element, to one of the same type, and of something that is computed here.
+  /// A function of two arrays of a type that gives one of it.
+  Ref join_of_arrays(const Scope& scope, const ArrayType& type) {
+    const Ref left = ir::parameter(Type::array(type)), right = ir::parameter(Type::array(type));
+    Scope inner = scope;
+    inner.arrays.insert(inner.arrays.end(), {left, right, left, right});
+    const Ref result = dice_.chance(60) ? ir::map(scalars_.join(inner, type.scalars), {left, right})
+                                        : mapped(inner, dice_.chance(50) ? left : right);
+    return ir::lambda({left, right}, {result});
+  }
+
+  /// A small array of a type.
+  Ref nothing(const ArrayType& type) {
+    std::vector<Ref> extents, zeros;
+    for (int d = 0; d < type.rank; ++d) extents.push_back(ir::int64(dice_.below(4)));
+    for (const ScalarType s : type.scalars) zeros.push_back(ir::constant(s, 0));
+    const Ref element = zeros.size() == 1 ? zeros[0] : ir::tuple(zeros);
+    if (type.rank == 0) return ir::unit(element);
+    const Ref ix = ir::parameter(Type::element(int64s(type.rank)));
+    return ir::generate(ir::tuple(extents), ir::lambda({ix}, {element}));
+  }
+
   Ref mapped(Scope& scope, const Ref& a) {
     scope.arrays.push_back(computation(scope));
     return ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, a->type().scalars, 3), {a});
@@ -617,7 +673,10 @@ class RandomSequences {
     for (int c = 0; c < components; ++c) {
       const Ref part = ir::project_seq(result, c, 1);
       const bool stack = part->type().arrays[0].rank < 4 && dice_.chance(45);
-      roots.push_back(ir::consume(stack ? ir::tabulate(part) : ir::elements(part)));
+      if (dice_.chance(12))
+        roots.push_back(arrays_.folded(captured_, part));
+      else
+        roots.push_back(ir::consume(stack ? ir::tabulate(part) : ir::elements(part)));
     }
     if (dice_.chance(20)) {
       Scope after{{}, roots, 0};
@@ -640,7 +699,12 @@ class RandomSequences {
 
   /// Other items than those of a sequence, made of them.
   Ref other_items(const Ref& all) {
-    switch (dice_.below(8)) {
+    switch (dice_.below(10)) {
+      case 8:
+      case 9: {
+        Scope scope = captured_;
+        return arrays_.accumulated(scope, all);
+      }
       case 0:
         return ir::drop_seq(ir::int64(dice_.below(6)), all);
       case 1:

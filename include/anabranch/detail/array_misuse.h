@@ -169,16 +169,4 @@ auto scan_state(const Xs&...) {
   return detail::refused_array();
 }
 
-#define ANABRANCH_NOT_THERE(name)                                                                \
-  template <class... Xs>                                                                         \
-    requires detail::AnyComputation<Xs...>                                                       \
-  auto name(const Xs&...) {                                                                      \
-    static_assert(sizeof...(Xs) == 0,                                                            \
-                  "anabranch: " #name " is not in the language yet; what is: docs/language.md"); \
-    return detail::refused_array();                                                              \
-  }
-ANABRANCH_NOT_THERE(fold_seq)
-ANABRANCH_NOT_THERE(scan_seq)
-#undef ANABRANCH_NOT_THERE
-
 }  // namespace anabranch

@@ -126,6 +126,17 @@ ANABRANCH_API Handle append_seq(Handles sequences, Place at);
 /// The items of `inner`, a sequence that depends on these parameters, for each item of `sequence`.
 ANABRANCH_API Handle flat_map_seq(Handles parameters, const Handle& inner, const Handle& sequence, Place at);
 ANABRANCH_API Handle windows_seq(const Handle& size, const Handle& hop, const Handle& sequence, Place at);
+ANABRANCH_API Handle map_accum_seq(const Handle& sequence, const Handle& function, Handles state, Place at,
+                                   Symbol label);
+ANABRANCH_API Handle fold_seq(const Handle& sequence, const Handle& function, const Handle& seed, Place at);
+/// What a function of a batch of items takes, and the items as a sequence.
+struct BatchParameters {
+  Handles parameters;
+  Handle sequence;
+};
+ANABRANCH_API BatchParameters batch_parameters(int rank, std::span<const ScalarType> scalars, Place at);
+ANABRANCH_API Handle fold_batch(const Handle& sequence, const Handle& batch, const Handle& combine,
+                                const Handle& seed, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
 

@@ -1,0 +1,264 @@
+#include "run/fold_sinks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "ir/batch.h"
+#include "run/item_list.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// What both have in common: the room of a part, and a sum of which nobody knows how large it will be.
+class FoldSink : public Sink {
+ public:
+  explicit FoldSink(const SinkWork& work)
+      : context_(work.context),
+        type_(work.array.type),
+        into_(work.into),
+        functions_(work.functions),
+        seed_(work.arrays[0]),
+        reservation_(work.context.budget.reserve("items that are joined", 0)) {}
+
+  bool order_matters() const final { return true; }
+  std::vector<void*> room(std::int64_t elements) final {
+    reservation_.resize(held_bytes() + elements * width_of(type_));
+    room_.clear();
+    std::vector<void*> addresses;
+    for (const ScalarType s : type_.scalars) {
+      room_.push_back(
+          context_.memory.share(context_.memory.take(static_cast<std::size_t>(elements) * size_of(s) + 64)));
+      addresses.push_back(room_.back().get());
+    }
+    return addresses;
+  }
+  std::int64_t elements() const final { return elements_; }
+  scheduler::Reservation take_reservation() final { return std::move(reservation_); }
+
+ protected:
+  /// The elements of the part that has been committed.
+  std::vector<const void*> components() const {
+    std::vector<const void*> all;
+    for (const auto& memory : room_) all.push_back(memory.get());
+    return all;
+  }
+  void count(std::int64_t elements) { elements_ += elements; }
+  virtual std::int64_t held_bytes() const { return 0; }
+
+  HostArray joined(std::size_t function, const HostArray& left, const HostArray& right) const {
+    return functions_[function]({left, right})[0];
+  }
+  /// What `consume` gives: nobody else has it.
+  HostArray own(const HostArray& result) {
+    room_.clear();
+    reservation_.resize(bytes_of(*result));
+    if (!into_) return detail::copy_of(*result);
+    const HostArray given = in_memory_of(*into_, result->extents);
+    copy_elements(&context_.executor, *result, *given);
+    return given;
+  }
+  static std::int64_t bytes_of(const detail::ArrayData& array) {
+    std::int64_t bytes = 0;
+    for (const ScalarType s : array.scalars) bytes += array.size() * static_cast<std::int64_t>(size_of(s));
+    return bytes;
+  }
+
+  RunContext& context_;
+  const ir::ArrayType& type_;
+  const HostArray into_;
+  const std::vector<ApplyFunction> functions_;
+  const HostArray seed_;
+
+ private:
+  std::vector<std::shared_ptr<void>> room_;
+  scheduler::Reservation reservation_;
+  std::int64_t elements_ = 0;
+};
+
+class FoldSeqSink final : public FoldSink {
+ public:
+  using FoldSink::FoldSink;
+
+  void commit(std::int64_t items, const PartShape::Result& part) override {
+    count(part.elements);
+    if (items == 0) return;
+    ItemView view(type_, components(), part.extents, items);
+    std::optional<HostArray> first;
+    for (std::size_t level = 0; first || view.items() > 0; ++level) {
+      if (level == pending_.size()) pending_.emplace_back();
+      join_level(pending_[level], first, view);
+    }
+  }
+
+  HostArray finish() override {
+    HostArray sum = seed_;
+    for (std::size_t level = pending_.size(); level-- > 0;)
+      if (pending_[level]) sum = joined(1, sum, *pending_[level]);
+    return own(sum);
+  }
+
+ private:
+  /// Items of one level that lie back to back, and what keeps their memory.
+  class ItemView {
+   public:
+    ItemView(const ir::ArrayType& type, std::vector<const void*> components,
+             std::vector<std::vector<std::int64_t>> extents, std::int64_t items)
+        : type_(&type), components_(std::move(components)), extents_(std::move(extents)) {
+      for (auto& each : extents_)
+        if (each.size() == 1) each.assign(static_cast<std::size_t>(items), each[0]);
+      begins_.reserve(static_cast<std::size_t>(items));
+      for (std::int64_t i = 0, begin = 0; i < items; ++i) {
+        begins_.push_back(begin);
+        begin += size(i);
+        elements_ = begin;
+      }
+    }
+    /// Of what pairs_of_batch gives.
+    ItemView(const ir::ArrayType& type, std::vector<HostArray> results, std::int64_t items)
+        : ItemView(type, addresses(*results[0]), numbers(results), items) {
+      owner_ = std::move(results);
+    }
+
+    std::int64_t items() const { return std::ssize(begins_) - at_; }
+    /// The next one, as an array of its own.
+    HostArray take() {
+      const std::int64_t i = at_++;
+      std::vector<std::int64_t> extents;
+      for (const auto& each : extents_) extents.push_back(each[static_cast<std::size_t>(i)]);
+      HostArray array = detail::allocate_array(type_->scalars, extents);
+      for (std::size_t c = 0; c < components_.size(); ++c) {
+        const auto width = static_cast<std::int64_t>(size_of(type_->scalars[c]));
+        std::copy_n(
+            static_cast<const std::byte*>(components_[c]) + begins_[static_cast<std::size_t>(i)] * width,
+            array->size() * width, static_cast<std::byte*>(array->buffers[c].get()));
+      }
+      return array;
+    }
+    /// The next `count`, as a function of a batch takes them. They must be kept until it has run.
+    std::vector<HostArray> arguments(std::int64_t count) {
+      // Single elements are found by their numbers, all others by where they begin.
+      std::vector<const void*> components = components_;
+      for (std::size_t c = 0; c < components.size() && type_->rank == 0; ++c)
+        components[c] = static_cast<const std::byte*>(components[c]) +
+                        at_ * static_cast<std::int64_t>(size_of(type_->scalars[c]));
+      std::vector<HostArray> all{scalar(count),
+                                 vector(type_->scalars, components, type_->rank == 0 ? count : elements_),
+                                 vector({ScalarType::int64}, {begins_.data() + at_}, count)};
+      for (const auto& each : extents_)
+        all.push_back(vector({ScalarType::int64}, {each.data() + at_}, count));
+      at_ += count;
+      return all;
+    }
+
+   private:
+    std::int64_t size(std::int64_t i) const {
+      std::int64_t elements = 1;
+      for (const auto& each : extents_) elements *= each[static_cast<std::size_t>(i)];
+      return elements;
+    }
+    static std::vector<const void*> addresses(const detail::ArrayData& array) {
+      std::vector<const void*> all;
+      for (const auto& buffer : array.buffers) all.push_back(buffer.get());
+      return all;
+    }
+    static std::vector<std::vector<std::int64_t>> numbers(const std::vector<HostArray>& results) {
+      std::vector<std::vector<std::int64_t>> all;
+      for (std::size_t d = 1; d < results.size(); ++d) {
+        const auto* const values = static_cast<const std::int64_t*>(results[d]->buffers[0].get());
+        all.emplace_back(values, values + results[d]->size());
+      }
+      return all;
+    }
+
+    const ir::ArrayType* type_;
+    std::vector<const void*> components_;
+    std::vector<std::vector<std::int64_t>> extents_;  ///< per dimension, of each item
+    std::vector<std::int64_t> begins_;
+    std::int64_t elements_ = 0;
+    std::int64_t at_ = 0;
+    std::vector<HostArray> owner_;
+  };
+
+  /// Joins neighbours: `pending` of this level, which came before, then `first`, then the view. What they come to is the
+  /// level above.
+  void join_level(std::optional<HostArray>& pending, std::optional<HostArray>& first, ItemView& view) {
+    std::optional<HostArray> next;
+    if (pending) {
+      next = joined(1, *pending, first ? *first : view.take());
+      pending.reset();
+    } else if (first && view.items() > 0) {
+      next = joined(1, *first, view.take());
+    } else if (first) {
+      pending = std::move(first);
+    }
+    first = std::move(next);
+    const std::int64_t pairs = view.items() / 2;
+    std::vector<HostArray> above;
+    if (pairs > 0) above = functions_[0](view.arguments(2 * pairs));
+    if (view.items() > 0) pending = view.take();
+    view = pairs > 0 ? ItemView(type_, std::move(above), pairs) : ItemView(type_, {}, {}, 0);
+  }
+
+  std::vector<std::optional<HostArray>>
+      pending_;  ///< per level: a complete tree that waits for its right neighbour
+};
+
+class FoldBatchSink final : public FoldSink {
+ public:
+  explicit FoldBatchSink(const SinkWork& work) : FoldSink(work), batch_(work.array.type), sum_(seed_) {}
+
+  void commit(std::int64_t items, const PartShape::Result& part) override {
+    count(part.elements);
+    std::int64_t begin = 0;
+    while (begin < items) {
+      const std::int64_t end = end_of_batch(part.extents, begin, items);
+      batch_.append(components(), part.extents, begin, end);
+      begin = end;
+      if (is_whole()) join();
+    }
+  }
+
+  HostArray finish() override {
+    if (batch_.items() > 0) join();
+    return own(sum_);
+  }
+
+ private:
+  bool is_whole() const {
+    return batch_.elements() >= ir::batch_elements || batch_.items() >= ir::batch_items;
+  }
+  std::int64_t held_bytes() const override { return batch_.bytes(); }
+
+  /// Behind the item with which the batch is whole.
+  std::int64_t end_of_batch(const std::vector<std::vector<std::int64_t>>& extents, std::int64_t begin,
+                            std::int64_t items) const {
+    std::int64_t elements = batch_.elements(), count = batch_.items();
+    for (std::int64_t i = begin; i < items; ++i) {
+      std::int64_t size = 1;
+      for (const auto& each : extents) size *= each.size() == 1 ? each[0] : each[static_cast<std::size_t>(i)];
+      elements += size;
+      if (elements >= ir::batch_elements || ++count >= ir::batch_items) return i + 1;
+    }
+    return items;
+  }
+
+  void join() {
+    const HostArray of_batch = functions_[0](batch_.arguments())[0];
+    sum_ = joined(1, sum_, of_batch);
+    if (batch_.holds(*sum_)) sum_ = detail::copy_of(*sum_);
+    batch_.clear();
+  }
+
+  ItemList batch_;
+  HostArray sum_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_fold_seq(const SinkWork& work) { return std::make_unique<FoldSeqSink>(work); }
+std::unique_ptr<Sink> make_fold_batch(const SinkWork& work) { return std::make_unique<FoldBatchSink>(work); }
+
+}  // namespace anabranch::runtime

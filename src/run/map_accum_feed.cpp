@@ -1,0 +1,114 @@
+#include <array>
+
+#include "ir/cancelled.h"
+#include "run/feed.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// Items that a state passes through: all items of a chunk at once where the function takes them so, else one by one.
+class MapAccum final : public Feed {
+ public:
+  explicit MapAccum(const FeedWork& work)
+      : Feed(work), work_(work), state_(work.arrays), stage_(work.stage(0)) {
+    info_.live = stage_->live();
+    info_.items = stage_->items();
+  }
+
+ private:
+  bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
+    SourceChunk given;
+    if (!stage_->next(limit, given)) return false;
+    items = work_.by_chunk ? of_chunk(given) : one_by_one(given);
+    own.push_back({0, items.items});
+    return true;
+  }
+
+  SourceChunk of_chunk(const SourceChunk& given) {
+    std::vector<HostArray> arguments = state_;
+    for (std::size_t a = 0; a < given.arrays.size(); ++a) {
+      // What the function gives may lie where an argument does.
+      auto vector = std::make_shared<detail::ArrayData>();
+      vector->scalars = stage_->infos()[a].scalars;
+      vector->extents = {given.items};
+      for (const auto& data : given.arrays[a].data)
+        vector->buffers.push_back(std::const_pointer_cast<void>(data));
+      arguments.push_back(std::move(vector));
+    }
+    const std::vector<HostArray> results = work_.apply(arguments);
+    state_.assign(results.begin(), results.begin() + std::ssize(state_));
+    SourceChunk items{given.items, given.items, 0, {}, given.first};
+    for (std::size_t r = state_.size(); r < results.size(); ++r) {
+      ArrayChunk& array = items.arrays.emplace_back();
+      for (const auto& buffer : results[r]->buffers) array.data.emplace_back(results[r], buffer.get());
+      items.bytes += results[r]->size() * width_of(info_.arrays[r - state_.size()]);
+    }
+    return items;
+  }
+
+  SourceChunk one_by_one(const SourceChunk& given) {
+    ChunkBuilder made(info_.arrays, context_.memory, context_.executor);
+    for (std::int64_t i = 0; i < given.items; ++i) {
+      if (context_.options.stop.stop_requested()) ir::raise_cancelled();
+      std::vector<HostArray> arguments = state_;
+      for (std::size_t a = 0; a < given.arrays.size(); ++a)
+        arguments.push_back(item_of(given.arrays[a], stage_->infos()[a], i));
+      const std::vector<HostArray> results = work_.apply(arguments);
+      state_.assign(results.begin(), results.begin() + std::ssize(state_));
+      made.append(chunk_of({results.begin() + std::ssize(state_), results.end()}),
+                  std::array{ItemRange{0, 1}});
+    }
+    return made.finish();
+  }
+
+  /// Item i of an array of a chunk, where it lies.
+  static HostArray item_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t i) {
+    auto item = std::make_shared<detail::ArrayData>();
+    item->scalars = info.scalars;
+    const std::int64_t* const offsets = static_cast<const std::int64_t*>(array.offsets.get());
+    std::int64_t inner = 1;
+    for (std::size_t d = 1; d < info.extents.size(); ++d)
+      if (info.extents[d]) inner *= *info.extents[d];
+    for (std::size_t d = 0; d < info.extents.size(); ++d)
+      item->extents.push_back(info.extents[d] ? *info.extents[d]
+                              : info.ragged() ? (inner == 0 ? 0 : (offsets[i + 1] - offsets[i]) / inner)
+                                              : array.extents[d].get()[i]);
+    const std::int64_t begin = info.regular() ? i * item->size() : offsets[i];
+    for (std::size_t c = 0; c < array.data.size(); ++c) {
+      const auto bytes = begin * static_cast<std::int64_t>(size_of(info.scalars[c]));
+      const auto data = std::const_pointer_cast<void>(array.data[c]);
+      item->buffers.emplace_back(data, static_cast<std::byte*>(data.get()) + bytes);
+    }
+    return item;
+  }
+
+  /// One item as a chunk.
+  SourceChunk chunk_of(const std::vector<HostArray>& arrays) const {
+    SourceChunk chunk{1, 1, 0, {}, 0};
+    for (std::size_t a = 0; a < arrays.size(); ++a) {
+      const ArrayInfo& info = info_.arrays[a];
+      ArrayChunk& array = chunk.arrays.emplace_back();
+      for (const auto& buffer : arrays[a]->buffers) array.data.emplace_back(arrays[a], buffer.get());
+      if (info.regular()) continue;
+      const auto offsets =
+          std::make_shared<std::vector<std::int64_t>>(std::vector<std::int64_t>{0, arrays[a]->size()});
+      array.offsets = {offsets, offsets->data()};
+      if (info.ragged()) continue;
+      array.extents.resize(info.extents.size());
+      for (std::size_t d = 0; d < info.extents.size(); ++d)
+        if (!info.extents[d]) array.extents[d] = {arrays[a], &arrays[a]->extents[d]};
+    }
+    return chunk;
+  }
+
+  const FeedWork work_;
+  std::vector<HostArray> state_;
+  std::unique_ptr<FeedingStage> stage_;
+};
+
+}  // namespace
+
+std::shared_ptr<SourceBase> make_map_accum(const FeedWork& work) { return std::make_shared<MapAccum>(work); }
+
+}  // namespace anabranch::runtime

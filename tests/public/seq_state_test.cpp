@@ -1,0 +1,254 @@
+#include "agree.h"
+#include "support/memory_source.h"
+
+// What passes from item to item: scan_seq, map_accum_seq, fold_seq, fold_batch.
+namespace anabranch::testing {
+namespace {
+
+std::vector<Vector<double>> some_rows() {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n : {3, 0, 70, 1, 128, 9, 0, 17, 17, 2, 5})
+    rows.push_back(numbers<double>(n, static_cast<std::uint64_t>(n) + rows.size()));
+  return rows;
+}
+std::vector<Vector<float>> equal_rows(std::int64_t count, std::int64_t length) {
+  std::vector<Vector<float>> rows;
+  for (std::int64_t i = 0; i < count; ++i)
+    rows.push_back(numbers<float>(length, static_cast<std::uint64_t>(i)));
+  return rows;
+}
+const auto total = [](auto row) { return sum(row); };
+
+TEST_CASE("scan_seq of single elements gives the state after each item") {
+  const auto rows_ = some_rows();
+  std::vector<Scalar<double>> expected;
+  double state = 100.0;
+  for (const auto& row : rows_) {
+    state = agree(unit(state + the(sum(use(row)))))[Index{}];
+    expected.push_back(Scalar<double>(state));
+  }
+  const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
+  check_items(scan_seq(add, unit(100.0), map_seq(total, stream_in(rows_))), expected);
+  check_items(scan_seq(add, unit(100.0), map_seq(total, stream_in(std::vector<Vector<double>>{}))), {});
+  // Written with operations of arrays, and with a captured array.
+  const Vector<double> factors{2.0, 3.0};
+  const auto f = [&](auto x, auto y) {
+    return zip_with([&](auto a, auto b) { return a * 0.5 + b * use(factors)[1]; }, x, y);
+  };
+  std::vector<Scalar<double>> decayed;
+  state = 1.0;
+  for (const auto& row : rows_) {
+    state = agree(f(unit(state), sum(use(row))))[Index{}];
+    decayed.push_back(Scalar<double>(state));
+  }
+  check_items(scan_seq(f, unit(1.0), map_seq(total, stream_in(rows_))), decayed);
+}
+
+TEST_CASE("scan_seq of arrays, and of states of other types than items") {
+  // Running sums of rows of one length.
+  const auto rows_ = equal_rows(9, 33);
+  std::vector<Vector<float>> expected;
+  Vector<float> state(Index{33});
+  for (const auto& row : rows_) {
+    state = vector_of(33, [&](std::int64_t i) { return state[i] + row[i]; });
+    expected.push_back(state);
+  }
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  check_items(scan_seq(add, fill(33, 0.0f), stream_in(rows_)), expected);
+  // A state that grows.
+  const std::vector<Vector<double>> pieces{{1, 2}, {}, {3}, {4, 5, 6}};
+  const auto longer = [](auto x, auto y) { return concat(x, y); };
+  check_items(scan_seq(longer, use(Vector<double>{0}), stream_in(pieces)),
+              {{0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 6}});
+  // A count of elements, of rows.
+  const auto count = [](auto n, auto row) { return unit(the(n) + size(row)); };
+  check_items(
+      scan_seq(count, unit(std::int64_t{0}), stream_in(pieces)),
+      {Scalar<std::int64_t>(2), Scalar<std::int64_t>(2), Scalar<std::int64_t>(3), Scalar<std::int64_t>(6)});
+}
+
+TEST_CASE("map_accum_seq gives what becomes of items, and passes a state of several arrays on") {
+  // Differences to the item before, and how many there were.
+  const auto step = [](auto last, auto count, auto x) {
+    return std::pair(std::tuple(x, unit(the(count) + 1)), std::tuple(unit(the(x) - the(last)), count));
+  };
+  const auto rows_ = some_rows();
+  const auto sums = map_seq(total, stream_in(rows_));
+  const auto [differences, counts] =
+      unzip_seq(map_accum_seq(step, std::tuple(unit(0.0), unit(std::int32_t{7})), sums));
+  std::vector<Scalar<double>> expected;
+  double last = 0.0;
+  for (const auto& row : rows_) {
+    const double x = agree(sum(use(row)))[Index{}];
+    expected.push_back(Scalar<double>(x - last));
+    last = x;
+  }
+  check_items(differences, expected);
+  const auto [d, c] = agree(std::tuple(consume(elements(differences)), consume(elements(counts))));
+  REQUIRE(c.size() == std::ssize(rows_));
+  for (std::int64_t i = 0; i < c.size(); ++i) REQUIRE(c[i] == 7 + i);
+  // Rows less the mean of the last row: an item of several arrays, a state that is one of these.
+  const auto centred = [](auto mean_before, auto row, auto mean) {
+    return std::pair(mean, map([=](auto v) { return v - the(mean_before); }, row));
+  };
+  const auto with_means =
+      map_seq([](auto row) { return std::tuple(row, unit(the(sum(row)) / 10.0)); }, stream_in(rows_));
+  std::vector<Vector<double>> moved;
+  double mean_before = 0.0;
+  for (const auto& row : rows_) {
+    moved.push_back(vector_of(row.size(), [&](std::int64_t i) { return row[i] - mean_before; }));
+    mean_before = agree(sum(use(row)))[Index{}] / 10.0;
+  }
+  check_items(map_accum_seq(centred, unit(0.0), with_means), moved);
+  check_items(
+      filter_seq([](auto row) { return size(row) > 2; }, map_accum_seq(centred, unit(0.0), with_means)), [&] {
+        auto kept = moved;
+        std::erase_if(kept, [](const auto& row) { return row.size() <= 2; });
+        return kept;
+      }());
+}
+
+TEST_CASE("a state that a loop computes, and one of many items") {
+  // The next state is found by a loop, so it is no scalar code.
+  const auto root = [](auto x, auto y) {
+    return awhile([](auto z) { return the(z) > 2.0; }, [](auto z) { return unit(the(z) / 2.0); },
+                  unit(the(x) + the(y)));
+  };
+  std::vector<Scalar<double>> expected;
+  double state = 0.0;
+  for (int i = 0; i < 12; ++i) {
+    state += i;
+    while (state > 2.0) state /= 2.0;
+    expected.push_back(Scalar<double>(state));
+  }
+  check_items(scan_seq(root, unit(0.0), produce(12, [](auto i) { return unit(cast<double>(i)); })), expected);
+  const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
+  const auto all = scan_seq(add, unit(std::int64_t{0}), produce(20'000, [](auto i) { return unit(i); }));
+  const Vector<std::int64_t> sums = agree(consume(elements(all)));
+  REQUIRE(sums[19'999] == 19'999LL * 20'000 / 2);
+}
+
+TEST_CASE("fold_seq joins items in a tree over their numbers") {
+  for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 64, 65, 200}) {
+    INFO(n);
+    const auto rows_ = equal_rows(n, 5);
+    const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+    const Vector<float> got = agree(consume(fold_seq(add, fill(5, 1.0f), stream_in(rows_))));
+    std::vector<std::pair<std::int64_t, Vector<float>>> trees;  // sizes, from left to right
+    const auto plus_ = [](const Vector<float>& a, const Vector<float>& b) {
+      return vector_of(5, [&](std::int64_t i) { return a[i] + b[i]; });
+    };
+    for (const auto& row : rows_) {
+      trees.emplace_back(1, row);
+      while (trees.size() > 1 && trees.back().first == trees[trees.size() - 2].first) {
+        const auto right = trees.back();
+        trees.pop_back();
+        trees.back() = {2 * right.first, plus_(trees.back().second, right.second)};
+      }
+    }
+    Vector<float> expected = vector_of(5, [](std::int64_t) { return 1.0f; });
+    for (const auto& tree : trees) expected = plus_(expected, tree.second);
+    require_same(got, expected);
+  }
+}
+
+TEST_CASE("fold_seq keeps the order of items, of whatever shape, and takes the rows of what is computed") {
+  const std::vector<Vector<double>> pieces{{1, 2}, {}, {3}, {4, 5, 6}, {7}, {}, {8, 9}};
+  const auto longer = [](auto x, auto y) { return concat(x, y); };
+  require_same(agree(consume(fold_seq(longer, use(Vector<double>{0}), stream_in(pieces)))),
+               Vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  // Products of small matrices do not commute.
+  const auto matrices = produce(11, [](auto i) {
+    return generate(index_of(2, 2),
+                    [=](auto ix) { return cond(ix[0] == ix[1], std::int64_t{1}, (ix[0] + 1) * i % 5 - 2); });
+  });
+  const auto identity = generate(
+      index_of(2, 2), [](auto ix) { return cond(ix[0] == ix[1], std::int64_t{1}, std::int64_t{0}); });
+  const Matrix<std::int64_t> got =
+      agree(consume(fold_seq([](auto a, auto b) { return matmul(a, b); }, identity, matrices)));
+  std::int64_t p[4] = {1, 0, 0, 1};
+  for (std::int64_t i = 0; i < 11; ++i) {
+    const std::int64_t m[4] = {1, i % 5 - 2, 2 * i % 5 - 2, 1};
+    const std::int64_t q[4] = {p[0] * m[0] + p[1] * m[2], p[0] * m[1] + p[1] * m[3],
+                               p[2] * m[0] + p[3] * m[2], p[2] * m[1] + p[3] * m[3]};
+    std::copy(q, q + 4, p);
+  }
+  for (std::int64_t i = 0; i < 4; ++i) REQUIRE(got[Index{i / 2, i % 2}] == p[i]);
+  // Beside other terminals of the same pass, two of them folds, and with what a fold needs of another stream.
+  const auto rows_ = equal_rows(12, 4);
+  const auto s = stream_in(rows_);
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  const auto least = [](auto x, auto y) { return zip_with([](auto a, auto b) { return min(a, b); }, x, y); };
+  const auto [sums, minima, all, scaled] =
+      agree(std::tuple(consume(fold_seq(add, fill(4, 0.0f), s)), consume(fold_seq(least, fill(4, 1e9f), s)),
+                       consume(tabulate(s)),
+                       map([](auto x) { return x * 2.0f; },
+                           consume(fold_seq(add, fill(4, 0.0f), map_seq([](auto r) { return r; }, s))))));
+  for (std::int64_t i = 0; i < 4; ++i) {
+    float least_of = 1e9f;
+    for (const auto& row : rows_) least_of = std::min(least_of, row[i]);
+    REQUIRE(minima[i] == least_of);
+    REQUIRE(scaled[i] == sums[i] * 2.0f);
+  }
+  const std::vector<Scalar<std::int64_t>> numbers_{Scalar<std::int64_t>(3), Scalar<std::int64_t>(4),
+                                                   Scalar<std::int64_t>(5)};
+  REQUIRE(agree(consume(fold_seq([](auto x, auto y) { return unit(the(x) * the(y)); }, unit(std::int64_t{2}),
+                                 stream_in(numbers_))))[Index{}] == 120);
+}
+
+TEST_CASE("fold_seq of single elements, cut anywhere") {
+  const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
+  for (const std::int64_t n : {1, 2, 6, 7, 13, 64, 100}) {
+    const auto squares = produce(n, [](auto i) { return unit(i * i + 1); });
+    std::int64_t expected = 0;
+    for (std::int64_t i = 0; i < n; ++i) expected += i * i + 1;
+    REQUIRE(agree(consume(fold_seq(add, unit(std::int64_t{0}), squares)))[Index{}] == expected);
+    for (const char* scheduler : {"fixed:1", "fixed:2", "fixed:3", "fixed:5", "fixed:11"})
+      REQUIRE(run(consume(fold_seq(add, unit(std::int64_t{0}), squares)),
+                  {.scheduler = scheduler})[Index{}] == expected);
+    const auto floats = map_seq([](auto x) { return unit(cast<float>(the(x)) * 0.1f); }, squares);
+    agree(consume(fold_seq(add, unit(0.5f), floats)));
+  }
+}
+
+TEST_CASE("fold_batch sums batches of items") {
+  const auto rows_ = some_rows();
+  // A histogram: of each batch by one operation over all of its elements.
+  const auto histogram_of = [](auto batch) {
+    return histogram(8, map([](auto x) { return cast<std::int64_t>(abs(x)) % 8; }, consume(elements(batch))));
+  };
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  const Vector<std::int64_t> got =
+      agree(consume(fold_batch(histogram_of, add, fill(8, std::int64_t{0}), stream_in(rows_))));
+  std::vector<std::int64_t> expected(8);
+  for (const auto& row : rows_)
+    for (std::int64_t i = 0; i < row.size(); ++i)
+      ++expected[static_cast<std::size_t>(static_cast<std::int64_t>(std::abs(row[i])) % 8)];
+  for (std::int64_t i = 0; i < 8; ++i) REQUIRE(got[i] == expected[static_cast<std::size_t>(i)]);
+  // Batches end by elements: 2^20 and more of them.
+  const auto long_rows =
+      produce(40, [](auto i) { return generate(60'000 + i, [=](auto j) { return i + j; }); });
+  const auto maxima = [](auto batch) { return unit(the(maximum(consume(elements(batch))))); };
+  const auto larger = [](auto x, auto y) { return unit(the(x) * 1000003 + the(y)); };
+  const auto batches =
+      run(consume(fold_batch(maxima, larger, unit(std::int64_t{0}), long_rows)), {.scheduler = "fixed:7"});
+  REQUIRE(batches[Index{}] == run(consume(fold_batch(maxima, larger, unit(std::int64_t{0}), long_rows)),
+                                  {.backend = Backend::interpreter})[Index{}]);
+  REQUIRE(agree(consume(
+              fold_batch(maxima, larger, unit(std::int64_t{5}), take_seq(0, long_rows))))[Index{}] == 5);
+}
+
+TEST_CASE("errors in what joins items come out with their line, and the next run works") {
+  const auto rows_ = equal_rows(9, 3);
+  const auto fourth = [](auto x, auto y) { return map([=](auto v) { return v + y[3]; }, x); };
+  fails<RunError>(consume(fold_seq(fourth, fill(3, 0.0f), stream_in(rows_))),
+                  {"index 3 out of range 0..2", "seq_state_test.cpp"});
+  const auto program = compile(
+      consume(elements(scan_seq([](auto x, auto y) { return unit(the(x) / (the(y) - 3)); },
+                                unit(std::int64_t{100}), produce(6, [](auto i) { return unit(i); })))));
+  fails_erased<RunError>([&](const RunOptions& options) { return arrays_of(program.run(options)); },
+                         {"integer division", "by zero", "seq_state_test.cpp"}, Loc::current());
+}
+
+}  // namespace
+}  // namespace anabranch::testing
