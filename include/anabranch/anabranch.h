@@ -23,6 +23,7 @@
 #include <anabranch/loop.h>
 #include <anabranch/manifest.h>
 #include <anabranch/optional.h>
+#include <anabranch/ragged.h>
 #include <anabranch/reorder.h>
 #include <anabranch/rounding.h>
 #include <anabranch/run.h>

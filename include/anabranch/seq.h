@@ -116,6 +116,10 @@ auto map_items(Loc at, Symbol label, F& f, std::type_identity<std::tuple<Arrays.
   }(std::index_sequence_for<Arrays...>{});
 }
 
+/// A range that gives its items in bulk, too.
+template <class R>
+concept HasSource = requires(const R& items) { items.source().erased(); };
+
 template <class A, class... Rest>
 using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<A>::list>(),
                                           std::declval<typename ItemArrays<Rest>::list>()...));
@@ -130,6 +134,12 @@ Seq<A> stream_in(const Source<A>& source, detail::Loc at = detail::Loc::current(
   return {detail::FromHandle{}, detail::stream_in(source.erased(), at)};
 }
 
+/// The vectors of a Ragged, where they lie.
+template <detail::HasSource R>
+auto stream_in(const R& items, detail::Loc at = detail::Loc::current()) {
+  return stream_in(items.source(), at);
+}
+
 /// How a range is streamed.
 struct RangeOptions {
   /// Whether the next item may have to be waited for (SourceInfo::live): a live range is asked for an item
@@ -142,7 +152,7 @@ struct RangeOptions {
 /// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range).
 /// The range is moved or copied into the program; pass std::views::all(range) to keep it outside.
 template <std::ranges::input_range R>
-  requires requires { std::ranges::range_value_t<R>::rank; }
+  requires(requires { std::ranges::range_value_t<R>::rank; } && !detail::HasSource<std::remove_cvref_t<R>>)
 auto stream_in(R&& range, const RangeOptions& options = {}, detail::Loc at = detail::Loc::current()) {
   using A = std::ranges::range_value_t<R>;
   using View = std::remove_cvref_t<R>;

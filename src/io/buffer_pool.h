@@ -30,4 +30,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   std::vector<Buffer> idle_;
 };
 
+/// Buffers of a pool are up to an eighth larger than what they hold; for small ones that is ignored.
+constexpr std::int64_t without_slack(std::int64_t bytes) {
+  return bytes < 64 << 10 ? bytes : bytes - bytes / 8;
+}
+
 }  // namespace anabranch::io::detail

@@ -4,22 +4,13 @@
 #include <memory>
 #include <string>
 
-#include <anabranch/io.h>
+#include <anabranch/io/matrix.h>
 
-#include "cursor.h"
+#include "stored_elements.h"
 
 /// A CSR matrix lying in a file (an .npz, or the spool file a Matrix Market file was sorted into): what the
 /// streaming reader needs, once the headers are checked.
 namespace anabranch::io::detail {
-
-/// One array in a file.
-struct StoredArray {
-  std::string name;                ///< for messages
-  std::unique_ptr<Cursor> cursor;  ///< stands at element 0
-  std::int64_t begin = 0;          ///< where that is, for Cursor::rewind
-  ScalarType type = ScalarType::int32;
-  std::int64_t count = 0;
-};
 
 struct CsrLayout {
   std::string name;
@@ -36,7 +27,7 @@ inline constexpr std::int64_t most_entries = std::int64_t{1} << 56;
 CsrLayout open_npz(std::shared_ptr<const ReadFile> file);
 
 /// `open_csr` over a file that is already open, or in memory.
-std::shared_ptr<SourceBase> open_csr(std::shared_ptr<const ReadFile> file, ScalarType index, ScalarType value,
-                                     const OpenOptions& options);
+std::shared_ptr<SourceBase> open_csr(const std::shared_ptr<const ReadFile>& file, ScalarType index,
+                                     ScalarType value, const OpenOptions& options);
 
 }  // namespace anabranch::io::detail

@@ -1,4 +1,4 @@
-#include <anabranch/io.h>
+#include <anabranch/io/matrix.h>
 
 #include <algorithm>
 #include <charconv>

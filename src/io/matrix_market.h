@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <anabranch/io.h>
+#include <anabranch/io/matrix.h>
 
 #include "csr_layout.h"
 #include "file.h"

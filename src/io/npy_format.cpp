@@ -1,5 +1,6 @@
 #include "npy_format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -187,7 +188,12 @@ NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::s
 
   out.count = 1;
   bool overflow = false;
-  for (std::int64_t extent : out.shape) overflow |= __builtin_mul_overflow(out.count, extent, &out.count);
+  // Of an array without elements, too, no product of its extents overflows.
+  std::int64_t most = std::max<std::int64_t>(out.item_bytes, 1);
+  for (std::int64_t extent : out.shape) {
+    overflow |= __builtin_mul_overflow(most, std::max<std::int64_t>(extent, 1), &most);
+    if (!overflow) out.count *= extent;
+  }
   std::int64_t wanted = 0;
   overflow |= __builtin_mul_overflow(out.count, out.item_bytes, &wanted);
   overflow |= __builtin_add_overflow(wanted, out.header_bytes, &wanted);

@@ -1,13 +1,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include <anabranch/io.h>
+#include <anabranch/io/matrix.h>
 
 #include <fmt/format.h>
 
 #include "convert.h"
-#include "csr_stream.h"
+#include "csr_check.h"
+#include "csr_layout.h"
 #include "matrix_market.h"
+#include "ragged_stream.h"
 
 /// Opening a sparse matrix file of whichever kind.
 namespace anabranch::io {
@@ -74,8 +76,40 @@ CsrHeader inspect_matrix(const std::string& path) {
 
 namespace detail {
 
-std::shared_ptr<SourceBase> open_csr(std::shared_ptr<const ReadFile> file, ScalarType index, ScalarType value,
-                                     const OpenOptions& options) {
+namespace {
+
+/// Refuses column numbers outside of [0, cols), which are stored as `type`.
+CheckElements check_columns(const std::string& name, ScalarType type, std::int64_t cols) {
+  return [=](const void* elements, std::int64_t count, std::int64_t first) {
+    std::int64_t at = count, column = 0;
+    const auto look = [&](const auto* columns) {
+      at = first_outside(columns, count, cols);
+      if (at != count) column = columns[at];
+    };
+    if (type == ScalarType::int32)
+      look(static_cast<const std::int32_t*>(elements));
+    else
+      look(static_cast<const std::int64_t*>(elements));
+    if (at == count) return;
+    throw DataError(fmt::format("{}: entry {} (byte {} of the array) is column {}, outside [0, {})", name,
+                                first + at, (first + at) * static_cast<std::int64_t>(size_of(type)), column,
+                                cols));
+  };
+}
+
+/// Its rows, with columns as `index` and values as `value`.
+RaggedLayout rows_of(CsrLayout matrix, ScalarType index, ScalarType value) {
+  RaggedLayout rows{matrix.name, "row", "entries", std::move(matrix.indptr), {}, {}};
+  auto check = check_columns(matrix.indices.name, matrix.indices.type, matrix.header.cols);
+  rows.arrays.push_back(std::make_unique<StoredElements>(std::move(matrix.indices), index, std::move(check)));
+  rows.arrays.push_back(std::make_unique<StoredElements>(std::move(matrix.values), value));
+  return rows;
+}
+
+}  // namespace
+
+std::shared_ptr<SourceBase> open_csr(const std::shared_ptr<const ReadFile>& file, ScalarType index,
+                                     ScalarType value, const OpenOptions& options) {
   CsrLayout layout;
   switch (kind_of(*file)) {
     case Kind::zip:
@@ -89,7 +123,7 @@ std::shared_ptr<SourceBase> open_csr(std::shared_ptr<const ReadFile> file, Scala
       break;
     }
   }
-  return std::make_shared<CsrStream>(std::move(layout), index, value, options.memory);
+  return std::make_shared<RaggedStream>(rows_of(std::move(layout), index, value), options.memory);
 }
 
 std::shared_ptr<SourceBase> open_csr(const std::string& path, ScalarType index, ScalarType value,

@@ -3,6 +3,7 @@
 #include <anabranch/io.h>
 
 #include "every_fault.h"
+#include "io/items.h"
 #include "io/matrix_files.h"
 
 // What reads files, when the system refuses it something in the middle.
@@ -19,6 +20,14 @@ std::string drained(const std::string& path, const std::string& folder) {
   return io_test::raw(all.indptr) + io_test::raw(all.indices) + io_test::raw(all.values);
 }
 
+template <class A>
+std::string drained(const Source<A>& source) {
+  std::string all;
+  for (const io_test::ReadItem& item : io_test::items_of(*source.erased(), {.items = 9}))
+    all += item[0].components[0] + ";";
+  return all;
+}
+
 void check_parsers(const Scope& scope) {
   const TemporaryDirectory folder;
   const auto matrix = io_test::sample(60);
@@ -28,6 +37,9 @@ void check_parsers(const Scope& scope) {
   for (int i = 300; i > 0; --i) text += std::to_string(i) + " " + std::to_string(i / 2 + 1) + " 1\n";
   io_test::write_file(folder / "c.mtx", text);
   io_test::write_file(folder / "x.npy", io_test::npy(std::vector<float>{1, 2, 3}));
+  io_test::write_file(folder / "f.npy", io_test::npy("<f4", "(40, 3)", std::string(480, '\1'), "True"));
+  io_test::write_file(folder / "r.offsets.npy", io_test::npy(std::vector<std::int32_t>{0, 2, 2, 3}));
+  io_test::write_file(folder / "r.values.npy", io_test::npy(std::vector<float>{1, 2, 3}));
   const int files = folder.files();
   const std::vector<Program> programs{
       [&] { return drained(folder / "a.npz", folder.path()); },
@@ -37,6 +49,8 @@ void check_parsers(const Scope& scope) {
         const auto x = io::read_npy<1, double>(folder / "x.npy", {.convert = true});
         return std::to_string(x[0] + 10 * x[1] + 100 * x[2]);
       },
+      [&] { return drained(io::open_npy_rows<2, double>(folder / "f.npy", {.convert = true})); },
+      [&] { return drained(io::open_ragged<float>(folder / "r")); },
       [&] { return std::to_string(io::inspect_matrix(folder / "c.mtx").entries); }};
   for (std::size_t p = 0; p < programs.size(); ++p)
     for (const Kind kind : all_kinds()) {

@@ -1,7 +1,6 @@
 #include "support/catch.h"
 
 #include <functional>
-#include <random>
 #include <set>
 
 #include <anabranch/io.h>
@@ -10,6 +9,7 @@
 
 #include "io/csr_layout.h"
 #include "matrix_files.h"
+#include "mutations.h"
 
 using namespace anabranch;
 using namespace io_test;
@@ -130,39 +130,9 @@ TEST_CASE("npz: random mutations never give another matrix") {
                             : kind == 1 ? npz(members(good), true)
                                         : npz_of_writer(good);
   REQUIRE(read(whole, 40).matrix == good);
-  std::mt19937_64 random(static_cast<std::uint64_t>(kind) + 1);
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   int refused = 0;
-  for (int trial = 0; trial < 250; ++trial) {
-    std::string bytes = whole;
-    for (std::size_t times = 1 + below(3); times-- > 0;) {
-      const std::size_t at = below(bytes.size());
-      const std::size_t n = std::min(1 + below(below(2) == 0 ? 4 : 200), bytes.size() - at);
-      switch (below(7)) {
-        case 0:
-          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-          break;
-        case 1:
-          bytes[at] = static_cast<char>(random());
-          break;
-        case 2:
-          bytes.erase(at, n);
-          break;
-        case 3:
-          bytes.insert(at, bytes.substr(below(bytes.size()), n));
-          break;
-        case 4:
-          bytes.replace(at, n, std::string(n, '\0'));
-          break;
-        case 5:
-          bytes.replace(at, n, bytes.substr(below(bytes.size() - n + 1), n));
-          break;
-        default:
-          for (std::size_t i = 0; i < n; ++i) bytes[at + i] = static_cast<char>(random());
-      }
-      if (bytes.empty()) bytes = "x";
-    }
-    INFO("kind " << kind << ", trial " << trial);
+  mutate(whole, 250, static_cast<std::uint64_t>(kind), [&](const std::string& bytes) {
+    INFO("kind " << kind);
     const Reading got = read(bytes, 40);
     if (got.fault.empty()) {
       CHECK(got.matrix == good);
@@ -170,7 +140,7 @@ TEST_CASE("npz: random mutations never give another matrix") {
       CHECK_THAT(got.fault, Catch::StartsWith("m.npz: "));
       ++refused;
     }
-  }
+  });
   CHECK(refused > 200);
 }
 

@@ -11,7 +11,9 @@
 /// The type-erased functions behind the templates of <anabranch/io.h>.
 namespace anabranch::io {
 
+struct NpyRowsOptions;
 struct OpenOptions;
+struct RaggedOptions;
 
 namespace detail {
 
@@ -43,6 +45,11 @@ ANABRANCH_API std::shared_ptr<SourceBase> csr_view(const CsrArrays& arrays);
 ANABRANCH_API std::shared_ptr<anabranch::detail::ArrayData> read_npy(const std::string& path, int rank,
                                                                      const NpyElement& element, bool convert,
                                                                      std::int64_t memory);
+ANABRANCH_API std::shared_ptr<SourceBase> open_npy_rows(const std::string& path, int rank,
+                                                        const NpyElement& element,
+                                                        const NpyRowsOptions& options);
+ANABRANCH_API std::shared_ptr<SourceBase> open_ragged(const std::string& prefix, const NpyElement& element,
+                                                      const RaggedOptions& options);
 ANABRANCH_API void write_npy(const std::string& path, const anabranch::detail::ArrayData& array);
 
 }  // namespace detail
