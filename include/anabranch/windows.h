@@ -30,7 +30,7 @@ Seq<Vector<T>> windows(const Acc<Vector<T>>& a, const Position& size, const Posi
         return detail::acc<1, T>(
             detail::part(length.handle(), a.handle(), (k * step).handle(), false, at, "windows"));
       },
-      "windows, whose size and hop are at least 1", at);
+      "windows", at);
 }
 
 /// Windows of different places and lengths: elements [starts[k], starts[k] + lengths[k]), one for each element of the shorter
@@ -117,7 +117,7 @@ Seq<Array<N, T>> tiles(const Acc<Array<N, T>>& a, const std::type_identity_t<det
             [&](const Exp<std::int64_t>& i, int d) { return begin[static_cast<std::size_t>(d)] + i; },
             {.injective = true, .in_bounds = true}, at);
       },
-      "tiles, whose extents are at least 1", at);
+      "tiles", at);
 }
 
 }  // namespace anabranch

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/operator_class.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -110,6 +111,20 @@ std::vector<Type> element_types(std::span<const Ref> arrays) {
   return types;
 }
 
+/// Does a function of the state and the item give the same bits in whatever order items are joined, and is what becomes of an
+/// item the state? Then all items of a chunk are a scan, which several threads share.
+bool is_exactly_associative(const Ref& function, std::size_t states, const Ref& step) {
+  const auto& results = function->results();
+  if (results.size() != 2 * states || !std::equal(results.begin(), results.begin() + std::ssize(results) / 2,
+                                                  results.begin() + std::ssize(results) / 2))
+    return false;
+  const Scalars& scalars = step->parameters()[0]->type().scalars;
+  const bool exact = std::none_of(scalars.begin(), scalars.end(),
+                                  [](ScalarType s) { return scalar_info(s).kind == ScalarKind::floating; });
+  return exact && scalars == step->parameters()[1]->type().scalars &&
+         fold_order_class(*step) == fold_order::OperatorClass::commutative;
+}
+
 Scalars scalars_of(const std::vector<Type>& types) {
   Scalars all;
   for (const Type& type : types) all.insert(all.end(), type.scalars.begin(), type.scalars.end());
@@ -129,40 +144,60 @@ std::optional<Ref> accumulated_by_chunk(const Ref& function, std::size_t states)
   const std::vector<Type> of_state = element_types(parameters.first(states));
   const std::vector<Type> of_item = element_types(parameters.subspan(states));
   const std::vector<Type> of_results = element_types(results);
-
-  // The states are those of the function and, behind them, what the item becomes.
-  const Ref before = parameter(Type::element(scalars_of(of_results)), place);
   const Ref item = parameter(Type::element(scalars_of(of_item)), place);
-  std::vector<Ref> values = taken_apart(before, of_state);
-  for (Ref& part : taken_apart(item, of_item)) values.push_back(std::move(part));
-  const std::optional<std::vector<Ref>> next = ScalarForm(function, values).of(results);
-  if (!next) return std::nullopt;
-  const Ref step = lambda({before, item}, {joined(*next)}, place);
+  /// From an element that begins with the state, and an item, to these results, as one element.
+  const auto step_from = [&](const std::vector<Type>& of_before,
+                             std::span<const Ref> wanted) -> std::optional<Ref> {
+    const Ref before = parameter(Type::element(scalars_of(of_before)), place);
+    std::vector<Ref> values = taken_apart(before, of_before);
+    values.resize(states);
+    for (Ref& part : taken_apart(item, of_item)) values.push_back(std::move(part));
+    const std::optional<std::vector<Ref>> next = ScalarForm(function, values).of(wanted);
+    return next ? std::optional(lambda({before, item}, {joined(*next)}, place)) : std::nullopt;
+  };
 
-  std::vector<Ref> own, vectors, elements;
-  for (const Type& type : of_state) own.push_back(parameter(Type::array(0, type.scalars), place));
+  std::vector<Ref> own, vectors, elements, start;
+  for (const Type& type : of_state) {
+    own.push_back(parameter(Type::array(0, type.scalars), place));
+    start.push_back(index(own.back(), tuple({}), place, true));
+  }
   for (const Type& type : of_item) {
     vectors.push_back(parameter(Type::array(1, type.scalars), place));
     elements.push_back(parameter(type, place));
   }
   const Ref items =
       vectors.size() == 1 ? vectors[0] : map(lambda(elements, {joined(elements)}, place), vectors, place);
-  std::vector<Ref> start;
-  for (const Ref& state : own) start.push_back(index(state, tuple({}), place, true));
-  for (std::size_t r = states; r < of_results.size(); ++r)
-    for (const ScalarType scalar : of_results[r].scalars) start.push_back(constant(scalar, 0));
-  const Ref first = joined(start);
-  const Ref all = scan_state(step, items, first, place, "map_accum_seq");
 
-  const Ref n = extent(all, 0);
-  const Ref last = index(all, primitive(Primitive::subtract, {n, int64(1)}, place), place, true);
-  const Ref end = cond(primitive(Primitive::less, {int64(0), n}, place), last, first, place);
+  Ref all, end;                 // elements for each item; that behind the last
+  std::vector<Type> in_all;     // parts of these
+  std::size_t first_given = 0;  // of them, what items become
+  const std::optional<Ref> scanned = step_from(of_state, results.first(states));
+  if (scanned && is_exactly_associative(function, states, *scanned)) {
+    const Ref both = scan(*scanned, items, joined(start), {Prefixes::inclusive}, 0, place, "scan_seq");
+    all = project_array(both, 0, place);
+    end = index(project_array(both, 1, place), tuple({}), place, true);
+    in_all = of_state;
+  } else {
+    // The states are those of the function and, behind them, what the item becomes.
+    const std::optional<Ref> step = step_from(of_results, results);
+    if (!step) return std::nullopt;
+    for (std::size_t r = states; r < of_results.size(); ++r)
+      for (const ScalarType scalar : of_results[r].scalars) start.push_back(constant(scalar, 0));
+    all = scan_state(*step, items, joined(start), place, "map_accum_seq");
+    const Ref n = extent(all, 0);
+    const Ref last = index(all, primitive(Primitive::subtract, {n, int64(1)}, place), place, true);
+    end = cond(primitive(Primitive::less, {int64(0), n}, place), last, joined(start), place);
+    in_all = of_results;
+    first_given = states;
+  }
+
   std::vector<Ref> given;
-  const std::vector<Ref> ends = taken_apart(end, of_results);
+  const std::vector<Ref> ends = taken_apart(end, in_all);
   for (std::size_t s = 0; s < states; ++s) given.push_back(unit(ends[s], place));
   for (std::size_t r = states; r < of_results.size(); ++r) {
     const Ref x = parameter(Type::element(all->type().scalars), place);
-    given.push_back(map(lambda({x}, {taken_apart(x, of_results)[r]}, place), {all}, place));
+    given.push_back(
+        map(lambda({x}, {taken_apart(x, in_all)[first_given + r - states]}, place), {all}, place));
   }
   std::vector<Ref> taken = own;
   taken.insert(taken.end(), vectors.begin(), vectors.end());

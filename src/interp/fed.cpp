@@ -72,7 +72,7 @@ class Dropped final : public FedItems {
   explicit Dropped(const Fed& fed)
       : left_(fed.integer(position_of(Op::drop_seq, "count"))),
         pass_(fed.pass(position_of(Op::drop_seq, "sequence"))) {
-    if (left_ < 0) fed.machine.evaluator().fail(fed.node(), ir::negative_items(left_));
+    if (left_ < 0) fed.machine.evaluator().fail(fed.node(), ir::negative_items(fed.node().label(), left_));
     if (const auto all = pass_->length()) length_ = std::max<std::int64_t>(*all - left_, 0);
   }
   bool next(std::vector<HostArray>& item) override {

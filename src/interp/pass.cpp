@@ -72,7 +72,7 @@ void Pass::open(Stage& stage) {
   Evaluator& evaluator = machine_.evaluator();
   if (stage.node->op() != Op::take_seq) return;
   stage.length = evaluator.integers(evaluator.children(stage.number)[position_of(Op::take_seq, "count")])[0];
-  if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
+  if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(stage.node->label(), *stage.length));
 }
 
 void Pass::open_source(Stage& stage) {
@@ -83,7 +83,7 @@ void Pass::open_source(Stage& stage) {
       return open_stream(stage);
     case Op::produce:
       stage.length = evaluator.integers(children[position_of(Op::produce, "count")])[0];
-      if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(*stage.length));
+      if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(stage.node->label(), *stage.length));
       return;
     case Op::rows:
       stage.length = evaluator.array(children[position_of(Op::rows, "array")])->extents[0];

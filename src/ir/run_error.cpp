@@ -55,6 +55,10 @@ std::string other_extent(std::int64_t extent, std::int64_t elements) {
   return fmt::format("extent {} for {} elements", extent, elements);
 }
 
-std::string negative_items(std::int64_t items) { return fmt::format("the number of items is {}", items); }
+std::string negative_items(std::string_view operation, std::int64_t items) {
+  if (operation == "windows") return "size and hop are at least 1";
+  if (operation == "tiles") return "the extents of a tile are at least 1";
+  return fmt::format("the number of items is {}", items);
+}
 
 }  // namespace anabranch::ir

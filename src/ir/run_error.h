@@ -34,7 +34,8 @@ std::string empty_fold();                               ///< that has no seed
 std::string negative_extent(std::int64_t extent);
 std::string too_many_elements(std::span<const std::int64_t> extents);
 std::string other_size(std::int64_t more);  ///< more elements than the array that is reshaped has; or fewer
-std::string negative_items(std::int64_t items);
+/// Of an operation that makes items; what `windows` and `tiles` are given may be none.
+std::string negative_items(std::string_view operation, std::int64_t items);
 std::string negative_count(std::int64_t count);
 std::string other_extent(std::int64_t extent, std::int64_t elements);  ///< than there are elements
 

@@ -1,38 +1,42 @@
-// expect: anabranch: the function of scan_state takes the state, of the type of s0, and an element
-// expect: anabranch: the function of scan_state returns the next state, of the type of s0
-// expect: anabranch: scan_state takes a function, the first state and an array of rank 1 or more
-// expect: anabranch: scan_state takes a function, the first state and an array of rank 1 or more
-// expect: anabranch: a host array becomes part of a program by use
-// expect: anabranch: compute takes one array
-// expect: anabranch: a host array becomes part of a program by use
-// expect: anabranch: trace takes a text and one array
-// expect: anabranch: trace takes a text and one array
+// expect: anabranch: the function of scan_seq gives the next state
+// expect: anabranch: the function of scan_seq takes the arrays of the state
+// expect: anabranch: the function of map_accum_seq gives std::pair
+// expect: anabranch: the next state of map_accum_seq is of the types of the state
+// expect: anabranch: write scan_seq(f, z, s)
+// expect: anabranch: write fold_seq(f, z, s)
+// expect: anabranch: the function of fold_seq gives an Acc of the items' type
+// expect: anabranch: write fold_batch(f, combine, z, s)
+// expect: anabranch: the functions of fold_batch give an Acc of the type of the seed
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
 
 int main() {
-  auto v = use(Vector<double>{1.0, 2.0});
-  const Vector<double> host{1.0};
+  const auto s = rows(use(Matrix<double>(Index{2, 2})));
+  const auto sums = map_seq([](auto row) { return sum(row); }, s);
+  const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
 #if MUST_FAIL == 1
-  scan_state(plus, std::int64_t{0}, v);
+  scan_seq([](auto, auto row) { return row; }, unit(0.0), s);
 #elif MUST_FAIL == 2
-  scan_state([](auto s, auto x) { return x + cast<double>(s); }, std::int64_t{0}, v);
+  scan_seq([](auto x) { return x; }, unit(0.0), sums);
 #elif MUST_FAIL == 3
-  scan_state(plus, 0.0, sum(v));
+  map_accum_seq(add, unit(0.0), sums);
 #elif MUST_FAIL == 4
-  scan_state(plus, v);
+  map_accum_seq([](auto x, auto row) { return std::pair(row, x); }, unit(0.0), s);
 #elif MUST_FAIL == 5
-  scan_state(plus, 0.0, host);
+  scan_seq(plus, 0.0, sums);
 #elif MUST_FAIL == 6
-  compute(rows(use(Matrix<double>(Index{2, 2}))));
+  fold_seq(add, unit(0.0), s);
 #elif MUST_FAIL == 7
-  compute(host);
+  fold_seq([](auto x, auto) { return sum(x); }, use(Vector<double>{0.0}), s);
 #elif MUST_FAIL == 8
-  trace(v, "v");
+  fold_batch(add, unit(0.0), sums);
 #elif MUST_FAIL == 9
-  trace(v);
+  fold_batch([](auto batch) { return consume(elements(batch)); }, add, unit(0.0), sums);
 #else
-  trace("v", compute(scan_state(plus, 0.0, v)));
+  scan_seq(add, unit(0.0), sums);
+  map_accum_seq([](auto x, auto row) { return std::pair(x, row); }, unit(0.0), s);
+  fold_seq(add, unit(0.0), sums);
+  fold_batch([](auto batch) { return sum(consume(elements(batch))); }, add, unit(0.0), s);
 #endif
 }

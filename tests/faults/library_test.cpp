@@ -9,6 +9,7 @@
 #include "cpu/compiler.h"
 #include "every_fault.h"
 #include "io/matrix_files.h"
+#include "support/memory_source.h"
 #include "support/own_kernel_cache.h"
 
 // Programs of every kind, when the system refuses the library something.
@@ -107,6 +108,33 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
          RunReport report;
          const std::string first = text(program.run(busy(), &report));
          return first + text(program.run(busy()));
+       }},
+      {"other items, states and sums of streams",
+       [=] {
+         const auto s = stream_in(some_rows());
+         const auto long_rows =
+             filter_seq([](auto row) { return size(row) > 0; }, append_seq(s, drop_seq(1, s)));
+         const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
+         const auto sums = map_seq(total, long_rows);
+         const auto [a, b, c] = run(std::tuple(consume(elements(scan_seq(add, unit(0.0), sums))),
+                                               consume(elements(windows(long_rows, 30, 7))),
+                                               replicate(consume(fold_seq(add, unit(0.0), sums)), 1)),
+                                    busy());
+         return text(a) + text(b) + text(c);
+       }},
+      {"a source that can be read once, for two results",
+       [=] {
+         std::vector<anabranch::testing::Item> items;
+         for (const auto& row : some_rows()) items.push_back({row.erased()});
+         const auto once =
+             stream_in(Source<Vector<double>>(std::make_shared<anabranch::testing::MemorySource>(
+                 "once",
+                 std::vector{anabranch::testing::array_info({ScalarType::float64}, {std::nullopt}, 0)}, items,
+                 false)));
+         const auto [a, b] =
+             run(std::tuple(consume(elements(map_seq(total, once))), consume(elements(drop_seq(2, once)))),
+                 busy());
+         return text(a) + text(b);
        }},
       {"stream_out",
        [=] {
