@@ -205,10 +205,11 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   const auto r = o.json();
   std::vector<std::string> keys;
   for (const auto& [key, value] : r.items()) keys.push_back(key);
-  CHECK(keys == std::vector<std::string>{"backend", "bytes", "chunk_items", "chunks", "gb_per_second",
-                                         "items", "kernels", "matrix", "memory", "nnz", "peak_bytes",
-                                         "peak_resident_bytes", "repeats", "result", "scheduler", "seconds",
-                                         "threads", "unchecked", "utilisation"});
+  CHECK(keys == std::vector<std::string>{"backend",       "bytes",   "chunk_items", "chunks",
+                                         "gb_per_second", "items",   "kernels",     "matrix",
+                                         "memory",        "nnz",     "peak_bytes",  "peak_resident_bytes",
+                                         "repeats",       "result",  "scheduler",   "seconds",
+                                         "stages",        "threads", "unchecked",   "utilisation"});
   const auto nnz = static_cast<std::int64_t>(a.values.size());
   CHECK(r["matrix"] == nlohmann::json{{"file", dir / "a.npz"},
                                       {"format", "npz (stored)"},
@@ -230,11 +231,11 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   CHECK(r["chunk_items"] == nlohmann::json{{"min", 16}, {"median", 64}, {"max", 64}});
   CHECK(r["utilisation"].get<double>() >= 0);
   CHECK(r["utilisation"].get<double>() <= 1);
-  for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute"}) {
+  for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute", "write"}) {
     INFO(key);
     CHECK(r["seconds"][key].get<double>() >= 0);
   }
-  CHECK(r["seconds"].size() == 7);
+  CHECK(r["seconds"].size() == 8);
   CHECK(r["kernels"] == nlohmann::json{{"compiled", 1}, {"from_disk", 0}});
   CHECK(r["gb_per_second"].get<double>() > 0);
   REQUIRE(r["repeats"].size() == 5);
@@ -251,6 +252,7 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   for (const char* key : {"chunks", "chunk_items", "utilisation", "peak_bytes", "result"})
     CHECK(interpreted[key].is_null());
   CHECK(interpreted["seconds"]["read"].is_null());
+  CHECK(interpreted["seconds"]["write"].is_null());
 }
 
 TEST_CASE("smvm: what it says to people") {
