@@ -38,10 +38,10 @@ void require_values(CLI::App& app) {
 }
 
 /// Files are written in one format, whatever they are called: a name that promises another is a slip.
-void check_extension(const std::string& file, const char* wanted, const char* why) {
+void check_extension(const char* option, const std::string& file, const char* wanted, const char* why) {
   const std::string extension = std::filesystem::path(file).extension().string();
   if (!extension.empty() && extension != wanted)
-    throw UsageError("--out " + file + ": " + why + ", not as " + extension);
+    throw UsageError(std::string(option) + " " + file + ": " + why + ", not as " + extension);
 }
 
 void add_smvm(CLI::App& app, Action& chosen) {
@@ -59,7 +59,8 @@ void add_smvm(CLI::App& app, Action& chosen) {
   const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows");
   sub->callback([given, run, &chosen] {
     given->run = run.chosen();
-    check_extension(given->out, ".npy", "y is written as .npy");
+    check_extension("--out", given->out, ".npy", "y is written as .npy");
+    check_extension("--report", given->run.report, ".html", "a report is written as .html");
     chosen = [given](Interrupt& interrupt) { smvm_command(*given, interrupt); };
   });
 }

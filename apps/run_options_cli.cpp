@@ -85,6 +85,9 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
   sub.add_option("--trace", given.trace,
                  "Where to write the last run's timeline, for ui.perfetto.dev; default: nowhere")
       ->option_text("FILE");
+  sub.add_option("--report", given.report,
+                 "Where to write a page about the last run, .html with plots in it; default: nowhere")
+      ->option_text("FILE");
 }
 
 RunChoice RunChoiceOptions::chosen() const {
@@ -102,6 +105,9 @@ RunChoice RunChoiceOptions::chosen() const {
     if (!choice.scheduler.empty())
       throw UsageError("--scheduler: the interpreter takes " + given_->items + " one by one, not in chunks");
   }
+  if (!choice.report.empty() && !html_reports_available())
+    throw UsageError(
+        "--report: this build has no reports as pages (it was configured with ANABRANCH_REPORTS=OFF)");
   if (choice.scheduler.empty()) choice.scheduler = RunOptions{}.scheduler;
   if (given_->show_progress) choice.progress = ShowProgress::always;
   if (given_->hide_progress) choice.progress = ShowProgress::never;

@@ -107,7 +107,10 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   for (int i = 0; i < options.run.repeat; ++i) {
     if (options.run.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.run.repeat));
     y = Vector<T>();  // the result before makes room
-    if (i + 1 == options.run.repeat) run.trace = options.run.trace;
+    if (i + 1 == options.run.repeat) {
+      run.trace = options.run.trace;
+      run.report = options.run.report;
+    }
     const auto start = Clock::now();
     y = beside_x_and_y(for_source, report.memory, [&] { return program.run(run, &report.run); });
     report.repeats.push_back(seconds_since(start));
@@ -131,7 +134,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
 
 void smvm_command(const SmvmOptions& options, Interrupt& interrupt) {
   check_outputs({{"the matrix", options.matrix}, {"the vector x", options.vector}},
-                {{"--out", options.out}, {"--trace", options.run.trace}});
+                {{"--out", options.out}, {"--trace", options.run.trace}, {"--report", options.run.report}});
   SmvmReport report;
   report.options = options;
   report.header = io::inspect_matrix(options.matrix);

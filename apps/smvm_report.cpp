@@ -89,6 +89,7 @@ std::string to_json(const SmvmReport& r) {
   else
     out["result"] = r.options.out;
   if (!r.options.run.trace.empty()) out["trace"] = r.options.run.trace;
+  if (!r.options.run.report.empty()) out["report"] = r.options.run.report;
   out["stages"] = nlohmann::ordered_json::parse(to_json(r.run, r.options.run.stats))["stages"];
   // File names are bytes; JSON is UTF-8.
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -140,6 +141,7 @@ std::string to_text(const SmvmReport& r) {
     line("Unchecked", fmt::format("{}: without a checksum to compare", fmt::join(r.unchecked, ", ")));
   line("Result", r.options.out.empty() ? "not written (--out y.npy)" : r.options.out);
   if (!r.options.run.trace.empty()) line("Trace", r.options.run.trace + " (for ui.perfetto.dev)");
+  if (!r.options.run.report.empty()) line("Report", r.options.run.report + " (for a browser)");
   if (r.options.run.stats) out += "\nThe last run\n" + to_text(r.run);
   return out;
 }

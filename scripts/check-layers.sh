@@ -58,6 +58,7 @@ stage cpu 'cpu|kernel|ir|cache|system'
 stage cuda 'cuda|kernel|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
+stage page 'page|timeline|io'
 stage run 'run|plan|kernel|rearrange|interp|ir|scheduler|timeline' 'run/backends'
 stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|scheduler|timeline'
 # Inside src/run each file sees itself and those before it in this list, which names all of them.

@@ -1,6 +1,9 @@
 #include "run_log.h"
 
 #include <cmath>
+#include <utility>
+
+#include "page_data.h"
 
 namespace anabranch::detail {
 
@@ -46,9 +49,11 @@ bool is_cancelled(const std::exception_ptr& error) {
 
 RunLog::RunLog(const ProgramImpl& program, const RunOptions& options, RunReport* report)
     : program_(program),
+      options_(options),
       begin_ns_(RunTrace::now_ns()),
       report_(report ? report : &own_),
       trace_(begin_trace(program, options)),
+      page_(options.report.empty() ? nullptr : std::make_unique<page::Page>(options.report)),
       record_(begin_ns_) {
   *report_ = RunReport{};
   report_->memory_bound = options.memory;
@@ -58,7 +63,9 @@ void RunLog::tell() {
   RunReport& report = *report_;
   report.front_seconds = program_.front_seconds();
   report.seconds = static_cast<double>(RunTrace::now_ns() - begin_ns_) * 1e-9;
-  if (report_ != &own_) record_.tell(report);
+  if (report_ == &own_ && !page_) return;
+  if (!std::exchange(told_, true)) record_.tell(report);
+  if (const auto page = std::move(page_)) page->write(page_data(program_.compiled(), options_, report));
 }
 
 void RunLog::finish() {

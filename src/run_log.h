@@ -6,6 +6,7 @@
 
 #include <anabranch/run.h>
 
+#include "page/page.h"
 #include "program.h"
 #include "run/run_record.h"
 #include "run/run_trace.h"
@@ -16,6 +17,7 @@ namespace anabranch::detail {
 class RunLog {
  public:
   /// Creates the files that the options ask for, or throws IoError. `report`: where the caller wants to be told; or null.
+  /// Program and options live as long as the log.
   RunLog(const ProgramImpl& program, const RunOptions& options, RunReport* report);
 
   /// Null where none is asked for. It begins with the passes, drawn as though the run had followed at once.
@@ -33,11 +35,14 @@ class RunLog {
   void tell();
 
   const ProgramImpl& program_;
+  const RunOptions& options_;
   const std::int64_t begin_ns_;
   RunReport own_;
   RunReport* const report_;
   std::shared_ptr<runtime::RunTrace> trace_;
+  std::unique_ptr<page::Page> page_;  ///< null: none is asked for, or it is written
   runtime::RunRecord record_;
+  bool told_ = false;
 };
 
 }  // namespace anabranch::detail

@@ -52,6 +52,9 @@ struct RunOptions {
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
   /// when the run fails or is cancelled; IoError where it cannot be written.
   std::string trace{};
+  /// A file to write a page about the run to, one HTML file with plots that needs nothing else; empty: none. What it shows:
+  /// docs/scheduler.md, "Reports". The same holds for it; ProgramError where the library was built without pages.
+  std::string report{};
   /// What is expected of the program: as Program::require, before anything is read.
   Expect require = Expect::nothing;
 };

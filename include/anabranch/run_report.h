@@ -127,5 +127,7 @@ struct RunReport {
 ANABRANCH_API std::string to_text(const RunReport& report);
 /// As one JSON object: docs/command.md has its members. Its chunks, one by one, only if they are asked for.
 ANABRANCH_API std::string to_json(const RunReport& report, bool with_chunks = false);
+/// Whether this build of the library writes pages: RunOptions::report.
+ANABRANCH_API bool html_reports_available();
 
 }  // namespace anabranch

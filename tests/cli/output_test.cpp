@@ -41,6 +41,7 @@ TEST_CASE("output: files that cannot be read or written give exit code 4 and a r
   fails({"smvm", m.path, "--out", "/dev/stdout"}, "not a regular file");
   fails({"smvm", m.path, "--trace", m.dir / "no/such/t.json"}, m.dir / "no/such/t.json: cannot create");
   fails({"smvm", m.path, "--repeat", "3", "--trace", m.dir.path()}, "not a regular file");
+  fails({"smvm", m.path, "--report", m.dir / "no/such/r.html"}, m.dir / "no/such/r.html: cannot create");
   fails({"generate", "banded", "--size", "10", "--out", m.dir / "no/such/g.npz"},
         m.dir / "no/such/g.npz: cannot create: " + std::strerror(ENOENT));
   if (::geteuid() != 0) {
@@ -57,6 +58,7 @@ TEST_CASE("output: a file that may not grow is a failed write, and nothing remai
   const std::vector<std::vector<std::string>> writers{
       {"smvm", m.path, "--out", m.dir / "y.npy"},
       {"smvm", m.path, "--trace", m.dir / "t.json"},
+      {"smvm", m.path, "--report", m.dir / "r.html"},
       {"smvm", m.dir / "m.mtx"},
       {"generate", "banded", "--size", "1000", "--out", m.dir / "g.npz"},
       {"generate", "banded", "--size", "1000", "--out", m.dir / "g.mtx"}};

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "command.h"
+#include "support/page_file.h"
 #include "support/trace_file.h"
 
 using namespace cli_test;
@@ -304,4 +305,32 @@ TEST_CASE("smvm --trace: the last run, also one that fails") {
   CHECK(bad.status == 3);
   const std::string error = TraceFile(trace).row("run")[0].arguments["error"];
   CHECK(bad.err.find(error) != std::string::npos);
+}
+
+TEST_CASE("smvm --report: the last run, also one that fails") {
+  using anabranch::testing::PageFile;
+  const TemporaryDirectory dir;
+  const Csr<> a = sample(400);
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+  const std::string page = dir / "r.html";
+  const Outcome o = command(
+      {"smvm", dir / "a.npz", "--scheduler", "fixed:10", "--repeat", "3", "--report", page, "--json"});
+  REQUIRE(o.status == 0);
+  CHECK(o.json()["report"] == page);
+  const auto run = PageFile(page).data["run"];
+  CHECK(run["stages"][0]["records"]["items"] == nlohmann::json(std::vector<int>(40, 10)));
+  CHECK(run["stages"][0]["source"] == dir / "a.npz");
+  CHECK(run["error"].is_null());
+  CHECK(command({"smvm", dir / "a.npz", "--report", page}).out.find("Report    " + page) !=
+        std::string::npos);
+
+  auto broken = a;
+  broken.indices.back() = 50;
+  io_test::write_file(dir / "broken.npz", io_test::npz(io_test::members(broken)));
+  const Outcome bad = command({"smvm", dir / "broken.npz", "--scheduler", "fixed:10", "--report", page});
+  CHECK(bad.status == 3);
+  const auto failed = PageFile(page).data["run"];
+  CHECK(bad.err == "anabranch: " + failed["error"].get<std::string>() + "\n");
+  CHECK(failed["items"].get<int>() >= 300);
+  CHECK(failed["items"].get<int>() < 400);
 }

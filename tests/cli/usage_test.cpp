@@ -18,7 +18,7 @@ TEST_CASE("help: the subcommands, their options, the exit codes") {
   CHECK(smvm.status == 0);
   for (const char* part :
        {"MATRIX", "--vector", "--out", "--backend", "--threads", "--memory", "--scheduler", "--repeat",
-        "--trace", "--json", "--stats", "--progress", "--no-progress", "256M", "fixed:N"})
+        "--trace", "--report", "--json", "--stats", "--progress", "--no-progress", "256M", "fixed:N"})
     CHECK(has(smvm.out, part));
   const Outcome generate = command({"generate", "--help"});
   CHECK(generate.status == 0);
@@ -58,6 +58,9 @@ TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
       {"smvm", m, "--out", ""},
       {"smvm", m, "--trace", ""},
       {"smvm", m, "--trace", m},
+      {"smvm", m, "--report", ""},
+      {"smvm", m, "--report", dir / "r.txt"},
+      {"smvm", m, "--report", dir / "r.html", "--trace", dir / "./r.html"},
       {"smvm", m, "--out", dir / "y", "--trace", dir / "y"},
       {"smvm", m, "--out", dir / "y", "--trace", dir / "./y"},
       {"smvm", m, "--out"},
