@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include <anabranch/run.h>
 
 #include "generate.h"
 #include "interrupt.h"
+#include "run_options_cli.h"
 
 /// The subcommands. Each returns where all went well and throws where not; main.cpp makes exit codes of that.
 namespace anabranch::apps {
@@ -16,14 +15,7 @@ struct SmvmOptions {
   std::string matrix;
   std::string vector;  ///< empty: all ones
   std::string out;     ///< empty: the result is not written
-  Backend backend = Backend::cpu;
-  int threads = 0;              ///< 0: all this process may use
-  std::int64_t memory = 0;      ///< 0: half of the memory that this process may use
-  std::int64_t gpu_memory = 0;  ///< 0: nine tenths of what is free there
-  std::string scheduler;        ///< empty: not asked for
-  std::string trace;            ///< of the last run; empty: none is written
-  int repeat = 1;
-  bool json = false;
+  RunChoice run;
 };
 /// Multiplies a matrix file by a vector, writes the result and reports the run.
 void smvm_command(const SmvmOptions& options, Interrupt& interrupt);

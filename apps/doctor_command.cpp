@@ -2,6 +2,7 @@
 
 #include <anabranch/doctor.h>
 #include <anabranch/error.h>
+#include <anabranch/run_report.h>
 #include <anabranch/version.h>
 
 #include <fmt/format.h>
@@ -55,6 +56,7 @@ void doctor_command() {
                          : cpu.build_id.empty() ? cpu.code_generator + " (no build id: no kernels on disk)"
                                                 : cpu.code_generator);
   line("kernel cache", kernel_cache(cache_facts()));
+  line("reports", html_reports_available() ? "as HTML pages, too" : "built without HTML pages");
   const GpuFacts gpu = gpu_facts();
   if (gpu.available) {
     line("GPU", fmt::format("{}, {}, {} multiprocessors; memory: {}, {} free", gpu.name, gpu.architecture,

@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -13,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "byte_size.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "interrupt.h"
@@ -25,19 +22,6 @@ namespace anabranch::apps {
 namespace {
 
 using Action = std::function<void(Interrupt&)>;
-
-/// "adaptive", "paper", "fixed:N" with N from 1 on.
-std::string check_scheduler(const std::string& text) {
-  if (text == "adaptive" || text == "paper") return {};
-  const std::string prefix = "fixed:";
-  if (text.starts_with(prefix)) {
-    std::int64_t items = 0;
-    const char* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data() + prefix.size(), end, items);
-    if (error == std::errc{} && at == end && items >= 1) return {};
-  }
-  return "'" + text + "' is not adaptive, paper or fixed:N (N items per chunk, from 1 on)";
-}
 
 std::string check_not_negative(const std::string& text) {
   return text.starts_with("-") ? "'" + text + "' is less than 0" : std::string();
@@ -54,19 +38,16 @@ void require_values(CLI::App& app) {
 }
 
 /// Files are written in one format, whatever they are called: a name that promises another is a slip.
-void check_extension(const std::string& file, const char* wanted, const char* why) {
+void check_extension(const char* option, const std::string& file, const char* wanted, const char* why) {
   const std::string extension = std::filesystem::path(file).extension().string();
   if (!extension.empty() && extension != wanted)
-    throw UsageError("--out " + file + ": " + why + ", not as " + extension);
+    throw UsageError(std::string(option) + " " + file + ": " + why + ", not as " + extension);
 }
 
 void add_smvm(CLI::App& app, Action& chosen) {
   CLI::App* sub =
       app.add_subcommand("smvm", "Multiply a sparse matrix file by a vector, row by row as it streams by");
-  struct Given : SmvmOptions {
-    std::string backend_name, memory_size, gpu_memory_size;
-  };
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<SmvmOptions>();
   sub->add_option("MATRIX", given->matrix,
                   ".npz (scipy.sparse.save_npz of a CSR matrix) or .mtx (Matrix Market)")
       ->required()
@@ -75,52 +56,11 @@ void add_smvm(CLI::App& app, Action& chosen) {
                   "x, an .npy vector with one element per column; default: all ones")
       ->option_text("FILE");
   sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
-  sub->add_option("--backend", given->backend_name,
-                  "cpu, cuda, cpu+cuda, auto (cuda where there is a GPU) or interpreter; default: cpu")
-      ->check(CLI::IsMember({"cpu", "cuda", "cpu+cuda", "auto", "interpreter"}))
-      ->option_text("NAME");
-  sub->add_option("--threads", given->threads,
-                  "Number of threads, 1 to 4096; default: all this process may use")
-      ->check(CLI::Range(1, 4096))
-      ->option_text("N");
-  sub->add_option("--memory", given->memory_size,
-                  "Bound for x, y, indices and chunks, like 256M, 1.5G, 64KiB; default: half the memory")
-      ->option_text("SIZE");
-  sub->add_option("--gpu-memory", given->gpu_memory_size,
-                  "Bound for what lies on the GPU, like 2G; default: nine tenths of what is free there")
-      ->option_text("SIZE");
-  sub->add_option("--scheduler", given->scheduler,
-                  "adaptive, paper or fixed:N (N items per chunk); default: adaptive")
-      ->check(CLI::Validator(check_scheduler, ""))
-      ->option_text("POLICY");
-  sub->add_option("--trace", given->trace,
-                  "Where to write the last run's timeline, for ui.perfetto.dev; default: nowhere")
-      ->option_text("FILE");
-  sub->add_option("--repeat", given->repeat, "Run so often, for timing; default: once")
-      ->check(CLI::Range(1, 1'000'000))
-      ->option_text("N");
-  sub->add_flag("--json", given->json, "Report as one JSON object")->disable_flag_override();
-  sub->callback([given, &chosen] {
-    static const std::map<std::string, Backend> backends{{"cpu", Backend::cpu},
-                                                         {"cuda", Backend::cuda},
-                                                         {"cpu+cuda", Backend::cpu_and_cuda},
-                                                         {"auto", Backend::automatic},
-                                                         {"interpreter", Backend::interpreter}};
-    if (!given->backend_name.empty()) given->backend = backends.at(given->backend_name);
-    if (!given->memory_size.empty()) given->memory = parse_byte_size(given->memory_size);
-    if (!given->gpu_memory_size.empty()) given->gpu_memory = parse_byte_size(given->gpu_memory_size);
-    if (given->gpu_memory > 0 && (given->backend == Backend::cpu || given->backend == Backend::interpreter))
-      throw UsageError(
-          "--gpu-memory bounds what lies on a GPU, and this back end uses none; there are --backend "
-          "cuda, cpu+cuda and auto");
-    if (given->backend == Backend::interpreter) {
-      if (given->threads > 1) throw UsageError("--threads: the interpreter runs on one thread");
-      if (given->memory > 0) throw UsageError("--memory: the interpreter keeps no memory bound");
-      if (!given->scheduler.empty())
-        throw UsageError("--scheduler: the interpreter takes rows one by one, not in chunks");
-    }
-    if (given->scheduler.empty()) given->scheduler = RunOptions{}.scheduler;
-    check_extension(given->out, ".npy", "y is written as .npy");
+  const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows");
+  sub->callback([given, run, &chosen] {
+    given->run = run.chosen();
+    check_extension("--out", given->out, ".npy", "y is written as .npy");
+    check_extension("--report", given->run.report, ".html", "a report is written as .html");
     chosen = [given](Interrupt& interrupt) { smvm_command(*given, interrupt); };
   });
 }

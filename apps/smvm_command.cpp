@@ -1,11 +1,6 @@
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <limits>
-#include <sstream>
 
-#include <anabranch/doctor.h>
 #include <anabranch/io.h>
 
 #include <fmt/format.h>
@@ -13,10 +8,10 @@
 #include "byte_size.h"
 #include "commands.h"
 #include "matrix_types.h"
+#include "output_files.h"
 #include "smvm.h"
 #include "smvm_report.h"
 #include "terminal.h"
-#include "usage_error.h"
 
 namespace anabranch::apps {
 
@@ -25,16 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// The most memory this process has had resident.
-std::int64_t peak_resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    std::int64_t kib = 0;
-    if (line.starts_with("VmHWM:") && std::istringstream(line.substr(6)) >> kib) return kib * 1024;
-  }
-  return 0;
 }
 
 /// Bytes of `count` elements; INT64_MAX where that is beyond counting.
@@ -103,10 +88,6 @@ template <class I, class T>
 SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& interrupt) {
   const auto begin = Clock::now();
   const std::int64_t for_source = memory_for_source(report.header, sizeof(T), report.memory);
-  // A place that cannot be written to is better known before the work than after it.
-  for (const std::string& file : {options.out, options.trace})
-    if (!file.empty()) io::NpyWriter(file, detail::scalar_type<T>);
-
   const auto source = beside_x_and_y(for_source, report.memory, [&] {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
     return io::open_csr<I, T>(options.matrix, {.memory = for_source});
@@ -119,22 +100,17 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   const Vector<T> x = vector_x<T>(options.vector, report.header.cols);
   const auto program = compile(smvm<I, T>(stream_in(source), use(x)));
 
-  ProgressLine progress;
-  RunOptions run;
-  run.backend = options.backend;
-  run.threads = options.threads;
-  run.gpu_memory = options.gpu_memory;
-  if (options.backend != Backend::interpreter) {  // which has neither
-    run.memory = report.memory;
-    run.scheduler = options.scheduler;
-  }
-  run.stop = interrupt.token();
+  ProgressLine progress(options.run.progress);
+  RunOptions run = options.run.options(interrupt);
   run.progress = [&](const Progress& p) { progress.show(p); };
   Vector<T> y;
-  for (int i = 0; i < options.repeat; ++i) {
-    if (options.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.repeat));
+  for (int i = 0; i < options.run.repeat; ++i) {
+    if (options.run.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.run.repeat));
     y = Vector<T>();  // the result before makes room
-    if (i + 1 == options.repeat) run.trace = options.trace;
+    if (i + 1 == options.run.repeat) {
+      run.trace = options.run.trace;
+      run.report = options.run.report;
+    }
     const auto start = Clock::now();
     y = beside_x_and_y(for_source, report.memory, [&] { return program.run(run, &report.run); });
     report.repeats.push_back(seconds_since(start));
@@ -146,61 +122,28 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
       report.kernels_from_disk = report.run.kernels_from_disk;
     }
   }
-  progress.wipe();
+  progress.end();
   if (!options.out.empty()) io::write_npy(options.out, y);
   if (report.header.format == io::MatrixFormat::matrix_market) report.unchecked.push_back(options.matrix);
   if (!options.vector.empty()) report.unchecked.push_back(options.vector);
-  report.result = options.out;
-  report.trace = options.trace;
   report.total_seconds = seconds_since(begin);
-  report.peak_resident_bytes = peak_resident_bytes();
   return report;
-}
-
-/// Also of files that are not there yet.
-bool same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  if (a.empty() || b.empty()) return false;
-  if (std::error_code ignored; fs::equivalent(a, b, ignored)) return true;
-  const auto place = [](const std::string& file) {
-    std::error_code failed;
-    fs::path whole = fs::absolute(file, failed);
-    // A link to what is not there yet leads to where it will be.
-    for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(whole, failed)); ++links)
-      whole = whole.parent_path() / fs::read_symlink(whole, failed);
-    const fs::path found = fs::weakly_canonical(whole, failed);
-    return failed ? whole.lexically_normal() : found;
-  };
-  return place(a) == place(b);
-}
-
-void check_output(const SmvmOptions& options) {
-  const auto check = [&](const char* option, const std::string& file) {
-    if (same_file(file, options.matrix))
-      throw UsageError(fmt::format("{} {}: this is the matrix itself", option, file));
-    if (same_file(file, options.vector))
-      throw UsageError(fmt::format("{} {}: this is the vector x itself", option, file));
-  };
-  check("--out", options.out);
-  check("--trace", options.trace);
-  if (same_file(options.trace, options.out))
-    throw UsageError(fmt::format("--trace {}: this is where y goes", options.trace));
 }
 
 }  // namespace
 
 void smvm_command(const SmvmOptions& options, Interrupt& interrupt) {
-  check_output(options);
+  check_outputs({{"the matrix", options.matrix}, {"the vector x", options.vector}},
+                {{"--out", options.out}, {"--trace", options.run.trace}, {"--report", options.run.report}});
   SmvmReport report;
-  report.matrix = options.matrix;
+  report.options = options;
   report.header = io::inspect_matrix(options.matrix);
-  report.scheduler = options.scheduler;
-  report.memory = options.memory > 0 ? options.memory : machine_facts().usable_memory() / 2;
+  report.memory = options.run.memory_bound();
   report = with_types_of(report.header, options.matrix,
                          [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
                            return multiply<I, T>(options, report, interrupt);
                          });
-  print(options.json ? to_json(report) : to_text(report));
+  print(options.run.json ? to_json(report) : to_text(report));
 }
 
 }  // namespace anabranch::apps

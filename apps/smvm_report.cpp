@@ -12,26 +12,16 @@ namespace anabranch::apps {
 
 namespace {
 
-template <class T>
-T median(std::vector<T> values) {
+double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-struct ChunkItems {
-  std::int64_t least = 0, median = 0, most = 0;
-};
-
-/// Nothing where the back end does not run in chunks.
-std::optional<ChunkItems> chunk_items(const RunReport& run) {
-  if (run.backend == "interpreter") return std::nullopt;
-  if (run.records.empty()) return ChunkItems{};
-  std::vector<std::int64_t> items;
-  items.reserve(run.records.size());
-  for (const ChunkRecord& r : run.records) items.push_back(r.items);
-  const auto [least, most] = std::minmax_element(items.begin(), items.end());
-  return ChunkItems{*least, median(items), *most};
+/// Of the rows; nothing where the back end does not run in chunks.
+std::optional<Spread> chunk_items(const SmvmReport& r) {
+  if (!r.options.run.chunks()) return std::nullopt;
+  return r.run.stages.empty() ? Spread{} : r.run.stages[0].chunk_items;
 }
 
 bool on_gpu(const RunReport& run) { return run.backend == "cuda" || run.backend == "cpu+cuda"; }
@@ -44,13 +34,13 @@ double gb_per_second(const SmvmReport& r) {
 }  // namespace
 
 double SmvmReport::steady_seconds() const {
-  if (repeats.size() >= 3) return median(std::vector<double>(repeats.begin() + 2, repeats.end()));
+  if (repeats.size() >= 3) return median({repeats.begin() + 2, repeats.end()});
   return repeats.empty() ? 0 : *std::min_element(repeats.begin(), repeats.end());
 }
 
 std::string to_json(const SmvmReport& r) {
   nlohmann::ordered_json out;
-  out["matrix"] = {{"file", r.matrix},
+  out["matrix"] = {{"file", r.options.matrix},
                    {"format", io::name_of(r.header.format)},
                    {"rows", r.header.rows},
                    {"columns", r.header.cols},
@@ -65,16 +55,15 @@ std::string to_json(const SmvmReport& r) {
   out["scheduler"] = nullptr;
   out["memory"] = nullptr;
   out["peak_bytes"] = nullptr;
-  out["peak_resident_bytes"] = r.peak_resident_bytes;
+  out["peak_resident_bytes"] = r.run.peak_resident_bytes;
   out["chunks"] = nullptr;
   out["chunk_items"] = nullptr;
   out["utilisation"] = nullptr;
-  out["seconds"] = {{"total", r.total_seconds},  {"open", r.open_seconds},
-                    {"front", r.front_seconds},  {"compile", r.compile_seconds},
-                    {"run", r.steady_seconds()}, {"read", nullptr},
-                    {"compute", nullptr}};
-  if (const auto items = chunk_items(r.run)) {
-    out["scheduler"] = r.scheduler;
+  out["seconds"] = {{"total", r.total_seconds},     {"open", r.open_seconds},    {"front", r.front_seconds},
+                    {"compile", r.compile_seconds}, {"run", r.steady_seconds()}, {"read", nullptr},
+                    {"compute", nullptr},           {"write", nullptr}};
+  if (const auto items = chunk_items(r)) {
+    out["scheduler"] = r.options.run.scheduler;
     out["memory"] = r.memory;
     out["peak_bytes"] = r.peak_bytes;
     out["chunks"] = r.run.chunks;
@@ -82,9 +71,10 @@ std::string to_json(const SmvmReport& r) {
     out["utilisation"] = r.run.utilisation;
     out["seconds"]["read"] = r.run.read_seconds;
     out["seconds"]["compute"] = r.run.compute_seconds;
+    out["seconds"]["write"] = r.run.write_seconds;
   }
   if (on_gpu(r.run)) out["gpu"] = {{"chunks", r.run.gpu_chunks}, {"peak_bytes", r.run.gpu_peak_bytes}};
-  if (on_gpu(r.run) && !r.trace.empty()) {
+  if (on_gpu(r.run) && !r.options.run.trace.empty()) {
     out["gpu"]["copy_seconds"] = r.run.gpu_copy_seconds;
     out["gpu"]["kernel_seconds"] = r.run.gpu_kernel_seconds;
     out["gpu"]["both_seconds"] = r.run.gpu_both_seconds;
@@ -94,11 +84,13 @@ std::string to_json(const SmvmReport& r) {
   out["gb_per_second"] = gb_per_second(r);
   out["repeats"] = r.repeats;
   out["unchecked"] = r.unchecked;
-  if (r.result.empty())
+  if (r.options.out.empty())
     out["result"] = nullptr;
   else
-    out["result"] = r.result;
-  if (!r.trace.empty()) out["trace"] = r.trace;
+    out["result"] = r.options.out;
+  if (!r.options.run.trace.empty()) out["trace"] = r.options.run.trace;
+  if (!r.options.run.report.empty()) out["report"] = r.options.run.report;
+  out["stages"] = nlohmann::ordered_json::parse(to_json(r.run, r.options.run.stats))["stages"];
   // File names are bytes; JSON is UTF-8.
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -111,14 +103,15 @@ std::string to_text(const SmvmReport& r) {
   line("Matrix", fmt::format("{}: {} x {}, {} entries, {} and {}, {}", io::name_of(r.header.format),
                              r.header.rows, r.header.cols, r.nnz, name_of(r.header.index),
                              name_of(r.header.value), decimal_bytes(r.bytes)));
-  const auto items = chunk_items(r.run);
-  line("Run", fmt::format("back end {}, {} thread{}{}", r.run.backend, r.run.threads,
-                          r.run.threads == 1 ? "" : "s", items ? ", scheduler " + r.scheduler : ""));
+  const auto items = chunk_items(r);
+  line("Run",
+       fmt::format("back end {}, {} thread{}{}", r.run.backend, r.run.threads, r.run.threads == 1 ? "" : "s",
+                   items ? ", scheduler " + r.options.run.scheduler : ""));
   if (!r.run.backend_reason.empty()) line("", "chosen because " + r.run.backend_reason);
   if (on_gpu(r.run))
     line("GPU", fmt::format("{} of {} chunks, held at most {}", r.run.gpu_chunks, r.run.chunks,
                             binary_bytes(r.run.gpu_peak_bytes)));
-  if (on_gpu(r.run) && !r.trace.empty())
+  if (on_gpu(r.run) && !r.options.run.trace.empty())
     line("", fmt::format("copies {:.4f} s, kernels {:.4f} s, both at once {:.4f} s: overlap {:.0f} %",
                          r.run.gpu_copy_seconds, r.run.gpu_kernel_seconds, r.run.gpu_both_seconds,
                          100 * r.run.gpu_overlap));
@@ -143,11 +136,13 @@ std::string to_text(const SmvmReport& r) {
                              items ? fmt::format("bound {}, held at most {}, ", binary_bytes(r.memory),
                                                  binary_bytes(r.peak_bytes))
                                    : "no bound, ",
-                             binary_bytes(r.peak_resident_bytes)));
+                             binary_bytes(r.run.peak_resident_bytes)));
   if (!r.unchecked.empty())
     line("Unchecked", fmt::format("{}: without a checksum to compare", fmt::join(r.unchecked, ", ")));
-  line("Result", r.result.empty() ? "not written (--out y.npy)" : r.result);
-  if (!r.trace.empty()) line("Trace", r.trace + " (for ui.perfetto.dev)");
+  line("Result", r.options.out.empty() ? "not written (--out y.npy)" : r.options.out);
+  if (!r.options.run.trace.empty()) line("Trace", r.options.run.trace + " (for ui.perfetto.dev)");
+  if (!r.options.run.report.empty()) line("Report", r.options.run.report + " (for a browser)");
+  if (r.options.run.stats) out += "\nThe last run\n" + to_text(r.run);
   return out;
 }
 

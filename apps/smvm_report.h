@@ -7,27 +7,25 @@
 #include <anabranch/io.h>
 #include <anabranch/run.h>
 
+#include "commands.h"
+
 /// What `anabranch smvm` says of its work: docs/command.md.
 namespace anabranch::apps {
 
 struct SmvmReport {
-  std::string matrix;
+  SmvmOptions options;
   io::CsrHeader header;
   std::int64_t nnz = 0;
-  std::int64_t bytes = 0;  ///< of the matrix as it is streamed: columns, values, row offsets
-  std::string scheduler;
-  std::int64_t memory = 0;                          ///< the bound
-  std::int64_t peak_bytes = 0;                      ///< the most that all runs held of it
-  std::int64_t peak_resident_bytes = 0;             ///< of the process
-  double open_seconds = 0;                          ///< checking headers; Matrix Market: sorting
-  double total_seconds = 0;                         ///< from opening the matrix to the result in place
-  std::vector<double> repeats;                      ///< seconds of each run
+  std::int64_t bytes = 0;       ///< of the matrix as it is streamed: columns, values, row offsets
+  std::int64_t memory = 0;      ///< the bound
+  std::int64_t peak_bytes = 0;  ///< the most that all runs held of it
+  double open_seconds = 0;      ///< checking headers; Matrix Market: sorting
+  double total_seconds = 0;     ///< from opening the matrix to the result in place
+  std::vector<double> repeats;  ///< seconds of each run
   double compile_seconds = 0, front_seconds = 0;    ///< of the first run, the only one that compiles
   int kernels_compiled = 0, kernels_from_disk = 0;  ///< likewise
   RunReport run;                                    ///< of the last run
   std::vector<std::string> unchecked;               ///< files that were read and carry no checksum
-  std::string result;                               ///< file; empty: not written
-  std::string trace;                                ///< of the last run; empty: not written
 
   /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
   /// more; else the fastest.

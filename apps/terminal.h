@@ -1,11 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <initializer_list>
-#include <string>
 #include <string_view>
-
-#include <anabranch/run.h>
 
 /// What the command writes, and where: results to standard output, errors and progress to standard error.
 namespace anabranch::apps {
@@ -22,26 +18,10 @@ void print(std::string_view text);
 /// NO_COLOR is set. Standard error that does not take it is no error. Allocates nothing.
 void print_error(std::initializer_list<std::string_view> message) noexcept;
 
-/// One line on standard error that is written over again and again, and wiped in the end. Silent unless
-/// standard error is a terminal.
-class ProgressLine {
- public:
-  ProgressLine();
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+/// On standard error, which need not take it.
+void write_error(std::string_view text) noexcept;
 
-  /// Changes what stands before the numbers.
-  void label(std::string text) { label_ = std::move(text); }
-  /// At most ten times a second.
-  void show(const Progress& progress);
-  void wipe() noexcept;
-
- private:
-  bool terminal_;
-  std::string label_;
-  std::size_t shown_ = 0;
-  std::chrono::steady_clock::time_point last_{};
-};
+/// Whether colours may be used there: it is a terminal that has some, and NO_COLOR is not set.
+bool colours_on_standard_error() noexcept;
 
 }  // namespace anabranch::apps

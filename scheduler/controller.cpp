@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "scheduler/adaptive.h"
+#include "scheduler/budget.h"
 
 namespace anabranch::scheduler {
 namespace {
@@ -97,8 +98,6 @@ class PaperController final : public Controller {
   Reason reason_ = Reason::start;
 };
 
-std::string limit(int64_t value) { return value == no_limit ? "-" : std::to_string(value); }
-
 }  // namespace
 
 const char* to_string(Reason reason) noexcept {
@@ -143,14 +142,67 @@ const char* to_string(Reason reason) noexcept {
   return "";
 }
 
+const char* meaning_of(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::fixed:
+      return "The user chose this number of items.";
+    case Reason::live:
+      return "The next item may not be there yet, so each is computed as soon as it is.";
+    case Reason::start:
+      return "Nothing is known of the stream yet.";
+    case Reason::underused:
+      return "Less than 80 % of the threads' time was used, so chunks grow.";
+    case Reason::cost_falls:
+      return "An item took less time than before, so chunks grow.";
+    case Reason::cost_rises:
+      return "An item took more time than before, so chunks shrink.";
+    case Reason::cost_equal:
+      return "An item took as long as before, within 3 %, so chunks stay as they are.";
+    case Reason::explore:
+      return "The model of what a chunk costs needs measurements of chunks of other sizes.";
+    case Reason::fixed_cost:
+      return "What each chunk costs, however small it is, is down to its share: larger ones would gain "
+             "nothing.";
+    case Reason::source_bound:
+      return "Reading takes longer than computing: larger chunks would gain nothing.";
+    case Reason::sink_bound:
+      return "Writing takes longer than computing: larger chunks would gain nothing.";
+    case Reason::measured_worse:
+      return "Other sizes were tried, and an element took longer, as where a chunk no longer fits the "
+             "caches.";
+    case Reason::time_cap:
+      return "A larger chunk would take longer than the longest that is allowed, and stopping would have to "
+             "wait.";
+    case Reason::memory_cap:
+      return "A larger chunk would need more than its part of the memory bound.";
+    case Reason::too_big:
+      return "A larger chunk was tried, and did not fit into the memory bound.";
+    case Reason::hold:
+      return "A better size is known, but the difference is too small to change for.";
+    case Reason::rest:
+      return "The end is near: what is left is cut into equal parts, so that no thread waits long at the "
+             "end.";
+    case Reason::tail:
+      return "All that is left of the stream.";
+  }
+  return "";
+}
+
 std::string describe(const Decision& decision) {
-  std::string text = "items <= " + limit(decision.target.items) + ", work <= " + limit(decision.target.work) +
-                     ", bytes <= " + limit(decision.target.bytes) + ", ring " +
-                     std::to_string(decision.ring) + ": " + to_string(decision.reason);
+  const Target& target = decision.target;
+  std::string text;
+  const auto add = [&](const std::string& limit) { text += (text.empty() ? "at most " : ", ") + limit; };
+  if (target.items != no_limit && target.items != target.work)  // an item counts as an element at least
+    add(std::to_string(target.items) + (target.items == 1 ? " item" : " items"));
+  if (target.work != no_limit) add(std::to_string(target.work) + " elements");
+  if (target.bytes != no_limit) add(format_bytes(target.bytes));
+  if (text.empty()) text = "no limit";
+  text += "; " + std::to_string(decision.ring) + (decision.ring == 1 ? " chunk" : " chunks") +
+          " in flight: " + to_string(decision.reason);
   if (decision.ns_per_work > 0) {
     std::array<char, 96> model;
-    std::snprintf(model.data(), model.size(), " (t = %.1f us + %.4g ns * work)", decision.fixed_ns / 1e3,
-                  decision.ns_per_work);
+    std::snprintf(model.data(), model.size(), " (a chunk takes %.1f us + %.4g ns an element)",
+                  decision.fixed_ns / 1e3, decision.ns_per_work);
     text += model.data();
   }
   return text;

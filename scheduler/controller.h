@@ -2,6 +2,7 @@
 // that it is tested against simulated devices whose optimum is known. docs/scheduler.md has the formulas.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,7 +49,10 @@ enum class Reason {
   rest,            ///< adaptive: the end is near, the rest is cut into equal parts
   tail,            ///< adaptive: the last chunk, all that is left
 };
+inline constexpr std::size_t reasons = static_cast<std::size_t>(Reason::tail) + 1;
 const char* to_string(Reason reason) noexcept;
+/// A sentence for those who do not know the policies.
+const char* meaning_of(Reason reason) noexcept;
 
 struct Decision {
   Target target{};
@@ -58,7 +62,7 @@ struct Decision {
   double fixed_ns = 0;
   double ns_per_work = 0;
 };
-/// One line for a log: the target, the reason and the model.
+/// One line for a person: the target, the reason and the model.
 std::string describe(const Decision& decision);
 
 struct ControllerConfig {

@@ -202,7 +202,7 @@ class Run : public std::enable_shared_from_this<Run> {
     record.decision = plan_.next();
     record.slot = free_.back();
     free_.pop_back();
-    ++in_flight_;
+    record.in_flight = ++in_flight_;
 
     std::optional<ChunkSize> size;
     const Outcome outcome = timed(lock, Phase::read, record.read, [&] {

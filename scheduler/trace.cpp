@@ -1,7 +1,6 @@
 #include "scheduler/trace.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace anabranch::scheduler {
 namespace {
@@ -13,78 +12,75 @@ double rate(int64_t amount, int64_t ns) {
   return ns > 0 ? static_cast<double>(amount) * 1e9 / static_cast<double>(ns) : 0;
 }
 
+// op on each of the three numbers.
+template <class Op>
+ChunkSize each(const ChunkSize& a, const ChunkSize& b, Op op) {
+  return {op(a.items, b.items), op(a.work, b.work), op(a.bytes, b.bytes)};
+}
+
+int64_t least_of(int64_t a, int64_t b) { return std::min(a, b); }
+int64_t most_of(int64_t a, int64_t b) { return std::max(a, b); }
+int64_t sum_of(int64_t a, int64_t b) { return a + b; }
+
 }  // namespace
 
 double Summary::items_per_second() const noexcept { return rate(total.items, wall_ns); }
 double Summary::work_per_second() const noexcept { return rate(total.work, wall_ns); }
 double Summary::bytes_per_second() const noexcept { return rate(total.bytes, wall_ns); }
 
-Trace::Trace(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 2 * first_chunks)) {}
+Trace::Trace(std::size_t capacity)
+    : capacity_(std::max<std::size_t>(capacity, 2 * first_chunks)),
+      records_(capacity_, first_chunks),
+      sizes_(capacity_) {}
 
 void Trace::begin(int64_t now_ns, int concurrency) {
-  summary_ = Summary{};
-  records_.clear();
-  sizes_.clear();
-  stride_ = 1;
-  size_stride_ = 1;
   begin_ns_ = now_ns;
   concurrency_ = std::max(concurrency, 1);
 }
 
-bool Trace::is_kept(int64_t chunk) const noexcept { return chunk < first_chunks || chunk % stride_ == 0; }
-
-void Trace::add(const ChunkTimes& record) {
-  const int64_t chunk = summary_.chunks;
+void Trace::add(ChunkTimes record) {
   const ChunkSize& size = record.size;
-  summary_.min_items = chunk == 0 ? size.items : std::min(summary_.min_items, size.items);
-  summary_.max_items = std::max(summary_.max_items, size.items);
-  summary_.max_chunk_bytes = std::max(summary_.max_chunk_bytes, size.bytes);
-  summary_.total.items += size.items;
-  summary_.total.work += size.work;
-  summary_.total.bytes += size.bytes;
-  summary_.phase_ns.read += record.read.length();
-  summary_.phase_ns.wait += record.wait_ns;
-  summary_.phase_ns.compute += record.compute.length();
-  summary_.phase_ns.write += record.write.length();
-  ++summary_.chunks;
-
-  if (chunk % size_stride_ == 0) {
-    if (sizes_.size() == capacity_) {
-      size_stride_ *= 2;
-      for (std::size_t i = 0; 2 * i < sizes_.size(); ++i) sizes_[i] = sizes_[2 * i];
-      sizes_.resize((sizes_.size() + 1) / 2);
-    }
-    if (chunk % size_stride_ == 0) sizes_.push_back(size.items);
-  }
-  if (is_kept(chunk)) {
-    if (records_.size() == capacity_) {
-      stride_ *= 2;
-      std::erase_if(records_, [this](const ChunkTimes& r) { return !is_kept(r.chunk); });
-    }
-    if (is_kept(chunk)) {
-      records_.push_back(record);
-      records_.back().chunk = chunk;
-    }
-  }
+  Summary& sum = summary_;
+  sum.least = sum.chunks == 0 ? size : each(sum.least, size, least_of);
+  sum.most = each(sum.most, size, most_of);
+  sum.total = each(sum.total, size, sum_of);
+  sum.phase_ns.read += record.read.length();
+  sum.phase_ns.wait += record.wait_ns;
+  sum.phase_ns.compute += record.compute.length();
+  sum.phase_ns.write += record.write.length();
+  ++sum.by_reason[static_cast<std::size_t>(record.decision.reason)];
+  in_flight_ += record.in_flight;
+  sum.most_in_flight = std::max(sum.most_in_flight, record.in_flight);
+  record.chunk = sum.chunks++;
+  record.so_far = sum.total;
+  sum.mean_in_flight = static_cast<double>(in_flight_) / static_cast<double>(sum.chunks);
+  if (measure_) record.memory = measure_(std::max(record.compute.end_ns, record.write.end_ns));
+  MemoryUse& most = sum.most_memory;
+  most = {std::max(most.held, record.memory.held), std::max(most.device_held, record.memory.device_held),
+          std::max(most.resident, record.memory.resident)};
+  sizes_.add(size);
+  records_.add(record);
   if (callback_) callback_(record);
 }
 
 void Trace::end(int64_t now_ns, int64_t busy_ns) {
-  summary_.wall_ns = now_ns - begin_ns_;
-  const double thread_time = static_cast<double>(summary_.wall_ns) * concurrency_;
-  summary_.utilisation =
-      thread_time > 0 ? std::clamp(static_cast<double>(busy_ns) / thread_time, 0.0, 1.0) : 0;
+  const int64_t wall_ns = now_ns - begin_ns_;
+  summary_.wall_ns += wall_ns;
+  busy_ns_ += static_cast<double>(busy_ns);
+  thread_ns_ += static_cast<double>(wall_ns) * concurrency_;
+  summary_.utilisation = thread_ns_ > 0 ? std::clamp(busy_ns_ / thread_ns_, 0.0, 1.0) : 0;
 }
 
-Summary Trace::summary() const {
-  Summary result = summary_;
-  if (!sizes_.empty()) {
-    std::vector<int64_t> sizes = sizes_;
-    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-    std::nth_element(sizes.begin(), middle, sizes.end());
-    result.median_items = *middle;
-  }
-  return result;
+ChunkSize Trace::median() const {
+  const auto of = [this](int64_t ChunkSize::* number) {
+    std::vector<int64_t> all;
+    for (const ChunkSize& size : sizes_.kept()) all.push_back(size.*number);
+    if (all.empty()) return int64_t{0};
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+  };
+  return {of(&ChunkSize::items), of(&ChunkSize::work), of(&ChunkSize::bytes)};
 }
 
 }  // namespace anabranch::scheduler

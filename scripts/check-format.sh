@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 
 mode=(--dry-run -Werror)
 [ "${1:-}" = --fix ] && mode=(-i)
-git ls-files -z -- '*.cpp' '*.h' '*.cu' '*.cuh' | xargs -0 -r clang-format-19 --style=file "${mode[@]}"
+git ls-files -z -- '*.cpp' '*.h' '*.cu' '*.cuh' '*.js' | xargs -0 -r clang-format-19 --style=file "${mode[@]}"

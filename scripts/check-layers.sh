@@ -58,11 +58,12 @@ stage cpu 'cpu|kernel|ir|cache|system'
 stage cuda 'cuda|kernel|ir|device|cache|system'
 stage io 'io'
 stage timeline 'timeline|io'
+stage page 'page|timeline|io'
 stage run 'run|plan|kernel|rearrange|interp|ir|scheduler|timeline' 'run/backends'
 stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|scheduler|timeline'
 # Inside src/run each file sees itself and those before it in this list, which names all of them.
 seen=
-for name in memory storage sources results run_trace context print_line rearrangement global_values stage_output sink collector elements_sink \
+for name in memory storage sources results resident_memory run_record report_json report_text run_trace context print_line rearrangement global_values stage_output sink collector elements_sink \
   tabulate_sink item_list fold_sinks sinks chunk_geometry chunk_group backend chunk_layout streams stage_input feeding_stage feed windows_feed map_accum_feed feeds \
   stage_results item_results stage stage_reader plan_run chunk_reader execute; do
   seen+=${seen:+|}$name

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Installs what the build needs and this machine lacks (Debian 12). Idempotent; with nothing to do it only looks.
+#   scripts/setup.sh [--browser]     with Chromium (300 MB), in which tests/browser looks at pages; else these tests are skipped
 set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache mold git ca-certificates   # to build
-  llvm-19-dev libzstd-dev libtbb-dev libfmt-dev zlib1g-dev libisal-dev robin-map-dev libxxhash-dev   # the library; LLVM needs and only recommends zstd
+  llvm-19-dev libzstd-dev libtbb-dev libfmt-dev zlib1g-dev libisal-dev robin-map-dev libxxhash-dev libjs-dygraphs   # the library; LLVM needs and only recommends zstd
   libcli11-dev nlohmann-json3-dev                         # the command
   catch2 libbenchmark-dev libeigen3-dev libmpfr-dev       # tests and benchmarks
   clang-format-19 clang-tidy-19                           # checks
 )
+[ "${1:-}" != --browser ] || packages+=(chromium)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -12,8 +12,7 @@ std::int64_t limit_of(const RunOptions& options) {
 
 }  // namespace
 
-CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
-                         std::shared_ptr<runtime::RunTrace> trace, RunReport* report,
+CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog& log,
                          std::span<const runtime::HostArray> into)
     : choice_(runtime::choose_backend(options.backend)),
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
@@ -25,9 +24,9 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
                .executor = executor_,
                .budget = budget_,
                .blocks = blocks_,
-               .report = report,
-               .stages_ns = &stages_ns_,
-               .trace = std::move(trace),
+               .report = &log.report(),
+               .record = &log.record(),
+               .trace = log.trace(),
                .into = into,
                .sizes = &program.result_sizes(),
                .learned = &program.learned_chunks()} {
@@ -36,15 +35,22 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options,
   backend_->prepare();
 }
 
+CompiledRun::~CompiledRun() {
+  try {
+    if (!concluded_) conclude();
+  } catch (...) {  // NOLINT: the run's own error comes first
+  }
+}
+
 void CompiledRun::conclude() {
-  RunReport* const report = context_.report;
-  backend_->conclude(report);
-  if (!report) return;
-  report->backend = backend_->name();
-  report->backend_reason = choice_.reason;
-  report->threads = executor_.concurrency();
-  report->equal_chunks = *context_.equal_chunks;
-  report->peak_bytes = budget_.peak();
+  concluded_ = true;
+  RunReport& report = *context_.report;
+  report.backend = backend_->name();
+  report.backend_reason = choice_.reason;
+  report.threads = executor_.concurrency();
+  report.equal_chunks = *context_.equal_chunks;
+  report.peak_bytes = budget_.peak();
+  backend_->conclude(&report);
 }
 
 void with_public_errors(scheduler::FunctionRef<void()> f) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 
 #include "program.h"
 #include "run/backends/choose.h"
+#include "run_log.h"
 #include "scheduler/budget.h"
 
 /// A run of a plan.
@@ -16,12 +16,14 @@ namespace anabranch::detail {
 class CompiledRun {
  public:
   /// `into`: memory that the caller gives for the results, one array for each, or none.
-  CompiledRun(ProgramImpl& program, const RunOptions& options, std::shared_ptr<runtime::RunTrace> trace,
-              RunReport* report, std::span<const runtime::HostArray> into);
+  CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog& log,
+              std::span<const runtime::HostArray> into);
+  /// Of a run that has failed, too, what it did is told.
+  ~CompiledRun();
 
   runtime::RunContext& context() { return context_; }
   runtime::RunBackend& backend() { return *backend_; }
-  /// Ends the run's computations: what it knows goes into the report, where there is one, and the trace.
+  /// Ends the run's computations: what it knows goes into the report and the trace.
   void conclude();
 
  private:
@@ -30,9 +32,9 @@ class CompiledRun {
   scheduler::Budget budget_;
   std::optional<runtime::MemoryPool::BoundedRun> bounded_;
   runtime::BlockPool blocks_;
-  std::int64_t stages_ns_ = 0;
   runtime::RunContext context_;
   std::unique_ptr<runtime::RunBackend> backend_;
+  bool concluded_ = false;
 };
 
 /// Calls f, and translates the scheduler's exceptions to those of the public interface.

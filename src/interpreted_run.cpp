@@ -1,5 +1,6 @@
 #include "interpreted_run.h"
 
+#include <chrono>
 #include <unordered_set>
 
 #include "ir/walk.h"
@@ -28,8 +29,10 @@ std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
 interp::Callbacks callbacks_of(const RunOptions& options) {
   interp::Callbacks callbacks;
   if (options.progress)
-    callbacks.on_item = [&report = options.progress](std::int64_t items, std::optional<std::int64_t> total) {
-      report({items, total, items});
+    callbacks.on_item = [&report = options.progress, begin = std::chrono::steady_clock::now()](
+                            std::int64_t items, std::optional<std::int64_t> total) {
+      const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
+      report({.items = items, .total_items = total, .chunks = items, .seconds = since.count()});
     };
   callbacks.on_line = [&options](std::string_view line) { runtime::print_line(options, line); };
   return callbacks;

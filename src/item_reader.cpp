@@ -1,6 +1,5 @@
 #include <cstring>
 #include <exception>
-#include <optional>
 
 #include <anabranch/run.h>
 
@@ -9,7 +8,6 @@
 #include "interpreted_run.h"
 #include "ir/cancelled.h"
 #include "run/chunk_reader.h"
-#include "run/run_trace.h"
 #include "run_options.h"
 
 // Streaming out: items are computed chunk by chunk as they are asked for.
@@ -18,7 +16,7 @@ namespace anabranch::detail {
 struct ItemReader::Impl {
   RunOptions options;
   std::unique_ptr<ProgramImpl> program;
-  std::shared_ptr<runtime::RunTrace> trace;
+  std::unique_ptr<RunLog> log;
   // On the interpreter.
   std::vector<SourcePass> passes;
   std::unique_ptr<interp::ItemStream> interpreter;
@@ -43,11 +41,11 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options) : impl
   impl_->program = std::make_unique<ProgramImpl>(compile_sequence(front::node_of(sequence), compile_options),
                                                  compile_options);
   impl_->program->require(options.require);
-  impl_->trace = begin_trace(*impl_->program, options);
+  impl_->log = std::make_unique<RunLog>(*impl_->program, impl_->options, nullptr);
   try {
     impl_->begin();
   } catch (...) {
-    if (impl_->trace) impl_->trace->fail(std::current_exception());
+    impl_->log->fail(std::current_exception());
     throw;
   }
 }
@@ -57,13 +55,15 @@ ItemReader& ItemReader::operator=(ItemReader&&) noexcept = default;
 
 void ItemReader::Impl::begin() {
   if (options.backend == Backend::interpreter) {
+    log->report().backend = "interpreter";
+    log->report().threads = 1;
     const auto& roots = program->compiled().program;
     passes = begin_passes(roots);
     interpreter = std::make_unique<interp::ItemStream>(roots[0], options.stop, callbacks_of(options));
     return;
   }
   with_public_errors([&] {
-    run = std::make_unique<CompiledRun>(*program, options, trace, nullptr, std::span<const HostArray>{});
+    run = std::make_unique<CompiledRun>(*program, options, *log, std::span<const HostArray>{});
     chunks = std::make_unique<runtime::ChunkReader>(run->context(), run->backend(), std::vector<HostArray>{});
   });
 }
@@ -78,13 +78,13 @@ void ItemReader::Impl::end() {
   run.reset();
 }
 
-/// Of a stream that was not read to its end there is a trace, too.
+/// Of a stream that was not read to its end there are a trace and a report, too.
 ItemReader::Impl::~Impl() {
   const bool unfinished = chunks || interpreter;
   try {
     end();
-    if (trace && unfinished) trace->finish();
-  } catch (...) {  // there is no caller to tell
+    if (unfinished) log->finish();
+  } catch (...) {  // NOLINT: there is no caller to tell
   }
 }
 
@@ -126,11 +126,11 @@ bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
   } catch (...) {
     impl_->failed = std::current_exception();
     impl_->end();
-    if (impl_->trace) impl_->trace->fail(impl_->failed);
+    impl_->log->fail(impl_->failed);
     throw;
   }
   impl_->end();
-  if (impl_->trace) impl_->trace->finish();
+  impl_->log->finish();
   return false;
 }
 

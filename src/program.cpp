@@ -1,7 +1,5 @@
 #include "program.h"
 
-#include <chrono>
-#include <cmath>
 #include <exception>
 
 #include <fmt/format.h>
@@ -11,12 +9,10 @@
 #include "front/handle.h"
 #include "interpreted_run.h"
 #include "run/execute.h"
-#include "run/run_trace.h"
+#include "run_log.h"
 #include "run_options.h"
 
 namespace anabranch::detail {
-
-using runtime::RunTrace;
 
 namespace {
 
@@ -49,20 +45,6 @@ scheduler::Executor& ProgramImpl::executor(int threads) {
   auto& executor = executors_[threads];
   if (!executor) executor = make_executor(threads);
   return *executor;
-}
-
-std::shared_ptr<RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options) {
-  if (options.trace.empty()) return nullptr;
-  const auto ns = [](double seconds) { return std::llround(seconds * 1e9); };
-  std::int64_t before = 0;
-  for (const PassTime& pass : program.compiled().times) before += ns(pass.seconds);
-  auto trace = std::make_shared<RunTrace>(options.trace, before);
-  std::int64_t at = trace->begin_ns() - before;
-  for (const PassTime& pass : program.compiled().times) {
-    trace->span(RunTrace::Row::passes, pass.pass, at, at + ns(pass.seconds));
-    at += ns(pass.seconds);
-  }
-  return trace;
 }
 
 // ---- What <anabranch/run.h> declares
@@ -114,21 +96,18 @@ void check_memory(const plan::Plan& plan, const Arrays& into) {
                fmt::format("the memory for result {}", r));
 }
 
-Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunOptions& options,
-                       RunReport* report, const Arrays& into) {
-  Arrays results = run_interpreter(program.compiled(), arguments, options, into);
-  if (report) {
-    report->backend = "interpreter";
-    report->threads = 1;
-  }
-  return results;
+Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunLog& log,
+                       const Arrays& into) {
+  log.report().backend = "interpreter";
+  log.report().threads = 1;
+  return run_interpreter(program.compiled(), arguments, options, into);
 }
 
-Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOptions& options,
-                    const std::shared_ptr<RunTrace>& trace, RunReport* report, const Arrays& into) {
+Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunLog& log,
+                    const Arrays& into) {
   Arrays results;
   with_public_errors([&] {
-    CompiledRun run(program, options, trace, report, into);
+    CompiledRun run(program, options, log, into);
     results = runtime::execute(run.context(), run.backend(), arguments);
     run.conclude();
   });
@@ -139,26 +118,20 @@ Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOpti
 
 Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunReport* report,
            const Arrays& into) {
-  const auto begin = std::chrono::steady_clock::now();
   check(options);
   program.require(options.require);
   check_arguments(program.compiled().plan, arguments);
   check_memory(program.compiled().plan, into);
-  if (report) *report = RunReport{};
-  const std::shared_ptr<RunTrace> trace = begin_trace(program, options);
+  RunLog log(program, options, report);
   Arrays results;
   try {
     results = options.backend == Backend::interpreter
-                  ? run_interpreted(program, arguments, options, report, into)
-                  : run_compiled(program, arguments, options, trace, report, into);
-    if (trace) trace->finish();
+                  ? run_interpreted(program, arguments, options, log, into)
+                  : run_compiled(program, arguments, options, log, into);
+    log.finish();
   } catch (...) {
-    if (trace) trace->fail(std::current_exception());
+    log.fail(std::current_exception());
     throw;
-  }
-  if (report) {
-    report->front_seconds = program.front_seconds();
-    report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   return results;
 }

@@ -43,8 +43,4 @@ class ProgramImpl {
   std::map<int, std::unique_ptr<scheduler::Executor>> executors_;
 };
 
-/// The timeline of a run; null where none is asked for. It begins with the passes, drawn as though the run
-/// had followed at once.
-std::shared_ptr<runtime::RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options);
-
 }  // namespace anabranch::detail

@@ -51,6 +51,9 @@ void check(const RunOptions& options) {
     throw ProgramError(fmt::format("RunOptions: {}", e.what()));
   }
   check_for_backend(options);
+  if (!options.trace.empty() && options.trace == options.report)
+    throw ProgramError(
+        fmt::format("RunOptions: {}: the timeline and the report cannot go to one file", options.trace));
 }
 
 }  // namespace anabranch

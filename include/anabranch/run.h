@@ -9,6 +9,7 @@
 
 #include <anabranch/acc.h>
 #include <anabranch/run_options.h>
+#include <anabranch/run_report.h>
 #include <anabranch/seq.h>
 
 /// Running programs.

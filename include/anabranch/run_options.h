@@ -6,11 +6,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <anabranch/explain.h>
 
-/// How a program is run, and what a run reports.
+/// How a program is run.
 namespace anabranch {
 
 /// Who executes. All give the same bits.
@@ -22,10 +21,16 @@ enum class Backend : std::uint8_t {
   cpu_and_cuda,  ///< chunks go to whichever is free
 };
 
+/// How far a stream is.
 struct Progress {
   std::int64_t items = 0;
-  std::optional<std::int64_t> total_items;
+  std::optional<std::int64_t> total_items{};  ///< of the stream, where it is known beforehand
   std::int64_t chunks = 0;
+  std::int64_t work = 0;  ///< elements
+  std::optional<std::int64_t> total_work{};
+  std::int64_t bytes = 0;  ///< that were read into chunks: 0 where these are views of memory
+  double seconds = 0;      ///< since the stream began
+  int stage = 0;           ///< which stream of the program: its number in RunReport::stages
 };
 
 /// The same for `run`, for a compiled program and for `stream_out`. What is given acts, or is refused with a
@@ -47,55 +52,11 @@ struct RunOptions {
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
   /// when the run fails or is cancelled; IoError where it cannot be written.
   std::string trace{};
+  /// A file to write a page about the run to, one HTML file with plots that needs nothing else; empty: none. What it shows:
+  /// docs/scheduler.md, "Reports". The same holds for it; ProgramError where the library was built without pages.
+  std::string report{};
   /// What is expected of the program: as Program::require, before anything is read.
   Expect require = Expect::nothing;
-};
-
-/// One chunk as it was run.
-struct ChunkRecord {
-  std::int64_t items = 0, work = 0, bytes = 0;
-  double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
-  double utilisation = 0;  ///< busy time of all threads / (compute time x threads)
-  std::string reason;      ///< why the scheduler chose this size
-};
-
-/// What a run did.
-struct RunReport {
-  std::string backend;
-  std::string backend_reason;  ///< of Backend::automatic: why this one
-  int threads = 0;
-  /// Summed over all passes: a stream that is read twice counts twice.
-  std::int64_t items = 0, work = 0, bytes = 0, chunks = 0;
-  /// Of the chunks of ragged streams those whose items turned out to be of one shape, 32 or more of them: kernels for
-  /// regular arrays computed them.
-  std::int64_t equal_chunks = 0;
-  std::int64_t peak_bytes = 0;  ///< of what the memory bound counts
-  double seconds = 0;           ///< all of the run, compilation included
-  /// Making kernels, or finding them on disk; 0 where this program had them. A GPU's are made when a chunk
-  /// needs them, several at a time.
-  double compile_seconds = 0;
-  double front_seconds = 0;  ///< passes from program to plan
-  double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
-  double utilisation = 0;
-  /// The kernels that this run was the first to ask the program for: made now; made by an earlier process and
-  /// found on disk; made before by this process, for another program. On a GPU each entry of a kernel counts; on
-  /// the CPU code for long rows counts for itself, which is made when the first such row is met.
-  int kernels_compiled = 0, kernels_from_disk = 0, kernels_cached = 0;
-  std::int64_t gpu_peak_bytes = 0;  ///< of what the bound on GPU memory counts
-  std::int64_t gpu_chunks = 0;      ///< chunks computed on the GPU
-  /// Offsets of items whose sizes only values tell, one for each kind of shape and chunk on the GPU: made
-  /// there, or by the host, to which the sizes then go first, and why.
-  std::int64_t gpu_offsets = 0, gpu_offsets_by_host = 0;
-  std::string gpu_offsets_reason;
-  /// Of a traced run on a GPU, by its own clock: for how long at least one copy between host and GPU was
-  /// under way, at least one kernel, and both at once; from the first upload to the last download, what is
-  /// held whole included. A copy or kernel that waits for another one of its kind counts as under way.
-  double gpu_copy_seconds = 0, gpu_kernel_seconds = 0, gpu_both_seconds = 0;
-  /// gpu_both_seconds / min(gpu_copy_seconds, gpu_kernel_seconds): 1 is all that can be; 0 also where there
-  /// was no copy or no kernel.
-  double gpu_overlap = 0;
-  std::vector<ChunkRecord>
-      records;  ///< 4096 at most: of a long stream the first few hundred, then evenly spaced
 };
 
 }  // namespace anabranch

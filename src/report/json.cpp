@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "report/report.h"
-#include "timeline/writer.h"
+#include "timeline/json.h"
 
 /// The report as one JSON object.
 namespace anabranch::report {

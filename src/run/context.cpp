@@ -40,7 +40,7 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .budget = budget,
           .blocks = blocks,
           .report = report,
-          .stages_ns = stages_ns,
+          .record = record,
           .trace = trace,
           .into = into,
           .sizes = nullptr,

@@ -23,6 +23,7 @@
 /// What all parts of one run share, whichever back end computes it.
 namespace anabranch::runtime {
 
+class RunRecord;
 class RunTrace;
 class Sink;
 struct SinkWork;
@@ -74,8 +75,8 @@ struct RunContext {
   scheduler::Executor& executor;
   scheduler::Budget& budget;
   BlockPool& blocks;
-  RunReport* report = nullptr;        ///< null: not asked for
-  std::int64_t* stages_ns = nullptr;  ///< with `report`: what the stages have taken so far, by the clock
+  RunReport* report = nullptr;              ///< what is told of the run as a whole; null: nobody is told
+  RunRecord* record = nullptr;              ///< likewise of its stages
   const std::shared_ptr<RunTrace> trace{};  ///< null: not traced
   /// Memory that the caller gives for the results of the run, one array for each, or none: no source may give items
   /// that lie there, those of bodies neither.

@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::int64_t drawn_of_each_octave = 4096;
 
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
-
 }  // namespace
 
 RunTrace::RunTrace(const std::string& path, std::int64_t before_ns)
@@ -78,8 +68,8 @@ void RunTrace::memory(std::int64_t chunk, const scheduler::Budget& host, const s
   if (gpu) writer_.counter(gpu_group, "bytes held on the GPU", now, gpu->used());
 }
 
-void RunTrace::begin_stage(int number) {
-  place_ = {number, -1};
+void RunTrace::begin_stage(int number, std::int64_t done) {
+  place_ = {number, done - 1};
   stage_begin_ns_ = now_ns();
 }
 
@@ -94,9 +84,9 @@ void RunTrace::finish() {
   writer_.finish();
 }
 
-void RunTrace::fail(const std::exception_ptr& error) noexcept {
+void RunTrace::fail(std::string_view error) noexcept {
   try {
-    facts_.add("error", text_of(error));
+    facts_.add("error", error);
     finish();
   } catch (...) {  // NOLINT: the run's own error comes first
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <string_view>
 
@@ -55,7 +54,8 @@ class RunTrace {
   void memory(std::int64_t chunk, const scheduler::Budget& host, const scheduler::Budget* gpu);
 
   /// Which stage runs, and which of its chunks is computed. Called by the thread that computes, like `place`.
-  void begin_stage(int number);
+  /// `done`: its chunks in earlier rounds of a loop.
+  void begin_stage(int number, std::int64_t done);
   void next_chunk() { ++place_.chunk; }
   void end_stage();
   ChunkPlace place() const { return place_; }
@@ -65,7 +65,7 @@ class RunTrace {
   /// The file is complete. Only the first call of these two does something.
   void finish();
   /// The same for a run that failed. Does not throw: the run's own error is the one to be seen.
-  void fail(const std::exception_ptr& error) noexcept;
+  void fail(std::string_view error) noexcept;
 
  private:
   const std::int64_t begin_ns_;

@@ -27,7 +27,6 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
   for (int s = 0; s < options_.max_ring; ++s)
     slots_.push_back(std::make_unique<Slot>(context, input_.stage()));
   computing_ = backend.open_stage(input_.work(options_.max_ring));
-  progress_.total_items = input_.sources().items();
 }
 
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet, and for
@@ -56,18 +55,14 @@ std::vector<HostArray> StageRun::run() {
   const std::int64_t largest = input_.largest_read(traits_);
   if (largest < INT64_MAX / slots_used)
     options_.memory_limit = std::min(options_.memory_limit, largest * slots_used);
-  scheduler::Trace trace;
-  trace.on_chunk([this](const scheduler::ChunkTimes& times) { on_chunk(times); });
-  options_.trace = &trace;
+  if (context_.record) begin_record(slots_used);
   const LearnedChunks::Key key{&context_.plan, number_, backend_.name(), context_.executor.concurrency()};
   if (context_.learned) options_.learned = context_.learned->of(key);
-  if (context_.trace) context_.trace->begin_stage(number_);
   const scheduler::PipelineResult result = scheduler::run_pipeline(context_.executor, phases, options_);
   if (result.cancelled) ir::raise_cancelled();
   if (context_.learned) context_.learned->note(key, result.learned);
   if (context_.trace) context_.trace->end_stage();
   computing_.reset();
-  report(result.summary, trace);
   return results_.finish();
 }
 
@@ -180,7 +175,7 @@ void StageRun::write(int number) {
   else
     slot.parts.move_to(results_);
   slot.enqueued = false;
-  device_chunks_ += slot.on_device;
+  if (record_) record_->gpu_chunks += slot.on_device;
   slot.chunks.clear();
   slot.reservation.release();
   --in_flight_;
@@ -188,51 +183,42 @@ void StageRun::write(int number) {
 
 // ---- What is told of it
 
+void StageRun::begin_record(int ring) {
+  record_ = &context_.record->stage(input_.stage());
+  ++record_->runs;
+  record_->ring = ring;
+  record_->scheduler = context_.options.scheduler;
+  record_->total_items = input_.sources().items();
+  record_->total_work = input_.sources().work();
+  progress_.total_items = record_->total_items;
+  progress_.total_work = record_->total_work;
+  progress_.stage = record_->number;
+  begin_ns_ = scheduler::steady_clock().now_ns();
+  scheduler::Trace& trace = record_->trace;
+  if (context_.trace) context_.trace->begin_stage(record_->number, trace.summary().chunks);
+  trace.measure_memory([this](std::int64_t now_ns) {
+    return context_.record->memory(context_.budget, backend_.device_memory(), now_ns);
+  });
+  trace.on_chunk([this](const scheduler::ChunkTimes& times) { on_chunk(times); });
+  options_.trace = &trace;
+}
+
 void StageRun::on_chunk(const scheduler::ChunkTimes& times) {
   if (context_.trace) {
     context_.trace->chunk(times);
     draw_memory(times.chunk);
   }
+  if (!context_.options.progress) return;
   progress_.items += times.size.items;
+  progress_.work += times.size.work;
+  progress_.bytes += times.size.bytes;
   ++progress_.chunks;
-  if (context_.options.progress) context_.options.progress(progress_);
+  progress_.seconds = static_cast<double>(scheduler::steady_clock().now_ns() - begin_ns_) * 1e-9;
+  context_.options.progress(progress_);
 }
 
 void StageRun::draw_memory(std::int64_t chunk) {
   context_.trace->memory(chunk, context_.budget, backend_.device_memory());
-}
-
-/// Of all stages, and of all rounds of those in loops.
-constexpr std::size_t most_records = 4096;
-
-void StageRun::report(const scheduler::Summary& sum, const scheduler::Trace& trace) const {
-  RunReport* const report = context_.report;
-  if (!report) return;
-  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
-  report->gpu_chunks += device_chunks_;
-  report->chunks += sum.chunks;
-  report->items += sum.total.items;
-  report->work += sum.total.work;
-  report->bytes += sum.total.bytes;
-  report->read_seconds += seconds(sum.phase_ns.read);
-  report->compute_seconds += seconds(sum.phase_ns.compute);
-  report->write_seconds += seconds(sum.phase_ns.write);
-  *context_.stages_ns += sum.wall_ns;
-  if (*context_.stages_ns > 0)  // the mean by time
-    report->utilisation +=
-        (sum.utilisation - report->utilisation) * seconds(sum.wall_ns) / seconds(*context_.stages_ns);
-  for (const scheduler::ChunkTimes& t : trace.records()) {
-    if (report->records.size() >= most_records) break;
-    ChunkRecord& out = report->records.emplace_back();
-    out.items = t.size.items;
-    out.work = t.size.work;
-    out.bytes = t.size.bytes;
-    out.read_seconds = seconds(t.read.length());
-    out.compute_seconds = seconds(t.compute.length());
-    out.write_seconds = seconds(t.write.length());
-    out.utilisation = t.utilisation;
-    out.reason = to_string(t.decision.reason);
-  }
 }
 
 }  // namespace anabranch::runtime

@@ -8,6 +8,7 @@
 
 #include "run/backend.h"
 #include "run/feeds.h"
+#include "run/run_record.h"
 #include "run/stage_results.h"
 #include "scheduler/pipeline.h"
 
@@ -45,8 +46,8 @@ class StageRun {
   bool make_room(int number);
   bool fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
   void write(int number);
+  void begin_record(int ring);
   void on_chunk(const scheduler::ChunkTimes& times);
-  void report(const scheduler::Summary& sum, const scheduler::Trace& trace) const;
   /// What is held now, for the trace, if there is one.
   void draw_memory(std::int64_t chunk);
 
@@ -62,9 +63,10 @@ class StageRun {
   std::unique_ptr<StageBackend> computing_;
   std::vector<SourceChunk> pending_;  ///< read, but waiting for memory
   std::atomic<int> in_flight_ = 0;
-  std::int64_t device_chunks_ = 0;
-  std::exception_ptr refusal_;  ///< of the latest part that did not fit
+  RunRecord::Stage* record_ = nullptr;  ///< null: nobody is told of the run
+  std::exception_ptr refusal_;          ///< of the latest part that did not fit
   Progress progress_;
+  std::int64_t begin_ns_ = 0;
 };
 
 }  // namespace anabranch::runtime

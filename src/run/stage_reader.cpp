@@ -17,9 +17,22 @@ StageReader::StageReader(RunContext& context, RunBackend& backend, int number, G
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
              feeds(context, backend, global, streams_, run_body)),
       results_(context, input_.stage()),
-      computing_(backend.open_stage(input_.work(1))) {
-  if (context.trace) context.trace->begin_stage(number);
+      computing_(backend.open_stage(input_.work(1))),
+      record_(context.record->stage(input_.stage())),
+      begin_ns_(scheduler::steady_clock().now_ns()) {
+  ++record_.runs;
+  record_.scheduler = context.options.scheduler;
+  record_.total_items = input_.sources().items();
+  record_.total_work = input_.sources().work();
+  record_.trace.measure_memory([this](std::int64_t now_ns) {
+    return context_.record->memory(context_.budget, backend_.device_memory(), now_ns);
+  });
+  record_.trace.on_chunk([this](const scheduler::ChunkTimes& times) { on_chunk(times); });
+  record_.trace.begin(begin_ns_, context.executor.concurrency());
+  if (context.trace) context.trace->begin_stage(record_.number, 0);
 }
+
+StageReader::~StageReader() { record_.trace.end(scheduler::steady_clock().now_ns(), busy_.busy_ns()); }
 
 bool StageReader::next(std::vector<std::vector<HostArray>>& items) {
   items.clear();
@@ -41,10 +54,19 @@ bool StageReader::make_next(std::vector<std::vector<HostArray>>& items, schedule
     if (!read(size_.target)) return false;
   }
   times.decision = size_;
+  times.in_flight = 1;
   times.read.end_ns = times.compute.begin_ns = clock.now_ns();
   if (context_.trace) context_.trace->next_chunk();
-  times.size = compute(items);
+  const std::int64_t busy_before = busy_.busy_ns();
+  {
+    const scheduler::BusySpan busy(&busy_);
+    times.size = compute(items);
+  }
   times.compute.end_ns = clock.now_ns();
+  const std::int64_t thread_ns =
+      std::max<std::int64_t>(times.compute.length(), 1) * context_.executor.concurrency();
+  times.utilisation =
+      std::min(static_cast<double>(busy_.busy_ns() - busy_before) / static_cast<double>(thread_ns), 1.0);
   return true;
 }
 
@@ -52,19 +74,28 @@ void StageReader::observe(const scheduler::ChunkTimes& times) {
   so_far_.items += times.size.items;
   so_far_.work += times.size.work;
   so_far_.bytes += times.size.bytes;
-  ++chunks_;
   if (controller_)
     controller_->observe({.size = times.size,
                           .target = size_.target,
                           .ns = {.read = times.read.length(), .compute = times.compute.length()}});
+  record_.trace.add(times);
+}
+
+void StageReader::on_chunk(const scheduler::ChunkTimes& times) {
   if (context_.trace) {
-    scheduler::ChunkTimes drawn = times;
-    drawn.chunk = context_.trace->place().chunk;
-    context_.trace->chunk(drawn);
-    context_.trace->memory(drawn.chunk, context_.budget, backend_.device_memory());
+    context_.trace->chunk(times);
+    context_.trace->memory(times.chunk, context_.budget, backend_.device_memory());
   }
   if (context_.options.progress)
-    context_.options.progress({so_far_.items, input_.sources().items(), chunks_});
+    context_.options.progress(
+        {.items = so_far_.items,
+         .total_items = record_.total_items,
+         .chunks = times.chunk + 1,
+         .work = so_far_.work,
+         .total_work = record_.total_work,
+         .bytes = so_far_.bytes,
+         .seconds = static_cast<double>(scheduler::steady_clock().now_ns() - begin_ns_) * 1e-9,
+         .stage = record_.number});
 }
 
 /// How much the next chunk shall hold.

@@ -6,6 +6,8 @@
 #include "run/backend.h"
 #include "run/feeds.h"
 #include "run/item_results.h"
+#include "run/run_record.h"
+#include "scheduler/busy.h"
 #include "scheduler/controller.h"
 #include "scheduler/trace.h"
 
@@ -17,6 +19,7 @@ class StageReader {
   /// `number`: of the plan's stages.
   StageReader(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
               const RunBody& run_body);
+  ~StageReader();
   /// The items of the next chunk, one vector of arrays per item; false at the end. What it handed out before is no
   /// longer reserved.
   bool next(std::vector<std::vector<HostArray>>& items);
@@ -28,6 +31,7 @@ class StageReader {
   scheduler::ChunkSize compute(std::vector<std::vector<HostArray>>& items);
   bool fits(const std::vector<SourceChunk>& chunks, std::vector<std::vector<HostArray>>& items);
   void observe(const scheduler::ChunkTimes& times);
+  void on_chunk(const scheduler::ChunkTimes& times);
 
   RunContext& context_;
   RunBackend& backend_;
@@ -45,7 +49,9 @@ class StageReader {
   std::unique_ptr<scheduler::Controller> controller_;  ///< of a source that is not live
   scheduler::Decision size_;
   scheduler::ChunkSize so_far_;
-  std::int64_t chunks_ = 0;
+  RunRecord::Stage& record_;
+  std::int64_t begin_ns_;
+  scheduler::BusyMeter busy_{scheduler::steady_clock()};
 };
 
 }  // namespace anabranch::runtime

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "timeline/json.h"
+
 /// Writes what happened when as Chrome trace events: a JSON file that Perfetto (ui.perfetto.dev) and
 /// chrome://tracing show. It knows rows, spans and numbers over time, and nothing of what they mean.
 namespace anabranch::io::detail {
@@ -18,21 +20,8 @@ class BufferedWriter;
 
 namespace anabranch::timeline {
 
-/// Text as a JSON string, quotes included. What is not UTF-8 in it becomes U+FFFD: names of files are bytes.
-std::string json_string(std::string_view text);
-
 /// Values that an event carries, by name.
-class Arguments {
- public:
-  Arguments& add(std::string_view name, std::int64_t value);
-  Arguments& add(std::string_view name, double value);
-  Arguments& add(std::string_view name, std::string_view value);
-  const std::string& text() const { return text_; }
-
- private:
-  Arguments& add_json(std::string_view name, const std::string& value);
-  std::string text_;  ///< the members of a JSON object, without its braces
-};
+using Arguments = Members;
 
 /// Where spans are drawn: one below the other in the order of their numbers, in groups (which the viewers
 /// call processes) in the order of theirs.

@@ -49,7 +49,8 @@ Process::Process(const std::vector<std::string>& arguments, const Start& start) 
   else
     out.write = ::open(start.stdout_to.c_str(), O_WRONLY | O_CLOEXEC);
   if (start.stdout_closed) ::close(std::exchange(out.read, -1));
-  const Pipe err = start.stderr_terminal ? make_terminal() : make_pipe();
+  Pipe err = start.stderr_terminal ? make_terminal() : make_pipe();
+  if (start.stderr_closed) ::close(std::exchange(err.read, -1));
   const std::string path = command_path();
   std::vector<const char*> argv{path.c_str()};
   for (const std::string& a : arguments) argv.push_back(a.c_str());

@@ -34,6 +34,7 @@ struct Start {
   std::string stdout_to{};                 ///< this file instead of a pipe to the test
   bool stdout_closed = false;              ///< a pipe that nobody reads
   bool stderr_terminal = false;            ///< a pseudo-terminal instead of a pipe
+  bool stderr_closed = false;              ///< a pipe that nobody reads
 };
 
 /// The command while it runs.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "command.h"
+#include "support/page_file.h"
 
 using namespace cli_test;
 using namespace std::chrono_literals;
@@ -43,6 +44,15 @@ TEST_CASE("signals: a run stops cleanly, without output") {
             signal, status, always);
       CHECK(dir.files() == 1);
     }
+}
+
+TEST_CASE("signals: a run that was stopped leaves a report that says so") {
+  const TemporaryDirectory dir;
+  REQUIRE(command({"generate", "laplacian2d", "--size", "700", "--out", dir / "m.npz"}).status == 0);
+  stops({"smvm", dir / "m.npz", "--backend", "interpreter", "--report", dir / "r.html"}, SIGINT, 130, always);
+  const auto run = anabranch::testing::PageFile(dir / "r.html").data["run"];
+  CHECK(run["cancelled"] == true);
+  CHECK(run["error"] == "the run was cancelled");
 }
 
 TEST_CASE("signals: sorting a Matrix Market file stops") {

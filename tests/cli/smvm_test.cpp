@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "command.h"
+#include "support/page_file.h"
 #include "support/trace_file.h"
 
 using namespace cli_test;
@@ -205,10 +206,11 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   const auto r = o.json();
   std::vector<std::string> keys;
   for (const auto& [key, value] : r.items()) keys.push_back(key);
-  CHECK(keys == std::vector<std::string>{"backend", "bytes", "chunk_items", "chunks", "gb_per_second",
-                                         "items", "kernels", "matrix", "memory", "nnz", "peak_bytes",
-                                         "peak_resident_bytes", "repeats", "result", "scheduler", "seconds",
-                                         "threads", "unchecked", "utilisation"});
+  CHECK(keys == std::vector<std::string>{"backend",       "bytes",   "chunk_items", "chunks",
+                                         "gb_per_second", "items",   "kernels",     "matrix",
+                                         "memory",        "nnz",     "peak_bytes",  "peak_resident_bytes",
+                                         "repeats",       "result",  "scheduler",   "seconds",
+                                         "stages",        "threads", "unchecked",   "utilisation"});
   const auto nnz = static_cast<std::int64_t>(a.values.size());
   CHECK(r["matrix"] == nlohmann::json{{"file", dir / "a.npz"},
                                       {"format", "npz (stored)"},
@@ -230,11 +232,11 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   CHECK(r["chunk_items"] == nlohmann::json{{"min", 16}, {"median", 64}, {"max", 64}});
   CHECK(r["utilisation"].get<double>() >= 0);
   CHECK(r["utilisation"].get<double>() <= 1);
-  for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute"}) {
+  for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute", "write"}) {
     INFO(key);
     CHECK(r["seconds"][key].get<double>() >= 0);
   }
-  CHECK(r["seconds"].size() == 7);
+  CHECK(r["seconds"].size() == 8);
   CHECK(r["kernels"] == nlohmann::json{{"compiled", 1}, {"from_disk", 0}});
   CHECK(r["gb_per_second"].get<double>() > 0);
   REQUIRE(r["repeats"].size() == 5);
@@ -251,6 +253,7 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
   for (const char* key : {"chunks", "chunk_items", "utilisation", "peak_bytes", "result"})
     CHECK(interpreted[key].is_null());
   CHECK(interpreted["seconds"]["read"].is_null());
+  CHECK(interpreted["seconds"]["write"].is_null());
 }
 
 TEST_CASE("smvm: what it says to people") {
@@ -302,4 +305,32 @@ TEST_CASE("smvm --trace: the last run, also one that fails") {
   CHECK(bad.status == 3);
   const std::string error = TraceFile(trace).row("run")[0].arguments["error"];
   CHECK(bad.err.find(error) != std::string::npos);
+}
+
+TEST_CASE("smvm --report: the last run, also one that fails") {
+  using anabranch::testing::PageFile;
+  const TemporaryDirectory dir;
+  const Csr<> a = sample(400);
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+  const std::string page = dir / "r.html";
+  const Outcome o = command(
+      {"smvm", dir / "a.npz", "--scheduler", "fixed:10", "--repeat", "3", "--report", page, "--json"});
+  REQUIRE(o.status == 0);
+  CHECK(o.json()["report"] == page);
+  const auto run = PageFile(page).data["run"];
+  CHECK(run["stages"][0]["records"]["items"] == nlohmann::json(std::vector<int>(40, 10)));
+  CHECK(run["stages"][0]["source"] == dir / "a.npz");
+  CHECK(run["error"].is_null());
+  CHECK(command({"smvm", dir / "a.npz", "--report", page}).out.find("Report    " + page) !=
+        std::string::npos);
+
+  auto broken = a;
+  broken.indices.back() = 50;
+  io_test::write_file(dir / "broken.npz", io_test::npz(io_test::members(broken)));
+  const Outcome bad = command({"smvm", dir / "broken.npz", "--scheduler", "fixed:10", "--report", page});
+  CHECK(bad.status == 3);
+  const auto failed = PageFile(page).data["run"];
+  CHECK(bad.err == "anabranch: " + failed["error"].get<std::string>() + "\n");
+  CHECK(failed["items"].get<int>() >= 300);
+  CHECK(failed["items"].get<int>() < 400);
 }

@@ -25,7 +25,8 @@ struct Inputs {
 };
 
 std::vector<std::vector<std::string>> commands(const Inputs& inputs) {
-  return {{"smvm", inputs.npz, "--threads", "2", "--out", "@/y.npy", "--trace", "@/t.json"},
+  return {{"smvm", inputs.npz, "--threads", "2", "--out", "@/y.npy", "--trace", "@/t.json", "--report",
+           "@/r.html"},
           {"smvm", inputs.mtx, "--threads", "2", "--out", "@/y.npy"},
           {"generate", "banded", "--size", "100", "--out", "@/m.npz"},
           {"generate", "rmat", "--size", "64", "--out", "@/m.mtx"},

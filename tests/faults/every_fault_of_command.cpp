@@ -24,8 +24,9 @@ Files files_in(const std::string& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     std::string& bytes = files[entry.path().lexically_relative(folder)] = io_test::read_file(entry.path());
-    // A timeline is another one each time.
+    // A timeline is another one each time, and so is a page.
     if (entry.path().extension() == ".json" && nlohmann::json::accept(bytes)) bytes = "a timeline";
+    if (entry.path().extension() == ".html" && bytes.ends_with("</html>\n")) bytes = "a page";
   }
   return files;
 }

@@ -157,6 +157,14 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
          std::filesystem::remove(options.trace);
          return result;
        }},
+      {"page",
+       [=, &folder] {
+         RunOptions options = busy();
+         options.report = folder / "r.html";
+         const auto result = text(run(consume(elements(map_seq(total, stream_in(some_rows())))), options));
+         std::filesystem::remove(options.report);
+         return result;
+       }},
       {"writers",
        [&folder] {
          for (const char* name : {"w.npz", "w.mtx"}) {

@@ -68,7 +68,7 @@ TEST_CASE("a chunk of a ragged file has its own rows only", "[once]") {
     program.run({.scheduler = "fixed:" + std::to_string(size)}, &report);
     CHECK(report.work == entries);
     std::int64_t first = 0;
-    for (const ChunkRecord& record : report.records) {
+    for (const ChunkRecord& record : report.stages.at(0).records) {
       CHECK(record.work == offsets[first + record.items] - offsets[first]);
       first += record.items;
     }
@@ -92,8 +92,8 @@ TEST_CASE("chunks have at least one item, and no more than fit the memory", "[on
     INFO(scheduler);
     CHECK(report.peak_bytes <= memory);
     CHECK(report.items == 5000);
-    REQUIRE(report.records.size() == static_cast<std::size_t>(report.chunks));
-    for (const ChunkRecord& record : report.records) {
+    REQUIRE(report.stages.at(0).records.size() == static_cast<std::size_t>(report.chunks));
+    for (const ChunkRecord& record : report.stages.at(0).records) {
       CHECK(record.items >= 1);
       CHECK(record.bytes <= memory);
     }

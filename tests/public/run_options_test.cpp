@@ -192,6 +192,38 @@ TEST_CASE("progress after every chunk") {
   REQUIRE(seen[3].items == 100);
   REQUIRE(seen[3].chunks == 4);
   REQUIRE(seen[0].total_items == 100);
+  REQUIRE(seen[0].work == 60);
+  REQUIRE(seen[3].work == 200);
+  REQUIRE(!seen[0].total_work);
+  for (std::size_t i = 1; i < seen.size(); ++i) REQUIRE(seen[i].seconds >= seen[i - 1].seconds);
+}
+
+TEST_CASE("progress of each stream of a program, and of what is streamed out") {
+  std::vector<Progress> seen;
+  const auto see = [&](const Progress& p) { seen.push_back(p); };
+  auto s = stream_in(many(100, 3));
+  const auto total = sum(consume(elements(map_seq(sums, s))));
+  run(consume(elements(
+          map_seq([=](auto row) { return map([=](auto e) { return e + the(total); }, sum(row)); }, s))),
+      {.scheduler = "fixed:25", .progress = see});
+  REQUIRE(seen.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    REQUIRE(seen[i].stage == static_cast<int>(i / 4));
+    REQUIRE(seen[i].items == static_cast<std::int64_t>(i % 4 + 1) * 25);
+    REQUIRE(seen[i].work == 3 * seen[i].items);
+    REQUIRE(seen[i].bytes >= 24 * seen[i].items);  // a range is copied
+  }
+  seen.clear();
+  for (const auto& item : stream_out(s, {.scheduler = "fixed:30", .progress = see}))
+    REQUIRE(item.size() == 3);
+  REQUIRE(seen.size() == 4);
+  REQUIRE(seen[3].items == 100);
+  REQUIRE(seen[3].work == 300);
+  REQUIRE(seen[3].chunks == 4);
+  seen.clear();
+  run(consume(elements(map_seq(sums, s))), {.backend = Backend::interpreter, .progress = see});
+  REQUIRE(seen.size() == 100);
+  REQUIRE(seen[99].items == 100);
 }
 
 TEST_CASE("an exception of the progress callback reaches the caller, and the next run works") {
@@ -218,8 +250,9 @@ TEST_CASE("the report says what was done") {
   REQUIRE(report.items == 100);
   REQUIRE(report.work == 5000);
   REQUIRE(report.chunks == 4);
-  REQUIRE(report.records.size() == 4);
-  REQUIRE(report.records[0].items == 30);
+  REQUIRE(report.stages.size() == 1);
+  REQUIRE(report.stages[0].records.size() == 4);
+  REQUIRE(report.stages[0].records[0].items == 30);
   REQUIRE(report.seconds > 0);
   program.run({.backend = Backend::interpreter}, &report);
   REQUIRE(report.backend == "interpreter");

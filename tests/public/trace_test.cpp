@@ -76,9 +76,10 @@ TEST_CASE("trace: every chunk once in each stage, in order, and the report's sum
       CHECK(seconds(file.sum_ns("write")) == Approx(report.write_seconds));
       CHECK(seconds(file.sum_ns("passes")) == Approx(report.front_seconds).epsilon(1e-3));
       CHECK(seconds(file.sum_ns("compiling kernels")) <= report.compile_seconds);
-      REQUIRE(report.records.size() == static_cast<std::size_t>(report.chunks));
-      for (std::size_t k = 0; k < report.records.size(); ++k)
-        CHECK(file.row("read")[k].arguments["reason"] == report.records[k].reason);
+      const std::vector<ChunkRecord>& records = report.stages.at(0).records;
+      REQUIRE(records.size() == static_cast<std::size_t>(report.chunks));
+      for (std::size_t k = 0; k < records.size(); ++k)
+        CHECK(file.row("read")[k].arguments["reason"] == std::string(records[k].reason));
       // One kernel, for every chunk while it is computed.
       const auto& kernels = file.row("kernels");
       const auto& computed = file.row("compute");

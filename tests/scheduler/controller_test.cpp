@@ -2,6 +2,7 @@
 #include "scheduler/controller.h"
 
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -450,6 +451,14 @@ TEST_CASE("every decision can be read") {
   simulation.device.compute = affine(20e3, 1);
   for (const Step& step : simulation.run(30)) REQUIRE(!describe(step.decision).empty());
   const std::string last = describe(simulation.run(30).back().decision);
-  REQUIRE(last.find("t = 30.") != std::string::npos);
+  REQUIRE(last.find("a chunk takes 30.") != std::string::npos);
   REQUIRE(last.find("fixed cost at its share") != std::string::npos);
+  REQUIRE(describe({.target = {.items = 1, .bytes = 3 << 20}, .ring = 3, .reason = Reason::fixed}) ==
+          "at most 1 item, 3.0 MiB; 3 chunks in flight: fixed");
+  REQUIRE(describe({.reason = Reason::tail}) == "no limit; 1 chunk in flight: end of stream");
+  std::set<std::string> sentences;
+  for (std::size_t reason = 0; reason < reasons; ++reason)
+    sentences.insert(meaning_of(static_cast<Reason>(reason)));
+  REQUIRE(sentences.size() == reasons);
+  REQUIRE(!sentences.contains(""));
 }

@@ -197,7 +197,7 @@ TEST_CASE("a chunk that does not fit is halved until it does") {
         const PipelineResult result = run_pipeline(*executor, numbers.refusing_phases(), {.policy = policy});
         REQUIRE(numbers.violation().empty());
         REQUIRE(numbers.written_is_all());
-        REQUIRE(result.summary.max_items <= most);
+        REQUIRE(result.summary.most.items <= most);
         REQUIRE(result.summary.total.items == 1000);
         if (policy.kind != Policy::Kind::paper) REQUIRE(result.summary.halvings > 0);
         // It learns: not every chunk fails first.
@@ -231,7 +231,7 @@ TEST_CASE("after memory was short for a while chunks grow again") {
   };
   const PipelineResult result = run_pipeline(*executor, numbers.refusing_phases(), {});
   REQUIRE(numbers.written_is_all());
-  REQUIRE(result.summary.max_items > 400);
+  REQUIRE(result.summary.most.items > 400);
 }
 
 TEST_CASE("one item that does not fit is the user's error") {

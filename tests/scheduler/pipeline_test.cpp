@@ -208,7 +208,10 @@ TEST_CASE("records are in order and utilisation is a share") {
       REQUIRE(record.compute.begin_ns >= record.read.end_ns);
       REQUIRE(record.write.begin_ns >= record.compute.end_ns);
       REQUIRE(record.wait_ns >= 0);
+      REQUIRE(record.in_flight >= 1);
+      REQUIRE(record.in_flight <= 4);
     }
+    REQUIRE(result.summary.most_in_flight <= 4);
   }
 }
 
@@ -242,7 +245,7 @@ TEST_CASE("a million chunks run in flat memory") {
     const PipelineResult result = run_pipeline(*executor, phases, {.policy = Policy::fixed(1)});
     REQUIRE(sum == chunks);
     REQUIRE(result.summary.chunks == chunks);
-    REQUIRE(result.summary.median_items == 1);
+    REQUIRE(result.summary.most == ChunkSize{1, 1, 1});
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     REQUIRE(resident() <= early + (8 << 20));
 #endif

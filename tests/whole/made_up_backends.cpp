@@ -7,6 +7,7 @@
 #include "run/backends/choose.h"
 #include "run/chunk_reader.h"
 #include "run/execute.h"
+#include "run/run_record.h"
 
 namespace anabranch::testing {
 
@@ -138,7 +139,7 @@ struct Run {
                 .budget = budget,
                 .blocks = blocks,
                 .report = report,
-                .stages_ns = &stages_ns},
+                .record = &record},
         kernels(runtime::make_program_kernels(program.plan)),
         backend(make(context,
                      runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true))) {
@@ -148,7 +149,7 @@ struct Run {
   std::unique_ptr<scheduler::Executor> executor;
   scheduler::Budget budget;
   runtime::BlockPool blocks;
-  std::int64_t stages_ns = 0;
+  runtime::RunRecord record{0};
   RunContext context;
   std::shared_ptr<runtime::ProgramKernels> kernels;
   std::unique_ptr<RunBackend> backend;
@@ -165,6 +166,7 @@ std::vector<HostArray> run_on(const MakeBackend& make, const Compiled& program, 
   Run run(make, program, options, report);
   std::vector<HostArray> results = runtime::execute(run.context, *run.backend, {});
   run.backend->conclude(report);
+  if (report) run.record.tell(*report);
   return results;
 }
 

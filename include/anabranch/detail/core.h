@@ -16,6 +16,7 @@
 #include <anabranch/explain.h>
 #include <anabranch/export.h>
 #include <anabranch/run_options.h>
+#include <anabranch/run_report.h>
 #include <anabranch/source.h>
 #include <anabranch/symbol.h>
 

@@ -1,6 +1,7 @@
 #include <anabranch/anabranch.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
@@ -18,5 +19,13 @@ int main() {
     for (double x : result.values()) std::cout << ' ' << x;
     std::cout << '\n';
     if (!(result == Vector<double>{6, 0, 9})) return EXIT_FAILURE;
+  }
+  // Built as a part of another project the library has no pages unless that asks for them, and says so.
+  try {
+    run(sums, {.report = "report.html"});
+    if (!html_reports_available() || !std::filesystem::exists("report.html")) return EXIT_FAILURE;
+  } catch (const ProgramError& e) {
+    std::cout << e.what() << '\n';
+    if (html_reports_available()) return EXIT_FAILURE;
   }
 }

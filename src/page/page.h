@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// The report of a run as one HTML page: data, script, style and the plotting library (dygraphs, embedded when the library
+/// is built) in one file that loads nothing. What the page shows is what its data say; page.js draws it.
+namespace anabranch::io::detail {
+class AtomicFile;
+}
+
+namespace anabranch::page {
+
+/// False: built without the plotting library.
+bool available();
+
+/// A page that is to be written. Like all output files it appears whole.
+class Page {
+ public:
+  /// IoError where the file cannot be made, ProgramError where pages are not available.
+  explicit Page(const std::string& path);
+  ~Page();
+  /// `data`: one JSON object. Throws IoError. To be called once.
+  void write(std::string_view data);
+
+ private:
+  std::unique_ptr<io::detail::AtomicFile> file_;
+};
+
+/// The text of a page.
+std::string page_of(std::string_view data);
+
+}  // namespace anabranch::page

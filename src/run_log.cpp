@@ -1,0 +1,87 @@
+#include "run_log.h"
+
+#include <cmath>
+#include <utility>
+
+#include "page_data.h"
+
+namespace anabranch::detail {
+
+using runtime::RunTrace;
+
+namespace {
+
+std::shared_ptr<RunTrace> begin_trace(const ProgramImpl& program, const RunOptions& options) {
+  if (options.trace.empty()) return nullptr;
+  const auto ns = [](double seconds) { return std::llround(seconds * 1e9); };
+  std::int64_t before = 0;
+  for (const PassTime& pass : program.compiled().times) before += ns(pass.seconds);
+  auto trace = std::make_shared<RunTrace>(options.trace, before);
+  std::int64_t at = trace->begin_ns() - before;
+  for (const PassTime& pass : program.compiled().times) {
+    trace->span(RunTrace::Row::passes, pass.pass, at, at + ns(pass.seconds));
+    at += ns(pass.seconds);
+  }
+  return trace;
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+bool is_cancelled(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Cancelled&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+RunLog::RunLog(const ProgramImpl& program, const RunOptions& options, RunReport* report)
+    : program_(program),
+      options_(options),
+      begin_ns_(RunTrace::now_ns()),
+      report_(report ? report : &own_),
+      trace_(begin_trace(program, options)),
+      page_(options.report.empty() ? nullptr : std::make_unique<page::Page>(options.report)),
+      record_(begin_ns_) {
+  *report_ = RunReport{};
+  report_->memory_bound = options.memory;
+}
+
+void RunLog::tell() {
+  RunReport& report = *report_;
+  report.front_seconds = program_.front_seconds();
+  report.seconds = static_cast<double>(RunTrace::now_ns() - begin_ns_) * 1e-9;
+  if (report_ == &own_ && !page_) return;
+  if (!std::exchange(told_, true)) record_.tell(report);
+  if (const auto page = std::move(page_)) page->write(page_data(program_.compiled(), options_, report));
+}
+
+void RunLog::finish() {
+  if (trace_) trace_->finish();
+  tell();
+}
+
+void RunLog::fail(const std::exception_ptr& error) noexcept {
+  try {
+    const std::string text = text_of(error);
+    if (trace_) trace_->fail(text);
+    report_->error = text;
+    report_->cancelled = is_cancelled(error);
+    tell();
+  } catch (...) {  // NOLINT: the run's own error comes first
+  }
+}
+
+}  // namespace anabranch::detail

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include <anabranch/run.h>
+
+#include "page/page.h"
+#include "program.h"
+#include "run/run_record.h"
+#include "run/run_trace.h"
+
+/// What is kept of a run while it goes on, and told when it ends, however it ends.
+namespace anabranch::detail {
+
+class RunLog {
+ public:
+  /// Creates the files that the options ask for, or throws IoError. `report`: where the caller wants to be told; or null.
+  /// Program and options live as long as the log.
+  RunLog(const ProgramImpl& program, const RunOptions& options, RunReport* report);
+
+  /// Null where none is asked for. It begins with the passes, drawn as though the run had followed at once.
+  const std::shared_ptr<runtime::RunTrace>& trace() const { return trace_; }
+  runtime::RunRecord& record() { return record_; }
+  /// Of the run as a whole.
+  RunReport& report() { return *report_; }
+
+  /// All is well: tells the caller, completes the files.
+  void finish();
+  /// The same for a run that failed. Does not throw: the run's own error is the one to be seen.
+  void fail(const std::exception_ptr& error) noexcept;
+
+ private:
+  void tell();
+
+  const ProgramImpl& program_;
+  const RunOptions& options_;
+  const std::int64_t begin_ns_;
+  RunReport own_;
+  RunReport* const report_;
+  std::shared_ptr<runtime::RunTrace> trace_;
+  std::unique_ptr<page::Page> page_;  ///< null: none is asked for, or it is written
+  runtime::RunRecord record_;
+  bool told_ = false;
+};
+
+}  // namespace anabranch::detail
