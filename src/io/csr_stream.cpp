@@ -234,6 +234,8 @@ class CsrStream::Piece final : public SourcePiece {
       : stream_(stream), items_(rows.count), entries_(rows.entries), rows_(std::move(rows)) {}
 
   std::int64_t items() const override { return items_; }
+  std::int64_t work() const override { return entries_; }
+  std::int64_t bytes() const override { return stream_.cost_.bytes(items_, entries_); }
 
   void read(SourceChunk& chunk) override {
     Part columns(stream_.layout_.indices, rows_.first_entry),

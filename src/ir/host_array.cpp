@@ -33,18 +33,23 @@ std::string to_string(const Place& place) {
 
 SourceBase::~SourceBase() = default;
 SourcePiece::~SourcePiece() = default;
+std::int64_t SourcePiece::work() const { return items(); }
+std::int64_t SourcePiece::bytes() const { return 0; }
 
 namespace {
 class ReadPiece final : public SourcePiece {
  public:
-  explicit ReadPiece(SourceChunk chunk) : chunk_(std::move(chunk)), items_(chunk_.items) {}
+  explicit ReadPiece(SourceChunk chunk)
+      : chunk_(std::move(chunk)), items_(chunk_.items), work_(chunk_.work), bytes_(chunk_.bytes) {}
   std::int64_t items() const override { return items_; }
+  std::int64_t work() const override { return work_; }
+  std::int64_t bytes() const override { return bytes_; }
   void read(SourceChunk& chunk) override { chunk = std::move(chunk_); }
   void complete() override {}
 
  private:
   SourceChunk chunk_;
-  std::int64_t items_;
+  std::int64_t items_, work_, bytes_;
 };
 }  // namespace
 

@@ -10,7 +10,10 @@ using plan::PlanArray;
 
 StageResults::StageResults(RunContext& context, int number, const StageInput& input,
                            const std::vector<HostArray>& into)
-    : StageOutput(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
+    : StageOutput(context, input.stage()),
+      number_(number),
+      sinks_(stage_.results.size()),
+      of_one_item_(stage_.results.size(), -1) {
   for (const ir::Stage::Sink& sink : stage_.sinks) {
     const auto r = static_cast<std::size_t>(sink.result);
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;
@@ -24,8 +27,11 @@ std::unique_ptr<Sink> StageResults::sink_of(const ir::Stage::Sink& sink, const S
   ResultSize size;
   if (array.form != ir::Form::regular)
     size.likely = likely_elements(sink.result, input);
-  else if (const auto items = input.sources().items())
+  else if (const auto items = input.sources().items()) {
     size.certain = plan::elements_of(array, plan::ChunkShape{{*items}, input.uniforms(), {}, 0});
+    if (*items > 0 && array.domain == 0)
+      of_one_item_[static_cast<std::size_t>(sink.result)] = size.certain / *items;
+  }
   try {
     const SinkWork work{context_, array, size, into};
     return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);
@@ -47,6 +53,12 @@ std::int64_t StageResults::likely_elements(int result, const StageInput& input) 
 
 std::vector<void*> StageResults::room(int result, std::int64_t elements) {
   return sinks_[static_cast<std::size_t>(result)]->room(elements);
+}
+
+std::vector<void*> StageResults::place(int result, std::int64_t first_item, std::int64_t elements) const {
+  const auto r = static_cast<std::size_t>(result);
+  if (of_one_item_[r] < 0) return {};
+  return sinks_[r]->place(first_item * of_one_item_[r], elements);
 }
 
 /// What a sink carries from part to part may depend on their order.

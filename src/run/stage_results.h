@@ -17,6 +17,8 @@ class StageResults final : public StageOutput {
   StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into);
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
+  /// Where a result of the items from this one on has its place, as Sink::place. Thread-safe.
+  std::vector<void*> place(int result, std::int64_t first_item, std::int64_t elements) const;
   /// Whether their sizes are known before the first chunk.
   bool known_sizes() const { return known_sizes_; }
   /// One array for each sink of the stage.
@@ -33,6 +35,7 @@ class StageResults final : public StageOutput {
   bool known_sizes_ = true;
   std::int64_t next_item_ = 0;                ///< the first that has not been committed
   std::vector<std::unique_ptr<Sink>> sinks_;  ///< per result of the stage
+  std::vector<std::int64_t> of_one_item_;     ///< elements, likewise; -1: not known beforehand
 };
 
 }  // namespace anabranch::runtime
