@@ -13,7 +13,9 @@ constexpr double regrowth = 4;                 // the same, when a model had bee
 constexpr double fixed_share = 0.03;           // of the time, for fixed costs
 constexpr double fixed_share_in_line = 0.005;  // where small chunks gain nothing
 constexpr double tail_share = 0.12;
-constexpr double overhead_ns = 10'000;  // our own, per chunk: not in any phase's time
+constexpr double cached_share = 0.08;  // up to which staying in the cache is worth it
+// Our own, per chunk: not in any phase's time. Less of a piece, which no threads have to be told of.
+constexpr double overhead_of_chunk_ns = 10'000, overhead_of_piece_ns = 2'000;
 constexpr double hysteresis = 1.25;
 constexpr double first_importance = 0.25;    // the first chunk pays for cold caches and new pages
 constexpr double explore_time_share = 0.25;  // of the longest chunk, while the cost is a guess
@@ -33,6 +35,7 @@ AdaptiveController::AdaptiveController(const ControllerConfig& config,
                                        const std::shared_ptr<const Learned>& learned)
     : config_(config),
       overlaps_(config.read_overlaps || config.write_overlaps),
+      overhead_ns_(config.cache_bytes > 0 ? overhead_of_piece_ns : overhead_of_chunk_ns),
       work_(static_cast<double>(std::max<int64_t>(config.start_work, 1))),
       ring_(config.max_ring),
       memory_ceiling_(unbounded) {
@@ -47,7 +50,8 @@ void AdaptiveController::recall(const AdaptiveController& earlier) {
   const ControllerConfig config = config_;
   if (earlier.config_.read_overlaps != config.read_overlaps ||
       earlier.config_.write_overlaps != config.write_overlaps ||
-      earlier.config_.reads_again != config.reads_again)
+      earlier.config_.reads_again != config.reads_again || earlier.config_.workers != config.workers ||
+      earlier.config_.cache_bytes != config.cache_bytes)
     return;
   *this = earlier;
   config_ = config;
@@ -80,17 +84,18 @@ Decision AdaptiveController::next(const ChunkSize& so_far) {
           .ns_per_work = model_.ns_per_work};
 }
 
-// When the next chunk would leave less than itself, the rest is cut so that the stream neither ends with a
-// sliver that costs a whole chunk's overhead, nor, where phases overlap, with a long chunk beside which
-// nothing else runs.
+// When the next chunks would leave less than themselves, the rest is cut so that the stream neither ends with a
+// sliver that costs a whole chunk's overhead, nor, where phases overlap or several threads have a chunk each, with a
+// long chunk beside which nothing else runs.
 double AdaptiveController::tail(double remaining) const {
-  if (remaining >= 2 * work_) return work_;
+  const double parts = 2.0 * config_.workers;
+  if (remaining >= parts * work_) return work_;
   const bool firm =
       reason_ == Reason::time_cap || reason_ == Reason::memory_cap || reason_ == Reason::too_big;
-  if (overlaps_ && settled_) {
+  if ((overlaps_ || config_.workers > 1) && settled_) {
     const double least = std::min(affordable(tail_share).work, work_);
-    const double half = std::max(remaining / 2, least);
-    return std::min(work_, remaining - half < least / 2 ? remaining : half);
+    const double part = std::max(remaining / parts, least);
+    return std::min(work_, remaining - part < least / 2 ? remaining : part);
   }
   const double chunks = std::ceil(remaining / work_ - (firm ? 0 : 0.25));
   return remaining / std::max(chunks, 1.0);
@@ -108,11 +113,11 @@ void AdaptiveController::learn(const Observation& seen) {
   const auto read = static_cast<double>(seen.ns.read);
   const auto write = static_cast<double>(seen.ns.write);
   const double in_line = static_cast<double>(seen.ns.compute) + (config_.read_overlaps ? 0 : read) +
-                         (config_.write_overlaps ? 0 : write) + overhead_ns;
+                         (config_.write_overlaps ? 0 : write) + overhead_ns_;
   line_.add(work, in_line, importance);
   if (config_.read_overlaps) read_.add(work, read, importance);
   if (config_.write_overlaps) write_.add(work, write, importance);
-  const bool jumped = chunk_.add(work, phase_cost(config_, seen.ns) + overhead_ns, importance);
+  const bool jumped = chunk_.add(work, phase_cost(config_, seen.ns) + overhead_ns_, importance);
   if (jumped) settled_ = false;
 
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
@@ -156,7 +161,7 @@ AdaptiveController::Wish AdaptiveController::affordable(double share) const {
   const auto best = chunk_.best();
   const double falling = best ? best->work : chunk_.largest();
   CostModel::Line line = line_.fit(falling);
-  line.fixed_ns = std::max(line.fixed_ns, overhead_ns);
+  line.fixed_ns = std::max(line.fixed_ns, overhead_ns_);
   const CostModel::Line read = config_.read_overlaps ? read_.fit(falling) : CostModel::Line{};
   const CostModel::Line write = config_.write_overlaps ? write_.fit(falling) : CostModel::Line{};
   // max(a_i / w + b_i) is to be at most the limit for large w, max(b_i), plus the share.
@@ -211,6 +216,12 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
 }
 
 AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
+  if (config_.cache_bytes > 0 && bytes_per_work_ > 0) {
+    const double most = static_cast<double>(config_.cache_bytes) / bytes_per_work_;
+    const double fixed = model_.fixed_ns;
+    if (wish.work > most && fixed <= cached_share * (fixed + model_.ns_per_work * most))
+      wish = {most, Reason::cache};
+  }
   const double cost = chunk_.cost_near(wish.work);
   const double longest = static_cast<double>(config_.max_chunk_ns) * (settled_ ? 1 : explore_time_share);
   if (cost > 0) {
@@ -264,6 +275,10 @@ void AdaptiveController::adopt(Wish wish) {
 // Little's law: as many chunks are in flight as phases take time, in units of the slowest; half a chunk more
 // against waits when times vary.
 void AdaptiveController::update_ring() {
+  if (config_.workers > 1) {
+    ring_ = config_.max_ring;
+    return;
+  }
   if (!overlaps_) {
     ring_ = 1;
     return;

@@ -43,6 +43,7 @@ class AdaptiveController final : public Controller {
 
   ControllerConfig config_;
   bool overlaps_;
+  double overhead_ns_;
   /// Compute with all that runs in line with it, read and write where they run beside it; and the longest of
   /// the three per chunk, which is what a chunk costs the stream.
   CostModel line_, read_, write_, chunk_;

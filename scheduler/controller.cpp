@@ -126,6 +126,8 @@ const char* to_string(Reason reason) noexcept {
       return "sink is the bottleneck";
     case Reason::measured_worse:
       return "other sizes measured worse";
+    case Reason::cache:
+      return "stays in the cache";
     case Reason::time_cap:
       return "longest chunk";
     case Reason::memory_cap:

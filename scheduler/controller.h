@@ -42,6 +42,7 @@ enum class Reason {
   source_bound,    ///< adaptive: reading is the bottleneck; a larger chunk would gain nothing
   sink_bound,      ///< adaptive: writing is the bottleneck
   measured_worse,  ///< adaptive: larger chunks were measured to cost more per unit of work
+  cache,           ///< adaptive: a larger chunk would leave the cache of the core that computes it
   time_cap,        ///< adaptive: a larger chunk would take longer than the longest allowed
   memory_cap,      ///< a larger chunk would not fit the memory
   too_big,         ///< a chunk of the former size failed for lack of memory
@@ -79,6 +80,10 @@ struct ControllerConfig {
   /// Computing a chunk writes what it reads again, so that small chunks are worth something though nothing overlaps:
   /// they stay in the caches.
   bool reads_again = false;
+  /// So many chunks are read and computed side by side, each by one thread (piecewise.h); 1: all threads compute one.
+  int workers = 1;
+  /// Bytes of a chunk that stay in the cache of the thread that reads and computes it; 0: it has no such thread.
+  int64_t cache_bytes = 0;
   /// adaptive: first chunk, in units of work.
   int64_t start_work = 64 * 1024;
 };

@@ -58,11 +58,18 @@ struct Loop {
 
 }  // namespace
 
+namespace {
+thread_local bool loops_in_line = false;
+}
+
+LoopsInLine::LoopsInLine(bool in_line) noexcept : outer_(loops_in_line) { loops_in_line |= in_line; }
+LoopsInLine::~LoopsInLine() { loops_in_line = outer_; }
+
 Executor::Executor(int concurrency) : concurrency_(checked_threads(concurrency)) {}
 
 void Executor::parallel_for(int64_t pieces, FunctionRef<void(int64_t)> body) {
   const int members = static_cast<int>(std::min<int64_t>(pieces, concurrency_));
-  if (members <= 1) {
+  if (members <= 1 || loops_in_line) {
     for (int64_t piece = 0; piece < pieces; ++piece) body(piece);
     return;
   }

@@ -54,6 +54,19 @@ class Executor {
   int concurrency_;
 };
 
+/// While it lives, with `in_line`, loops that this thread begins run on it alone: for threads that each have work of
+/// their own.
+class LoopsInLine {
+ public:
+  explicit LoopsInLine(bool in_line) noexcept;
+  ~LoopsInLine();
+  LoopsInLine(const LoopsInLine&) = delete;
+  LoopsInLine& operator=(const LoopsInLine&) = delete;
+
+ private:
+  bool outer_;
+};
+
 /// threads = 0 means available_concurrency(). Throws std::invalid_argument for a negative number or one above
 /// 4096, NoThreads where the system does not give so many. A oneTBB task_arena of its own: works on any
 /// thread, inside a user's arena too.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/attempt.h"
 #include "scheduler/read_plan.h"
 #include "scheduler/run_meter.h"
 
@@ -47,24 +48,6 @@ struct Turn {
   State state = State::idle;
   bool task_waiting = false;  // submitted and not yet begun
 };
-
-// How a callback ended.
-struct Outcome {
-  std::exception_ptr error{};
-  std::optional<ChunkSize> too_big{};  // error is a ChunkTooBig
-};
-
-template <class F>
-Outcome attempt(F&& callback) noexcept {
-  try {
-    callback();
-    return {};
-  } catch (const ChunkTooBig& big) {
-    return {std::current_exception(), big.tried()};
-  } catch (...) {
-    return {std::current_exception()};
-  }
-}
 
 // One run. All members are guarded by the mutex; callbacks run without it. A task that begins after the run has
 // ended finds its turn idle and returns, which is why the run is shared with the tasks.

@@ -52,6 +52,7 @@ struct PipelineOptions {
   int64_t max_chunk_ns = 100'000'000;
   bool reads_again = false;  ///< ControllerConfig says what these two are
   int64_t start_work = ControllerConfig{}.start_work;
+  int64_t cache_bytes = 0;  ///< of a thread's own; for pieces (piecewise.h)
   /// Acts between phases: what runs is finished, nothing else is begun.
   std::stop_token stop{};
   const Clock* clock = nullptr;  ///< null: steady_clock()

@@ -11,7 +11,7 @@ RunMeter::RunMeter(const Clock& clock, int concurrency)
 }
 
 Span RunMeter::begin(Phase phase) {
-  const Span span{.begin_ns = now_ns(), .thread = thread_number()};
+  const Span span = stamp();
   since_[static_cast<std::size_t>(phase)] = span.begin_ns;
   return span;
 }

@@ -26,6 +26,8 @@ class RunMeter {
   /// Where the compute phase counts its busy time; thread-safe.
   BusyMeter& compute_meter() noexcept { return compute_; }
 
+  /// Something begins now, on this thread.
+  Span stamp() { return {.begin_ns = now_ns(), .thread = thread_number()}; }
   /// A phase begins and ends on this thread; at most one of each kind at a time.
   Span begin(Phase phase);
   void end(Phase phase, Span& span);

@@ -14,6 +14,7 @@
 #include "cpu/code_generator.h"
 #include "cpu/compiler.h"
 #include "cuda/device.h"
+#include "scheduler/cgroup.h"
 #include "scheduler/concurrency.h"
 
 namespace anabranch {
@@ -41,41 +42,6 @@ std::int64_t available_memory() {
   return 0;
 }
 
-/// The lowest limit of a group and of those above it; 0: none has one. Version 1 says "no limit" with a
-/// number near 2^63.
-std::int64_t tightest_limit(const std::string& mount, std::string path, const char* file,
-                            std::int64_t memory) {
-  std::int64_t result = 0;
-  for (;;) {
-    if (path == "/") path.clear();
-    std::ifstream in(mount + path + "/" + file);
-    if (std::int64_t limit = 0; in >> limit && limit > 0 && limit < memory)
-      result = result == 0 ? limit : std::min(result, limit);
-    if (path.empty()) return result;
-    const auto slash = path.rfind('/');
-    path.resize(slash == std::string::npos ? 0 : slash);
-  }
-}
-
-std::int64_t cgroup_memory_limit(std::int64_t memory) {
-  std::int64_t result = 0;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const auto first = line.find(':');
-    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    std::int64_t limit = 0;
-    if (controllers == ",,")
-      limit = tightest_limit("/sys/fs/cgroup", path, "memory.max", memory);
-    else if (controllers.find(",memory,") != std::string::npos)
-      limit = tightest_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes", memory);
-    if (limit > 0) result = result == 0 ? limit : std::min(result, limit);
-  }
-  return result;
-}
-
 }  // namespace
 
 MachineFacts machine_facts() {
@@ -85,7 +51,8 @@ MachineFacts machine_facts() {
   out.threads = scheduler::available_concurrency();
   out.cpu_quota = scheduler::cgroup_cpu_quota();
   out.memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  out.memory_limit = cgroup_memory_limit(out.memory);
+  if (const std::int64_t limit = scheduler::cgroup_memory_limit(); limit < out.memory)
+    out.memory_limit = limit;
   out.memory_available = available_memory();
   return out;
 }

@@ -123,6 +123,10 @@ class ANABRANCH_API SourcePiece {
  public:
   virtual ~SourcePiece();
   virtual std::int64_t items() const = 0;
+  /// Elements of its largest component, as far as they are known before the items have been read. Here: one an item.
+  virtual std::int64_t work() const;
+  /// SourceChunk::bytes, likewise. Here: none. What more it turns out to be has to fit when it has been read.
+  virtual std::int64_t bytes() const;
   /// Reads the items: once, on any thread, beside other pieces and while the source hands out further ones.
   /// Throws DataError, IoError.
   virtual void read(SourceChunk& chunk) = 0;

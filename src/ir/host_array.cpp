@@ -33,18 +33,23 @@ std::string to_string(const Place& place) {
 
 SourceBase::~SourceBase() = default;
 SourcePiece::~SourcePiece() = default;
+std::int64_t SourcePiece::work() const { return items(); }
+std::int64_t SourcePiece::bytes() const { return 0; }
 
 namespace {
 class ReadPiece final : public SourcePiece {
  public:
-  explicit ReadPiece(SourceChunk chunk) : chunk_(std::move(chunk)), items_(chunk_.items) {}
+  explicit ReadPiece(SourceChunk chunk)
+      : chunk_(std::move(chunk)), items_(chunk_.items), work_(chunk_.work), bytes_(chunk_.bytes) {}
   std::int64_t items() const override { return items_; }
+  std::int64_t work() const override { return work_; }
+  std::int64_t bytes() const override { return bytes_; }
   void read(SourceChunk& chunk) override { chunk = std::move(chunk_); }
   void complete() override {}
 
  private:
   SourceChunk chunk_;
-  std::int64_t items_;
+  std::int64_t items_, work_, bytes_;
 };
 }  // namespace
 
@@ -65,14 +70,15 @@ SourcePass::SourcePass(std::shared_ptr<SourceBase> source, const Place& place) {
   const SourceInfo& info = source->info();
   {
     const std::lock_guard lock(passes);
-    if (source->in_use_)
+    const std::optional<Place> read_at = source->read_at_;
+    if (source->in_use_ && read_at)
       throw RunError(fmt::format(
           "stream_in ({}): the source {} is being read by another run ({}); it serves one run at a time",
-          to_string(place), info.name, to_string(*source->read_at_)));
-    if (source->read_at_ && !info.rewindable)
+          to_string(place), info.name, to_string(*read_at)));
+    if (read_at && !info.rewindable)
       throw RunError(
           fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
-                      to_string(place), info.name, to_string(*source->read_at_)));
+                      to_string(place), info.name, to_string(*read_at)));
     source->in_use_ = true;
     source->read_at_ = place;
   }

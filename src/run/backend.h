@@ -24,6 +24,10 @@ namespace anabranch::runtime {
 struct BackendTraits {
   /// Results are complete when `enqueue` returns; else several chunks are in flight at once, and `complete` waits.
   bool completes_at_once = true;
+  /// Chunks of different slots may be enqueued by several threads at once; completes at once.
+  bool side_by_side = false;
+  /// Bytes that a thread finds again in a cache of its own.
+  std::int64_t cache_of_thread = 0;
   /// Chunks and their results are copied once more, so a memory bound leaves half for the chunks.
   bool copies_chunks = false;
   /// Bytes of a chunk that is read into buffers beyond which it gains nothing.
@@ -50,8 +54,8 @@ enum class ComputedOn : std::uint8_t { host, device };
 
 /// The chunks of one stage. A slot holds one chunk from `enqueue` to `complete`.
 ///
-/// One thread at a time calls `enqueue`, `make_room` and `ready`, in the order of the stream; one at a time, perhaps
-/// another one, calls `complete`, in the same order. The parts of a chunk that was cut are the exception: each is
+/// One thread at a time calls `enqueue`, `make_room` and `ready`, in the order of the stream (but for
+/// BackendTraits::side_by_side); one at a time, perhaps another one, calls `complete`, in the same order. The parts of a chunk that was cut are the exception: each is
 /// completed by the thread that enqueued it, before it enqueues the next one, while another thread may be in
 /// `complete` of an earlier chunk's slot. So `complete` of different slots runs at the same time, with a sink each.
 class StageBackend {

@@ -8,6 +8,7 @@ Collector::Collector(const SinkWork& work, bool directly)
     : array_(work.array),
       into_(work.into),
       directly_(directly),
+      certain_(work.size.certain),
       reservation_(work.context.budget.reserve("results", work.size.certain * width_of(work.array.type))) {
   const ResultSize& size = work.size;
   if (directly_) {
@@ -37,6 +38,16 @@ std::vector<void*> Collector::room(std::int64_t elements) {
   for (std::size_t c = 0; c < buffers_.size(); ++c)
     addresses.push_back(
         buffers_[c].room(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c])));
+  return addresses;
+}
+
+/// Buffers that hold all from the beginning stay where they are.
+std::vector<void*> Collector::place(std::int64_t first, std::int64_t elements) const {
+  std::vector<void*> addresses;
+  if (first > certain_ - elements) return addresses;
+  for (std::size_t c = 0; c < buffers_.size(); ++c)
+    addresses.push_back(static_cast<std::byte*>(buffers_[c].data()) +
+                        static_cast<std::size_t>(first) * size_of(array_.type.scalars[c]));
   return addresses;
 }
 

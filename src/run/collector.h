@@ -13,6 +13,7 @@ class Collector : public Sink {
   Collector(const SinkWork& work, bool directly);
   bool order_matters() const final { return true; }
   std::vector<void*> room(std::int64_t elements) final;
+  std::vector<void*> place(std::int64_t first, std::int64_t elements) const final;
   std::int64_t elements() const final { return elements_; }
   scheduler::Reservation take_reservation() final { return std::move(reservation_); }
 
@@ -25,6 +26,7 @@ class Collector : public Sink {
   const plan::PlanArray& array_;
   const HostArray into_;
   const bool directly_;
+  const std::int64_t certain_;
   std::vector<GrowingBuffer> buffers_;  ///< per component
   scheduler::Reservation reservation_;
 

@@ -26,10 +26,34 @@ RunTrace::RunTrace(const std::string& path, std::int64_t before_ns)
 
 std::int64_t RunTrace::now_ns() { return scheduler::steady_clock().now_ns(); }
 
+namespace {
+thread_local const RunTrace::InPiece* piece_of_thread = nullptr;
+}
+
 void RunTrace::span(Row row, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
                     const timeline::Arguments& arguments) {
-  writer_.span({host_group, static_cast<int>(row)}, name, begin_ns, end_ns, arguments);
+  const bool of_piece = row == Row::kernels && piece_of_thread;
+  const timeline::Row drawn =
+      of_piece ? row_of_slot(piece_of_thread->slot_) : timeline::Row{host_group, static_cast<int>(row)};
+  writer_.span(drawn, name, begin_ns, end_ns, arguments);
 }
+
+timeline::Row RunTrace::row_of_slot(int slot) {
+  const timeline::Row row{host_group, static_cast<int>(Row::first_slot) + slot};
+  writer_.name_row(row, fmt::format("pieces, slot {}", slot));
+  return row;
+}
+
+RunTrace::InPiece::InPiece(const RunTrace* trace, std::int64_t number, int slot)
+    : slot_(slot), outer_(piece_of_thread) {
+  if (!trace) return;
+  place_ = {trace->place_.stage, number};
+  piece_of_thread = this;
+}
+
+RunTrace::InPiece::~InPiece() { piece_of_thread = outer_; }
+
+ChunkPlace RunTrace::place() const { return piece_of_thread ? piece_of_thread->place_ : place_; }
 
 bool RunTrace::is_drawn(std::int64_t chunk) {
   if (chunk < drawn_of_each_octave) return true;
@@ -52,7 +76,11 @@ void RunTrace::chunk(const scheduler::ChunkTimes& record) {
       .add("slot", std::int64_t{record.slot});
   const std::string name = fmt::format("chunk {}", record.chunk);
   const auto stage = [&](Row row, const scheduler::Span& s) {
-    if (s.end_ns > 0) span(row, name, s.begin_ns, s.end_ns, arguments);
+    if (s.end_ns == 0) return;
+    if (!in_pieces_) return span(row, name, s.begin_ns, s.end_ns, arguments);
+    const char* const phase = row == Row::read ? "read" : row == Row::compute ? "compute" : "commit";
+    writer_.span(row_of_slot(record.slot), fmt::format("{} {}", phase, record.chunk), s.begin_ns, s.end_ns,
+                 arguments);
   };
   stage(Row::read, record.read);
   stage(Row::compute, record.compute);
@@ -68,8 +96,9 @@ void RunTrace::memory(std::int64_t chunk, const scheduler::Budget& host, const s
   if (gpu) writer_.counter(gpu_group, "bytes held on the GPU", now, gpu->used());
 }
 
-void RunTrace::begin_stage(int number, std::int64_t done) {
+void RunTrace::begin_stage(int number, std::int64_t done, bool in_pieces) {
   place_ = {number, done - 1};
+  in_pieces_ = in_pieces;
   stage_begin_ns_ = now_ns();
 }
 

@@ -41,24 +41,42 @@ class RunTrace {
     read,
     compute,
     kernels,
-    write
+    write,
+    first_slot  ///< from here on one for each slot of pieces
   };
   static constexpr int host_group = 1, gpu_group = 2;
   void span(Row row, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
             const timeline::Arguments& arguments = {});
 
   static bool is_drawn(std::int64_t chunk);
-  /// A finished chunk of the present stage: what read, compute and write took.
+  /// A finished chunk of the present stage: what read, compute and write took. Of pieces, in the row of their slot.
   void chunk(const scheduler::ChunkTimes& record);
   /// How much of the memory bounds is in use now, drawn with this chunk.
   void memory(std::int64_t chunk, const scheduler::Budget& host, const scheduler::Budget* gpu);
 
   /// Which stage runs, and which of its chunks is computed. Called by the thread that computes, like `place`.
-  /// `done`: its chunks in earlier rounds of a loop.
-  void begin_stage(int number, std::int64_t done);
+  /// `done`: its chunks in earlier rounds of a loop. `in_pieces`: they are computed side by side, and drawn in the rows of
+  /// their slots.
+  void begin_stage(int number, std::int64_t done, bool in_pieces = false);
   void next_chunk() { ++place_.chunk; }
   void end_stage();
-  ChunkPlace place() const { return place_; }
+  ChunkPlace place() const;
+
+  /// While it lives, this thread computes a piece: its kernels are drawn in the row of the slot.
+  class InPiece {
+   public:
+    /// `trace`: null: not traced.
+    InPiece(const RunTrace* trace, std::int64_t number, int slot);
+    ~InPiece();
+    InPiece(const InPiece&) = delete;
+    InPiece& operator=(const InPiece&) = delete;
+
+   private:
+    friend class RunTrace;
+    ChunkPlace place_;
+    int slot_;
+    const InPiece* outer_;
+  };
 
   /// Facts that are shown with the run as a whole. For the thread that runs it.
   timeline::Arguments& facts() { return facts_; }
@@ -68,11 +86,14 @@ class RunTrace {
   void fail(std::string_view error) noexcept;
 
  private:
+  timeline::Row row_of_slot(int slot);
+
   const std::int64_t begin_ns_;
   timeline::Writer writer_;
   timeline::Arguments facts_;
   ChunkPlace place_;
   std::int64_t stage_begin_ns_ = 0;
+  bool in_pieces_ = false;
   bool finished_ = false;
 };
 

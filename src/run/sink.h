@@ -43,6 +43,10 @@ class Sink {
   /// is committed; until then room may be asked for again, for another part. Throws BudgetExceeded, with
   /// nothing changed: then fewer items are tried.
   virtual std::vector<void*> room(std::int64_t elements) = 0;
+  /// Where elements [first, first + elements) of the whole result have their place, whatever has been committed; one
+  /// address per component. What is written there beforehand is committed in its turn, without room. Empty: that is
+  /// not known beforehand. Thread-safe.
+  virtual std::vector<void*> place(std::int64_t /*first*/, std::int64_t /*elements*/) const { return {}; }
   /// The room that was given last holds these items: how many elements, and where the sink asks for them the
   /// extents (sinks.h, needs_extents). What is written outside of the library is written here.
   virtual void commit(std::int64_t items, const PartShape::Result& part) = 0;

@@ -144,6 +144,70 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
   return part;
 }
 
+namespace {
+
+std::string wrong_items(const SourceInfo& info, std::int64_t given, std::int64_t most) {
+  return fmt::format("source {}: gave {} items where 1 to {} were asked for", info.name, given, most);
+}
+
+/// Where the pieces of a source end, counted in items.
+std::vector<std::int64_t> ends_of(const std::vector<std::unique_ptr<SourcePiece>>& pieces) {
+  std::vector<std::int64_t> ends;
+  std::int64_t end = 0;
+  for (const auto& piece : pieces) ends.push_back(end += piece->items());
+  return ends;
+}
+
+}  // namespace
+
+ZippedPiece::ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces,
+                         std::int64_t first, std::int64_t items)
+    : sources_(sources), pieces_(std::move(pieces)), first_(first), items_(items) {
+  for (const auto& of_source : pieces_)
+    for (const auto& piece : of_source) {
+      work_ += piece->work();
+      bytes_ += piece->bytes();
+    }
+}
+
+std::vector<std::vector<SourceChunk>> ZippedPiece::read() {
+  std::vector<std::vector<SourceChunk>> chunks(pieces_.size());
+  std::vector<std::vector<std::int64_t>> ends;
+  for (std::size_t s = 0; s < pieces_.size(); ++s) {
+    const SourceInfo& info = sources_[s]->info();
+    for (const auto& piece : pieces_[s]) {
+      SourceChunk& chunk = chunks[s].emplace_back();
+      piece->read(chunk);
+      check_chunk(info, chunk);
+      if (chunk.items != piece->items()) throw RunError(wrong_items(info, chunk.items, piece->items()));
+    }
+    ends.push_back(ends_of(pieces_[s]));
+  }
+  std::vector<std::vector<SourceChunk>> parts;
+  std::vector<std::size_t> at(pieces_.size(), 0);  // per source: the piece that the next part lies in
+  for (std::int64_t begin = 0; begin < items_;) {
+    std::int64_t end = items_;
+    for (std::size_t s = 0; s < at.size(); ++s) end = std::min(end, ends[s][at[s]]);
+    std::vector<SourceChunk>& part = parts.emplace_back();
+    for (std::size_t s = 0; s < at.size(); ++s) {
+      SourceChunk& chunk = chunks[s][at[s]];
+      const std::int64_t here = ends[s][at[s]] - chunk.items;
+      const bool whole = here == begin && ends[s][at[s]] == end;
+      part.push_back(whole ? std::move(chunk)
+                           : slice(chunk, sources_[s]->info().arrays, begin - here, end - here));
+      part.back().first = first_ + begin;
+    }
+    for (std::size_t s = 0; s < at.size(); ++s) at[s] += ends[s][at[s]] == end;
+    begin = end;
+  }
+  return parts;
+}
+
+void ZippedPiece::complete() {
+  for (const auto& of_source : pieces_)
+    for (const auto& piece : of_source) piece->complete();
+}
+
 ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most)
     : sources_(std::move(sources)), read_(sources_.size()), most_(most) {}
 
@@ -166,8 +230,7 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
       if (!sources_[s]->next(mine, read)) return end();
       check_chunk(info, read);
       if (read.items <= 0 || read.items > mine.items)
-        throw RunError(fmt::format("source {}: gave {} items where 1 to {} were asked for", info.name,
-                                   read.items, mine.items));
+        throw RunError(wrong_items(info, read.items, mine.items));
     }
     mine.items = std::min(mine.items, read.items);
     mine.bytes = std::max<std::int64_t>(1, mine.bytes - read.bytes);
@@ -185,6 +248,50 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   for (SourceChunk& chunk : chunks) chunk.first = items_before_;
   items_before_ += mine.items;
   return true;
+}
+
+/// The first source that splits says how many; of the others pieces are taken until they have as many.
+std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
+  if (over_ || items_before_ >= most_) return nullptr;
+  const auto splits_first = [](const auto& source) { return source->info().splits; };
+  const auto leading = static_cast<std::size_t>(std::find_if(sources_.begin(), sources_.end(), splits_first) -
+                                                sources_.begin());
+  ZippedPiece::Pieces pieces(sources_.size());
+  std::int64_t items = std::min(limit.items, most_ - items_before_);
+  // Null where the source is over.
+  const auto take = [&](std::size_t s, const Limit& mine) {
+    auto piece = sources_[s]->split(mine);
+    if (piece && (piece->items() <= 0 || piece->items() > mine.items))
+      throw RunError(wrong_items(sources_[s]->info(), piece->items(), mine.items));
+    const std::int64_t given = piece ? piece->items() : 0;
+    if (piece) pieces[s].push_back(std::move(piece));
+    return given;
+  };
+  Limit mine = limit;
+  mine.items = items;
+  items = take(leading, mine);
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    if (s == leading) continue;
+    std::int64_t have = 0;
+    for (std::int64_t given = 1; have < items && given > 0; have += given) {
+      Limit rest{.items = items - have, .memory = limit.memory};
+      given = take(s, rest);
+    }
+    items = std::min(items, have);
+  }
+  if (items == 0) {
+    over_ = true;
+    return nullptr;
+  }
+  items_before_ += items;
+  return std::make_unique<ZippedPiece>(sources_, std::move(pieces), items_before_ - items, items);
+}
+
+bool ZippedSources::splits() const {
+  const auto gives = [](const auto& s) { return s->info().splits; };
+  return std::any_of(sources_.begin(), sources_.end(), gives) &&
+         std::all_of(sources_.begin(), sources_.end(),
+                     [&](const auto& s) { return gives(s) || s->info().in_memory; });
 }
 
 bool ZippedSources::in_memory() const {

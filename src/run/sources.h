@@ -21,6 +21,32 @@ std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array);
 SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin,
                   std::int64_t end);
 
+/// Consecutive items of several sources in step, handed out and still to be read. It is destroyed before the sources.
+class ZippedPiece {
+ public:
+  /// One list for each source: pieces that follow each other and together have at least as many items.
+  using Pieces = std::vector<std::vector<std::unique_ptr<SourcePiece>>>;
+  ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces, std::int64_t first,
+              std::int64_t items);
+
+  std::int64_t first() const { return first_; }  ///< number of its first item in the stream
+  std::int64_t items() const { return items_; }
+  /// Of all sources, as far as they are known before it has been read.
+  std::int64_t work() const { return work_; }
+  std::int64_t bytes() const { return bytes_; }
+  /// Once, on any thread, beside other pieces. Parts that follow each other: one, unless the sources' pieces end in
+  /// different places. Of each part a chunk for each source.
+  std::vector<std::vector<SourceChunk>> read();
+  /// In the order of the stream.
+  void complete();
+
+ private:
+  const std::vector<std::shared_ptr<SourceBase>>& sources_;
+  Pieces pieces_;
+  std::int64_t first_, items_;
+  std::int64_t work_ = 0, bytes_ = 0;
+};
+
 /// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
 /// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and
 /// after `most` items: then no source is asked for another one.
@@ -29,6 +55,10 @@ class ZippedSources {
   explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most = INT64_MAX);
   /// False at the end. One SourceChunk per source.
   bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
+  /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end.
+  std::unique_ptr<ZippedPiece> split(const Limit& limit);
+  /// Whether that gains: one of them gives pieces that are still to be read, and none has to read to give some.
+  bool splits() const;
   bool in_memory() const;
   /// Whether one of them may have to wait for its next item.
   bool live() const;

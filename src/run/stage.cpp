@@ -17,15 +17,16 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
       streams_(pass, member),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
              feeds(context, backend, global, streams_, run_body)),
-      results_(context, number, input_, into, global, run_body) {
+      results_(context, number, input_, into, global, run_body),
+      in_pieces_(traits_.side_by_side && input_.in_pieces() && !results_.runs_bodies()) {
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
   options_.total = input_.sources().extent();
   options_.reads_again = input_.has_intermediates();
   options_.start_work = input_.start_work();
+  options_.cache_bytes = traits_.cache_of_thread;
+  if (in_pieces_) options_.max_ring = scheduler::piece_slots(context.executor);
   if (!context.budget.unlimited()) options_.memory_limit = memory_for_chunks();
-  for (int s = 0; s < options_.max_ring; ++s)
-    slots_.push_back(std::make_unique<Slot>(context, input_.stage()));
   computing_ = backend.open_stage(input_.work(options_.max_ring));
 }
 
@@ -50,20 +51,38 @@ std::int64_t StageRun::bytes_of_one_chunk() const {
 }
 
 std::vector<HostArray> StageRun::run() {
-  const scheduler::ChunkPhases phases = this->phases();
-  const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
-  const std::int64_t largest = input_.largest_read(traits_);
-  if (largest < INT64_MAX / slots_used)
-    options_.memory_limit = std::min(options_.memory_limit, largest * slots_used);
-  if (context_.record) begin_record(slots_used);
   const LearnedChunks::Key key{&context_.plan, number_, backend_.name(), context_.executor.concurrency()};
   if (context_.learned) options_.learned = context_.learned->of(key);
-  const scheduler::PipelineResult result = scheduler::run_pipeline(context_.executor, phases, options_);
+  const scheduler::PipelineResult result = in_pieces_ ? run_pieces() : run_chunks();
   if (result.cancelled) ir::raise_cancelled();
   if (context_.learned) context_.learned->note(key, result.learned);
   if (context_.trace) context_.trace->end_stage();
   computing_.reset();
   return results_.finish();
+}
+
+/// A slot of the ring takes as much as a chunk gains by at most.
+void StageRun::bound_chunks(int slots) {
+  const std::int64_t largest = input_.largest_read(traits_);
+  if (largest < INT64_MAX / slots) options_.memory_limit = std::min(options_.memory_limit, largest * slots);
+}
+
+scheduler::PipelineResult StageRun::run_pieces() {
+  StagePieces pieces(context_, input_, results_, *computing_, options_.max_ring,
+                     input_.work_of(bytes_of_one_chunk()));
+  bound_chunks(context_.executor.concurrency() + 1);
+  if (context_.record) begin_record(options_.max_ring);
+  return scheduler::run_piecewise(context_.executor, pieces.phases(), options_);
+}
+
+scheduler::PipelineResult StageRun::run_chunks() {
+  for (int s = 0; s < options_.max_ring; ++s)
+    slots_.push_back(std::make_unique<Slot>(context_, input_.stage()));
+  const scheduler::ChunkPhases phases = this->phases();
+  const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
+  bound_chunks(slots_used);
+  if (context_.record) begin_record(slots_used);
+  return scheduler::run_pipeline(context_.executor, phases, options_);
 }
 
 scheduler::ChunkPhases StageRun::phases() {
@@ -195,7 +214,7 @@ void StageRun::begin_record(int ring) {
   progress_.stage = record_->number;
   begin_ns_ = scheduler::steady_clock().now_ns();
   scheduler::Trace& trace = record_->trace;
-  if (context_.trace) context_.trace->begin_stage(record_->number, trace.summary().chunks);
+  if (context_.trace) context_.trace->begin_stage(record_->number, trace.summary().chunks, in_pieces_);
   trace.measure_memory([this](std::int64_t now_ns) {
     return context_.record->memory(context_.budget, backend_.device_memory(), now_ns);
   });

@@ -9,6 +9,7 @@
 #include "run/backend.h"
 #include "run/feeds.h"
 #include "run/run_record.h"
+#include "run/stage_pieces.h"
 #include "run/stage_results.h"
 #include "scheduler/pipeline.h"
 
@@ -38,6 +39,9 @@ class StageRun {
 
   std::int64_t memory_for_chunks() const;
   std::int64_t bytes_of_one_chunk() const;
+  void bound_chunks(int slots);
+  scheduler::PipelineResult run_chunks();
+  scheduler::PipelineResult run_pieces();
   scheduler::ChunkPhases phases();
   std::optional<scheduler::ChunkSize> read(Slot& slot, const scheduler::Target& target);
   bool read_source(Slot& slot, const scheduler::Target& target);
@@ -58,6 +62,8 @@ class StageRun {
   Streams streams_;
   StageInput input_;
   StageResults results_;
+  /// Items are read in pieces and computed where they were read (StagePieces); else chunk by chunk.
+  const bool in_pieces_;
   scheduler::PipelineOptions options_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unique_ptr<StageBackend> computing_;

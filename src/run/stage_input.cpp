@@ -92,10 +92,35 @@ std::int64_t StageInput::bytes_of_views() const {
   return bytes;
 }
 
+Limit StageInput::limit_of(const scheduler::Target& target) const {
+  const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
+  return {target.items, std::max<std::int64_t>(1, std::min(target.bytes, left)), target.work, left};
+}
+
+namespace {
+bool prints(const plan::StagePlan& stage) {
+  bool found = false;
+  const auto look = [&](const plan::Group& group) {
+    for (const plan::Step& step : group.steps)
+      if (const auto* rearrange = std::get_if<plan::RearrangeStep>(&step))
+        found |= rearrange->node->op() == ir::Op::trace;
+  };
+  look(stage.group);
+  for (const plan::Plan& nested : stage.nested) plan::each_group(nested, look);
+  return found;
+}
+}  // namespace
+
+/// What is printed comes in the order of the stream.
+bool StageInput::in_pieces() const { return zipped_->splits() && !prints(stage_); }
+
+std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) {
+  return zipped_->split(limit_of(target));
+}
+
 /// A live source gives what there is in the time that a chunk may take, unless the user wants N items.
 bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks) {
-  const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
-  Limit limit{target.items, std::max<std::int64_t>(1, std::min(target.bytes, left)), target.work, left};
+  Limit limit = limit_of(target);
   if (zipped_->live()) {
     limit.stop = context_.options.stop;
     if (policy_.kind != scheduler::Policy::Kind::fixed)

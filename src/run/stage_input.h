@@ -37,6 +37,10 @@ class StageInput {
   StageWork work(int slots);
   /// The next chunk, of at most so many items, bytes and elements; false at the end.
   bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks);
+  /// Whether the items are read in pieces, by several threads at once: `split` in place of `read`.
+  bool in_pieces() const;
+  /// The next piece, likewise; null at the end.
+  std::unique_ptr<ZippedPiece> split(const scheduler::Target& target);
   std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
                                    std::int64_t end) const;
   /// Bytes beyond which a chunk that is read into buffers gains nothing.
@@ -52,6 +56,7 @@ class StageInput {
   bool is_fed() const;
 
  private:
+  Limit limit_of(const scheduler::Target& target) const;
   std::int64_t bytes_of_views() const;
   void open(std::size_t source, Streams& streams, const OpenFed& open_fed);
   std::int64_t number_of_items(int uniform, const ir::Node& asked) const;

@@ -11,7 +11,10 @@ using plan::PlanArray;
 StageResults::StageResults(RunContext& context, int number, const StageInput& input,
                            const std::vector<HostArray>& into, const GlobalValues& global,
                            const RunBody& run_body)
-    : StageOutput(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
+    : StageOutput(context, input.stage()),
+      number_(number),
+      sinks_(stage_.results.size()),
+      of_one_item_(stage_.results.size(), -1) {
   for (std::size_t t = 0; t < stage_.sinks.size(); ++t) {
     const auto r = static_cast<std::size_t>(stage_.sinks[t].result);
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;
@@ -27,8 +30,11 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
   ResultSize size;
   if (array.form != ir::Form::regular)
     size.likely = likely_elements(sink.result, input);
-  else if (const auto items = input.sources().items())
+  else if (const auto items = input.sources().items()) {
     size.certain = plan::elements_of(array, plan::ChunkShape{{*items}, input.uniforms(), {}, 0});
+    if (*items > 0 && array.domain == 0)
+      of_one_item_[static_cast<std::size_t>(sink.result)] = size.certain / *items;
+  }
   try {
     SinkWork work{context_, array, size, into, {}, {}};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
@@ -52,8 +58,19 @@ std::int64_t StageResults::likely_elements(int result, const StageInput& input) 
   return std::min(likely, context_.budget.available() / std::max<std::int64_t>(width_of(array.type), 1));
 }
 
+bool StageResults::runs_bodies() const {
+  return std::any_of(stage_.sink_inputs.begin(), stage_.sink_inputs.end(),
+                     [](const auto& inputs) { return !inputs.bodies.empty(); });
+}
+
 std::vector<void*> StageResults::room(int result, std::int64_t elements) {
   return sinks_[static_cast<std::size_t>(result)]->room(elements);
+}
+
+std::vector<void*> StageResults::place(int result, std::int64_t first_item, std::int64_t elements) const {
+  const auto r = static_cast<std::size_t>(result);
+  if (of_one_item_[r] < 0) return {};
+  return sinks_[r]->place(first_item * of_one_item_[r], elements);
 }
 
 /// What a sink carries from part to part may depend on their order.

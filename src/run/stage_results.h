@@ -18,8 +18,12 @@ class StageResults final : public StageOutput {
                const GlobalValues& global, const RunBody& run_body);
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
+  /// Where a result of the items from this one on has its place, as Sink::place. Thread-safe.
+  std::vector<void*> place(int result, std::int64_t first_item, std::int64_t elements) const;
   /// Whether their sizes are known before the first chunk.
   bool known_sizes() const { return known_sizes_; }
+  /// Whether what takes them runs programs of its own, on all threads.
+  bool runs_bodies() const;
   /// One array for each sink of the stage.
   std::vector<HostArray> finish();
   /// What the account holds for the results.
@@ -35,6 +39,7 @@ class StageResults final : public StageOutput {
   bool known_sizes_ = true;
   std::int64_t next_item_ = 0;                ///< the first that has not been committed
   std::vector<std::unique_ptr<Sink>> sinks_;  ///< per result of the stage
+  std::vector<std::int64_t> of_one_item_;     ///< elements, likewise; -1: not known beforehand
 };
 
 }  // namespace anabranch::runtime

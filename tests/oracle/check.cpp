@@ -14,10 +14,12 @@
 
 #include "front/handle.h"
 #include "interp/interpret.h"
+#include "ir/walk.h"
 #include "oracle/program_text.h"
 #include "oracle/shrink.h"
 #include "support/gpu_host/fake_driver.h"
 #include "support/host_arrays.h"
+#include "support/memory_source.h"
 #include "support/random_values.h"
 
 namespace anabranch::testing {
@@ -32,6 +34,27 @@ class Off {
   explicit Off(const std::string& list) { ::setenv("ANABRANCH_OFF", list.c_str(), 1); }
   ~Off() { ::unsetenv("ANABRANCH_OFF"); }
   Off(const Off&) = delete;
+};
+
+/// The program's sources are read in pieces while this lives.
+class InPieces {
+ public:
+  InPieces(const std::vector<Ref>& program, bool in_pieces) {
+    if (!in_pieces) return;
+    for (const ir::Node* node : ir::topological(program)) {
+      if (node->op() != ir::Op::stream_in) continue;
+      if (auto* source = dynamic_cast<MemorySource*>(node->payload().source.get()))
+        sources_.push_back(source);
+    }
+    for (MemorySource* source : sources_) source->read_in_pieces();
+  }
+  ~InPieces() {
+    for (MemorySource* source : sources_) source->read_in_pieces(false);
+  }
+  InPieces(const InPieces&) = delete;
+
+ private:
+  std::vector<MemorySource*> sources_;
 };
 
 /// Asks a run to stop when the time has passed.
@@ -129,6 +152,7 @@ Failures met_failures;
 std::string compared(const std::vector<Ref>& program, const Configuration& configuration,
                      const Deadline& deadline) {
   const std::stop_token stop = deadline.token();
+  const InPieces pieces(program, configuration.pieces);
   const Outcome expected = outcome_of([&] { return expected_of(program, configuration, stop); });
   if (!expected.has_meaning) return "no program: " + expected.error;
   const Outcome got = outcome_of([&] { return run(program, configuration, stop); });
@@ -193,8 +217,9 @@ std::string to_string(const Configuration& c) {
   const char* backend = c.backend == Backend::cpu    ? "CPU"
                         : c.backend == Backend::cuda ? "GPU"
                                                      : "CPU and GPU";
-  return fmt::format("{}, scheduler {}, {} threads, off: \"{}\", {}memory {}", backend, c.scheduler,
-                     c.threads, c.off, c.contract ? "contracted, " : "", c.memory);
+  return fmt::format("{}, scheduler {}, {} threads, off: \"{}\", {}memory {}{}", backend, c.scheduler,
+                     c.threads, c.off, c.contract ? "contracted, " : "", c.memory,
+                     c.pieces ? ", in pieces" : "");
 }
 
 std::string code_of(const Configuration& c) {
@@ -203,8 +228,8 @@ std::string code_of(const Configuration& c) {
                                                      : "cpu_and_cuda";
   return fmt::format(
       "{{.backend = Backend::{}, .scheduler = \"{}\", .threads = {}, .off = \"{}\", .contract = {}, .memory "
-      "= {}}}",
-      backend, c.scheduler, c.threads, c.off, c.contract, c.memory);
+      "= {}, .pieces = {}}}",
+      backend, c.scheduler, c.threads, c.off, c.contract, c.memory, c.pieces);
 }
 
 Failures failures() { return met_failures; }
@@ -224,6 +249,7 @@ Configuration drawn_configuration(Dice& dice, Backend backend) {
   }
   if (dice.chance(20)) out.memory = 1 << 20;
   out.contract = dice.chance(40);
+  out.pieces = dice.chance(30) && !on_gpu;
   return out;
 }
 

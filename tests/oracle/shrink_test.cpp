@@ -106,7 +106,7 @@ TEST_CASE("a program that fails is written for tests/regress") {
         "n3 = ir::primitive(primitive_named(\"add\"), {n2, n2})", "n4 = ir::lambda({n1}, {n3})",
         "n5 = ir::map(n4, {n0})",
         "check_everywhere({n5}, {.backend = Backend::cpu, .scheduler = \"adaptive\", .threads = 2, .off = "
-        "\"fusion\", .contract = false, .memory = 7});"}) {
+        "\"fusion\", .contract = false, .memory = 7, .pieces = false});"}) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   }

@@ -1,3 +1,4 @@
+// What the control group grants, and the threads that this leaves.
 #include "scheduler/concurrency.h"
 
 #include <cstdlib>
@@ -5,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "scheduler/cgroup.h"
 #include "support/catch.h"
 
 using namespace anabranch::scheduler;
@@ -28,6 +30,7 @@ class FakeRoot {
     std::ofstream(path_ + file) << text;
   }
   double quota() const { return cgroup_cpu_quota(path_); }
+  int64_t memory() const { return cgroup_memory_limit(path_); }
 
  private:
   std::string path_;
@@ -37,6 +40,7 @@ class FakeRoot {
 TEST_CASE("no files, no quota") {
   FakeRoot root;
   REQUIRE(root.quota() == 0);
+  REQUIRE(root.memory() == 0);
 }
 
 TEST_CASE("cgroup version 2: the tightest of the group and those above it") {
@@ -65,6 +69,22 @@ TEST_CASE("cgroup version 1") {
   REQUIRE(root.quota() == 0);
   root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
   REQUIRE(root.quota() == Approx(0.5));
+}
+
+TEST_CASE("memory limits: the tightest of the group and those above it, in both versions at once") {
+  FakeRoot root;
+  root.write("/proc/self/cgroup", "4:cpu,memory:/job\n0::/a/b\n");
+  root.write("/sys/fs/cgroup/a/b/memory.max", "max\n");
+  root.write("/sys/fs/cgroup/cpu,memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+  REQUIRE(root.memory() == 0);
+  root.write("/sys/fs/cgroup/a/memory.max", "8000000\n");
+  REQUIRE(root.memory() == 8000000);
+  root.write("/sys/fs/cgroup/a/b/memory.high", "7000000\n");
+  REQUIRE(root.memory() == 7000000);
+  root.write("/sys/fs/cgroup/cpu,memory/job/memory.limit_in_bytes", "6000000\n");
+  REQUIRE(root.memory() == 6000000);
+  root.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "5000000\n");
+  REQUIRE(root.memory() == 5000000);
 }
 
 TEST_CASE("nonsense in the files is no quota") {

@@ -209,6 +209,55 @@ TEST_CASE("adaptive finds the bottom where cost falls, then rises") {
   }
 }
 
+namespace {
+/// Four threads that read and compute pieces of their own, of 12 bytes a unit of work, with caches of 1 MiB.
+Simulation pieces_with_caches() {
+  Simulation simulation;
+  simulation.config.read_overlaps = simulation.config.write_overlaps = false;
+  simulation.config.reads_again = true;
+  simulation.config.workers = 4;
+  simulation.config.max_ring = 5;
+  simulation.config.cache_bytes = 1 << 20;
+  simulation.device.bytes_per_work = 12;
+  simulation.lag = 4;
+  return simulation;
+}
+}  // namespace
+
+TEST_CASE("pieces stay in the cache as long as fixed costs are small there") {
+  Simulation simulation = pieces_with_caches();
+  for (const double beyond : {1.0, 1.1, 1.3, 2.0}) {  // what a unit costs out of the cache
+    INFO("out of the cache a unit costs " << beyond);
+    simulation.device.compute = [=](double work, int) {
+      return 8e3 + 2 * work * (12 * work <= (1 << 20) ? 1.0 : beyond);
+    };
+    check_each_step(simulation, 150);
+    for (const Step& step : simulation.run(150)) CHECK(step.size.bytes <= 1 << 20);
+  }
+}
+
+TEST_CASE("pieces leave the cache where fixed costs are large") {
+  Simulation simulation = pieces_with_caches();
+  simulation.device.compute = [](double work, int) {
+    return 100e3 + work * (12 * work <= (1 << 20) ? 1.0 : 1.2);
+  };
+  check_each_step(simulation, 150);
+  CHECK(simulation.run(150).back().size.bytes > 2 << 20);
+}
+
+TEST_CASE("the end of a stream is shared out among all that work at pieces") {
+  Simulation simulation = pieces_with_caches();
+  simulation.device.compute = affine(8e3, 1);
+  simulation.config.total = ChunkSize{200'000, 200'000 * simulation.uniform_work, 0};
+  const auto history = simulation.run(1000);
+  int64_t items = 0;
+  for (const Step& step : history) items += step.size.items;
+  REQUIRE(items == 200'000);
+  // The last ones are smaller, and none is a sliver that costs more than it does.
+  CHECK(history.back().size.work * 1.5 < history[history.size() / 2].size.work);
+  CHECK(history.back().size.work > 8'000);
+}
+
 TEST_CASE("chunks in flight never exceed the memory limit") {
   for (Simulation simulation : set_ups()) {
     simulation.device.compute = affine(200e3, 1);

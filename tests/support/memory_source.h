@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 
 #include <anabranch/source.h>
@@ -48,6 +50,22 @@ class MemorySource : public SourceBase {
     return true;
   }
 
+  /// From now on it is read in pieces, as a file is: handed out in order, read by several threads at once. Or it is not.
+  void read_in_pieces(bool in_pieces = true) {
+    info_.in_memory = info_.live = !in_pieces;
+    info_.splits = in_pieces;
+  }
+  /// Called with the first item and the number of items of a piece; may throw.
+  std::function<void(std::int64_t first, std::int64_t items)> on_read, on_complete;
+
+  std::unique_ptr<SourcePiece> split(const Limit& limit) override {
+    const auto first = static_cast<std::int64_t>(position_);
+    SourceChunk chunk;
+    if (!next(limit, chunk)) return nullptr;
+    chunk.bytes = bytes_of(static_cast<std::size_t>(first), position_);
+    return std::make_unique<Piece>(*this, first, std::move(chunk));
+  }
+
   void rewind() override {
     if (!info_.rewindable) SourceBase::rewind();
     position_ = 0;
@@ -60,6 +78,27 @@ class MemorySource : public SourceBase {
   int rewinds = 0;
 
  private:
+  class Piece final : public SourcePiece {
+   public:
+    Piece(const MemorySource& source, std::int64_t first, SourceChunk chunk)
+        : source_(source), first_(first), items_(chunk.items), chunk_(std::move(chunk)) {}
+    std::int64_t items() const override { return items_; }
+    std::int64_t work() const override { return chunk_.work; }
+    std::int64_t bytes() const override { return chunk_.bytes; }
+    void read(SourceChunk& chunk) override {
+      if (source_.on_read) source_.on_read(first_, items_);
+      chunk = chunk_;
+    }
+    void complete() override {
+      if (source_.on_complete) source_.on_complete(first_, items_);
+    }
+
+   private:
+    const MemorySource& source_;
+    std::int64_t first_, items_;
+    SourceChunk chunk_;
+  };
+
   struct Packed {
     std::vector<std::shared_ptr<void>> data;
     std::vector<std::int64_t> begin;  ///< items + 1, in elements

@@ -102,6 +102,7 @@ class MadeUpBackend final : public RunBackend {
   runtime::BackendTraits traits() const override {
     runtime::BackendTraits traits = cpu_->traits();
     traits.completes_at_once = !behaviour_.late;
+    traits.side_by_side = false;
     return traits;
   }
   void prepare() override {

@@ -23,12 +23,16 @@ namespace {
 class CpuStage final : public StageBackend {
  public:
   CpuStage(CpuBackend& backend, RunContext& context, const StageWork& work)
-      : context_(context), infos_(work.infos), chunk_(backend, context, work) {}
+      : context_(context), infos_(work.infos) {
+    for (int s = 0; s < work.slots; ++s)
+      chunks_.push_back(std::make_unique<CpuChunk>(backend, context, work));
+  }
 
-  ComputedOn enqueue(int, const std::vector<SourceChunk>& chunks, StageOutput& results) override {
-    const Released released{chunk_};
-    chunk_.compute(chunks, infos_, results);
-    results.commit(chunk_.shape_of_results());
+  ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, StageOutput& results) override {
+    CpuChunk& chunk = *chunks_[static_cast<std::size_t>(slot)];
+    const Released released{chunk};
+    chunk.compute(chunks, infos_, results);
+    results.commit(chunk.shape_of_results());
     return ComputedOn::host;
   }
   void complete(int, StageOutput&) override {}
@@ -46,10 +50,18 @@ class CpuStage final : public StageBackend {
 
   RunContext& context_;
   const std::vector<std::vector<ArrayInfo>>& infos_;
-  CpuChunk chunk_;
+  std::vector<std::unique_ptr<CpuChunk>> chunks_;  ///< per slot
 };
 
 }  // namespace
+
+BackendTraits CpuBackend::traits() const {
+  static const std::int64_t second_level = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  BackendTraits traits;
+  traits.side_by_side = true;
+  traits.cache_of_thread = second_level > 0 ? second_level : std::int64_t{1} << 20;
+  return traits;
+}
 
 CpuBackend::CpuBackend(RunContext& context, ProgramKernels& kernels, std::int64_t cache_bytes)
     : context_(context),
@@ -77,6 +89,11 @@ void CpuBackend::check_stop() const {
   if (context_.options.stop.stop_requested()) ir::raise_cancelled();
 }
 
+std::shared_ptr<const cpu::CompiledKernel> CpuBackend::seldom_needed(const kernel::Kernel& kernel) {
+  const std::lock_guard lock(late_mutex_);
+  return program_kernels_.for_cpu(kernel, &compiled_late_, context_.trace.get());
+}
+
 void CpuBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {
   std::vector<void*> buffers;
   std::int64_t bytes = 0;
@@ -96,9 +113,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
                         std::int64_t first_item) {
   check_stop();
   const auto found = kernels_->find(&kernel);
-  const auto compiled = found != kernels_->end()
-                            ? found->second
-                            : program_kernels_.for_cpu(kernel, &compiled_late_, context_.trace.get());
+  const auto compiled = found != kernels_->end() ? found->second : seldom_needed(kernel);
   const cpu::CompiledKernel& code = *compiled;
   RunTrace* const trace =
       context_.trace && RunTrace::is_drawn(context_.trace->place().chunk) ? context_.trace.get() : nullptr;
@@ -106,13 +121,14 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
   cpu::CacheStatistics late;
   // Also where the launch throws.
   const struct Late {
-    RunReport& report;
+    CpuBackend& backend;
     cpu::CacheStatistics& counted;
     ~Late() {
-      report.compile_seconds += (counted.compile_ms + counted.load_ms) * 1e-3;
-      count_kernels(report, counted);
+      const std::lock_guard lock(backend.late_mutex_);
+      backend.compiled_late_.compile_seconds += (counted.compile_ms + counted.load_ms) * 1e-3;
+      count_kernels(backend.compiled_late_, counted);
     }
-  } add_late{compiled_late_, late};
+  } add_late{*this, late};
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
     cpu::launch(
         kernel, code, {buffers, scalars, items, from_memory, first_item, &stop_word_, &late},

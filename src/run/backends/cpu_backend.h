@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 
 #include "cpu/compiler.h"
@@ -24,7 +25,7 @@ class CpuBackend final : public RunBackend {
   CpuBackend(RunContext& context, ProgramKernels& kernels, std::int64_t cache_bytes);
 
   std::string name() const override { return "cpu"; }
-  BackendTraits traits() const override { return {}; }
+  BackendTraits traits() const override;
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override;
   std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;
@@ -38,11 +39,13 @@ class CpuBackend final : public RunBackend {
 
  private:
   void check_stop() const;
+  std::shared_ptr<const cpu::CompiledKernel> seldom_needed(const kernel::Kernel& kernel);
 
   RunContext& context_;
   ProgramKernels& program_kernels_;
   const CpuKernels* kernels_ = nullptr;  ///< once they are prepared
   std::int64_t cache_bytes_;
+  std::mutex late_mutex_;
   RunReport compiled_late_;  ///< what chunks asked for; its kernels and compile_seconds
   cpu::StopWord stop_word_ = 0;
   StopSignal stop_signal_;

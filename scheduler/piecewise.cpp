@@ -1,0 +1,478 @@
+#include "scheduler/piecewise.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "scheduler/attempt.h"
+#include "scheduler/read_plan.h"
+#include "scheduler/run_meter.h"
+
+namespace anabranch::scheduler {
+namespace {
+
+constexpr int64_t never = std::numeric_limits<int64_t>::max();
+
+ControllerConfig controller_config(const Executor& executor, const PipelineOptions& options) {
+  return {.memory_limit = options.memory_limit,
+          .max_ring = std::min(options.max_ring, executor.concurrency() + 1),
+          .read_overlaps = false,
+          .write_overlaps = false,
+          .total = options.total,
+          .max_chunk_ns = options.max_chunk_ns,
+          .reads_again = true,
+          .workers = executor.concurrency(),
+          .cache_bytes = options.cache_bytes,
+          .start_work = options.start_work};
+}
+
+// What the locks guard takes less than a microsecond, and a thread that sleeps has lost fifty: so it looks again some
+// times before it does.
+void lock_soon(std::mutex& mutex) {
+  for (int looks = 0; looks < 200; ++looks) {
+    if (mutex.try_lock()) return;
+    __builtin_ia32_pause();
+  }
+  mutex.lock();
+}
+
+struct Piece {
+  enum class State : std::uint8_t {
+    working,     ///< a thread reads or computes it
+    for_driver,  ///< read; so large that all threads are to compute it
+    for_alone,   ///< read; there was not memory enough beside the others
+    done
+  };
+  int64_t index = 0;
+  State state = State::working;
+  int64_t taken_ns = 0;  // what taking it took
+  ChunkTimes record{};
+};
+
+// One run. All members are guarded by the mutex; callbacks run without it. A task that begins after the run has ended
+// finds it over and returns, which is why the run is shared with the tasks.
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  Run(Executor& executor, const PiecePhases& phases, const PipelineOptions& options)
+      : executor_(executor),
+        phases_(phases),
+        stop_(options.stop),
+        config_(controller_config(executor, options)),
+        plan_(make_controller(options.policy, config_, options.learned), config_),
+        meter_(options.clock != nullptr ? *options.clock : steady_clock(), executor.concurrency()),
+        trace_(options.trace != nullptr ? *options.trace : own_trace_),
+        pieces_(static_cast<std::size_t>(options.max_ring)) {
+    free_.reserve(pieces_.size());
+    in_order_.reserve(pieces_.size());
+    for (int slot = options.max_ring - 1; slot >= 0; --slot) free_.push_back(slot);
+  }
+
+  // The calling thread is the driver: it works as the others do, and alone does what all are to help with.
+  PipelineResult drive() {
+    trace_.begin(meter_.now_ns(), executor_.concurrency());
+    {
+      Lock lock = locked();
+      while (!is_over()) {
+        ask_for_workers();
+        driver_works_ = true;
+        const bool did = step(lock, true);
+        driver_works_ = false;
+        if (!did) wait_for_others(lock);
+      }
+      over_ = true;
+    }
+    trace_.end(meter_.now_ns(), meter_.compute_meter().busy_ns());
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return {.cancelled = !ended_ || dropped_, .summary = trace_.summary(), .learned = plan_.learned()};
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  Lock locked() {
+    lock_soon(mutex_);
+    return Lock(mutex_, std::adopt_lock);
+  }
+
+  // Does one thing that this thread can do now; false where there is none.
+  bool step(Lock& lock, bool driver) {
+    drop_dead_pieces();
+    if (can_commit()) {
+      commit_all(lock);
+    } else if (Piece* const piece = driver ? for_driver() : nullptr) {
+      compute_with_all(lock, *piece);
+    } else if (can_take(driver)) {
+      take_and_work(lock, driver);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool is_over() const {
+    return in_order_.empty() && !taking_ && !committing_ &&
+           (ended_ || next_index_ >= failed_at_ || stop_.stop_requested());
+  }
+
+  // --- threads
+
+  void ask_for_workers() {
+    while (workers_ < executor_.concurrency() - 1 && can_take(false)) {
+      try {
+        executor_.submit([self = shared_from_this()] { self->work(); });
+        ++workers_;
+      } catch (const std::exception&) {  // no memory, no thread: then those that are there do it
+        return;
+      }
+    }
+  }
+
+  void work() {
+    Lock lock = locked();
+    while (!over_ && step(lock, false)) {
+    }
+    --workers_;
+    wake_driver();
+  }
+
+  // The driver waits only for what another thread has begun.
+  void wait_for_others(Lock& lock) {
+    if (is_over()) return;
+    driver_waits_ = true;
+    changed_.wait(lock, [this] { return !driver_waits_; });
+  }
+
+  void wake_driver() {
+    if (std::exchange(driver_waits_, false)) changed_.notify_one();
+  }
+
+  // --- pieces in flight
+
+  Piece& piece_in(int slot) { return pieces_[static_cast<std::size_t>(slot)]; }
+  const Piece& piece_in(int slot) const { return pieces_[static_cast<std::size_t>(slot)]; }
+
+  bool is_dead(const Piece& piece) const { return piece.index >= failed_at_ || stop_.stop_requested(); }
+
+  void fail(int64_t index, std::exception_ptr error) {
+    if (index >= failed_at_) return;
+    failed_at_ = index;
+    error_ = std::move(error);
+  }
+
+  void drop_dead_pieces() {
+    while (!in_order_.empty()) {
+      const Piece& last = piece_in(in_order_.back());
+      if (last.state == Piece::State::working || !is_dead(last) || (committing_ && in_order_.size() == 1))
+        return;
+      dropped_ = true;
+      if (last.state == Piece::State::for_alone) --waiting_for_alone_;
+      if (last.state != Piece::State::done) let_go(last);
+      free_slot(last.record.slot);
+      in_order_.pop_back();
+    }
+  }
+
+  void free_slot(int slot) {
+    free_.push_back(slot);
+    plan_.left();
+  }
+
+  // What has been read of the piece, and is needed no more.
+  void let_go(const Piece& piece) {
+    --held_;
+    held_bytes_ -= piece.record.size.bytes;
+  }
+
+  void is_done(Piece& piece) {
+    piece.state = Piece::State::done;
+    let_go(piece);
+  }
+
+  // --- taking
+
+  bool can_take(bool driver) const {
+    return !ended_ && next_index_ < failed_at_ && !stop_.stop_requested() && waiting_for_alone_ == 0 &&
+           !free_.empty() && has_room() && (driver || !plan_.alone()) && held_bytes_ < config_.memory_limit;
+  }
+
+  bool has_room() const { return plan_.has_room(plan_.alone() ? static_cast<int>(in_order_.size()) : held_); }
+
+  void take_and_work(Lock& lock, bool driver) {
+    lock.unlock();
+    Piece* piece = nullptr;
+    {
+      lock_soon(take_mutex_);
+      const std::lock_guard turn(take_mutex_, std::adopt_lock);
+      lock = locked();
+      if (can_take(driver)) piece = take(lock);
+    }
+    if (piece) read_and_compute(lock, *piece, driver);
+  }
+
+  Piece* take(Lock& lock) {
+    const int slot = free_.back();
+    free_.pop_back();
+    Piece& piece = piece_in(slot) = {.index = next_index_};
+    ChunkTimes& record = piece.record;
+    record.decision = plan_.next();
+    record.slot = slot;
+    taking_ = true;
+    const int64_t begin_ns = meter_.now_ns();
+    lock.unlock();
+    std::optional<ChunkSize> size;
+    const Outcome outcome = attempt([&] {
+      size = phases_.take(slot, record.decision.target);
+      if (size && size->items < 1) throw std::logic_error("a source gave a piece without items");
+    });
+    lock = locked();
+    taking_ = false;
+    piece.taken_ns = meter_.now_ns() - begin_ns;
+    if (!outcome.error && size) {
+      record.size = *size;
+      ++held_;
+      held_bytes_ += size->bytes;
+      plan_.succeeded(*size);
+      ++next_index_;
+      in_order_.push_back(slot);
+      return &piece;
+    }
+    free_slot(slot);
+    if (!outcome.error) {
+      ended_ = true;
+    } else if (outcome.too_big && plan_.try_smaller(record.decision.target, *outcome.too_big)) {
+      trace_.add_halving();
+    } else {
+      fail(piece.index, outcome.error);
+    }
+    wake_driver();
+    return nullptr;
+  }
+
+  // --- reading and computing
+
+  // One item, far beyond what was asked for.
+  static bool is_large(const ChunkTimes& record) {
+    const Target& target = record.decision.target;
+    return record.size.items == 1 &&
+           (record.size.work / 2 > target.work || record.size.bytes / 2 > target.bytes);
+  }
+
+  // The driver has nothing to do, and he could not help with the loops of others.
+  bool is_last_work() const { return !driver_works_ && working_ < executor_.concurrency(); }
+
+  void read_and_compute(Lock& lock, Piece& piece, bool driver) {
+    if (is_dead(piece)) {
+      is_done(piece);
+      return wake_driver();
+    }
+    begin_work();
+    ChunkTimes& record = piece.record;
+    const WorkMark begin = mark();
+    ChunkSize size;
+    const Outcome outcome = timed(lock, record.read, [&] { size = phases_.read(record.slot); });
+    if (outcome.error) {
+      fail(piece.index, outcome.error);
+      is_done(piece);
+    } else {
+      held_bytes_ += size.bytes - record.size.bytes;
+      record.size = size;
+      if (is_dead(piece)) {
+        is_done(piece);
+      } else if (!driver && (is_large(record) || is_last_work())) {
+        piece.state = Piece::State::for_driver;
+      } else {
+        compute(lock, piece, false);
+      }
+    }
+    record.utilisation = utilisation_since(begin);
+    end_work();
+    // Its own turn to commit comes next; anything else is for others.
+    if (piece.state != Piece::State::done || is_dead(piece) || in_order_.front() != record.slot)
+      wake_driver();
+  }
+
+  // What the driver computes with the help of all: a large piece, or the first of all where memory was short.
+  Piece* for_driver() {
+    for (const int slot : in_order_)
+      if (piece_in(slot).state == Piece::State::for_driver) return &piece_in(slot);
+    if (in_order_.empty() || working_ > 0 || taking_ || committing_) return nullptr;
+    Piece& first = piece_in(in_order_.front());
+    return first.state == Piece::State::for_alone ? &first : nullptr;
+  }
+
+  void compute_with_all(Lock& lock, Piece& piece) {
+    const bool alone = piece.state == Piece::State::for_alone;
+    if (alone) --waiting_for_alone_;
+    piece.state = Piece::State::working;
+    begin_work();
+    const WorkMark begin = mark();
+    compute(lock, piece, alone);
+    piece.record.utilisation = utilisation_since(begin);
+    end_work();
+  }
+
+  void compute(Lock& lock, Piece& piece, bool alone) {
+    // Where every thread has a piece, nobody is there to help.
+    const bool in_line = working_ >= executor_.concurrency() && !is_large(piece.record);
+    Computed computed = Computed::whole;
+    const Outcome outcome = timed(lock, piece.record.compute, [&] {
+      const LoopsInLine loops(in_line);
+      computed = phases_.compute(piece.record.slot, alone);
+    });
+    if (outcome.too_big && !alone) {
+      piece.state = Piece::State::for_alone;
+      ++waiting_for_alone_;
+      return;
+    }
+    is_done(piece);
+    if (outcome.error) {
+      fail(piece.index, outcome.error);
+    } else if (computed == Computed::in_parts) {
+      trace_.add_halving();
+      plan_.too_big(piece.record.size);
+    }
+  }
+
+  // --- committing
+
+  bool can_commit() const {
+    if (committing_ || in_order_.empty()) return false;
+    const Piece& first = piece_in(in_order_.front());
+    return first.state == Piece::State::done && !is_dead(first);
+  }
+
+  void commit_all(Lock& lock) {
+    while (can_commit()) {
+      mark();
+      committing_ = true;
+      Piece& piece = piece_in(in_order_.front());
+      commit(lock, piece);
+      mark();
+      committing_ = false;
+      in_order_.erase(in_order_.begin());
+      free_slot(piece.record.slot);
+      ask_for_workers();
+      wake_driver();
+    }
+  }
+
+  void commit(Lock& lock, Piece& piece) {
+    ChunkTimes& record = piece.record;
+    Outcome outcome = timed(lock, record.write, [&] { phases_.commit(record.slot); });
+    if (!outcome.error) outcome = attempt([&] { report(piece); });
+    if (outcome.error) fail(piece.index, outcome.error);
+  }
+
+  void report(Piece& piece) {
+    ChunkTimes& record = piece.record;
+    record.chunk = committed_++;
+    plan_.observe({.size = record.size,
+                   .target = record.decision.target,
+                   .ns = {.read = piece.taken_ns + record.read.length(),
+                          .compute = record.compute.length(),
+                          .write = record.write.length()},
+                   .utilisation = record.utilisation});
+    trace_.add(record);
+  }
+
+  // --- time
+
+  template <class F>
+  Outcome timed(Lock& lock, Span& span, F&& callback) {
+    span = meter_.stamp();
+    lock.unlock();
+    const Outcome outcome = attempt([&] {
+      const BusySpan busy(&meter_.compute_meter());
+      callback();
+    });
+    lock = locked();
+    span.end_ns = meter_.now_ns();
+    return outcome;
+  }
+
+  // How much time all threads together have had a piece; and have been busy, those included that help with its loops.
+  struct WorkMark {
+    int64_t had_ns;
+    RunMeter::Mark busy;
+  };
+  WorkMark mark() {
+    const RunMeter::Mark busy = meter_.mark();
+    had_ns_ += (working_ + committing_) * (busy.at_ns - counted_to_ns_);
+    counted_to_ns_ = busy.at_ns;
+    return {had_ns_, busy};
+  }
+  void begin_work() {
+    mark();
+    ++working_;
+  }
+  void end_work() {
+    mark();
+    --working_;
+  }
+  double utilisation_since(const WorkMark& begin) {
+    const WorkMark end = mark();
+    const double all = static_cast<double>(end.busy.at_ns - begin.busy.at_ns) * executor_.concurrency();
+    const double had = all > 0 ? std::min(static_cast<double>(end.had_ns - begin.had_ns) / all, 1.0) : 1;
+    return std::max(had, meter_.utilisation(begin.busy, end.busy));
+  }
+
+  Executor& executor_;
+  const PiecePhases& phases_;
+  const std::stop_token stop_;
+  const ControllerConfig config_;
+
+  std::mutex take_mutex_;  // held while a piece is taken; before mutex_
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  ReadPlan plan_;
+  RunMeter meter_;
+  Trace own_trace_{0};
+  Trace& trace_;
+  std::vector<Piece> pieces_;  // by slot
+  // Slots without a piece; the last used one on top, because its memory is warm.
+  std::vector<int> free_;
+  // Of the pieces in flight, in the order of the stream. Never more than there are slots, so it does not allocate.
+  std::vector<int> in_order_;
+  int workers_ = 0;            // tasks that have been submitted and have not ended
+  int working_ = 0;            // pieces that are being read or computed
+  int waiting_for_alone_ = 0;  // while there are such, nothing is taken
+  bool taking_ = false, committing_ = false;
+  bool driver_works_ = false, driver_waits_ = false;
+  bool over_ = false;
+  int held_ = 0;  // pieces that have been taken and are not done
+  int64_t held_bytes_ = 0;
+  int64_t next_index_ = 0;
+  int64_t committed_ = 0;
+  bool ended_ = false;
+  bool dropped_ = false;
+  int64_t failed_at_ = never;
+  std::exception_ptr error_;
+  int64_t had_ns_ = 0, counted_to_ns_ = 0;
+};
+
+void check(const PiecePhases& phases, const PipelineOptions& options) {
+  if (!phases.take || !phases.read || !phases.compute || !phases.commit)
+    throw std::invalid_argument("pieces are taken, read, computed and committed: a phase is missing");
+  if (options.max_ring < 1) throw std::invalid_argument("pieces need at least one slot");
+  if (options.memory_limit < 0) throw std::invalid_argument("a memory limit below zero");
+}
+
+}  // namespace
+
+int piece_slots(const Executor& executor) noexcept {
+  return executor.concurrency() == 1 ? 1 : 16 * executor.concurrency();
+}
+
+PipelineResult run_piecewise(Executor& executor, const PiecePhases& phases, const PipelineOptions& options) {
+  check(phases, options);
+  return std::make_shared<Run>(executor, phases, options)->drive();
+}
+
+}  // namespace anabranch::scheduler

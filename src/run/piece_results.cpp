@@ -1,0 +1,75 @@
+#include "run/piece_results.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace anabranch::runtime {
+
+bool HeldBytes::add(std::int64_t bytes) {
+  std::int64_t held = held_;
+  do {
+    if (bytes > most_ - held) return false;
+  } while (!held_.compare_exchange_weak(held, held + bytes));
+  return true;
+}
+
+void PieceResults::begin(std::int64_t first_item) {
+  clear();
+  next_item_ = first_item;
+}
+
+std::vector<void*> PieceResults::room(int result, std::int64_t elements) {
+  rooms_.resize(stage_.results.size());
+  Room& room = rooms_[static_cast<std::size_t>(result)];
+  give_back(room);
+  if (auto place = results_.place(result, next_item_, elements); !place.empty()) return place;
+  const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
+  const std::int64_t bytes = elements * width_of(type);
+  if (!held_.add(bytes))
+    throw scheduler::BudgetExceeded(fmt::format("results of {} bytes wait for those of earlier items", bytes),
+                                    "results", bytes, 0, 0);
+  room.bytes = bytes;
+  for (ScalarType s : type.scalars)
+    room.blocks.push_back(context_.blocks.take(elements * static_cast<std::int64_t>(size_of(s))));
+  return room.blocks;
+}
+
+void PieceResults::commit(PartShape shape) {
+  next_item_ = shape.first + shape.items;
+  rooms_.resize(stage_.results.size());
+  parts_.push_back({std::move(shape), std::exchange(rooms_, {})});
+}
+
+void PieceResults::move_to(StageResults& results) {
+  for (Part& part : parts_) {
+    for (std::size_t r = 0; r < part.rooms.size(); ++r) {
+      Room& room = part.rooms[r];
+      if (room.blocks.empty()) continue;
+      const std::int64_t elements = part.shape.results[r].elements;
+      const std::vector<void*> to = results.room(static_cast<int>(r), elements);
+      for (std::size_t c = 0; c < to.size() && elements > 0; ++c)
+        copy_on_all_threads(context_.executor, to[c], room.blocks[c],
+                            elements * static_cast<std::int64_t>(size_of(array_of(r).type.scalars[c])));
+      give_back(room);
+    }
+    results.commit(std::move(part.shape));
+  }
+  parts_.clear();
+}
+
+void PieceResults::clear() {
+  for (Room& room : rooms_) give_back(room);
+  for (Part& part : parts_)
+    for (Room& room : part.rooms) give_back(room);
+  rooms_.clear();
+  parts_.clear();
+}
+
+void PieceResults::give_back(Room& room) {
+  for (void* const block : room.blocks) context_.blocks.give(block);
+  room.blocks.clear();
+  held_.remove(std::exchange(room.bytes, 0));
+}
+
+}  // namespace anabranch::runtime
