@@ -63,7 +63,7 @@ stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|s
 # Inside src/run each file sees itself and those before it in this list, which names all of them.
 seen=
 for name in memory storage sources results run_trace context print_line rearrangement global_values stage_output sink collector elements_sink \
-  tabulate_sink sinks chunk_geometry chunk_group backend stage_input stage_results item_results stage stage_reader \
+  tabulate_sink write_sink sinks chunk_geometry chunk_group backend stage_input stage_results item_results stage stage_reader \
   plan_run chunk_reader execute; do
   seen+=${seen:+|}$name
   wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)

@@ -31,6 +31,7 @@ class CompiledRun {
   std::optional<runtime::MemoryPool::BoundedRun> bounded_;
   runtime::BlockPool blocks_;
   std::int64_t stages_ns_ = 0;
+  ir::SinkPasses sinks_;
   runtime::RunContext context_;
   std::unique_ptr<runtime::RunBackend> backend_;
 };

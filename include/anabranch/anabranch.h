@@ -31,6 +31,7 @@
 #include <anabranch/scatter.h>
 #include <anabranch/segments.h>
 #include <anabranch/seq.h>
+#include <anabranch/sink.h>
 #include <anabranch/sort.h>
 #include <anabranch/source.h>
 #include <anabranch/stencil.h>
@@ -38,6 +39,7 @@
 #include <anabranch/transform.h>
 #include <anabranch/variant.h>
 #include <anabranch/version.h>
+#include <anabranch/write.h>
 
 #include <anabranch/detail/rearrange_misuse.h>
 #include <anabranch/detail/transform_misuse.h>

@@ -241,6 +241,9 @@ Handle take_seq(const Handle& count, const Handle& sequence, Place at) {
   return handle_of(ir::take_seq(node_of(count), node_of(sequence), at));
 }
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
+Handle write(const Handle& sequence, std::shared_ptr<SinkBase> sink, Place at) {
+  return handle_of(ir::write(node_of(sequence), std::move(sink), at));
+}
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -101,6 +102,23 @@ Taken taken_by(const Ref& consume) {
   return taken;
 }
 
+/// Adds what `consume` takes of the items, each array by itself.
+void add_sinks(Stage& stage, const Ref& consume, int component) {
+  const SinkTerm sink(Consume(consume).sink());
+  for (std::size_t i = 0; i < sink.sequence()->type().arrays.size(); ++i)
+    stage.sinks.push_back({consume, sink.kind(), component + static_cast<int>(i)});
+}
+
+/// A sink takes the items of one pass.
+void refuse_write(const Node& node, const char* inside) {
+  if (is_write(node))
+    throw ProgramError(
+        fmt::format("write ({}): inside of {} the sink {} would be written anew each time; write what it "
+                    "gives outside of it",
+                    to_string(Consume(node).sink()->place()), inside,
+                    SinkTerm(Consume(node).sink()).sink()->info().name));
+}
+
 /// Does it depend on the item of a sequence that it is inside of? `node` consumes a sequence, or is a loop or a branch.
 bool depends_on_item(const Node& node, std::span<const Ref> parameters) {
   for (const Node* p : node.free()) {
@@ -109,13 +127,21 @@ bool depends_on_item(const Node& node, std::span<const Ref> parameters) {
   return false;
 }
 
+/// What takes a component of the items: `elements` and `tabulate` serve all that consume them, what is written to a sink is
+/// for it alone.
+std::tuple<int, SinkOp, const SinkBase*> taker_of(const Stage::Sink& t) {
+  const SinkBase* const sink =
+      t.kind == Op::write ? SinkTerm(Consume(t.consume).sink()).sink().get() : nullptr;
+  return {t.result, t.kind, sink};
+}
+
 /// Results become what sinks ask for: unused components are dropped, and a component taken by sinks
 /// of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
-  std::map<std::pair<int, SinkOp>, int> number;
+  std::map<std::tuple<int, SinkOp, const SinkBase*>, int> number;
   for (Stage::Sink& t : stage.sinks) {
-    const auto [it, fresh] = number.try_emplace({t.result, t.kind}, static_cast<int>(results.size()));
+    const auto [it, fresh] = number.try_emplace(taker_of(t), static_cast<int>(results.size()));
     if (fresh) results.push_back(stage.results[static_cast<std::size_t>(t.result)]);
     t.result = it->second;
   }
@@ -145,6 +171,7 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
       nested.control = Ref(node);
       continue;
     }
+    refuse_write(*node, "the function of a sequence");
     const Ref consume(node);
     const Taken taken = taken_by(consume);
     const auto [at, fresh] = nested_of.try_emplace(taken.sequence.get(), stage.nested.size());
@@ -165,6 +192,7 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
 }
 
 Body passed(OpenBody open, const Options& options) {
+  for (const Node* node : own_nodes(open.results)) refuse_write(*node, "a loop or a branch");
   return {std::move(open.captured), sequences(open.results, open.parameters, options)};
 }
 
@@ -257,8 +285,7 @@ class Stages {
       stage_of_[taken.sequence.get()] = staged_.stages.size();
       push(std::move(stage));
     }
-    staged_.stages[stage_of_.at(taken.sequence.get())].sinks.push_back(
-        {consume, SinkTerm(Consume(consume).sink()).kind(), taken.component});
+    add_sinks(staged_.stages[stage_of_.at(taken.sequence.get())], consume, taken.component);
   }
 
   /// What items turn out to share when the functions of their sequences are joined: one of them does not look at what

@@ -157,6 +157,9 @@ Ref elements(Ref sequence, Place place = {});
 /// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed
 /// to its minimum over the whole sequence. No items: all extents 0.
 Ref tabulate(Ref sequence, Place place = {});
+/// The items, all arrays of each, go to `sink` in their order; gives how many there were, an int64 scalar. The sink's
+/// types are those of the items.
+Ref write(Ref sequence, std::shared_ptr<SinkBase> sink, Place place = {});
 
 /// The same node over other children (types may not change); returns `node` itself if they are the same.
 /// For passes; types are checked again.

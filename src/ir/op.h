@@ -61,7 +61,7 @@ enum class SourceOp : std::uint8_t { stream_in, produce, rows };
 enum class SequenceOp : std::uint8_t { map_seq, project_seq, take_seq };
 
 /// An array from a whole sequence, which users know as a terminal; `consume` makes it an array computation.
-enum class SinkOp : std::uint8_t { elements, tabulate };
+enum class SinkOp : std::uint8_t { elements, tabulate, write };
 
 constexpr Stratum stratum_of(ScalarOp) { return Stratum::scalar; }
 constexpr Stratum stratum_of(FunctionOp) { return Stratum::function; }
@@ -120,6 +120,7 @@ class Op {
   static constexpr auto take_seq = SequenceOp::take_seq;
   static constexpr auto elements = SinkOp::elements;
   static constexpr auto tabulate = SinkOp::tabulate;
+  static constexpr auto write = SinkOp::write;
 
   template <StratumOp E>
   constexpr Op(E op)  // NOLINT: implicit, so that a node's operation is compared with one of any stratum

@@ -242,6 +242,8 @@ constexpr OpInfo row(SinkOp op) {
       return OpInfo("elements", sequence());
     case SinkOp::tabulate:
       return OpInfo("tabulate", sequence());
+    case SinkOp::write:
+      return OpInfo("write", sequence());
   }
   return {};
 }

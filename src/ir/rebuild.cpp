@@ -134,6 +134,8 @@ struct Rebuilt {
         return elements(child(0), at);
       case Op::tabulate:
         return tabulate(child(0), at);
+      case Op::write:
+        return write(child(0), p.sink, at);
     }
     return {};
   }

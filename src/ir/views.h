@@ -278,12 +278,19 @@ class TakeSeq : public View<Op::take_seq> {
   const Ref& sequence() const { return at(position("sequence")); }
 };
 
-/// Of what takes a whole sequence, `elements` or `tabulate`.
-class SinkTerm : public View<Op::elements, Op::tabulate> {
+/// Of what takes a whole sequence, `elements` or `tabulate`, or `write`, which takes all arrays of its items.
+class SinkTerm : public View<Op::elements, Op::tabulate, Op::write> {
  public:
   using View::View;
   SinkOp kind() const { return node().op().as<SinkOp>(); }
   const Ref& sequence() const { return at(position("sequence")); }
+  /// write: where the items go.
+  const std::shared_ptr<SinkBase>& sink() const { return node().payload().sink; }
 };
+
+/// Is it the consumed `write` of a sequence?
+inline bool is_write(const Node& node) {
+  return node.op() == Op::consume && SinkTerm(Consume(node).sink()).kind() == Op::write;
+}
 
 }  // namespace anabranch::ir

@@ -671,6 +671,8 @@ std::vector<Ref> extents_of_sink(const Outer& outer, const Stage& inner, const S
       for (const Ref& e : item)
         extents.push_back(e ? outer.simplified(cond(less(int64(0), count), e, int64(0))) : Ref());
       break;
+    case SinkOp::write:
+      break;  // a number
   }
   return extents;
 }

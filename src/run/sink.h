@@ -41,6 +41,9 @@ class Sink {
   /// is committed; until then room may be asked for again, for another part. Throws BudgetExceeded, with
   /// nothing changed: then fewer items are tried.
   virtual std::vector<void*> room(std::int64_t elements) = 0;
+  /// Instead of `room`: the next part lies here until it is committed, one address per component. `owned`: as long as
+  /// somebody keeps it. Whether the sink takes it as it is.
+  virtual bool take(const std::vector<std::shared_ptr<void>>&, bool /*owned*/) { return false; }
   /// The room that was given last holds these items: how many elements, and where the sink asks for them the
   /// extents (sinks.h, needs_extents). What is written outside of the library is written here.
   virtual void commit(std::int64_t items, const PartShape::Result& part) = 0;

@@ -10,6 +10,7 @@ bool needs_extents(ir::SinkOp sink) {
     case ir::Op::elements:
       return false;
     case ir::Op::tabulate:
+    case ir::Op::write:
       return true;
   }
   return true;
@@ -21,6 +22,8 @@ std::unique_ptr<Sink> make_sink(ir::SinkOp sink, const SinkWork& work) {
       return std::make_unique<ElementsSink>(work);
     case ir::Op::tabulate:
       return std::make_unique<TabulateSink>(work);
+    case ir::Op::write:
+      break;  // of several results: write_sink.h
   }
   throw InternalError("a sink that nothing implements");
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "run/write_sink.h"
+
 namespace anabranch::runtime {
 
 using plan::PlanArray;
@@ -13,9 +15,27 @@ StageResults::StageResults(RunContext& context, int number, const StageInput& in
     : StageOutput(context, input.stage()), number_(number), sinks_(stage_.results.size()) {
   for (const ir::Stage::Sink& sink : stage_.sinks) {
     const auto r = static_cast<std::size_t>(sink.result);
+    if (sink.kind == ir::Op::write) {
+      if (!sinks_[r]) add_writes(sink.consume, input);
+      continue;
+    }
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;
     if (!sinks_[r]) sinks_[r] = sink_of(sink, input, into[r]);
   }
+}
+
+/// One sink of the user's takes all arrays of the items.
+void StageResults::add_writes(const ir::Ref& consume, const StageInput& input) {
+  writes_ = true;
+  std::vector<std::size_t> results;
+  std::vector<const PlanArray*> arrays;
+  for (const ir::Stage::Sink& sink : stage_.sinks)
+    if (sink.consume == consume) {
+      results.push_back(static_cast<std::size_t>(sink.result));
+      arrays.push_back(&array_of(results.back()));
+    }
+  auto sinks = write_sinks(context_, consume, arrays, input.uniforms(), input.sources().items());
+  for (std::size_t i = 0; i < results.size(); ++i) sinks_[results[i]] = std::move(sinks[i]);
 }
 
 std::unique_ptr<Sink> StageResults::sink_of(const ir::Stage::Sink& sink, const StageInput& input,
@@ -62,6 +82,27 @@ void StageResults::commit(PartShape shape) {
   check_order(shape);
   for (std::size_t r = 0; r < sinks_.size(); ++r)
     if (sinks_[r]) sinks_[r]->commit(shape.items, shape.results[r]);
+}
+
+namespace {
+std::vector<std::shared_ptr<void>> memory_of(const PartResults& part, std::size_t result) {
+  if (!part.owned.empty()) return part.owned[result];
+  std::vector<std::shared_ptr<void>> lent;
+  for (const void* at : part.components[result])
+    lent.emplace_back(std::shared_ptr<void>(), const_cast<void*>(at));
+  return lent;
+}
+}  // namespace
+
+/// What is written is written from where it lies; all else is copied.
+void StageResults::append(PartResults part) {
+  for (std::size_t r = 0; r < sinks_.size(); ++r) {
+    if (!sinks_[r]) continue;
+    if (sinks_[r]->take(memory_of(part, r), !part.owned.empty())) continue;
+    copy_part(part.components[r], part.shape.results[r].elements, static_cast<int>(r));
+  }
+  part.owned.clear();
+  commit(std::move(part.shape));
 }
 
 std::vector<HostArray> StageResults::finish() {

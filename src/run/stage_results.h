@@ -17,6 +17,9 @@ class StageResults final : public StageOutput {
   StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into);
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
+  void append(PartResults part) override;
+  /// Whether results are written elsewhere, which is done beside computing.
+  bool writes() const { return writes_; }
   /// Whether their sizes are known before the first chunk.
   bool known_sizes() const { return known_sizes_; }
   /// One array for each sink of the stage.
@@ -25,12 +28,14 @@ class StageResults final : public StageOutput {
   std::vector<scheduler::Reservation> take_reservations();
 
  private:
+  void add_writes(const ir::Ref& consume, const StageInput& input);
   std::unique_ptr<Sink> sink_of(const ir::Stage::Sink& sink, const StageInput& input, const HostArray& into);
   void check_order(const PartShape& shape);
   std::int64_t likely_elements(int result, const StageInput& input) const;
 
   int number_;
   bool known_sizes_ = true;
+  bool writes_ = false;
   std::int64_t next_item_ = 0;                ///< the first that has not been committed
   std::vector<std::unique_ptr<Sink>> sinks_;  ///< per result of the stage
 };

@@ -11,6 +11,7 @@
 #include "ir/views.h"
 #include "support/catch.h"
 #include "support/functions.h"
+#include "support/memory_sink.h"
 #include "support/memory_source.h"
 
 using namespace anabranch;
@@ -251,6 +252,10 @@ Sample sample(ir::SinkOp op) {
     case Op::tabulate:
       n = ir::tabulate(sequence());
       return {n, joined(ir::SinkTerm(n).sequence()), "tabulate s0", "tabulate(s)"};
+    case Op::write:
+      n = ir::write(sequence(),
+                    std::make_shared<MemorySink>("sink", std::vector{SinkArray{{ScalarType::int64}, 1}}));
+      return {n, joined(ir::SinkTerm(n).sequence()), "write s0", "write(s, sink)"};
   }
   return {};
 }

@@ -14,10 +14,12 @@
 
 #include "front/handle.h"
 #include "interp/interpret.h"
+#include "ir/walk.h"
 #include "oracle/program_text.h"
 #include "oracle/shrink.h"
 #include "support/gpu_host/fake_driver.h"
 #include "support/host_arrays.h"
+#include "support/memory_sink.h"
 #include "support/random_values.h"
 
 namespace anabranch::testing {
@@ -124,11 +126,18 @@ Outcome outcome_of(F&& run) {
   }
 }
 
+/// What sinks take in the next run they want in each later one.
+void forget_what_was_written(const std::vector<Ref>& program) {
+  for (const ir::Node* node : ir::topological(program))
+    if (node->op() == ir::Op::write) dynamic_cast<SameAgainSink&>(*node->payload().sink).forget();
+}
+
 Failures met_failures;
 
 std::string compared(const std::vector<Ref>& program, const Configuration& configuration,
                      const Deadline& deadline) {
   const std::stop_token stop = deadline.token();
+  forget_what_was_written(program);
   const Outcome expected = outcome_of([&] { return expected_of(program, configuration, stop); });
   if (!expected.has_meaning) return "no program: " + expected.error;
   const Outcome got = outcome_of([&] { return run(program, configuration, stop); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/memory_sink.h"
 #include "support/random_scalars.h"
 #include "support/random_segments.h"
 
@@ -611,6 +612,11 @@ class RandomSequences {
       const Ref part = ir::project_seq(result, c, 1);
       const bool stack = part->type().arrays[0].rank < 4 && dice_.chance(45);
       roots.push_back(ir::consume(stack ? ir::tabulate(part) : ir::elements(part)));
+    }
+    if (dice_.chance(20)) {
+      const int first = dice_.below(components);
+      const Ref part = ir::project_seq(result, first, 1 + dice_.below(components - first));
+      roots.push_back(ir::consume(ir::write(part, same_again_sink(part->type().arrays))));
     }
     if (dice_.chance(20)) {
       Scope after{{}, roots, 0};

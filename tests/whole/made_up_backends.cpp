@@ -138,7 +138,8 @@ struct Run {
                 .budget = budget,
                 .blocks = blocks,
                 .report = report,
-                .stages_ns = &stages_ns},
+                .stages_ns = &stages_ns,
+                .sinks = &sinks},
         kernels(runtime::make_program_kernels(program.plan)),
         backend(make(context,
                      runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true))) {
@@ -149,6 +150,7 @@ struct Run {
   scheduler::Budget budget;
   runtime::BlockPool blocks;
   std::int64_t stages_ns = 0;
+  ir::SinkPasses sinks;
   RunContext context;
   std::shared_ptr<runtime::ProgramKernels> kernels;
   std::unique_ptr<RunBackend> backend;

@@ -16,6 +16,7 @@
 #include <anabranch/explain.h>
 #include <anabranch/export.h>
 #include <anabranch/run_options.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 #include <anabranch/symbol.h>
 
@@ -120,6 +121,7 @@ ANABRANCH_API Handle project_seq(const Handle& sequence, int first, int count, P
 ANABRANCH_API Handle take_seq(const Handle& count, const Handle& sequence, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
+ANABRANCH_API Handle write(const Handle& sequence, std::shared_ptr<SinkBase> sink, Place at);
 
 // What a computation gives: an element, an array, or a sequence of one or several arrays.
 

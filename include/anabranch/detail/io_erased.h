@@ -6,6 +6,7 @@
 
 #include <anabranch/array.h>
 #include <anabranch/export.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 
 /// The type-erased functions behind the templates of <anabranch/io.h>.
@@ -37,7 +38,7 @@ struct NpyElement {
 };
 
 class CsrSink;
-class NpySink;
+class NpyOutput;
 
 ANABRANCH_API std::shared_ptr<SourceBase> open_csr(const std::string& path, ScalarType index,
                                                    ScalarType value, const OpenOptions& options);
@@ -51,6 +52,12 @@ ANABRANCH_API std::shared_ptr<SourceBase> open_npy_rows(const std::string& path,
 ANABRANCH_API std::shared_ptr<SourceBase> open_ragged(const std::string& prefix, const NpyElement& element,
                                                       const RaggedOptions& options);
 ANABRANCH_API void write_npy(const std::string& path, const anabranch::detail::ArrayData& array);
+
+ANABRANCH_API std::shared_ptr<SinkBase> npy_rows_sink(const std::string& path, int rank,
+                                                      const NpyElement& element);
+ANABRANCH_API std::shared_ptr<SinkBase> ragged_sink(const std::string& prefix, const NpyElement& element);
+ANABRANCH_API std::shared_ptr<SinkBase> csr_sink(const std::string& path, std::int64_t cols, ScalarType index,
+                                                 ScalarType value);
 
 }  // namespace detail
 }  // namespace anabranch::io
