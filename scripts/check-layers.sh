@@ -19,8 +19,8 @@ allow() {
 }
 
 shopt -s nullglob
-standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid|dirent)\.h>'
-tools='<fmt/[a-z]+\.h>|<tsl/robin_(map|set)\.h>|<xxhash\.h>|<zlib\.h>|<isa-l/crc\.h>'
+standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(poll|unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid|dirent)\.h>'
+tools='<fmt/[a-z]+\.h>|<tsl/robin_(map|set)\.h>|<xxhash\.h>|<zlib\.h>|<isa-l/crc\.h>|<sndfile\.h>'
 ours='["<]anabranch/'
 
 allow "a public header" "<[a-z_]+>|$ours" include/anabranch/*.h include/anabranch/*/*.h

@@ -98,7 +98,7 @@ bool Pass::pull() {
   for (const Stage& stage : stages_)
     if (stage.length && position_ >= *stage.length) return false;
   for (Reading& reading : readings_)
-    if (!read_item(*reading.source, reading.place, reading.item)) return false;
+    if (!read_item(*reading.source, reading.place, machine_.evaluator().stop(), reading.item)) return false;
   return true;
 }
 

@@ -71,10 +71,12 @@ class Component {
 
 }  // namespace
 
-bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item) {
+bool read_item(SourceBase& source, const Place& place, const std::stop_token& stop,
+               std::vector<HostArray>& item) {
   SourceChunk chunk;
   Limit one;
   one.items = 1;
+  one.stop = stop;
   if (!source.next(one, chunk)) return false;
   const std::vector<ArrayInfo>& infos = source.info().arrays;
   if (chunk.items != 1) contradicts(source, place, fmt::format("asked for 1 item, it gave {}", chunk.items));

@@ -84,6 +84,8 @@ SystemCalls& system_calls() {
       ::close,
       ::fsync,
       [](const char* from, const char* to) { return ::rename(from, to); },
+      [](int fd, void* into, std::size_t bytes) { return ::read(fd, into, bytes); },
+      ::poll,
   };
   return calls;
 }
