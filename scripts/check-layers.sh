@@ -19,8 +19,8 @@ allow() {
 }
 
 shopt -s nullglob
-standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid|dirent)\.h>'
-tools='<fmt/[a-z]+\.h>|<tsl/robin_(map|set)\.h>|<xxhash\.h>|<zlib\.h>|<isa-l/crc\.h>'
+standard='<[a-z_0-9]+>|<(sys|linux)/[a-z_]+\.h>|<(poll|unistd|elf|fcntl|dlfcn|pthread|sched|signal|link|immintrin|cpuid|dirent)\.h>'
+tools='<fmt/[a-z]+\.h>|<tsl/robin_(map|set)\.h>|<xxhash\.h>|<zlib\.h>|<isa-l/crc\.h>|<sndfile\.h>'
 ours='["<]anabranch/'
 
 allow "a public header" "<[a-z_]+>|$ours" include/anabranch/*.h include/anabranch/*/*.h
@@ -64,7 +64,7 @@ stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|s
 # Inside src/run each file sees itself and those before it in this list, which names all of them.
 seen=
 for name in memory storage sources results resident_memory run_record report_json report_text run_trace context print_line rearrangement global_values stage_output sink collector elements_sink \
-  tabulate_sink item_list fold_sinks sinks chunk_geometry chunk_group backend chunk_layout streams stage_input feeding_stage feed windows_feed map_accum_feed feeds \
+  tabulate_sink item_list fold_sinks write_sink sinks chunk_geometry chunk_group backend chunk_layout streams stage_input feeding_stage feed windows_feed map_accum_feed feeds \
   stage_results item_results piece_results stage_pieces stage stage_reader plan_run chunk_reader execute; do
   seen+=${seen:+|}$name
   wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)

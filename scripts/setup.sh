@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache mold git ca-certificates   # to build
-  llvm-19-dev libzstd-dev libtbb-dev libfmt-dev zlib1g-dev libisal-dev robin-map-dev libxxhash-dev libjs-dygraphs   # the library; LLVM needs and only recommends zstd
+  llvm-19-dev libzstd-dev libtbb-dev libfmt-dev zlib1g-dev libisal-dev libsndfile1-dev robin-map-dev libxxhash-dev libjs-dygraphs   # the library; LLVM needs and only recommends zstd
   libcli11-dev nlohmann-json3-dev                         # the command
   catch2 libbenchmark-dev libeigen3-dev libmpfr-dev       # tests and benchmarks
   clang-format-19 clang-tidy-19                           # checks

@@ -29,7 +29,8 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog
                .trace = log.trace(),
                .into = into,
                .sizes = &program.result_sizes(),
-               .learned = &program.learned_chunks()} {
+               .learned = &program.learned_chunks(),
+               .sinks = &sinks_} {
   if (!budget_.unlimited()) bounded_.emplace(runtime::MemoryPool::of_process());
   backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
   backend_->prepare();

@@ -32,6 +32,7 @@ class CompiledRun {
   scheduler::Budget budget_;
   std::optional<runtime::MemoryPool::BoundedRun> bounded_;
   runtime::BlockPool blocks_;
+  ir::SinkPasses sinks_;
   runtime::RunContext context_;
   std::unique_ptr<runtime::RunBackend> backend_;
   bool concluded_ = false;

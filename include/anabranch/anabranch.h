@@ -33,6 +33,7 @@
 #include <anabranch/seq.h>
 #include <anabranch/seq_items.h>
 #include <anabranch/seq_state.h>
+#include <anabranch/sink.h>
 #include <anabranch/sort.h>
 #include <anabranch/source.h>
 #include <anabranch/stencil.h>
@@ -41,6 +42,7 @@
 #include <anabranch/variant.h>
 #include <anabranch/version.h>
 #include <anabranch/windows.h>
+#include <anabranch/write.h>
 
 #include <anabranch/detail/rearrange_misuse.h>
 #include <anabranch/detail/seq_misuse.h>

@@ -276,6 +276,9 @@ Handle fold_batch(const Handle& sequence, const Handle& batch, const Handle& com
   return handle_of(ir::fold_batch(node_of(sequence), node_of(batch), node_of(combine), node_of(seed), at));
 }
 Handle elements(const Handle& sequence, Place at) { return handle_of(ir::elements(node_of(sequence), at)); }
+Handle write(const Handle& sequence, std::shared_ptr<SinkBase> sink, Place at) {
+  return handle_of(ir::write(node_of(sequence), std::move(sink), at));
+}
 Handle tabulate(const Handle& sequence, Place at) { return handle_of(ir::tabulate(node_of(sequence), at)); }
 
 namespace {

@@ -85,7 +85,7 @@ Handed handed_by(const Ref& sequence, int which = 0) {
 /// Null: it is none of these.
 Handed handed(const Node& array) {
   if (array.op() == Op::consume) {
-    if (runs_bodies(Consume(array).sink()->op())) return {};
+    if (is_write(array) || runs_bodies(Consume(array).sink()->op())) return {};
     return handed_by(SinkTerm(Consume(array).sink()).sequence());
   }
   if (array.op() == Op::project_array)
@@ -170,6 +170,8 @@ class Finder {
       visit_function(node);
     else if (source_of(node) >= 0)
       visit_moved(node);
+    else if (is_write(node))
+      visit_written(SinkTerm(Consume(node).sink()).sequence());
     else if (const Handed result = handed(node); result.maker)
       handed_[result.maker][result.which].add(readers_[&node]);
     visit_operands(node);
@@ -207,6 +209,14 @@ class Finder {
     if (!any(mask)) return;
     of_source.add(stores_its_source(array) ? Readers{.masks = {mask}, .in_one = {mask}} : readers);
     if (!all(mask)) narrow[&array] = mask;
+  }
+
+  /// All of what goes to a sink.
+  void visit_written(const Ref& sequence) {
+    for (std::size_t i = 0; i < sequence->type().arrays.size(); ++i) {
+      const Handed item = handed_by(sequence, static_cast<int>(i));
+      handed_[item.maker][item.which].add({.whole = true});
+    }
   }
 
   void visit_handing(const Node& maker) {

@@ -194,6 +194,16 @@ Taken taken_by(const Ref& consume) {
   return taken;
 }
 
+/// A sink takes the items of one pass.
+void refuse_write(const Node& node, const char* inside) {
+  if (is_write(node))
+    throw ProgramError(
+        fmt::format("write ({}): inside of {} the sink {} would be written anew each time; write what it "
+                    "gives outside of it",
+                    to_string(Consume(node).sink()->place()), inside,
+                    SinkTerm(Consume(node).sink()).sink()->info().name));
+}
+
 /// Does it depend on the item of a sequence that it is inside of? `node` consumes a sequence, or is a loop or a branch.
 bool depends_on_item(const Node& node, std::span<const Ref> parameters) {
   for (const Node* p : node.free()) {
@@ -202,14 +212,22 @@ bool depends_on_item(const Node& node, std::span<const Ref> parameters) {
   return false;
 }
 
+/// What takes a component of the items: `elements` and `tabulate` serve all that consume them, what is written to a sink is
+/// for it alone.
+using Taker = std::tuple<int, SinkOp, std::vector<int>, const SinkBase*>;
+Taker taker_of(const Stage::Sink& t) {
+  const SinkBase* const sink =
+      t.kind == Op::write ? SinkTerm(Consume(t.consume).sink()).sink().get() : nullptr;
+  return {t.result, t.kind, t.bodies, sink};
+}
+
 /// Results become what sinks ask for: unused components are dropped, and a component taken by sinks
 /// of two kinds is two results.
 void one_result_each(Stage& stage) {
   std::vector<Ref> results;
-  std::map<std::tuple<int, SinkOp, std::vector<int>>, int> number;
+  std::map<Taker, int> number;
   for (Stage::Sink& t : stage.sinks) {
-    const auto [it, fresh] =
-        number.try_emplace({t.result, t.kind, t.bodies}, static_cast<int>(results.size()));
+    const auto [it, fresh] = number.try_emplace(taker_of(t), static_cast<int>(results.size()));
     if (fresh) results.push_back(stage.results[static_cast<std::size_t>(t.result)]);
     t.result = it->second;
   }
@@ -248,6 +266,7 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
       nested.control = Ref(node);
       continue;
     }
+    refuse_write(*node, "the function of a sequence");
     const Ref consume(node);
     refuse_functions(*node);
     const Taken taken = taken_by(consume);
@@ -270,6 +289,7 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
 }
 
 Body passed(OpenBody open, const Options& options) {
+  for (const Node* node : own_nodes(open.results)) refuse_write(*node, "a loop or a branch");
   return {std::move(open.captured), sequences(open.results, open.parameters, options)};
 }
 
@@ -375,9 +395,13 @@ class Stages {
     const auto known = stage_of_.find(taken.sequence.get());
     const auto [number, first] = known != stage_of_.end() ? known->second : stage_for(taken.sequence);
     stage_of_[taken.sequence.get()] = {number, first};
-    Stage::Sink sink{consume, SinkTerm(Consume(consume).sink()).kind(), first + taken.component};
-    add_functions(sink, Consume(consume).sink());
-    staged_.stages[number].sinks.push_back(std::move(sink));
+    // Each array of the items is taken by itself.
+    const SinkTerm term(Consume(consume).sink());
+    for (std::size_t i = 0; i < term.sequence()->type().arrays.size(); ++i) {
+      Stage::Sink sink{consume, term.kind(), first + taken.component + static_cast<int>(i)};
+      add_functions(sink, Consume(consume).sink());
+      staged_.stages[number].sinks.push_back(std::move(sink));
+    }
   }
 
   /// Of a sink that does more than collect.

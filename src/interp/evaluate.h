@@ -33,6 +33,7 @@ class Evaluator {
   /// Evaluating throws Cancelled once `stop` is requested.
   explicit Evaluator(std::span<const ir::Ref> roots, std::stop_token stop = {});
   void check_stop() const;
+  const std::stop_token& stop() const { return stop_; }
 
   Number size() const { return static_cast<Number>(entries_.size()); }
   const ir::Node& node(Number number) const { return *entries_[number].node; }

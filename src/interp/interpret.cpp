@@ -9,6 +9,7 @@ std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop
   Machine machine(arrays, std::move(stop), std::move(callbacks));
   std::vector<HostArray> values;
   for (const ir::Ref& array : arrays) values.push_back(anabranch::detail::copy_of(*machine.demand(*array)));
+  machine.sinks().commit();
   return values;
 }
 
@@ -22,7 +23,9 @@ struct ItemStream::State {
   State(ir::Ref s, std::stop_token stop, Callbacks callbacks)
       : sequence(std::move(s)),
         machine({&sequence, 1}, std::move(stop), std::move(callbacks)),
-        pass(machine, machine.evaluator().number(*sequence), *sequence) {}
+        pass(machine, machine.evaluator().number(*sequence), *sequence) {
+    machine.sinks().commit();
+  }
 
   ir::Ref sequence;
   Machine machine;

@@ -8,6 +8,7 @@
 #include "interp/evaluate.h"
 #include "interp/interpret.h"
 #include "interp/source_reader.h"
+#include "ir/sink_passes.h"
 
 /// Runs a program: array computations by need, each at most once per activation of the sequence function it
 /// is in.
@@ -43,6 +44,7 @@ class Machine {
 
   Evaluator& evaluator() { return evaluator_; }
   Sources& sources() { return sources_; }
+  ir::SinkPasses& sinks() { return sinks_; }
   /// Throws Cancelled if the run was stopped.
   void check_stop() const { evaluator_.check_stop(); }
   /// Null: there is none.
@@ -59,6 +61,7 @@ class Machine {
 
   Evaluator evaluator_;
   Sources sources_;
+  ir::SinkPasses sinks_;
   Callbacks callbacks_;
   std::unordered_map<Number, std::vector<Number>> needs_;
 };

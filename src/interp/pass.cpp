@@ -409,6 +409,42 @@ HostArray run_fold_batch(Machine& machine, Evaluator::Number sink) {
   return sum;
 }
 
+/// An item as a chunk of one. Nothing is known of its extents before.
+SinkChunk chunk_of(const std::vector<HostArray>& item, std::int64_t number) {
+  SinkChunk chunk{number, 1, {}, false};
+  const auto shared = [](std::vector<std::int64_t> numbers) {
+    auto owner = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
+    return std::shared_ptr<const std::int64_t>(owner, owner->data());
+  };
+  for (const HostArray& array : item) {
+    ArrayChunk& out = chunk.arrays.emplace_back();
+    out.data.assign(array->buffers.begin(), array->buffers.end());
+    if (array->extents.empty()) continue;
+    out.offsets = shared({0, array->size()});
+    if (array->extents.size() > 1)
+      for (const std::int64_t extent : array->extents) out.extents.push_back(shared({extent}));
+  }
+  return chunk;
+}
+
+HostArray run_write(Machine& machine, Evaluator::Number sink) {
+  const Node& node = machine.evaluator().node(sink);
+  const ir::SinkTerm write(node);
+  SinkStart start;
+  for (const ir::ArrayType& array : write.sequence()->type().arrays) {
+    ArrayInfo& info = start.arrays.emplace_back();
+    info.scalars = array.scalars;
+    info.extents.resize(static_cast<std::size_t>(array.rank));
+  }
+  SinkPass& written = machine.sinks().begin(write.sink(), start, node.place());
+  Pass pass(machine, sequence_of(machine, sink), node);
+  const HostArray count = allocate(machine.evaluator(), node, node.type().scalars, {});
+  auto& items = *static_cast<std::int64_t*>(count->buffers[0].get());
+  std::vector<HostArray> item;
+  for (items = 0; pass.next(item); ++items) written.write(chunk_of(item, items));
+  return count;
+}
+
 }  // namespace
 
 HostArray run_sink(Machine& machine, Evaluator::Number sink) {
@@ -421,6 +457,8 @@ HostArray run_sink(Machine& machine, Evaluator::Number sink) {
       return run_fold_seq(machine, sink);
     case Op::fold_batch:
       return run_fold_batch(machine, sink);
+    case Op::write:
+      return run_write(machine, sink);
   }
   return {};
 }

@@ -28,7 +28,7 @@ bool Readings::item(const ir::Node& node, std::int64_t position, std::vector<Hos
   Stream& stream = streams_.at(&source);
   while (position >= stream.first + std::ssize(stream.kept)) {
     std::vector<HostArray> next;
-    if (!machine_.sources().next(source, stream.place, next)) return false;
+    if (!machine_.sources().next(source, stream.place, machine_.evaluator().stop(), next)) return false;
     if (!keeps_ && !stream.kept.empty()) {
       stream.kept.pop_front();
       ++stream.first;

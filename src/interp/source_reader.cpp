@@ -74,10 +74,12 @@ class Component {
 
 }  // namespace
 
-bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item) {
+bool read_item(SourceBase& source, const Place& place, const std::stop_token& stop,
+               std::vector<HostArray>& item) {
   SourceChunk chunk;
   Limit one;
   one.items = 1;
+  one.stop = stop;
   if (!source.next(one, chunk)) return false;
   const std::vector<ArrayInfo>& infos = source.info().arrays;
   if (chunk.items != 1) contradicts(source, place, fmt::format("asked for 1 item, it gave {}", chunk.items));
@@ -127,12 +129,13 @@ void Sources::open(SourceBase& source, const ir::Node& reader, const Place& plac
 
 void Sources::close(const SourceBase& source) { uses_.at(&source).open = false; }
 
-bool Sources::next(SourceBase& source, const Place& place, std::vector<HostArray>& item) {
+bool Sources::next(SourceBase& source, const Place& place, const std::stop_token& stop,
+                   std::vector<HostArray>& item) {
   Use& own = uses_.at(&source);
-  if (!own.keeps) return read_item(source, place, item);
+  if (!own.keeps) return read_item(source, place, stop, item);
   if (own.at == own.items.size()) {
     std::vector<HostArray> read;
-    if (!read_item(source, place, read)) return false;
+    if (!read_item(source, place, stop, read)) return false;
     own.items.push_back(std::move(read));
   }
   item = own.items[own.at++];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stop_token>
 #include <unordered_map>
 #include <vector>
 
@@ -10,8 +11,9 @@
 namespace anabranch::interp {
 
 /// The next item of a source as arrays that share the chunk's memory; false at the end. A source that does
-/// not keep to its own description is a RunError.
-bool read_item(SourceBase& source, const Place& place, std::vector<HostArray>& item);
+/// not keep to its own description is a RunError. One that waits looks at `stop`.
+bool read_item(SourceBase& source, const Place& place, const std::stop_token& stop,
+               std::vector<HostArray>& item);
 
 /// A source is read from its beginning to its end by one pass at a time. Another pass rewinds it, or is
 /// an error.
@@ -22,7 +24,8 @@ class Sources {
   void open(SourceBase& source, const ir::Node& reader, const Place& place, bool keeps);
   void close(const SourceBase& source);
   /// The next item of the open pass.
-  bool next(SourceBase& source, const Place& place, std::vector<HostArray>& item);
+  bool next(SourceBase& source, const Place& place, const std::stop_token& stop,
+            std::vector<HostArray>& item);
 
  private:
   struct Use {

@@ -26,7 +26,8 @@ class CsrSink {
   virtual ~CsrSink() = default;
   virtual void append(std::span<const std::int64_t> lengths, const void* indices, const void* values,
                       std::int64_t n) = 0;
-  virtual void commit() = 0;
+  /// Nothing more comes.
+  virtual void complete() = 0;
 
   AtomicFile file;
   const std::int64_t cols;
@@ -34,6 +35,7 @@ class CsrSink {
   const ScalarType value;
   std::int64_t rows = 0;
   std::int64_t nnz = 0;
+  bool is_complete = false;
 };
 
 namespace {
@@ -62,7 +64,7 @@ class NpzSink final : public CsrSink {
     zip_.append(values, n * width(value));
   }
 
-  void commit() override {
+  void complete() override {
     zip_.end(npy_header(npy_dtype(value), std::vector{nnz}));
     add("indices.npy", indices_, nnz);
     add("indptr.npy", indptr_, rows + 1);
@@ -71,7 +73,6 @@ class NpzSink final : public CsrSink {
                                  std::string(reinterpret_cast<const char*>(shape), sizeof shape));
     zip_.member("format.npy", npy_header("|S3", {}) + "csr");
     zip_.finish();
-    file.commit();
   }
 
  private:
@@ -126,13 +127,12 @@ class MarketSink final : public CsrSink {
     }
   }
 
-  void commit() override {
+  void complete() override {
     out_.flush();
     const std::string sizes = fmt::format("{} {} {}\n", rows, cols, nnz);
     const std::string comment = fmt::format("%{:{}}\n", "", size_bytes - 2 - sizes.size());
     const std::string header = banner_ + comment + sizes;
     file.file()->write(0, header.data(), static_cast<std::int64_t>(header.size()));
-    file.commit();
   }
 
  private:
@@ -202,6 +202,7 @@ void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray
                        detail::ConstArray values) {
   detail::CsrSink& sink = *sink_;
   sink.file.check_open();
+  if (sink.is_complete) throw RunError(sink.file.path() + ": the file is complete: it was finished before");
   if (indices.type != sink.index || values.type != sink.value)
     throw RunError(fmt::format("CsrWriter: ({}, {}) for a file of ({}, {})", anabranch::name_of(indices.type),
                                anabranch::name_of(values.type), anabranch::name_of(sink.index),
@@ -221,8 +222,18 @@ void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray
   sink.file.guarded([&] { sink.append(lengths, indices.data, values.data, total); });
 }
 
+void CsrWriter::finish() {
+  if (sink_->is_complete) return sink_->file.check_open();
+  sink_->file.guarded([&] {
+    sink_->complete();
+    sink_->file.complete();
+  });
+  sink_->is_complete = true;
+}
+
 void CsrWriter::commit() {
-  sink_->file.guarded([&] { sink_->commit(); });
+  finish();
+  sink_->file.guarded([&] { sink_->file.commit(); });
 }
 std::int64_t CsrWriter::rows() const { return sink_->rows; }
 std::int64_t CsrWriter::nnz() const { return sink_->nnz; }

@@ -25,6 +25,8 @@ namespace anabranch::io::detail {
 
 namespace {
 
+constexpr std::int64_t write_back_bytes = 32 << 20;
+
 [[noreturn]] void throw_os(const std::string& name, const char* what, int error) {
   throw IoError(fmt::format("{}: {}: {}", name, what, std::generic_category().message(error)));
 }
@@ -82,6 +84,8 @@ SystemCalls& system_calls() {
       ::close,
       ::fsync,
       [](const char* from, const char* to) { return ::rename(from, to); },
+      [](int fd, void* into, std::size_t bytes) { return ::read(fd, into, bytes); },
+      ::poll,
   };
   return calls;
 }
@@ -218,6 +222,10 @@ void File::discard(std::int64_t offset, std::int64_t bytes) {
   (void)::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
 }
 
+void File::start_writing_back(std::int64_t offset, std::int64_t bytes) {
+  (void)::sync_file_range(fd_, offset, bytes, SYNC_FILE_RANGE_WRITE);
+}
+
 std::int64_t File::free_space() const {
   struct statvfs status{};
   if (::fstatvfs(fd_, &status) != 0) return INT64_MAX;
@@ -234,14 +242,25 @@ void File::close() {
 }
 
 BufferedWriter::BufferedWriter(std::shared_ptr<File> file, std::int64_t begin, std::int64_t capacity)
-    : file_(std::move(file)), buffer_(static_cast<std::size_t>(capacity)), written_(begin) {}
+    : file_(std::move(file)),
+      buffer_(static_cast<std::size_t>(capacity)),
+      written_(begin),
+      written_back_(begin) {}
+
+/// Of a long file the system would keep all in memory until it must, or until `sync`, which would then take long.
+void BufferedWriter::write(const void* from, std::int64_t bytes) {
+  file_->write(written_, from, bytes);
+  written_ += bytes;
+  if (written_ - written_back_ < write_back_bytes) return;
+  file_->start_writing_back(written_back_, written_ - written_back_);
+  written_back_ = written_;
+}
 
 void BufferedWriter::append(const void* from, std::int64_t bytes) {
   const auto capacity = static_cast<std::int64_t>(buffer_.size());
   if (bytes >= capacity) {
     flush();
-    file_->write(written_, from, bytes);
-    written_ += bytes;
+    write(from, bytes);
     return;
   }
   if (used_ + bytes > capacity) flush();
@@ -250,8 +269,7 @@ void BufferedWriter::append(const void* from, std::int64_t bytes) {
 }
 
 void BufferedWriter::flush() {
-  file_->write(written_, buffer_.data(), used_);
-  written_ += used_;
+  write(buffer_.data(), used_);
   used_ = 0;
 }
 
@@ -279,9 +297,15 @@ void AtomicFile::check_open() const {
   if (failed_) throw IoError(path_ + ": the file is not complete: it could not be written before");
 }
 
-void AtomicFile::commit() {
+void AtomicFile::complete() {
+  if (complete_) return;
   file_->sync();
   file_->close();
+  complete_ = true;
+}
+
+void AtomicFile::commit() {
+  complete();
   if (system_calls().rename(temporary_.path.c_str(), path_.c_str()) != 0)
     throw_os(path_, "cannot put in place", errno);
   temporary_.path.clear();

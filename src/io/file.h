@@ -61,6 +61,8 @@ class File final : public ReadFile {
   void sync();
   /// Gives the space of this range back, where the file system can; its bytes are undefined afterwards.
   void discard(std::int64_t offset, std::int64_t bytes);
+  /// A hint that this range is complete: it may go to the disk while others are written.
+  void start_writing_back(std::int64_t offset, std::int64_t bytes);
   /// Free bytes on the file system it lies on.
   std::int64_t free_space() const;
   /// Closes now, so that a late write error is seen.
@@ -93,7 +95,10 @@ class BufferedWriter {
  private:
   std::shared_ptr<File> file_;
   std::vector<unsigned char> buffer_;
+  void write(const void* from, std::int64_t bytes);
+
   std::int64_t written_;
+  std::int64_t written_back_;
   std::int64_t used_ = 0;
 };
 
@@ -123,6 +128,9 @@ class AtomicFile {
     f();
     failed_ = false;
   }
+  /// Brings it to the disk as it is, still under its other name: what may fail has been done then.
+  void complete();
+  /// Puts it in place, and completes it before unless that has been done.
   void commit();
 
  private:
@@ -135,7 +143,7 @@ class AtomicFile {
   std::shared_ptr<File> folder_;  ///< null where we may not open it
   Temporary temporary_;
   std::shared_ptr<File> file_;
-  bool committed_ = false, failed_ = false;
+  bool complete_ = false, committed_ = false, failed_ = false;
 };
 
 }  // namespace anabranch::io::detail

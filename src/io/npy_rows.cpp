@@ -82,6 +82,8 @@ class NpyRows final : public SourceBase {
     Piece(NpyRows& source, std::int64_t first, std::int64_t rows)
         : source_(source), first_(first), rows_(rows) {}
     std::int64_t items() const override { return rows_; }
+    std::int64_t work() const override { return rows_ * source_.row_work(); }
+    std::int64_t bytes() const override { return rows_ * source_.row_bytes_; }
     void read(SourceChunk& chunk) override {
       std::uint32_t none = 0;
       source_.fill(

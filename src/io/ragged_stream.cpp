@@ -209,6 +209,8 @@ class RaggedStream::Piece final : public SourcePiece {
         sums_(stream.layout_.arrays.size()) {}
 
   std::int64_t items() const override { return count_; }
+  std::int64_t work() const override { return elements_; }
+  std::int64_t bytes() const override { return stream_.cost_.bytes(count_, elements_); }
 
   void read(SourceChunk& chunk) override {
     std::vector<StoredElements::Buffers> arrays;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -15,6 +16,8 @@ struct SystemCalls {
   int (*close)(int fd);
   int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
+  ssize_t (*read)(int fd, void* into, std::size_t bytes);
+  int (*poll)(pollfd* fds, nfds_t count, int milliseconds);
 };
 
 /// The table in use. Not synchronised: only a test changes it, while nothing else runs.

@@ -7,11 +7,12 @@
 
 #include <anabranch/array.h>
 #include <anabranch/error.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 
 #include "ir/type.h"
 
-// The out-of-line parts of the public headers array.h, error.h and source.h.
+// The out-of-line parts of the public headers array.h, error.h, source.h and sink.h.
 namespace anabranch {
 
 Error::~Error() = default;
@@ -31,6 +32,8 @@ std::string to_string(const Place& place) {
   return fmt::format("{}:{}", base ? base + 1 : place.file.c_str(), place.line);
 }
 
+SinkPass::~SinkPass() = default;
+SinkBase::~SinkBase() = default;
 SourceBase::~SourceBase() = default;
 SourcePiece::~SourcePiece() = default;
 std::int64_t SourcePiece::work() const { return items(); }
@@ -174,6 +177,20 @@ void check_source(const SourceInfo& info, const std::vector<std::vector<ScalarTy
     if (!(is == wanted))
       throw ProgramError(fmt::format("source {}: its items are {}, the program expects {}", info.name,
                                      ir::to_string(is), ir::to_string(wanted)));
+  }
+}
+
+void check_sink(const SinkInfo& info, const std::vector<std::vector<ScalarType>>& scalars,
+                const std::vector<int>& ranks) {
+  if (info.arrays.size() != ranks.size())
+    throw ProgramError(fmt::format("sink {}: takes {} arrays per item, the program gives {}", info.name,
+                                   info.arrays.size(), ranks.size()));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const ir::Type is = ir::Type::array(info.arrays[i].rank, info.arrays[i].scalars);
+    const ir::Type given = ir::Type::array(ranks[i], scalars[i]);
+    if (!(is == given))
+      throw ProgramError(fmt::format("sink {}: takes {}, the program gives {}", info.name, ir::to_string(is),
+                                     ir::to_string(given)));
   }
 }
 

@@ -181,6 +181,9 @@ Ref elements(Ref sequence, Place place = {});
 /// The items, single arrays of rank 0 to 3, stacked on a new outermost dimension, each other extent trimmed
 /// to its minimum over the whole sequence. No items: all extents 0.
 Ref tabulate(Ref sequence, Place place = {});
+/// The items, all arrays of each, go to `sink` in their order; gives how many there were, an int64 scalar. The sink's
+/// types are those of the items.
+Ref write(Ref sequence, std::shared_ptr<SinkBase> sink, Place place = {});
 
 /// Joins all items, which are single arrays, by f(left, right), an array of that type. In a tree over their numbers: those of 2k
 /// and 2k + 1, then these pairs in the same way, as long as there are pairs; what remains is joined to the seed from left to

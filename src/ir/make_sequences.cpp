@@ -335,4 +335,21 @@ Ref fold_batch(Ref sequence, Ref batch, Ref combine, Ref seed, Place place) {
   return collective(Op::fold_batch, Type(type), std::move(children), {}, place);
 }
 
+Ref write(Ref sequence, std::shared_ptr<SinkBase> sink, Place place) {
+  require_present({&sequence, 1}, place, "write");
+  require(sink != nullptr, place, "write", "an empty handle was given");
+  require(sequence->type().is_sequence(), place, "write", "takes a sequence");
+  std::vector<ArrayType> arrays;
+  for (const SinkArray& array : sink->info().arrays) arrays.push_back({array.rank, array.scalars});
+  const Type takes = Type::sequence(std::move(arrays));
+  require(takes == sequence->type(), place, "write", [&] {
+    return fmt::format("the sink {} takes {}, got {}", sink->info().name, to_string(takes),
+                       to_string(sequence->type()));
+  });
+  Payload payload;
+  payload.sink = std::move(sink);
+  return collective(Op::write, Type::array(0, {ScalarType::int64}), {std::move(sequence)}, std::move(payload),
+                    place);
+}
+
 }  // namespace anabranch::ir

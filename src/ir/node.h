@@ -12,6 +12,7 @@
 #include <anabranch/array.h>
 #include <anabranch/detail/scan_kind.h>
 #include <anabranch/error.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 
 #include "ir/op.h"
@@ -69,6 +70,7 @@ struct Payload {
   int count = 0;  ///< project, project_seq: components. awhile: arrays that it collects
   std::shared_ptr<anabranch::detail::ArrayData> array;  ///< use
   std::shared_ptr<SourceBase> source;                   ///< stream_in
+  std::shared_ptr<SinkBase> sink;                       ///< write
   /// The library name the user wrote where it is not the op's ("gather", "sum", "plus").
   Symbol label;
   /// In range by construction, so kernels do not check it. index, linear_index: set by passes only.
@@ -85,10 +87,10 @@ struct Payload {
 /// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
 /// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
-  const auto& [bits, primitive, first, count, array, source, label, in_bounds, injective, consecutive, scan,
-               drops, text] = payload;
+  const auto& [bits, primitive, first, count, array, source, sink, label, in_bounds, injective, consecutive,
+               scan, drops, text] = payload;
   static_cast<void>(label);
-  return std::tie(bits, primitive, first, count, array, source, in_bounds, injective, consecutive, scan,
+  return std::tie(bits, primitive, first, count, array, source, sink, in_bounds, injective, consecutive, scan,
                   drops, text);
 }
 

@@ -73,7 +73,7 @@ enum class SequenceOp : std::uint8_t {
 };
 
 /// An array from a whole sequence, which users know as a terminal; `consume` makes it an array computation.
-enum class SinkOp : std::uint8_t { elements, tabulate, fold_seq, fold_batch };
+enum class SinkOp : std::uint8_t { elements, tabulate, fold_seq, fold_batch, write };
 
 constexpr Stratum stratum_of(ScalarOp) { return Stratum::scalar; }
 constexpr Stratum stratum_of(FunctionOp) { return Stratum::function; }
@@ -141,6 +141,7 @@ class Op {
   static constexpr auto tabulate = SinkOp::tabulate;
   static constexpr auto fold_seq = SinkOp::fold_seq;
   static constexpr auto fold_batch = SinkOp::fold_batch;
+  static constexpr auto write = SinkOp::write;
 
   template <StratumOp E>
   constexpr Op(E op)  // NOLINT: implicit, so that a node's operation is compared with one of any stratum

@@ -262,6 +262,8 @@ constexpr OpInfo row(SinkOp op) {
     case SinkOp::fold_batch:
       return OpInfo("fold_batch", sequence(), body("batch", Access::repeated),
                     body("combine", Access::repeated), array(Access::whole, "seed"));
+    case SinkOp::write:
+      return OpInfo("write", sequence());
   }
   return {};
 }

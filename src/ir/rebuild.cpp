@@ -152,6 +152,8 @@ struct Rebuilt {
         return fold_seq(child(0), child(1), child(2), at);
       case Op::fold_batch:
         return fold_batch(child(0), child(1), child(2), child(3), at);
+      case Op::write:
+        return write(child(0), p.sink, at);
     }
     return {};
   }

@@ -342,12 +342,19 @@ class FoldBatch : public View<Op::fold_batch> {
   const Ref& seed() const { return at(position("seed")); }
 };
 
-/// Of what takes a whole sequence.
-class SinkTerm : public View<Op::elements, Op::tabulate, Op::fold_seq, Op::fold_batch> {
+/// Of what takes a whole sequence: of `write` all arrays of its items, of others the only one.
+class SinkTerm : public View<Op::elements, Op::tabulate, Op::fold_seq, Op::fold_batch, Op::write> {
  public:
   using View::View;
   SinkOp kind() const { return node().op().as<SinkOp>(); }
   const Ref& sequence() const { return at(position("sequence")); }
+  /// write: where the items go.
+  const std::shared_ptr<SinkBase>& sink() const { return node().payload().sink; }
 };
+
+/// Is it the consumed `write` of a sequence?
+inline bool is_write(const Node& node) {
+  return node.op() == Op::consume && SinkTerm(Consume(node).sink()).kind() == Op::write;
+}
 
 }  // namespace anabranch::ir

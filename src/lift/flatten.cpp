@@ -674,6 +674,8 @@ std::vector<Ref> extents_of_sink(const Outer& outer, const Stage& inner, const S
     case SinkOp::fold_seq:
     case SinkOp::fold_batch:
       throw InternalError("a fold of a sequence inside of an item");  // sequence fusion has refused it
+    case SinkOp::write:
+      break;  // a number
   }
   return extents;
 }

@@ -14,6 +14,7 @@ ChunkReader::ChunkReader(RunContext& context, RunBackend& backend, const std::ve
     : impl_(new Impl{PlanRun(context, backend, arguments), nullptr}) {
   const auto& actions = context.plan.actions;
   impl_->plan.run(actions.size() - 1);
+  if (context.sinks) context.sinks->commit();
   impl_->stage =
       std::make_unique<StageReader>(context, backend, std::get<plan::StageAction>(actions.back()).stage,
                                     impl_->plan.values(), impl_->plan.applied_functions());

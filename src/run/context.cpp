@@ -46,6 +46,7 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .sizes = nullptr,
           .learned = learned,
           .own_sinks = nullptr,
+          .sinks = nullptr,
           .names_items = names_items,
           .equal_chunks = equal_chunks};
 }
@@ -63,6 +64,7 @@ RunContext RunContext::beside(RunOptions& own) const {
           .sizes = sizes,
           .learned = learned,
           .own_sinks = own_sinks,
+          .sinks = sinks,
           .names_items = names_items,
           .equal_chunks = equal_chunks};
 }

@@ -13,6 +13,7 @@
 
 #include <anabranch/run.h>
 
+#include "ir/sink_passes.h"
 #include "plan/plan.h"
 #include "run/results.h"
 #include "run/storage.h"
@@ -85,6 +86,8 @@ struct RunContext {
   LearnedChunks* learned = nullptr;  ///< likewise
   /// Sinks of this run that are not the library's (run/sinks.h): those that write elsewhere. Empty: all are.
   MakeSink own_sinks{};
+  /// What `write` feeds; null in bodies and inside of chunks, where there is none.
+  ir::SinkPasses* sinks = nullptr;
   bool names_items =
       true;  ///< in messages; a program inside of a chunk has items that the user does not know
   /// Chunks that kernels for equal items computed. Several threads count.

@@ -46,14 +46,11 @@ void PieceResults::move_to(StageResults& results) {
     for (std::size_t r = 0; r < part.rooms.size(); ++r) {
       Room& room = part.rooms[r];
       if (room.blocks.empty()) continue;
-      const std::int64_t elements = part.shape.results[r].elements;
-      const std::vector<void*> to = results.room(static_cast<int>(r), elements);
-      for (std::size_t c = 0; c < to.size() && elements > 0; ++c)
-        copy_on_all_threads(context_.executor, to[c], room.blocks[c],
-                            elements * static_cast<std::int64_t>(size_of(array_of(r).type.scalars[c])));
-      give_back(room);
+      results.append_held(static_cast<int>(r), {room.blocks.begin(), room.blocks.end()},
+                          part.shape.results[r].elements);
     }
     results.commit(std::move(part.shape));
+    for (Room& room : part.rooms) give_back(room);
   }
   parts_.clear();
 }

@@ -47,6 +47,9 @@ class Sink {
   /// address per component. What is written there beforehand is committed in its turn, without room. Empty: that is
   /// not known beforehand. Thread-safe.
   virtual std::vector<void*> place(std::int64_t /*first*/, std::int64_t /*elements*/) const { return {}; }
+  /// Instead of `room`: the next part lies here until it is committed, one address per component. `owned`: as long as
+  /// somebody keeps it. Whether the sink takes it as it is.
+  virtual bool take(const std::vector<std::shared_ptr<void>>&, bool /*owned*/) { return false; }
   /// The room that was given last holds these items: how many elements, and where the sink asks for them the
   /// extents (sinks.h, needs_extents). What is written outside of the library is written here.
   virtual void commit(std::int64_t items, const PartShape::Result& part) = 0;

@@ -13,6 +13,7 @@ bool needs_extents(ir::SinkOp sink) {
     case ir::Op::tabulate:
     case ir::Op::fold_seq:
     case ir::Op::fold_batch:
+    case ir::Op::write:
       return true;
   }
   return true;
@@ -28,6 +29,8 @@ std::unique_ptr<Sink> make_sink(ir::SinkOp sink, const SinkWork& work) {
       return make_fold_seq(work);
     case ir::Op::fold_batch:
       return make_fold_batch(work);
+    case ir::Op::write:
+      break;  // of several results: write_sink.h
   }
   throw InternalError("a sink that nothing implements");
 }

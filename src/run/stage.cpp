@@ -35,7 +35,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 std::int64_t StageRun::memory_for_chunks() const {
   std::int64_t left = context_.budget.available();
   if (input_.has_intermediates()) left /= 2;
-  if (!results_.known_sizes()) left /= 2;
+  if (!results_.known_sizes() || holds_results()) left /= 2;
   if (traits_.copies_chunks) left /= 2;
   return std::max<std::int64_t>(left, 1);
 }
@@ -102,7 +102,7 @@ scheduler::ChunkPhases StageRun::phases() {
   phases.write = [this](int s) { write(s); };
   // What feeds a stage computes, too, on all threads.
   phases.inline_read = input_.sources().in_memory() || input_.is_fed();
-  phases.inline_write = traits_.completes_at_once;
+  phases.inline_write = traits_.completes_at_once && !holds_results();
   return phases;
 }
 
@@ -144,8 +144,13 @@ bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
 scheduler::Computed StageRun::compute(int number) {
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   slot.on_device = false;
-  slot.enqueued =
-      fits(number, slot.chunks, results_) || (make_room(number) && fits(number, slot.chunks, results_));
+  if (holds_results()) {
+    const std::lock_guard lock(unwritten_guard_);
+    unwritten_.push_back(number);
+  }
+  StageOutput& results = holds_results() ? static_cast<StageOutput&>(slot.parts) : results_;
+  const auto room_made = [&] { return make_room(number) | write_held(); };
+  slot.enqueued = fits(number, slot.chunks, results) || (room_made() && fits(number, slot.chunks, results));
   if (slot.enqueued) return scheduler::Computed::whole;
   compute_in_halves(number, 0, slot.chunks[0].items);
   return scheduler::Computed::in_parts;
@@ -154,7 +159,8 @@ scheduler::Computed StageRun::compute(int number) {
 void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t end) {
   if (end - begin <= 1) std::rethrow_exception(refusal_);
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
-  StageOutput& results = traits_.completes_at_once ? static_cast<StageOutput&>(results_) : slot.parts;
+  StageOutput& results =
+      traits_.completes_at_once && !holds_results() ? static_cast<StageOutput&>(results_) : slot.parts;
   const std::int64_t middle = begin + (end - begin) / 2;
   for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
     if (fits(number, input_.part_of(slot.chunks, from, to), results)) {
@@ -162,6 +168,7 @@ void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t en
       computing_->complete(number, results);
     } else {
       make_room(number);
+      write_held();
       compute_in_halves(number, from, to);
     }
   }
@@ -186,13 +193,33 @@ bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOut
 
 // ---- Writing
 
+/// Memory was short: writes what is held, of this chunk and those before it. Whether there was any.
+bool StageRun::write_held() {
+  const PassStreams::Turn turn = streams_.turn();
+  const std::lock_guard lock(writing_);
+  const std::deque<int> slots = [this] {
+    const std::lock_guard guard(unwritten_guard_);
+    return unwritten_;
+  }();
+  bool any = false;
+  for (const int number : slots) {
+    HeldResults& parts = slots_[static_cast<std::size_t>(number)]->parts;
+    any |= !parts.empty();
+    parts.move_to(results_);
+  }
+  return any;
+}
+
 void StageRun::write(int number) {
   const PassStreams::Turn turn = streams_.turn();
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
-  if (slot.enqueued)
-    computing_->complete(number, results_);
-  else
+  if (slot.enqueued) computing_->complete(number, results_);
+  {
+    const std::lock_guard lock(writing_);
     slot.parts.move_to(results_);
+    const std::lock_guard guard(unwritten_guard_);
+    if (holds_results()) unwritten_.pop_front();
+  }
   slot.enqueued = false;
   if (record_) record_->gpu_chunks += slot.on_device;
   slot.chunks.clear();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -34,7 +36,7 @@ class StageRun {
     scheduler::Reservation reservation;
     bool enqueued = false;   ///< as a whole: its results are still to be taken
     bool on_device = false;  ///< all of it or a part
-    HeldResults parts;       ///< of a chunk that was computed in parts, until its turn
+    HeldResults parts;       ///< what has been computed, until its turn, unless results take it at once
   };
 
   std::int64_t memory_for_chunks() const;
@@ -49,6 +51,9 @@ class StageRun {
   void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
   bool make_room(int number);
   bool fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
+  /// Writing takes long: it is done beside computing, of what has been computed.
+  bool holds_results() const { return traits_.completes_at_once && results_.writes(); }
+  bool write_held();
   void write(int number);
   void begin_record(int ring);
   void on_chunk(const scheduler::ChunkTimes& times);
@@ -68,6 +73,9 @@ class StageRun {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unique_ptr<StageBackend> computing_;
   std::vector<SourceChunk> pending_;  ///< read, but waiting for memory
+  std::mutex writing_;                ///< held while results are written
+  std::mutex unwritten_guard_;
+  std::deque<int> unwritten_;  ///< slots whose results are held, in the order of the stream
   std::atomic<int> in_flight_ = 0;
   RunRecord::Stage* record_ = nullptr;  ///< null: nobody is told of the run
   std::exception_ptr refusal_;          ///< of the latest part that did not fit

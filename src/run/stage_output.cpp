@@ -8,42 +8,51 @@ std::int64_t width_of(const ir::ArrayType& type) {
   return width;
 }
 
+std::vector<std::shared_ptr<void>> take_room(RunContext& context, const ir::ArrayType& type,
+                                             std::int64_t elements) {
+  std::vector<std::shared_ptr<void>> memory;
+  for (const ScalarType s : type.scalars)
+    memory.push_back(context.take_counted("results", elements * static_cast<std::int64_t>(size_of(s))));
+  return memory;
+}
+
+std::vector<void*> addresses_of(const std::vector<std::shared_ptr<void>>& memory) {
+  std::vector<void*> addresses;
+  for (const auto& piece : memory) addresses.push_back(piece.get());
+  return addresses;
+}
+
 void StageOutput::append(PartResults part) {
-  for (std::size_t r = 0; r < part.shape.results.size(); ++r) {
-    const std::int64_t elements = part.shape.results[r].elements;
-    const std::vector<void*> to = room(static_cast<int>(r), elements);
-    for (std::size_t c = 0; c < to.size() && elements > 0; ++c)
-      copy_on_all_threads(context_.executor, to[c], part.components[r][c],
-                          elements * static_cast<std::int64_t>(size_of(array_of(r).type.scalars[c])));
-  }
+  for (std::size_t r = 0; r < part.shape.results.size(); ++r)
+    copy_part(part.components[r], part.shape.results[r].elements, static_cast<int>(r));
   commit(std::move(part.shape));
+}
+
+void StageOutput::copy_part(const std::vector<const void*>& components, std::int64_t elements, int result) {
+  const std::vector<void*> to = room(result, elements);
+  for (std::size_t c = 0; c < to.size() && elements > 0; ++c) {
+    const ScalarType s = array_of(static_cast<std::size_t>(result)).type.scalars[c];
+    copy_on_all_threads(context_.executor, to[c], components[c],
+                        elements * static_cast<std::int64_t>(size_of(s)));
+  }
 }
 
 std::vector<void*> HeldResults::room(int result, std::int64_t elements) {
   rooms_.resize(stage_.results.size());
-  Room& room = rooms_[static_cast<std::size_t>(result)];
-  room = {};
-  const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
-  room.reservation = context_.budget.reserve("results", elements * width_of(type));
-  std::vector<void*> addresses;
-  for (ScalarType s : type.scalars) {
-    room.memory.push_back(detail::allocate_aligned(static_cast<std::size_t>(elements) * size_of(s)));
-    addresses.push_back(room.memory.back().get());
-  }
-  return addresses;
+  auto& room = rooms_[static_cast<std::size_t>(result)];
+  room.clear();
+  room = take_room(context_, array_of(static_cast<std::size_t>(result)).type, elements);
+  return addresses_of(room);
 }
 
 void HeldResults::commit(PartShape shape) {
   PartResults part;
   part.shape = std::move(shape);
-  for (Room& room : rooms_) {
-    auto& components = part.components.emplace_back();
-    for (auto& memory : room.memory) {
-      components.push_back(memory.get());
-      part.owned.push_back(std::move(memory));
-    }
-    part.reservations.push_back(std::move(room.reservation));
+  for (const auto& room : rooms_) {
+    const std::vector<void*> addresses = addresses_of(room);
+    part.components.emplace_back(addresses.begin(), addresses.end());
   }
+  part.owned = std::move(rooms_);
   rooms_.clear();
   parts_.push_back(std::move(part));
 }

@@ -29,9 +29,14 @@ struct PartShape {
 struct PartResults {
   PartShape shape;
   std::vector<std::vector<const void*>> components;  ///< per result of the stage
-  std::vector<std::shared_ptr<void>> owned;          ///< memory of the components, where it belongs to them
-  std::vector<scheduler::Reservation> reservations;  ///< of `owned`
+  /// Memory of the components, counted, where it belongs to them; else empty.
+  std::vector<std::vector<std::shared_ptr<void>>> owned;
 };
+
+/// Counted memory of its own for so many elements, one piece per component. Throws BudgetExceeded.
+std::vector<std::shared_ptr<void>> take_room(RunContext& context, const ir::ArrayType& type,
+                                             std::int64_t elements);
+std::vector<void*> addresses_of(const std::vector<std::shared_ptr<void>>& memory);
 
 /// Takes the results of a stage part by part, in the order of the stream.
 class StageOutput {
@@ -54,6 +59,9 @@ class StageOutput {
     return stage_.group.arrays[static_cast<std::size_t>(stage_.results[result])];
   }
 
+  /// Into the room of a result.
+  void copy_part(const std::vector<const void*>& components, std::int64_t elements, int result);
+
   RunContext& context_;
   const plan::StagePlan& stage_;
 };
@@ -71,12 +79,7 @@ class HeldResults final : public StageOutput {
   void clear();
 
  private:
-  /// The room of one result.
-  struct Room {
-    std::vector<std::shared_ptr<void>> memory;
-    scheduler::Reservation reservation;
-  };
-  std::vector<Room> rooms_;  ///< per result, not committed
+  std::vector<std::vector<std::shared_ptr<void>>> rooms_;  ///< per result, not committed
   std::vector<PartResults> parts_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "run/write_sink.h"
+
 namespace anabranch::runtime {
 
 using plan::PlanArray;
@@ -17,9 +19,27 @@ StageResults::StageResults(RunContext& context, int number, const StageInput& in
       of_one_item_(stage_.results.size(), -1) {
   for (std::size_t t = 0; t < stage_.sinks.size(); ++t) {
     const auto r = static_cast<std::size_t>(stage_.sinks[t].result);
+    if (stage_.sinks[t].kind == ir::Op::write) {
+      if (!sinks_[r]) add_writes(stage_.sinks[t].consume, input);
+      continue;
+    }
     known_sizes_ = known_sizes_ && input.sources().items() && array_of(r).form == ir::Form::regular;
     if (!sinks_[r]) sinks_[r] = sink_of(t, input, into[r], global, run_body);
   }
+}
+
+/// One sink of the user's takes all arrays of the items.
+void StageResults::add_writes(const ir::Ref& consume, const StageInput& input) {
+  writes_ = true;
+  std::vector<std::size_t> results;
+  std::vector<const PlanArray*> arrays;
+  for (const ir::Stage::Sink& sink : stage_.sinks)
+    if (sink.consume == consume) {
+      results.push_back(static_cast<std::size_t>(sink.result));
+      arrays.push_back(&array_of(results.back()));
+    }
+  auto sinks = write_sinks(context_, consume, arrays, input.uniforms(), input.sources().items());
+  for (std::size_t i = 0; i < results.size(); ++i) sinks_[results[i]] = std::move(sinks[i]);
 }
 
 std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput& input,
@@ -86,6 +106,24 @@ void StageResults::commit(PartShape shape) {
   check_order(shape);
   for (std::size_t r = 0; r < sinks_.size(); ++r)
     if (sinks_[r]) sinks_[r]->commit(shape.items, shape.results[r]);
+}
+
+/// What is written is written from where it lies; all else is copied.
+void StageResults::append(PartResults part) {
+  for (std::size_t r = 0; r < sinks_.size(); ++r) {
+    if (!sinks_[r]) continue;
+    if (!part.owned.empty() && sinks_[r]->take(part.owned[r], true)) continue;
+    append_held(static_cast<int>(r), part.components[r], part.shape.results[r].elements);
+  }
+  part.owned.clear();
+  commit(std::move(part.shape));
+}
+
+void StageResults::append_held(int result, const std::vector<const void*>& components,
+                               std::int64_t elements) {
+  std::vector<std::shared_ptr<void>> lent;
+  for (const void* at : components) lent.emplace_back(std::shared_ptr<void>(), const_cast<void*>(at));
+  if (!sinks_[static_cast<std::size_t>(result)]->take(lent, false)) copy_part(components, elements, result);
 }
 
 std::vector<HostArray> StageResults::finish() {

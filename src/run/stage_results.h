@@ -18,6 +18,11 @@ class StageResults final : public StageOutput {
                const GlobalValues& global, const RunBody& run_body);
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
+  void append(PartResults part) override;
+  /// A result of the next part lies here until `commit` returns.
+  void append_held(int result, const std::vector<const void*>& components, std::int64_t elements);
+  /// Whether results are written elsewhere, which is done beside computing.
+  bool writes() const { return writes_; }
   /// Where a result of the items from this one on has its place, as Sink::place. Thread-safe.
   std::vector<void*> place(int result, std::int64_t first_item, std::int64_t elements) const;
   /// Whether their sizes are known before the first chunk.
@@ -30,6 +35,7 @@ class StageResults final : public StageOutput {
   std::vector<scheduler::Reservation> take_reservations();
 
  private:
+  void add_writes(const ir::Ref& consume, const StageInput& input);
   std::unique_ptr<Sink> sink_of(std::size_t number, const StageInput& input, const HostArray& into,
                                 const GlobalValues& global, const RunBody& run_body);
   void check_order(const PartShape& shape);
@@ -37,6 +43,7 @@ class StageResults final : public StageOutput {
 
   int number_;
   bool known_sizes_ = true;
+  bool writes_ = false;
   std::int64_t next_item_ = 0;                ///< the first that has not been committed
   std::vector<std::unique_ptr<Sink>> sinks_;  ///< per result of the stage
   std::vector<std::int64_t> of_one_item_;     ///< elements, likewise; -1: not known beforehand

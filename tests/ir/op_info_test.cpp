@@ -12,6 +12,7 @@
 #include "ir/views.h"
 #include "support/catch.h"
 #include "support/functions.h"
+#include "support/memory_sink.h"
 #include "support/memory_source.h"
 
 using namespace anabranch;
@@ -307,6 +308,10 @@ Sample sample(ir::SinkOp op) {
                      ir::FoldBatch(n).seed()),
               "fold_batch s0 (\\a0 a1 a2 a3 -> a1) (\\a5 a6 -> a6) a4", "fold_batch(g, combine, z, s)"};
     }
+    case Op::write:
+      n = ir::write(sequence(),
+                    std::make_shared<MemorySink>("sink", std::vector{SinkArray{{ScalarType::int64}, 1}}));
+      return {n, joined(ir::SinkTerm(n).sequence()), "write s0", "write(s, sink)"};
   }
   return {};
 }

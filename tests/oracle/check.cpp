@@ -19,6 +19,7 @@
 #include "oracle/shrink.h"
 #include "support/gpu_host/fake_driver.h"
 #include "support/host_arrays.h"
+#include "support/memory_sink.h"
 #include "support/memory_source.h"
 #include "support/random_values.h"
 
@@ -147,11 +148,18 @@ Outcome outcome_of(F&& run) {
   }
 }
 
+/// What sinks take in the next run they want in each later one.
+void forget_what_was_written(const std::vector<Ref>& program) {
+  for (const ir::Node* node : ir::topological(program))
+    if (node->op() == ir::Op::write) dynamic_cast<SameAgainSink&>(*node->payload().sink).forget();
+}
+
 Failures met_failures;
 
 std::string compared(const std::vector<Ref>& program, const Configuration& configuration,
                      const Deadline& deadline) {
   const std::stop_token stop = deadline.token();
+  forget_what_was_written(program);
   const InPieces pieces(program, configuration.pieces);
   const Outcome expected = outcome_of([&] { return expected_of(program, configuration, stop); });
   if (!expected.has_meaning) return "no program: " + expected.error;

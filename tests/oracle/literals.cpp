@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/memory_sink.h"
+
 namespace anabranch::testing {
 
 namespace {
@@ -58,6 +60,10 @@ ArrayInfo component(const std::vector<std::string_view>& scalars,
 
 ir::Ref stream_of(const std::vector<ArrayInfo>& components, const std::vector<Item>& items) {
   return ir::stream_in(std::make_shared<MemorySource>("regress", components, items));
+}
+
+ir::Ref written(const ir::Ref& sequence) {
+  return ir::write(sequence, same_again_sink(sequence->type().arrays));
 }
 
 }  // namespace anabranch::testing

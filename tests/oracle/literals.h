@@ -27,5 +27,7 @@ HostArray host_array(const std::vector<std::string_view>& scalars, const std::ve
 ArrayInfo component(const std::vector<std::string_view>& scalars,
                     const std::vector<std::optional<std::int64_t>>& extents, int descriptor, int offset_bits);
 ir::Ref stream_of(const std::vector<ArrayInfo>& components, const std::vector<Item>& items);
+/// To a sink that takes the same in each run.
+ir::Ref written(const ir::Ref& sequence);
 
 }  // namespace anabranch::testing

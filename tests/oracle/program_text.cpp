@@ -96,7 +96,9 @@ class Text {
   std::string call(ir::ArrayOp op, const Node& node) const;
   std::string call(ir::SourceOp op, const Node& node) const;
   std::string call(ir::SequenceOp op, const Node& node) const;
-  std::string call(ir::SinkOp op, const Node& node) const { return of_children(name_of(op), node); }
+  std::string call(ir::SinkOp op, const Node& node) const {
+    return op == ir::Op::write ? fmt::format("written({})", child(node, 0)) : of_children(name_of(op), node);
+  }
 
   std::unordered_map<const Node*, std::string> names_;
 };

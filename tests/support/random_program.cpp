@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/batch.h"
+#include "support/memory_sink.h"
 #include "support/random_scalars.h"
 #include "support/random_segments.h"
 
@@ -677,6 +678,11 @@ class RandomSequences {
         roots.push_back(arrays_.folded(captured_, part));
       else
         roots.push_back(ir::consume(stack ? ir::tabulate(part) : ir::elements(part)));
+    }
+    if (dice_.chance(20)) {
+      const int first = dice_.below(components);
+      const Ref part = ir::project_seq(result, first, 1 + dice_.below(components - first));
+      roots.push_back(ir::consume(ir::write(part, same_again_sink(part->type().arrays))));
     }
     if (dice_.chance(20)) {
       Scope after{{}, roots, 0};

@@ -140,7 +140,8 @@ struct Run {
                 .budget = budget,
                 .blocks = blocks,
                 .report = report,
-                .record = &record},
+                .record = &record,
+                .sinks = &sinks},
         kernels(runtime::make_program_kernels(program.plan)),
         backend(make(context,
                      runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true))) {
@@ -151,6 +152,7 @@ struct Run {
   scheduler::Budget budget;
   runtime::BlockPool blocks;
   runtime::RunRecord record{0};
+  ir::SinkPasses sinks;
   RunContext context;
   std::shared_ptr<runtime::ProgramKernels> kernels;
   std::unique_ptr<RunBackend> backend;

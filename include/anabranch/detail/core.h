@@ -17,6 +17,7 @@
 #include <anabranch/export.h>
 #include <anabranch/run_options.h>
 #include <anabranch/run_report.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 #include <anabranch/symbol.h>
 
@@ -140,6 +141,7 @@ ANABRANCH_API Handle fold_batch(const Handle& sequence, const Handle& batch, con
                                 const Handle& seed, Place at);
 ANABRANCH_API Handle elements(const Handle& sequence, Place at);
 ANABRANCH_API Handle tabulate(const Handle& sequence, Place at);
+ANABRANCH_API Handle write(const Handle& sequence, std::shared_ptr<SinkBase> sink, Place at);
 
 // What a computation gives: an element, an array, or a sequence of one or several arrays.
 

@@ -7,10 +7,13 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include <anabranch/array.h>
 #include <anabranch/error.h>
 #include <anabranch/export.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 
 #include <anabranch/detail/io_erased.h>
@@ -160,15 +163,41 @@ class ANABRANCH_API CsrWriter {
            {anabranch::detail::scalar_type<I>, indices.data(), static_cast<std::int64_t>(indices.size())},
            {anabranch::detail::scalar_type<T>, values.data(), static_cast<std::int64_t>(values.size())});
   }
-  /// Completes the file and puts it in place.
+  /// The untyped form.
+  void append(std::span<const std::int64_t> lengths, detail::ConstArray indices, detail::ConstArray values);
+  /// Completes the file, on the disk, but does not put it in place yet: so that several files appear together, or
+  /// none. What may fail has been done then.
+  void finish();
+  /// Completes the file, unless that has been done, and puts it in place.
   void commit();
 
   std::int64_t rows() const;
   std::int64_t nnz() const;
 
  private:
-  void append(std::span<const std::int64_t> lengths, detail::ConstArray indices, detail::ConstArray values);
   std::unique_ptr<detail::CsrSink> sink_;
 };
+
+/// What `write_csr` gives: a sink for rows of (column, value).
+class CsrFile {
+ public:
+  CsrFile(std::string path, std::int64_t cols) : path_(std::move(path)), cols_(cols) {}
+
+  template <IsScalar I, IsScalar T>
+    requires(std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>)
+  operator Sink<Vector<std::tuple<I, T>>>()
+      const {  // NOLINT(google-explicit-constructor): of whichever are written
+    return Sink<Vector<std::tuple<I, T>>>(
+        detail::csr_sink(path_, cols_, anabranch::detail::scalar_type<I>, anabranch::detail::scalar_type<T>));
+  }
+
+ private:
+  std::string path_;
+  std::int64_t cols_;
+};
+
+/// Where `write` puts rows of a sparse matrix with so many columns: an .npz or .mtx file, as CsrWriter writes it. Rows are
+/// vectors of (int32 or int64 column, value).
+inline CsrFile write_csr(std::string path, std::int64_t cols) { return {std::move(path), cols}; }
 
 }  // namespace anabranch::io

@@ -4,11 +4,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <anabranch/array.h>
 #include <anabranch/error.h>
 #include <anabranch/export.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 
 #include <anabranch/detail/complex_element.h>
@@ -100,7 +102,26 @@ class ANABRANCH_API NpyWriter {
   std::int64_t size() const;  ///< elements so far
 
  private:
-  std::unique_ptr<detail::NpySink> sink_;
+  std::unique_ptr<detail::NpyOutput> out_;
 };
+
+/// What `write_npy_rows` gives: a sink for arrays of rank 0 to 4 of whichever type an .npy file may hold.
+class NpyRowsFile {
+ public:
+  explicit NpyRowsFile(std::string path) : path_(std::move(path)) {}
+
+  template <int N, NpyValue T>
+  operator Sink<Array<N, T>>() const {  // NOLINT(google-explicit-constructor): of whichever items are written
+    return Sink<Array<N, T>>(detail::npy_rows_sink(path_, N, detail::npy_element<T>));
+  }
+
+ private:
+  std::string path_;
+};
+
+/// Where `write` stacks the items of a stream as the rows of an .npy array, one rank more than theirs, whose shape is
+/// filled in at the end: write(s, io::write_npy_rows("y.npy")). All items have one shape, else RunError naming the
+/// item. Of no items all extents are 0, as with `tabulate`. `open_npy_rows` reads them again. Throws IoError.
+inline NpyRowsFile write_npy_rows(std::string path) { return NpyRowsFile(std::move(path)); }
 
 }  // namespace anabranch::io

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <anabranch/array.h>
+#include <anabranch/sink.h>
 #include <anabranch/source.h>
 
 #include <anabranch/detail/io_erased.h>
@@ -32,5 +34,23 @@ template <NpyValue T>
 Source<Vector<T>> open_ragged(const std::string& prefix, const RaggedOptions& options = {}) {
   return Source<Vector<T>>(detail::open_ragged(prefix, detail::npy_element<T>, options));
 }
+
+/// What `write_ragged` gives: a sink for vectors of whichever type an .npy file may hold.
+class RaggedFiles {
+ public:
+  explicit RaggedFiles(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  template <NpyValue T>
+  operator Sink<Vector<T>>() const {  // NOLINT(google-explicit-constructor): of whichever items are written
+    return Sink<Vector<T>>(detail::ragged_sink(prefix_, detail::npy_element<T>));
+  }
+
+ private:
+  std::string prefix_;
+};
+
+/// Where `write` puts vectors of any lengths: the pair `prefix`.offsets.npy (int64) and `prefix`.values.npy, which
+/// `open_ragged` reads. Both are complete before the first is put in place. Throws IoError.
+inline RaggedFiles write_ragged(std::string prefix) { return RaggedFiles(std::move(prefix)); }
 
 }  // namespace anabranch::io

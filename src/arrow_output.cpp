@@ -1,0 +1,207 @@
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <anabranch/io/arrow.h>
+
+#include <fmt/format.h>
+
+#include "io/arrow_export.h"
+
+/// A sequence as an Arrow stream: a thread computes it and hands its chunks over.
+namespace anabranch::io::detail {
+
+namespace {
+
+/// Batches on their way from the run to who asks for them.
+class Batches {
+ public:
+  ~Batches() {
+    for (ArrowArray& batch : waiting_)
+      if (batch.release) batch.release(&batch);
+  }
+
+  /// Waits until there is room. Throws Cancelled where nobody will ask any more.
+  void put(const std::vector<ArrayInfo>& infos, const SinkChunk& chunk) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return std::ssize(waiting_) < most || abandoned_; });
+    if (abandoned_) throw Cancelled("the stream was released");
+    ArrowArray& batch = waiting_.emplace_back();
+    try {
+      export_batch(infos, chunk, batch);
+    } catch (...) {
+      waiting_.pop_back();
+      throw;
+    }
+    changed_.notify_all();
+  }
+  /// There are no more, because of an error perhaps.
+  void end(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    error_ = std::move(error);
+    changed_.notify_all();
+  }
+
+  /// The next batch, or nothing at the end. Throws what ended the run.
+  std::optional<ArrowArray> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !waiting_.empty() || ended_; });
+    if (waiting_.empty()) {
+      if (error_) std::rethrow_exception(error_);
+      return std::nullopt;
+    }
+    const ArrowArray batch = waiting_.front();
+    waiting_.pop_front();
+    changed_.notify_all();
+    return batch;
+  }
+  void abandon() {
+    const std::lock_guard lock(mutex_);
+    abandoned_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  static constexpr std::int64_t most = 2;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<ArrowArray> waiting_;
+  std::exception_ptr error_;
+  bool ended_ = false, abandoned_ = false;
+};
+
+class BatchSink final : public SinkBase {
+ public:
+  BatchSink(std::vector<SinkArray> arrays, Batches& batches) : batches_(batches) {
+    info_.name = "arrow stream";
+    info_.arrays = std::move(arrays);
+  }
+  const SinkInfo& info() const override { return info_; }
+  std::unique_ptr<SinkPass> begin(const SinkStart& start) override {
+    return std::make_unique<Pass>(batches_, start);
+  }
+
+ private:
+  class Pass final : public SinkPass {
+   public:
+    Pass(Batches& batches, const SinkStart& start) : batches_(batches), start_(start) {}
+    void write(const SinkChunk& chunk) override { batches_.put(start_.arrays, chunk); }
+    void finish() override {}
+    void commit() override {}
+
+   private:
+    Batches& batches_;
+    SinkStart start_;
+  };
+
+  Batches& batches_;
+  SinkInfo info_;
+};
+
+class ArrowOutput {
+ public:
+  ArrowOutput(const anabranch::detail::Handle& sequence, const std::vector<SinkArray>& arrays,
+              const ToArrowOptions& options, Place at)
+      : arrays_(arrays), options_(options) {
+    if (!options.names.empty() && options.names.size() != arrays.size())
+      throw ProgramError(fmt::format("to_arrow ({}): {} names for {} arrays", to_string(at), options.names.size(),
+                                     arrays.size()));
+    const auto written =
+        anabranch::detail::write(sequence, std::make_shared<BatchSink>(arrays, batches_), at);
+    program_ = anabranch::detail::compile({anabranch::detail::consume(written, at)}, {});
+  }
+  ~ArrowOutput() {
+    stop_.request_stop();
+    batches_.abandon();
+  }
+
+  static ArrowOutput& of(ArrowArrayStream* stream) { return *static_cast<ArrowOutput*>(stream->private_data); }
+
+  static int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+    ArrowOutput& self = of(stream);
+    return self.guarded([&] { export_schema(self.arrays_, self.options_.names, *out); });
+  }
+  static int get_next(ArrowArrayStream* stream, ArrowArray* out) {
+    ArrowOutput& self = of(stream);
+    *out = {};
+    return self.guarded([&] {
+      self.begin();
+      if (const auto batch = self.batches_.take()) *out = *batch;
+    });
+  }
+  static const char* get_last_error(ArrowArrayStream* stream) {
+    const ArrowOutput& self = of(stream);
+    return self.error_.empty() ? nullptr : self.error_.c_str();
+  }
+  static void release(ArrowArrayStream* stream) {
+    delete &of(stream);
+    stream->release = nullptr;
+  }
+
+ private:
+  void begin() {
+    if (thread_.joinable()) return;
+    thread_ = std::jthread([this] {
+      std::exception_ptr error;
+      try {
+        RunOptions options = options_.run;
+        const std::stop_callback passed_on(options.stop, [this] { stop_.request_stop(); });
+        options.stop = stop_.get_token();
+        anabranch::detail::run(*program_, {}, options, nullptr);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      batches_.end(std::move(error));
+    });
+  }
+
+  /// An error as a code, and as its words for get_last_error.
+  template <class F>
+  int guarded(F&& f) {
+    const auto failed = [this](const std::exception& e, int code) {
+      error_ = e.what();
+      return code;
+    };
+    try {
+      f();
+      return 0;
+    } catch (const ResourceError& e) {
+      return failed(e, ENOMEM);
+    } catch (const std::bad_alloc& e) {
+      return failed(e, ENOMEM);
+    } catch (const Cancelled& e) {
+      return failed(e, ECANCELED);
+    } catch (const IoError& e) {
+      return failed(e, EIO);
+    } catch (const std::exception& e) {
+      return failed(e, EINVAL);
+    }
+  }
+
+  std::vector<SinkArray> arrays_;
+  ToArrowOptions options_;
+  Batches batches_;
+  std::stop_source stop_;
+  std::shared_ptr<anabranch::detail::ProgramImpl> program_;
+  std::string error_;
+  std::jthread thread_;  // the last: it ends before what it uses
+};
+
+}  // namespace
+
+void to_arrow(const anabranch::detail::Handle& sequence, const std::vector<SinkArray>& arrays,
+              const ToArrowOptions& options, Place at, ArrowArrayStream* out) {
+  auto output = std::make_unique<ArrowOutput>(sequence, arrays, options, at);
+  *out = {&ArrowOutput::get_schema, &ArrowOutput::get_next, &ArrowOutput::get_last_error, &ArrowOutput::release,
+          output.release()};
+}
+
+}  // namespace anabranch::io::detail

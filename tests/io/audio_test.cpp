@@ -1,0 +1,237 @@
+// Audio files: what libsndfile has written, and WAV made by hand; whole, cut off, damaged.
+
+#include "support/catch.h"
+
+#include <sndfile.h>
+
+#include <cmath>
+#include <limits>
+
+#include <anabranch/io.h>
+
+#include "io/audio_source.h"
+#include "items.h"
+#include "matrix_files.h"
+#include "mutations.h"
+
+using namespace anabranch;
+using namespace io_test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A sound that fills its file.
+std::vector<float> sound(std::int64_t frames, std::int64_t channels) {
+  std::vector<float> samples;
+  for (std::int64_t f = 0; f < frames; ++f)
+    for (std::int64_t c = 0; c < channels; ++c)
+      samples.push_back(static_cast<float>(0.9 * std::sin(0.01 * static_cast<double>(f * (c + 1)))));
+  return samples;
+}
+
+void write_sound(const std::string& path, int format, std::int64_t channels, const std::vector<float>& samples) {
+  SF_INFO info{};
+  info.samplerate = 44'100;
+  info.channels = static_cast<int>(channels);
+  info.format = format;
+  SNDFILE* const file = ::sf_open(path.c_str(), SFM_WRITE, &info);
+  REQUIRE(file);
+  const auto frames = static_cast<sf_count_t>(samples.size()) / channels;
+  REQUIRE(::sf_writef_float(file, samples.data(), frames) == frames);
+  ::sf_close(file);
+}
+
+void number(std::string& out, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i, value >>= 8) out += static_cast<char>(value & 255);
+}
+
+/// 16-bit PCM.
+std::string wav(const std::vector<std::int16_t>& samples, int channels) {
+  std::string out = "RIFF";
+  number(out, 36 + 2 * samples.size(), 4);
+  out += "WAVEfmt ";
+  number(out, 16, 4);
+  number(out, 1, 2);
+  number(out, static_cast<std::uint64_t>(channels), 2);
+  number(out, 8000, 4);
+  number(out, 16'000 * static_cast<std::uint64_t>(channels), 4);
+  number(out, 2 * static_cast<std::uint64_t>(channels), 2);
+  number(out, 16, 2);
+  out += "data";
+  number(out, 2 * samples.size(), 4);
+  return out + bytes_of(samples);
+}
+
+std::shared_ptr<SourceBase> open(const std::string& bytes, std::int64_t frames, bool mono = false,
+                                 const io::AudioOptions& options = {}) {
+  return io::detail::open_audio(io::detail::memory_file("a.wav", {bytes.begin(), bytes.end()}), frames, mono, options);
+}
+
+ReadItems blocks(const std::vector<float>& samples, std::int64_t frames, std::int64_t channels, bool mono) {
+  ReadItems items;
+  const std::int64_t all = std::ssize(samples) / channels;
+  for (std::int64_t f = 0; f < all; f += frames) {
+    const std::int64_t n = std::min(frames, all - f);
+    std::vector<float> block;
+    for (std::int64_t k = f; k < f + n; ++k) {
+      float sum = samples[static_cast<std::size_t>(k * channels)];
+      if (!mono) block.push_back(sum);
+      for (std::int64_t c = 1; c < channels; ++c) {
+        const float sample = samples[static_cast<std::size_t>(k * channels + c)];
+        if (mono)
+          sum += sample;
+        else
+          block.push_back(sample);
+      }
+      if (mono) block.push_back(sum / static_cast<float>(channels));
+    }
+    std::vector<std::int64_t> extents{n};
+    if (!mono) extents.push_back(channels);
+    items.push_back({{extents, {bytes_of(block)}}});
+  }
+  return items;
+}
+
+std::string fault(const std::string& bytes, std::int64_t frames = 100) {
+  try {
+    const auto source = open(bytes, frames);
+    items_of(*source, {3});
+    source->rewind();
+    items_of(*source);
+  } catch (const DataError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("audio: WAV by hand: full scale, blocks of every length, mono") {
+  const std::vector<std::int16_t> integers{-32768, 32767, 0, 16384, -16384, 1, 8192, -8192, 2, 4};
+  std::vector<float> samples;
+  for (const std::int16_t s : integers) samples.push_back(static_cast<float>(s) / 32768);
+  for (const int channels : {1, 2, 5})
+    for (const std::int64_t frames : {1, 2, 3, 10, 1000})
+      for (const bool mono : {false, true}) {
+        INFO(channels << " channels, blocks of " << frames << ", mono " << mono);
+        const auto source = open(wav(integers, channels), frames, mono);
+        const std::int64_t all = 10 / channels;
+        CHECK(source->info().items == (all + frames - 1) / frames);
+        CHECK(source->info().arrays[0].regular() == (all % frames == 0));
+        check_source(*source, blocks(samples, frames, channels, mono));
+      }
+  check_source(*open(wav({}, 2), 4), {});
+}
+
+TEST_CASE("audio: WAV, FLAC and OGG files, larger than the buffers") {
+  TemporaryDirectory dir;
+  const struct {
+    const char* name;
+    int format;
+    float error;
+  } kinds[] = {{"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_24, 1e-6F},
+               {"b.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 0},
+               {"c.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 5e-5F},
+               {"d.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 0.1F}};
+  for (const std::int64_t channels : {1, 2})
+    for (const auto& kind : kinds) {
+      INFO(kind.name << ", " << channels << " channels");
+      const auto samples = sound(100'000, channels);
+      write_sound(dir / kind.name, kind.format, channels, samples);
+      const io::AudioHeader header = io::inspect_audio(dir / kind.name);
+      CHECK(header.channels == channels);
+      CHECK(header.rate == 44'100);
+      CHECK(header.frames == 100'000);
+      CHECK_FALSE(header.format.empty());
+      const auto source = io::open_audio(dir / kind.name, 1024);
+      CHECK(source.info().items == 98);
+      CHECK(source.info().work == 100'000 * channels);
+      CHECK((!source.info().live && source.info().rewindable && !source.info().splits));
+      const ReadItems all = items_of(*source.erased());
+      source.erased()->rewind();
+      CHECK((items_of(*source.erased(), {7}) == all));
+      source.erased()->rewind();
+      CHECK((items_of(*source.erased(), {INT64_MAX, 50'000}) == all));
+      std::vector<float> read;
+      for (const ReadItem& item : all) {
+        const auto block = values_of<float>(item[0].components[0]);
+        read.insert(read.end(), block.begin(), block.end());
+      }
+      REQUIRE(read.size() == samples.size());
+      float worst = 0;
+      for (std::size_t i = 0; i < read.size(); ++i) worst = std::max(worst, std::abs(read[i] - samples[i]));
+      CHECK(worst <= kind.error);
+      const auto mono = io::open_audio_mono(dir / kind.name, 1024);
+      CHECK((items_of(*mono.erased()) == blocks(read, 1024, channels, true)));
+    }
+}
+
+TEST_CASE("audio: what is no audio file, and what cannot be asked for") {
+  TemporaryDirectory dir;
+  CHECK_THAT(fault(""), Contains("a.wav: "));
+  CHECK_THAT(fault("hello, this is text"), Contains("a.wav: "));
+  CHECK_THROWS_AS(io::open_audio(dir / "none.wav", 10), IoError);
+  CHECK_THROWS_AS(io::inspect_audio(dir.path()), IoError);
+  const std::string good = wav(std::vector<std::int16_t>(1000, 5), 2);
+  CHECK_THROWS_AS(open(good, 0), RunError);
+  CHECK_THROWS_AS(open(good, -5), RunError);
+  CHECK_THROWS_AS(open(good, INT64_MAX), ResourceError);
+  CHECK_THROWS_AS(open(good, 1'000'000, false, {.memory = 2 << 20}), ResourceError);
+  const auto source = open(good, 400);
+  Limit limit;
+  limit.memory = 3000;
+  SourceChunk chunk;
+  CHECK_THROWS_AS(source->next(limit, chunk), ItemTooBig);
+  limit.memory = 5000;
+  REQUIRE(source->next(limit, chunk));
+  CHECK(chunk.items == 1);
+}
+
+TEST_CASE("audio: files that are cut off") {
+  TemporaryDirectory dir;
+  const auto samples = sound(50'000, 2);
+  const std::string good = wav(std::vector<std::int16_t>(1000, 5), 2);
+  REQUIRE(fault(good).empty());
+  for (const std::size_t bytes : {std::size_t{43}, std::size_t{44}, std::size_t{100}, good.size() - 1})
+    CHECK_FALSE(fault(good.substr(0, bytes)).empty());
+  CHECK_THAT(fault(good.substr(0, good.size() - 1)),
+             Contains("a.wav: the chunk 'data' at byte 36 has 2000 bytes, but the file ends 1999 bytes behind"));
+  // Written into a pipe: of unknown length.
+  std::string endless = good;
+  for (std::size_t i = 40; i < 44; ++i) endless[i] = '\xff';
+  CHECK(fault(endless).empty());
+  for (const int format : {SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_VORBIS}) {
+    write_sound(dir / "x", format, 2, samples);
+    const std::string whole = read_file(dir / "x");
+    REQUIRE(fault(whole).empty());
+    for (int part = 1; part < 8; ++part) {
+      INFO(format << ", " << part << "/8");
+      const std::string said = fault(whole.substr(0, whole.size() * static_cast<std::size_t>(part) / 8));
+      // An OGG file that ends with a page is whole as far as anybody can tell.
+      if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC) CHECK_THAT(said, Contains("a.wav: ") && Contains("frame"));
+    }
+  }
+}
+
+TEST_CASE("audio: damaged files are refused, or sound otherwise") {
+  TemporaryDirectory dir;
+  const auto samples = sound(20'000, 1);
+  int refused = 0;
+  for (const int format : {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                           SF_FORMAT_OGG | SF_FORMAT_VORBIS}) {
+    write_sound(dir / "x", format, 1, samples);
+    mutate(read_file(dir / "x"), 60, static_cast<std::uint64_t>(format), [&](const std::string& bytes) {
+      try {
+        const auto source = open(bytes, 1000, false, {.memory = 8 << 20});
+        SourceChunk chunk;
+        for (int chunks = 0; chunks < 1000 && source->next({10}, chunk); ++chunks) REQUIRE(chunk.items <= 10);
+      } catch (const DataError& e) {
+        CHECK_THAT(e.what(), Catch::StartsWith("a.wav: "));
+        ++refused;
+      } catch (const ResourceError&) {
+        ++refused;
+      }
+    });
+  }
+  CHECK(refused > 20);
+}

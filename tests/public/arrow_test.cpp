@@ -1,0 +1,485 @@
+#include <anabranch/io/arrow.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <thread>
+
+#include "agree.h"
+#include "support/chunk_items.h"
+
+// The Arrow C stream interface, in and out: streams made by hand, and ours read again.
+namespace anabranch::testing {
+namespace {
+
+using Catch::Matchers::Contains;
+using namespace std::chrono_literals;
+
+/// An array as it is to lie in memory.
+struct Given {
+  std::string format;
+  std::int64_t length = 0;
+  std::vector<std::optional<std::string>> buffers;  ///< none: a null pointer
+  std::vector<Given> children = {};
+  std::int64_t offset = 0, null_count = 0;
+  std::string name = "";
+};
+
+int alive = 0;  // arrays, schemas and streams that have not been released
+
+template <class T>
+struct Holder {
+  Given given;
+  std::deque<T> children;
+  std::vector<T*> pointers;
+  std::vector<const void*> buffers;
+
+  static void release(T* released) {
+    auto* const holder = static_cast<Holder*>(released->private_data);
+    for (T& child : holder->children)
+      if (child.release) child.release(&child);
+    delete holder;
+    released->release = nullptr;
+    --alive;
+  }
+};
+
+template <class T>
+Holder<T>* held(const Given& given, void (*make)(const Given&, T&), T& out) {
+  auto* const holder = new Holder<T>{given, {}, {}, {}};
+  ++alive;
+  for (const Given& child : holder->given.children) {
+    make(child, holder->children.emplace_back());
+    holder->pointers.push_back(&holder->children.back());
+  }
+  out = {};
+  out.n_children = std::ssize(holder->pointers);
+  out.children = holder->pointers.data();
+  out.release = &Holder<T>::release;
+  out.private_data = holder;
+  return holder;
+}
+void make_schema(const Given& given, ArrowSchema& out) {
+  auto* const holder = held<ArrowSchema>(given, &make_schema, out);
+  out.format = holder->given.format.c_str();
+  out.name = holder->given.name.c_str();
+}
+void make_array(const Given& given, ArrowArray& out) {
+  auto* const holder = held<ArrowArray>(given, &make_array, out);
+  for (const auto& buffer : holder->given.buffers) holder->buffers.push_back(buffer ? buffer->data() : nullptr);
+  out.length = given.length;
+  out.offset = given.offset;
+  out.null_count = given.null_count;
+  out.n_buffers = std::ssize(holder->buffers);
+  out.buffers = holder->buffers.data();
+}
+
+struct StreamState {
+  std::vector<Given> batches;
+  Given schema;
+  std::size_t at = 0;
+  int fails_at = -1;
+};
+
+ArrowArrayStream stream_of(std::vector<Given> batches, int fails_at = -1) {
+  ++alive;
+  auto* const state = new StreamState{batches, batches.at(0), 0, fails_at};
+  ArrowArrayStream out{};
+  out.private_data = state;
+  out.get_schema = [](ArrowArrayStream* s, ArrowSchema* schema) {
+    make_schema(static_cast<StreamState*>(s->private_data)->schema, *schema);
+    return 0;
+  };
+  out.get_next = [](ArrowArrayStream* s, ArrowArray* array) {
+    auto& own = *static_cast<StreamState*>(s->private_data);
+    *array = {};
+    if (static_cast<int>(own.at) == own.fails_at) return EIO;
+    if (own.at < own.batches.size()) make_array(own.batches[own.at++], *array);
+    return 0;
+  };
+  out.get_last_error = [](ArrowArrayStream*) -> const char* { return "the server is gone"; };
+  out.release = [](ArrowArrayStream* s) {
+    delete static_cast<StreamState*>(s->private_data);
+    s->release = nullptr;
+    --alive;
+  };
+  return out;
+}
+
+template <class T>
+Given numbers_of(const std::vector<T>& values, const char* format, std::string name = "") {
+  return {.format = format, .length = std::ssize(values), .buffers = {std::nullopt, bytes_of(values)}, .name = std::move(name)};
+}
+template <class P>
+Given list_of(const std::vector<P>& offsets, Given child, std::string name = "") {
+  return {.format = sizeof(P) == 4 ? "+l" : "+L",
+          .length = std::ssize(offsets) - 1,
+          .buffers = {std::nullopt, bytes_of(offsets)},
+          .children = {std::move(child)},
+          .name = std::move(name)};
+}
+Given fixed_of(std::int64_t size, Given child, std::int64_t length, std::string name = "") {
+  return {.format = "+w:" + std::to_string(size),
+          .length = length,
+          .buffers = {std::nullopt},
+          .children = {std::move(child)},
+          .name = std::move(name)};
+}
+Given struct_of(std::vector<Given> children, std::int64_t length) {
+  return {.format = "+s", .length = length, .buffers = {std::nullopt}, .children = std::move(children)};
+}
+/// `rows` of what is there.
+Given sliced(Given given, std::int64_t offset, std::int64_t rows) {
+  given.offset += offset;
+  given.length = rows;
+  return given;
+}
+
+template <class A>
+void check_rows(const std::vector<Given>& batches, const std::vector<A>& expected, Loc at = Loc::current()) {
+  for (const RunOptions& options :
+       {RunOptions{.backend = Backend::interpreter}, RunOptions{.threads = 1, .scheduler = "fixed:1"},
+        RunOptions{.threads = 2, .scheduler = "fixed:2"}, RunOptions{.threads = 2}}) {
+    ArrowArrayStream stream = stream_of(batches);
+    std::size_t i = 0;
+    for (const A& item : stream_out(stream_in(io::from_arrow<A>(&stream)), options)) {
+      REQUIRE(i < expected.size());
+      require_same(item, expected[i++], at);
+    }
+    CHECK(stream.release == nullptr);
+    CHECK(i == expected.size());
+  }
+  CHECK(alive == 0);
+}
+
+using V = Vector<std::int32_t>;
+
+const std::vector<std::int32_t> some{10, 11, 12, 13, 14, 15, 16, 17};
+
+TEST_CASE("arrow in: lists with both widths of offsets, slices of them, batches without rows", "[once]") {
+  const Given child = numbers_of(some, "i");
+  const std::vector<V> rows{{10, 11, 12}, {}, {13}, {14, 15}};
+  check_rows<V>({list_of(std::vector<std::int32_t>{0, 3, 3, 4, 6}, child)}, rows);
+  check_rows<V>({list_of(std::vector<std::int64_t>{0, 3, 3, 4, 6}, child)}, rows);
+  check_rows<V>({list_of(std::vector<std::int64_t>{0, 3, 3}, child), list_of(std::vector<std::int64_t>{0}, child),
+                 list_of(std::vector<std::int64_t>{3, 4, 6}, child)},
+                rows);
+  check_rows<V>({list_of(std::vector<std::int64_t>{0}, child)}, {});
+  check_rows<V>({sliced(list_of(std::vector<std::int32_t>{0, 1, 3, 3, 4, 6, 8}, child), 1, 3)}, {{11, 12}, {}, {13}});
+  check_rows<V>({list_of(std::vector<std::int32_t>{0, 2, 4}, sliced(child, 3, 4))}, {{13, 14}, {15, 16}});
+}
+
+TEST_CASE("arrow in: numbers, bools, strings", "[once]") {
+  check_rows<Scalar<std::int32_t>>({sliced(numbers_of(some, "i"), 2, 2), numbers_of(some, "i")},
+                                   {Scalar<std::int32_t>(12), Scalar<std::int32_t>(13), Scalar<std::int32_t>(10),
+                                    Scalar<std::int32_t>(11), Scalar<std::int32_t>(12), Scalar<std::int32_t>(13),
+                                    Scalar<std::int32_t>(14), Scalar<std::int32_t>(15), Scalar<std::int32_t>(16),
+                                    Scalar<std::int32_t>(17)});
+  check_rows<Scalar<half>>({numbers_of(std::vector<half>{half(0.5)}, "e")}, {Scalar<half>(half(0.5))});
+  const Given bits{.format = "b", .length = 10, .buffers = {std::nullopt, std::string("\xb2\x01", 2)}};
+  check_rows<Vector<bool>>({list_of(std::vector<std::int32_t>{1, 4, 9}, bits)},
+                           {Vector<bool>{true, false, false}, Vector<bool>{true, true, false, true, true}});
+  check_rows<Scalar<bool>>({sliced(bits, 7, 2)}, {Scalar<bool>(true), Scalar<bool>(true)});
+  using Bytes = Vector<std::uint8_t>;
+  for (const char* format : {"u", "z"})
+    check_rows<Bytes>({Given{.format = format,
+                             .length = 3,
+                             .buffers = {std::nullopt, bytes_of(std::vector<std::int32_t>{0, 2, 2, 5}), "hi you"}}},
+                      {Bytes{'h', 'i'}, Bytes{}, Bytes{' ', 'y', 'o'}});
+  check_rows<Bytes>({Given{.format = "U",
+                           .length = 1,
+                           .buffers = {std::nullopt, bytes_of(std::vector<std::int64_t>{0, 1, 3}), "abc"},
+                           .offset = 1}},
+                    {Bytes{'b', 'c'}});
+}
+
+TEST_CASE("arrow in: fixed-size lists, also inside of lists", "[once]") {
+  check_rows<V>({fixed_of(2, numbers_of(some, "i"), 4), sliced(fixed_of(2, numbers_of(some, "i"), 4), 1, 2)},
+                {{10, 11}, {12, 13}, {14, 15}, {16, 17}, {12, 13}, {14, 15}});
+  check_rows<V>({fixed_of(3, sliced(numbers_of(some, "i"), 1, 6), 2)}, {{11, 12, 13}, {14, 15, 16}});
+  check_rows<V>({fixed_of(0, numbers_of(some, "i"), 2)}, {V{}, V{}});
+  using M = Matrix<std::int32_t>;
+  check_rows<M>({fixed_of(2, fixed_of(2, numbers_of(some, "i"), 4), 2)},
+                {M(Index{2, 2}, {10, 11, 12, 13}), M(Index{2, 2}, {14, 15, 16, 17})});
+  check_rows<M>({list_of(std::vector<std::int32_t>{0, 1, 1, 3}, fixed_of(2, numbers_of(some, "i"), 4))},
+                {M(Index{1, 2}, {10, 11}), M(Index{0, 2}), M(Index{2, 2}, {12, 13, 14, 15})});
+  // Slices at every level.
+  check_rows<M>({sliced(list_of(std::vector<std::int32_t>{0, 1, 2, 3},
+                                sliced(fixed_of(2, sliced(numbers_of(some, "i"), 1, 7), 3), 0, 3)),
+                        1, 2)},
+                {M(Index{1, 2}, {13, 14}), M(Index{1, 2}, {15, 16})});
+}
+
+TEST_CASE("arrow in: structs as elements, record batches as tuples, columns by name", "[once]") {
+  using Entry = std::tuple<std::int32_t, double>;
+  const Given values = numbers_of(std::vector<double>{0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5}, "g", "value");
+  const Given entries = struct_of({numbers_of(some, "i", "column"), values}, 8);
+  check_rows<Vector<Entry>>({list_of(std::vector<std::int32_t>{0, 2, 3}, entries)},
+                            {Vector<Entry>{{10, 0.5}, {11, 1.5}}, Vector<Entry>{{12, 2.5}}});
+  // A slice of structs is one of their children.
+  check_rows<Vector<Entry>>({list_of(std::vector<std::int32_t>{0, 2}, sliced(entries, 5, 3))},
+                            {Vector<Entry>{{15, 5.5}, {16, 6.5}}});
+  check_rows<Scalar<Entry>>({sliced(entries, 6, 2)}, {Scalar<Entry>({16, 6.5}), Scalar<Entry>({17, 7.5})});
+  check_rows<Scalar<std::complex<double>>>({struct_of({values, values}, 1)},
+                                           {Scalar<std::complex<double>>({0.5, 0.5})});
+  // One column of a batch, and two.
+  check_rows<V>({struct_of({list_of(std::vector<std::int32_t>{0, 2, 3}, numbers_of(some, "i"))}, 2)},
+                {{10, 11}, {12}});
+  const Given table = struct_of(
+      {list_of(std::vector<std::int32_t>{0, 2, 3, 3}, numbers_of(some, "i"), "x"), sliced(values, 1, 3), numbers_of(some, "i", "n")}, 3);
+  for (const bool cut : {false, true}) {
+    ArrowArrayStream stream = stream_of({cut ? sliced(table, 1, 2) : table});
+    const auto rows = stream_in(io::from_arrow<std::tuple<Scalar<std::int32_t>, V>>(&stream, {.columns = {"n", "x"}}));
+    auto [n, x] = unzip_seq(rows);
+    auto [all, lists] = run(std::tuple(consume(elements(n)), consume(elements(x))));
+    CHECK(all == (cut ? V{11, 12} : V{10, 11, 12}));
+    CHECK(lists == (cut ? V{12} : V{10, 11, 12}));
+  }
+  ArrowArrayStream stream = stream_of({table});
+  const auto rows = stream_in(io::from_arrow<std::tuple<V, Scalar<double>, Scalar<std::int32_t>>>(&stream));
+  const auto sums = map_seq(
+      [](auto x, auto v, auto n) {
+        return map([=](auto s) { return cast<std::int32_t>(s) + the(n) + cast<std::int32_t>(the(v)); }, sum(x));
+      },
+      rows);
+  CHECK(run(consume(elements(sums))) == V{10 + 11 + 10 + 1, 12 + 11 + 2, 0 + 12 + 3});
+}
+
+TEST_CASE("arrow in: chunks are views of the batch, which is released with the last of them", "[once]") {
+  const Given given = list_of(std::vector<std::int32_t>{0, 3, 3, 4}, numbers_of(some, "i"));
+  ArrowArrayStream stream = stream_of({given, given});
+  SourceChunk first, second;
+  {
+    const auto source = io::from_arrow<V>(&stream);
+    CHECK_FALSE(source.info().live);
+    CHECK_FALSE(source.info().rewindable);
+    CHECK(source.info().arrays[0].offsets == OffsetType::int32);
+    REQUIRE(source.erased()->next({2}, first));
+    CHECK(first.items == 2);
+    CHECK(first.bytes == 3 * 4 + 3 * 4);
+    REQUIRE(source.erased()->next({2}, second));
+    CHECK(second.items == 1);
+    CHECK(second.arrays[0].data[0] == first.arrays[0].data[0]);
+    REQUIRE(source.erased()->next({2}, second));  // of the next batch
+    CHECK(second.items == 2);
+    CHECK(static_cast<const std::int32_t*>(first.arrays[0].data[0].get())[2] == 12);
+  }
+  CHECK(alive == 4);  // two lists and what is in them
+  first = {};
+  CHECK(alive == 2);
+  second = {};
+  CHECK(alive == 0);
+}
+
+template <class A>
+std::string fault(const std::vector<Given>& batches, const io::ArrowOptions& options = {}) {
+  ArrowArrayStream stream = stream_of(batches);
+  std::string said;
+  try {
+    const auto source = io::from_arrow<A>(&stream, options);
+    SourceChunk chunk;
+    while (source.erased()->next({}, chunk)) {
+    }
+  } catch (const DataError& e) {
+    said = e.what();
+  }
+  if (stream.release) stream.release(&stream);
+  CHECK(alive == 0);
+  return said;
+}
+
+TEST_CASE("arrow in: nulls are refused, with column and row", "[once]") {
+  const auto with_nulls = [](Given given, const char* bits) {
+    given.buffers[0] = bits;
+    given.null_count = -1;
+    return given;
+  };
+  const Given numbers = numbers_of(some, "i", "x");
+  CHECK(fault<Scalar<std::int32_t>>({with_nulls(numbers, "\xff")}).empty());
+  CHECK_THAT(fault<Scalar<std::int32_t>>({numbers, with_nulls(numbers, "\xdf")}), Contains("column 'x', row 13: a null"));
+  const std::vector<std::int32_t> offsets{0, 2, 2, 5, 8};
+  const Given lists = list_of(offsets, numbers, "l");
+  CHECK_THAT(fault<V>({with_nulls(lists, "\x0d")}), Contains("column 'l', row 1: a null"));
+  CHECK_THAT(fault<V>({list_of(offsets, with_nulls(numbers, "\xf7"))}), Contains("row 2: a null in it"));
+  CHECK(fault<V>({sliced(with_nulls(lists, "\x0d"), 2, 2)}).empty());
+  CHECK_THAT(fault<V>({fixed_of(2, with_nulls(numbers, "\xf7"), 4)}), Contains("row 1: a null in it"));
+  using M = Matrix<std::int32_t>;
+  CHECK_THAT(fault<M>({list_of(std::vector<std::int32_t>{0, 1, 4}, with_nulls(fixed_of(2, numbers, 4), "\x07"))}),
+             Contains("row 1: a null in it"));
+  CHECK_THAT(fault<M>({list_of(std::vector<std::int32_t>{0, 1, 4}, fixed_of(2, with_nulls(numbers, "\xfd"), 4))}),
+             Contains("row 0: a null in it"));
+  using Entry = std::tuple<std::int32_t, std::int32_t>;
+  const Given entries = struct_of({numbers, with_nulls(numbers, "\xef")}, 8);
+  CHECK_THAT(fault<Vector<Entry>>({list_of(offsets, entries)}), Contains("row 2: a null in it"));
+  CHECK_THAT(fault<Vector<Entry>>({list_of(offsets, with_nulls(struct_of({numbers, numbers}, 8), "\x7f"))}),
+             Contains("row 3: a null in it"));
+}
+
+TEST_CASE("arrow in: other types than asked for are refused", "[once]") {
+  const Given numbers = numbers_of(some, "i", "x");
+  const Given lists = list_of(std::vector<std::int32_t>{0, 2}, numbers);
+  CHECK_THAT(fault<Vector<float>>({lists}), Contains("its rows are list of int32, but 1 arrays were asked for"));
+  CHECK_THAT(fault<Scalar<std::int32_t>>({lists}), Contains("rank 0 of int32"));
+  CHECK_THAT(fault<Matrix<std::int32_t>>({lists}), Contains("rank 2 of int32"));
+  CHECK_THAT(fault<V>({list_of(std::vector<std::int32_t>{0, 1}, lists)}), Contains("list of list of int32"));
+  CHECK_THAT(fault<Matrix<std::int32_t>>({list_of(std::vector<std::int32_t>{0, 1}, lists)}), Contains("list of list"));
+  CHECK_THAT(fault<V>({struct_of({numbers}, 8)}), Contains("column 'x' is int32, but rank 1 of int32 was asked for"));
+  CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}), Contains("2 columns, but 1 arrays"));
+  CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}, {.columns = {"y"}}), Contains("no column 'y'"));
+  CHECK_THAT(fault<V>({Given{.format = "tdD", .length = 0, .buffers = {}}}), Contains("'tdD'"));
+  CHECK_THAT(fault<V>({Given{.format = "+w:x", .length = 0, .buffers = {std::nullopt}, .children = {numbers}}}),
+             Contains("fixed_size_list[x]"));
+}
+
+TEST_CASE("arrow in: batches that contradict themselves are refused", "[once]") {
+  const Given numbers = numbers_of(some, "i");
+  const auto lists = [&](std::vector<std::int32_t> offsets) { return list_of(offsets, numbers); };
+  CHECK_THAT(fault<V>({lists({0, 3, 2})}), Contains("the offset of row 2 is 2"));
+  CHECK_THAT(fault<V>({lists({-1, 3})}), Contains("the offset of row 0 is -1: negative"));
+  CHECK_THAT(fault<V>({lists({0, 9})}), Contains("8 elements are there, 9 are needed"));
+  CHECK_THAT(fault<V>({fixed_of(3, numbers, 3)}), Contains("8 elements are there, 9 are needed"));
+  CHECK_THAT(fault<V>({fixed_of(INT64_MAX, numbers, 3)}), Contains("overflows"));
+  Given changed = lists({0, 3});
+  changed.length = -1;
+  CHECK_FALSE(fault<V>({changed}).empty());
+  changed = lists({0, 3});
+  changed.buffers[1] = std::nullopt;
+  CHECK_THAT(fault<V>({changed}), Contains("no offsets"));
+  changed = lists({0, 3});
+  changed.children[0].buffers[1] = std::nullopt;
+  CHECK_THAT(fault<V>({changed}), Contains("no elements"));
+  changed = lists({0, 3});
+  changed.buffers.pop_back();
+  CHECK_THAT(fault<V>({changed}), Contains("1 buffers"));
+  Given batch = struct_of({numbers}, 9);
+  CHECK_THAT(fault<Scalar<std::int32_t>>({struct_of({numbers}, 8), batch}), Contains("9 are needed"));
+}
+
+TEST_CASE("arrow in: what get_next refuses, and streams that are gone", "[once]") {
+  ArrowArrayStream stream = stream_of({numbers_of(some, "i"), numbers_of(some, "i")}, 1);
+  const auto source = io::from_arrow<Scalar<std::int32_t>>(&stream);
+  CHECK_THROWS_WITH(run(consume(elements(stream_in(source)))), "arrow stream: get_next: the server is gone");
+  CHECK_THROWS_AS(io::from_arrow<V>(&stream), DataError);
+  CHECK_THROWS_AS(io::from_arrow<V>(nullptr), DataError);
+}
+
+// ---- Out
+
+template <class A>
+std::vector<A> sent(const Seq<A>& sequence, const RunOptions& options) {
+  ArrowArrayStream stream;
+  io::to_arrow(sequence, &stream, {.run = options});
+  std::vector<A> items;
+  for (const A& item : stream_out(stream_in(io::from_arrow<A>(&stream)))) items.push_back(item);
+  CHECK(stream.release == nullptr);
+  return items;
+}
+
+template <class A>
+void check_sent(const Seq<A>& sequence, std::size_t count) {
+  std::vector<A> expected;
+  for (const A& item : stream_out(sequence, {.backend = Backend::interpreter})) expected.push_back(item);
+  REQUIRE(expected.size() == count);
+  for (const RunOptions& options : {RunOptions{.backend = Backend::interpreter}, RunOptions{.scheduler = "fixed:1"},
+                                    RunOptions{.scheduler = "fixed:7"}, RunOptions{}}) {
+    const auto items = sent(sequence, options);
+    REQUIRE(items.size() == count);
+    for (std::size_t i = 0; i < count; ++i) require_same(items[i], expected[i]);
+  }
+}
+
+TEST_CASE("arrow out: read again as what was sent", "[once]") {
+  check_sent(produce(20, [](auto i) { return fill(i % 5, cast<float>(i)); }), 20);
+  check_sent(produce(20, [](auto i) { return unit(i * i); }), 20);
+  check_sent(produce(20, [](auto i) { return fill(3, i % 2 == 0); }), 20);
+  check_sent(produce(20, [](auto i) { return generate(i % 4, [=](auto k) { return pack(k, cast<double>(i)); }); }), 20);
+  check_sent(produce(0, [](auto i) { return fill(i % 5, i); }), 0);
+}
+
+TEST_CASE("arrow out: several arrays, and lists in lists", "[once]") {
+  const auto items = produce(6, [](auto i) {
+    return std::tuple(generate(index_of(i % 3, i % 2 + 1), [=](auto ix) { return i * 100 + ix[0] * 10 + ix[1]; }), fill(2, cast<float>(i)), unit(i));
+  });
+  ArrowArrayStream stream;
+  io::to_arrow(items, &stream, {.names = {"m", "f", "i"}, .run = {.scheduler = "fixed:4"}});
+  ArrowSchema schema;
+  REQUIRE(stream.get_schema(&stream, &schema) == 0);
+  CHECK(schema.format == std::string("+s"));
+  REQUIRE(schema.n_children == 3);
+  CHECK(schema.children[0]->name == std::string("m"));
+  CHECK(schema.children[0]->format == std::string("+L"));
+  CHECK(schema.children[0]->children[0]->format == std::string("+L"));
+  CHECK(schema.children[0]->children[0]->children[0]->format == std::string("l"));
+  CHECK(schema.children[1]->children[0]->format == std::string("f"));
+  CHECK(schema.children[2]->format == std::string("l"));
+  schema.release(&schema);
+  ArrowArray batch;
+  REQUIRE(stream.get_next(&stream, &batch) == 0);
+  REQUIRE(batch.length == 4);
+  const auto numbers = [](const ArrowArray& array, std::int64_t count) {
+    const auto* at = static_cast<const std::int64_t*>(array.buffers[1]);
+    return std::vector<std::int64_t>(at, at + count);
+  };
+  const ArrowArray& matrices = *batch.children[0];
+  CHECK(numbers(matrices, 5) == std::vector<std::int64_t>{0, 0, 1, 3, 3});  // rows of items 0 to 3
+  const ArrowArray& inner = *matrices.children[0];
+  CHECK(inner.length == 3);
+  CHECK(numbers(inner, 4) == std::vector<std::int64_t>{0, 2, 3, 4});
+  CHECK(numbers(*inner.children[0], 4) == std::vector<std::int64_t>{100, 101, 200, 210});
+  CHECK(numbers(*batch.children[1], 5) == std::vector<std::int64_t>{0, 2, 4, 6, 8});
+  CHECK(numbers(*batch.children[2], 4) == std::vector<std::int64_t>{0, 1, 2, 3});
+  // A child that somebody moves out lives on.
+  ArrowArray moved = *batch.children[2];
+  batch.children[2]->release = nullptr;
+  batch.release(&batch);
+  CHECK(numbers(moved, 4)[3] == 3);
+  moved.release(&moved);
+  REQUIRE(stream.get_next(&stream, &batch) == 0);
+  CHECK(batch.length == 2);
+  stream.release(&stream);
+  CHECK(batch.length == 2);  // a batch outlives its stream
+  CHECK(numbers(*batch.children[2], 2)[1] == 5);
+  batch.release(&batch);
+}
+
+TEST_CASE("arrow out: errors are codes and words, and a stream may be given up", "[once]") {
+  const auto code_of = [](const auto& sequence, const RunOptions& options, const char* words) {
+    ArrowArrayStream stream;
+    io::to_arrow(sequence, &stream, {.run = options});
+    ArrowArray batch;
+    int code = 0;
+    for (;;) {
+      code = stream.get_next(&stream, &batch);
+      if (code != 0 || !batch.release) break;
+      batch.release(&batch);
+    }
+    if (code != 0) CHECK_THAT(stream.get_last_error(&stream), Contains(words));
+    stream.release(&stream);
+    return code;
+  };
+  const auto items = produce(100, [](auto i) { return fill(3, std::int64_t{1} / (i - 50)); });
+  CHECK(code_of(items, {.scheduler = "fixed:7"}, "by zero") == EINVAL);
+  const auto large = produce(10, [](auto i) { return fill(100'000, i); });
+  CHECK(code_of(large, {.memory = 100'000}, "memory") == ENOMEM);
+  CHECK(code_of(large, {}, "") == 0);
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(code_of(large, {.stop = stop.get_token()}, "cancelled") == ECANCELED);
+  // Endless, more than anybody takes.
+  const auto endless = produce(INT64_MAX, [](auto i) { return fill(10, i); });
+  ArrowArrayStream stream;
+  io::to_arrow(endless, &stream, {.run = {.scheduler = "fixed:100"}});
+  ArrowArray batch;
+  REQUIRE(stream.get_next(&stream, &batch) == 0);
+  batch.release(&batch);
+  stream.release(&stream);
+  // Never asked for anything.
+  io::to_arrow(endless, &stream);
+  stream.release(&stream);
+  CHECK_THROWS_AS(io::to_arrow(endless, &stream, {.names = {"a", "b"}}), ProgramError);
+}
+
+}  // namespace
+}  // namespace anabranch::testing
