@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -10,6 +11,7 @@
 #include "explain.h"
 #include "front/handle.h"
 #include "interpreted_run.h"
+#include "ir/walk.h"
 #include "run/execute.h"
 #include "run/run_trace.h"
 #include "run_options.h"
@@ -42,6 +44,12 @@ void ProgramImpl::require(Expect expected) const {
   anabranch::require(compiled_, expected);
   // Several threads may find out at once: one that forgets what another found does no harm.
   met_.store(met_.load(std::memory_order_relaxed) | expected, std::memory_order_relaxed);
+}
+
+bool ProgramImpl::prints() const {
+  const auto nodes = ir::topological(compiled_.program);
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const ir::Node* node) { return node->op() == ir::Op::trace; });
 }
 
 scheduler::Executor& ProgramImpl::executor(int threads) {

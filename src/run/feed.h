@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Feed : public SourceBase {
 
  private:
   bool refill(const Limit& limit);
+  bool pull_some(const Limit& limit);
   bool is_enough(const Limit& limit) const;
   void check_memory(std::int64_t item, std::int64_t memory) const;
 
@@ -46,6 +48,7 @@ class Feed : public SourceBase {
   SourceChunk items_;       ///< what has been pulled
   std::vector<Range> own_;  ///< and not been given, in reverse
   bool over_ = false;
+  std::exception_ptr failed_;  ///< of the latest pull
 };
 
 /// The stages of `work.node`'s sequences, whose chunks are laid out as its items are.

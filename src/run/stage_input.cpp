@@ -94,13 +94,15 @@ std::int64_t StageInput::bytes_of_views() const {
   return bytes;
 }
 
-/// A live source gives what there is in the time that a chunk may take, unless the user wants N items.
-bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks) {
+/// Else a live source gives what there is in the time that a chunk may take, unless the user wants N items.
+bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks, bool at_once) {
   const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
   Limit limit{target.items, std::max<std::int64_t>(1, std::min(target.bytes, left)), target.work, left};
+  limit.stop = context_.options.stop;
   if (zipped_->live()) {
-    limit.stop = context_.options.stop;
-    if (policy_.kind != scheduler::Policy::Kind::fixed)
+    if (at_once)
+      limit.until = std::chrono::steady_clock::time_point::min();
+    else if (policy_.kind != scheduler::Policy::Kind::fixed)
       limit.until = std::chrono::steady_clock::now() +
                     std::chrono::nanoseconds(scheduler::PipelineOptions{}.max_chunk_ns);
   }

@@ -36,8 +36,9 @@ class StageInput {
 
   /// For a back end that computes the stage with so many chunks in flight.
   StageWork work(int slots);
-  /// The next chunk, of at most so many items, bytes and elements; false at the end.
-  bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks);
+  /// The next chunk, of at most so many items, bytes and elements; false at the end. `at_once`: a live source that has
+  /// given an item is not waited for.
+  bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks, bool at_once = false);
   std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,
                                    std::int64_t end) const;
   /// Bytes beyond which a chunk that is read into buffers gains nothing.
