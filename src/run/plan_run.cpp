@@ -73,8 +73,8 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
   held_inputs_ = context.budget.reserve("inputs held whole", bytes);
 }
 
-void PlanRun::run(std::size_t actions) {
-  for (std::size_t a = 0; a < actions; ++a) {
+void PlanRun::run(std::size_t begin, std::size_t end) {
+  for (std::size_t a = begin; a < end; ++a) {
     std::visit([this](const auto& action) { run_action(action); }, context_.plan.actions[a]);
     for (const int array : context_.plan.last_needed[a]) values_.forget(array);
   }
@@ -161,13 +161,17 @@ std::vector<HostArray> PlanRun::memory_for(int stage) const {
 }
 
 void PlanRun::run_action(const plan::StageAction& action) {
-  const int number = action.stage;
-  const auto& arrays = context_.plan.global.arrays;
-  StageRun run(context_, backend_, number, values_, memory_for(number));
+  StageRun run(context_, backend_, action.stage, values_, memory_for(action.stage));
   const std::vector<HostArray> results = run.run();
-  const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(run.take_reservations());
+  set_stream(action.stage, results, run.take_reservations());
+}
+
+void PlanRun::set_stream(int stage, const std::vector<HostArray>& results,
+                         std::vector<scheduler::Reservation> reservations) {
+  const auto& arrays = context_.plan.global.arrays;
+  const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(std::move(reservations));
   for (std::size_t a = 0; a < arrays.size(); ++a)
-    if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == number)
+    if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == stage)
       values_.set(static_cast<int>(a), counted(*results[static_cast<std::size_t>(arrays[a].part)], account));
 }
 

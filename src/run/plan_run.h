@@ -14,7 +14,12 @@ class PlanRun {
  public:
   PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments);
   /// The first `actions` of the plan.
-  void run(std::size_t actions);
+  void run(std::size_t actions) { run(0, actions); }
+  /// Those from `begin` to before `end`.
+  void run(std::size_t begin, std::size_t end);
+  /// A stage has been run elsewhere: what its sinks have given.
+  void set_stream(int stage, const std::vector<HostArray>& results,
+                  std::vector<scheduler::Reservation> reservations);
   GlobalValues& values() { return values_; }
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
