@@ -105,7 +105,7 @@ const char* to_string(Reason reason) noexcept {
     case Reason::fixed:
       return "fixed";
     case Reason::live:
-      return "live source: one item at a time";
+      return "live source: what has come";
     case Reason::start:
       return "start";
     case Reason::underused:

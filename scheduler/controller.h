@@ -31,7 +31,7 @@ struct Observation {
 
 enum class Reason {
   fixed,           ///< the user chose the size
-  live,            ///< the source is live: one item at a time
+  live,            ///< the source is live: one item, or what has come
   start,           ///< nothing known yet
   underused,       ///< paper: utilisation below 80 %
   cost_falls,      ///< paper: time per item fell: grow

@@ -65,7 +65,7 @@ stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|s
 seen=
 for name in memory storage sources results resident_memory run_record report_json report_text run_trace context print_line rearrangement global_values stage_output sink collector elements_sink \
   tabulate_sink item_list fold_sinks write_sink sinks chunk_geometry chunk_group backend chunk_layout streams stage_input feeding_stage feed windows_feed map_accum_feed feeds \
-  stage_results item_results piece_results stage_pieces stage stage_reader plan_run chunk_reader execute; do
+  stage_log stage_results item_results piece_results stage_pieces stage stage_reader read_sizes chunks_ahead pushed_items plan_run item_stream pushed_plan execute; do
   seen+=${seen:+|}$name
   wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)
   [ -z "$wrong" ] || { printf 'src/run/%s may not include:\n%s\n' "$name" "$wrong" >&2; status=1; }

@@ -1,5 +1,7 @@
 #include "compiled_run.h"
 
+#include <utility>
+
 #include "scheduler/threads.h"
 
 namespace anabranch::detail {
@@ -38,13 +40,13 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog
 
 CompiledRun::~CompiledRun() {
   try {
-    if (!concluded_) conclude();
+    conclude();
   } catch (...) {  // NOLINT: the run's own error comes first
   }
 }
 
 void CompiledRun::conclude() {
-  concluded_ = true;
+  if (std::exchange(concluded_, true)) return;
   RunReport& report = *context_.report;
   report.backend = backend_->name();
   report.backend_reason = choice_.reason;

@@ -23,7 +23,7 @@ class CompiledRun {
 
   runtime::RunContext& context() { return context_; }
   runtime::RunBackend& backend() { return *backend_; }
-  /// Ends the run's computations: what it knows goes into the report and the trace.
+  /// Ends the run's computations: what it knows goes into the report and the trace, once.
   void conclude();
 
  private:

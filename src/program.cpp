@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <algorithm>
 #include <exception>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "explain.h"
 #include "front/handle.h"
 #include "interpreted_run.h"
+#include "ir/walk.h"
 #include "run/execute.h"
 #include "run_log.h"
 #include "run_options.h"
@@ -38,6 +40,12 @@ void ProgramImpl::require(Expect expected) const {
   anabranch::require(compiled_, expected);
   // Several threads may find out at once: one that forgets what another found does no harm.
   met_.store(met_.load(std::memory_order_relaxed) | expected, std::memory_order_relaxed);
+}
+
+bool ProgramImpl::prints() const {
+  const auto nodes = ir::topological(compiled_.program);
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const ir::Node* node) { return node->op() == ir::Op::trace; });
 }
 
 scheduler::Executor& ProgramImpl::executor(int threads) {

@@ -23,6 +23,8 @@ class ProgramImpl {
   const Compiled& compiled() const { return compiled_; }
   /// Throws ProgramError where the program is not as expected. What was found once is not looked for again.
   void require(Expect expected) const;
+  /// Whether it prints: then no part of it may be computed twice.
+  bool prints() const;
   double front_seconds() const { return front_seconds_; }
   const CompileOptions& options() const { return options_; }
   runtime::ResultSizes& result_sizes() { return result_sizes_; }

@@ -56,4 +56,32 @@ void check(const RunOptions& options) {
         fmt::format("RunOptions: {}: the timeline and the report cannot go to one file", options.trace));
 }
 
+void check(const ReadAhead& ahead, const RunOptions& options) {
+  const auto refuse = [](const auto& bound, const char* what) {
+    throw ProgramError(fmt::format("ReadAhead: {} {}", bound, what));
+  };
+  if (ahead.items < 0) refuse(ahead.items, "items; 0 reads nothing ahead");
+  if (ahead.bytes < 0) refuse(ahead.bytes, "bytes; 0 reads nothing ahead");
+  if (!(ahead.seconds >= 0)) refuse(ahead.seconds, "seconds; 0 reads nothing ahead");
+  const bool nothing = ahead.items == 0 || ahead.bytes == 0 || ahead.seconds == 0;
+  const std::int64_t items = nothing ? 0 : ahead.items;
+  if (options.backend == Backend::interpreter && items > 0)
+    throw ProgramError(
+        fmt::format("ReadAhead: {} items, and the interpreter reads nothing ahead; leave it out", items));
+  const scheduler::Policy policy = scheduler::parse_policy(options.scheduler);
+  if (policy.kind == scheduler::Policy::Kind::fixed && policy.items - 1 > items)
+    throw ProgramError(fmt::format(
+        "ReadAhead: the scheduler {} reads {} items beyond the first one of a chunk, and {} may be ahead",
+        options.scheduler, policy.items - 1, items));
+}
+
+void check(const PushOptions& push) {
+  const auto refuse = [](const auto& bound, const char* what) {
+    throw ProgramError(fmt::format("PushOptions: {} {}", bound, what));
+  };
+  if (!(push.seconds >= 0)) refuse(push.seconds, "seconds; 0 computes each item at once");
+  if (push.items < 1) refuse(push.items, "items that may wait to be taken; at least 1");
+  if (push.bytes < 1) refuse(push.bytes, "bytes that may wait to be taken; at least 1");
+}
+
 }  // namespace anabranch

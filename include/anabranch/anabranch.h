@@ -23,6 +23,8 @@
 #include <anabranch/loop.h>
 #include <anabranch/manifest.h>
 #include <anabranch/optional.h>
+#include <anabranch/push.h>
+#include <anabranch/push_options.h>
 #include <anabranch/ragged.h>
 #include <anabranch/reorder.h>
 #include <anabranch/rounding.h>

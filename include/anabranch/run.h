@@ -146,14 +146,20 @@ void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
       "stream_out(s)");
 }
 
-/// A C++ input range of the items of a sequence, as host arrays, computed chunk by chunk as the range is
-/// read. A chunk of a live source (SourceInfo::live) is one item, unless the scheduler is "fixed:N": item k
-/// is here before the source is asked for item k + 1. Of other sources the scheduler decides how many items
-/// are computed at a time; what has been read ahead is at most one chunk.
+/// A C++ input range of the items of a sequence, as host arrays. While its reader works on an item, the next ones are read
+/// and computed by the other threads of the run, within the bounds of ReadAhead; with one thread, chunk by chunk as the
+/// range is read. So sources are read by other threads than the range: what their code uses must not be changed
+/// meanwhile. Not so a live source that depends on its results (SourceInfo::live, independent), unless bounds are given:
+/// then a chunk is one item, or N with the scheduler "fixed:N", and item k is here before the source is asked for item
+/// k + 1.
+///
+/// An exception of a source or of a computation comes out when all items before it have been read. Destroying the range
+/// ends what is under way, within one call of a source or one piece of a kernel.
 template <class A>
 class StreamOut {
  public:
-  StreamOut(const Seq<A>& sequence, const RunOptions& options) : reader_(sequence.handle(), options) {}
+  StreamOut(const Seq<A>& sequence, const RunOptions& options, const std::optional<ReadAhead>& ahead = {})
+      : reader_(sequence.handle(), options, ahead) {}
 
   class Iterator {
    public:
@@ -206,6 +212,11 @@ class StreamOut {
 template <class A>
 StreamOut<A> stream_out(const Seq<A>& sequence, const RunOptions& options = {}) {
   return StreamOut<A>(sequence, options);
+}
+/// With bounds of its own, which hold for every source: stream_out(s, {}, {.items = 0}) reads nothing ahead.
+template <class A>
+StreamOut<A> stream_out(const Seq<A>& sequence, const RunOptions& options, const ReadAhead& ahead) {
+  return StreamOut<A>(sequence, options, ahead);
 }
 
 }  // namespace anabranch

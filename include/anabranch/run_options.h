@@ -44,9 +44,11 @@ struct RunOptions {
   /// "adaptive", "paper", "fixed:N" (items per chunk; of a live source, waits for N).
   std::string scheduler = "adaptive";
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, endless loops included
-  /// Called after every chunk, once at a time. Nothing is read meanwhile, so it must not wait for a source.
+  /// Called after every chunk, once at a time. Nothing is read meanwhile, so it must not wait for a source. In
+  /// `stream_out` by the thread that takes the items, before it gets the first one of the chunk.
   std::function<void(const Progress&)> progress{};
-  /// Given each line that the operation `trace` prints, without its end, one at a time; empty: they go to standard error.
+  /// Given each line that the operation `trace` prints, without its end, one at a time, on any thread; empty: they go to
+  /// standard error.
   std::function<void(std::string_view)> print{};
   /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also
@@ -57,6 +59,19 @@ struct RunOptions {
   std::string report{};
   /// What is expected of the program: as Program::require, before anything is read.
   Expect require = Expect::nothing;
+};
+
+/// How far `stream_out` reads and computes ahead of whoever takes its items: until one of these bounds is reached. Any of
+/// them 0: an item is read when it is asked for. (docs/scheduler.md, "Ahead of whoever takes".)
+struct ReadAhead {
+  /// Items that have been read and not been taken.
+  std::int64_t items = 65'536;
+  /// Of these, where they are read into memory, and of their results: no chunk is begun above half of it. Results whose
+  /// size only values tell may exceed it by those of a chunk. RunOptions::memory bounds all, in any case.
+  std::int64_t bytes = std::int64_t{64} << 20;
+  /// So long what is ahead lasts at most, at the pace at which items are taken, unless it is a single item; nor does a
+  /// chunk take longer to compute, if it has several.
+  double seconds = 0.1;
 };
 
 }  // namespace anabranch

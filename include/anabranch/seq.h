@@ -140,13 +140,17 @@ auto stream_in(const R& items, detail::Loc at = detail::Loc::current()) {
   return stream_in(items.source(), at);
 }
 
-/// How a range is streamed.
+/// How a range is streamed. Unless it is live and depends on what becomes of its items, `stream_out` reads it on another
+/// thread than the one that takes the results.
 struct RangeOptions {
-  /// Whether the next item may have to be waited for (SourceInfo::live): a live range is asked for an item
-  /// only when the results of those before it have been read. Unless it is said, containers and contiguous
+  /// Whether the next item may have to be waited for (SourceInfo::live). Unless it is said, containers and contiguous
   /// ranges, and views of all of one, are not live; every other range is, because nothing tells a generator
   /// that computes from one that waits. {.live = false} lets `stream_out` take many items at a time.
   std::optional<bool> live{};
+  /// Of a live range: its items do not depend on what becomes of those before (SourceInfo::independent): `stream_out` may
+  /// read ahead, and takes together what has come. Else it is asked for an item only when the results of those before it
+  /// have been taken.
+  bool independent = false;
 };
 
 /// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range).
@@ -157,7 +161,7 @@ auto stream_in(R&& range, const RangeOptions& options = {}, detail::Loc at = det
   using A = std::ranges::range_value_t<R>;
   using View = std::remove_cvref_t<R>;
   auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt,
-                                                               options.live, at);
+                                                               options.live, options.independent, at);
   return stream_in(Source<A>(std::move(source)), at);
 }
 
@@ -186,7 +190,7 @@ auto stream_in(const Regular<N>& form, R&& range, const RangeOptions& options = 
   if constexpr (A::rank == N) {
     using View = std::remove_cvref_t<R>;
     auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape,
-                                                                 options.live, at);
+                                                                 options.live, options.independent, at);
     return stream_in(Source<A>(std::move(source)), at);
   }
 }

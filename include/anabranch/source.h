@@ -27,9 +27,10 @@
 namespace anabranch {
 
 /// How much to give at most. Reaching any one of the first three ends the chunk; the first item is always
-/// given, unless it takes more than `memory`. A live source that gathers several items into a chunk looks at
-/// the last two after each, so that a run can be stopped and says how far it is: then what is there is the
-/// chunk. For other sources they have no meaning.
+/// given, unless it takes more than `memory`. A source that gathers several items into a chunk one by one looks at
+/// `stop` after each, a live one at `until`, too, so that a run can be stopped and says how far it is: then what is
+/// there is the chunk. When `until` has passed, no further item is waited for; a live source that can tell gives all
+/// that have come. One that can look at `stop` while it waits throws Cancelled then.
 struct Limit {
   std::int64_t items = INT64_MAX;
   std::int64_t bytes = INT64_MAX;   ///< of the chunk's buffers and offsets
@@ -88,11 +89,14 @@ struct SourceInfo {
   bool in_memory = false;             ///< chunks are views of memory: `next` costs microseconds and no budget
   /// Reading is apart from handing out: several workers that read pieces at once gain (SourceBase::split).
   bool splits = false;
-  /// The next item may not be there yet: `next` may wait for a socket, a device, a person. Then `stream_out`
-  /// asks for one item at a time, and for the next one when the results of this one have been read
+  /// The next item may not be there yet: `next` may wait for a socket, a device, a person
   /// (docs/scheduler.md, "Live sources"). Set it to false for files and whatever else never waits long. What
   /// is in memory is not live, whatever stands here.
   bool live = true;
+  /// Of a live source: items come by themselves, whatever becomes of those before them. Then `stream_out` reads ahead,
+  /// on a thread of its own. Else the next item may be made of the last result, as that of who asks and answers is:
+  /// the source is asked for it when the results of all before it have been taken.
+  bool independent = false;
 };
 
 /// One array component of a chunk.

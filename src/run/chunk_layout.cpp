@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include <anabranch/array.h>
 #include <anabranch/error.h>
 
 #include "ir/offsets.h"
@@ -92,6 +93,77 @@ SourceChunk with_layout(const SourceChunk& chunk, const std::vector<ArrayInfo>& 
     out.work = std::max(out.work, elements_of(chunk.arrays[a], from[a], chunk.items));
   }
   return out;
+}
+
+namespace {
+
+/// The buffers of an array of all these chunks, one after the other; bytes are added up.
+ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const ArrayInfo& info,
+                  std::int64_t items, std::int64_t& bytes) {
+  const auto new_buffer = [&bytes](std::int64_t size) {
+    bytes += size;
+    return detail::allocate_aligned(static_cast<std::size_t>(size));
+  };
+  std::int64_t elements = 0;
+  for (const SourceChunk& chunk : chunks) elements += elements_of(chunk.arrays[a], info, chunk.items);
+  ArrayChunk out;
+  for (std::size_t c = 0; c < info.scalars.size(); ++c) {
+    const auto size = static_cast<std::int64_t>(size_of(info.scalars[c]));
+    auto buffer = new_buffer(elements * size);
+    auto* to = static_cast<std::byte*>(buffer.get());
+    for (const SourceChunk& chunk : chunks) {
+      const ArrayChunk& array = chunk.arrays[a];
+      const std::int64_t first = info.regular() ? 0 : ir::offset_at(array.offsets.get(), info.offsets, 0);
+      to = std::copy_n(static_cast<const std::byte*>(array.data[c].get()) + first * size,
+                       elements_of(array, info, chunk.items) * size, to);
+    }
+    out.data.push_back(std::move(buffer));
+  }
+  if (info.regular()) return out;
+  auto offsets = new_buffer((items + 1) * ir::offset_bytes(info.offsets));
+  const auto write = [&](std::int64_t item, std::int64_t offset) {
+    if (info.offsets == OffsetType::int32)
+      static_cast<std::int32_t*>(offsets.get())[item] = static_cast<std::int32_t>(offset);
+    else
+      static_cast<std::int64_t*>(offsets.get())[item] = offset;
+  };
+  write(0, 0);
+  std::int64_t item = 0, end = 0;
+  for (const SourceChunk& chunk : chunks) {
+    const auto offset = [&](std::int64_t i) {
+      return ir::offset_at(chunk.arrays[a].offsets.get(), info.offsets, i);
+    };
+    const std::int64_t before = end - offset(0);
+    for (std::int64_t i = 1; i <= chunk.items; ++i) write(++item, end = before + offset(i));
+  }
+  out.offsets = std::move(offsets);
+  if (info.ragged()) return out;
+  for (std::size_t d = 0; d < info.extents.size(); ++d) {
+    if (info.extents[d]) {
+      out.extents.push_back(nullptr);
+      continue;
+    }
+    auto extents = std::static_pointer_cast<std::int64_t>(new_buffer(8 * items));
+    std::int64_t* to = extents.get();
+    for (const SourceChunk& chunk : chunks)
+      to = std::copy_n(chunk.arrays[a].extents[d].get(), chunk.items, to);
+    out.extents.push_back(std::move(extents));
+  }
+  return out;
+}
+
+}  // namespace
+
+SourceChunk joined(const std::vector<SourceChunk>& chunks, const std::vector<ArrayInfo>& infos) {
+  SourceChunk all;
+  all.first = chunks.front().first;
+  for (const SourceChunk& chunk : chunks) {
+    all.items += chunk.items;
+    all.work += chunk.work;
+  }
+  for (std::size_t a = 0; a < infos.size(); ++a)
+    all.arrays.push_back(joined(chunks, a, infos[a], all.items, all.bytes));
+  return all;
 }
 
 ChunkBuilder::ChunkBuilder(const std::vector<ArrayInfo>& infos, MemoryPool& memory,

@@ -21,6 +21,8 @@ std::int64_t width_of(const ArrayInfo& info);
 SourceChunk with_layout(const SourceChunk& chunk, const std::vector<ArrayInfo>& from,
                         const std::vector<ArrayInfo>& to);
 
+/// Consecutive chunks of a source as one, in memory of its own and laid out as they are.
+SourceChunk joined(const std::vector<SourceChunk>& chunks, const std::vector<ArrayInfo>& infos);
 /// Items [begin, end) of a chunk.
 struct ItemRange {
   std::int64_t begin = 0, end = 0;

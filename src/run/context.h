@@ -90,6 +90,9 @@ struct RunContext {
   ir::SinkPasses* sinks = nullptr;
   bool names_items =
       true;  ///< in messages; a program inside of a chunk has items that the user does not know
+  /// Items are taken one by one: where one fails, those before it are given, if they are computed again for that. Not of a
+  /// program that prints.
+  bool gives_before_failure = false;
   /// Chunks that kernels for equal items computed. Several threads count.
   std::shared_ptr<std::atomic<std::int64_t>> equal_chunks = std::make_shared<std::atomic<std::int64_t>>(0);
 

@@ -1,6 +1,7 @@
 #include "run/feed.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,17 @@ bool Feed::take_some(const Limit& limit, SourceChunk& chunk) {
 
 /// More items of one's own; false where what there is has to do.
 bool Feed::refill(const Limit& limit) {
+  if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+  try {
+    return pull_some(limit);
+  } catch (...) {
+    if (builder_.items() == 0) throw;
+    failed_ = std::current_exception();  // comes after what there is
+    return false;
+  }
+}
+
+bool Feed::pull_some(const Limit& limit) {
   items_ = {};
   own_.clear();
   given_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Feed : public SourceBase {
 
  private:
   bool refill(const Limit& limit);
+  bool pull_some(const Limit& limit);
   bool is_enough(const Limit& limit) const;
   bool take_all(const Limit& limit);
   bool take_some(const Limit& limit, SourceChunk& chunk);
@@ -49,6 +51,7 @@ class Feed : public SourceBase {
   std::vector<ItemRange> own_;  ///< and is the feed's,
   std::size_t given_ = 0;       ///< but for the first so many, which have been given
   bool over_ = false;
+  std::exception_ptr failed_;  ///< of the latest pull
 };
 
 /// The stages of `work.node`'s sequences, whose chunks are laid out as its items are.

@@ -171,7 +171,8 @@ bool FeedingStage::read(const Limit& limit) {
   read_.clear();
   reservations_.clear();
   read_at_ = 0;
-  if (!input_.read({.items = limit.items, .work = limit.work, .bytes = limit.bytes}, read_)) {
+  const bool at_once = limit.until == std::chrono::steady_clock::time_point::min();
+  if (!input_.read({.items = limit.items, .work = limit.work, .bytes = limit.bytes}, read_, at_once)) {
     read_.clear();
     return false;
   }
@@ -211,9 +212,12 @@ bool FeedingStage::fits(const std::vector<SourceChunk>& items, SourceChunk& chun
     return true;
   } catch (const scheduler::BudgetExceeded&) {
     refusal_ = std::current_exception();
-    results_->clear();
-    return false;
+  } catch (const RunError&) {
+    if (!context_.gives_before_failure) throw;
+    refusal_ = std::current_exception();
   }
+  results_->clear();
+  return false;
 }
 
 }  // namespace anabranch::runtime

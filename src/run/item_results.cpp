@@ -1,15 +1,19 @@
 #include "run/item_results.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace anabranch::runtime {
 
 std::vector<void*> ItemResults::room(int result, std::int64_t elements) {
   rooms_.resize(stage_.results.size());
-  Flat& flat = rooms_[static_cast<std::size_t>(result)];
-  flat = {};
-  const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
-  flat.reservation = context_.budget.reserve("results", elements * width_of(type));
+  room_reservations_.resize(stage_.results.size());
+  const auto r = static_cast<std::size_t>(result);
+  rooms_[r] = {};
+  room_reservations_[r] = {};
+  const ir::ArrayType& type = array_of(r).type;
+  room_reservations_[r] = context_.budget.reserve("results", elements * width_of(type));
   auto array = std::make_shared<detail::ArrayData>();
   array->scalars = type.scalars;
   array->extents = {elements};
@@ -19,52 +23,87 @@ std::vector<void*> ItemResults::room(int result, std::int64_t elements) {
         context_.memory.take(static_cast<std::size_t>(elements) * size_of(scalar) + 64)));
     addresses.push_back(array->buffers.back().get());
   }
-  flat.array = std::move(array);
+  rooms_[r] = std::move(array);
   return addresses;
 }
 
 void ItemResults::commit(PartShape shape) {
-  largest_.resize(stage_.results.size());
-  for (std::int64_t i = 0; i < shape.items; ++i) items_.emplace_back(stage_.results.size());
-  for (std::size_t r = 0; r < rooms_.size(); ++r) {
-    commit_result(r, shape.items, shape.results[r], std::move(rooms_[r].array));
-    reservations_.push_back(std::move(rooms_[r].reservation));
-  }
+  Part& part = parts_.emplace_back();
+  part.first = shape.first;
+  part.items = shape.items;
+  for (std::size_t r = 0; r < rooms_.size(); ++r)
+    part.results.push_back({std::move(rooms_[r]), std::move(shape.results[r].extents), 0});
+  std::move(room_reservations_.begin(), room_reservations_.end(), std::back_inserter(reservations_));
   rooms_.clear();
+  room_reservations_.clear();
+  committed_ += shape.items;
+  items_ += shape.items;
 }
 
-void ItemResults::commit_result(std::size_t result, std::int64_t items, const PartShape::Result& shape,
-                                HostArray flat) {
-  const std::size_t first = items_.size() - static_cast<std::size_t>(items);
-  std::int64_t position = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(items); ++i) {
-    auto item = std::make_shared<detail::ArrayData>();
-    item->scalars = flat->scalars;
-    for (const auto& e : shape.extents) item->extents.push_back(e.size() == 1 ? e[0] : e[i]);
-    for (std::size_t c = 0; c < item->scalars.size(); ++c) {
-      auto* start = static_cast<unsigned char*>(flat->buffers[c].get()) +
-                    static_cast<std::size_t>(position) * size_of(item->scalars[c]);
-      item->buffers.push_back(std::shared_ptr<void>(flat, start));
+std::vector<std::int64_t> ItemResults::extents_of(const Flat& flat, std::int64_t item) {
+  std::vector<std::int64_t> extents;
+  extents.reserve(flat.extents.size());
+  for (const auto& e : flat.extents) extents.push_back(e[e.size() == 1 ? 0 : static_cast<std::size_t>(item)]);
+  return extents;
+}
+
+void ItemResults::close() {
+  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
+  if (committed_ <= 1) return;
+  for (std::size_t r = 0; r < stage_.results.size(); ++r) {
+    std::int64_t largest = 0;
+    for (const Part& part : parts_) {
+      const auto& extents = part.results[r].extents;
+      const bool uniform =
+          std::all_of(extents.begin(), extents.end(), [](const auto& e) { return e.size() == 1; });
+      for (std::int64_t item = 0; item < (uniform ? std::min<std::int64_t>(part.items, 1) : part.items);
+           ++item) {
+        std::int64_t size = 1;
+        for (const auto& e : extents) size *= e[e.size() == 1 ? 0 : static_cast<std::size_t>(item)];
+        largest = std::max(largest, size);
+      }
     }
-    position += item->size();
-    largest_[result] = std::max(largest_[result], item->size());
-    items_[first + i][result] = std::move(item);
+    reservations_.push_back(context_.budget.reserve("results", largest * width_of(array_of(r).type)));
   }
 }
 
-void ItemResults::take(std::vector<std::vector<HostArray>>& items) {
-  // Of several items, the one that is handed out is copied out of the chunk.
-  if (items_.size() > 1)
-    for (std::size_t r = 0; r < largest_.size(); ++r)
-      reservations_.push_back(context_.budget.reserve("results", largest_[r] * width_of(array_of(r).type)));
-  items = std::exchange(items_, {});
+std::int64_t ItemResults::bytes() const {
+  std::int64_t bytes = 0;
+  for (const scheduler::Reservation& r : reservations_) bytes += r.bytes();
+  return bytes;
 }
 
-void ItemResults::clear() {
-  rooms_.clear();
-  items_.clear();
-  largest_.clear();
-  reservations_.clear();
+HostArray ItemResults::taken(Flat& flat, std::int64_t number) const {
+  auto item = std::make_shared<detail::ArrayData>();
+  item->scalars = flat.array->scalars;
+  item->extents = extents_of(flat, number);
+  const std::int64_t size = item->size();
+  item->buffers.reserve(item->scalars.size());
+  for (std::size_t c = 0; c < item->scalars.size(); ++c) {
+    const std::size_t width = size_of(item->scalars[c]);
+    auto* const from = static_cast<unsigned char*>(flat.array->buffers[c].get()) +
+                       static_cast<std::size_t>(flat.position) * width;
+    if (committed_ == 1) {
+      item->buffers.push_back(flat.array->buffers[c]);
+      continue;
+    }
+    const std::size_t bytes = static_cast<std::size_t>(size) * width;
+    item->buffers.push_back(detail::allocate_aligned(bytes));
+    if (bytes > 0) std::memcpy(item->buffers.back().get(), from, bytes);
+  }
+  flat.position += size;
+  return item;
+}
+
+void ItemResults::take(std::vector<HostArray>& item) {
+  item.clear();
+  while (in_part_ == parts_[part_].items) {
+    ++part_;
+    in_part_ = 0;
+  }
+  for (Flat& flat : parts_[part_].results) item.push_back(taken(flat, in_part_));
+  ++in_part_;
+  --items_;
 }
 
 }  // namespace anabranch::runtime

@@ -90,8 +90,8 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
   held_inputs_ = context.budget.reserve("inputs held whole", bytes);
 }
 
-void PlanRun::run(std::size_t actions) {
-  for (std::size_t a = 0; a < actions; ++a) {
+void PlanRun::run(std::size_t begin, std::size_t end) {
+  for (std::size_t a = begin; a < end; ++a) {
     std::visit([this](const auto& action) { run_action(action); }, context_.plan.actions[a]);
     for (const int array : context_.plan.last_needed[a]) values_.forget(array);
   }
@@ -181,18 +181,17 @@ void PlanRun::run_action(const plan::StageAction& action) {
   std::vector<int> stages{action.stage};
   stages.insert(stages.end(), action.with.begin(), action.with.end());
   PassStreams pass(context_.plan, stages, context_.budget);
-  if (stages.size() == 1) {
-    StageRun run(context_, backend_, action.stage, values_, memory_for(action.stage), applied_functions(),
-                 pass, 0);
-    return take_results(action.stage, run, run.run());
-  }
-  run_together(stages, pass);
+  if (stages.size() > 1) return run_together(stages, pass);
+  StageRun run(context_, backend_, action.stage, values_, memory_for(action.stage), applied_functions(), pass,
+               0);
+  const std::vector<HostArray> results = run.run();
+  set_stream(action.stage, results, run.take_reservations());
 }
 
-/// What a stage has given, as arrays of the global group.
-void PlanRun::take_results(int stage, StageRun& run, const std::vector<HostArray>& results) {
+void PlanRun::set_stream(int stage, const std::vector<HostArray>& results,
+                         std::vector<scheduler::Reservation> reservations) {
   const auto& arrays = context_.plan.global.arrays;
-  const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(run.take_reservations());
+  const auto account = std::make_shared<const std::vector<scheduler::Reservation>>(std::move(reservations));
   for (std::size_t a = 0; a < arrays.size(); ++a)
     if (arrays[a].origin == PlanArray::Origin::stream && arrays[a].index == stage)
       values_.set(static_cast<int>(a), counted(*results[static_cast<std::size_t>(arrays[a].part)], account));
@@ -232,7 +231,8 @@ void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
     run_member(0);
   }
   rethrow_first(errors);
-  for (std::size_t m = 0; m < stages.size(); ++m) take_results(stages[m], *runs[m], results[m]);
+  for (std::size_t m = 0; m < stages.size(); ++m) 
+    set_stream(stages[m], results[m], runs[m]->take_reservations());
 }
 
 // ---- Loops and branches

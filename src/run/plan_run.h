@@ -18,7 +18,12 @@ class PlanRun {
  public:
   PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments);
   /// The first `actions` of the plan.
-  void run(std::size_t actions);
+  void run(std::size_t actions) { run(0, actions); }
+  /// Those from `begin` to before `end`.
+  void run(std::size_t begin, std::size_t end);
+  /// A stage has been run elsewhere: what its sinks have given.
+  void set_stream(int stage, const std::vector<HostArray>& results,
+                  std::vector<scheduler::Reservation> reservations);
   GlobalValues& values() { return values_; }
   /// Runs functions that are applied as a stream passes, as long as this lives. Nobody is told of streams inside of them.
   RunBody applied_functions() {
@@ -51,7 +56,6 @@ class PlanRun {
   HostArray joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;
-  void take_results(int stage, StageRun& run, const std::vector<HostArray>& results);
   void run_together(const std::vector<int>& stages, PassStreams& pass);
   void run_step(const plan::KernelStep& step);
   void run_step(const plan::OffsetsStep& step);

@@ -303,6 +303,13 @@ bool ZippedSources::live() const {
                      [](const auto& s) { return s->info().live && !s->info().in_memory; });
 }
 
+bool ZippedSources::depends() const {
+  return std::any_of(sources_.begin(), sources_.end(), [](const auto& s) {
+    const SourceInfo& info = s->info();
+    return info.live && !info.in_memory && !info.independent;
+  });
+}
+
 std::optional<std::int64_t> ZippedSources::items() const {
   std::optional<std::int64_t> fewest;
   for (const auto& s : sources_) {

@@ -62,6 +62,8 @@ class ZippedSources {
   bool in_memory() const;
   /// Whether one of them may have to wait for its next item.
   bool live() const;
+  /// Whether the next item of one that does may be made of what became of the last.
+  bool depends() const;
   /// Items of the whole stream, where a source knows.
   std::optional<std::int64_t> items() const;
   std::optional<std::int64_t> work() const;

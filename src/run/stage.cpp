@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ir/cancelled.h"
-#include "run/run_trace.h"
 
 namespace anabranch::runtime {
 
@@ -18,6 +17,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
              feeds(context, backend, global, streams_, run_body)),
       results_(context, number, input_, into, global, run_body),
+      log_(context, backend),
       in_pieces_(traits_.side_by_side && input_.in_pieces() && !results_.runs_bodies()) {
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
@@ -56,7 +56,7 @@ std::vector<HostArray> StageRun::run() {
   const scheduler::PipelineResult result = in_pieces_ ? run_pieces() : run_chunks();
   if (result.cancelled) ir::raise_cancelled();
   if (context_.learned) context_.learned->note(key, result.learned);
-  if (context_.trace) context_.trace->end_stage();
+  log_.complete();
   computing_.reset();
   return results_.finish();
 }
@@ -71,7 +71,8 @@ scheduler::PipelineResult StageRun::run_pieces() {
   StagePieces pieces(context_, input_, results_, *computing_, options_.max_ring,
                      input_.work_of(bytes_of_one_chunk()));
   bound_chunks(context_.executor.concurrency() + 1);
-  if (context_.record) begin_record(options_.max_ring);
+  log_.begin(input_, {.ring = options_.max_ring, .in_pieces = true, .by_pipeline = true});
+  options_.trace = log_.trace();
   return scheduler::run_piecewise(context_.executor, pieces.phases(), options_);
 }
 
@@ -81,7 +82,8 @@ scheduler::PipelineResult StageRun::run_chunks() {
   const scheduler::ChunkPhases phases = this->phases();
   const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
   bound_chunks(slots_used);
-  if (context_.record) begin_record(slots_used);
+  log_.begin(input_, {.ring = slots_used, .by_pipeline = true});
+  options_.trace = log_.trace();
   return scheduler::run_pipeline(context_.executor, phases, options_);
 }
 
@@ -94,9 +96,9 @@ scheduler::ChunkPhases StageRun::phases() {
     return read(*slots_[static_cast<std::size_t>(s)], target);
   };
   phases.compute = [this](int s) {
-    if (context_.trace) context_.trace->next_chunk();
+    log_.next_chunk();
     const scheduler::Computed computed = compute(s);
-    if (context_.trace) draw_memory(context_.trace->place().chunk);
+    log_.draw_memory();
     return computed;
   };
   phases.write = [this](int s) { write(s); };
@@ -221,50 +223,10 @@ void StageRun::write(int number) {
     if (holds_results()) unwritten_.pop_front();
   }
   slot.enqueued = false;
-  if (record_) record_->gpu_chunks += slot.on_device;
+  if (slot.on_device) log_.count_gpu_chunk();
   slot.chunks.clear();
   slot.reservation.release();
   --in_flight_;
-}
-
-// ---- What is told of it
-
-void StageRun::begin_record(int ring) {
-  record_ = &context_.record->stage(input_.stage());
-  ++record_->runs;
-  record_->ring = ring;
-  record_->scheduler = context_.options.scheduler;
-  record_->total_items = input_.sources().items();
-  record_->total_work = input_.sources().work();
-  progress_.total_items = record_->total_items;
-  progress_.total_work = record_->total_work;
-  progress_.stage = record_->number;
-  begin_ns_ = scheduler::steady_clock().now_ns();
-  scheduler::Trace& trace = record_->trace;
-  if (context_.trace) context_.trace->begin_stage(record_->number, trace.summary().chunks, in_pieces_);
-  trace.measure_memory([this](std::int64_t now_ns) {
-    return context_.record->memory(context_.budget, backend_.device_memory(), now_ns);
-  });
-  trace.on_chunk([this](const scheduler::ChunkTimes& times) { on_chunk(times); });
-  options_.trace = &trace;
-}
-
-void StageRun::on_chunk(const scheduler::ChunkTimes& times) {
-  if (context_.trace) {
-    context_.trace->chunk(times);
-    draw_memory(times.chunk);
-  }
-  if (!context_.options.progress) return;
-  progress_.items += times.size.items;
-  progress_.work += times.size.work;
-  progress_.bytes += times.size.bytes;
-  ++progress_.chunks;
-  progress_.seconds = static_cast<double>(scheduler::steady_clock().now_ns() - begin_ns_) * 1e-9;
-  context_.options.progress(progress_);
-}
-
-void StageRun::draw_memory(std::int64_t chunk) {
-  context_.trace->memory(chunk, context_.budget, backend_.device_memory());
 }
 
 }  // namespace anabranch::runtime

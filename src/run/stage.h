@@ -10,7 +10,7 @@
 
 #include "run/backend.h"
 #include "run/feeds.h"
-#include "run/run_record.h"
+#include "run/stage_log.h"
 #include "run/stage_pieces.h"
 #include "run/stage_results.h"
 #include "scheduler/pipeline.h"
@@ -55,10 +55,6 @@ class StageRun {
   bool holds_results() const { return traits_.completes_at_once && results_.writes(); }
   bool write_held();
   void write(int number);
-  void begin_record(int ring);
-  void on_chunk(const scheduler::ChunkTimes& times);
-  /// What is held now, for the trace, if there is one.
-  void draw_memory(std::int64_t chunk);
 
   RunContext& context_;
   RunBackend& backend_;
@@ -67,6 +63,7 @@ class StageRun {
   Streams streams_;
   StageInput input_;
   StageResults results_;
+  StageLog log_;
   /// Items are read in pieces and computed where they were read (StagePieces); else chunk by chunk.
   const bool in_pieces_;
   scheduler::PipelineOptions options_;
@@ -77,10 +74,7 @@ class StageRun {
   std::mutex unwritten_guard_;
   std::deque<int> unwritten_;  ///< slots whose results are held, in the order of the stream
   std::atomic<int> in_flight_ = 0;
-  RunRecord::Stage* record_ = nullptr;  ///< null: nobody is told of the run
   std::exception_ptr refusal_;          ///< of the latest part that did not fit
-  Progress progress_;
-  std::int64_t begin_ns_ = 0;
 };
 
 }  // namespace anabranch::runtime

@@ -118,12 +118,14 @@ std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) 
   return zipped_->split(limit_of(target));
 }
 
-/// A live source gives what there is in the time that a chunk may take, unless the user wants N items.
-bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks) {
+/// Else a live source gives what there is in the time that a chunk may take, unless the user wants N items.
+bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks, bool at_once) {
   Limit limit = limit_of(target);
+  limit.stop = context_.options.stop;
   if (zipped_->live()) {
-    limit.stop = context_.options.stop;
-    if (policy_.kind != scheduler::Policy::Kind::fixed)
+    if (at_once)
+      limit.until = std::chrono::steady_clock::time_point::min();
+    else if (policy_.kind != scheduler::Policy::Kind::fixed)
       limit.until = std::chrono::steady_clock::now() +
                     std::chrono::nanoseconds(scheduler::PipelineOptions{}.max_chunk_ns);
   }

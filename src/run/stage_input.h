@@ -35,8 +35,9 @@ class StageInput {
 
   /// For a back end that computes the stage with so many chunks in flight.
   StageWork work(int slots);
-  /// The next chunk, of at most so many items, bytes and elements; false at the end.
-  bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks);
+  /// The next chunk, of at most so many items, bytes and elements; false at the end. `at_once`: a live source that has
+  /// given an item is not waited for.
+  bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks, bool at_once = false);
   /// Whether the items are read in pieces, by several threads at once: `split` in place of `read`.
   bool in_pieces() const;
   /// The next piece, likewise; null at the end.

@@ -1,57 +1,61 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "run/backend.h"
 #include "run/feeds.h"
-#include "run/item_results.h"
-#include "run/run_record.h"
-#include "scheduler/busy.h"
-#include "scheduler/controller.h"
 #include "scheduler/trace.h"
 
-/// One stage whose items are streamed out: a chunk is read and computed when its items are asked for.
+/// One stage whose results are asked for chunk by chunk.
 namespace anabranch::runtime {
 
+/// Items that have been read. They are computed all at once, or part by part.
+struct ReadItems {
+  std::vector<SourceChunk> chunks;  ///< one per source; none: nothing has been read
+  /// Of the memory bound; none as long as too little is left of it: then computing them reserves it first.
+  std::optional<scheduler::Reservation> reservation;
+  std::int64_t next = 0;     ///< the first item that has not been computed
+  std::int64_t at_once = 0;  ///< so many are computed next, at most
+
+  std::int64_t items() const { return chunks.empty() ? 0 : chunks[0].items; }
+  bool all_computed() const { return next == items(); }
+  /// Of the next part, about.
+  scheduler::ChunkSize size_of_part() const;
+  /// The next part has half as many items; false where it has one.
+  bool halve();
+};
+
+/// Reading and computing may be done by different threads, at the same time; each by one at a time.
 class StageReader {
  public:
   /// `number`: of the plan's stages.
   StageReader(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
               const RunBody& run_body);
-  ~StageReader();
-  /// The items of the next chunk, one vector of arrays per item; false at the end. What it handed out before is no
-  /// longer reserved.
-  bool next(std::vector<std::vector<HostArray>>& items);
+
+  StageInput& input() { return input_; }
+  const BackendTraits& traits() const { return traits_; }
+
+  /// At most so much; false at the end. `at_once`: of a live source what is there, and if nothing is, the first item
+  /// that comes. Where memory is short for an item, ItemTooBig, and nothing has been read.
+  bool read(const scheduler::Target& target, bool at_once, ReadItems& items);
+  /// Items that have been read one after the other, as if they had been read at once.
+  ReadItems joined(std::vector<ReadItems> parts);
+  /// Computes the next part of what was read, and commits its results. Where it throws, the part is still to be
+  /// computed, and what it may have committed is not to be used: BudgetExceeded where memory is short for so many
+  /// items. What has been computed.
+  scheduler::ChunkSize compute(ReadItems& items, StageOutput& results);
 
  private:
-  bool make_next(std::vector<std::vector<HostArray>>& items, scheduler::ChunkTimes& times);
-  scheduler::Decision next_size();
-  bool read(const scheduler::Target& target);
-  scheduler::ChunkSize compute(std::vector<std::vector<HostArray>>& items);
-  bool fits(const std::vector<SourceChunk>& chunks, std::vector<std::vector<HostArray>>& items);
-  void observe(const scheduler::ChunkTimes& times);
-  void on_chunk(const scheduler::ChunkTimes& times);
+  void compute(const std::vector<SourceChunk>& chunks, StageOutput& results);
 
   RunContext& context_;
-  RunBackend& backend_;
   const BackendTraits traits_;
   PassStreams pass_;
   Streams streams_;
   StageInput input_;
-  ItemResults results_;
-  // What has been read, the first of its items that has not been computed, and how many items fit.
-  std::vector<SourceChunk> read_;
-  std::int64_t read_at_ = 0, items_that_fit_ = 0;
-  std::vector<scheduler::Reservation> read_reservations_;
   std::unique_ptr<StageBackend> computing_;
-  std::exception_ptr refusal_;                         ///< of the latest part that did not fit
-  std::unique_ptr<scheduler::Controller> controller_;  ///< of a source that is not live
-  scheduler::Decision size_;
-  scheduler::ChunkSize so_far_;
-  RunRecord::Stage& record_;
-  std::int64_t begin_ns_;
-  scheduler::BusyMeter busy_{scheduler::steady_clock()};
 };
 
 }  // namespace anabranch::runtime

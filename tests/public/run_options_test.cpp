@@ -116,7 +116,7 @@ TEST_CASE("a range source looks at an item's size before it copies it") {
                  ++made;
                  return numbers<double>(i == 2 ? 1000000 : 1000, static_cast<std::uint64_t>(i));
                });
-  detail::RangeSource<decltype(items), Vector<double>> source(items, std::nullopt, false, Place{});
+  detail::RangeSource<decltype(items), Vector<double>> source(items, std::nullopt, false, false, Place{});
   SourceChunk chunk;
   REQUIRE(source.next({.memory = 20000}, chunk));
   REQUIRE(chunk.items == 2);

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "run/backends/choose.h"
-#include "run/chunk_reader.h"
 #include "run/execute.h"
+#include "run/item_stream.h"
 #include "run/run_record.h"
 
 namespace anabranch::testing {
@@ -176,9 +176,10 @@ std::vector<HostArray> run_on(const MakeBackend& make, const Compiled& program, 
 std::vector<std::vector<HostArray>> items_on(const MakeBackend& make, const Compiled& sequence,
                                              const RunOptions& options) {
   Run run(make, sequence, options, nullptr);
-  runtime::ChunkReader chunks(run.context, *run.backend, {});
-  std::vector<std::vector<HostArray>> all, items;
-  while (chunks.next(items)) all.insert(all.end(), items.begin(), items.end());
+  run.context.gives_before_failure = true;
+  runtime::ItemStream items(run.context, *run.backend, {});
+  std::vector<std::vector<HostArray>> all;
+  for (std::vector<HostArray> item; items.next(item);) all.push_back(std::move(item));
   return all;
 }
 

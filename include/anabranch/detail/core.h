@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <utility>
@@ -168,10 +169,11 @@ ANABRANCH_API std::string explain(const ProgramImpl& program, Explain form = Exp
 /// Throws ProgramError where the program is not as expected.
 ANABRANCH_API void require(const ProgramImpl& program, Expect expected);
 
-/// Items of a sequence, computed chunk by chunk as they are asked for.
+/// Items of a sequence, computed chunk by chunk as they are asked for, or ahead.
 class ANABRANCH_API ItemReader {
  public:
-  ItemReader(const Handle& sequence, const RunOptions& options);
+  /// `ahead`: nothing: the defaults, where sources allow to be read ahead.
+  ItemReader(const Handle& sequence, const RunOptions& options, const std::optional<ReadAhead>& ahead = {});
   ~ItemReader();
   ItemReader(ItemReader&&) noexcept;
   ItemReader& operator=(ItemReader&&) noexcept;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -57,12 +58,14 @@ template <class Range, class A>
 class RangeSource final : public SourceBase {
  public:
   /// `live`: nothing: as the range's type tells.
-  RangeSource(Range range, std::optional<Index<A::rank>> shape, std::optional<bool> live, Place at)
+  RangeSource(Range range, std::optional<Index<A::rank>> shape, std::optional<bool> live, bool independent,
+              Place at)
       : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape), at) {
     info_.name = "range";
     info_.arrays = {packer_.info()};
     info_.rewindable = std::ranges::forward_range<Range>;
     info_.live = live.value_or(!lies_in_memory<Range>);
+    info_.independent = independent;
     if constexpr (std::ranges::sized_range<Range>)
       info_.items = static_cast<std::int64_t>(std::ranges::size(range_));
   }
@@ -70,23 +73,15 @@ class RangeSource final : public SourceBase {
   const SourceInfo& info() const override { return info_; }
 
   bool next(const Limit& limit, SourceChunk& chunk) override {
-    packer_.clear();  // what a call that threw had collected
-    if (!at_)
-      at_ = std::ranges::begin(range_);
-    else if (advance_)
-      ++*at_;
-    advance_ = false;
-    while (*at_ != std::ranges::end(range_)) {
-      if (!item_) item_ = **at_;
-      if (!packer_.add(*item_->erased(), number_, limit)) break;
-      item_.reset();
-      ++number_;
-      if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes ||
-          packer_.elements() >= limit.work || (info_.live && is_over(limit))) {
-        advance_ = true;  // the increment waits for the next call: it may block or throw
-        break;
-      }
-      ++*at_;
+    if (failed_) std::rethrow_exception(failed_);
+    try {
+      collect(limit);
+    } catch (const ItemTooBig&) {
+      throw;  // it is the first of the chunk
+    } catch (...) {
+      failed_ = std::current_exception();
+      if (packer_.items() == 0) throw;
+      // What came before is a chunk.
     }
     if (packer_.items() == 0) return false;
     packer_.take(chunk);
@@ -98,6 +93,8 @@ class RangeSource final : public SourceBase {
       at_.reset();
       item_.reset();
       advance_ = false;
+      failed_ = nullptr;
+      packer_.clear();
       number_ = 0;
     } else {
       SourceBase::rewind();
@@ -105,10 +102,29 @@ class RangeSource final : public SourceBase {
   }
 
  private:
-  static bool is_over(const Limit& limit) {
+  void collect(const Limit& limit) {
+    if (!at_)
+      at_ = std::ranges::begin(range_);
+    else if (advance_)
+      ++*at_;
+    advance_ = false;
+    while (*at_ != std::ranges::end(range_)) {
+      if (!item_) item_ = **at_;
+      if (!packer_.add(*item_->erased(), number_, limit)) break;
+      item_.reset();
+      ++number_;
+      if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes ||
+          packer_.elements() >= limit.work || is_over(limit)) {
+        advance_ = true;  // the increment waits for the next call: it may block or throw
+        break;
+      }
+      ++*at_;
+    }
+  }
+  bool is_over(const Limit& limit) const {
     using Clock = std::chrono::steady_clock;
     return limit.stop.stop_requested() ||
-           (limit.until != Clock::time_point::max() && Clock::now() >= limit.until);
+           (info_.live && limit.until != Clock::time_point::max() && Clock::now() >= limit.until);
   }
   static std::vector<ScalarType> scalars() {
     constexpr auto& s = Element<typename A::value_type>::scalars;
@@ -125,6 +141,7 @@ class RangeSource final : public SourceBase {
   std::optional<std::ranges::iterator_t<Range>> at_;
   std::optional<A> item_;  ///< at at_, where it did not fit into the chunk before
   bool advance_ = false;
+  std::exception_ptr failed_;  ///< of the range: it has no more items
   std::int64_t number_ = 0;
 };
 
