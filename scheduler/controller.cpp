@@ -172,6 +172,8 @@ const char* meaning_of(Reason reason) noexcept {
     case Reason::measured_worse:
       return "Other sizes were tried, and an element took longer, as where a chunk no longer fits the "
              "caches.";
+    case Reason::cache:
+      return "A larger chunk would leave the cache of the core that reads and computes it.";
     case Reason::time_cap:
       return "A larger chunk would take longer than the longest that is allowed, and stopping would have to "
              "wait.";
