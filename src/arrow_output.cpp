@@ -112,8 +112,8 @@ class ArrowOutput {
               const ToArrowOptions& options, Place at)
       : arrays_(arrays), options_(options) {
     if (!options.names.empty() && options.names.size() != arrays.size())
-      throw ProgramError(fmt::format("to_arrow ({}): {} names for {} arrays", to_string(at), options.names.size(),
-                                     arrays.size()));
+      throw ProgramError(fmt::format("to_arrow ({}): {} names for {} arrays", to_string(at),
+                                     options.names.size(), arrays.size()));
     const auto written =
         anabranch::detail::write(sequence, std::make_shared<BatchSink>(arrays, batches_), at);
     program_ = anabranch::detail::compile({anabranch::detail::consume(written, at)}, {});
@@ -123,7 +123,9 @@ class ArrowOutput {
     batches_.abandon();
   }
 
-  static ArrowOutput& of(ArrowArrayStream* stream) { return *static_cast<ArrowOutput*>(stream->private_data); }
+  static ArrowOutput& of(ArrowArrayStream* stream) {
+    return *static_cast<ArrowOutput*>(stream->private_data);
+  }
 
   static int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
     ArrowOutput& self = of(stream);
@@ -200,8 +202,8 @@ class ArrowOutput {
 void to_arrow(const anabranch::detail::Handle& sequence, const std::vector<SinkArray>& arrays,
               const ToArrowOptions& options, Place at, ArrowArrayStream* out) {
   auto output = std::make_unique<ArrowOutput>(sequence, arrays, options, at);
-  *out = {&ArrowOutput::get_schema, &ArrowOutput::get_next, &ArrowOutput::get_last_error, &ArrowOutput::release,
-          output.release()};
+  *out = {&ArrowOutput::get_schema, &ArrowOutput::get_next, &ArrowOutput::get_last_error,
+          &ArrowOutput::release, output.release()};
 }
 
 }  // namespace anabranch::io::detail

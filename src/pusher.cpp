@@ -64,7 +64,7 @@ struct Pusher::Impl {
   std::mutex results;
   std::condition_variable changed;
   std::deque<std::unique_ptr<runtime::ItemResults>> computed;
-  std::deque<Arrays> interpreted;
+  std::deque<ItemData> interpreted;
   std::int64_t waiting = 0, waiting_bytes = 0;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 
@@ -75,12 +75,12 @@ struct Pusher::Impl {
   void check_usable() const;
   bool has_room() const;
   void wait_for_room();
-  void gather_item(const Arrays& item);
+  void gather_item(const ItemData& item);
   void compute();
   void give(std::unique_ptr<runtime::ItemResults> chunk);
-  bool take_waiting(Arrays& item);
-  Arrays finish();
-  Arrays interpret();
+  bool take_waiting(ItemData& item);
+  ItemData finish();
+  ItemData interpret();
   void or_fail(scheduler::FunctionRef<void()> f);
 };
 
@@ -221,7 +221,7 @@ void Pusher::Impl::wait_for_room() {
   changed.wait(lock, [this] { return has_room(); });
 }
 
-bool Pusher::push(const Arrays& item, bool waits) {
+bool Pusher::push(const ItemData& item, bool waits) {
   Impl& impl = *impl_;
   for (;;) {
     {
@@ -240,7 +240,7 @@ bool Pusher::push(const Arrays& item, bool waits) {
   }
 }
 
-void Pusher::Impl::gather_item(const Arrays& item) {
+void Pusher::Impl::gather_item(const ItemData& item) {
   if (options.stop.stop_requested()) ir::raise_cancelled();
   if (!plan) return pushed->push(item, INT64_MAX);
   if (plan->over()) return;
@@ -263,7 +263,7 @@ void Pusher::Impl::compute() {
 
 void Pusher::Impl::give(std::unique_ptr<runtime::ItemResults> chunk) {
   if (on_item) {
-    for (Arrays item; chunk->items() > 0;) {
+    for (ItemData item; chunk->items() > 0;) {
       chunk->take(item);
       on_item(std::move(item));
     }
@@ -286,7 +286,7 @@ void Pusher::flush() {
 
 // ---- Giving out
 
-bool Pusher::Impl::take_waiting(Arrays& item) {
+bool Pusher::Impl::take_waiting(ItemData& item) {
   const std::lock_guard lock(results);
   if (!interpreted.empty()) {
     item = std::move(interpreted.front());
@@ -304,7 +304,7 @@ bool Pusher::Impl::take_waiting(Arrays& item) {
   return true;
 }
 
-bool Pusher::take(Arrays& item, bool now_or_never) {
+bool Pusher::take(ItemData& item, bool now_or_never) {
   Impl& impl = *impl_;
   if (impl.take_waiting(item)) return true;
   const Working working(impl);
@@ -322,32 +322,32 @@ bool Pusher::over() const {
 
 // ---- The end
 
-Arrays Pusher::finish() {
+ItemData Pusher::finish() {
   Impl& impl = *impl_;
   const Working working(impl);
   impl.check_usable();
-  Arrays results;
+  ItemData results;
   impl.or_fail([&] { results = impl.finish(); });
   impl.end("the stream is finished");
   return results;
 }
 
-Arrays Pusher::Impl::finish() {
+ItemData Pusher::Impl::finish() {
   pushed->end();
   if (!plan) return interpret();
-  Arrays values = plan->finish();
+  ItemData values = plan->finish();
   plan.reset();
   run->conclude();
   log->finish();
   return values;
 }
 
-Arrays Pusher::Impl::interpret() {
+ItemData Pusher::Impl::interpret() {
   const Compiled& compiled = program->compiled();
   if (!gives_items) return run_interpreter(compiled, {}, options, {});
   const std::vector<SourcePass> passes = begin_passes(compiled.program);
   interp::ItemStream items(compiled.program[0], options.stop, callbacks_of(options));
-  for (Arrays item; items.next(item);)
+  for (ItemData item; items.next(item);)
     if (on_item)
       on_item(std::move(item));
     else

@@ -20,16 +20,16 @@ namespace detail {
 template <class A>
 struct ArraysOfItem {
   static constexpr bool valid = requires { A::rank; };
-  static Arrays erased(const A& item) { return {item.erased()}; }
-  static A wrap(const Arrays& arrays) { return A(arrays[0]); }
+  static ItemData erased(const A& item) { return {item.erased()}; }
+  static A wrap(const ItemData& arrays) { return A(arrays[0]); }
 };
 template <class... As>
 struct ArraysOfItem<std::tuple<As...>> {
   static constexpr bool valid = (requires { As::rank; } && ...);
-  static Arrays erased(const std::tuple<As...>& item) {
-    return std::apply([](const auto&... a) { return Arrays{a.erased()...}; }, item);
+  static ItemData erased(const std::tuple<As...>& item) {
+    return std::apply([](const auto&... a) { return ItemData{a.erased()...}; }, item);
   }
-  static std::tuple<As...> wrap(const Arrays& arrays) {
+  static std::tuple<As...> wrap(const ItemData& arrays) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple<As...>{As(arrays[I])...};
     }(std::index_sequence_for<As...>{});
@@ -121,7 +121,7 @@ class PushStream {
   /// The stream ends: computes what has been gathered. Gives the values of the program; of a sequence nothing: the last items
   /// can be taken after it. Throws RunError when called again.
   auto finish() {
-    const detail::Arrays results = pusher_.finish();
+    const detail::ItemData results = pusher_.finish();
     if constexpr (!gives_items) return detail::ResultOf<R>::wrap(results);
   }
 
@@ -133,7 +133,7 @@ class PushStream {
         "pushed");
     if constexpr (gives_items) {
       std::optional<Out> out;
-      if (detail::Arrays arrays; pusher_.take(arrays, now)) out = detail::ArraysOfItem<Out>::wrap(arrays);
+      if (detail::ItemData arrays; pusher_.take(arrays, now)) out = detail::ArraysOfItem<Out>::wrap(arrays);
       return out;
     }
   }
@@ -173,7 +173,7 @@ auto push_stream(F& f, const OnItem& on_item, const RunOptions& options, const P
             static_assert(std::is_invocable_v<const OnItem&, Out>,
                           "anabranch: the second function of push_stream takes an item of the results");
             if constexpr (std::is_invocable_v<const OnItem&, Out>)
-              give = [on_item](const Arrays& arrays) { on_item(ArraysOfItem<Out>::wrap(arrays)); };
+              give = [on_item](const ItemData& arrays) { on_item(ArraysOfItem<Out>::wrap(arrays)); };
           }
         }
         return PushStream<In, R>(Pusher(

@@ -22,7 +22,8 @@ namespace anabranch {
 /// (ProgramError).
 template <class A, class S>
   requires std::convertible_to<const S&, Sink<A>>
-Terminal<Scalar<std::int64_t>> write(const Seq<A>& s, const S& sink, detail::Loc at = detail::Loc::current()) {
+Terminal<Scalar<std::int64_t>> write(const Seq<A>& s, const S& sink,
+                                     detail::Loc at = detail::Loc::current()) {
   return {detail::FromHandle{}, detail::write(s.handle(), static_cast<Sink<A>>(sink).erased(), at)};
 }
 
@@ -30,9 +31,10 @@ Terminal<Scalar<std::int64_t>> write(const Seq<A>& s, const S& sink, detail::Loc
 template <class A, class S>
   requires(!std::convertible_to<const S&, Sink<A>>)
 Terminal<Scalar<std::int64_t>> write(const Seq<A>&, const S&) {
-  static_assert(detail::always_false<S>,
-                "anabranch: this sink does not take the items of this sequence; what each sink takes stands at the "
-                "function that makes it");
+  static_assert(
+      detail::always_false<S>,
+      "anabranch: this sink does not take the items of this sequence; what each sink takes stands at the "
+      "function that makes it");
   return {detail::FromHandle{}, {}};
 }
 

@@ -83,7 +83,8 @@ void Pass::open_source(Stage& stage) {
       return open_stream(stage);
     case Op::produce:
       stage.length = evaluator.integers(children[position_of(Op::produce, "count")])[0];
-      if (*stage.length < 0) evaluator.fail(*stage.node, ir::negative_items(stage.node->label(), *stage.length));
+      if (*stage.length < 0)
+        evaluator.fail(*stage.node, ir::negative_items(stage.node->label(), *stage.length));
       return;
     case Op::rows:
       stage.length = evaluator.array(children[position_of(Op::rows, "array")])->extents[0];

@@ -24,8 +24,9 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 56;
 
 }  // namespace
 
-ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const ArrowArray& array, std::int64_t first,
-                     std::int64_t count, std::int64_t row, std::shared_ptr<const void> owner)
+ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const ArrowArray& array,
+                     std::int64_t first, std::int64_t count, std::int64_t row,
+                     std::shared_ptr<const void> owner)
     : stream_(stream), column_(column), count_(count), row_(row), owner_(std::move(owner)) {
   for (const ScalarType s : column.info.scalars) element_bytes_ += static_cast<std::int64_t>(size_of(s));
   const ArrowArray* at = &array;
@@ -65,16 +66,17 @@ ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const
 
 void ArrowRows::fail(const std::string& why) const {
   throw DataError(fmt::format("{}: {}, rows {} to {}: {}", stream_,
-                              column_.name.empty() ? "the column" : fmt::format("column '{}'", column_.name), row_,
-                              row_ + count_ - 1, why));
+                              column_.name.empty() ? "the column" : fmt::format("column '{}'", column_.name),
+                              row_, row_ + count_ - 1, why));
 }
 
 void ArrowRows::check_shape(const ArrowArray& array, std::int64_t buffers, std::int64_t children) const {
   if (array.length < 0 || array.offset < 0 || array.n_buffers != buffers || array.n_children != children ||
       array.dictionary || (buffers > 0 && !array.buffers) || array.offset > most_elements - array.length)
-    fail(fmt::format("an array of length {}, offset {}, {} buffers and {} children is none of the type that the schema "
-                     "says",
-                     array.length, array.offset, array.n_buffers, array.n_children));
+    fail(fmt::format(
+        "an array of length {}, offset {}, {} buffers and {} children is none of the type that the schema "
+        "says",
+        array.length, array.offset, array.n_buffers, array.n_children));
 }
 
 /// `first`: with the array's offset.
@@ -84,9 +86,10 @@ void ArrowRows::check_nulls(const ArrowArray& array, std::int64_t first, std::in
   if (array.null_count == 0 || !valid) return;
   for (std::int64_t i = first; i < first + count; ++i)
     if (!bit(valid, i))
-      throw DataError(fmt::format("{}: {}, row {}: a null{}", stream_,
-                                  column_.name.empty() ? "the column" : fmt::format("column '{}'", column_.name),
-                                  row_ + row_of(i - first, per_row), per_row == 1 ? "" : " in it"));
+      throw DataError(
+          fmt::format("{}: {}, row {}: a null{}", stream_,
+                      column_.name.empty() ? "the column" : fmt::format("column '{}'", column_.name),
+                      row_ + row_of(i - first, per_row), per_row == 1 ? "" : " in it"));
 }
 
 /// Which row a position belongs to, of those that all rows have.
@@ -99,7 +102,8 @@ std::int64_t ArrowRows::row_of(std::int64_t position, std::int64_t per_row) cons
 }
 
 std::int64_t ArrowRows::offset(std::int64_t row) const {
-  return wide_ ? static_cast<const std::int64_t*>(offsets_)[row] : static_cast<const std::int32_t*>(offsets_)[row];
+  return wide_ ? static_cast<const std::int64_t*>(offsets_)[row]
+               : static_cast<const std::int32_t*>(offsets_)[row];
 }
 
 void ArrowRows::check_offsets() const {
@@ -112,14 +116,15 @@ void ArrowRows::check_offsets() const {
                      offset(wrong)));
 }
 
-void ArrowRows::find_components(const ArrowArray& array, std::int64_t first, std::int64_t last, std::int64_t zero,
-                                std::int64_t per_row) {
+void ArrowRows::find_components(const ArrowArray& array, std::int64_t first, std::int64_t last,
+                                std::int64_t zero, std::int64_t per_row) {
   for (std::size_t c = 0; c < column_.paths.size(); ++c) {
     const ArrowArray* at = &array;
     std::int64_t skipped = 0;  // children of structs begin where these do
     for (const std::int64_t child : column_.paths[c]) {
       check_shape(*at, 1, std::max(at->n_children, child + 1));
-      if (last + skipped > at->length) fail(fmt::format("{} structs are there, {} are needed", at->length, last));
+      if (last + skipped > at->length)
+        fail(fmt::format("{} structs are there, {} are needed", at->length, last));
       skipped += at->offset;
       check_nulls(*at, first + skipped, last - first, per_row);
       at = at->children[child];
@@ -160,7 +165,8 @@ std::shared_ptr<const void> ArrowRows::component(const Component& c, std::int64_
   const auto width = static_cast<std::int64_t>(size_of(c.type));
   const std::int64_t zero = offsets_ ? 0 : begin;
   const auto* data = static_cast<const unsigned char*>(c.array->buffers[column_.bytes ? 2 : 1]);
-  if (c.type != ScalarType::boolean && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::size_t>(width) == 0)
+  if (c.type != ScalarType::boolean &&
+      reinterpret_cast<std::uintptr_t>(data) % static_cast<std::size_t>(width) == 0)
     return {owner_, data ? data + (c.first + zero) * width : nullptr};
   const auto copy = anabranch::detail::allocate_aligned(static_cast<std::size_t>((end - begin) * width));
   auto* bytes = static_cast<unsigned char*>(copy.get());
@@ -172,12 +178,14 @@ std::shared_ptr<const void> ArrowRows::component(const Component& c, std::int64_
   return {copy, bytes - (begin - zero) * width};
 }
 
-std::shared_ptr<const void> ArrowRows::offsets(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const {
+std::shared_ptr<const void> ArrowRows::offsets(std::int64_t begin, std::int64_t rows,
+                                               std::int64_t& copied) const {
   if (column_.lists.size() == 1)
     return {owner_, static_cast<const unsigned char*>(offsets_) + begin * (wide_ ? 8 : 4)};
   // They count lists, and those of a chunk elements.
   const auto copy = anabranch::detail::allocate_aligned(static_cast<std::size_t>((rows + 1) * 8));
-  for (std::int64_t i = 0; i <= rows; ++i) static_cast<std::int64_t*>(copy.get())[i] = offset(begin + i) * inner_;
+  for (std::int64_t i = 0; i <= rows; ++i)
+    static_cast<std::int64_t*>(copy.get())[i] = offset(begin + i) * inner_;
   copied += (rows + 1) * 8;
   return copy;
 }

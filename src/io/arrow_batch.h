@@ -28,13 +28,15 @@ class ArrowRows {
  private:
   struct Component {
     const ArrowArray* array = nullptr;
-    std::int64_t first = 0;  ///< of its elements: the one that offsets count from, or the first of the first row
+    std::int64_t first =
+        0;  ///< of its elements: the one that offsets count from, or the first of the first row
     ScalarType type = ScalarType::int8;
   };
 
   [[noreturn]] void fail(const std::string& why) const;
   void check_shape(const ArrowArray& array, std::int64_t buffers, std::int64_t children) const;
-  void check_nulls(const ArrowArray& array, std::int64_t first, std::int64_t count, std::int64_t per_row) const;
+  void check_nulls(const ArrowArray& array, std::int64_t first, std::int64_t count,
+                   std::int64_t per_row) const;
   void check_offsets() const;
   void find_components(const ArrowArray& array, std::int64_t first, std::int64_t last, std::int64_t zero,
                        std::int64_t per_row);

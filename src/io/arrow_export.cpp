@@ -172,7 +172,8 @@ class ArrayExport {
 // Growing the list of children moves those that are there already: their addresses are taken when it is complete
 // (`Owned::attach`). A schema or an array may be moved, as the specification has it.
 
-void export_schema(const std::vector<SinkArray>& arrays, const std::vector<std::string>& names, ArrowSchema& out) {
+void export_schema(const std::vector<SinkArray>& arrays, const std::vector<std::string>& names,
+                   ArrowSchema& out) {
   auto owned = schema_of("+s", "");
   for (std::size_t a = 0; a < arrays.size(); ++a)
     array_schema(arrays[a], 0, names.empty() ? std::to_string(a) : names[a], owned->children.emplace_back());

@@ -15,9 +15,10 @@ namespace anabranch::io::detail {
 namespace {
 
 constexpr std::pair<ScalarType, const char*> formats[] = {
-    {ScalarType::boolean, "b"}, {ScalarType::int8, "c"},   {ScalarType::uint8, "C"},   {ScalarType::int16, "s"},
-    {ScalarType::uint16, "S"},  {ScalarType::int32, "i"},  {ScalarType::uint32, "I"},  {ScalarType::int64, "l"},
-    {ScalarType::uint64, "L"},  {ScalarType::float16, "e"}, {ScalarType::float32, "f"}, {ScalarType::float64, "g"}};
+    {ScalarType::boolean, "b"}, {ScalarType::int8, "c"},    {ScalarType::uint8, "C"},
+    {ScalarType::int16, "s"},   {ScalarType::uint16, "S"},  {ScalarType::int32, "i"},
+    {ScalarType::uint32, "I"},  {ScalarType::int64, "l"},   {ScalarType::uint64, "L"},
+    {ScalarType::float16, "e"}, {ScalarType::float32, "f"}, {ScalarType::float64, "g"}};
 
 std::optional<ScalarType> scalar_of(std::string_view format) {
   for (const auto& [type, text] : formats)
@@ -106,8 +107,8 @@ class Matcher {
       return true;
     }
     const auto scalar = scalar_of(schema.format);
-    return scalar && column_.paths.size() < array_.scalars.size() && array_.scalars[column_.paths.size()] == *scalar &&
-           add_path(path);
+    return scalar && column_.paths.size() < array_.scalars.size() &&
+           array_.scalars[column_.paths.size()] == *scalar && add_path(path);
   }
   bool add_path(std::vector<std::int64_t> path) {
     column_.paths.push_back(std::move(path));
@@ -139,7 +140,8 @@ std::vector<std::int64_t> chosen(const std::string& name, const ArrowSchema& sch
     for (std::int64_t i = 0; i < schema.n_children; ++i) out.push_back(i);
   for (const std::string& column : columns) {
     std::int64_t at = 0;
-    while (at < schema.n_children && (!schema.children[at]->name || column != schema.children[at]->name)) ++at;
+    while (at < schema.n_children && (!schema.children[at]->name || column != schema.children[at]->name))
+      ++at;
     if (at == schema.n_children) throw DataError(fmt::format("{}: there is no column '{}'", name, column));
     out.push_back(at);
   }
@@ -149,7 +151,8 @@ std::vector<std::int64_t> chosen(const std::string& name, const ArrowSchema& sch
 }  // namespace
 
 const char* arrow_format(ScalarType type) {
-  const auto* found = std::find_if(std::begin(formats), std::end(formats), [&](const auto& f) { return f.first == type; });
+  const auto* found =
+      std::find_if(std::begin(formats), std::end(formats), [&](const auto& f) { return f.first == type; });
   return found->second;
 }
 
@@ -160,7 +163,8 @@ std::vector<ArrowColumn> match_columns(const std::string& name, const ArrowSchem
   std::vector<ArrowColumn> out;
   // A stream of one array, or whose batches are structs for elements.
   if (arrays.size() == 1 && columns.empty())
-    if (auto column = matched(schema, arrays[0], -1); column && !(batches && schema.n_children == 1)) return {*column};
+    if (auto column = matched(schema, arrays[0], -1); column && !(batches && schema.n_children == 1))
+      return {*column};
   if (!batches)
     throw DataError(fmt::format("{}: its rows are {}, but {} arrays were asked for, the first of {}", name,
                                 type_text(schema), arrays.size(), array_text(arrays[0])));
@@ -172,8 +176,8 @@ std::vector<ArrowColumn> match_columns(const std::string& name, const ArrowSchem
     const ArrowSchema& child = *schema.children[children[i]];
     auto column = matched(child, arrays[i], children[i]);
     if (!column)
-      throw DataError(fmt::format("{}: {} is {}, but {} was asked for", name, column_text(child), type_text(child),
-                                  array_text(arrays[i])));
+      throw DataError(fmt::format("{}: {} is {}, but {} was asked for", name, column_text(child),
+                                  type_text(child), array_text(arrays[i])));
     out.push_back(std::move(*column));
   }
   return out;

@@ -25,7 +25,8 @@ const std::string stream_name = "arrow stream";
 class OwnedStream {
  public:
   explicit OwnedStream(ArrowArrayStream* stream) {
-    if (!stream || !stream->release) throw DataError(stream_name + ": it has been released, or taken over before");
+    if (!stream || !stream->release)
+      throw DataError(stream_name + ": it has been released, or taken over before");
     stream_ = *stream;
     stream->release = nullptr;
   }
@@ -111,11 +112,12 @@ class ArrowSource final : public SourceBase {
       return;
     }
     // A null batch row is none of its columns'.
-    if (column.child >= batch->n_children || (batch->null_count != 0 && batch->n_buffers > 0 && batch->buffers[0]))
-      throw DataError(fmt::format("{}: rows {} to {}: the batch is null there, or has too few columns", stream_name,
-                                  before_, before_ + batch->length - 1));
-    batch_.emplace_back(stream_name, column, *batch->children[column.child], batch->offset, batch->length, before_,
-                        batch);
+    if (column.child >= batch->n_children ||
+        (batch->null_count != 0 && batch->n_buffers > 0 && batch->buffers[0]))
+      throw DataError(fmt::format("{}: rows {} to {}: the batch is null there, or has too few columns",
+                                  stream_name, before_, before_ + batch->length - 1));
+    batch_.emplace_back(stream_name, column, *batch->children[column.child], batch->offset, batch->length,
+                        before_, batch);
   }
 
   /// The first always does, unless it takes more than there is.
@@ -126,9 +128,9 @@ class ArrowSource final : public SourceBase {
       return sum;
     };
     const auto fits = [&](std::int64_t rows) {
-      return bytes(rows) <= limit.bytes && std::all_of(batch_.begin(), batch_.end(), [&](const ArrowRows& column) {
-               return column.elements(at_, rows) <= limit.work;
-             });
+      return bytes(rows) <= limit.bytes &&
+             std::all_of(batch_.begin(), batch_.end(),
+                         [&](const ArrowRows& column) { return column.elements(at_, rows) <= limit.work; });
     };
     std::int64_t fit = 0, most = std::min(rows_ - at_, std::max<std::int64_t>(limit.items, 1));
     while (fit < most) {

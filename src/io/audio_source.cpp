@@ -23,19 +23,22 @@ constexpr std::int64_t decoder_bytes = 1 << 20;  // of libsndfile and what decod
 
 class AudioSource final : public SourceBase {
  public:
-  AudioSource(std::shared_ptr<const ReadFile> file, std::int64_t frames, bool mono, const AudioOptions& options)
+  AudioSource(std::shared_ptr<const ReadFile> file, std::int64_t frames, bool mono,
+              const AudioOptions& options)
       : file_(file), sound_(std::move(file)), block_(frames) {
     const AudioHeader& header = sound_.header();
     if (frames < 1) throw RunError(fmt::format("open_audio: {}: blocks of {} frames", sound_.name(), frames));
     channels_ = mono ? 1 : header.channels;
     if (mono && header.channels > 1)
-      staging_.resize(static_cast<std::size_t>(std::max<std::int64_t>(staged_frames_bytes / 4, header.channels)));
+      staging_.resize(
+          static_cast<std::size_t>(std::max<std::int64_t>(staged_frames_bytes / 4, header.channels)));
     chunk_limit_ = std::max<std::int64_t>(options.memory - resident_bytes(), 0);
     if (__builtin_mul_overflow(block_, channels_ * std::int64_t{sizeof(float)}, &block_bytes_) ||
         block_bytes_ > chunk_limit_ - offset_bytes)
-      throw ResourceError(fmt::format(
-          "{}: a block of {} frames with {} channels needs more than the {} bytes of memory the source may use",
-          sound_.name(), block_, channels_, chunk_limit_));
+      throw ResourceError(
+          fmt::format("{}: a block of {} frames with {} channels needs more than the {} bytes of memory the "
+                      "source may use",
+                      sound_.name(), block_, channels_, chunk_limit_));
     ArrayInfo array;
     array.scalars = {ScalarType::float32};
     const bool equal = header.frames && *header.frames % block_ == 0;
@@ -65,8 +68,8 @@ class AudioSource final : public SourceBase {
     if (over_) return false;
     const std::int64_t least = block_bytes_ + offset_bytes;
     if (least > limit.memory)
-      throw ItemTooBig(fmt::format("{}: a block of {} frames takes {} bytes of memory, and {} are left", info_.name,
-                                   block_, least, limit.memory),
+      throw ItemTooBig(fmt::format("{}: a block of {} frames takes {} bytes of memory, and {} are left",
+                                   info_.name, block_, least, limit.memory),
                        least);
     const std::int64_t bytes = without_slack(std::min({limit.bytes, limit.memory, chunk_limit_}));
     const std::int64_t blocks = std::max<std::int64_t>(
@@ -119,7 +122,7 @@ class AudioSource final : public SourceBase {
 
   std::shared_ptr<const ReadFile> file_;
   SoundFile sound_;
-  std::int64_t block_;  ///< frames
+  std::int64_t block_;         ///< frames
   std::int64_t channels_ = 1;  ///< of an item
   std::int64_t block_bytes_ = 0, chunk_limit_ = 0;
   std::vector<float> staging_;  ///< frames whose channels are put together
@@ -143,6 +146,8 @@ std::shared_ptr<SourceBase> open_audio(const std::string& path, std::int64_t fra
 
 }  // namespace detail
 
-AudioHeader inspect_audio(const std::string& path) { return detail::SoundFile(detail::File::open(path)).header(); }
+AudioHeader inspect_audio(const std::string& path) {
+  return detail::SoundFile(detail::File::open(path)).header();
+}
 
 }  // namespace anabranch::io

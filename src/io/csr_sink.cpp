@@ -12,7 +12,8 @@ namespace {
 
 class CsrPass final : public SinkPass {
  public:
-  CsrPass(const std::string& path, std::int64_t cols, ScalarType index, ScalarType value, const SinkStart& start)
+  CsrPass(const std::string& path, std::int64_t cols, ScalarType index, ScalarType value,
+          const SinkStart& start)
       : info_(start.arrays[0]), index_(index), value_(value), out_(path, cols, index, value) {}
 
   void write(const SinkChunk& chunk) override {
@@ -60,7 +61,8 @@ class CsrFileSink final : public SinkBase {
 
 }  // namespace
 
-std::shared_ptr<SinkBase> csr_sink(const std::string& path, std::int64_t cols, ScalarType index, ScalarType value) {
+std::shared_ptr<SinkBase> csr_sink(const std::string& path, std::int64_t cols, ScalarType index,
+                                   ScalarType value) {
   return std::make_shared<CsrFileSink>(path, cols, index, value);
 }
 

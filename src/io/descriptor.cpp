@@ -31,7 +31,10 @@ constexpr std::int64_t idle_room = 1 << 20;  // more than this is given back whe
 }  // namespace
 
 Descriptor::Descriptor(int fd, bool close, std::string name)
-    : fd_(fd), wake_(-1), close_(false), name_(name.empty() ? fmt::format("descriptor {}", fd) : std::move(name)) {
+    : fd_(fd),
+      wake_(-1),
+      close_(false),
+      name_(name.empty() ? fmt::format("descriptor {}", fd) : std::move(name)) {
   if (::fcntl(fd_, F_GETFL) < 0) fail(name_, "cannot read", errno);
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) fail(name_, "cannot wait for it", errno);
@@ -75,7 +78,8 @@ bool Descriptor::wait(const Waiting& waiting) const {
   }
 }
 
-Descriptor::Arrival Descriptor::read(void* into, std::int64_t most, std::int64_t& got, const Waiting& waiting) {
+Descriptor::Arrival Descriptor::read(void* into, std::int64_t most, std::int64_t& got,
+                                     const Waiting& waiting) {
   got = 0;
   if (fd_ < 0) return Arrival::end;
   for (;;) {

@@ -29,8 +29,8 @@ class DescriptorSource final : public SourceBase {
       const bool some = framing_->items() > 0;
       if (ended_ || (some && (framing_->full() || is_over(limit)))) break;
       if (!some) check_memory(limit, framing_->memory_of_next(arrived_.size()));
-      const auto arrival =
-          arrived_.more(from_, {some ? limit.until : std::chrono::steady_clock::time_point::max(), limit.stop});
+      const auto arrival = arrived_.more(
+          from_, {some ? limit.until : std::chrono::steady_clock::time_point::max(), limit.stop});
       if (arrival == Descriptor::Arrival::nothing) {
         if (some) break;
         throw Cancelled("the run was cancelled");
@@ -55,8 +55,8 @@ class DescriptorSource final : public SourceBase {
 
   void check_memory(const Limit& limit, std::int64_t bytes) const {
     if (bytes > limit.memory)
-      throw ItemTooBig(fmt::format("{}: the next item takes {} bytes of memory or more, and {} are left", info_.name,
-                                   bytes, limit.memory),
+      throw ItemTooBig(fmt::format("{}: the next item takes {} bytes of memory or more, and {} are left",
+                                   info_.name, bytes, limit.memory),
                        bytes);
   }
 
@@ -72,7 +72,8 @@ std::string name_of(int fd, const DescriptorOptions& options) {
 }
 
 std::shared_ptr<SourceBase> text_of(int fd, TextItems kind, const DescriptorOptions& options) {
-  return std::make_shared<DescriptorSource>(fd, options, frame_text(name_of(fd, options), kind, options.longest));
+  return std::make_shared<DescriptorSource>(fd, options,
+                                            frame_text(name_of(fd, options), kind, options.longest));
 }
 
 }  // namespace
@@ -94,8 +95,8 @@ std::shared_ptr<SourceBase> words_of(int fd, const DescriptorOptions& options) {
   return text_of(fd, TextItems::words, options);
 }
 
-std::shared_ptr<SourceBase> records_of(int fd, const std::vector<std::int64_t>& shape, const NpyElement& element,
-                                       const DescriptorOptions& options) {
+std::shared_ptr<SourceBase> records_of(int fd, const std::vector<std::int64_t>& shape,
+                                       const NpyElement& element, const DescriptorOptions& options) {
   return std::make_shared<DescriptorSource>(
       fd, options, frame_records(name_of(fd, options), shape, element, options.longest));
 }

@@ -45,11 +45,13 @@ class LinesPass final : public SinkPass {
  private:
   void check(const unsigned char* line, std::int64_t length, std::int64_t item) const {
     if (length == 0) return;
-    const char* const what = std::memchr(line, '\n', static_cast<std::size_t>(length)) ? "has a line end in it"
-                             : line[length - 1] == '\r'                               ? "ends with a CR"
-                                                                                      : nullptr;
+    const char* const what = std::memchr(line, '\n', static_cast<std::size_t>(length))
+                                 ? "has a line end in it"
+                             : line[length - 1] == '\r' ? "ends with a CR"
+                                                        : nullptr;
     if (what)
-      throw RunError(fmt::format("write_lines: {}: item {} {}: it would be read as another line", path_, item, what));
+      throw RunError(
+          fmt::format("write_lines: {}: item {} {}: it would be read as another line", path_, item, what));
   }
 
   std::string path_;

@@ -28,7 +28,9 @@ class NpyOutput {
   void commit();
 
  private:
-  std::int64_t element_bytes() const { return static_cast<std::int64_t>(size_of(element.type)) * element.parts; }
+  std::int64_t element_bytes() const {
+    return static_cast<std::int64_t>(size_of(element.type)) * element.parts;
+  }
 
   AtomicFile file_;
   BufferedWriter out_;

@@ -27,9 +27,9 @@ class NpyRowsPass final : public SinkPass {
     }
     for (std::int64_t i = 0; !info_.regular() && i < chunk.items; ++i)
       if (const Shape shape = shape_of(info_, array, i); shape != *shape_)
-        throw RunError(
-            fmt::format("write_npy_rows: {}: item {} has the shape [{}], those before it [{}]; rows are stacked", path_,
-                        chunk.first + i, fmt::join(shape, ", "), fmt::join(*shape_, ", ")));
+        throw RunError(fmt::format(
+            "write_npy_rows: {}: item {} has the shape [{}], those before it [{}]; rows are stacked", path_,
+            chunk.first + i, fmt::join(shape, ", "), fmt::join(*shape_, ", ")));
     PartBytes parts;
     for (const auto& component : array.data)
       parts.push_back(static_cast<unsigned char*>(const_cast<void*>(component.get())));

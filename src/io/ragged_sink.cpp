@@ -27,7 +27,8 @@ class RaggedPass final : public SinkPass {
     std::array<std::int64_t, 4096> ends;
     for (std::int64_t i = 0; i < chunk.items;) {
       const std::int64_t n = std::min<std::int64_t>(std::ssize(ends), chunk.items - i);
-      for (std::int64_t k = 0; k < n; ++k) ends[static_cast<std::size_t>(k)] = values_.count() + begin_of(info_, array, ++i);
+      for (std::int64_t k = 0; k < n; ++k)
+        ends[static_cast<std::size_t>(k)] = values_.count() + begin_of(info_, array, ++i);
       offsets_.append(ends.data(), n);
     }
     PartBytes parts;

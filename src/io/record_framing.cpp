@@ -21,7 +21,9 @@ class ElementCopy {
  public:
   ElementCopy(std::string name, const NpyElement& element) : name_(std::move(name)), element_(element) {}
 
-  std::int64_t element_bytes() const { return static_cast<std::int64_t>(size_of(element_.type)) * element_.parts; }
+  std::int64_t element_bytes() const {
+    return static_cast<std::int64_t>(size_of(element_.type)) * element_.parts;
+  }
   std::vector<ScalarType> scalars() const {
     return std::vector<ScalarType>(static_cast<std::size_t>(element_.parts), element_.type);
   }
@@ -35,7 +37,8 @@ class ElementCopy {
   void copy(const unsigned char* from, std::int64_t count, const PartBytes& to, std::int64_t at,
             std::int64_t record) const {
     PartBytes parts;
-    for (unsigned char* part : to) parts.push_back(part + at * static_cast<std::int64_t>(size_of(element_.type)));
+    for (unsigned char* part : to)
+      parts.push_back(part + at * static_cast<std::int64_t>(size_of(element_.type)));
     if (element_.type == ScalarType::boolean)
       check_bools(from, count, 0, fmt::format("{}: record {}", name_, record));
     if (element_.parts > 1)
@@ -69,9 +72,9 @@ class RecordFraming final : public Framing {
       overflow |= __builtin_mul_overflow(elements_, extent, &elements_);
     }
     if (overflow || record_bytes_ == 0 || record_bytes_ > longest)
-      throw RunError(fmt::format("records_of: {}: a record of the shape [{}] has {} bytes; 1 to {} are read", name,
-                                 fmt::join(shape, ", "), overflow ? "too many" : std::to_string(record_bytes_),
-                                 longest));
+      throw RunError(fmt::format("records_of: {}: a record of the shape [{}] has {} bytes; 1 to {} are read",
+                                 name, fmt::join(shape, ", "),
+                                 overflow ? "too many" : std::to_string(record_bytes_), longest));
   }
 
   SourceInfo info() const override {
@@ -159,8 +162,8 @@ class RaggedFraming final : public Framing {
       std::int64_t record = length_bytes_;
       if (left >= record) record += length_at(at, number) * copy_.element_bytes();
       if (left < record)
-        throw DataError(fmt::format("{}: ends in the middle of record {}: {} of {} bytes{} are there", name_, number,
-                                    left, record, left < length_bytes_ ? " of its length" : ""));
+        throw DataError(fmt::format("{}: ends in the middle of record {}: {} of {} bytes{} are there", name_,
+                                    number, left, record, left < length_bytes_ ? " of its length" : ""));
       at += record;
       left -= record;
     }
@@ -173,8 +176,8 @@ class RaggedFraming final : public Framing {
     const auto most = static_cast<std::uint64_t>(longest_ / copy_.element_bytes());
     if (length > most)
       throw DataError(fmt::format(
-          "{}: record {} says that it has {} elements: more than the {} bytes of DescriptorOptions::longest", name_,
-          number, length, longest_));
+          "{}: record {} says that it has {} elements: more than the {} bytes of DescriptorOptions::longest",
+          name_, number, length, longest_));
     return static_cast<std::int64_t>(length);
   }
 

@@ -29,9 +29,9 @@ void check_chunks(const ReadFile& file) {
     const bool data = std::memcmp(chunk, "data", 4) == 0;
     if (data && bytes == UINT32_MAX) return;  // who wrote it into a pipe did not know its length
     if (bytes > left)
-      throw DataError(
-          fmt::format("{}: the chunk '{}' at byte {} has {} bytes, but the file ends {} bytes behind its beginning",
-                      file.name(), data ? "data" : "of another kind", at, bytes, left));
+      throw DataError(fmt::format(
+          "{}: the chunk '{}' at byte {} has {} bytes, but the file ends {} bytes behind its beginning",
+          file.name(), data ? "data" : "of another kind", at, bytes, left));
     if (data) return;
     at += 8 + bytes + bytes % 2;
   }
@@ -80,7 +80,8 @@ SoundFile::SoundFile(std::shared_ptr<const ReadFile> file) : file_(std::move(fil
   try {
     rethrow();
     if (info.channels < 1 || info.channels > most_channels || info.samplerate < 1 || info.frames < 0)
-      fail(fmt::format("{} channels, {} frames a second, {} frames", info.channels, info.samplerate, info.frames));
+      fail(fmt::format("{} channels, {} frames a second, {} frames", info.channels, info.samplerate,
+                       info.frames));
     header_.channels = info.channels;
     header_.rate = info.samplerate;
     if (info.frames < SF_COUNT_MAX) header_.frames = info.frames;

@@ -12,7 +12,8 @@ namespace {
 
 SoundLibrary open_library() {
   void* const library = ::dlopen("libsndfile.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw IoError(std::string("audio is read with libsndfile, which cannot be opened: ") + ::dlerror());
+  if (!library)
+    throw IoError(std::string("audio is read with libsndfile, which cannot be opened: ") + ::dlerror());
   const auto find = [&]<class F>(F& function, const char* name) {
     function = reinterpret_cast<F>(::dlsym(library, name));
     if (!function) throw IoError(std::string("libsndfile has no function ") + name);

@@ -26,7 +26,8 @@ class TextFraming final : public Framing {
   void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) override {
     const std::int64_t most = std::min({limit.bytes, limit.work, most_bytes});
     const std::int64_t within = std::min(size, std::max(most, bytes_ + 1));
-    const TextCut more = cut_text(kind_, bytes + bytes_, within - bytes_, std::max<std::int64_t>(limit.items, 1) - items_);
+    const TextCut more =
+        cut_text(kind_, bytes + bytes_, within - bytes_, std::max<std::int64_t>(limit.items, 1) - items_);
     items_ += more.items;
     bytes_ += more.bytes;
     while (items_ > 1 && memory() > limit.bytes) {

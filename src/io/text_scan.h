@@ -27,6 +27,7 @@ std::int64_t count_line_ends(const unsigned char* block, std::int64_t size);
 /// Moves the items of a block, all of which are complete, together at its beginning, without what divides them, and
 /// writes where they begin, and where the last one ends: items + 1 offsets. `last_is_open`: the last byte is not in the
 /// text, but put there to end its last item. The length of the longest item.
-std::int64_t pack_text(TextItems kind, unsigned char* block, std::int64_t size, bool last_is_open, std::int32_t* offsets);
+std::int64_t pack_text(TextItems kind, unsigned char* block, std::int64_t size, bool last_is_open,
+                       std::int32_t* offsets);
 
 }  // namespace anabranch::io::detail

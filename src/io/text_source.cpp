@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t least_block = 4 << 10;
 constexpr std::int64_t most_block = std::int64_t{1} << 30;  // offsets have 32 bits
 constexpr std::int64_t offset_bytes = 4;
-constexpr std::int64_t bytes_beside_one = 1 + 2 * offset_bytes;  // of an item: what ends it, and where it lies
+constexpr std::int64_t bytes_beside_one =
+    1 + 2 * offset_bytes;  // of an item: what ends it, and where it lies
 
 class TextFile final : public SourceBase {
  public:
@@ -116,7 +117,8 @@ class TextFile final : public SourceBase {
       }
       skip(block, size);
       if (size == left || block.cut.bytes == size) continue;
-      if (size - block.cut.bytes > longest_ + 1) throw DataError(too_long(info_.name, kind_, items_, lines_, longest_));
+      if (size - block.cut.bytes > longest_ + 1)
+        throw DataError(too_long(info_.name, kind_, items_, lines_, longest_));
       size = std::min(std::max(2 * size, least_block), longest_ + 2);
       most = 1;
     }
@@ -127,11 +129,11 @@ class TextFile final : public SourceBase {
     const std::int64_t bytes = size + bytes_beside_one;
     const char* const what = kind_ == TextItems::lines ? "line" : "word";
     if (bytes > chunk_limit_)
-      throw ResourceError(fmt::format("{}: {} {} needs more than the {} bytes of memory the source may use", info_.name,
-                                      what, items_ + 1, chunk_limit_));
+      throw ResourceError(fmt::format("{}: {} {} needs more than the {} bytes of memory the source may use",
+                                      info_.name, what, items_ + 1, chunk_limit_));
     if (bytes > limit.memory)
-      throw ItemTooBig(fmt::format("{}: {} {} takes more than the {} bytes of memory that are left", info_.name, what,
-                                   items_ + 1, limit.memory),
+      throw ItemTooBig(fmt::format("{}: {} {} takes more than the {} bytes of memory that are left",
+                                   info_.name, what, items_ + 1, limit.memory),
                        bytes);
   }
 
@@ -151,7 +153,8 @@ class TextFile final : public SourceBase {
       if (bytes <= most_bytes || block.cut.items == 1) return;
       const double part = static_cast<double>(most_bytes) / static_cast<double>(bytes);
       const auto fewer = static_cast<std::int64_t>(part * static_cast<double>(block.cut.items) * 0.95);
-      block.cut = cut_text(kind_, block.bytes(), size, std::clamp<std::int64_t>(fewer, 1, block.cut.items - 1));
+      block.cut =
+          cut_text(kind_, block.bytes(), size, std::clamp<std::int64_t>(fewer, 1, block.cut.items - 1));
     }
   }
 
@@ -199,8 +202,8 @@ class TextFile final : public SourceBase {
     const std::int64_t size = block.cut.bytes - (block.last_is_open ? 1 : 0);
     file_->read(block.begin, block.bytes(), size);
     if (block.last_is_open) block.bytes()[size] = '\n';
-    refuse_long_item(info_.name, kind_, block.bytes(), block.cut.bytes, block.last_is_open, block.number, block.line,
-                     longest_);
+    refuse_long_item(info_.name, kind_, block.bytes(), block.cut.bytes, block.last_is_open, block.number,
+                     block.line, longest_);
   }
 
   std::shared_ptr<const ReadFile> file_;
@@ -248,8 +251,8 @@ std::string too_long(const std::string& name, TextItems kind, std::int64_t numbe
                      std::int64_t longest) {
   if (kind == TextItems::lines)
     return fmt::format("{}: line {} is longer than {} bytes (TextOptions::longest)", name, line, longest);
-  return fmt::format("{}: word {}, in line {}, is longer than {} bytes (TextOptions::longest)", name, number + 1, line,
-                     longest);
+  return fmt::format("{}: word {}, in line {}, is longer than {} bytes (TextOptions::longest)", name,
+                     number + 1, line, longest);
 }
 
 std::shared_ptr<SourceBase> open_text(std::shared_ptr<const ReadFile> file, TextItems kind,

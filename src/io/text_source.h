@@ -12,7 +12,8 @@
 namespace anabranch::io::detail {
 
 /// The items of a text that is already open, or in memory.
-std::shared_ptr<SourceBase> open_text(std::shared_ptr<const ReadFile> file, TextItems kind, const TextOptions& options);
+std::shared_ptr<SourceBase> open_text(std::shared_ptr<const ReadFile> file, TextItems kind,
+                                      const TextOptions& options);
 
 /// What every source of text says of itself.
 SourceInfo text_info(const std::string& name);
@@ -22,7 +23,8 @@ std::string too_long(const std::string& name, TextItems kind, std::int64_t numbe
 
 /// Throws the DataError of the first item of a block of complete items that is too long; there is one. The block's
 /// first item has this number and is in this line.
-[[noreturn]] void refuse_long_item(const std::string& name, TextItems kind, unsigned char* block, std::int64_t size,
-                                   bool last_is_open, std::int64_t number, std::int64_t line, std::int64_t longest);
+[[noreturn]] void refuse_long_item(const std::string& name, TextItems kind, unsigned char* block,
+                                   std::int64_t size, bool last_is_open, std::int64_t number,
+                                   std::int64_t line, std::int64_t longest);
 
 }  // namespace anabranch::io::detail

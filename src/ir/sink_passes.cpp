@@ -6,7 +6,8 @@
 
 namespace anabranch::ir {
 
-SinkPass& SinkPasses::begin(const std::shared_ptr<SinkBase>& sink, const SinkStart& start, const Place& place) {
+SinkPass& SinkPasses::begin(const std::shared_ptr<SinkBase>& sink, const SinkStart& start,
+                            const Place& place) {
   if (std::any_of(begun_.begin(), begun_.end(), [&](const Begun& other) { return other.sink == sink; }))
     throw ProgramError(fmt::format("write ({}): the program writes to the sink {} twice; make one for each",
                                    to_string(place), sink->info().name));

@@ -325,10 +325,10 @@ void ChunksAhead::compute_next(Lock& lock, bool alone) {
     times.compute.end_ns = scheduler::steady_clock().now_ns();
     chunk.size = times.size;
     const std::int64_t busy_ns = busy_.busy_ns() - busy;
-    times.utilisation =
-        std::min(static_cast<double>(busy_ns) /
-                     static_cast<double>(std::max<std::int64_t>(times.compute.length(), 1) * context_.executor.concurrency()),
-                 1.0);
+    times.utilisation = std::min(
+        static_cast<double>(busy_ns) / static_cast<double>(std::max<std::int64_t>(times.compute.length(), 1) *
+                                                           context_.executor.concurrency()),
+        1.0);
     log_.add(times);
     if (at_work_.items.all_computed()) at_work_.items = {};
     part_begun_ = false;

@@ -68,7 +68,8 @@ class TakeWhile final : public Feed {
 class Drop final : public Feed {
  public:
   explicit Drop(const FeedWork& work) : Feed(work), left_(work.uniforms[0]), chunks_(work, 0) {
-    if (left_ < 0) ir::raise(work.node.label(), ir::negative_items(work.node.label(), left_), work.node.place());
+    if (left_ < 0)
+      ir::raise(work.node.label(), ir::negative_items(work.node.label(), left_), work.node.place());
     info_.live = chunks_.stage().live();
     info_.in_memory = chunks_.stage().in_memory();
     if (const auto items = chunks_.stage().items()) info_.items = std::max<std::int64_t>(*items - left_, 0);

@@ -15,9 +15,9 @@ ItemStream::ItemStream(RunContext& context, RunBackend& backend, const std::opti
   const auto& actions = context.plan.actions;
   impl_->plan.run(actions.size() - 1);
   if (context.sinks) context.sinks->commit();
-  impl_->chunks = std::make_shared<ChunksAhead>(
-      context, backend, std::get<plan::StageAction>(actions.back()).stage, impl_->plan.values(),
-      impl_->plan.applied_functions(), ahead);
+  impl_->chunks =
+      std::make_shared<ChunksAhead>(context, backend, std::get<plan::StageAction>(actions.back()).stage,
+                                    impl_->plan.values(), impl_->plan.applied_functions(), ahead);
 }
 
 ItemStream::~ItemStream() {

@@ -231,7 +231,7 @@ void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
     run_member(0);
   }
   rethrow_first(errors);
-  for (std::size_t m = 0; m < stages.size(); ++m) 
+  for (std::size_t m = 0; m < stages.size(); ++m)
     set_stream(stages[m], results[m], runs[m]->take_reservations());
 }
 

@@ -88,7 +88,8 @@ class WrittenItems {
 
 class WriteSink final : public Sink {
  public:
-  WriteSink(RunContext& context, const PlanArray& array, std::shared_ptr<WrittenItems> written, std::size_t number)
+  WriteSink(RunContext& context, const PlanArray& array, std::shared_ptr<WrittenItems> written,
+            std::size_t number)
       : context_(context), type_(array.type), written_(std::move(written)), number_(number) {}
 
   bool order_matters() const override { return true; }
@@ -114,8 +115,8 @@ class WriteSink final : public Sink {
  private:
   RunContext& context_;
   const ir::ArrayType& type_;
-  std::shared_ptr<WrittenItems> written_;  ///< of all arrays
-  std::size_t number_;                     ///< of this one
+  std::shared_ptr<WrittenItems> written_;      ///< of all arrays
+  std::size_t number_;                         ///< of this one
   std::vector<std::shared_ptr<void>> memory_;  ///< of the part that is committed next
   bool keeps_ = true;
   std::int64_t elements_ = 0;

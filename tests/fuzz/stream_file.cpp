@@ -25,9 +25,11 @@ std::shared_ptr<SourceBase> opened(std::uint8_t kind, std::vector<unsigned char>
   const auto file = [&] { return memory_file("input", bytes); };
   switch (kind % 6) {
     case 0:
-      return io::detail::open_npy_rows(file(), 2, {ScalarType::float64, 1}, {.convert = true, .memory = memory});
+      return io::detail::open_npy_rows(file(), 2, {ScalarType::float64, 1},
+                                       {.convert = true, .memory = memory});
     case 1:
-      return io::detail::open_npy_rows(file(), 3, {ScalarType::float32, 2}, {.convert = true, .memory = memory});
+      return io::detail::open_npy_rows(file(), 3, {ScalarType::float32, 2},
+                                       {.convert = true, .memory = memory});
     case 2: {
       const std::size_t half = bytes.size() / 2;
       return io::detail::open_ragged(

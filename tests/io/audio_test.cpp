@@ -29,7 +29,8 @@ std::vector<float> sound(std::int64_t frames, std::int64_t channels) {
   return samples;
 }
 
-void write_sound(const std::string& path, int format, std::int64_t channels, const std::vector<float>& samples) {
+void write_sound(const std::string& path, int format, std::int64_t channels,
+                 const std::vector<float>& samples) {
   SF_INFO info{};
   info.samplerate = 44'100;
   info.channels = static_cast<int>(channels);
@@ -64,7 +65,8 @@ std::string wav(const std::vector<std::int16_t>& samples, int channels) {
 
 std::shared_ptr<SourceBase> open(const std::string& bytes, std::int64_t frames, bool mono = false,
                                  const io::AudioOptions& options = {}) {
-  return io::detail::open_audio(io::detail::memory_file("a.wav", {bytes.begin(), bytes.end()}), frames, mono, options);
+  return io::detail::open_audio(io::detail::memory_file("a.wav", {bytes.begin(), bytes.end()}), frames, mono,
+                                options);
 }
 
 ReadItems blocks(const std::vector<float>& samples, std::int64_t frames, std::int64_t channels, bool mono) {
@@ -194,8 +196,9 @@ TEST_CASE("audio: files that are cut off") {
   REQUIRE(fault(good).empty());
   for (const std::size_t bytes : {std::size_t{43}, std::size_t{44}, std::size_t{100}, good.size() - 1})
     CHECK_FALSE(fault(good.substr(0, bytes)).empty());
-  CHECK_THAT(fault(good.substr(0, good.size() - 1)),
-             Contains("a.wav: the chunk 'data' at byte 36 has 2000 bytes, but the file ends 1999 bytes behind"));
+  CHECK_THAT(
+      fault(good.substr(0, good.size() - 1)),
+      Contains("a.wav: the chunk 'data' at byte 36 has 2000 bytes, but the file ends 1999 bytes behind"));
   // Written into a pipe: of unknown length.
   std::string endless = good;
   for (std::size_t i = 40; i < 44; ++i) endless[i] = '\xff';
@@ -208,7 +211,8 @@ TEST_CASE("audio: files that are cut off") {
       INFO(format << ", " << part << "/8");
       const std::string said = fault(whole.substr(0, whole.size() * static_cast<std::size_t>(part) / 8));
       // An OGG file that ends with a page is whole as far as anybody can tell.
-      if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC) CHECK_THAT(said, Contains("a.wav: ") && Contains("frame"));
+      if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC)
+        CHECK_THAT(said, Contains("a.wav: ") && Contains("frame"));
     }
   }
 }

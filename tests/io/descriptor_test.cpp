@@ -35,7 +35,9 @@ class Ends {
   Ends(const Ends&) = delete;
   int out() const { return fds_[0]; }
   int in() const { return fds_[1]; }
-  void send(const std::string& bytes) const { REQUIRE(::write(fds_[1], bytes.data(), bytes.size()) == std::ssize(bytes)); }
+  void send(const std::string& bytes) const {
+    REQUIRE(::write(fds_[1], bytes.data(), bytes.size()) == std::ssize(bytes));
+  }
   void close_in() {
     if (fds_[1] >= 0) ::close(std::exchange(fds_[1], -1));
   }
@@ -99,7 +101,9 @@ std::string fault(const std::string& bytes, Make make, const Limit& limit = {}) 
   return "";
 }
 
-const auto doubles = [](int fd) { return io::ragged_of<double>(fd, io::LengthPrefix::uint32, {.longest = 1000}); };
+const auto doubles = [](int fd) {
+  return io::ragged_of<double>(fd, io::LengthPrefix::uint32, {.longest = 1000});
+};
 
 }  // namespace
 
@@ -108,7 +112,8 @@ TEST_CASE("descriptors: lines and words, however they arrive") {
                  [](int fd) { return io::lines_of(fd); });
   check_arrivals("one\n", lines({"one"}), [](int fd) { return io::lines_of(fd); });
   check_arrivals("", {}, [](int fd) { return io::lines_of(fd); });
-  check_arrivals("  one two\n\nthree ", lines({"one", "two", "three"}), [](int fd) { return io::words_of(fd); });
+  check_arrivals("  one two\n\nthree ", lines({"one", "two", "three"}),
+                 [](int fd) { return io::words_of(fd); });
   check_arrivals(" \n ", {}, [](int fd) { return io::words_of(fd); });
 }
 
@@ -153,7 +158,8 @@ TEST_CASE("descriptors: more than every buffer holds") {
     strings.push_back(std::string(static_cast<std::size_t>(i % 97), 'a'));
     text += strings.back() + "\n";
   }
-  for (const Limit& limit : {Limit{}, Limit{1000}, Limit{INT64_MAX, 100'000}, Limit{INT64_MAX, INT64_MAX, 50}}) {
+  for (const Limit& limit :
+       {Limit{}, Limit{1000}, Limit{INT64_MAX, 100'000}, Limit{INT64_MAX, INT64_MAX, 50}}) {
     Ends ends;
     const auto source = io::lines_of(ends.out());
     const auto thread = sender(ends, text, 30'000);
@@ -236,13 +242,16 @@ TEST_CASE("descriptors: a request to stop ends the waiting") {
 TEST_CASE("descriptors: a stream that ends in the middle of a record") {
   const auto fixed = [](int fd) { return io::records_of<std::int32_t>(fd, Index{2}, {.name = "p"}); };
   CHECK(fault(std::string(16, '\0'), fixed).empty());
-  CHECK_THAT(fault(std::string(19, '\0'), fixed), Contains("p: ends in the middle of record 2: 3 of 8 bytes are there"));
+  CHECK_THAT(fault(std::string(19, '\0'), fixed),
+             Contains("p: ends in the middle of record 2: 3 of 8 bytes are there"));
   CHECK_THAT(fault(std::string(19, '\0'), fixed, {1}), Contains("in the middle of record 2: 3 of 8 bytes"));
   const std::string two = prefixed(std::vector<std::vector<double>>{{1}, {2, 3}});
   for (const Limit& limit : some_limits()) {
     CHECK(fault(two, doubles, limit).empty());
-    CHECK_THAT(fault(two.substr(0, two.size() - 1), doubles, limit), Contains("record 1: 19 of 20 bytes are there"));
-    CHECK_THAT(fault(two + std::string("\1\0", 2), doubles, limit), Contains("record 2: 2 of 4 bytes of its length are there"));
+    CHECK_THAT(fault(two.substr(0, two.size() - 1), doubles, limit),
+               Contains("record 1: 19 of 20 bytes are there"));
+    CHECK_THAT(fault(two + std::string("\1\0", 2), doubles, limit),
+               Contains("record 2: 2 of 4 bytes of its length are there"));
   }
 }
 
@@ -250,11 +259,13 @@ TEST_CASE("descriptors: records that cannot be") {
   CHECK_THAT(fault(std::string("\xff\xff\xff\xff", 4), doubles),
              Contains("record 0 says that it has 4294967295 elements: more than the 1000 bytes"));
   const auto wide = [](int fd) { return io::ragged_of<double>(fd, io::LengthPrefix::uint64); };
-  CHECK_THAT(fault(std::string(8, '\xff'), wide), Contains("record 0 says that it has 18446744073709551615 elements"));
+  CHECK_THAT(fault(std::string(8, '\xff'), wide),
+             Contains("record 0 says that it has 18446744073709551615 elements"));
   CHECK_THAT(fault(prefixed(std::vector<std::vector<double>>{{1}}) + std::string("\x7e\0\0\0", 4), doubles),
              Contains("record 1 says that it has 126 elements"));
   const auto bools = [](int fd) { return io::records_of<bool>(fd, Index{2}); };
-  CHECK_THAT(fault(std::string("\0\1\1\2", 4), bools), Contains("record 1: element 1 is the byte 2, not a bool"));
+  CHECK_THAT(fault(std::string("\0\1\1\2", 4), bools),
+             Contains("record 1: element 1 is the byte 2, not a bool"));
   Ends ends;
   CHECK_THROWS_AS((io::records_of<double>(ends.out(), Index{0})), RunError);
   CHECK_THROWS_AS((io::records_of<double>(ends.out(), Index{-1})), RunError);
@@ -266,7 +277,8 @@ TEST_CASE("descriptors: records that cannot be") {
     CHECK_THAT(fault("abcde\nabcdef\n", short_lines, limit), Contains("p: line 2 is longer than 5 bytes"));
     CHECK_THAT(fault("abcde\r\n" + std::string(100, 'x'), short_lines, limit), Contains("line 2 is longer"));
     CHECK(fault("abcde\r\nabcde", short_lines, limit).empty());
-    CHECK_THAT(fault("a\n b \nabcdef ", short_words, limit), Contains("p: word 3, in line 3, is longer than 5 bytes"));
+    CHECK_THAT(fault("a\n b \nabcdef ", short_words, limit),
+               Contains("p: word 3, in line 3, is longer than 5 bytes"));
   }
 }
 

@@ -54,7 +54,8 @@ Strings divided(TextItems kind, const std::string& text) {
   return out;
 }
 
-std::shared_ptr<SourceBase> open(TextItems kind, const std::string& text, const io::TextOptions& options = {}) {
+std::shared_ptr<SourceBase> open(TextItems kind, const std::string& text,
+                                 const io::TextOptions& options = {}) {
   return io::detail::open_text(io::detail::memory_file("t.txt", {text.begin(), text.end()}), kind, options);
 }
 
@@ -95,7 +96,8 @@ TEST_CASE("text: line ends, empty lines, white space, and a last line without an
 }
 
 TEST_CASE("text: in chunks and pieces of any size") {
-  for (const char* text : {"", "\n", "x", "\n\n\n", "one\ntwo\r\nthree", " a  b\n\n c\n", "a\nb\nc\nd\ne\nf\ng\n"})
+  for (const char* text :
+       {"", "\n", "x", "\n\n\n", "one\ntwo\r\nthree", " a  b\n\n c\n", "a\nb\nc\nd\ne\nf\ng\n"})
     check_text(text);
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 6; ++trial) {
@@ -114,7 +116,8 @@ TEST_CASE("text: in chunks and pieces of any size") {
 TEST_CASE("text: files larger than every block, from the disk") {
   TemporaryDirectory dir;
   std::string text;
-  for (int i = 0; i < 60'000; ++i) text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 37), 'x') + "\n";
+  for (int i = 0; i < 60'000; ++i)
+    text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 37), 'x') + "\n";
   text += std::string(1 << 20, 'y');  // longer than a block
   text += "\nlast";
   write_file(dir / "t.txt", text);
@@ -139,7 +142,8 @@ TEST_CASE("text: chunks end at the first limit reached") {
   for (int i = 0; i < 1000; ++i) text += i % 2 == 0 ? "0123456789\n" : "\n";
   const auto source = open(TextItems::lines, text);
   SourceChunk chunk;
-  for (const Limit& limit : {Limit{5}, Limit{INT64_MAX, 200}, Limit{INT64_MAX, INT64_MAX, 64}, Limit{INT64_MAX, 1}}) {
+  for (const Limit& limit :
+       {Limit{5}, Limit{INT64_MAX, 200}, Limit{INT64_MAX, INT64_MAX, 64}, Limit{INT64_MAX, 1}}) {
     source->rewind();
     while (source->next(limit, chunk)) {
       REQUIRE(chunk.items <= limit.items);

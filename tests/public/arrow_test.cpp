@@ -68,7 +68,8 @@ void make_schema(const Given& given, ArrowSchema& out) {
 }
 void make_array(const Given& given, ArrowArray& out) {
   auto* const holder = held<ArrowArray>(given, &make_array, out);
-  for (const auto& buffer : holder->given.buffers) holder->buffers.push_back(buffer ? buffer->data() : nullptr);
+  for (const auto& buffer : holder->given.buffers)
+    holder->buffers.push_back(buffer ? buffer->data() : nullptr);
   out.length = given.length;
   out.offset = given.offset;
   out.null_count = given.null_count;
@@ -110,7 +111,10 @@ ArrowArrayStream stream_of(std::vector<Given> batches, int fails_at = -1) {
 
 template <class T>
 Given numbers_of(const std::vector<T>& values, const char* format, std::string name = "") {
-  return {.format = format, .length = std::ssize(values), .buffers = {std::nullopt, bytes_of(values)}, .name = std::move(name)};
+  return {.format = format,
+          .length = std::ssize(values),
+          .buffers = {std::nullopt, bytes_of(values)},
+          .name = std::move(name)};
 }
 template <class P>
 Given list_of(const std::vector<P>& offsets, Given child, std::string name = "") {
@@ -163,20 +167,22 @@ TEST_CASE("arrow in: lists with both widths of offsets, slices of them, batches 
   const std::vector<V> rows{{10, 11, 12}, {}, {13}, {14, 15}};
   check_rows<V>({list_of(std::vector<std::int32_t>{0, 3, 3, 4, 6}, child)}, rows);
   check_rows<V>({list_of(std::vector<std::int64_t>{0, 3, 3, 4, 6}, child)}, rows);
-  check_rows<V>({list_of(std::vector<std::int64_t>{0, 3, 3}, child), list_of(std::vector<std::int64_t>{0}, child),
-                 list_of(std::vector<std::int64_t>{3, 4, 6}, child)},
-                rows);
+  check_rows<V>(
+      {list_of(std::vector<std::int64_t>{0, 3, 3}, child), list_of(std::vector<std::int64_t>{0}, child),
+       list_of(std::vector<std::int64_t>{3, 4, 6}, child)},
+      rows);
   check_rows<V>({list_of(std::vector<std::int64_t>{0}, child)}, {});
-  check_rows<V>({sliced(list_of(std::vector<std::int32_t>{0, 1, 3, 3, 4, 6, 8}, child), 1, 3)}, {{11, 12}, {}, {13}});
+  check_rows<V>({sliced(list_of(std::vector<std::int32_t>{0, 1, 3, 3, 4, 6, 8}, child), 1, 3)},
+                {{11, 12}, {}, {13}});
   check_rows<V>({list_of(std::vector<std::int32_t>{0, 2, 4}, sliced(child, 3, 4))}, {{13, 14}, {15, 16}});
 }
 
 TEST_CASE("arrow in: numbers, bools, strings", "[once]") {
-  check_rows<Scalar<std::int32_t>>({sliced(numbers_of(some, "i"), 2, 2), numbers_of(some, "i")},
-                                   {Scalar<std::int32_t>(12), Scalar<std::int32_t>(13), Scalar<std::int32_t>(10),
-                                    Scalar<std::int32_t>(11), Scalar<std::int32_t>(12), Scalar<std::int32_t>(13),
-                                    Scalar<std::int32_t>(14), Scalar<std::int32_t>(15), Scalar<std::int32_t>(16),
-                                    Scalar<std::int32_t>(17)});
+  check_rows<Scalar<std::int32_t>>(
+      {sliced(numbers_of(some, "i"), 2, 2), numbers_of(some, "i")},
+      {Scalar<std::int32_t>(12), Scalar<std::int32_t>(13), Scalar<std::int32_t>(10), Scalar<std::int32_t>(11),
+       Scalar<std::int32_t>(12), Scalar<std::int32_t>(13), Scalar<std::int32_t>(14), Scalar<std::int32_t>(15),
+       Scalar<std::int32_t>(16), Scalar<std::int32_t>(17)});
   check_rows<Scalar<half>>({numbers_of(std::vector<half>{half(0.5)}, "e")}, {Scalar<half>(half(0.5))});
   const Given bits{.format = "b", .length = 10, .buffers = {std::nullopt, std::string("\xb2\x01", 2)}};
   check_rows<Vector<bool>>({list_of(std::vector<std::int32_t>{1, 4, 9}, bits)},
@@ -184,10 +190,11 @@ TEST_CASE("arrow in: numbers, bools, strings", "[once]") {
   check_rows<Scalar<bool>>({sliced(bits, 7, 2)}, {Scalar<bool>(true), Scalar<bool>(true)});
   using Bytes = Vector<std::uint8_t>;
   for (const char* format : {"u", "z"})
-    check_rows<Bytes>({Given{.format = format,
-                             .length = 3,
-                             .buffers = {std::nullopt, bytes_of(std::vector<std::int32_t>{0, 2, 2, 5}), "hi you"}}},
-                      {Bytes{'h', 'i'}, Bytes{}, Bytes{' ', 'y', 'o'}});
+    check_rows<Bytes>(
+        {Given{.format = format,
+               .length = 3,
+               .buffers = {std::nullopt, bytes_of(std::vector<std::int32_t>{0, 2, 2, 5}), "hi you"}}},
+        {Bytes{'h', 'i'}, Bytes{}, Bytes{' ', 'y', 'o'}});
   check_rows<Bytes>({Given{.format = "U",
                            .length = 1,
                            .buffers = {std::nullopt, bytes_of(std::vector<std::int64_t>{0, 1, 3}), "abc"},
@@ -227,11 +234,13 @@ TEST_CASE("arrow in: structs as elements, record batches as tuples, columns by n
   // One column of a batch, and two.
   check_rows<V>({struct_of({list_of(std::vector<std::int32_t>{0, 2, 3}, numbers_of(some, "i"))}, 2)},
                 {{10, 11}, {12}});
-  const Given table = struct_of(
-      {list_of(std::vector<std::int32_t>{0, 2, 3, 3}, numbers_of(some, "i"), "x"), sliced(values, 1, 3), numbers_of(some, "i", "n")}, 3);
+  const Given table = struct_of({list_of(std::vector<std::int32_t>{0, 2, 3, 3}, numbers_of(some, "i"), "x"),
+                                 sliced(values, 1, 3), numbers_of(some, "i", "n")},
+                                3);
   for (const bool cut : {false, true}) {
     ArrowArrayStream stream = stream_of({cut ? sliced(table, 1, 2) : table});
-    const auto rows = stream_in(io::from_arrow<std::tuple<Scalar<std::int32_t>, V>>(&stream, {.columns = {"n", "x"}}));
+    const auto rows =
+        stream_in(io::from_arrow<std::tuple<Scalar<std::int32_t>, V>>(&stream, {.columns = {"n", "x"}}));
     auto [n, x] = unzip_seq(rows);
     auto [all, lists] = run(std::tuple(consume(elements(n)), consume(elements(x))));
     CHECK(all == (cut ? V{11, 12} : V{10, 11, 12}));
@@ -241,7 +250,8 @@ TEST_CASE("arrow in: structs as elements, record batches as tuples, columns by n
   const auto rows = stream_in(io::from_arrow<std::tuple<V, Scalar<double>, Scalar<std::int32_t>>>(&stream));
   const auto sums = map_seq(
       [](auto x, auto v, auto n) {
-        return map([=](auto s) { return cast<std::int32_t>(s) + the(n) + cast<std::int32_t>(the(v)); }, sum(x));
+        return map([=](auto s) { return cast<std::int32_t>(s) + the(n) + cast<std::int32_t>(the(v)); },
+                   sum(x));
       },
       rows);
   CHECK(run(consume(elements(sums))) == V{10 + 11 + 10 + 1, 12 + 11 + 2, 0 + 12 + 3});
@@ -298,7 +308,8 @@ TEST_CASE("arrow in: nulls are refused, with column and row", "[once]") {
   };
   const Given numbers = numbers_of(some, "i", "x");
   CHECK(fault<Scalar<std::int32_t>>({with_nulls(numbers, "\xff")}).empty());
-  CHECK_THAT(fault<Scalar<std::int32_t>>({numbers, with_nulls(numbers, "\xdf")}), Contains("column 'x', row 13: a null"));
+  CHECK_THAT(fault<Scalar<std::int32_t>>({numbers, with_nulls(numbers, "\xdf")}),
+             Contains("column 'x', row 13: a null"));
   const std::vector<std::int32_t> offsets{0, 2, 2, 5, 8};
   const Given lists = list_of(offsets, numbers, "l");
   CHECK_THAT(fault<V>({with_nulls(lists, "\x0d")}), Contains("column 'l', row 1: a null"));
@@ -306,10 +317,12 @@ TEST_CASE("arrow in: nulls are refused, with column and row", "[once]") {
   CHECK(fault<V>({sliced(with_nulls(lists, "\x0d"), 2, 2)}).empty());
   CHECK_THAT(fault<V>({fixed_of(2, with_nulls(numbers, "\xf7"), 4)}), Contains("row 1: a null in it"));
   using M = Matrix<std::int32_t>;
-  CHECK_THAT(fault<M>({list_of(std::vector<std::int32_t>{0, 1, 4}, with_nulls(fixed_of(2, numbers, 4), "\x07"))}),
-             Contains("row 1: a null in it"));
-  CHECK_THAT(fault<M>({list_of(std::vector<std::int32_t>{0, 1, 4}, fixed_of(2, with_nulls(numbers, "\xfd"), 4))}),
-             Contains("row 0: a null in it"));
+  CHECK_THAT(
+      fault<M>({list_of(std::vector<std::int32_t>{0, 1, 4}, with_nulls(fixed_of(2, numbers, 4), "\x07"))}),
+      Contains("row 1: a null in it"));
+  CHECK_THAT(
+      fault<M>({list_of(std::vector<std::int32_t>{0, 1, 4}, fixed_of(2, with_nulls(numbers, "\xfd"), 4))}),
+      Contains("row 0: a null in it"));
   using Entry = std::tuple<std::int32_t, std::int32_t>;
   const Given entries = struct_of({numbers, with_nulls(numbers, "\xef")}, 8);
   CHECK_THAT(fault<Vector<Entry>>({list_of(offsets, entries)}), Contains("row 2: a null in it"));
@@ -320,17 +333,21 @@ TEST_CASE("arrow in: nulls are refused, with column and row", "[once]") {
 TEST_CASE("arrow in: other types than asked for are refused", "[once]") {
   const Given numbers = numbers_of(some, "i", "x");
   const Given lists = list_of(std::vector<std::int32_t>{0, 2}, numbers);
-  CHECK_THAT(fault<Vector<float>>({lists}), Contains("its rows are list of int32, but 1 arrays were asked for"));
+  CHECK_THAT(fault<Vector<float>>({lists}),
+             Contains("its rows are list of int32, but 1 arrays were asked for"));
   CHECK_THAT(fault<Scalar<std::int32_t>>({lists}), Contains("rank 0 of int32"));
   CHECK_THAT(fault<Matrix<std::int32_t>>({lists}), Contains("rank 2 of int32"));
   CHECK_THAT(fault<V>({list_of(std::vector<std::int32_t>{0, 1}, lists)}), Contains("list of list of int32"));
-  CHECK_THAT(fault<Matrix<std::int32_t>>({list_of(std::vector<std::int32_t>{0, 1}, lists)}), Contains("list of list"));
-  CHECK_THAT(fault<V>({struct_of({numbers}, 8)}), Contains("column 'x' is int32, but rank 1 of int32 was asked for"));
+  CHECK_THAT(fault<Matrix<std::int32_t>>({list_of(std::vector<std::int32_t>{0, 1}, lists)}),
+             Contains("list of list"));
+  CHECK_THAT(fault<V>({struct_of({numbers}, 8)}),
+             Contains("column 'x' is int32, but rank 1 of int32 was asked for"));
   CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}), Contains("2 columns, but 1 arrays"));
   CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}, {.columns = {"y"}}), Contains("no column 'y'"));
   CHECK_THAT(fault<V>({Given{.format = "tdD", .length = 0, .buffers = {}}}), Contains("'tdD'"));
-  CHECK_THAT(fault<V>({Given{.format = "+w:x", .length = 0, .buffers = {std::nullopt}, .children = {numbers}}}),
-             Contains("fixed_size_list[x]"));
+  CHECK_THAT(
+      fault<V>({Given{.format = "+w:x", .length = 0, .buffers = {std::nullopt}, .children = {numbers}}}),
+      Contains("fixed_size_list[x]"));
 }
 
 TEST_CASE("arrow in: batches that contradict themselves are refused", "[once]") {
@@ -382,8 +399,9 @@ void check_sent(const Seq<A>& sequence, std::size_t count) {
   std::vector<A> expected;
   for (const A& item : stream_out(sequence, {.backend = Backend::interpreter})) expected.push_back(item);
   REQUIRE(expected.size() == count);
-  for (const RunOptions& options : {RunOptions{.backend = Backend::interpreter}, RunOptions{.scheduler = "fixed:1"},
-                                    RunOptions{.scheduler = "fixed:7"}, RunOptions{}}) {
+  for (const RunOptions& options :
+       {RunOptions{.backend = Backend::interpreter}, RunOptions{.scheduler = "fixed:1"},
+        RunOptions{.scheduler = "fixed:7"}, RunOptions{}}) {
     const auto items = sent(sequence, options);
     REQUIRE(items.size() == count);
     for (std::size_t i = 0; i < count; ++i) require_same(items[i], expected[i]);
@@ -394,13 +412,17 @@ TEST_CASE("arrow out: read again as what was sent", "[once]") {
   check_sent(produce(20, [](auto i) { return fill(i % 5, cast<float>(i)); }), 20);
   check_sent(produce(20, [](auto i) { return unit(i * i); }), 20);
   check_sent(produce(20, [](auto i) { return fill(3, i % 2 == 0); }), 20);
-  check_sent(produce(20, [](auto i) { return generate(i % 4, [=](auto k) { return pack(k, cast<double>(i)); }); }), 20);
+  check_sent(
+      produce(20, [](auto i) { return generate(i % 4, [=](auto k) { return pack(k, cast<double>(i)); }); }),
+      20);
   check_sent(produce(0, [](auto i) { return fill(i % 5, i); }), 0);
 }
 
 TEST_CASE("arrow out: several arrays, and lists in lists", "[once]") {
   const auto items = produce(6, [](auto i) {
-    return std::tuple(generate(index_of(i % 3, i % 2 + 1), [=](auto ix) { return i * 100 + ix[0] * 10 + ix[1]; }), fill(2, cast<float>(i)), unit(i));
+    return std::tuple(
+        generate(index_of(i % 3, i % 2 + 1), [=](auto ix) { return i * 100 + ix[0] * 10 + ix[1]; }),
+        fill(2, cast<float>(i)), unit(i));
   });
   ArrowArrayStream stream;
   io::to_arrow(items, &stream, {.names = {"m", "f", "i"}, .run = {.scheduler = "fixed:4"}});

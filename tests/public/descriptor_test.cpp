@@ -43,7 +43,8 @@ TEST_CASE("lines that arrive: the result of each is there before the next one is
     Pipe pipe;
     pipe.send("first\n");
     int items = 0;
-    for (const auto& n : stream_out(map_seq(length, stream_in(io::lines_of(pipe.out()))), {.backend = backend})) {
+    for (const auto& n :
+         stream_out(map_seq(length, stream_in(io::lines_of(pipe.out()))), {.backend = backend})) {
       CHECK(n[0] == (items == 0 ? 5 : items));
       if (++items == 4)
         pipe.close_in();

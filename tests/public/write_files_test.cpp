@@ -62,15 +62,19 @@ TEST_CASE("write .npy rows: items of every rank, stacked") {
   // Of nothing there is no shape.
   check(map_seq([](auto) { return fill(3, 1.0); }, stream_in(std::vector<Vector<double>>{})), 0,
         Matrix<double>(Index{0, 0}));
-  check(produce(3, [](auto i) { return map([=](auto x) { return complex(x, cast<double>(i)); }, fill(2, 0.5)); }), 3,
-        Matrix<std::complex<double>>(Index{3, 2}, {{0.5, 0}, {0.5, 0}, {0.5, 1}, {0.5, 1}, {0.5, 2}, {0.5, 2}}));
+  check(produce(
+            3, [](auto i) { return map([=](auto x) { return complex(x, cast<double>(i)); }, fill(2, 0.5)); }),
+        3,
+        Matrix<std::complex<double>>(Index{3, 2},
+                                     {{0.5, 0}, {0.5, 0}, {0.5, 1}, {0.5, 1}, {0.5, 2}, {0.5, 2}}));
   // Rank 4, which no array in memory holds stacked: read again as a stream.
   const auto items = produce(3, [](auto i) {
     return generate(Index{2, 1, 3, 2}, [=](auto ix) { return i * 100 + ix[0] * 10 + ix[2] + ix[3]; });
   });
   check_file(write(items, io::write_npy_rows(path)), 3, [&] {
     CHECK(io::inspect_npy(path).extents == std::vector<std::int64_t>{3, 2, 1, 3, 2});
-    CHECK(run(consume(elements(stream_in(io::open_npy_rows<5, std::int64_t>(path))))) == run(consume(elements(items))));
+    CHECK(run(consume(elements(stream_in(io::open_npy_rows<5, std::int64_t>(path))))) ==
+          run(consume(elements(items))));
   });
 }
 
@@ -78,20 +82,26 @@ TEST_CASE("write .npy rows: items of different shapes are refused, and what was 
   const TemporaryDirectory dir;
   io::write_npy(dir / "y.npy", Vector<double>{1, 2});
   const auto refused = [&](const auto& items, const char* message) {
-    const std::string said = fails<RunError>(consume(write(items, io::write_npy_rows(dir / "y.npy"))), {message});
+    const std::string said =
+        fails<RunError>(consume(write(items, io::write_npy_rows(dir / "y.npy"))), {message});
     CHECK_THAT(said, Contains("y.npy"));
     CHECK(dir.files() == 1);
     CHECK((io::read_npy<1, double>(dir / "y.npy") == Vector<double>{1, 2}));
   };
-  refused(produce(50, [](auto i) { return fill(i / 40 + 3, 1.0); }), "item 40 has the shape [4], those before it [3]");
-  refused(produce(50, [](auto i) { return fill(index_of(2, cond(i == 7, Exp<std::int64_t>(0), Exp<std::int64_t>(1))), 1.0); }),
+  refused(produce(50, [](auto i) { return fill(i / 40 + 3, 1.0); }),
+          "item 40 has the shape [4], those before it [3]");
+  refused(produce(50,
+                  [](auto i) {
+                    return fill(index_of(2, cond(i == 7, Exp<std::int64_t>(0), Exp<std::int64_t>(1))), 1.0);
+                  }),
           "item 7 has the shape [2, 0], those before it [2, 1]");
 }
 
 TEST_CASE("write ragged pairs") {
   const TemporaryDirectory dir;
   const auto rows = some_rows();
-  const auto doubled = map_seq([](auto row) { return map([](auto x) { return x * 2.0; }, row); }, stream_in(rows));
+  const auto doubled =
+      map_seq([](auto row) { return map([](auto x) { return x * 2.0; }, row); }, stream_in(rows));
   check_file(write(doubled, io::write_ragged(dir / "x")), 9, [&] {
     CHECK(dir.files() == 2);
     const auto offsets = io::read_npy<1, std::int64_t>(dir / "x.offsets.npy");
@@ -104,7 +114,8 @@ TEST_CASE("write ragged pairs") {
   });
   check_items(stream_in(io::open_ragged<double>(dir / "x")), [&] {
     std::vector<Vector<double>> twice;
-    for (const auto& row : rows) twice.push_back(vector_of(row.size(), [&](std::int64_t i) { return row[i] * 2; }));
+    for (const auto& row : rows)
+      twice.push_back(vector_of(row.size(), [&](std::int64_t i) { return row[i] * 2; }));
     return twice;
   }());
   check_file(write(take_seq(0, doubled), io::write_ragged(dir / "none")), 0, [&] {
@@ -134,16 +145,18 @@ TEST_CASE("write sparse matrices") {
     });
   });
   const auto sums = [](const std::string& path) {
-    return run(consume(elements(map_seq([](auto row) { return sum(map([](auto e) { return get<1>(e); }, row)); },
-                                        stream_in(io::open_csr<std::int32_t, double>(path))))));
+    return run(
+        consume(elements(map_seq([](auto row) { return sum(map([](auto e) { return get<1>(e); }, row)); },
+                                 stream_in(io::open_csr<std::int32_t, double>(path))))));
   };
-  const auto expected =
-      run(consume(elements(map_seq([](auto row) { return sum(map([](auto e) { return get<1>(e); }, row)); }, rows))));
+  const auto expected = run(consume(
+      elements(map_seq([](auto row) { return sum(map([](auto e) { return get<1>(e); }, row)); }, rows))));
   for (const char* name : {"m.npz", "m.mtx"})
     check_file(write(rows, io::write_csr(dir / name, 12)), 100, [&] { CHECK(sums(dir / name) == expected); });
   CHECK(io::inspect_matrix(dir / "m.npz").cols == 12);
   CHECK(dir.files() == 2);
-  const std::string said = fails<RunError>(consume(write(rows, io::write_csr(dir / "n.npz", 9))), {"column 9 is outside"});
+  const std::string said =
+      fails<RunError>(consume(write(rows, io::write_csr(dir / "n.npz", 9))), {"column 9 is outside"});
   CHECK(dir.files() == 2);
   CHECK_THROWS_AS(run(consume(write(rows, io::write_csr(dir / "m.txt", 12)))), IoError);
 }
@@ -159,7 +172,8 @@ TEST_CASE("write: several files in one pass, all of them or none", "[once]") {
         produce(500, [](auto i) { return unit(i); }));
     auto [row, total, checked] = unzip_seq(items);
     return std::tuple(consume(write(row, io::write_ragged(dir / "rows"))),
-                      consume(write(total, io::write_npy_rows(dir / "sums.npy"))), consume(elements(checked)));
+                      consume(write(total, io::write_npy_rows(dir / "sums.npy"))),
+                      consume(elements(checked)));
   };
   for (const RunOptions& options : some_configurations()) {
     CHECK_THROWS_AS(compile(program(400)).run(options), RunError);

@@ -38,7 +38,8 @@ std::shared_ptr<S> sink_for(const Seq<A>&, MemorySink::Hook hook = {}) {
 template <class A>
 void check_written(const Seq<A>& sequence, std::int64_t count, Loc at = Loc::current()) {
   ReadItems expected;
-  for (const A& item : stream_out(sequence, {.backend = Backend::interpreter})) expected.push_back(read_item(item));
+  for (const A& item : stream_out(sequence, {.backend = Backend::interpreter}))
+    expected.push_back(read_item(item));
   REQUIRE(static_cast<std::int64_t>(expected.size()) == count);
   const auto sink = sink_for<A, SameAgainSink>(sequence);
   CHECK(agree(consume(write(sequence, Sink<A>(sink))), at) == count);
@@ -71,8 +72,9 @@ TEST_CASE("write: scalars, vectors and matrices of all forms, and no items") {
   check_written(map_seq([](auto row) { return outer_product(row, row); }, stream_in(rows)), 9);
   check_written(produce(20,
                         [](auto i) {
-                          return generate(index_of(i % 3, 2, i % 2, i % 4),
-                                          [=](auto ix) { return ix[0] + 10 * ix[1] + 100 * ix[2] + 1000 * ix[3] + i; });
+                          return generate(index_of(i % 3, 2, i % 2, i % 4), [=](auto ix) {
+                            return ix[0] + 10 * ix[1] + 100 * ix[2] + 1000 * ix[3] + i;
+                          });
                         }),
                 20);
   check_written(take_seq(4, map_seq(scale, stream_in(rows))), 4);
@@ -80,18 +82,21 @@ TEST_CASE("write: scalars, vectors and matrices of all forms, and no items") {
 
 TEST_CASE("write: elements of several components, items of several arrays, and components of these") {
   const auto rows = some_rows();
-  check_written(map_seq([](auto row) { return zip(row, map([](auto x) { return cast<std::int32_t>(x); }, row)); },
-                        stream_in(rows)),
-                9);
+  check_written(
+      map_seq([](auto row) { return zip(row, map([](auto x) { return cast<std::int32_t>(x); }, row)); },
+              stream_in(rows)),
+      9);
   const auto tuples = map_seq(
       [](auto row) {
-        return std::tuple(sum(row), row, outer_product(row, take(2, row)), fill(3, cast<float>(the(sum(row)))));
+        return std::tuple(sum(row), row, outer_product(row, take(2, row)),
+                          fill(3, cast<float>(the(sum(row)))));
       },
       stream_in(rows));
   check_written(tuples, 9);
   auto [total, row, products, constants] = unzip_seq(tuples);
   check_written(products, 9);
-  const auto again = map_seq([](auto a, auto b, auto c, auto d) { return std::tuple(d, a, a, c, b); }, tuples);
+  const auto again =
+      map_seq([](auto a, auto b, auto c, auto d) { return std::tuple(d, a, a, c, b); }, tuples);
   check_written(again, 9);
 }
 
@@ -101,10 +106,10 @@ TEST_CASE("write: files of sinks and other terminals share one pass") {
                              stream_in(Source<Vector<double>>(source)));
   auto [scaled, sums] = unzip_seq(items);
   const auto both = sink_for(items), one = sink_for(scaled), same = sink_for(scaled);
-  const auto program = compile(std::tuple(
-      consume(write(items, Sink<std::tuple<Vector<double>, Scalar<double>>>(both))), consume(elements(scaled)),
-      consume(write(scaled, Sink<Vector<double>>(one))), consume(elements(sums)),
-      consume(write(scaled, Sink<Vector<double>>(same)))));
+  const auto program =
+      compile(std::tuple(consume(write(items, Sink<std::tuple<Vector<double>, Scalar<double>>>(both))),
+                         consume(elements(scaled)), consume(write(scaled, Sink<Vector<double>>(one))),
+                         consume(elements(sums)), consume(write(scaled, Sink<Vector<double>>(same)))));
   for (const RunOptions& options : configurations()) {
     source->rewinds = 0;
     auto [count, all, second, totals, third] = program.run(options);
@@ -114,8 +119,8 @@ TEST_CASE("write: files of sinks and other terminals share one pass") {
     require_same(totals, Vector<double>{3, 0, 3, 15});
     CHECK(both->items.size() == 4);
     CHECK(one->items == same->items);
-    CHECK(one->items == ReadItems{vector_item<double>({3, 5}), vector_item<double>({}), vector_item<double>({7}),
-                                  vector_item<double>({9, 11, 13})});
+    CHECK(one->items == ReadItems{vector_item<double>({3, 5}), vector_item<double>({}),
+                                  vector_item<double>({7}), vector_item<double>({9, 11, 13})});
   }
 }
 
@@ -124,7 +129,8 @@ TEST_CASE("write: what is known before the first item", "[once]") {
       map_seq([](auto row) { return std::tuple(row, replicate(row, all, 3), fill(2, 1.0F), sum(row)); },
               stream_in(some_rows()));
   const auto sink = sink_for(tuples);
-  run(consume(write(tuples, Sink<std::tuple<Vector<double>, Matrix<double>, Vector<float>, Scalar<double>>>(sink))));
+  run(consume(
+      write(tuples, Sink<std::tuple<Vector<double>, Matrix<double>, Vector<float>, Scalar<double>>>(sink))));
   using Extents = std::vector<std::optional<std::int64_t>>;
   REQUIRE(sink->declared.size() == 4);
   CHECK(sink->declared[0].extents == Extents{std::nullopt});
@@ -133,7 +139,8 @@ TEST_CASE("write: what is known before the first item", "[once]") {
   CHECK(sink->declared[3].extents.empty());
 }
 
-TEST_CASE("write: sinks are finished when all has been computed, and put in place when all are finished", "[once]") {
+TEST_CASE("write: sinks are finished when all has been computed, and put in place when all are finished",
+          "[once]") {
   std::string said;
   const auto hook = [&](const std::string& who) {
     return [&said, who](const std::string& what, int before) {
@@ -145,7 +152,8 @@ TEST_CASE("write: sinks are finished when all has been computed, and put in plac
   const auto a = sink_for(first, hook("a")), b = sink_for(first, hook("b")), c = sink_for(second, hook("c"));
   for (const Backend backend : {Backend::interpreter, Backend::cpu}) {
     said.clear();
-    run(std::tuple(consume(write(first, Sink<Vector<double>>(a))), consume(write(first, Sink<Vector<double>>(b))),
+    run(std::tuple(consume(write(first, Sink<Vector<double>>(a))),
+                   consume(write(first, Sink<Vector<double>>(b))),
                    consume(write(second, Sink<Vector<double>>(c)))),
         {.backend = backend});
     for (const char* who : {"a", "b", "c"}) {
@@ -334,15 +342,16 @@ TEST_CASE("write: where a program may not write", "[once]") {
                    },
                    items))));
              }),
-             Contains("write (write_test.cpp:") && Contains("inside of the function of a sequence") && Contains("sink"));
-  CHECK_THAT(message([&] {
-               compile(awhile([](auto n) { return the(n) < 5; },
-                              [&](auto n) {
-                                return consume(write(produce(the(n), [](auto i) { return fill(i, 1.0); }), to));
-                              },
-                              unit(std::int64_t{1})));
-             }),
-             Contains("inside of a loop or a branch"));
+             Contains("write (write_test.cpp:") && Contains("inside of the function of a sequence") &&
+                 Contains("sink"));
+  CHECK_THAT(
+      message([&] {
+        compile(awhile(
+            [](auto n) { return the(n) < 5; },
+            [&](auto n) { return consume(write(produce(the(n), [](auto i) { return fill(i, 1.0); }), to)); },
+            unit(std::int64_t{1})));
+      }),
+      Contains("inside of a loop or a branch"));
   CHECK_THAT(message([&] {
                const auto twice = produce(4, [](auto i) { return fill(i, 2.0); });
                run(std::tuple(consume(write(items, to)), consume(write(twice, to))));
@@ -355,8 +364,10 @@ TEST_CASE("write: where a program may not write", "[once]") {
   CHECK(sink->items.size() == 3);
   // The same twice is one.
   CHECK(std::get<1>(run(std::tuple(consume(write(items, to)), consume(write(items, to)))))[0] == 3);
-  CHECK_THAT(message([&] { (void)Sink<Vector<float>>(sink); }), Contains("sink sink: takes Vector double, the program gives Vector float"));
-  CHECK_THAT(message([&] { (void)Sink<std::tuple<Vector<double>, Vector<double>>>(sink); }), Contains("takes 1 arrays"));
+  CHECK_THAT(message([&] { (void)Sink<Vector<float>>(sink); }),
+             Contains("sink sink: takes Vector double, the program gives Vector float"));
+  CHECK_THAT(message([&] { (void)Sink<std::tuple<Vector<double>, Vector<double>>>(sink); }),
+             Contains("takes 1 arrays"));
 }
 
 TEST_CASE("write: what a streamed sequence captures is written before its first item", "[once]") {

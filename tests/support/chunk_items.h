@@ -36,8 +36,7 @@ ReadItem vector_item(const std::vector<T>& values) {
   return {{{static_cast<std::int64_t>(values.size())}, {bytes_of(values)}}};
 }
 
-inline ReadArray array_at(const ArrayInfo& info, const ArrayChunk& chunk,
-                          std::int64_t item) {
+inline ReadArray array_at(const ArrayInfo& info, const ArrayChunk& chunk, std::int64_t item) {
   ReadArray out;
   std::int64_t begin = 0, count = 1, inner = 1;
   const auto offset = [&](std::int64_t i) -> std::int64_t {

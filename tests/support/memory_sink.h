@@ -54,17 +54,21 @@ class MemorySink : public SinkBase {
  private:
   class Pass final : public SinkPass {
    public:
-    Pass(MemorySink& sink, const SinkStart& start) : sink_(sink), start_(start) { sink_.declared = start.arrays; }
+    Pass(MemorySink& sink, const SinkStart& start) : sink_(sink), start_(start) {
+      sink_.declared = start.arrays;
+    }
     ~Pass() override { ++sink_.destroyed; }
     void write(const SinkChunk& chunk) override {
       sink_.call("write", written_++);
       ++sink_.chunks;
       if (finished_) throw std::logic_error("a chunk after the end");
       if (chunk.items < 1) throw std::logic_error("a chunk without items");
-      if (chunk.first != static_cast<std::int64_t>(items_.size())) throw std::logic_error("items out of their order");
+      if (chunk.first != static_cast<std::int64_t>(items_.size()))
+        throw std::logic_error("items out of their order");
       if (start_.items && chunk.first + chunk.items > *start_.items) throw std::logic_error("too many items");
       for (std::size_t a = 0; a < start_.arrays.size(); ++a)
-        if (!start_.arrays[a].regular() && static_cast<const std::int64_t*>(chunk.arrays.at(a).offsets.get())[0] != 0)
+        if (!start_.arrays[a].regular() &&
+            static_cast<const std::int64_t*>(chunk.arrays.at(a).offsets.get())[0] != 0)
           throw std::logic_error("offsets do not begin with 0");
       for (std::int64_t i = 0; i < chunk.items; ++i) {
         ReadItem& item = items_.emplace_back();

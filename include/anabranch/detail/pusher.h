@@ -11,13 +11,13 @@
 /// The erased core under push.h.
 namespace anabranch::detail {
 
-using Arrays = std::vector<std::shared_ptr<ArrayData>>;
+using ItemData = std::vector<std::shared_ptr<ArrayData>>;
 
 /// A program that pushed items drive.
 class ANABRANCH_API Pusher {
  public:
   /// Given the arrays of each item of a sequence when it has been computed. Empty: items wait to be taken.
-  using OnItem = std::function<void(Arrays)>;
+  using OnItem = std::function<void(ItemData)>;
   /// The program, of the sequence of what is pushed: one sequence, whose items are given; or array computations, whose values
   /// `finish` gives.
   using Build = std::function<Handles(const Handle& pushed)>;
@@ -29,13 +29,13 @@ class ANABRANCH_API Pusher {
   Pusher& operator=(Pusher&&) noexcept;
 
   /// Takes an item. False: `waits` was false, and too many results wait.
-  bool push(const Arrays& item, bool waits);
+  bool push(const ItemData& item, bool waits);
   void flush();
   /// The arrays of the next item that has been computed. `now`: where there is none, what has been gathered is computed;
   /// else where it is due.
-  bool take(Arrays& item, bool now);
+  bool take(ItemData& item, bool now);
   bool over() const;
-  Arrays finish();
+  ItemData finish();
 
  private:
   struct Impl;

@@ -45,8 +45,9 @@ Source<A> from_arrow(ArrowArrayStream* stream, const ArrowOptions& options = {})
 }
 
 struct ToArrowOptions {
-  std::vector<std::string> names = {};  ///< of the columns, one for each array of an item; empty: "0", "1", ...
-  RunOptions run = {};                  ///< with which the stream is computed
+  std::vector<std::string> names =
+      {};               ///< of the columns, one for each array of an item; empty: "0", "1", ...
+  RunOptions run = {};  ///< with which the stream is computed
 };
 
 /// Makes `out` a stream of record batches with a column for each array of an item: numbers (bool as bits) of Scalars, else

@@ -36,8 +36,8 @@ inline Source<Vector<std::uint8_t>> words_of(int descriptor, const DescriptorOpt
 /// with their parts side by side. A stream that ends in the middle of a record is a DataError that names it.
 template <NpyValue T, int N>
 Source<Array<N, T>> records_of(int descriptor, const Index<N>& shape, const DescriptorOptions& options = {}) {
-  return Source<Array<N, T>>(detail::records_of(descriptor, {shape.at.begin(), shape.at.end()},
-                                                detail::npy_element<T>, options));
+  return Source<Array<N, T>>(
+      detail::records_of(descriptor, {shape.at.begin(), shape.at.end()}, detail::npy_element<T>, options));
 }
 
 /// How the number of elements of a record is written before them.
