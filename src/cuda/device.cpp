@@ -10,6 +10,7 @@
 #include "cache/once_per_key.h"
 #include "cuda/image_cache.h"
 #include "cuda/nvrtc.h"
+#include "ir/device_error.h"
 #include "system/environment.h"
 #include "system/standard_error.h"
 
@@ -77,14 +78,14 @@ void check(const DriverApi& api, int result, const char* what) {
   if (result == success) return;
   const std::string message = std::string("cuda: ") + what + ": " + text_of(api, result);
   if (result == out_of_memory) throw DeviceMemoryFull(message);
-  throw RunError(message);
+  throw ir::DeviceError(message);
 }
 
 void check(const device::Table& primitives, device::Status status, const char* what) {
   if (status == device::done) return;
   const std::string message = std::string("cuda: ") + what + ": " + primitives.text(status);
   if (status == out_of_memory) throw DeviceMemoryFull(message);  // the runtime's numbers are the driver's
-  throw RunError(message);
+  throw ir::DeviceError(message);
 }
 
 Platform open_platform() {

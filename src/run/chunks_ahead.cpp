@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/cancelled.h"
+#include "ir/device_error.h"
 #include "scheduler/clock.h"
 #include "scheduler/threads.h"
 
@@ -338,6 +339,8 @@ void ChunksAhead::compute_next(Lock& lock, bool alone) {
   } catch (const scheduler::BudgetExceeded&) {
     failure = std::current_exception();
     memory_is_short = in_halves = true;
+  } catch (const ir::DeviceError&) {
+    failure = std::current_exception();
   } catch (const RunError&) {
     failure = std::current_exception();
     in_halves = context_.gives_before_failure;

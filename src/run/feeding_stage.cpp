@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/device_error.h"
 #include "run/chunk_layout.h"
 
 namespace anabranch::runtime {
@@ -47,10 +48,17 @@ class FeedingStage::Results final : public StageOutput {
 
   /// Results that are items are taken from these.
   void begin(const std::vector<SourceChunk>& items) { items_ = &items; }
-  SourceChunk take() { return std::exchange(made_, {}); }
+  /// Of what has been committed in parts, in whichever order.
+  SourceChunk take() {
+    std::vector<SourceChunk> parts = std::exchange(parts_, {});
+    if (parts.size() == 1) return std::move(parts[0]);
+    std::sort(parts.begin(), parts.end(),
+              [](const SourceChunk& a, const SourceChunk& b) { return a.first < b.first; });
+    return joined(parts, infos_);
+  }
   void clear() {
     for (Room& room : rooms_) room = {};
-    made_ = {};
+    parts_.clear();
   }
 
   std::vector<void*> room(int result, std::int64_t elements) override {
@@ -69,16 +77,17 @@ class FeedingStage::Results final : public StageOutput {
   }
 
   void commit(PartShape shape) override {
-    made_ = SourceChunk{shape.items, shape.items, 0, {}, shape.first};
+    SourceChunk made{shape.items, shape.items, 0, {}, shape.first};
     for (std::size_t r = 0; r < stage_.results.size(); ++r) {
       const PlanArray& array = array_of(r);
-      made_.arrays.push_back(array.origin == PlanArray::Origin::item ? item(array.index)
-                                                                     : computed(r, shape));
-      made_.work = std::max(made_.work, elements_of(made_.arrays[r], infos_[r], shape.items));
-      made_.bytes += rooms_[r].bytes;
+      made.arrays.push_back(array.origin == PlanArray::Origin::item ? item(array.index, shape)
+                                                                    : computed(r, shape));
+      made.work = std::max(made.work, elements_of(made.arrays[r], infos_[r], shape.items));
+      made.bytes += rooms_[r].bytes;
     }
-    made_.bytes += bytes_of_items_;
+    made.bytes += bytes_of_items_;
     bytes_of_items_ = 0;
+    parts_.push_back(std::move(made));
   }
 
   void append(PartResults part) override {
@@ -101,14 +110,17 @@ class FeedingStage::Results final : public StageOutput {
   };
 
   /// An item array as the source gives it.
-  ArrayChunk item(int number) {
+  ArrayChunk item(int number, const PartShape& shape) {
     for (std::size_t s = 0; s < input_.infos().size(); ++s) {
       const auto count = static_cast<int>(input_.infos()[s].size());
       if (number >= count) {
         number -= count;
         continue;
       }
-      const SourceChunk& chunk = (*items_)[s];
+      const SourceChunk& all = (*items_)[s];
+      const std::int64_t begin = shape.first - all.first;
+      const SourceChunk chunk =
+          shape.items == all.items ? all : slice(all, input_.infos()[s], begin, begin + shape.items);
       bytes_of_items_ = std::max(bytes_of_items_, chunk.bytes);
       const ArrayInfo& info = input_.infos()[s][static_cast<std::size_t>(number)];
       ArrayInfo wide = info;
@@ -143,7 +155,7 @@ class FeedingStage::Results final : public StageOutput {
   const std::vector<SourceChunk>* items_ = nullptr;
   std::vector<Room> rooms_;
   std::int64_t bytes_of_items_ = 0;
-  SourceChunk made_;
+  std::vector<SourceChunk> parts_;
 };
 
 FeedingStage::FeedingStage(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
@@ -212,6 +224,8 @@ bool FeedingStage::fits(const std::vector<SourceChunk>& items, SourceChunk& chun
     return true;
   } catch (const scheduler::BudgetExceeded&) {
     refusal_ = std::current_exception();
+  } catch (const ir::DeviceError&) {
+    throw;
   } catch (const RunError&) {
     if (!context_.gives_before_failure) throw;
     refusal_ = std::current_exception();

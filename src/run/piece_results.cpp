@@ -32,6 +32,13 @@ std::vector<void*> PieceResults::room(int result, std::int64_t elements) {
   room.bytes = bytes;
   for (ScalarType s : type.scalars)
     room.blocks.push_back(context_.blocks.take(elements * static_cast<std::int64_t>(size_of(s))));
+  // In its turn it is there twice for a moment.
+  if (context_.budget.available() < bytes) {
+    give_back(room);
+    throw scheduler::BudgetExceeded(
+        fmt::format("results of {} bytes could not be appended in their turn", bytes), "results", bytes, 0,
+        0);
+  }
   return room.blocks;
 }
 
@@ -42,7 +49,8 @@ void PieceResults::commit(PartShape shape) {
 }
 
 void PieceResults::move_to(StageResults& results) {
-  for (Part& part : parts_) {
+  for (; !parts_.empty(); parts_.pop_front()) {
+    Part& part = parts_.front();
     for (std::size_t r = 0; r < part.rooms.size(); ++r) {
       Room& room = part.rooms[r];
       if (room.blocks.empty()) continue;
@@ -52,7 +60,6 @@ void PieceResults::move_to(StageResults& results) {
     results.commit(std::move(part.shape));
     for (Room& room : part.rooms) give_back(room);
   }
-  parts_.clear();
 }
 
 void PieceResults::clear() {

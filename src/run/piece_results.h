@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <vector>
 
 #include "run/stage_results.h"
@@ -35,7 +36,7 @@ class PieceResults final : public StageOutput {
   /// Also throws BudgetExceeded where pieces hold too much.
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
-  /// It is the piece's turn.
+  /// It is the piece's turn. Where it throws BudgetExceeded, what has not been moved is still there.
   void move_to(StageResults& results);
   void clear();
 
@@ -55,7 +56,7 @@ class PieceResults final : public StageOutput {
   HeldBytes& held_;
   std::int64_t next_item_ = 0;
   std::vector<Room> rooms_;  ///< not committed
-  std::vector<Part> parts_;
+  std::deque<Part> parts_;
 };
 
 }  // namespace anabranch::runtime

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "ir/run_error.h"
 #include "run/rearrangement.h"
 #include "run/stage.h"
+#include "scheduler/threads.h"
 
 namespace anabranch::runtime {
 
@@ -227,8 +230,13 @@ void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t m = 1; m < stages.size(); ++m) threads.emplace_back(run_member, m);
-    run_member(0);
+    try {
+      for (std::size_t m = 1; m < stages.size(); ++m) threads.emplace_back(run_member, m);
+      run_member(0);
+    } catch (const std::system_error& e) {
+      pass.abort();
+      throw scheduler::NoThreads(std::string("a thread could not be started: ") + e.what());
+    }
   }
   rethrow_first(errors);
   for (std::size_t m = 0; m < stages.size(); ++m)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/cancelled.h"
+#include "ir/device_error.h"
 #include "run/plan_run.h"
 #include "run/pushed_items.h"
 #include "run/stage_log.h"
@@ -154,6 +155,8 @@ bool PushedPlan::Impl::compute_part(ReadItems& items) {
     given->close();
   } catch (const scheduler::BudgetExceeded&) {
     return again(true);
+  } catch (const ir::DeviceError&) {
+    throw;
   } catch (const RunError&) {
     return again(streams_out && context.gives_before_failure);
   }

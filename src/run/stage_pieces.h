@@ -40,6 +40,7 @@ class StagePieces {
   void compute_in_halves(int number, const std::vector<SourceChunk>& chunks);
   bool fits(int number, const std::vector<SourceChunk>& chunks);
   void commit(Slot& slot);
+  void move_results(Slot& slot);
   Slot& slot(int number) { return *slots_[static_cast<std::size_t>(number)]; }
 
   RunContext& context_;
@@ -50,7 +51,7 @@ class StagePieces {
   HeldBytes held_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unique_ptr<ZippedPiece> pending_;  ///< handed out, but waiting for memory
-  std::atomic<int> in_flight_ = 0;
+  std::atomic<int> in_flight_ = 0, computing_now_ = 0;
   std::int64_t taken_ = 0;
   std::exception_ptr refusal_;  ///< of the latest part that did not fit
 };

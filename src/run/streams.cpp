@@ -207,15 +207,24 @@ std::shared_ptr<SourceBase> PassStreams::open(int member, const ir::Node& stream
     if (const auto found = places_[m].find(source.get()); found != places_[m].end())
       members.insert(members.end(), static_cast<std::size_t>(found->second), static_cast<int>(m));
   if (members.size() == 1) return std::make_shared<OneReader>(source, reader);
+  // What has been made of it closes itself when something throws, for which it takes the lock.
+  std::shared_ptr<SharedStream> shared;
+  std::vector<std::vector<std::shared_ptr<SourceBase>>> made;
   const Lock lock(mutex_);
   auto& opened = opened_[source.get()];
   opened.resize(places_.size());
   auto& own = opened[static_cast<std::size_t>(member)];
   if (own.empty()) {
-    const auto shared = std::make_shared<SharedStream>(*this, source, reader, members);
-    for (std::size_t place = members.size(); place-- > 0;)
-      opened[static_cast<std::size_t>(members[place])].push_back(
-          std::make_shared<OneOfSeveral>(shared, place));
+    shared = std::make_shared<SharedStream>(*this, source, reader, members);
+    made.resize(places_.size());
+    for (auto& of_member : made) of_member.reserve(members.size());
+    for (std::size_t place = members.size(); place-- > 0;) {
+      auto& of_member = made[static_cast<std::size_t>(members[place])];
+      of_member.push_back(std::make_shared<OneOfSeveral>(shared, place));
+    }
+    for (std::size_t m = 0; m < made.size(); ++m) opened[m].reserve(opened[m].size() + made[m].size());
+    for (std::size_t m = 0; m < made.size(); ++m)
+      for (auto& place : made[m]) opened[m].push_back(std::move(place));
   }
   std::shared_ptr<SourceBase> place = std::move(own.back());
   own.pop_back();

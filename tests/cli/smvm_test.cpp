@@ -289,10 +289,18 @@ TEST_CASE("smvm --trace: the last run, also one that fails") {
   CHECK(report["trace"] == trace);
   CHECK(!report.contains("gpu"));
   const TraceFile file(trace);
-  CHECK(file.row("compute").size() == 40);
+  std::size_t computed = 0;
+  std::int64_t compute_ns = 0;
+  for (const auto& [row, spans] : file.rows)
+    if (row.starts_with("pieces, slot"))
+      for (const auto& span : spans)
+        if (span.name.starts_with("compute ")) {
+          ++computed;
+          compute_ns += span.length();
+        }
+  CHECK(computed == 40);
   CHECK(file.row("compiling kernels").empty());  // the first run made them
-  CHECK(static_cast<double>(file.sum_ns("compute")) * 1e-9 ==
-        Approx(report["seconds"]["compute"].get<double>()));
+  CHECK(static_cast<double>(compute_ns) * 1e-9 == Approx(report["seconds"]["compute"].get<double>()));
   CHECK(static_cast<double>(file.row("run")[0].length()) * 1e-9 <= report["repeats"].back().get<double>());
   CHECK(command({"smvm", dir / "a.npz", "--trace", trace}).out.find("Trace     " + trace) !=
         std::string::npos);

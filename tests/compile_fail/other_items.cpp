@@ -1,12 +1,12 @@
 // expect: anabranch: filter_seq takes a condition of an item and a sequence
 // expect: anabranch: the condition of filter_seq and take_while_seq gives an Exp<bool>
 // expect: anabranch: the condition of filter_seq and take_while_seq takes one Acc for each array
-// expect: anabranch: the number comes first, as in drop_seq(3, s)
+// expect: anabranch: the number comes first, as in drop_seq.3, s.
 // expect: anabranch: append_seq joins sequences of one type
 // expect: anabranch: the function of flat_map_seq gives a sequence
-// expect: anabranch: write windows(v, size, hop)
-// expect: anabranch: write tiles(a, shape)
-// expect: anabranch: write slices(a, axis)
+// expect: anabranch: write windows.v, size, hop.
+// expect: anabranch: write tiles.a, shape.
+// expect: anabranch: write slices.a, axis.
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;

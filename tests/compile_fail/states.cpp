@@ -2,10 +2,10 @@
 // expect: anabranch: the function of scan_seq takes the arrays of the state
 // expect: anabranch: the function of map_accum_seq gives std::pair
 // expect: anabranch: the next state of map_accum_seq is of the types of the state
-// expect: anabranch: write scan_seq(f, z, s)
-// expect: anabranch: write fold_seq(f, z, s)
+// expect: anabranch: write scan_seq.f, z, s.
+// expect: anabranch: write fold_seq.f, z, s.
 // expect: anabranch: the function of fold_seq gives an Acc of the items' type
-// expect: anabranch: write fold_batch(f, combine, z, s)
+// expect: anabranch: write fold_batch.f, combine, z, s.
 // expect: anabranch: the functions of fold_batch give an Acc of the type of the seed
 #include <anabranch/anabranch.h>
 

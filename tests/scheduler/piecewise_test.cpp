@@ -521,7 +521,7 @@ TEST_CASE("pieces: what is too much to take is halved until it is not") {
         const PipelineResult result = numbers.run(*executor, {.policy = policy});
         REQUIRE(numbers.violation().empty());
         REQUIRE(numbers.committed_is_all());
-        REQUIRE(result.summary.max_items <= most);
+        REQUIRE(result.summary.most.items <= most);
         if (policy.kind != Policy::Kind::paper) REQUIRE(result.summary.halvings > 0);
         REQUIRE(result.summary.halvings < 100);
       }

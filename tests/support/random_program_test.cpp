@@ -73,7 +73,7 @@ TEST_CASE("components of tuples become arrays of their own in many random progra
   CHECK(many > 60);
 }
 
-TEST_CASE("one random program in six has segments, and some have other parts of arrays") {
+TEST_CASE("one random program in five has segments, and some have other parts of arrays") {
   int with_segments = 0, with_others = 0, of_computed = 0, of_items = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const int size = 1 + static_cast<int>(seed % 20);
@@ -98,7 +98,7 @@ TEST_CASE("one random program in six has segments, and some have other parts of 
                      << " with parts of computed arrays, " << of_items
                      << " with parts of what an item has, of 600");
   CHECK(with_segments > 80);
-  CHECK(with_segments < 130);
+  CHECK(with_segments < 150);
   CHECK(with_others > 60);
   CHECK(of_computed > 60);
   CHECK(of_items > 30);
