@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "scheduler/busy.h"
 #include "scheduler/concurrency.h"
@@ -66,6 +67,13 @@ LoopsInLine::LoopsInLine(bool in_line) noexcept : outer_(loops_in_line) { loops_
 LoopsInLine::~LoopsInLine() { loops_in_line = outer_; }
 
 Executor::Executor(int concurrency) : concurrency_(checked_threads(concurrency)) {}
+
+void Executor::submit_waiting(Task task) {
+  if (concurrency_ == 1)
+    task();
+  else
+    waiting_.submit(std::move(task));
+}
 
 void Executor::parallel_for(int64_t pieces, FunctionRef<void(int64_t)> body) {
   const int members = static_cast<int>(std::min<int64_t>(pieces, concurrency_));

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "scheduler/function_ref.h"
+#include "scheduler/waiting_threads.h"
 
 namespace anabranch::scheduler {
 
@@ -42,6 +43,10 @@ class Executor {
   /// wait for each other. The destructor runs what has not begun and waits for the rest.
   virtual void submit(Task task) = 0;
 
+  /// The same for a task that may wait for a device: it runs on a thread beside those that compute, and takes none of
+  /// them.
+  void submit_waiting(Task task);
+
  protected:
   explicit Executor(int concurrency);
 
@@ -50,8 +55,12 @@ class Executor {
   /// `member` does not throw and may be called in vain. Throws std::bad_alloc or NoThreads.
   virtual void team(int members, FunctionRef<void()> member) = 0;
 
+  /// For destructors of executors, first of all: tasks that wait may still ask for threads.
+  void stop_waiting() noexcept { waiting_.stop(); }
+
  private:
   int concurrency_;
+  WaitingThreads waiting_;
 };
 
 /// While it lives, with `in_line`, loops that this thread begins run on it alone: for threads that each have work of

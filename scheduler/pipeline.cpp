@@ -140,7 +140,7 @@ class Run : public std::enable_shared_from_this<Run> {
     turn.state = Turn::State::queued;
     if (turn.task_waiting) return;
     try {
-      executor_.submit([self = shared_from_this(), task] { (*self.*task)(); });
+      executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); });
       turn.task_waiting = true;
     } catch (const std::exception&) {  // no memory, no thread
       turn.task_waiting = false;

@@ -61,7 +61,10 @@ class PlainExecutor final : public Executor {
     }
   }
 
-  ~PlainExecutor() override { stop(); }
+  ~PlainExecutor() override {
+    stop_waiting();
+    stop();
+  }
 
   void submit(Task task) override {
     if (concurrency() == 1) {

@@ -92,7 +92,10 @@ class TbbExecutor final : public Executor {
     with_our_errors([this] { arena_.initialize(); });
   }
 
-  ~TbbExecutor() override { queue_->drain(); }
+  ~TbbExecutor() override {
+    stop_waiting();
+    queue_->drain();
+  }
 
   void submit(Task task) override {
     if (concurrency() == 1) {

@@ -168,7 +168,11 @@ void ChunksAhead::offer(Turn& turn, bool (ChunksAhead::*may)(), void (ChunksAhea
   turn.state = Turn::State::offered;
   if (turn.task_waiting) return;
   try {
-    context_.executor.submit([self = shared_from_this(), task] { (*self.*task)(); });
+    const auto run = [self = shared_from_this(), task] { (*self.*task)(); };
+    if (&turn == &reading_)
+      context_.executor.submit_waiting(run);
+    else
+      context_.executor.submit(run);
     turn.task_waiting = true;
   } catch (const std::exception&) {  // no memory, no thread
     turn.state = Turn::State::idle;

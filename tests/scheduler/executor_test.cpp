@@ -188,6 +188,33 @@ TEST_CASE("a submitted task runs beside its submitter") {
   }
 }
 
+TEST_CASE("a task that waits takes none of the threads that compute") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() == 1) continue;
+    INFO(name);
+    std::latch computed(executor->concurrency());
+    std::latch waiting(3);
+    for (int i = 0; i < 2; ++i)
+      executor->submit_waiting([&] {
+        computed.wait();
+        waiting.count_down();
+      });
+    // Each piece waits for all others.
+    executor->parallel_for(executor->concurrency(), [&](int64_t) { computed.arrive_and_wait(); });
+    waiting.arrive_and_wait();
+  }
+}
+
+TEST_CASE("tasks that wait all run, at the latest when the executor goes") {
+  std::atomic<int> runs = 0;
+  for (auto& [name, executor] : all_executors()) {
+    for (int i = 0; i < 200; ++i) executor->submit_waiting([&] { ++runs; });
+    executor.reset();
+    INFO(name);
+    REQUIRE(runs.exchange(0) == 200);
+  }
+}
+
 TEST_CASE("with concurrency 1 a submitted task runs at once, here") {
   for (const auto& [name, executor] : all_executors()) {
     if (executor->concurrency() != 1) continue;
