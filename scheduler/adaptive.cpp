@@ -20,6 +20,8 @@ constexpr double hysteresis = 1.25;
 constexpr double first_importance = 0.25;    // the first chunk pays for cold caches and new pages
 constexpr double explore_time_share = 0.25;  // of the longest chunk, while the cost is a guess
 constexpr double drift = 0.06;               // of the level, after which the shape is looked at again
+constexpr double drift_of_pieces = 0.25;     // the same: what threads take from each other comes and goes
+constexpr int surprises_of_pieces = 10;      // in a row, until a jump is believed: likewise
 constexpr double seen_twice = 1.5;           // confidence
 constexpr double unbounded = 1e18;
 
@@ -39,6 +41,8 @@ AdaptiveController::AdaptiveController(const ControllerConfig& config,
       work_(static_cast<double>(std::max<int64_t>(config.start_work, 1))),
       ring_(config.max_ring),
       memory_ceiling_(unbounded) {
+  if (config_.cache_bytes > 0)
+    for (CostModel* model : {&line_, &chunk_}) model->believe_after(surprises_of_pieces);
   if (const auto* earlier = dynamic_cast<const Experience*>(learned.get())) recall(earlier->controller);
 }
 
@@ -129,7 +133,8 @@ void AdaptiveController::learn(const Observation& seen) {
 void AdaptiveController::decide() { adopt(cap(wish())); }
 
 AdaptiveController::Wish AdaptiveController::wish() {
-  if (settled_ && std::abs(chunk_.level() - level_when_settled_) > std::max(drift, 2.5 * chunk_.noise())) {
+  if (settled_ && std::abs(chunk_.level() - level_when_settled_) >
+                      std::max(config_.cache_bytes > 0 ? drift_of_pieces : drift, 2.5 * chunk_.noise())) {
     // The machine is not the one that was learned: what other sizes cost has to be measured again.
     for (CostModel* model : {&line_, &read_, &write_, &chunk_}) model->forget_others();
     settled_ = false;
@@ -153,6 +158,8 @@ AdaptiveController::Wish AdaptiveController::explore() const {
   const double known = std::max(chunk_.largest(), 1.0);
   const Wish larger = cap({(learned_once_ ? regrowth : growth) * known, Reason::explore});
   if (larger.work >= regrowth * known || known <= regrowth) return {larger.work, Reason::explore};
+  // A piece that stays in the cache is not far from the best, whatever the others cost.
+  if (learned_once_ && config_.cache_bytes > 0) return {larger.work, Reason::explore};
   // An old measurement is worth more than a trial of a size that is too small.
   return {learned_once_ ? std::min(larger.work, work_) : known / regrowth, Reason::explore};
 }

@@ -12,8 +12,7 @@ constexpr double most_confidence = 10;    // so that a class never stops learnin
 constexpr double ageing = 0.999;          // per observation
 constexpr double share_of_level = 0.3;    // the part of an error that is put down to the level
 constexpr double least_noise = 0.01;
-constexpr double worse_by = 0.08;      // differences below this are not worth a reaction
-constexpr int surprises_believed = 3;  // in a row, until a jump is believed
+constexpr double worse_by = 0.08;  // differences below this are not worth a reaction
 
 }  // namespace
 
@@ -61,7 +60,7 @@ bool CostModel::add(double work, double ns, double importance) {
     surprise_ = again ? sign * std::min(std::abs(surprise_), std::abs(error)) : error;
     streak_ = again ? streak_ + sign : sign;
     used = 0;
-    if (std::abs(streak_) >= surprises_believed) {
+    if (std::abs(streak_) >= surprises_believed_) {
       streak_ = 0;
       if (c.confidence < established_from) {
         c.shape += surprise_;

@@ -31,6 +31,9 @@ class CostModel {
   /// observation completes evidence that the level has jumped: all other sizes are then forgotten.
   bool add(double work, double ns, double importance = 1);
 
+  /// So many surprises in a row, in one direction, are a jump.
+  void believe_after(int surprises) noexcept { surprises_believed_ = surprises; }
+
   bool empty() const noexcept { return last_ < 0; }
   /// Two sizes, at least a factor 3 apart, are known well enough for a line through them.
   bool determined() const noexcept;
@@ -72,6 +75,7 @@ class CostModel {
   double level_ = 0;
   double noise_ = 0.1;
   int last_ = -1;
+  int surprises_believed_ = 3;
   int streak_ = 0;       ///< consecutive surprises in one direction (its sign)
   double surprise_ = 0;  ///< the smallest of them
 };
