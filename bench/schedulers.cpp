@@ -22,7 +22,7 @@
 
 #include "support/programs.h"
 
-/// The scheduler beside what could be done: `laws`, its policies beside the best fixed size of chunk that a search finds, on
+/// The scheduler beside what could be done: `chunks`, what each costs; `laws`, its policies beside the best fixed size of chunk that a search finds, on
 /// streams whose items' lengths follow five laws; `overlap`, a slow source and a slow sink beside the slowest phase; `large`, a
 /// matrix and a result of many gigabytes, in little memory, beside reading alone and computing alone.
 namespace {
@@ -170,6 +170,30 @@ void compare_on_laws(std::int64_t megabytes, int threads, int rounds, std::int64
   fmt::print("| {:<32} | {:>9} | {:>7} | {:>14} | {:>8} | {:>8} | {:>17} |\n", "lengths", "items", "best ms",
              "best fixed", "adaptive", "paper", "peak MB of each");
   for (const Law& law : laws) compare_on(law, megabytes, threads, rounds, memory);
+}
+
+// ---- What a chunk costs
+
+/// Chunks of one item each, beside one chunk of them all.
+void measure_chunks(int threads, int rounds) {
+  constexpr std::int64_t items = 200'000;
+  const std::vector<std::int64_t> lengths(items, 1);
+  const auto rows = Ragged<double>::from_lengths(lengths, Vector<double>(std::vector<double>(items, 0.5)));
+  const Directory directory;
+  io::write_npy(directory.file("x.offsets.npy"), rows.offsets());
+  io::write_npy(directory.file("x.values.npy"), rows.values());
+  auto in_memory = sums_of_squares(Source<Vector<double>>(rows.source()));
+  auto in_file = sums_of_squares(io::open_ragged<double>(directory.file("x")));
+  std::vector<Contender> contest;
+  for (auto* program : {&in_memory, &in_file})
+    for (const int t : {1, threads})
+      for (const char* scheduler : {"fixed:1", "fixed:1000000000"})
+        contest.push_back({scheduler, [=] { program->run({.threads = t, .scheduler = scheduler}); }});
+  take_turns(contest, rounds);
+  const char* const names[] = {"in memory", "in a file"};
+  for (std::size_t i = 0; i < contest.size(); i += 2)
+    fmt::print("| {} | {} threads | {:.2f} us a chunk |\n", names[i / 4], i % 4 == 0 ? 1 : threads,
+               (median(contest[i].seconds) - median(contest[i + 1].seconds)) / items * 1e6);
 }
 
 // ---- Overlap
@@ -392,6 +416,7 @@ int main(int argc, char** argv) {
   CLI::App* const by_law = app.add_subcommand("laws", "five laws of length");
   by_law->add_option("--megabytes", megabytes, "of a stream");
   CLI::App* const overlap = app.add_subcommand("overlap", "a slow source, a slow sink");
+  CLI::App* const chunks = app.add_subcommand("chunks", "what a chunk costs");
   CLI::App* const large = app.add_subcommand("large", "a matrix in a file");
   large->add_option("file", path, "CSR, .npz")->required();
   CLI::App* const output = app.add_subcommand("output", "a result that is written to a file");
@@ -399,6 +424,7 @@ int main(int argc, char** argv) {
   output->add_option("--megabytes", megabytes, "of the result");
   CLI11_PARSE(app, argc, argv);
   if (*by_law) compare_on_laws(megabytes, threads, rounds, memory);
+  if (*chunks) measure_chunks(threads, rounds);
   if (*overlap) measure_overlap(threads);
   if (*output) measure_output(path, megabytes, threads, rounds, memory);
   if (*large) measure_large(path, threads, rounds, memory);
