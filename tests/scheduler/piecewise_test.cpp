@@ -375,7 +375,9 @@ TEST_CASE("pieces: records are in order and utilisation is a share") {
       REQUIRE(record.read.end_ns >= record.read.begin_ns);
       REQUIRE(record.compute.begin_ns >= record.read.end_ns);
       REQUIRE(record.write.begin_ns >= record.compute.end_ns);
-      REQUIRE(record.read.thread == record.compute.thread);
+      // Where the calling thread, which is 0, has nothing to do, all help it to compute.
+      const bool by_all = record.compute.thread == 0;
+      REQUIRE((by_all || record.read.thread == record.compute.thread));
     }
   }
 }
