@@ -1,15 +1,25 @@
 #include "compiled_run.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "run/resident_memory.h"
+#include "scheduler/cgroup.h"
 #include "scheduler/threads.h"
 
 namespace anabranch::detail {
 
 namespace {
 
-std::int64_t limit_of(const RunOptions& options) {
-  return options.memory > 0 ? options.memory : scheduler::Budget::no_limit;
+/// Where the user gives no bound, what the control group leaves bounds streams: the kernel would end the process. A
+/// sixteenth is for what no account counts.
+std::int64_t limit_of(const RunOptions& options, const plan::Plan& plan) {
+  if (options.memory > 0) return options.memory;
+  static const std::int64_t of_group = scheduler::cgroup_memory_limit();
+  if (of_group == 0 || plan.stages.empty()) return scheduler::Budget::no_limit;
+  const auto idle = static_cast<std::int64_t>(runtime::MemoryPool::of_process().idle_bytes());
+  const std::int64_t held = runtime::ResidentMemory().at(0) - idle;
+  return std::max(of_group - of_group / 16 - held, of_group / 16);
 }
 
 }  // namespace
@@ -18,7 +28,7 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog
                          std::span<const runtime::HostArray> into)
     : choice_(runtime::choose_backend(options.backend)),
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
-      budget_(limit_of(options)),
+      budget_(limit_of(options, program.compiled().plan)),
       blocks_(budget_, runtime::MemoryPool::of_process()),
       context_{.plan = program.compiled().plan,
                .options = options,
@@ -33,7 +43,8 @@ CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog
                .sizes = &program.result_sizes(),
                .learned = &program.learned_chunks(),
                .sinks = &sinks_} {
-  if (!budget_.unlimited()) bounded_.emplace(runtime::MemoryPool::of_process());
+  if (options.memory > 0) bounded_.emplace(runtime::MemoryPool::of_process());
+  if (!budget_.unlimited()) context_.report->memory_bound = budget_.limit();
   backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
   backend_->prepare();
 }

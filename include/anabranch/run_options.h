@@ -38,7 +38,9 @@ struct Progress {
 struct RunOptions {
   Backend backend = Backend::cpu;
   int threads = 0;          ///< 0: all this process may use. A run on a GPU takes at least 3
-  std::int64_t memory = 0;  ///< bytes for chunks, inputs held whole, results; 0: no bound
+  /// Bytes for chunks, inputs held whole, results. 0: no bound, or, of streams in a control group (a container) with a
+  /// memory limit, what that leaves.
+  std::int64_t memory = 0;
   /// The same on the GPU; 0: nine tenths of what is free there. Refused where the back end uses no GPU.
   std::int64_t gpu_memory = 0;
   /// "adaptive", "paper", "fixed:N" (items per chunk; of a live source, waits for N).
