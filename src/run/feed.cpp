@@ -21,7 +21,9 @@ bool Feed::next(const Limit& limit, SourceChunk& chunk) {
   while (!is_enough(limit)) {
     if (given_ == own_.size() && !refill(limit)) break;
     if (take_all(limit)) continue;
+    const std::int64_t before = builder_.items();
     if (take_some(limit, chunk)) return true;
+    if (builder_.items() == before) break;  // the next one does not fit
     if (2 * builder_.items() >= limit.items || 2 * builder_.work() >= limit.work) break;
   }
   if (builder_.items() == 0) return false;

@@ -378,6 +378,20 @@ TEST_CASE("results that read a source which can be read only once are computed a
   }
 }
 
+TEST_CASE("chunks of fed streams end where their bytes do") {
+  std::vector<Vector<double>> rows;
+  for (int i = 0; i < 400; ++i) rows.push_back(Vector<double>(std::vector<double>(i % 3 == 0 ? 3000 : 7, i)));
+  const auto s = filter_seq([](auto row) { return cast<std::int64_t>(row[0]) % 2 == 0; }, stream_in(rows));
+  const auto sums = map_seq([](auto row) { return sum(row); }, s);
+  const auto program = compile(consume(elements(append_seq(sums, sums))));
+  const auto expected = program.run({.backend = Backend::interpreter});
+  for (const std::int64_t memory : {100'000, 200'000, 400'000, 1'000'000})
+    for (const int threads : {1, 2}) {
+      INFO(memory << " bytes, " << threads << " threads");
+      REQUIRE(program.run({.threads = threads, .memory = memory}) == expected);
+    }
+}
+
 TEST_CASE("a result that needs another one of the same source, which can be read only once, is an error") {
   const auto s = once(50);
   const auto total_ = sum(consume(elements(s)));
