@@ -236,7 +236,7 @@ class Run : public std::enable_shared_from_this<Run> {
     piece.taken_ns = meter_.now_ns() - begin_ns;
     if (!outcome.error && size) {
       record.size = *size;
-      ++held_;
+      record.in_flight = ++held_;
       held_bytes_ += size->bytes;
       plan_.succeeded(*size);
       ++next_index_;

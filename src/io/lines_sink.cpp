@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "file.h"
+#include "path_claim.h"
 #include "sink_shapes.h"
 
 /// Vectors of bytes as the lines of a file.
@@ -17,7 +18,7 @@ namespace {
 class LinesPass final : public SinkPass {
  public:
   LinesPass(const std::string& path, const SinkStart& start)
-      : path_(path), info_(start.arrays[0]), file_(path), out_(file_.file()) {}
+      : path_(path), info_(start.arrays[0]), claim_(path), file_(path), out_(file_.file()) {}
 
   void write(const SinkChunk& chunk) override {
     const ArrayChunk& array = chunk.arrays[0];
@@ -56,6 +57,7 @@ class LinesPass final : public SinkPass {
 
   std::string path_;
   ArrayInfo info_;
+  PathClaim claim_;
   AtomicFile file_;
   BufferedWriter out_;
 };

@@ -12,7 +12,7 @@ constexpr std::int64_t joined_bytes = 128 << 10;
 }
 
 NpyOutput::NpyOutput(const std::string& path, NpyElement what)
-    : element(what), file_(path), out_(file_.file(), npy_header_bytes) {}
+    : element(what), claim_(path), file_(path), out_(file_.file(), npy_header_bytes) {}
 
 void NpyOutput::append(const void* elements, std::int64_t n) {
   file_.guarded([&] { out_.append(elements, n * element_bytes()); });

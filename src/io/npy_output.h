@@ -8,6 +8,7 @@
 
 #include "element_parts.h"
 #include "file.h"
+#include "path_claim.h"
 
 namespace anabranch::io::detail {
 
@@ -32,6 +33,7 @@ class NpyOutput {
     return static_cast<std::int64_t>(size_of(element.type)) * element.parts;
   }
 
+  PathClaim claim_;
   AtomicFile file_;
   BufferedWriter out_;
   std::int64_t count_ = 0;

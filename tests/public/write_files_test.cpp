@@ -186,4 +186,18 @@ TEST_CASE("write: several files in one pass, all of them or none", "[once]") {
 }
 
 }  // namespace
+TEST_CASE("write: two sinks of one file are an error, and nothing is left of either") {
+  const TemporaryDirectory dir;
+  const auto rows = produce(5, [](auto i) { return fill(3, cast<double>(i)); });
+  const std::string path = dir / "same.npy";
+  const std::string again = dir / "./same.npy";
+  CHECK_THROWS_WITH(run(std::tuple(consume(write(rows, io::write_npy_rows(path))),
+                                   consume(write(drop_seq(2, rows), io::write_npy_rows(again))))),
+                    Catch::Contains("is writing this file"));
+  CHECK(dir.files() == 0);
+  // One run after the other may.
+  for (int i = 0; i < 2; ++i) run(consume(write(rows, io::write_npy_rows(path))));
+  CHECK(dir.files() == 1);
+}
+
 }  // namespace anabranch::testing
