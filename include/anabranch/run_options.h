@@ -37,7 +37,7 @@ struct Progress {
 /// ProgramError that names it: docs/scheduler.md has the table.
 struct RunOptions {
   Backend backend = Backend::cpu;
-  int threads = 0;          ///< 0: all this process may use. A run on a GPU takes at least 3
+  int threads = 0;  ///< 0: all this process may use. A run on a GPU takes at least 3
   /// Bytes for chunks, inputs held whole, results. 0: no bound, or, of streams in a control group (a container) with a
   /// memory limit, what that leaves.
   std::int64_t memory = 0;
