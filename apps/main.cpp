@@ -1,3 +1,5 @@
+#include <execinfo.h>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -185,6 +187,9 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
 }  // namespace anabranch::apps
 
 int main(int argc, char** argv) {
+  // The C library loads its unwinder when a thread first ends by it, and ends the process where memory is short then.
+  void* frame = nullptr;
+  static_cast<void>(::backtrace(&frame, 1));
   anabranch::apps::open_standard_descriptors();
   // A reader of ours that goes away is a failed write, not a death; so is a file that may not grow.
   std::signal(SIGPIPE, SIG_IGN);
