@@ -98,11 +98,17 @@ class Run : public std::enable_shared_from_this<Run> {
 
   Lock locked() {
     lock_soon(mutex_);
+    look_for_stop();
     return Lock(mutex_, std::adopt_lock);
   }
 
+  // A request may come at any time, and acts from here on: so what a thread decides between two looks, to wait at
+  // last, agrees with itself.
+  void look_for_stop() { stopped_ = stopped_ || stop_.stop_requested(); }
+
   // Does one thing that this thread can do now; false where there is none.
   bool step(Lock& lock, bool driver) {
+    look_for_stop();
     drop_dead_pieces();
     if (can_commit()) {
       commit_all(lock);
@@ -117,8 +123,7 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   bool is_over() const {
-    return in_order_.empty() && !taking_ && !committing_ &&
-           (ended_ || next_index_ >= failed_at_ || stop_.stop_requested());
+    return in_order_.empty() && !taking_ && !committing_ && (ended_ || next_index_ >= failed_at_ || stopped_);
   }
 
   // --- threads
@@ -158,7 +163,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Piece& piece_in(int slot) { return pieces_[static_cast<std::size_t>(slot)]; }
   const Piece& piece_in(int slot) const { return pieces_[static_cast<std::size_t>(slot)]; }
 
-  bool is_dead(const Piece& piece) const { return piece.index >= failed_at_ || stop_.stop_requested(); }
+  bool is_dead(const Piece& piece) const { return piece.index >= failed_at_ || stopped_; }
 
   void fail(int64_t index, std::exception_ptr error) {
     if (index >= failed_at_) return;
@@ -198,8 +203,8 @@ class Run : public std::enable_shared_from_this<Run> {
   // --- taking
 
   bool can_take(bool driver) const {
-    return !ended_ && next_index_ < failed_at_ && !stop_.stop_requested() && waiting_for_alone_ == 0 &&
-           !free_.empty() && has_room() && (driver || !plan_.alone()) && held_bytes_ < config_.memory_limit;
+    return !ended_ && next_index_ < failed_at_ && !stopped_ && waiting_for_alone_ == 0 && !free_.empty() &&
+           has_room() && (driver || !plan_.alone()) && held_bytes_ < config_.memory_limit;
   }
 
   bool has_room() const { return plan_.has_room(plan_.alone() ? static_cast<int>(in_order_.size()) : held_); }
@@ -445,7 +450,7 @@ class Run : public std::enable_shared_from_this<Run> {
   int waiting_for_alone_ = 0;  // while there are such, nothing is taken
   bool taking_ = false, committing_ = false;
   bool driver_works_ = false, driver_waits_ = false;
-  bool over_ = false;
+  bool over_ = false, stopped_ = false;
   int held_ = 0;  // pieces that have been taken and are not done
   int64_t held_bytes_ = 0;
   int64_t next_index_ = 0;
