@@ -5,40 +5,11 @@
 
 #include "ir/device_error.h"
 #include "run/chunk_layout.h"
+#include "run/part_layout.h"
 
 namespace anabranch::runtime {
 
 using plan::PlanArray;
-using plan::PlanExtent;
-
-namespace {
-
-/// As the plan knows a result's extents.
-ArrayInfo info_of(const PlanArray& array, const std::vector<std::int64_t>& uniforms) {
-  ArrayInfo info;
-  info.scalars = array.type.scalars;
-  for (const PlanExtent& extent : array.extents) {
-    std::optional<std::int64_t>& known = info.extents.emplace_back();
-    if (extent.kind == PlanExtent::Kind::constant) known = extent.value;
-    if (extent.kind == PlanExtent::Kind::uniform) known = uniforms[static_cast<std::size_t>(extent.index)];
-  }
-  return info;
-}
-
-/// Offsets of items of these extents.
-std::shared_ptr<const void> offsets_of(const PartShape::Result& shape, std::int64_t items) {
-  auto offsets = std::make_shared<std::vector<std::int64_t>>();
-  offsets->reserve(static_cast<std::size_t>(items) + 1);
-  offsets->push_back(0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(items); ++i) {
-    std::int64_t size = 1;
-    for (const auto& extent : shape.extents) size *= extent.size() == 1 ? extent[0] : extent[i];
-    offsets->push_back(offsets->back() + size);
-  }
-  return {offsets, offsets->data()};
-}
-
-}  // namespace
 
 /// Takes what a chunk gives, as a chunk of items.
 class FeedingStage::Results final : public StageOutput {
@@ -135,18 +106,7 @@ class FeedingStage::Results final : public StageOutput {
     ArrayChunk array;
     for (auto& memory : rooms_[r].memory) array.data.push_back(std::move(memory));
     rooms_[r].memory.clear();
-    const ArrayInfo& info = infos_[r];
-    if (info.regular()) return array;
-    const PartShape::Result& result = shape.results[r];
-    array.offsets = offsets_of(result, shape.items);
-    if (info.ragged()) return array;
-    array.extents.resize(info.extents.size());
-    for (std::size_t d = 0; d < info.extents.size(); ++d) {
-      if (info.extents[d]) continue;
-      auto values = std::make_shared<std::vector<std::int64_t>>(result.extents[d]);
-      if (values->size() == 1) values->resize(static_cast<std::size_t>(shape.items), values->front());
-      array.extents[d] = {values, values->data()};
-    }
+    set_shapes(array, infos_[r], shape.items, shape.results[r]);
     return array;
   }
 

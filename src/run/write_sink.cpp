@@ -3,52 +3,13 @@
 #include <utility>
 
 #include "ir/sink_passes.h"
+#include "run/part_layout.h"
 
 namespace anabranch::runtime {
 
 using plan::PlanArray;
-using plan::PlanExtent;
 
 namespace {
-
-/// Which extents are the same for all items.
-ArrayInfo info_of(const PlanArray& array, const std::vector<std::int64_t>& uniforms) {
-  ArrayInfo info;
-  info.scalars = array.type.scalars;
-  for (const PlanExtent& extent : array.extents) {
-    std::optional<std::int64_t> uniform;
-    if (extent.same_for_all())
-      uniform = extent.kind == PlanExtent::Kind::constant ? extent.value
-                                                          : uniforms[static_cast<std::size_t>(extent.index)];
-    info.extents.push_back(uniform);
-  }
-  return info;
-}
-
-std::shared_ptr<const std::int64_t> shared(std::vector<std::int64_t> numbers) {
-  auto owner = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
-  return {owner, owner->data()};
-}
-
-/// What a chunk says of the shapes of its items.
-void describe(const ArrayInfo& info, std::int64_t items, const PartShape::Result& part, ArrayChunk& out) {
-  if (info.regular()) return;
-  std::vector<std::int64_t> offsets;
-  offsets.reserve(static_cast<std::size_t>(items) + 1);
-  offsets.push_back(0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(items); ++i) {
-    std::int64_t size = 1;
-    for (const auto& extent : part.extents) size *= extent.size() == 1 ? extent[0] : extent[i];
-    offsets.push_back(offsets.back() + size);
-  }
-  out.offsets = shared(std::move(offsets));
-  if (info.ragged()) return;
-  for (std::size_t d = 0; d < info.extents.size(); ++d) {
-    std::vector<std::int64_t> extents = part.extents[d];
-    if (extents.size() == 1) extents.assign(static_cast<std::size_t>(items), extents[0]);
-    out.extents.push_back(info.extents[d] ? nullptr : shared(std::move(extents)));
-  }
-}
 
 /// What is put together of the arrays of an item.
 class WrittenItems {
@@ -67,7 +28,7 @@ class WrittenItems {
     chunk_.keeps = keeps;
     ArrayChunk& out = chunk_.arrays[array];
     out.data.assign(components.begin(), components.end());
-    describe(start_.arrays[array], items, part, out);
+    set_shapes(out, start_.arrays[array], items, part);
     if (array + 1 == chunk_.arrays.size()) write(items);
   }
   std::int64_t items() const { return chunk_.first; }
