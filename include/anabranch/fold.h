@@ -56,12 +56,15 @@ using Total = std::conditional_t<
 template <class F, int N, class T>
 Acc<Array<N - 1, Total<T>>> total(Symbol label, F f, Total<T> seed, const Acc<Array<N, T>>& a, int axis,
                                   Loc at) {
-  Handle elements = a.handle();
-  if constexpr (!std::same_as<Total<T>, T>) {
+  const auto folded = [&](const Handle& elements) {
+    return named_fold(label, f, constant_of<Total<T>>(seed, at), acc<N, Total<T>>(elements), axis, at);
+  };
+  if constexpr (std::same_as<Total<T>, T>) {
+    return folded(a.handle());
+  } else {
     auto [function, wide] = trace_function<T>([&](const Exp<T>& x) { return cast<Total<T>>(x, at); }, at);
-    elements = detail::map(function, {a.handle()}, at, label);
+    return folded(detail::map(function, {a.handle()}, at, label));
   }
-  return named_fold(label, f, constant_of<Total<T>>(seed, at), acc<N, Total<T>>(elements), axis, at);
 }
 }  // namespace detail
 
