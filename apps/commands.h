@@ -1,36 +1,25 @@
 #pragma once
 
-#include <string>
+#include <functional>
 
-#include <anabranch/run.h>
+#include "apps/common/interrupt.h"
 
-#include "generate.h"
-#include "interrupt.h"
-#include "run_options_cli.h"
+/// The subcommands: one folder each, `command.cpp` with what may be asked for and the work, `program.cpp` with the
+/// program in the language, where it runs one.
+namespace CLI {
+class App;
+}
 
-/// The subcommands. Each returns where all went well and throws where not; main.cpp makes exit codes of that.
 namespace anabranch::apps {
 
-struct SmvmOptions {
-  std::string matrix;
-  std::string vector;  ///< empty: all ones
-  std::string out;     ///< empty: the result is not written
-  RunChoice run;
-};
-/// Multiplies a matrix file by a vector, writes the result and reports the run.
-void smvm_command(const SmvmOptions& options, Interrupt& interrupt);
+/// What has been asked for. Returns the exit status, done or answer_is_no; throws where something went wrong: main.cpp
+/// makes exit statuses of that.
+using Action = std::function<int(Interrupt&)>;
 
-struct GenerateCommandOptions {
-  MatrixKind kind = MatrixKind::laplacian2d;
-  GenerateOptions matrix;
-  std::string out;
-};
-void generate_command(const GenerateCommandOptions& options);
-
-/// What is made of the program smvm for this matrix (empty: a small one in memory), and why.
-void explain_smvm_command(const std::string& matrix, Explain form);
-
-/// What this machine offers. Throws BackendUnavailable, after all is said, where no kernel can be compiled.
-void doctor_command();
+/// Each adds its subcommand, whose callback sets `chosen`.
+void add_smvm(CLI::App& app, Action& chosen);
+void add_generate(CLI::App& app, Action& chosen);
+void add_explain(CLI::App& app, Action& chosen);
+void add_doctor(CLI::App& app, Action& chosen);
 
 }  // namespace anabranch::apps

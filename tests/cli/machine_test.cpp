@@ -22,7 +22,7 @@ TEST_CASE("explain: the forms, one kernel, bytes per item") {
   CHECK(o.err.empty());
   for (const char* part :
        {"unzip", "gather", "zip_with", "fold", "segmented", "avoided", "does not depend on the item",
-        "fused into kernel 1", "smvm.cpp:", "estimated bytes per item"})
+        "fused into kernel 1", "program.cpp:", "estimated bytes per item"})
     CHECK(has(o.out, part));
   CHECK(count(o.out, "\nkernel ") == 1);
 

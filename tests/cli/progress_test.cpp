@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../../apps/progress_meter.h"
+#include "apps/common/progress_meter.h"
 #include "command.h"
 
 using namespace cli_test;

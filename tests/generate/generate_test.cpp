@@ -2,7 +2,7 @@
 
 #include <anabranch/io.h>
 
-#include "../../apps/generate.h"
+#include "apps/generate/matrix.h"
 #include "../io/matrix_files.h"
 
 using namespace anabranch;

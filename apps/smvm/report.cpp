@@ -1,4 +1,4 @@
-#include "smvm_report.h"
+#include "apps/smvm/report.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "byte_size.h"
+#include "apps/common/byte_size.h"
 
 namespace anabranch::apps {
 

@@ -1,4 +1,4 @@
-#include "generate_rows.h"
+#include "apps/generate/rows.h"
 
 #include <algorithm>
 #include <array>

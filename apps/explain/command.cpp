@@ -1,16 +1,19 @@
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <anabranch/io.h>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "commands.h"
-#include "matrix_types.h"
-#include "smvm.h"
-#include "terminal.h"
+#include "apps/commands.h"
+#include "apps/common/exit_status.h"
+#include "apps/common/matrix_types.h"
+#include "apps/common/terminal.h"
+#include "apps/smvm/program.h"
 
 namespace anabranch::apps {
 
@@ -79,13 +82,38 @@ void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols, 
   }
 }
 
-}  // namespace
-
-void explain_smvm_command(const std::string& matrix, Explain form) {
+void explain_smvm(const std::string& matrix, Explain form) {
   if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3, form);
   const io::CsrHeader header = io::inspect_matrix(matrix);
   with_types_of(header, matrix, [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
     explain(io::open_csr<I, T>(matrix), header.cols, form);
+  });
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("explain", "Show what is made of a program and why: forms, kernels, bytes");
+  auto program = std::make_shared<std::string>();
+  auto matrix = std::make_shared<std::string>();
+  sub->add_option("PROGRAM", *program, "smvm")
+      ->required()
+      ->check(CLI::IsMember({"smvm"}))
+      ->option_text("NAME");
+  sub->add_option("MATRIX", *matrix, "The matrix file it would run over; default: a small one in memory")
+      ->option_text("FILE");
+  auto form = std::make_shared<Explain>(Explain::text);
+  CLI::Option* json =
+      sub->add_flag_callback("--json", [form] { *form = Explain::json; }, "Print one JSON object");
+  sub->add_flag_callback(
+         "--dot", [form] { *form = Explain::dot; }, "Print a graph, for Graphviz")
+      ->excludes(json);
+  sub->callback([program, matrix, form, &chosen] {
+    chosen = [matrix, form](Interrupt&) {
+      explain_smvm(*matrix, *form);
+      return done;
+    };
   });
 }
 

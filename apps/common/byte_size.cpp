@@ -1,4 +1,4 @@
-#include "byte_size.h"
+#include "apps/common/byte_size.h"
 
 #include <array>
 #include <cctype>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "usage_error.h"
+#include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
 

@@ -1,4 +1,4 @@
-#include "progress_meter.h"
+#include "apps/common/progress_meter.h"
 
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "byte_size.h"
+#include "apps/common/byte_size.h"
 
 namespace anabranch::apps {
 

@@ -4,7 +4,7 @@
 
 #include <anabranch/error.h>
 
-#include "generate_rows.h"
+#include "apps/generate/rows.h"
 
 /// R-MAT draws each edge by descending a quadrant tree. Edge by edge that gives rows in any order; instead
 /// the *number* of edges is passed down: a block of rows with n edges gives Binomial(n, a + b) of them to its

@@ -7,7 +7,7 @@
 
 #include <anabranch/run_options.h>
 
-#include "progress_meter.h"
+#include "apps/common/progress_meter.h"
 
 /// Progress on standard error.
 namespace anabranch::apps {

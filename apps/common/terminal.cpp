@@ -1,4 +1,4 @@
-#include "terminal.h"
+#include "apps/common/terminal.h"
 
 #include <fcntl.h>
 #include <sys/uio.h>

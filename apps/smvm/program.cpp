@@ -1,4 +1,4 @@
-#include "smvm.h"
+#include "apps/smvm/program.h"
 
 namespace anabranch::apps {
 

@@ -1,17 +1,20 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
 #include <anabranch/io.h>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
-#include "byte_size.h"
-#include "commands.h"
-#include "matrix_types.h"
-#include "output_files.h"
-#include "smvm.h"
-#include "smvm_report.h"
-#include "terminal.h"
+#include "apps/commands.h"
+#include "apps/common/byte_size.h"
+#include "apps/common/exit_status.h"
+#include "apps/common/matrix_types.h"
+#include "apps/common/output_files.h"
+#include "apps/common/terminal.h"
+#include "apps/smvm/program.h"
+#include "apps/smvm/report.h"
 
 namespace anabranch::apps {
 
@@ -130,9 +133,7 @@ SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& in
   return report;
 }
 
-}  // namespace
-
-void smvm_command(const SmvmOptions& options, Interrupt& interrupt) {
+void run_smvm(const SmvmOptions& options, Interrupt& interrupt) {
   check_outputs({{"the matrix", options.matrix}, {"the vector x", options.vector}},
                 {{"--out", options.out}, {"--trace", options.run.trace}, {"--report", options.run.report}});
   SmvmReport report;
@@ -144,6 +145,32 @@ void smvm_command(const SmvmOptions& options, Interrupt& interrupt) {
                            return multiply<I, T>(options, report, interrupt);
                          });
   print(options.run.json ? to_json(report) : to_text(report));
+}
+
+}  // namespace
+
+void add_smvm(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("smvm", "Multiply a sparse matrix file by a vector, row by row as it streams by");
+  auto given = std::make_shared<SmvmOptions>();
+  sub->add_option("MATRIX", given->matrix,
+                  ".npz (scipy.sparse.save_npz of a CSR matrix) or .mtx (Matrix Market)")
+      ->required()
+      ->option_text("FILE");
+  sub->add_option("--vector", given->vector,
+                  "x, an .npy vector with one element per column; default: all ones")
+      ->option_text("FILE");
+  sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
+  const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows");
+  sub->callback([given, run, &chosen] {
+    given->run = run.chosen();
+    check_extension("--out", given->out, ".npy", "y is written as .npy");
+    check_extension("--report", given->run.report, ".html", "a report is written as .html");
+    chosen = [given](Interrupt& interrupt) {
+      run_smvm(*given, interrupt);
+      return done;
+    };
+  });
 }
 
 }  // namespace anabranch::apps

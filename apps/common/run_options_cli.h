@@ -6,8 +6,8 @@
 
 #include <anabranch/run.h>
 
-#include "interrupt.h"
-#include "progress_line.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/progress_line.h"
 
 /// The options of a run on the command line: the same for every subcommand that runs a program.
 namespace CLI {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "generate.h"
+#include "apps/generate/matrix.h"
 
 /// The matrices of `anabranch generate`, row after row.
 namespace anabranch::apps {

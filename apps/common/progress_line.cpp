@@ -1,4 +1,4 @@
-#include "progress_line.h"
+#include "apps/common/progress_line.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <exception>
 #include <string_view>
 
-#include "terminal.h"
+#include "apps/common/terminal.h"
 
 namespace anabranch::apps {
 

@@ -1,4 +1,4 @@
-#include "exit_status.h"
+#include "apps/common/exit_status.h"
 
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 
 #include <anabranch/error.h>
 
-#include "terminal.h"
-#include "usage_error.h"
+#include "apps/common/terminal.h"
+#include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
 

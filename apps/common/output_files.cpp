@@ -1,4 +1,4 @@
-#include "output_files.h"
+#include "apps/common/output_files.h"
 
 #include <filesystem>
 
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "usage_error.h"
+#include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
 
@@ -44,6 +44,12 @@ void check_outputs(const std::vector<NamedFile>& inputs, const std::vector<Named
   }
   for (const NamedFile& output : outputs)
     if (!output.file.empty()) io::NpyWriter(output.file, ScalarType::float64);
+}
+
+void check_extension(const char* option, const std::string& file, const char* wanted, const char* what) {
+  const std::string extension = std::filesystem::path(file).extension().string();
+  if (!extension.empty() && extension != wanted)
+    throw UsageError(std::string(option) + " " + file + ": " + what + ", not as " + extension);
 }
 
 }  // namespace anabranch::apps

@@ -1,4 +1,4 @@
-#include "run_options_cli.h"
+#include "apps/common/run_options_cli.h"
 
 #include <charconv>
 #include <map>
@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "byte_size.h"
-#include "usage_error.h"
+#include "apps/common/byte_size.h"
+#include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
 

@@ -16,4 +16,8 @@ struct NamedFile {
 /// place cannot be written to, which is better known before the work than after it.
 void check_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
+/// Files are written in one format, whatever they are called: a name that promises another is a slip, a UsageError. A name
+/// without an extension passes. `what`: "y is written as .npy".
+void check_extension(const char* option, const std::string& file, const char* wanted, const char* what);
+
 }  // namespace anabranch::apps

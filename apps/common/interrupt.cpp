@@ -1,4 +1,4 @@
-#include "interrupt.h"
+#include "apps/common/interrupt.h"
 
 #include <cstdlib>
 #include <system_error>

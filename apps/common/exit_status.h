@@ -7,6 +7,7 @@ namespace anabranch::apps {
 
 enum ExitStatus : int {
   done = 0,
+  answer_is_no = 1,  ///< done: what was looked for is not there
   usage = 2,
   bad_data = 3,
   io_failed = 4,

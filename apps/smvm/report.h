@@ -7,10 +7,17 @@
 #include <anabranch/io.h>
 #include <anabranch/run.h>
 
-#include "commands.h"
+#include "apps/common/run_options_cli.h"
 
 /// What `anabranch smvm` says of its work: docs/command.md.
 namespace anabranch::apps {
+
+struct SmvmOptions {
+  std::string matrix;
+  std::string vector;  ///< empty: all ones
+  std::string out;     ///< empty: the result is not written
+  RunChoice run;
+};
 
 struct SmvmReport {
   SmvmOptions options;

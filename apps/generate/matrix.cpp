@@ -1,11 +1,11 @@
-#include "generate.h"
+#include "apps/generate/matrix.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <anabranch/io.h>
 
-#include "generate_rows.h"
+#include "apps/generate/rows.h"
 
 namespace anabranch::apps {
 

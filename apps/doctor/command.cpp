@@ -6,10 +6,12 @@
 #include <anabranch/version.h>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
-#include "byte_size.h"
-#include "commands.h"
-#include "terminal.h"
+#include "apps/commands.h"
+#include "apps/common/byte_size.h"
+#include "apps/common/exit_status.h"
+#include "apps/common/terminal.h"
 
 namespace anabranch::apps {
 
@@ -29,9 +31,8 @@ std::string without_prefix(std::string_view why_not) {
   return std::string(why_not.starts_with(prefix) ? why_not.substr(prefix.size()) : why_not);
 }
 
-}  // namespace
-
-void doctor_command() {
+/// Throws BackendUnavailable, after all is said, where no kernel can be compiled.
+void run_doctor() {
   const MachineFacts machine = machine_facts();
   const CpuFacts cpu = cpu_facts();
   std::string out;
@@ -69,6 +70,19 @@ void doctor_command() {
   }
   print(out);
   if (!cpu.available) throw BackendUnavailable(cpu.why_not);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("doctor", "Show what this machine offers: processor, limits, code generator, GPU");
+  sub->callback([&chosen] {
+    chosen = [](Interrupt&) {
+      run_doctor();
+      return done;
+    };
+  });
 }
 
 }  // namespace anabranch::apps
