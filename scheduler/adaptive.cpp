@@ -22,6 +22,7 @@ constexpr double explore_time_share = 0.25;  // of the longest chunk, while the 
 constexpr double drift = 0.06;               // of the level, after which the shape is looked at again
 constexpr double drift_of_pieces = 0.25;     // the same: what threads take from each other comes and goes
 constexpr int surprises_of_pieces = 10;      // in a row, until a jump is believed: likewise
+constexpr double at_limit_by = 0.05;         // less of a change is none, where memory is the limit
 constexpr double seen_twice = 1.5;           // confidence
 constexpr double unbounded = 1e18;
 
@@ -252,8 +253,11 @@ void AdaptiveController::adopt(Wish wish) {
   model_ = chunk_.fit(best ? best->work : std::numeric_limits<double>::infinity());
   const bool firm = wish.reason == Reason::memory_cap || wish.reason == Reason::too_big;
   if (!settled_ || firm) {
-    // While learning, act at once; and a limit is always obeyed at once.
-    if (firm || wish.work > work_ || wish.work < work_ / hysteresis) work_ = wish.work;
+    // While learning, act at once; and a limit is obeyed at once, but for what the next chunk changes again: its bytes
+    // are bounded in any case.
+    const bool at_limit = settled_ && wish.reason == reason_ && wish.work > work_ * (1 - at_limit_by) &&
+                          wish.work < work_ * (1 + at_limit_by);
+    if (!at_limit && (firm || wish.work > work_ || wish.work < work_ / hysteresis)) work_ = wish.work;
     reason_ = wish.reason;
     return;
   }
@@ -273,7 +277,8 @@ void AdaptiveController::adopt(Wish wish) {
   if (bad_here || smoothed_wish_ > work_ * grow || smoothed_wish_ < work_ / shrink) {
     work_ = smoothed_wish_;
     reason_ = wish.reason;
-  } else {
+  } else if (reason_ == Reason::start || reason_ == Reason::explore) {
+    // The size that was tried is the one to stay with; as long as it stays, so does the reason for it.
     const double apart = wish.work / work_;
     reason_ = apart > 1.05 || apart < 1 / 1.05 ? Reason::hold : wish.reason;
   }

@@ -59,21 +59,26 @@ RunLog::RunLog(const ProgramImpl& program, const RunOptions& options, RunReport*
   report_->memory_bound = options.memory;
 }
 
+void RunLog::stop_clock() {
+  report_->seconds = static_cast<double>(RunTrace::now_ns() - begin_ns_) * 1e-9;
+}
+
 void RunLog::tell() {
   RunReport& report = *report_;
   report.front_seconds = program_.front_seconds();
-  report.seconds = static_cast<double>(RunTrace::now_ns() - begin_ns_) * 1e-9;
   if (report_ == &own_ && !page_) return;
   if (!std::exchange(told_, true)) record_.tell(report);
   if (const auto page = std::move(page_)) page->write(page_data(program_.compiled(), options_, report));
 }
 
 void RunLog::finish() {
+  stop_clock();
   if (trace_) trace_->finish();
   tell();
 }
 
 void RunLog::fail(const std::exception_ptr& error) noexcept {
+  stop_clock();
   try {
     const std::string text = text_of(error);
     if (trace_) trace_->fail(text);

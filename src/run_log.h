@@ -32,6 +32,8 @@ class RunLog {
   void fail(const std::exception_ptr& error) noexcept;
 
  private:
+  /// What is written about the run afterwards is no time of it.
+  void stop_clock();
   void tell();
 
   const ProgramImpl& program_;

@@ -39,9 +39,9 @@ void check_for_backend(const RunOptions& options) {
 
 void check(const RunOptions& options) {
   if (options.memory < 0)
-    throw ResourceError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
+    throw ProgramError(fmt::format("RunOptions: a memory bound of {} bytes", options.memory));
   if (options.gpu_memory < 0)
-    throw ResourceError(fmt::format("RunOptions: a bound on GPU memory of {} bytes", options.gpu_memory));
+    throw ProgramError(fmt::format("RunOptions: a bound on GPU memory of {} bytes", options.gpu_memory));
   if (options.threads < 0 || options.threads > 4096)
     throw ProgramError(
         fmt::format("RunOptions: 1 to 4096 threads, or 0 for all there are, not {}", options.threads));

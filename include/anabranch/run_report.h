@@ -96,7 +96,7 @@ struct RunReport {
   std::int64_t peak_bytes = 0;    ///< of what the memory bound counts
   std::int64_t peak_resident_bytes =
       0;               ///< of the process, up to the end of the run; 0: the system does not tell
-  double seconds = 0;  ///< all of the run, compilation included
+  double seconds = 0;  ///< all of the run, compilation included; not what is written about it afterwards
   /// Making kernels, or finding them on disk; 0 where this program had them. A GPU's are made when a chunk
   /// needs them, several at a time.
   double compile_seconds = 0;

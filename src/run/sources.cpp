@@ -87,6 +87,12 @@ class Rows final : public SourceBase {
   SourceInfo info_;
 };
 
+/// Offsets that fall at last are refused here; each of them is looked at by those who make them from files (src/io).
+bool offsets_rise(const ArrayInfo& info, const ArrayChunk& array, std::int64_t items) {
+  const std::int64_t first = ir::offset_at(array.offsets.get(), info.offsets, 0);
+  return first >= 0 && ir::offset_at(array.offsets.get(), info.offsets, items) >= first;
+}
+
 /// A chunk must be what the source declared; kernels rely on it.
 void check_chunk(const SourceInfo& info, const SourceChunk& chunk) {
   bool ok = chunk.arrays.size() == info.arrays.size();
@@ -99,6 +105,13 @@ void check_chunk(const SourceInfo& info, const SourceChunk& chunk) {
   if (!ok)
     throw RunError(
         fmt::format("source {}: a chunk does not hold the arrays that the source declared", info.name));
+  if (chunk.items < 0 || chunk.work < 0 || chunk.bytes < 0)
+    throw RunError(fmt::format("source {}: a chunk of {} items, {} elements and {} bytes", info.name,
+                               chunk.items, chunk.work, chunk.bytes));
+  for (std::size_t a = 0; a < chunk.arrays.size(); ++a)
+    if (!info.arrays[a].regular() && !offsets_rise(info.arrays[a], chunk.arrays[a], chunk.items))
+      throw RunError(fmt::format("source {}: the offsets of a chunk's {} items fall, or begin below 0",
+                                 info.name, chunk.items));
 }
 
 }  // namespace
@@ -263,6 +276,9 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
     auto piece = sources_[s]->split(mine);
     if (piece && (piece->items() <= 0 || piece->items() > mine.items))
       throw RunError(wrong_items(sources_[s]->info(), piece->items(), mine.items));
+    if (piece && (piece->work() < 0 || piece->bytes() < 0))
+      throw RunError(fmt::format("source {}: a piece of {} elements and {} bytes", sources_[s]->info().name,
+                                 piece->work(), piece->bytes()));
     const std::int64_t given = piece ? piece->items() : 0;
     if (piece) pieces[s].push_back(std::move(piece));
     return given;

@@ -45,7 +45,7 @@ TEST_CASE("what cannot fit is named before it is allocated") {
                     ResourceError);
   // The collected results outgrow the bound.
   REQUIRE_THROWS_AS(run(consume(elements(stream_in(many(1000, 1000)))), {.memory = 1 << 20}), ResourceError);
-  REQUIRE_THROWS_AS(run(unit(Exp(1)), {.memory = -1}), ResourceError);
+  REQUIRE_THROWS_AS(run(unit(Exp(1)), {.memory = -1}), ProgramError);
   // And the next run works.
   REQUIRE(run(consume(elements(map_seq(sums, stream_in(rows))))).size() == 2);
 }
@@ -275,7 +275,7 @@ TEST_CASE("options that make no sense") {
       REQUIRE_THROWS_AS(program.run({.backend = backend, .scheduler = scheduler}), ProgramError);
     for (int threads : {-1, 100000})
       REQUIRE_THROWS_AS(program.run({.backend = backend, .threads = threads}), ProgramError);
-    REQUIRE_THROWS_AS(program.run({.backend = backend, .memory = -1}), ResourceError);
+    REQUIRE_THROWS_AS(program.run({.backend = backend, .memory = -1}), ProgramError);
     REQUIRE_THROWS_AS(run(unit(1), {.backend = backend, .threads = -1}), ProgramError);
     auto s = stream_in(std::vector{Vector<double>{1.0}});
     REQUIRE_THROWS_AS(stream_out(s, {.backend = backend, .threads = -1}), ProgramError);
