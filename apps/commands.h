@@ -21,5 +21,7 @@ void add_smvm(CLI::App& app, Action& chosen);
 void add_generate(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_completion(CLI::App& app, Action& chosen);
+void add_man(CLI::App& app, Action& chosen);
 
 }  // namespace anabranch::apps

@@ -15,6 +15,7 @@ if(TARGET anabranch_command)
   file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
   set_target_properties(anabranch_command PROPERTIES INSTALL_RPATH "\$ORIGIN/${lib_from_bin}")
   install(TARGETS anabranch_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")  # manual pages, completions
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/anabranch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h")

@@ -119,10 +119,12 @@ void check_files(const Compiled& compiled, const RunOptions& options) {
   for (const ir::Node* node : ir::topological(compiled.program)) {
     if (!ir::is_write(*node)) continue;
     const std::string& file = ir::SinkTerm(ir::Consume(*node).sink()).sink()->info().name;
-    for (const auto& [about, what] : {std::pair(options.trace, "timeline"), std::pair(options.report, "report")})
+    for (const auto& [about, what] :
+         {std::pair(options.trace, "timeline"), std::pair(options.report, "report")})
       if (is_same_file(about, file))
-        throw ProgramError(fmt::format("RunOptions: {}: the {} would replace what the program writes there ({})",
-                                       about, what, to_string(node->place())));
+        throw ProgramError(
+            fmt::format("RunOptions: {}: the {} would replace what the program writes there ({})", about,
+                        what, to_string(node->place())));
   }
 }
 

@@ -59,9 +59,7 @@ RunLog::RunLog(const ProgramImpl& program, const RunOptions& options, RunReport*
   report_->memory_bound = options.memory;
 }
 
-void RunLog::stop_clock() {
-  report_->seconds = static_cast<double>(RunTrace::now_ns() - begin_ns_) * 1e-9;
-}
+void RunLog::stop_clock() { report_->seconds = static_cast<double>(RunTrace::now_ns() - begin_ns_) * 1e-9; }
 
 void RunLog::tell() {
   RunReport& report = *report_;

@@ -63,7 +63,7 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
       ->option_text("SIZE");
   sub.add_option("--scheduler", given.scheduler,
                  "adaptive, paper or fixed:N (N items per chunk); default: adaptive")
-      ->check(CLI::Validator(check_scheduler, ""))
+      ->check(CLI::Validator(check_scheduler, "{adaptive,paper,fixed:}"))
       ->option_text("POLICY");
   sub.add_option("--repeat", given.repeat, "Run so often, for timing; default: once")
       ->check(CLI::Range(1, 1'000'000))

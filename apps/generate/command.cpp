@@ -53,6 +53,8 @@ void add_generate(CLI::App& app, Action& chosen) {
   auto given = std::make_shared<Given>();
   sub->add_option("KIND", given->kind_name, "laplacian2d, laplacian3d, banded, powerlaw or rmat")
       ->required()
+      ->check(CLI::Validator([](const std::string&) { return std::string(); },
+                             "{laplacian2d,laplacian3d,banded,powerlaw,rmat}"))
       ->option_text("NAME");
   sub->add_option("--size", given->matrix.size,
                   "Edge of the grid (laplacian2d: N^2 rows, laplacian3d: N^3), or rows")

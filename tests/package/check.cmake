@@ -23,6 +23,12 @@ if(mode STREQUAL "installed")
   set(user_build "${work}/build")
   run("${CMAKE_COMMAND}" --install "${build}" --prefix "${work}/first-place")
   file(RENAME "${work}/first-place" "${work}/prefix")
+  foreach(file IN ITEMS man/man1/anabranch.1 man/man1/anabranch-smvm.1 bash-completion/completions/anabranch
+      zsh/site-functions/_anabranch fish/vendor_completions.d/anabranch.fish)
+    if(NOT EXISTS "${work}/prefix/share/${file}")
+      message(FATAL_ERROR "not installed: share/${file}")
+    endif()
+  endforeach()
   list(APPEND options "-DCMAKE_PREFIX_PATH=${work}/prefix")
 else()
   # The options of the build that is being tested.

@@ -186,6 +186,20 @@ TEST_CASE("write: several files in one pass, all of them or none", "[once]") {
 }
 
 }  // namespace
+TEST_CASE("write: a report or a timeline may not take the place of a result", "[once]") {
+  const TemporaryDirectory dir;
+  const std::string file = dir / "y.npy";
+  const auto rows = produce(5, [](auto i) { return fill(3, cast<double>(i)); });
+  const auto program = compile(consume(write(rows, io::write_npy_rows(file))));
+  for (const std::string& about : {file, dir / "./y.npy"}) {
+    CHECK_THROWS_WITH(program.run({.trace = about}), Contains("timeline") && Contains("y.npy"));
+    CHECK_THROWS_WITH(program.run({.report = about}), Contains("report") && Contains("y.npy"));
+  }
+  CHECK(dir.files() == 0);
+  program.run();
+  CHECK(dir.files() == 1);
+}
+
 TEST_CASE("write: two sinks of one file are an error, and nothing is left of either") {
   const TemporaryDirectory dir;
   const auto rows = produce(5, [](auto i) { return fill(3, cast<double>(i)); });

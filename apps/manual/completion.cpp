@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include "apps/manual/subcommands.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+/// In single quotes of any of the shells.
+std::string quoted(const std::string& text, Shell shell) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c != '\'' && (c != '\\' || shell != Shell::fish))
+      out += c;
+    else
+      out += shell == Shell::fish ? std::string("\\") + c : "'\\''";
+  }
+  return out + "'";
+}
+
+std::string names_of(const std::vector<SubcommandText>& subcommands) {
+  std::string names;
+  for (const SubcommandText& sub : subcommands) names += (names.empty() ? "" : " ") + sub.name;
+  return names;
+}
+
+// ---- bash: by the word before, else options or, where an argument is expected, its choices or files
+
+std::string bash_values(const OptionText& option) {
+  if (!option.choices.empty())
+    return fmt::format("_anabranch_words {}",
+                       quoted(fmt::format("{}", fmt::join(option.choices, " ")), Shell::bash));
+  return option.takes_file() ? "_anabranch_files" : "COMPREPLY=()";
+}
+
+std::string bash(const std::vector<SubcommandText>& subcommands) {
+  std::string out =
+      "# Completion of anabranch for bash.\n"
+      "_anabranch_words() { COMPREPLY=($(compgen -W \"$1\" -- \"$cur\")); }\n"
+      "_anabranch_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "
+      "\"$cur\"); }\n"
+      "_anabranch() {\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+      "    _anabranch_words " +
+      quoted(names_of(subcommands) + " --help --version", Shell::bash) +
+      "\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+  for (const SubcommandText& sub : subcommands) {
+    out += fmt::format("    {})\n      case $before in\n", sub.name);
+    std::string options;
+    std::vector<std::string> arguments;
+    for (const OptionText& option : sub.options) {
+      if (option.positional) {
+        arguments.push_back(bash_values(option));
+        continue;
+      }
+      options += (options.empty() ? "" : " ") + option.names.back();
+      if (!option.value.empty())
+        out += fmt::format("        {}) {}; return ;;\n", fmt::join(option.names, "|"), bash_values(option));
+    }
+    out += "      esac\n      case $cur in\n";
+    out += fmt::format("        -*) _anabranch_words {} ;;\n", quoted(options, Shell::bash));
+    if (arguments.size() > 1)  // the first stands where it is usually written
+      out += fmt::format("        *) if [ \"$COMP_CWORD\" -eq 2 ]; then {}; else {}; fi ;;\n",
+                         arguments.front(), arguments.back());
+    else
+      out += fmt::format("        *) {} ;;\n", arguments.empty() ? "COMPREPLY=()" : arguments.front());
+    out += "      esac ;;\n";
+  }
+  return out + "  esac\n}\ncomplete -F _anabranch anabranch\n";
+}
+
+// ---- zsh: _arguments
+
+/// In a specification brackets and colons have a meaning.
+std::string zsh_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_values(const OptionText& option) {
+  if (!option.choices.empty()) {
+    std::string choices;
+    for (const std::string& choice : option.choices)
+      choices += (choices.empty() ? "" : " ") + zsh_text(choice);
+    return "(" + choices + ")";
+  }
+  return option.takes_file() ? "_files" : " ";
+}
+
+std::string zsh(const std::vector<SubcommandText>& subcommands) {
+  std::string out =
+      "#compdef anabranch\n# Completion of anabranch for zsh.\n_anabranch() {\n  local -a subcommands=(\n";
+  for (const SubcommandText& sub : subcommands)
+    out += fmt::format("    {}\n", quoted(sub.name + ":" + zsh_text(sub.description), Shell::zsh));
+  out +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe subcommand subcommands\n    return\n  fi\n"
+      "  local subcommand=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $subcommand in\n";
+  for (const SubcommandText& sub : subcommands) {
+    out += fmt::format("    {})\n      _arguments", sub.name);
+    for (const OptionText& option : sub.options) {
+      std::string what;
+      if (option.positional) {
+        what = fmt::format("{}:{}:{}", option.several ? "*" : "", option.names[0], zsh_values(option));
+        out += " \\\n        " + quoted(what, Shell::zsh);
+        continue;
+      }
+      for (const std::string& name : option.names) {
+        what = fmt::format("{}[{}]", name, zsh_text(option.description));
+        if (!option.value.empty()) what += fmt::format(":{}:{}", option.value, zsh_values(option));
+        out += " \\\n        " + quoted(what, Shell::zsh);
+      }
+    }
+    out += " ;;\n";
+  }
+  return out + "  esac\n}\n_anabranch \"$@\"\n";
+}
+
+// ---- fish
+
+std::string fish(const std::vector<SubcommandText>& subcommands) {
+  std::string out = "# Completion of anabranch for fish.\ncomplete -c anabranch -f\n";
+  for (const SubcommandText& sub : subcommands)
+    out += fmt::format("complete -c anabranch -n __fish_use_subcommand -a {} -d {}\n", sub.name,
+                       quoted(sub.description, Shell::fish));
+  for (const SubcommandText& sub : subcommands)
+    for (const OptionText& option : sub.options) {
+      out += fmt::format("complete -c anabranch -n '__fish_seen_subcommand_from {}'", sub.name);
+      for (const std::string& name : option.names)
+        if (!option.positional)
+          out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      if (!option.choices.empty())
+        out += fmt::format("{} -a {}", option.positional ? "" : " -x",
+                           quoted(fmt::format("{}", fmt::join(option.choices, " ")), Shell::fish));
+      else if (option.takes_file())
+        out += option.positional ? " -F" : " -r -F";
+      else if (!option.value.empty() && !option.positional)
+        out += " -x";
+      out += fmt::format(" -d {}\n", quoted(option.description, Shell::fish));
+    }
+  return out;
+}
+
+}  // namespace
+
+std::string completion(const std::vector<SubcommandText>& subcommands, Shell shell) {
+  switch (shell) {
+    case Shell::bash:
+      return bash(subcommands);
+    case Shell::zsh:
+      return zsh(subcommands);
+    case Shell::fish:
+      return fish(subcommands);
+  }
+  return {};
+}
+
+}  // namespace anabranch::apps

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// What the command takes, as its parser knows it: of this are made the completions of shells and the manual pages.
+namespace CLI {
+class App;
+}
+
+namespace anabranch::apps {
+
+struct OptionText {
+  std::vector<std::string> names;    ///< "-h", "--help"; of an argument without a name "MATRIX"
+  std::string value;                 ///< "FILE", "N"; empty: it takes none
+  std::vector<std::string> choices;  ///< where the value is one of these; one that ends with ':' goes on
+  std::string description;
+  bool positional = false, required = false, several = false;
+
+  bool takes_file() const { return value == "FILE" || value == "FOLDER"; }
+};
+
+struct SubcommandText {
+  std::string name, description;
+  std::vector<OptionText> options;
+};
+
+/// In the order of the help.
+std::vector<SubcommandText> subcommands_of(const CLI::App& app);
+
+enum class Shell { bash, zsh, fish };
+std::string completion(const std::vector<SubcommandText>& subcommands, Shell shell);
+
+/// A manual page in roff: of the command as a whole, or of one subcommand. `exit_status`: the words of the help.
+std::string manual_page(const std::vector<SubcommandText>& subcommands, const std::string& description,
+                        const std::string& exit_status);
+std::string manual_page(const SubcommandText& subcommand, const std::string& exit_status);
+
+}  // namespace anabranch::apps
