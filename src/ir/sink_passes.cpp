@@ -1,17 +1,52 @@
 #include "ir/sink_passes.h"
 
 #include <algorithm>
+#include <typeinfo>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace anabranch::ir {
+
+namespace {
+
+/// What a sink says of the items that it is given gets the place where the program writes to it.
+class PlacedPass final : public SinkPass {
+ public:
+  PlacedPass(std::unique_ptr<SinkPass> pass, const Place& place) : pass_(std::move(pass)), place_(place) {}
+
+  void write(const SinkChunk& chunk) override {
+    at_place([&] { pass_->write(chunk); });
+  }
+  void finish() override {
+    at_place([&] { pass_->finish(); });
+  }
+  void commit() override { pass_->commit(); }
+  std::int64_t resident_bytes() const override { return pass_->resident_bytes(); }
+
+ private:
+  template <class F>
+  void at_place(F&& f) const {
+    try {
+      f();
+    } catch (const RunError& e) {
+      if (typeid(e) != typeid(RunError)) throw;  // a type of its own reaches the caller
+      throw RunError(fmt::format("{} ({})", e.what(), to_string(place_)));
+    }
+  }
+
+  std::unique_ptr<SinkPass> pass_;
+  Place place_;
+};
+
+}  // namespace
 
 SinkPass& SinkPasses::begin(const std::shared_ptr<SinkBase>& sink, const SinkStart& start,
                             const Place& place) {
   if (std::any_of(begun_.begin(), begun_.end(), [&](const Begun& other) { return other.sink == sink; }))
     throw ProgramError(fmt::format("write ({}): the program writes to the sink {} twice; make one for each",
                                    to_string(place), sink->info().name));
-  begun_.push_back({sink, sink->begin(start)});
+  begun_.push_back({sink, std::make_unique<PlacedPass>(sink->begin(start), place)});
   return *begun_.back().pass;
 }
 
