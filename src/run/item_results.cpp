@@ -63,7 +63,8 @@ void ItemResults::close() {
         largest = std::max(largest, size);
       }
     }
-    reservations_.push_back(context_.budget.reserve("results of items", largest * width_of(array_of(r).type)));
+    reservations_.push_back(
+        context_.budget.reserve("results of items", largest * width_of(array_of(r).type)));
   }
 }
 

@@ -23,9 +23,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::vector<std::string> proposals(const std::string& script, const std::string& words) {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "questions", script + "COMP_WORDS=(" + words +
-                                       ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_anabranch\n"
-                                       "printf '%s\\n' \"${COMPREPLY[@]}\" > " +
-                                       (dir / "reply") + "\n");
+                                             ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_anabranch\n"
+                                             "printf '%s\\n' \"${COMPREPLY[@]}\" > " +
+                                             (dir / "reply") + "\n");
   REQUIRE(std::system(("cd " + dir.path() + " && touch a.npz && bash questions").c_str()) == 0);
   return lines_of(io_test::read_file(dir / "reply"));
 }

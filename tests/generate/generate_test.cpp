@@ -2,8 +2,8 @@
 
 #include <anabranch/io.h>
 
-#include "apps/generate/matrix.h"
 #include "../io/matrix_files.h"
+#include "apps/generate/matrix.h"
 
 using namespace anabranch;
 using namespace io_test;
