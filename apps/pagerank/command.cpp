@@ -72,7 +72,7 @@ Program<PageRank> compiled(const io::InLinks& graph, const PageRankOptions& opti
 class RoundLabel {
  public:
   std::string operator()(const Progress& progress) {
-    if (progress.items < before_ || round_ == 0) ++round_;
+    if (progress.items <= before_ || round_ == 0) ++round_;
     before_ = progress.items;
     return fmt::format("round {}: ", round_);
   }

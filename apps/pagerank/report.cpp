@@ -16,14 +16,19 @@ RunSummary summary(const PageRankReport& r) {
   return {r.options.run, r.runs, r.memory, "nodes", r.open_seconds, r.total_seconds};
 }
 
-/// The edges of an edge list are already counted as a GraphFormat says; of a matrix these are entries.
+/// What a file of this kind has.
 const char* entries_of(io::GraphFormat format) {
   return format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market ? "entries"
-                                                                                    : "lines or pairs";
+                                                                                    : "edges";
 }
 
+/// Of a single run without what it took to compile.
 double round_seconds(const PageRankReport& r) {
-  return r.iterations > 0 ? r.runs.steady_seconds() / static_cast<double>(r.iterations) : 0;
+  const RepeatedRun& runs = r.runs;
+  const double seconds =
+      runs.seconds.size() == 1 ? std::max(runs.seconds[0] - runs.compile_seconds - runs.front_seconds, 0.0)
+                               : runs.steady_seconds();
+  return r.iterations > 0 ? seconds / static_cast<double>(r.iterations) : 0;
 }
 
 double per_second(double amount, const PageRankReport& r) {

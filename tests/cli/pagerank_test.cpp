@@ -250,7 +250,7 @@ TEST_CASE("pagerank: the same bytes in memory and out of core, whatever the sche
     std::vector<double> first;
     const auto check = [&](const std::vector<std::string>& more) {
       const auto ranks = dir.ranks("a.txt", with(base, more));
-      INFO(more.back());
+      for (const std::string& option : more) UNSCOPED_INFO(option);
       if (first.empty()) first = ranks;
       CHECK(ranks == first);
     };
@@ -262,11 +262,9 @@ TEST_CASE("pagerank: the same bytes in memory and out of core, whatever the sche
           check({"--threads", threads, "--scheduler", scheduler, "--memory", memory});
     check({"--repeat", "3"});
     if (!sanitized) check({"--backend", "interpreter"});
-    auto arguments = with({"pagerank", dir / "a.txt", "--json", "--memory", "1M"}, base);
-    CHECK(command(arguments).json()["graph"]["in_memory"] == false);
-    arguments.back() = weighted ? "--weighted" : "3000";
-    arguments = with({"pagerank", dir / "a.txt", "--json", "--memory", "64M"}, base);
-    CHECK(command(arguments).json()["graph"]["in_memory"] == true);
+    for (const char* memory : {"1M", "64M"})
+      CHECK(command(with({"pagerank", dir / "a.txt", "--json", "--memory", memory}, base))
+                .json()["graph"]["in_memory"] == (memory != std::string("1M")));
   }
   CHECK(dir.files() == 1);
 }
@@ -324,8 +322,8 @@ TEST_CASE("pagerank: rest, and what is said of it") {
   CHECK(top[0]["node"] == 3);
   CHECK(top[3]["node"] == 7);
   // Of equal ranks the first node.
-  CHECK(top[8]["node"] == 4);
-  CHECK(top[9]["node"] == 8);
+  CHECK(top[8]["node"] == 8);
+  CHECK(top[9]["node"] == 9);
 }
 
 TEST_CASE("pagerank: no nodes, no links, one node") {
@@ -498,7 +496,7 @@ TEST_CASE("pagerank: memory is bounded, and what cannot fit is said before") {
                                       "--iterations", "3",           "--json"};
   std::vector<double> first;
   // The vectors are 8 MiB; the links 17 MB more, and three times that while they are sorted.
-  for (const std::int64_t memory : {11, 24, 400}) {
+  for (const std::int64_t memory : {11, 40, 400}) {
     o = command(with(base, {"--memory", std::to_string(memory) + "M", "--out", dir / "ranks.npy"}));
     INFO(o.err);
     REQUIRE(o.status == 0);

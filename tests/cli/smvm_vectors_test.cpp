@@ -216,7 +216,7 @@ TEST_CASE("smvm: shapes that do not fit are named") {
           "50 rows, but the transposed matrix has 300 columns");
   refused({"--vectors", dir / "i.npy"}, "int64, which the matrix's double cannot hold exactly");
   refused({"--vector", dir / "v50.npy", "--vectors", dir / "m50.npy"}, "excludes", 2);
-  refused({"--transpose=1"}, "--transpose", 2);
+  refused({"--transpose=1"}, "transpose", 2);
   refused({"--vectors", dir / "y.npy"}, "y.npy", 2);
   refused({"--vectors", dir / "m50.npy", "--memory", "10K"}, "the vectors x", 5);
 }
