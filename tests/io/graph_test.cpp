@@ -81,7 +81,7 @@ TEST_CASE("in-links: the same from memory and from a spool file, for any memory"
 TEST_CASE("in-links: weights are summed in the order of the file") {
   const TemporaryDirectory dir;
   write_file(dir / "a.txt", "0 1 1e16\n2 1 0.5\n0 1 1\n0 1 1\n0 2 3\n");
-  for (const std::int64_t memory : {64 << 10, 64 << 20}) {
+  for (const std::int64_t memory : {256 << 10, 64 << 20}) {
     const io::GraphOptions options{.weighted = true, .memory = memory};
     const io::InLinks graph =
         io::open_in_links(dir / "a.txt", io::inspect_graph(dir / "a.txt", options), options);
@@ -142,7 +142,7 @@ TEST_CASE("a matrix transposed: every type of values keeps its bits, for any mem
     }
     return out;
   };
-  for (const std::int64_t memory : {300 << 10, 16 << 20}) {
+  for (const std::int64_t memory : {2 << 20, 32 << 20}) {
     const io::OpenOptions options{.transpose = true, .spool_dir = dir.path(), .memory = memory};
     CHECK((drain<std::int64_t, double>(*io::open_csr<std::int64_t, double>(dir / "a.npz", options).erased(),
                                        a.rows()) == turned(a)));
