@@ -18,16 +18,15 @@ RunSummary summary(const PageRankReport& r) {
 
 /// What a file of this kind has.
 const char* entries_of(io::GraphFormat format) {
-  return format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market ? "entries"
-                                                                                    : "edges";
+  return format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market ? "entries" : "edges";
 }
 
 /// Of a single run without what it took to compile.
 double round_seconds(const PageRankReport& r) {
   const RepeatedRun& runs = r.runs;
-  const double seconds =
-      runs.seconds.size() == 1 ? std::max(runs.seconds[0] - runs.compile_seconds - runs.front_seconds, 0.0)
-                               : runs.steady_seconds();
+  const double seconds = runs.seconds.size() == 1
+                             ? std::max(runs.seconds[0] - runs.compile_seconds - runs.front_seconds, 0.0)
+                             : runs.steady_seconds();
   return r.iterations > 0 ? seconds / static_cast<double>(r.iterations) : 0;
 }
 
