@@ -1,3 +1,5 @@
+#include "graph.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,7 +9,6 @@
 #include <utility>
 
 #include <anabranch/error.h>
-#include <anabranch/io/graph.h>
 
 #include <fmt/format.h>
 
@@ -55,10 +56,6 @@ GraphFormat format_of(const ReadFile& file, const GraphOptions& options) {
   if (file.name().ends_with(".i32")) return GraphFormat::edge_int32;
   if (file.name().ends_with(".i64")) return GraphFormat::edge_int64;
   return GraphFormat::edge_text;
-}
-
-bool is_matrix(GraphFormat format) {
-  return format == GraphFormat::npz || format == GraphFormat::matrix_market;
 }
 
 void check_square(const std::string& name, const CsrHeader& header) {
@@ -212,47 +209,57 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
 }
 
 }  // namespace
-}  // namespace detail
 
-GraphHeader inspect_graph(const std::string& path, const GraphOptions& options) {
-  const std::shared_ptr<const detail::ReadFile> file = detail::File::open(path);
+GraphHeader inspect_graph(const std::shared_ptr<const ReadFile>& file, const GraphOptions& options) {
+  const std::string& name = file->name();
   GraphHeader out;
-  out.format = detail::format_of(*file, options);
-  if (detail::is_matrix(out.format)) {
-    const CsrHeader header = out.format == GraphFormat::npz
-                                 ? detail::open_npz(file).header
-                                 : detail::read_matrix_market_header(*file).csr_header();
-    detail::check_square(path, header);
+  out.format = format_of(*file, options);
+  if (out.format == GraphFormat::npz) {
+    const CsrHeader header = open_npz(file).header;
+    check_square(name, header);
     if (options.weighted && header.value != ScalarType::float64 && header.value != ScalarType::float32)
-      throw DataError(fmt::format("{}: values of type {}; weights are float or double", path,
+      throw DataError(fmt::format("{}: values of type {}; weights are float or double", name,
                                   anabranch::name_of(header.value)));
     out.nodes = header.rows;
-    out.entries = out.format == GraphFormat::npz
-                      ? header.entries
-                      : detail::read_matrix_market_header(*file).most_stream_entries();
+    out.entries = header.entries;
+  } else if (out.format == GraphFormat::matrix_market) {
+    const MatrixMarketHeader market = read_matrix_market_header(*file);
+    check_square(name, market.csr_header());
+    out.nodes = market.rows;
+    out.entries = market.most_stream_entries();
   } else {
     if (options.weighted && out.format != GraphFormat::edge_text)
-      throw DataError(fmt::format("{}: pairs of numbers have no weights; lines of text have them", path));
+      throw DataError(fmt::format("{}: pairs of numbers have no weights; lines of text have them", name));
     std::int64_t last = -1;
-    detail::read_edges(*file, out.format, options.nodes > 0 ? options.nodes : detail::most_rows, options,
-                       [&](std::span<const detail::Edge> edges) {
-                         for (const detail::Edge& e : edges) last = std::max({last, e.from, e.to});
-                         out.entries += std::ssize(edges);
-                       });
+    read_edges(*file, out.format, options.nodes > 0 ? options.nodes : most_rows, options,
+               [&](std::span<const Edge> edges) {
+                 for (const Edge& e : edges) last = std::max({last, e.from, e.to});
+                 out.entries += std::ssize(edges);
+               });
     out.nodes = options.nodes > 0 ? options.nodes : last + 1;
   }
   out.node = out.nodes > INT32_MAX ? ScalarType::int64 : ScalarType::int32;
   return out;
 }
 
-InLinks open_in_links(const std::string& path, const GraphHeader& header, const GraphOptions& options) {
-  const std::shared_ptr<const detail::ReadFile> file = detail::File::open(path);
+InLinks open_in_links(const std::shared_ptr<const ReadFile>& file, const GraphHeader& header,
+                      const GraphOptions& options) {
   const auto turn = [&]<class N>(std::type_identity<N>) {
-    return options.weighted ? detail::turned_around<detail::WithWeights<N>>(file, header, options)
-                            : detail::turned_around<detail::WithoutWeights<N>>(file, header, options);
+    return options.weighted ? turned_around<WithWeights<N>>(file, header, options)
+                            : turned_around<WithoutWeights<N>>(file, header, options);
   };
   return header.node == ScalarType::int64 ? turn(std::type_identity<std::int64_t>{})
                                           : turn(std::type_identity<std::int32_t>{});
+}
+
+}  // namespace detail
+
+GraphHeader inspect_graph(const std::string& path, const GraphOptions& options) {
+  return detail::inspect_graph(detail::File::open(path), options);
+}
+
+InLinks open_in_links(const std::string& path, const GraphHeader& header, const GraphOptions& options) {
+  return detail::open_in_links(detail::File::open(path), header, options);
 }
 
 }  // namespace anabranch::io
