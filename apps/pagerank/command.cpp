@@ -152,8 +152,8 @@ void add_pagerank(CLI::App& app, Action& chosen) {
   auto edges = std::make_shared<std::string>();
   sub->add_option(
          "GRAPH", given->graph,
-         ".npz (scipy.sparse.save_npz of a CSR matrix) or .mtx (Matrix Market), entry (i, j) the link from i "
-         "to j; or an edge list: text with 'FROM TO' a line, or pairs of binary numbers (.i32, .i64)")
+         ".npz (CSR) or .mtx, entry (i, j) the link from i to j; or an edge list: text, 'FROM TO' a line, "
+         "or binary (.i32, .i64)")
       ->required()
       ->option_text("FILE");
   sub->add_option("--damping", given->damping,
