@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include <anabranch/io.h>
 
@@ -12,6 +14,7 @@
 #include "apps/common/exit_status.h"
 #include "apps/common/matrix_types.h"
 #include "apps/common/output_files.h"
+#include "apps/common/repeated_run.h"
 #include "apps/common/terminal.h"
 #include "apps/smvm/program.h"
 #include "apps/smvm/report.h"
@@ -32,16 +35,21 @@ std::int64_t bytes_of(std::int64_t count, std::size_t width) {
   return bytes;
 }
 
-/// x, y and the stream share the bound: what x and y leave is the source's, for sorting a Matrix Market file
+/// x, y and the stream share the bound: what x and y leave is the source's, for sorting
 /// and for its chunks. Throws ResourceError where they leave nothing.
-std::int64_t memory_for_source(const io::CsrHeader& header, std::size_t width, std::int64_t bound) {
-  const std::int64_t x = bytes_of(header.cols, width);
-  const std::int64_t y = bytes_of(header.rows, width);
+std::int64_t memory_for_source(const io::CsrHeader& header, std::int64_t vectors, std::size_t width,
+                               std::int64_t bound) {
+  const auto bytes = [&](std::int64_t rows) {
+    std::int64_t elements = 0;
+    return __builtin_mul_overflow(rows, vectors, &elements) ? INT64_MAX : bytes_of(elements, width);
+  };
+  const std::int64_t x = bytes(header.cols);
+  const std::int64_t y = bytes(header.rows);
   if (x >= bound || y >= bound - x)
     throw ResourceError(fmt::format(
-        "the vector x ({}) and the result y ({}) do not fit into a memory bound of {}; beside them the "
+        "the vector{} x ({}) and the result y ({}) do not fit into a memory bound of {}; beside them the "
         "stream needs room for its longest row",
-        binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
+        vectors == 1 ? "" : "s", binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
   return bound - x - y;
 }
 
@@ -65,85 +73,116 @@ bool converts_exactly(ScalarType from, ScalarType to) {
   });
 }
 
-template <class T>
-Vector<T> vector_x(const std::string& path, std::int64_t cols) {
-  if (path.empty()) {
-    Vector<T> ones(Index{cols});
-    std::fill_n(ones.mutable_data(), cols, T{1});
-    return ones;
-  }
-  const io::NpyHeader header = io::inspect_npy(path);
-  if (header.extents.size() != 1)
+/// Throws DataError unless the file holds an array of this rank, with an element (a row) for each column of the matrix, of
+/// a type that `type` holds.
+io::NpyHeader inspect_x(const std::string& path, std::size_t rank, const SmvmReport& report) {
+  const io::CsrHeader& matrix = report.header;
+  const io::NpyHeader x = io::inspect_npy(path);
+  if (x.extents.size() != rank)
     throw DataError(
-        fmt::format("{}: a vector is needed, this is an array of rank {}", path, header.extents.size()));
-  if (header.extents[0] != cols)
-    throw DataError(
-        fmt::format("{}: {} elements, but the matrix has {} columns", path, header.extents[0], cols));
-  constexpr ScalarType type = detail::scalar_type<T>;
-  if (!converts_exactly(header.type, type))
-    throw DataError(
-        fmt::format("{}: elements of type {}, which the matrix's {} cannot hold exactly; convert one of them",
-                    path, name_of(header.type), name_of(type)));
-  return io::read_npy<1, T>(path, {.convert = true});
+        rank == 1
+            ? fmt::format("{}: a vector is needed, this is an array of rank {}{}", path, x.extents.size(),
+                          x.extents.size() == 2 ? " (--vectors takes several)" : "")
+            : fmt::format(
+                  "{}: --vectors takes a matrix with a vector in each column, this is an array of rank {}{}",
+                  path, x.extents.size(), x.extents.size() == 1 ? " (--vector takes one)" : ""));
+  if (x.extents[0] != matrix.cols)
+    throw DataError(fmt::format(
+        "{}: {} {}, but the {}matrix has {} columns{}", path, x.extents[0], rank == 1 ? "elements" : "rows",
+        report.options.transpose ? "transposed " : "", matrix.cols,
+        rank == 2 && x.extents[1] == matrix.cols ? "; this array has its vectors as rows" : ""));
+  if (x.complex || !converts_exactly(x.type, matrix.value))
+    throw DataError(fmt::format(
+        "{}: elements of type {}{}, which the matrix's {} cannot hold exactly; convert one of them", path,
+        x.complex ? "complex " : "", name_of(x.type), name_of(matrix.value)));
+  return x;
 }
 
+template <class T>
+Vector<T> ones(std::int64_t count) {
+  Vector<T> out(Index{count});
+  std::fill_n(out.mutable_data(), count, T{1});
+  return out;
+}
+
+/// A compiled program over the rows, what its runs give, and where that goes.
 template <class I, class T>
-SmvmReport multiply(const SmvmOptions& options, SmvmReport report, Interrupt& interrupt) {
+class Multiplication {
+ public:
+  Multiplication(const SmvmOptions& options, const Seq<Vector<std::tuple<I, T>>>& rows, std::int64_t columns)
+      : options_(options) {
+    constexpr io::NpyOptions convert{.convert = true};
+    if (!options.vectors.empty())
+      many_.emplace(compile(smvm<I, T>(rows, use(io::read_npy<2, T>(options.vectors, convert)))));
+    else
+      one_.emplace(compile(smvm<I, T>(
+          rows,
+          use(options.vector.empty() ? ones<T>(columns) : io::read_npy<1, T>(options.vector, convert)))));
+  }
+
+  std::string explain() const { return many_ ? many_->explain() : one_->explain(); }
+  void run(const RunOptions& options, RunReport* report) {
+    y_ = Vector<T>();  // the result before makes room
+    ys_ = Matrix<T>();
+    many_ ? void(ys_ = many_->run(options, report)) : void(y_ = one_->run(options, report));
+  }
+  void write() const {
+    if (options_.out.empty()) return;
+    many_ ? io::write_npy(options_.out, ys_) : io::write_npy(options_.out, y_);
+  }
+
+ private:
+  const SmvmOptions& options_;
+  std::optional<Program<Acc<Vector<T>>>> one_;
+  std::optional<Program<Acc<Matrix<T>>>> many_;
+  Vector<T> y_;
+  Matrix<T> ys_;
+};
+
+template <class I, class T>
+void multiply(SmvmReport& report, Interrupt& interrupt) {
+  const SmvmOptions& options = report.options;
   const auto begin = Clock::now();
-  const std::int64_t for_source = memory_for_source(report.header, sizeof(T), report.memory);
+  if (!options.vector.empty()) inspect_x(options.vector, 1, report);
+  if (!options.vectors.empty()) report.vectors = inspect_x(options.vectors, 2, report).extents[1];
+  const std::int64_t for_source = memory_for_source(report.header, report.vectors, sizeof(T), report.memory);
   const auto source = beside_x_and_y(for_source, report.memory, [&] {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
-    return io::open_csr<I, T>(options.matrix, {.memory = for_source});
+    return io::open_csr<I, T>(options.matrix, {.transpose = options.transpose, .memory = for_source});
   });
   report.open_seconds = seconds_since(begin);
   report.nnz = source.info().work.value_or(0);  // known for every matrix that is open
   report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
                  (report.header.rows + 1) * (source.info().arrays[0].offsets == OffsetType::int32 ? 4 : 8);
 
-  const Vector<T> x = vector_x<T>(options.vector, report.header.cols);
-  const auto program = compile(smvm<I, T>(stream_in(source), use(x)));
-
-  ProgressLine progress(options.run.progress);
-  RunOptions run = options.run.options(interrupt);
-  run.progress = [&](const Progress& p) { progress.show(p); };
-  Vector<T> y;
-  for (int i = 0; i < options.run.repeat; ++i) {
-    if (options.run.repeat > 1) progress.label(fmt::format("run {} of {}: ", i + 1, options.run.repeat));
-    y = Vector<T>();  // the result before makes room
-    if (i + 1 == options.run.repeat) {
-      run.trace = options.run.trace;
-      run.report = options.run.report;
-    }
-    y = beside_x_and_y(for_source, report.memory, [&] { return program.run(run, &report.run); });
-    report.repeats.push_back(report.run.seconds);
-    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes);
-    if (i == 0) {
-      report.compile_seconds = report.run.compile_seconds;
-      report.front_seconds = report.run.front_seconds;
-      report.kernels_compiled = report.run.kernels_compiled;
-      report.kernels_from_disk = report.run.kernels_from_disk;
-    }
-  }
-  progress.end();
-  if (!options.out.empty()) io::write_npy(options.out, y);
+  Multiplication<I, T> product(options, stream_in(source), report.header.cols);
+  if (options.explain) return print(product.explain());
+  report.runs = beside_x_and_y(for_source, report.memory, [&] {
+    return run_repeatedly(options.run, report.memory, interrupt,
+                          [&](const RunOptions& run, RunReport* of) { product.run(run, of); });
+  });
+  product.write();
   if (report.header.format == io::MatrixFormat::matrix_market) report.unchecked.push_back(options.matrix);
-  if (!options.vector.empty()) report.unchecked.push_back(options.vector);
+  for (const std::string& x : {options.vector, options.vectors})
+    if (!x.empty()) report.unchecked.push_back(x);
   report.total_seconds = seconds_since(begin);
-  return report;
+  print(options.run.json ? to_json(report) : to_text(report));
 }
 
 void run_smvm(const SmvmOptions& options, Interrupt& interrupt) {
-  check_outputs({{"the matrix", options.matrix}, {"the vector x", options.vector}},
+  check_outputs({{"the matrix", options.matrix},
+                 {"the vector x", options.vector},
+                 {"the matrix of vectors x", options.vectors}},
                 {{"--out", options.out}, {"--trace", options.run.trace}, {"--report", options.run.report}});
   SmvmReport report;
   report.options = options;
   report.header = io::inspect_matrix(options.matrix);
+  if (options.transpose) std::swap(report.header.rows, report.header.cols);
   report.memory = options.run.memory_bound();
-  report = with_types_of(report.header, options.matrix,
-                         [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
-                           return multiply<I, T>(options, report, interrupt);
-                         });
-  print(options.run.json ? to_json(report) : to_text(report));
+  with_types_of(report.header, options.matrix,
+                [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
+                  multiply<I, T>(report, interrupt);
+                });
 }
 
 }  // namespace
@@ -156,10 +195,23 @@ void add_smvm(CLI::App& app, Action& chosen) {
                   ".npz (scipy.sparse.save_npz of a CSR matrix) or .mtx (Matrix Market)")
       ->required()
       ->option_text("FILE");
-  sub->add_option("--vector", given->vector,
-                  "x, an .npy vector with one element per column; default: all ones")
-      ->option_text("FILE");
+  CLI::Option* one = sub->add_option("--vector", given->vector,
+                                     "x, an .npy vector with one element per column; default: all ones")
+                         ->option_text("FILE");
+  sub->add_option(
+         "--vectors", given->vectors,
+         "Several x at once, the columns of an .npy matrix in C or Fortran order: the matrix streams "
+         "by once, and y has as many columns")
+      ->option_text("FILE")
+      ->excludes(one);
+  sub->add_flag(
+         "--transpose", given->transpose,
+         "Multiply the transposed matrix: x has one element per row. Its entries are sorted on disk first")
+      ->disable_flag_override();
   sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
+  sub->add_flag("--explain", given->explain,
+                "Print what is made of the program for this matrix, and run nothing")
+      ->disable_flag_override();
   const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows");
   sub->callback([given, run, &chosen] {
     given->run = run.chosen();

@@ -16,4 +16,9 @@ Acc<Scalar<T>> dotp(Acc<Vector<T>> xs, Acc<Vector<T>> ys);
 template <class I, class T>
 Acc<Vector<T>> smvm(Seq<Vector<std::tuple<I, T>>> rows, Acc<Vector<T>> x);
 
+/// The same of several vectors, the columns of a matrix, in one pass over the rows. A column of the result has the bits that
+/// its vector alone gives.
+template <class I, class T>
+Acc<Matrix<T>> smvm(Seq<Vector<std::tuple<I, T>>> rows, Acc<Matrix<T>> xs);
+
 }  // namespace anabranch::apps

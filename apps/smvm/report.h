@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <anabranch/io.h>
-#include <anabranch/run.h>
 
+#include "apps/common/repeated_run.h"
 #include "apps/common/run_options_cli.h"
 
 /// What `anabranch smvm` says of its work: docs/command.md.
@@ -14,29 +14,25 @@ namespace anabranch::apps {
 
 struct SmvmOptions {
   std::string matrix;
-  std::string vector;  ///< empty: all ones
-  std::string out;     ///< empty: the result is not written
+  std::string vector;      ///< empty: all ones
+  std::string vectors;     ///< several of them; empty: one
+  std::string out;         ///< empty: the result is not written
+  bool transpose = false;  ///< y = A^T x
+  bool explain = false;    ///< say what is made of the program instead of running it
   RunChoice run;
 };
 
 struct SmvmReport {
   SmvmOptions options;
-  io::CsrHeader header;
+  io::CsrHeader header;  ///< of the matrix that is multiplied
   std::int64_t nnz = 0;
-  std::int64_t bytes = 0;       ///< of the matrix as it is streamed: columns, values, row offsets
-  std::int64_t memory = 0;      ///< the bound
-  std::int64_t peak_bytes = 0;  ///< the most that all runs held of it
-  double open_seconds = 0;      ///< checking headers; Matrix Market: sorting
-  double total_seconds = 0;     ///< from opening the matrix to the result in place
-  std::vector<double> repeats;  ///< seconds of each run
-  double compile_seconds = 0, front_seconds = 0;    ///< of the first run, the only one that compiles
-  int kernels_compiled = 0, kernels_from_disk = 0;  ///< likewise
-  RunReport run;                                    ///< of the last run
-  std::vector<std::string> unchecked;               ///< files that were read and carry no checksum
-
-  /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
-  /// more; else the fastest.
-  double steady_seconds() const;
+  std::int64_t vectors = 1;  ///< that are multiplied
+  std::int64_t bytes = 0;    ///< of the matrix as it is streamed: columns, values, row offsets
+  std::int64_t memory = 0;   ///< the bound
+  double open_seconds = 0;   ///< checking headers; sorting
+  double total_seconds = 0;  ///< from opening the matrix to the result in place
+  RepeatedRun runs;
+  std::vector<std::string> unchecked;  ///< files that were read and carry no checksum
 };
 
 /// One JSON object with a newline.

@@ -2,6 +2,7 @@
 
 #include <anabranch/io/audio.h>
 #include <anabranch/io/descriptor.h>
+#include <anabranch/io/graph.h>
 #include <anabranch/io/matrix.h>
 #include <anabranch/io/npy.h>
 #include <anabranch/io/ragged.h>
@@ -10,7 +11,7 @@
 /// Streams from and to files, one theme a header: sparse matrices row by row (io/matrix.h), dense arrays
 /// (io/npy.h), vectors of different lengths (io/ragged.h), lines and words (io/text.h), audio
 /// (io/audio.h),
-/// what arrives at pipes and sockets (io/descriptor.h).
+/// graphs, link by link (io/graph.h), what arrives at pipes and sockets (io/descriptor.h).
 ///
 /// A file is not trusted: its headers are checked when it is opened, with little memory and whatever they
 /// claim; its entries are checked as they are read, before anyone uses them. A malformed file gives DataError

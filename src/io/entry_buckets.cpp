@@ -1,6 +1,7 @@
 #include "entry_buckets.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace anabranch::io::detail {
 
@@ -9,8 +10,8 @@ constexpr std::int64_t least_block_bytes = 4 << 10;
 constexpr std::int64_t most_block_bytes = 256 << 10;
 }  // namespace
 
-template <class I>
-EntryBuckets<I>::EntryBuckets(BlockStore& store, const EntryRange& range, std::int64_t wanted,
+template <class E>
+EntryBuckets<E>::EntryBuckets(BlockStore& store, const EntryRange& range, std::int64_t wanted,
                               std::int64_t buffer_bytes)
     : store_(store), range_(range), by_row_(range.rows > 1) {
   const std::int64_t extent = by_row_ ? range.rows : range.cols;
@@ -18,7 +19,7 @@ EntryBuckets<I>::EntryBuckets(BlockStore& store, const EntryRange& range, std::i
   while (((extent - 1) >> shift_) + 1 > wanted) ++shift_;
   const std::int64_t count = ((extent - 1) >> shift_) + 1;
   const std::int64_t block_bytes = std::clamp(buffer_bytes / count, least_block_bytes, most_block_bytes);
-  block_entries_ = block_bytes / static_cast<std::int64_t>(sizeof(Entry<I>));
+  block_entries_ = block_bytes / static_cast<std::int64_t>(sizeof(E));
   slots_.resize(static_cast<std::size_t>(count));
   for (std::int64_t b = 0; b < count; ++b) {
     EntryRange part = range;
@@ -31,30 +32,32 @@ EntryBuckets<I>::EntryBuckets(BlockStore& store, const EntryRange& range, std::i
   buffer_.resize(static_cast<std::size_t>(count * block_entries_));
 }
 
-template <class I>
-void EntryBuckets<I>::flush(std::size_t b) {
+template <class E>
+void EntryBuckets<E>::flush(std::size_t b) {
   Slot& slot = slots_[b];
-  constexpr auto entry_bytes = static_cast<std::int64_t>(sizeof(Entry<I>));
-  store_.file->write(store_.end, &buffer_[b * static_cast<std::size_t>(block_entries_)],
-                     slot.used * entry_bytes);
-  slot.bucket.blocks.push_back(store_.end);
+  slot.bucket.blocks.push_back(store_.put(&buffer_[b * static_cast<std::size_t>(block_entries_)],
+                                          slot.used * static_cast<std::int64_t>(sizeof(E))));
   slot.bucket.count += slot.used;
-  store_.end += slot.used * entry_bytes;
   slot.used = 0;
 }
 
-template <class I>
-std::vector<Bucket> EntryBuckets<I>::finish() {
+template <class E>
+std::vector<Bucket> EntryBuckets<E>::finish() {
   std::vector<Bucket> out;
   out.reserve(slots_.size());
   for (std::size_t b = 0; b < slots_.size(); ++b) {
     if (slots_[b].used > 0) flush(b);
     out.push_back(std::move(slots_[b].bucket));
   }
+  buffer_ = std::vector<E>();
   return out;
 }
 
-template class EntryBuckets<std::int32_t>;
-template class EntryBuckets<std::int64_t>;
+template class EntryBuckets<Entry<std::int32_t>>;
+template class EntryBuckets<Entry<std::int64_t>>;
+template class EntryBuckets<Entry<std::int32_t, std::uint64_t>>;
+template class EntryBuckets<Entry<std::int64_t, std::uint64_t>>;
+template class EntryBuckets<Link<std::int32_t>>;
+template class EntryBuckets<Link<std::int64_t>>;
 
 }  // namespace anabranch::io::detail

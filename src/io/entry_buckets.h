@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "file.h"
-#include "market_entries.h"
+#include "block_store.h"
+#include "entry.h"
 
 /// The first half of the external bucket sort: entries go, in the order they come, into buckets of
-/// consecutive rows (or of consecutive columns of one row), each a chain of blocks in one spool file.
+/// consecutive rows (or of consecutive columns of one row), each a chain of blocks in one store.
 namespace anabranch::io::detail {
 
 /// The entries with first_row <= row < first_row + rows and first_col <= col < first_col + cols.
@@ -22,22 +21,17 @@ struct EntryRange {
 struct Bucket {
   EntryRange range;
   std::int64_t count = 0;
-  std::vector<std::int64_t> blocks;  ///< where in the spool file
+  std::vector<std::int64_t> blocks;  ///< in the store
 };
 
-/// A spool file that hands out places for blocks.
-struct BlockStore {
-  std::shared_ptr<File> file;
-  std::int64_t end = 0;
-};
-
-template <class I>
+/// E: an Entry or a Link.
+template <class E>
 class EntryBuckets {
  public:
   /// About `wanted` buckets over the range, write buffers of `buffer_bytes` in all.
   EntryBuckets(BlockStore& store, const EntryRange& range, std::int64_t wanted, std::int64_t buffer_bytes);
 
-  void add(const Entry<I>& entry) {
+  void add(const E& entry) {
     const std::int64_t key = by_row_ ? entry.row - range_.first_row : entry.col - range_.first_col;
     const auto b = static_cast<std::size_t>(key >> shift_);
     Slot& slot = slots_[b];
@@ -62,32 +56,27 @@ class EntryBuckets {
   int shift_ = 0;
   std::int64_t block_entries_;
   std::vector<Slot> slots_;
-  std::vector<Entry<I>> buffer_;
+  std::vector<E> buffer_;
 };
 
-/// Takes the next blocks of a bucket out, in the order its entries were added. What was read is discarded
-/// from the spool file: its disk space, and above all its pages in the page cache, serve the sorted arrays
-/// written meanwhile.
-template <class I>
+/// Takes the next blocks of a bucket out, in the order its entries were added.
+template <class E>
 class BucketReader {
  public:
-  BucketReader(const BlockStore& store, const Bucket& bucket, std::int64_t block_entries)
+  BucketReader(BlockStore& store, const Bucket& bucket, std::int64_t block_entries)
       : store_(store), bucket_(bucket), block_entries_(block_entries), left_(bucket.count) {}
 
   /// Reads up to block_entries entries; 0 at the end.
-  std::int64_t next(Entry<I>* into) {
+  std::int64_t next(E* into) {
     const std::int64_t n = std::min(block_entries_, left_);
     if (n == 0) return 0;
-    const std::int64_t offset = bucket_.blocks[block_++];
-    const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(Entry<I>));
-    store_.file->read(offset, into, bytes);
-    store_.file->discard(offset, bytes);
+    store_.take(bucket_.blocks[block_++], into, n * static_cast<std::int64_t>(sizeof(E)));
     left_ -= n;
     return n;
   }
 
  private:
-  const BlockStore& store_;
+  BlockStore& store_;
   const Bucket& bucket_;
   std::int64_t block_entries_;
   std::int64_t left_;

@@ -42,11 +42,10 @@ void radix_sort(E*& from, E*& to, std::size_t n, Key key) {
 
 }  // namespace
 
-template <class I>
-Sorted<I> sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scratch) {
-  using E = Entry<I>;
+template <class E>
+Sorted<E> sort_and_join(std::span<E> entries, std::span<E> scratch) {
   const std::size_t n = entries.size();
-  Sorted<I> out;
+  Sorted<E> out;
   if (n == 0) return out;
   const auto row = [](const E& e) { return static_cast<std::uint64_t>(e.row); };
   const auto col = [](const E& e) { return static_cast<std::uint64_t>(e.col); };
@@ -62,15 +61,28 @@ Sorted<I> sort_and_sum(std::span<Entry<I>> entries, std::span<Entry<I>> scratch)
   }
   E* to_keep = entries.data();
   for (std::size_t i = 0; i < n;) {
-    E sum = from[i++];
-    for (; i < n && from[i].row == sum.row && from[i].col == sum.col; ++i)
-      if (!add(sum.value, from[i].value) && !out.rounded) out.rounded = sum;
-    to_keep[out.kept++] = sum;
+    E joined = from[i++];
+    for (; i < n && from[i].row == joined.row && from[i].col == joined.col; ++i) {
+      const Joined how = join(joined, from[i]);
+      if (how == Joined::not_at_all) break;
+      if (how == Joined::rounded && !out.rounded) out.rounded = joined;
+    }
+    to_keep[out.kept++] = joined;
   }
   return out;
 }
 
-template Sorted<std::int32_t> sort_and_sum(std::span<Entry<std::int32_t>>, std::span<Entry<std::int32_t>>);
-template Sorted<std::int64_t> sort_and_sum(std::span<Entry<std::int64_t>>, std::span<Entry<std::int64_t>>);
+template Sorted<Entry<std::int32_t>> sort_and_join(std::span<Entry<std::int32_t>>,
+                                                   std::span<Entry<std::int32_t>>);
+template Sorted<Entry<std::int64_t>> sort_and_join(std::span<Entry<std::int64_t>>,
+                                                   std::span<Entry<std::int64_t>>);
+template Sorted<Entry<std::int32_t, std::uint64_t>> sort_and_join(
+    std::span<Entry<std::int32_t, std::uint64_t>>, std::span<Entry<std::int32_t, std::uint64_t>>);
+template Sorted<Entry<std::int64_t, std::uint64_t>> sort_and_join(
+    std::span<Entry<std::int64_t, std::uint64_t>>, std::span<Entry<std::int64_t, std::uint64_t>>);
+template Sorted<Link<std::int32_t>> sort_and_join(std::span<Link<std::int32_t>>,
+                                                  std::span<Link<std::int32_t>>);
+template Sorted<Link<std::int64_t>> sort_and_join(std::span<Link<std::int64_t>>,
+                                                  std::span<Link<std::int64_t>>);
 
 }  // namespace anabranch::io::detail

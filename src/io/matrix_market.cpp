@@ -132,9 +132,8 @@ CsrHeader MatrixMarketHeader::csr_header() const {
   out.rows = rows;
   out.cols = cols;
   out.entries = entries;
-  // Entries of the stream, at most: symmetry gives every entry a second one.
-  const std::int64_t most = symmetry == MarketSymmetry::general ? entries : 2 * entries;
-  out.index = std::max({rows, cols, most}) > INT32_MAX ? ScalarType::int64 : ScalarType::int32;
+  out.index =
+      std::max({rows, cols, most_stream_entries()}) > INT32_MAX ? ScalarType::int64 : ScalarType::int32;
   out.value = ScalarType::float64;
   return out;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <anabranch/io/matrix.h>
 
@@ -10,6 +11,7 @@
 #include "csr_layout.h"
 #include "matrix_market.h"
 #include "ragged_stream.h"
+#include "transposed.h"
 
 /// Opening a sparse matrix file of whichever kind.
 namespace anabranch::io {
@@ -42,6 +44,11 @@ Kind kind_of(const detail::ReadFile& file) {
                           : ": neither an .npz file nor a Matrix Market file (by its first bytes)"));
 }
 
+void check_columns_fit(const std::string& name, ScalarType index, std::int64_t cols) {
+  if (index == ScalarType::int32 && cols > std::int64_t{INT32_MAX} + 1)
+    throw DataError(fmt::format("{}: {} columns cannot be numbered by int32", name, cols));
+}
+
 /// Throws unless the file's types are the asked ones or may be converted to them.
 void check_types(const std::string& name, const CsrHeader& header, ScalarType index, ScalarType value,
                  bool convert) {
@@ -57,8 +64,7 @@ void check_types(const std::string& name, const CsrHeader& header, ScalarType in
   if (!detail::convertible(header.index, index) || !detail::convertible(header.value, value))
     throw DataError(fmt::format("{}: {} cannot be converted to {}", name, types(header.index, header.value),
                                 types(index, value)));
-  if (index == ScalarType::int32 && header.cols > std::int64_t{INT32_MAX} + 1)
-    throw DataError(fmt::format("{}: {} columns cannot be numbered by int32", name, header.cols));
+  check_columns_fit(name, index, header.cols);
 }
 
 }  // namespace
@@ -97,7 +103,8 @@ CheckElements check_columns(const std::string& name, ScalarType type, std::int64
   };
 }
 
-/// Its rows, with columns as `index` and values as `value`.
+}  // namespace
+
 RaggedLayout rows_of(CsrLayout matrix, ScalarType index, ScalarType value) {
   RaggedLayout rows{matrix.name, "row", "entries", std::move(matrix.indptr), {}, {}};
   auto check = check_columns(matrix.indices.name, matrix.indices.type, matrix.header.cols);
@@ -106,8 +113,6 @@ RaggedLayout rows_of(CsrLayout matrix, ScalarType index, ScalarType value) {
   return rows;
 }
 
-}  // namespace
-
 std::shared_ptr<SourceBase> open_csr(const std::shared_ptr<const ReadFile>& file, ScalarType index,
                                      ScalarType value, const OpenOptions& options) {
   CsrLayout layout;
@@ -115,10 +120,16 @@ std::shared_ptr<SourceBase> open_csr(const std::shared_ptr<const ReadFile>& file
     case Kind::zip:
       layout = open_npz(file);
       check_types(file->name(), layout.header, index, value, options.convert);
+      if (options.transpose) {
+        check_columns_fit(file->name(), index, layout.header.rows);
+        layout = transposed(std::move(layout), index, options);
+      }
       break;
     case Kind::matrix_market: {
       const MatrixMarketHeader header = read_matrix_market_header(*file);
-      check_types(file->name(), header.csr_header(), index, value, options.convert);
+      CsrHeader stream = header.csr_header();
+      if (options.transpose) std::swap(stream.rows, stream.cols);
+      check_types(file->name(), stream, index, value, options.convert);
       layout = spool_matrix_market(*file, header, options);
       break;
     }

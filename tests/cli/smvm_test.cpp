@@ -210,14 +210,16 @@ TEST_CASE("smvm --json: the schema of docs/command.md") {
                                          "gb_per_second", "items",   "kernels",     "matrix",
                                          "memory",        "nnz",     "peak_bytes",  "peak_resident_bytes",
                                          "repeats",       "result",  "scheduler",   "seconds",
-                                         "stages",        "threads", "unchecked",   "utilisation"});
+                                         "stages",        "threads", "unchecked",   "utilisation",
+                                         "vectors"});
   const auto nnz = static_cast<std::int64_t>(a.values.size());
   CHECK(r["matrix"] == nlohmann::json{{"file", dir / "a.npz"},
                                       {"format", "npz (stored)"},
                                       {"rows", 400},
                                       {"columns", 50},
                                       {"index", "int32"},
-                                      {"value", "double"}});
+                                      {"value", "double"},
+                                      {"transposed", false}});
   CHECK(r["items"] == 400);
   CHECK(r["nnz"] == nnz);
   CHECK(r["bytes"] == nnz * 12 + 401 * 4);

@@ -20,6 +20,7 @@ struct Inputs {
     for (const std::string& file : {npz, mtx})
       REQUIRE(cli_test::command({"generate", "laplacian2d", "--size", "30", "--out", file}).status == 0);
     REQUIRE(cli_test::command({"smvm", npz}).status == 0);
+    REQUIRE(cli_test::command({"pagerank", npz}).status == 0);
   }
   ~Inputs() { ::setenv("ANABRANCH_CACHE", "off", 1); }
 };
@@ -28,6 +29,9 @@ std::vector<std::vector<std::string>> commands(const Inputs& inputs) {
   return {{"smvm", inputs.npz, "--threads", "2", "--out", "@/y.npy", "--trace", "@/t.json", "--report",
            "@/r.html"},
           {"smvm", inputs.mtx, "--threads", "2", "--out", "@/y.npy"},
+          {"smvm", inputs.npz, "--transpose", "--threads", "2", "--out", "@/y.npy"},
+          {"pagerank", inputs.npz, "--threads", "2", "--memory", "1M", "--out", "@/r.npy"},
+          {"pagerank", inputs.mtx, "--threads", "2", "--out", "@/r.npy"},
           {"generate", "banded", "--size", "100", "--out", "@/m.npz"},
           {"generate", "rmat", "--size", "64", "--out", "@/m.mtx"},
           {"explain", "smvm", inputs.npz},

@@ -20,6 +20,16 @@ std::string drained(const std::string& path, const std::string& folder) {
   return io_test::raw(all.indptr) + io_test::raw(all.indices) + io_test::raw(all.values);
 }
 
+/// The links of a graph, turned around in memory, or on disk.
+std::string turned(const std::string& path, const std::string& folder, std::int64_t memory) {
+  const io::GraphOptions options{.spool_dir = folder, .memory = memory};
+  const io::InLinks graph = io::open_in_links(path, io::inspect_graph(path, options), options);
+  std::string all;
+  for (const io_test::ReadItem& item : io_test::items_of(*graph.rows, {.items = 9}))
+    all += item[0].components[0] + ";";
+  return all;
+}
+
 template <class A>
 std::string drained(const Source<A>& source) {
   std::string all;
@@ -40,8 +50,17 @@ void check_parsers(const Scope& scope) {
   io_test::write_file(folder / "f.npy", io_test::npy("<f4", "(40, 3)", std::string(480, '\1'), "True"));
   io_test::write_file(folder / "r.offsets.npy", io_test::npy(std::vector<std::int32_t>{0, 2, 2, 3}));
   io_test::write_file(folder / "r.values.npy", io_test::npy(std::vector<float>{1, 2, 3}));
+  std::string links;
+  for (int i = 0; i < 200; ++i) links += std::to_string(i * 7 % 60) + " " + std::to_string(i % 41) + "\n";
+  io_test::write_file(folder / "g.txt", links);
   const int files = folder.files();
   const std::vector<Program> programs{
+      [&] { return turned(folder / "g.txt", folder.path(), 1 << 20); },
+      [&] { return turned(folder / "c.mtx", folder.path(), 16 << 20); },
+      [&] {
+        return drained(io::open_csr<std::int32_t, double>(
+            folder / "a.npz", {.transpose = true, .spool_dir = folder.path(), .memory = 2 << 20}));
+      },
       [&] { return drained(folder / "a.npz", folder.path()); },
       [&] { return drained(folder / "b.npz", folder.path()); },
       [&] { return drained(folder / "c.mtx", folder.path()); },

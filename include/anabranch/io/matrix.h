@@ -47,7 +47,11 @@ struct OpenOptions {
   /// to float or double, rounded to the nearest (beyond the range of a float: infinity). Without it another
   /// type is refused.
   bool convert = false;
-  /// Where a Matrix Market file is sorted; empty: $TMPDIR,
+  /// The rows of the transposed matrix: item j is the vector of (row, value) of column j, by row. What `inspect_matrix` says
+  /// of rows and columns is then the other way round. Opening sorts the entries on disk, as those of a Matrix Market file,
+  /// which takes no longer for it; entries at the same place of an .npz stay several.
+  bool transpose = false;
+  /// Where entries are sorted; empty: $TMPDIR,
   /// else /var/tmp. Needs about 30 bytes an entry while opening.
   std::string spool_dir = {};
   /// Bytes the source may hold while opening, and the largest chunk it gives. A row that needs more is

@@ -1,0 +1,154 @@
+#include "apps/pagerank/report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/common/byte_size.h"
+#include "apps/common/run_summary.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+RunSummary summary(const PageRankReport& r) {
+  return {r.options.run, r.runs, r.memory, "nodes", r.open_seconds, r.total_seconds};
+}
+
+/// What a file of this kind has.
+const char* entries_of(io::GraphFormat format) {
+  return format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market ? "entries" : "edges";
+}
+
+/// Of a single run without what it took to compile.
+double round_seconds(const PageRankReport& r) {
+  const RepeatedRun& runs = r.runs;
+  const double seconds = runs.seconds.size() == 1
+                             ? std::max(runs.seconds[0] - runs.compile_seconds - runs.front_seconds, 0.0)
+                             : runs.steady_seconds();
+  return r.iterations > 0 ? seconds / static_cast<double>(r.iterations) : 0;
+}
+
+double per_second(double amount, const PageRankReport& r) {
+  const double seconds = round_seconds(r);
+  return seconds > 0 ? amount / seconds : 0;
+}
+
+std::string outcome(const PageRankReport& r) {
+  const std::string rounds = fmt::format("{} round{}", r.iterations, r.iterations == 1 ? "" : "s");
+  if (r.options.tolerance == 0)
+    return fmt::format("after {}, as asked for; the last one changed all ranks together by {:.3g}", rounds,
+                       r.change);
+  if (r.converged())
+    return fmt::format("after {}: the last one changed all ranks together by {:.3g}, less than {:g}", rounds,
+                       r.change, r.options.tolerance);
+  return fmt::format(
+      "NOT reached in {}: the last one changed all ranks together by {:.3g}, not less than {:g} "
+      "(--iterations, --tolerance)",
+      rounds, r.change, r.options.tolerance);
+}
+
+}  // namespace
+
+std::vector<RankedNode> highest(const Vector<double>& ranks, std::int64_t count) {
+  const auto higher = [](const RankedNode& a, const RankedNode& b) {
+    return a.rank > b.rank || (a.rank == b.rank && a.node < b.node);
+  };
+  std::vector<RankedNode> best;  // a heap, the least of them on top
+  for (std::int64_t v = 0; v < ranks.size() && count > 0; ++v) {
+    const RankedNode node{v, ranks[v]};
+    if (std::ssize(best) == count) {
+      if (!higher(node, best.front())) continue;
+      std::pop_heap(best.begin(), best.end(), higher);
+      best.back() = node;
+    } else {
+      best.push_back(node);
+    }
+    std::push_heap(best.begin(), best.end(), higher);
+  }
+  std::sort_heap(best.begin(), best.end(), higher);
+  return best;
+}
+
+std::int64_t PageRankReport::first_node() const {
+  switch (graph.header.format) {
+    case io::GraphFormat::matrix_market:
+      return 1;
+    case io::GraphFormat::by_content:
+    case io::GraphFormat::npz:
+      return 0;
+    case io::GraphFormat::edge_text:
+    case io::GraphFormat::edge_int32:
+    case io::GraphFormat::edge_int64:
+      return options.first_node;
+  }
+  return 0;
+}
+
+std::string to_json(const PageRankReport& r) {
+  nlohmann::ordered_json out;
+  const io::GraphHeader& header = r.graph.header;
+  out["graph"] = {{"file", r.options.graph},        {"format", io::name_of(header.format)},
+                  {"nodes", header.nodes},          {"entries", header.entries},
+                  {"links", r.graph.links},         {"dangling", r.dangling},
+                  {"weighted", r.options.weighted}, {"first_node", r.first_node()},
+                  {"node", name_of(header.node)},   {"in_memory", r.graph.in_memory}};
+  out["damping"] = r.options.damping;
+  out["tolerance"] = r.options.tolerance;
+  out["iterations"] = r.iterations;
+  out["change"] = r.change;
+  if (r.options.tolerance == 0)
+    out["converged"] = nullptr;
+  else
+    out["converged"] = r.converged();
+  out["top"] = nlohmann::ordered_json::array();
+  for (const RankedNode& v : r.top)
+    out["top"].push_back({{"node", v.node + r.first_node()}, {"rank", v.rank}});
+  out["bytes"] = r.bytes;
+  add_run(out, summary(r));
+  out["round_seconds"] = round_seconds(r);
+  out["links_per_second"] = per_second(static_cast<double>(r.graph.links), r);
+  out["gb_per_second"] = per_second(static_cast<double>(r.bytes), r) * 1e-9;
+  add_files_and_stages(out, summary(r), r.unchecked, r.options.out);
+  return dump(out);
+}
+
+std::string to_text(const PageRankReport& r) {
+  std::string out;
+  const io::GraphHeader& header = r.graph.header;
+  if (!r.top.empty()) {
+    std::size_t width = 4;
+    for (const RankedNode& v : r.top)
+      width = std::max(width, fmt::format("{}", v.node + r.first_node()).size());
+    out += fmt::format("{:>{}}  rank\n", "node", width);
+    for (const RankedNode& v : r.top)
+      out += fmt::format("{:>{}}  {:.10g}\n", v.node + r.first_node(), width, v.rank);
+    out += "\n";
+  }
+  const auto line = [&](const char* label, const std::string& text) { out += report_line(label, text); };
+  const std::int64_t repeated = header.entries - r.graph.links;
+  line("Graph", fmt::format("{}: {} nodes, {} {}links{}", io::name_of(header.format), header.nodes,
+                            r.graph.links, r.options.weighted ? "weighted " : "",
+                            repeated > 0 ? fmt::format(" ({} {}, {} of them given before{})", header.entries,
+                                                       entries_of(header.format), repeated,
+                                                       r.options.weighted ? ": summed" : "")
+                                         : ""));
+  line("Dangling",
+       r.dangling == 0
+           ? "no node: each has links that leave it"
+           : fmt::format("{} node{} without a link that leaves: their rank is spread evenly over all",
+                         r.dangling, r.dangling == 1 ? "" : "s"));
+  line("In-links", fmt::format("turned around in {:.3f} s, {}", r.open_seconds,
+                               r.graph.in_memory ? "held in memory"
+                                                 : fmt::format("streamed from a spool file, {} a round",
+                                                               decimal_bytes(r.bytes))));
+  line("Rest", outcome(r));
+  out += run_lines(summary(r));
+  line("Speed", fmt::format("{:.4f} s a round, {:.1f} million links/s, {:.2f} GB/s", round_seconds(r),
+                            per_second(static_cast<double>(r.graph.links), r) * 1e-6,
+                            per_second(static_cast<double>(r.bytes), r) * 1e-9));
+  return out + memory_and_file_lines(summary(r), r.unchecked, r.options.out, "not written (--out ranks.npy)");
+}
+
+}  // namespace anabranch::apps

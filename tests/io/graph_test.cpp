@@ -1,0 +1,154 @@
+#include "support/catch.h"
+
+#include <random>
+#include <set>
+
+#include <anabranch/io.h>
+
+#include "items.h"
+#include "matrix_files.h"
+
+using namespace anabranch;
+using namespace io_test;
+
+namespace {
+
+using Edges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+template <class N>
+std::string pairs_of(const Edges& edges) {
+  std::vector<N> ends;
+  for (const auto& [from, to] : edges) ends.insert(ends.end(), {static_cast<N>(from), static_cast<N>(to)});
+  return raw(ends);
+}
+
+/// One node has half of the links, one link is there a thousand times.
+Edges uneven(std::int64_t nodes, int count) {
+  std::mt19937 random(3);
+  Edges out;
+  for (int i = 0; i < count; ++i)
+    out.emplace_back(random() % nodes, random() % 2 == 0 ? 5 : random() % nodes);
+  for (int i = 0; i < 1000; ++i) out.emplace_back(7, 9);
+  return out;
+}
+
+template <class N>
+std::vector<std::vector<N>> lists_of(const Edges& edges, std::int64_t nodes) {
+  std::vector<std::set<N>> sets(static_cast<std::size_t>(nodes));
+  for (const auto& [from, to] : edges) sets[static_cast<std::size_t>(to)].insert(static_cast<N>(from));
+  std::vector<std::vector<N>> out;
+  for (const auto& s : sets) out.emplace_back(s.begin(), s.end());
+  return out;
+}
+
+template <class N>
+std::vector<std::vector<N>> lists_of(const io::InLinks& graph) {
+  std::vector<std::vector<N>> out;
+  const auto source = graph.template sources<N>();
+  for (const ReadItem& item : items_of(*source.erased())) out.push_back(values_of<N>(item[0].components[0]));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("in-links: the same from memory and from a spool file, for any memory") {
+  const TemporaryDirectory dir;
+  const Edges edges = uneven(2000, 60'000);
+  write_file(dir / "a.i64", pairs_of<std::int64_t>(edges));
+  for (const std::int64_t memory : {200 << 10, 400 << 10, 2 << 20, 9 << 20, 64 << 20}) {
+    INFO(memory);
+    const io::GraphOptions options{.spool_dir = dir.path(), .memory = memory};
+    io::GraphHeader header = io::inspect_graph(dir / "a.i64", options);
+    CHECK(header.nodes == 2000);
+    CHECK(header.entries == 61'000);
+    CHECK(header.node == ScalarType::int32);
+    const io::InLinks graph = io::open_in_links(dir / "a.i64", header, options);
+    CHECK(graph.in_memory == (memory > 8 << 20));
+    CHECK(lists_of<std::int32_t>(graph) == lists_of<std::int32_t>(edges, 2000));
+    std::vector<double> leaving(2000);
+    const std::set<std::pair<std::int64_t, std::int64_t>> links(edges.begin(), edges.end());
+    for (const auto& [from, to] : links) ++leaving[static_cast<std::size_t>(from)];
+    CHECK(graph.links == static_cast<std::int64_t>(links.size()));
+    CHECK(std::vector<double>(graph.leaving.values().begin(), graph.leaving.values().end()) == leaving);
+    // Numbers of nodes as graphs with more than 2^31 of them have.
+    header.node = ScalarType::int64;
+    CHECK(lists_of<std::int64_t>(io::open_in_links(dir / "a.i64", header, options)) ==
+          lists_of<std::int64_t>(edges, 2000));
+  }
+  CHECK(dir.files() == 1);
+}
+
+TEST_CASE("in-links: weights are summed in the order of the file") {
+  const TemporaryDirectory dir;
+  write_file(dir / "a.txt", "0 1 1e16\n2 1 0.5\n0 1 1\n0 1 1\n0 2 3\n");
+  for (const std::int64_t memory : {256 << 10, 64 << 20}) {
+    const io::GraphOptions options{.weighted = true, .memory = memory};
+    const io::InLinks graph =
+        io::open_in_links(dir / "a.txt", io::inspect_graph(dir / "a.txt", options), options);
+    CHECK(graph.links == 3);
+    const auto source = graph.weighted_sources<std::int32_t>();
+    const ReadItems items = items_of(*source.erased());
+    REQUIRE(items.size() == 3);
+    CHECK(values_of<std::int32_t>(items[1][0].components[0]) == std::vector<std::int32_t>{0, 2});
+    CHECK(values_of<double>(items[1][0].components[1]) == std::vector<double>{1e16, 0.5});  // (1e16 + 1) + 1
+    CHECK(graph.leaving[0] == 1e16 + 3);
+    CHECK(graph.leaving[2] == 0.5);
+  }
+}
+
+TEST_CASE("in-links: a file that has changed since it was inspected is refused") {
+  const TemporaryDirectory dir;
+  write_file(dir / "a.txt", "0 1\n1 2\n");
+  const io::GraphHeader header = io::inspect_graph(dir / "a.txt");
+  write_file(dir / "a.txt", "0 1\n1 2\n2 0\n");
+  CHECK_THROWS_WITH(io::open_in_links(dir / "a.txt", header), Catch::Contains("has changed"));
+  write_file(dir / "a.txt", "0 1\n1 3\n");
+  CHECK_THROWS_WITH(io::open_in_links(dir / "a.txt", header),
+                    Catch::Contains("a.txt:2: node 3 is outside 0..2"));
+}
+
+TEST_CASE("in-links: too little memory is said before it is taken") {
+  const TemporaryDirectory dir;
+  write_file(dir / "a.txt", "0 100000000\n");
+  const io::GraphHeader header = io::inspect_graph(dir / "a.txt");
+  CHECK_THROWS_AS(io::open_in_links(dir / "a.txt", header, {.memory = 64 << 20}), ResourceError);
+  CHECK_THROWS_AS(io::open_in_links(dir / "a.txt", header, {.spool_dir = dir / "no", .memory = 801'000'000}),
+                  IoError);
+}
+
+TEST_CASE("a matrix transposed: every type of values keeps its bits, for any memory") {
+  const TemporaryDirectory dir;
+  const Csr<std::int64_t, double> a = sample<std::int64_t, double>(3000, 70);
+  write_file(dir / "a.npz", npz(members(a)));
+  Csr<std::int64_t, std::int64_t> numbers;
+  numbers.cols = a.cols;
+  numbers.indptr = a.indptr;
+  numbers.indices = a.indices;
+  for (std::size_t i = 0; i < a.values.size(); ++i)
+    numbers.values.push_back(static_cast<std::int64_t>(i) + (std::int64_t{1} << 60));
+  write_file(dir / "n.npz", npz(members(numbers), true));
+  const auto turned = [](const auto& m) {
+    std::remove_cvref_t<decltype(m)> out;
+    out.cols = m.rows();
+    for (std::int64_t c = 0; c < m.cols; ++c) {
+      for (std::int64_t r = 0; r < m.rows(); ++r)
+        for (auto k = m.indptr[static_cast<std::size_t>(r)]; k < m.indptr[static_cast<std::size_t>(r) + 1];
+             ++k)
+          if (m.indices[static_cast<std::size_t>(k)] == c) {
+            out.indices.push_back(r);
+            out.values.push_back(m.values[static_cast<std::size_t>(k)]);
+          }
+      out.indptr.push_back(static_cast<std::int64_t>(out.indices.size()));
+    }
+    return out;
+  };
+  for (const std::int64_t memory : {2 << 20, 32 << 20}) {
+    const io::OpenOptions options{.transpose = true, .spool_dir = dir.path(), .memory = memory};
+    CHECK((drain<std::int64_t, double>(*io::open_csr<std::int64_t, double>(dir / "a.npz", options).erased(),
+                                       a.rows()) == turned(a)));
+    CHECK((drain<std::int64_t, std::int64_t>(
+               *io::open_csr<std::int64_t, std::int64_t>(dir / "n.npz", options).erased(), a.rows()) ==
+           turned(numbers)));
+  }
+  CHECK(dir.files() == 2);
+}
