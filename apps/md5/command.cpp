@@ -125,7 +125,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   FoundWords found(
       digests, rules, of_suspects, [&](const FoundWord& word) { output.found(word); },
       [&] { stop->all_found(); });
-  const Targets targets{use(digests.firsts()), use(digests.bits())};
+  const Targets targets{use(digests.firsts()), use(digests.begins()), use(digests.bits())};
   const auto program = compile(consume(write(suspects(stream_in(lists), rules, targets), found.sink())));
   if (options.explain) {
     print(program.explain());

@@ -19,12 +19,19 @@ namespace anabranch::apps {
 namespace {
 
 constexpr std::size_t digits = 32;
+constexpr std::size_t most_digests = INT32_MAX;  // by their numbers
 /// Bits for each digest, so that few of what is looked up is searched for; but no more in all than a cache holds.
 constexpr std::int64_t bits_per_digest = 64, least_bits = 1 << 15, most_bits = std::int64_t{1} << 26;
 
 std::int64_t bits_for(std::int64_t digests) {
   const auto wanted = static_cast<std::uint64_t>(std::min(digests, most_bits) * bits_per_digest);
   return std::clamp(static_cast<std::int64_t>(std::bit_ceil(wanted)), least_bits, most_bits);
+}
+
+/// About one digest in each.
+std::int64_t buckets_for(std::int64_t digests) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(digests, 1))));
 }
 
 int value_of(char c) {
@@ -103,7 +110,7 @@ void DigestTable::read(const std::string& path, std::int64_t memory) {
     if (const std::string fault = fault_of(text); !fault.empty())
       throw DataError(fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: {}", path, number,
                                   shown(text), fault));
-    if (bytes() + static_cast<std::int64_t>(sizeof(DigestWords)) > memory)
+    if (bytes() > memory || digests_.size() == most_digests)
       throw ResourceError(fmt::format(
           "{}: line {}: the digests up to here take the {} of memory that they may, half of the bound", path,
           number, binary_bytes(memory)));
@@ -126,6 +133,17 @@ Vector<std::uint32_t> DigestTable::firsts() const {
   return out;
 }
 
+Vector<std::int32_t> DigestTable::begins() const {
+  const std::int64_t buckets = buckets_for(distinct());
+  Vector<std::int32_t> out(buckets + 1);
+  std::size_t at = 0;
+  for (std::int64_t b = 0; b <= buckets; ++b) {
+    while (at < digests_.size() && static_cast<std::int64_t>(digests_[at][0]) * buckets >> 32 < b) ++at;
+    out.set(b, static_cast<std::int32_t>(at));
+  }
+  return out;
+}
+
 Vector<std::uint32_t> DigestTable::bits() const {
   const std::int64_t bits = bits_for(distinct());
   Vector<std::uint32_t> out(bits / 32);
@@ -140,7 +158,8 @@ Vector<std::uint32_t> DigestTable::bits() const {
 std::int64_t DigestTable::bytes() const {
   // With the vector's room for more, and whether each has been found.
   constexpr std::int64_t of_each = 2 * sizeof(DigestWords) + sizeof(std::uint32_t) + 1;
-  return distinct() * of_each + bits_for(distinct()) / 8;
+  return distinct() * of_each + bits_for(distinct()) / 8 +
+         (buckets_for(distinct()) + 1) * static_cast<std::int64_t>(sizeof(std::int32_t));
 }
 
 }  // namespace anabranch::apps

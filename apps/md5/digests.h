@@ -33,8 +33,9 @@ class DigestTable {
 
   /// What Targets is made of.
   Vector<std::uint32_t> firsts() const;
+  Vector<std::int32_t> begins() const;
   Vector<std::uint32_t> bits() const;
-  /// Held here and in those two.
+  /// Held here and in those.
   std::int64_t bytes() const;
 
  private:

@@ -198,21 +198,16 @@ namespace {
 
 Exp<bool> contains(const Targets& targets, const Word& first) {
   const auto bit = cast<std::int64_t>(first) & (size(targets.bits) * 32 - 1);
-  const auto marked = test_bit(targets.bits[bit >> 5], bit & 31);
-  // The first that is not below it, by halving.
+  const auto is_marked = test_bit(targets.bits[bit >> 5], bit & 31);
+  const auto bucket = (cast<std::int64_t>(first) * (size(targets.begins) - 1)) >> 32;
   const auto search = [&] {
-    const auto found = while_loop([](auto range) { return get<0>(range) < get<1>(range); },
-                                  [&](auto range) {
-                                    auto [low, high] = range;
-                                    const auto middle = (low + high) >> 1;
-                                    const auto below = targets.firsts[middle] < first;
-                                    return pack(cond(below, middle + 1, low), cond(below, high, middle));
-                                  },
-                                  pack(Exp<std::int64_t>(0), size(targets.firsts)));
-    const auto at = get<0>(found);
-    return at < size(targets.firsts) && targets.firsts[at] == first;
+    const auto is_below = [&](auto at) {
+      return at < targets.begins[bucket + 1] && targets.firsts[at] < first;
+    };
+    const auto found = while_loop(is_below, [](auto at) { return at + 1; }, targets.begins[bucket]);
+    return found < targets.begins[bucket + 1] && targets.firsts[found] == first;
   };
-  return marked && search();
+  return is_marked && search();
 }
 
 }  // namespace

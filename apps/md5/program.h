@@ -51,10 +51,13 @@ using Numbers = decltype(std::tuple_cat(std::array<std::uint32_t, N>()));
 /// A candidate as the host sees it: its digest, its bytes and their number.
 using Hashed = std::tuple<Numbers<4>, Numbers<14>, std::int32_t>;
 
-/// Digests that are looked for, by their first 32 bits: these, in rising order, and a bit for each value that their low bits have,
-/// which spares most candidates the search. The number of bits is a power of two, 32 at least.
+/// Digests that are looked for, by their first 32 bits. Most candidates are none of them, which a bit tells that is gathered from
+/// little memory; where it is set they are searched for.
 struct Targets {
-  Acc<Vector<std::uint32_t>> firsts, bits;
+  Acc<Vector<std::uint32_t>> firsts;  ///< in rising order
+  Acc<Vector<std::int32_t>>
+      begins;  ///< where those with these high bits begin, and behind the last; a power of two, and one
+  Acc<Vector<std::uint32_t>> bits;  ///< one for each value that low bits can have; 32 or more, a power of two
 };
 
 /// Each word, and whether one of its candidates has a digest that begins as one that is looked for.
