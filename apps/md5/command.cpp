@@ -40,9 +40,10 @@ class Output {
       : json_(options.run.json), bytes_(bytes), line_(options.run.progress) {}
 
   void show(Progress progress) {
-    // Of a list its bytes are known: those of words, and of the end of each line.
-    progress.work += progress.items;
-    if (bytes_ > 0) progress.total_work = std::max(bytes_, progress.work);
+    // Of lists the bytes are known, those of words and those that end lines: in the rest there will be as many of each.
+    if (bytes_ > 0 && progress.work > 0)
+      progress.total_work =
+          std::max(progress.work, bytes_ / (progress.work + progress.items) * progress.work);
     const std::lock_guard lock(mutex_);
     line_.show(progress);
   }

@@ -12,6 +12,9 @@ namespace anabranch::apps {
 
 namespace {
 
+/// Those of a word that may have been found are in memory together.
+constexpr std::int32_t most_candidates = 500'000;
+
 struct ChangeStep {
   std::string_view name;
   Change change;
@@ -86,6 +89,8 @@ std::vector<NamedRule> parse_rules(const std::string& text) {
       throw UsageError(
           fmt::format("--rules: '{}' {}", chain, chain == "as-is" ? "always comes first" : "is there twice"));
     rules.push_back({chain, parse_chain(chain)});
+    if (number_of_candidates(rules_of(rules)) > most_candidates)
+      throw UsageError(fmt::format("--rules: more than {} candidates of each word", most_candidates));
   }
   return rules;
 }
