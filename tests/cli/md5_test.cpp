@@ -76,6 +76,17 @@ Words random_words(std::size_t count, std::size_t longest, std::uint32_t seed) {
   return out;
 }
 
+/// With a kernel cache of its own: most of these differ in their data only.
+Outcome md5(const Words& arguments, Start start = {}) {
+  static const TemporaryDirectory cache;
+  std::filesystem::permissions(cache.path(), std::filesystem::perms::owner_all);
+  start.environment.insert(start.environment.end(),
+                           {"ANABRANCH_CACHE=on", "ANABRANCH_CACHE_DIR=" + cache.path()});
+  Words all{"md5"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return command(all, start);
+}
+
 struct Files {
   TemporaryDirectory dir;
   std::string digests = dir / "digests", list = dir / "list";
@@ -84,9 +95,9 @@ struct Files {
     io_test::write_file(list, of_words);
   }
   Outcome run(const Words& more = {}, const Start& start = {}) const {
-    Words arguments{"md5", digests, list};
+    Words arguments{digests, list};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return command(arguments, start);
+    return md5(arguments, start);
   }
 };
 
@@ -127,7 +138,7 @@ TEST_CASE("md5: words of all bytes and lengths, however the stream is cut") {
     CHECK(o.status == 0);
     CHECK(o.out == expected);
   };
-  for (const char* threads : {"1", "2", "4"})
+  for (const char* threads : {"1", "2"})
     for (const char* scheduler : {"adaptive", "paper", "fixed:7", "fixed:1000"})
       check({"--threads", threads, "--scheduler", scheduler});
   check({"--backend", "interpreter"});
@@ -179,10 +190,10 @@ TEST_CASE("md5: digests and words that are there twice") {
 
 TEST_CASE("md5: one digest on the command line") {
   const Files files("", lines(suite));
-  const Outcome o = command({"md5", suite_digests[2], files.list});
+  const Outcome o = md5({suite_digests[2], files.list});
   CHECK(o.status == 0);
   CHECK(o.out == suite_digests[2] + "  abc\n");
-  const Outcome other = command({"md5", std::string(32, '0'), files.list});
+  const Outcome other = md5({std::string(32, '0'), files.list});
   CHECK(other.status == 1);
   CHECK(other.out.empty());
 }
@@ -372,7 +383,7 @@ TEST_CASE("md5: digests that are none") {
   io_test::write_file(dir / "list", "a\n");
   const auto refused = [&](const std::string& text, const std::string& message) {
     io_test::write_file(dir / "digests", text);
-    const Outcome o = command({"md5", dir / "digests", dir / "list"});
+    const Outcome o = md5({dir / "digests", dir / "list"});
     INFO(text << o.err);
     CHECK(o.status == 3);
     CHECK(o.out.empty());
@@ -396,9 +407,7 @@ TEST_CASE("md5: what the command line may not say") {
   const std::string list = dir / "list", digest = suite_digests[1];
   io_test::write_file(list, "a\n");
   const auto fails = [&](int status, const Words& arguments, const std::string& message) {
-    Words all{"md5"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    const Outcome o = command(all);
+    const Outcome o = md5(arguments);
     INFO(o.err);
     CHECK(o.status == status);
     CHECK(o.out.empty());
@@ -436,7 +445,7 @@ TEST_CASE("md5: what the command line may not say") {
 TEST_CASE("md5: a line that is no word") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "list", "a\n" + std::string(17 << 20, 'x') + "\n");
-  const Outcome o = command({"md5", suite_digests[2], dir / "list"});
+  const Outcome o = md5({suite_digests[2], dir / "list"});
   CHECK(o.status == 3);
   CHECK(o.err.find("line 2 is longer than") != std::string::npos);
 }
