@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -26,18 +27,22 @@ using namespace anabranch::bench;
 
 constexpr std::int64_t count = 14'000'000;
 
-/// Words of some nine letters, the same on every machine, in a file that goes with the process.
+/// Words of some nine letters, the same on every machine, in a file without a name, which goes with the process.
 class WordList {
  public:
-  WordList()
-      : path_(std::filesystem::path(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/var/tmp") /
-              fmt::format("anabranch-bench-md5-{}.txt", ::getpid())) {
+  WordList() {
+    const char* const folder = std::getenv("TMPDIR");
+    std::string name = std::string(folder ? folder : "/var/tmp") + "/anabranch-bench-XXXXXX";
+    const int descriptor = ::mkstemp(name.data());
+    if (descriptor < 0) throw std::runtime_error(name + ": cannot be made");
+    ::unlink(name.c_str());
+    path_ = fmt::format("/proc/self/fd/{}", descriptor);
     const std::string letters = "aaaabcdeeeefghiiijklmnnnoooprrsssttuvwyzABCDEMS0011223345678999_.!";
     std::mt19937_64 random(1);
     std::ofstream file(path_, std::ios::binary);
     std::string text;
     for (std::int64_t i = 0; i < count; ++i) {
-      // The sum of four dice: 3 to 15 letters, 9 on average.
+      // Four dice together: 3 to 15 letters, 9 on average.
       std::uint64_t bits = random();
       const std::uint64_t length = 3 + bits % 4 + bits / 4 % 4 + bits / 16 % 4 + bits / 64 % 4;
       bits >>= 8;
@@ -53,16 +58,10 @@ class WordList {
     }
     file << text;
   }
-  ~WordList() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  WordList(const WordList&) = delete;
-  WordList& operator=(const WordList&) = delete;
-  std::string path() const { return path_.string(); }
+  const std::string& path() const { return path_; }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
 };
 
 const WordList& words() {

@@ -47,12 +47,14 @@ class Output {
     const std::lock_guard lock(mutex_);
     line_.show(progress);
   }
-  void found(const FoundWord& word) {
+  void found(const std::vector<FoundWord>& words) {
     if (repeats_) return;
-    if (json_) return found_.push_back(word);
+    if (json_) return static_cast<void>(found_.insert(found_.end(), words.begin(), words.end()));
+    std::string text;
+    for (const FoundWord& word : words) text += word.digest + "  " + word.word + "\n";
     const std::lock_guard lock(mutex_);
     line_.wipe();
-    print(word.digest + "  " + word.word + "\n");
+    print(text);
   }
   /// A run as the one before: what it finds is known.
   void repeat(int run, int of) {
@@ -124,7 +126,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   const RunOptions of_suspects{.backend = options.run.chunks() ? Backend::cpu : Backend::interpreter,
                                .threads = 1};
   FoundWords found(
-      digests, rules, of_suspects, [&](const FoundWord& word) { output.found(word); },
+      digests, rules, of_suspects, [&](const std::vector<FoundWord>& words) { output.found(words); },
       [&] { stop->all_found(); });
   const Targets targets{use(digests.firsts()), use(digests.begins()), use(digests.bits())};
   const auto program = compile(consume(write(suspects(stream_in(lists), rules, targets), found.sink())));

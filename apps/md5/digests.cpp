@@ -76,9 +76,13 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 std::string hex(const DigestWords& digest) {
+  constexpr std::string_view all = "0123456789abcdef";
   std::string out;
   for (const std::uint32_t word : digest)
-    for (int byte = 0; byte < 4; ++byte) out += fmt::format("{:02x}", (word >> (8 * byte)) & 0xff);
+    for (int byte = 0; byte < 4; ++byte) {
+      out += all[(word >> (8 * byte + 4)) & 0xf];
+      out += all[(word >> (8 * byte)) & 0xf];
+    }
   return out;
 }
 

@@ -39,7 +39,7 @@ std::string bytes_of(const Numbers<14>& words, std::int32_t size) {
 class FoundWords::Taking final : public SinkBase, public std::enable_shared_from_this<Taking> {
  public:
   Taking(const DigestTable& digests, std::vector<Rule> rules, RunOptions options,
-         std::function<void(const FoundWord&)> found, std::function<void()> all)
+         std::function<void(const std::vector<FoundWord>&)> found, std::function<void()> all)
       : digests_(digests),
         rules_(std::move(rules)),
         per_word_(number_of_candidates(rules_)),
@@ -114,6 +114,7 @@ class FoundWords::Taking final : public SinkBase, public std::enable_shared_from
     for (std::size_t k = 0; k < suspects.size(); ++k)
       std::copy(bytes + offsets[suspects[k]], bytes + offsets[suspects[k] + 1],
                 words.mutable_data() + ends[static_cast<std::int64_t>(k)]);
+    std::vector<FoundWord> found;
     const Vector<Hashed> candidates = candidates_of_.run(options_, nullptr, words, ends);
     for (std::int64_t i = 0; i < candidates.size(); ++i) {
       const auto [digest, message, size] = candidates[i];
@@ -121,9 +122,10 @@ class FoundWords::Taking final : public SinkBase, public std::enable_shared_from
       if (const auto which = digests_.find(array_of(digest)); which && !is_found_[*which]) {
         is_found_[*which] = true;
         ++found_count_;
-        found_({hex(array_of(digest)), bytes_of(message, size)});
+        found.push_back({hex(array_of(digest)), bytes_of(message, size)});
       }
     }
+    if (!found.empty()) found_(found);
     if (found_count_ == digests_.distinct()) all_();
   }
 
@@ -132,7 +134,7 @@ class FoundWords::Taking final : public SinkBase, public std::enable_shared_from
   const std::int64_t per_word_;
   const RunOptions options_;
   const CandidatesOf candidates_of_;
-  std::function<void(const FoundWord&)> found_;
+  std::function<void(const std::vector<FoundWord>&)> found_;
   std::function<void()> all_;
   SinkInfo info_;
   std::vector<bool> is_found_;
@@ -157,7 +159,7 @@ std::unique_ptr<SinkPass> FoundWords::Taking::begin(const SinkStart&) {
 }
 
 FoundWords::FoundWords(const DigestTable& digests, std::vector<Rule> rules, RunOptions options,
-                       std::function<void(const FoundWord&)> found, std::function<void()> all)
+                       std::function<void(const std::vector<FoundWord>&)> found, std::function<void()> all)
     : taking_(std::make_shared<Taking>(digests, std::move(rules), std::move(options), std::move(found),
                                        std::move(all))) {}
 FoundWords::~FoundWords() = default;

@@ -25,10 +25,10 @@ struct FoundWord {
 /// each digest once.
 class FoundWords {
  public:
-  /// `found` is called as soon as one is found, from one thread at a time, and `all` when there is nothing left to find. `options`
+  /// `found` is called as soon as some are found, from one thread at a time, and `all` when there is nothing left to find. `options`
   /// are for the candidates of suspects.
   FoundWords(const DigestTable& digests, std::vector<Rule> rules, RunOptions options,
-             std::function<void(const FoundWord&)> found, std::function<void()> all);
+             std::function<void(const std::vector<FoundWord>&)> found, std::function<void()> all);
   ~FoundWords();
   FoundWords(const FoundWords&) = delete;
   FoundWords& operator=(const FoundWords&) = delete;

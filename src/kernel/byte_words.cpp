@@ -33,7 +33,8 @@ struct Position {
 Position position_of(const Node& index) {
   if (index.op() == ir::Op::constant) return {nullptr, index.payload().bits};
   if (is(index, Primitive::add) || is(index, Primitive::subtract)) {
-    const Node &x = *index.children()[0], &y = *index.children()[1];
+    const auto operands = ir::PrimitiveTerm(index).operands();
+    const Node &x = *operands[0], &y = *operands[1];
     if (y.op() == ir::Op::constant)
       return {&x, is(index, Primitive::add) ? y.payload().bits : 0 - y.payload().bits};
     if (x.op() == ir::Op::constant && is(index, Primitive::add)) return {&y, x.payload().bits};
@@ -41,18 +42,19 @@ Position position_of(const Node& index) {
   return {&index, 0};
 }
 
-/// Whether `node` is a byte that was read, moved to byte `place` of a number.
+/// The read of a byte that is moved to byte `place` of a number, if `node` is one.
 const Node* byte_at(const Node& node, std::size_t& place) {
   const Node* byte = &node;
   place = 0;
   if (is(node, Primitive::shift_left)) {
-    const Node& by = *node.children()[1];
+    const auto operands = ir::PrimitiveTerm(node).operands();
+    const Node& by = *operands[1];
     if (by.op() != ir::Op::constant || by.payload().bits % 8 != 0) return nullptr;
     place = by.payload().bits / 8;
-    byte = node.children()[0].get();
+    byte = operands[0].get();
   }
   if (!is(*byte, Primitive::cast)) return nullptr;
-  const Node& read = *byte->children()[0];
+  const Node& read = *ir::PrimitiveTerm(*byte).operands()[0];
   if (!ir::is_read(read.op())) return nullptr;
   const ir::Type& array = ir::Read(read).array()->type();
   const bool fits = array.rank == 1 && array.scalars.size() == 1 && array.scalars[0] == ScalarType::uint8;
