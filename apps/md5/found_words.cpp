@@ -12,7 +12,7 @@ namespace {
 /// The candidates of words that lie one after the other.
 auto compile_candidates(std::vector<Rule> rules) {
   return compile<Vector<std::uint8_t>, Vector<std::int64_t>>(
-      [rules = std::move(rules)](auto bytes, auto offsets) {
+      [rules = std::move(rules)](const auto& bytes, const auto& offsets) {
         return consume(elements(hashed(from_segments(segments_of_offsets(offsets), bytes), rules)));
       });
 }

@@ -103,10 +103,11 @@ Words appended(const Message& message, const Word& four, const Word& fifth) {
 
 /// A number, of so many decimal digits, as bytes from the first digit on.
 Word decimal(const Exp<std::int32_t>& number, int digits) {
+  constexpr std::uint32_t zero = '0';
   Word bytes(0u);
   Exp<std::int32_t> left = number;
   for (int place = digits; place-- > 0; left = left / 10)
-    bytes = bytes | ((cast<std::uint32_t>(left % 10) + '0') << (8 * place));
+    bytes = bytes | ((cast<std::uint32_t>(left % 10) + zero) << (8 * place));
   return bytes;
 }
 
@@ -201,10 +202,10 @@ Exp<bool> contains(const Targets& targets, const Word& first) {
   const auto is_marked = test_bit(targets.bits[bit >> 5], bit & 31);
   const auto bucket = (cast<std::int64_t>(first) * (size(targets.begins) - 1)) >> 32;
   const auto search = [&] {
-    const auto is_below = [&](auto at) {
+    const auto is_below = [&](const auto& at) {
       return at < targets.begins[bucket + 1] && targets.firsts[at] < first;
     };
-    const auto found = while_loop(is_below, [](auto at) { return at + 1; }, targets.begins[bucket]);
+    const auto found = while_loop(is_below, [](const auto& at) { return at + 1; }, targets.begins[bucket]);
     return found < targets.begins[bucket + 1] && targets.firsts[found] == first;
   };
   return is_marked && search();
@@ -225,8 +226,8 @@ Seq<std::tuple<Scalar<bool>, Vector<std::uint8_t>>> suspects(const Seq<Vector<st
       return std::tuple(unit(is_wanted(candidate(message, rules, Exp<std::int32_t>(0)))), word);
     // The message is part of the state: it is made once.
     const auto found =
-        while_loop([=](auto state) { return get<0>(state) < candidates; },
-                   [&](auto state) {
+        while_loop([=](const auto& state) { return get<0>(state) < candidates; },
+                   [&](const auto& state) {
                      auto [n, any, words_of, size_of] = state;
                      const Message here{unpacked<14>(words_of), size_of};
                      const auto wanted = is_wanted(candidate(here, rules, n));
@@ -242,7 +243,7 @@ Seq<Vector<Hashed>> hashed(const Seq<Vector<std::uint8_t>>& words, const std::ve
   return map_seq(
       [&](const Acc<Vector<std::uint8_t>>& word) {
         const Message message = message_of(word);
-        return generate(Index{number_of_candidates(rules)}, [&](auto at) {
+        return generate(Index{number_of_candidates(rules)}, [&](const auto& at) {
           const Message one = candidate(message, rules, cast<std::int32_t>(at[0]));
           return pack(packed(md5(one)), packed(one.words), one.size);
         });
