@@ -71,8 +71,15 @@ void ProgressLine::append() {
 void ProgressLine::end() noexcept {
   try {
     if (way_ == Way::appended && news_) append();
-    if (shown_ > 0) write_error("\r" + std::string(shown_, ' ') + "\r");
   } catch (const std::exception&) {  // NOLINT: no memory for a line
+  }
+  wipe();
+}
+
+void ProgressLine::wipe() noexcept {
+  try {
+    if (shown_ > 0) write_error("\r" + std::string(shown_, ' ') + "\r");
+  } catch (const std::exception&) {  // NOLINT: likewise
   }
   shown_ = 0;
 }

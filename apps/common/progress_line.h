@@ -26,6 +26,8 @@ class ProgressLine {
   /// What stands before the numbers.
   void label(std::string text) { label_ = std::move(text); }
   void show(const Progress& progress);
+  /// What stands on a terminal goes, until `show` is called again: something else is written.
+  void wipe() noexcept;
   /// The work is over, or goes on with something else.
   void end() noexcept;
 

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "wide_lines.h"
+
 namespace anabranch::io::detail {
 
 namespace {
@@ -127,6 +129,7 @@ std::int64_t pack_words(unsigned char* block, std::int64_t size, std::int32_t* o
 bool is_white_space(unsigned char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
 TextCut cut_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most) {
+  if (kind == TextItems::lines && has_wide_lines()) return cut_wide_lines(block, size, most);
   TextCut cut;
   Ends ends{kind};
   each_word(block, size, separators(kind), [&](std::int64_t at, std::uint64_t bits, std::uint64_t) {
@@ -144,6 +147,7 @@ TextCut cut_text(TextItems kind, const unsigned char* block, std::int64_t size, 
 }
 
 std::int64_t count_line_ends(const unsigned char* block, std::int64_t size) {
+  if (has_wide_lines()) return count_wide_line_ends(block, size);
   std::int64_t count = 0;
   each_word(block, size, line_ends, [&](std::int64_t, std::uint64_t bits, std::uint64_t) {
     count += std::popcount(bits);
@@ -154,6 +158,8 @@ std::int64_t count_line_ends(const unsigned char* block, std::int64_t size) {
 
 std::int64_t pack_text(TextItems kind, unsigned char* block, std::int64_t size, bool last_is_open,
                        std::int32_t* offsets) {
+  if (kind == TextItems::lines && has_wide_lines())
+    return pack_wide_lines(block, size, last_is_open, offsets);
   return kind == TextItems::lines ? pack_lines(block, size, last_is_open, offsets)
                                   : pack_words(block, size, offsets);
 }

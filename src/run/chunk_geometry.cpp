@@ -21,6 +21,11 @@ std::int64_t largest_step(const T* offsets, std::int64_t begin, std::int64_t end
   return static_cast<std::int64_t>(largest);
 }
 
+template <class T>
+void steps_of(const T* offsets, std::vector<std::int64_t>& steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = offsets[i + 1] - offsets[i];
+}
+
 }  // namespace
 
 void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
@@ -277,6 +282,17 @@ std::vector<std::int64_t> ChunkGeometry::extents(int array, int dimension) const
   if (d.same_for_all()) return {dim(d, 0)};
   const std::int64_t items = items_of_array(array);
   std::vector<std::int64_t> values(static_cast<std::size_t>(items));
+  // Of vectors of a source, which may be many and short.
+  if (d.kind == PlanExtent::Kind::item_extent &&
+      item_infos_[static_cast<std::size_t>(d.index)]->rank() == 1) {
+    const auto i = static_cast<std::size_t>(d.index);
+    const void* const offsets = item_chunks_[i].offsets.get();
+    if (item_infos_[i]->offsets == OffsetType::int32)
+      steps_of(static_cast<const std::int32_t*>(offsets), values);
+    else
+      steps_of(static_cast<const std::int64_t*>(offsets), values);
+    return values;
+  }
   for (std::int64_t i = 0; i < items; ++i) values[static_cast<std::size_t>(i)] = dim(d, i);
   return values;
 }

@@ -1,6 +1,8 @@
 #include "run/part_layout.h"
 
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -16,6 +18,11 @@ std::shared_ptr<const std::int64_t> shared(std::vector<std::int64_t> numbers) {
 }
 
 std::vector<std::int64_t> offsets_of(const PartShape::Result& part, std::int64_t items) {
+  if (part.extents.size() == 1 && std::ssize(part.extents[0]) == items) {
+    std::vector<std::int64_t> offsets(static_cast<std::size_t>(items) + 1);
+    std::partial_sum(part.extents[0].begin(), part.extents[0].end(), offsets.begin() + 1);
+    return offsets;
+  }
   std::vector<std::int64_t> offsets;
   offsets.reserve(static_cast<std::size_t>(items) + 1);
   offsets.push_back(0);

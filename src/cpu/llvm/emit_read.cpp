@@ -2,6 +2,7 @@
 
 #include "cpu/llvm/emitter.h"
 #include "ir/views.h"
+#include "kernel/byte_words.h"
 
 /// Reads of arrays, and the checks of their indices. A failed check never traps: it is recorded and the entry
 /// left. The common path is a compare and a branch that is never taken.
@@ -52,6 +53,22 @@ Values Emitter::access(const View& view, const ir::Node& array, const Value& pos
   for (std::size_t c = 0; c < scalars.size(); ++c)
     out.push_back(load(view.buffers[c], scalars[c], position, active));
   return out;
+}
+
+/// A number of bytes that lie one behind the other, which have been read, so that they are in range: it is read as a whole.
+bool Emitter::emit_byte_word(const ir::Node& node) {
+  const ir::Node* const first = width > 1 ? kernel::first_of_byte_word(node) : nullptr;
+  if (!first || (is_pointwise && is_pointwise(*first))) return false;
+  const ir::Read read(*first);
+  const View& view = views_.at(read.array().get());
+  const Value position = add(view.base, values(*read.at())[0]);
+  const ScalarType type = node.type().scalars[0];
+  const bool is_gathered =
+      position.kind != Value::Kind::affine || position.stride != static_cast<std::int64_t>(size_of(type));
+  // Less than 32 bits are not gathered under a mask.
+  if (position.uniform() || (is_gathered && mask && size_of(type) < 4)) return false;
+  bind(node, {load_byte_word(view.buffers[0], type, position)});
+  return true;
 }
 
 /// One bit: is the index in range in all lanes (of a full vector)?

@@ -84,7 +84,7 @@ void Emitter::emit(const Regions& regions, int region, const ir::Node& node) {
     case ir::Op::constant:
       return bind(node, {uniform(constant(node.type().scalars[0], node.payload().bits))});
     case ir::Op::primitive:
-      if (!emit_assumed(node)) bind(node, {primitive(node)});
+      if (!emit_assumed(node) && !emit_byte_word(node)) bind(node, {primitive(node)});
       return;
     case ir::Op::tuple: {
       Values all;

@@ -150,6 +150,9 @@ class Emitter {
   llvm::Value* turned(llvm::Value* v);
   Value load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position, llvm::Value* active);
   Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
+  llvm::Value* gather_narrow(llvm::Type* cells, llvm::Value* addresses, llvm::Value* active);
+  bool emit_byte_word(const ir::Node& node);
+  Value load_byte_word(llvm::Value* buffer, ScalarType type, const Value& position);
   llvm::Value* in_range_all(const Test& test);
   llvm::Value* in_range(const Test& test);
   void require(int check, std::span<const Test> tests);

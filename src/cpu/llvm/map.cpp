@@ -32,7 +32,9 @@ class Map {
                                       return kernel::is_pointwise(kernel, node);
                                     })
                                   : nullptr) {
-    lanes_ = machine.forced_lanes ? machine.forced_lanes : suitable_lanes(kernel.body, machine);
+    lanes_ = machine.forced_lanes ? machine.forced_lanes
+                                  : std::min(64, suitable_lanes(kernel.body, machine) *
+                                                     registers_side_by_side(kernel.body, machine));
     if (kind_ == Kind::alone) lanes_ = 1;
   }
 

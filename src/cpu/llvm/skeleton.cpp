@@ -1,6 +1,7 @@
 #include "cpu/llvm/skeleton.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/math_recipe.h"
 
@@ -230,6 +231,27 @@ int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine) {
   else if (fast && nodes.size() < 64 && machine.vector_bytes == 64)
     lanes *= 2;
   return std::clamp(lanes, 1, 64);
+}
+
+int registers_side_by_side(std::span<const ir::Ref> bodies, const Machine& machine) {
+  // What a processor does at once, at least; shorter chains are hidden by those of the next vector.
+  constexpr std::size_t at_once = 4, long_chain = 128;
+  std::unordered_map<const ir::Node*, std::size_t> chains;
+  std::size_t longest = 0, operations = 0;
+  for (const ir::Node* node : kernel::reachable(bodies)) {
+    std::size_t chain = 0;
+    for (const auto& child : node->children())
+      if (const auto found = chains.find(child.get()); found != chains.end())
+        chain = std::max(chain, found->second);
+    if (node->op() == ir::Op::primitive) {
+      ++chain;
+      ++operations;
+    }
+    chains[node] = chain;
+    longest = std::max(longest, chain);
+  }
+  if (longest < long_chain || operations >= at_once * longest) return 1;
+  return machine.vector_bytes == 64 ? 4 : 2;
 }
 
 }  // namespace anabranch::cpu

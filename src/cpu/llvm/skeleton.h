@@ -16,6 +16,9 @@ int emit_scan(llvm::Module& module, const kernel::Kernel& kernel, const Machine&
 
 /// How many lanes suit these bodies: as many as fill a vector register with their usual scalar.
 int suitable_lanes(std::span<const ir::Ref> bodies, const Machine& machine);
+/// How many times as many suit a map that computes them: more than one where operations wait for each other all along, as
+/// in a hash.
+int registers_side_by_side(std::span<const ir::Ref> bodies, const Machine& machine);
 
 // What the skeletons share ---------------------------------------------------------------------------------
 

@@ -174,8 +174,10 @@ Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& positio
   llvm::Type* cells = vector_type(cell);
   if (active) {
     llvm::Value* addresses = frame.element(cell, buffer, lanes(position));
-    return varying(from_memory(type, b.CreateMaskedGather(cells, addresses, llvm::Align(size), active,
-                                                          llvm::Constant::getNullValue(cells))));
+    llvm::Value* all = size < 4 ? gather_narrow(cells, addresses, active)
+                                : b.CreateMaskedGather(cells, addresses, llvm::Align(size), active,
+                                                       llvm::Constant::getNullValue(cells));
+    return varying(from_memory(type, all));
   }
   // Scalar loads put together: what a hardware gather does, only faster outside the first cache level.
   llvm::Value* all = llvm::PoisonValue::get(cells);
@@ -201,6 +203,39 @@ Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& positio
     all = b.CreateInsertElement(all, one, static_cast<std::uint64_t>(lane));
   }
   return varying(from_memory(type, all));
+}
+
+/// No processor gathers less than 32 bits; LLVM would take a branch for each lane. The aligned 32 bits that an element is in are
+/// on its page.
+llvm::Value* Emitter::gather_narrow(llvm::Type* cells, llvm::Value* addresses, llvm::Value* active) {
+  llvm::Type *numbers = vector_type(b.getInt64Ty()), *words = vector_type(b.getInt32Ty());
+  llvm::Value* address = b.CreatePtrToInt(addresses, numbers);
+  llvm::Value* aligned = b.CreateAnd(address, llvm::ConstantInt::get(numbers, ~std::uint64_t{3}));
+  llvm::Value* all = b.CreateMaskedGather(words, b.CreateIntToPtr(aligned, addresses->getType()),
+                                          llvm::Align(4), active, llvm::Constant::getNullValue(words));
+  llvm::Value* low = b.CreateAnd(b.CreateTrunc(address, words), llvm::ConstantInt::get(words, 3));
+  return b.CreateTrunc(b.CreateLShr(all, b.CreateShl(low, llvm::ConstantInt::get(words, 3))), cells);
+}
+
+/// From the byte at each lane's position on, wherever that is.
+Value Emitter::load_byte_word(llvm::Value* buffer, ScalarType type, const Value& position) {
+  llvm::Type *byte = b.getInt8Ty(), *number = type_of(type);
+  llvm::Type* numbers = vector_type(number);
+  llvm::Constant* none = llvm::Constant::getNullValue(numbers);
+  if (position.kind == Value::Kind::affine && position.stride == static_cast<std::int64_t>(size_of(type))) {
+    llvm::Value* address = frame.element(byte, buffer, position.v);
+    if (mask) return varying(b.CreateMaskedLoad(numbers, address, llvm::Align(1), mask, none));
+    return varying(b.CreateAlignedLoad(numbers, address, llvm::Align(1)));
+  }
+  llvm::Value* addresses = frame.element(byte, buffer, lanes(position));
+  if (mask) return varying(b.CreateMaskedGather(numbers, addresses, llvm::Align(1), mask, none));
+  llvm::Value* all = llvm::PoisonValue::get(numbers);
+  for (int lane = 0; lane < width; ++lane) {
+    const auto n = static_cast<std::uint64_t>(lane);
+    llvm::Value* one = b.CreateAlignedLoad(number, b.CreateExtractElement(addresses, n), llvm::Align(1));
+    all = b.CreateInsertElement(all, one, n);
+  }
+  return varying(all);
 }
 
 void Emitter::store(llvm::Value* buffer, ScalarType type, const Value& position, const Value& value) {

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include <anabranch/error.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "apps/commands.h"
+#include "apps/common/byte_size.h"
+#include "apps/common/exit_status.h"
+#include "apps/common/output_files.h"
+#include "apps/common/terminal.h"
+#include "apps/common/usage_error.h"
+#include "apps/md5/digests.h"
+#include "apps/md5/found_words.h"
+#include "apps/md5/program.h"
+#include "apps/md5/report.h"
+#include "apps/md5/word_lists.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The progress line, from whichever thread, and words that are found, which are no part of it.
+class Output {
+ public:
+  Output(const Md5Options& options, std::int64_t bytes)
+      : json_(options.run.json), bytes_(bytes), line_(options.run.progress) {}
+
+  void show(Progress progress) {
+    // Of lists the bytes are known, those of words and those that end lines: in the rest there will be as many of each.
+    if (bytes_ > 0 && progress.work > 0)
+      progress.total_work =
+          std::max(progress.work, bytes_ / (progress.work + progress.items) * progress.work);
+    const std::lock_guard lock(mutex_);
+    line_.show(progress);
+  }
+  void found(const std::vector<FoundWord>& words) {
+    if (repeats_) return;
+    if (json_) return static_cast<void>(found_.insert(found_.end(), words.begin(), words.end()));
+    std::string text;
+    for (const FoundWord& word : words) text += word.digest + "  " + word.word + "\n";
+    const std::lock_guard lock(mutex_);
+    line_.wipe();
+    print(text);
+  }
+  /// A run as the one before: what it finds is known.
+  void repeat(int run, int of) {
+    repeats_ = run > 1;
+    if (of > 1) line_.label(fmt::format("run {} of {}: ", run, of));
+  }
+  void end() { line_.end(); }
+  const std::vector<FoundWord>& all_found() const { return found_; }
+
+ private:
+  bool json_, repeats_ = false;
+  std::int64_t bytes_;
+  std::mutex mutex_;
+  ProgressLine line_;
+  std::vector<FoundWord> found_;
+};
+
+/// What the digests leave of the bound.
+RunOptions options_of_run(const Md5Options& options, const DigestTable& digests, std::int64_t bound,
+                          Interrupt& interrupt) {
+  RunOptions run = options.run.options(interrupt);
+  if (!options.run.chunks()) return run;
+  run.memory = bound - digests.bytes();
+  if (run.memory <= 0)
+    throw ResourceError(fmt::format("{} digests ({}) do not fit into a memory bound of {}",
+                                    digests.distinct(), binary_bytes(digests.bytes()), binary_bytes(bound)));
+  return run;
+}
+
+/// A run that is stopped when it has found all digests, or by a signal.
+class StopWhenAllFound {
+ public:
+  explicit StopWhenAllFound(const Interrupt& interrupt)
+      : interrupted_(interrupt.token(), [this] { source_.request_stop(); }) {}
+  std::stop_token token() const { return source_.get_token(); }
+  void all_found() {
+    all_found_ = true;
+    source_.request_stop();
+  }
+  bool stopped_early() const { return all_found_; }
+
+ private:
+  std::stop_source source_;
+  std::atomic<bool> all_found_ = false;
+  std::stop_callback<std::function<void()>> interrupted_;
+};
+
+int run_md5(const Md5Options& options, Interrupt& interrupt) {
+  const auto begin = Clock::now();
+  std::vector<NamedFile> inputs{{"the digests", options.digests}};
+  for (const std::string& list : options.lists) inputs.push_back({"a word list", list});
+  check_outputs(inputs, {{"--trace", options.run.trace}, {"--report", options.run.report}});
+
+  Md5Report report;
+  report.options = options;
+  report.memory = options.run.memory_bound();
+  const DigestTable digests(options.digests, report.memory / 2);
+  report.digests_given = digests.given();
+  report.digests_distinct = digests.distinct();
+  const auto lists = open_word_lists(options.lists);
+  if (options.run.repeat > 1 && !lists.info().rewindable)
+    throw UsageError("--repeat: what comes from a pipe passes once");
+  const std::vector<Rule> rules = rules_of(options.rules);
+  RunOptions run = options_of_run(options, digests, report.memory, interrupt);
+  report.open_seconds = seconds_since(begin);
+
+  Output output(options, bytes_of_word_lists(options.lists));
+  std::optional<StopWhenAllFound> stop;
+  const RunOptions of_suspects{.backend = options.run.chunks() ? Backend::cpu : Backend::interpreter,
+                               .threads = 1};
+  FoundWords found(
+      digests, rules, of_suspects, [&](const std::vector<FoundWord>& words) { output.found(words); },
+      [&] { stop->all_found(); });
+  const Targets targets{use(digests.firsts()), use(digests.begins()), use(digests.bits())};
+  const auto program = compile(consume(write(suspects(stream_in(lists), rules, targets), found.sink())));
+  if (options.explain) {
+    print(program.explain());
+    return done;
+  }
+  for (int i = 1; i <= options.run.repeat; ++i) {
+    stop.emplace(interrupt);
+    output.repeat(i, options.run.repeat);
+    run.stop = stop->token();
+    run.progress = [&](const Progress& p) { output.show(p); };
+    if (i == options.run.repeat) {
+      run.trace = options.run.trace;
+      run.report = options.run.report;
+    }
+    const auto start = Clock::now();
+    try {
+      program.run(run, &report.run);
+    } catch (const Cancelled&) {
+      if (interrupt.signal() != 0 || !stop->stopped_early()) throw;
+    }
+    report.repeats.push_back(seconds_since(start));
+    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes + digests.bytes());
+    report.stopped_early = stop->stopped_early();
+    report.digests_found = found.found();
+    report.words = found.words();
+    report.too_long = found.too_long();
+    report.candidates = found.candidates();
+    if (i == 1) {
+      report.compile_seconds = report.run.compile_seconds;
+      report.front_seconds = report.run.front_seconds;
+      report.kernels_compiled = report.run.kernels_compiled;
+      report.kernels_from_disk = report.run.kernels_from_disk;
+    }
+  }
+  output.end();
+  report.found = output.all_found();
+  report.total_seconds = seconds_since(begin);
+  // Standard output has the words, for whoever reads them.
+  if (options.run.json)
+    print(to_json(report));
+  else
+    write_error(to_text(report));
+  return report.digests_found > 0 ? done : answer_is_no;
+}
+
+}  // namespace
+
+void add_md5(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("md5", "Find the words of lists, changed by rules, that have given MD5 digests");
+  auto given = std::make_shared<Md5Options>();
+  auto rules = std::make_shared<std::string>();
+  sub->add_option("DIGESTS", given->digests,
+                  "A file of MD5 digests in hexadecimal, one a line; or one such digest")
+      ->required()
+      ->option_text("FILE|DIGEST");
+  sub->add_option("WORDLIST", given->lists, "Texts with a word on each line; - is standard input")
+      ->required()
+      ->option_text("FILE...");
+  sub->add_option("--rules", *rules,
+                  "What else is tried of each word, divided by commas: lower, upper, capitalize, toggle, "
+                  "leet, append-digit, "
+                  "append-2-digits, append-3-digits, append-4-digits, append-year, or several of them joined "
+                  "by +, like "
+                  "capitalize+append-year; default: the word alone")
+      ->option_text("LIST");
+  const RunChoiceOptions run(*sub, "digests and chunks of words", "words");
+  sub->add_flag("--explain", given->explain,
+                "Show what is made of the program, and why, instead of running it")
+      ->disable_flag_override();
+  sub->footer(
+      "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests; 4 input or output failed; 5 a "
+      "resource limit;\n"
+      "6 back end not available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM.");
+  sub->callback([given, rules, run, &chosen] {
+    given->run = run.chosen();
+    given->rules = parse_rules(*rules);
+    check_extension("--report", given->run.report, ".html", "a report is written as .html");
+    chosen = [given](Interrupt& interrupt) { return run_md5(*given, interrupt); };
+  });
+}
+
+}  // namespace anabranch::apps

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <anabranch/array.h>
+
+/// The digests that are looked for.
+namespace anabranch::apps {
+
+/// a, b, c, d: of the digest's bytes each four, the first one in the low bits.
+using DigestWords = std::array<std::uint32_t, 4>;
+
+/// 32 digits, lower letters.
+std::string hex(const DigestWords& digest);
+
+/// Distinct digests in an order of their own, which is that of their first 32 bits.
+class DigestTable {
+ public:
+  /// `argument`: 32 hexadecimal digits, or a file with as many on each line (white space around them, and empty lines, are
+  /// nothing). UsageError where it is neither, DataError with file and line, IoError; ResourceError where they take more than
+  /// `memory` bytes.
+  DigestTable(const std::string& argument, std::int64_t memory);
+
+  std::int64_t given() const { return given_; }
+  std::int64_t distinct() const { return static_cast<std::int64_t>(digests_.size()); }
+  const DigestWords& operator[](std::size_t i) const { return digests_[i]; }
+  std::optional<std::size_t> find(const DigestWords& digest) const;
+
+  /// What Targets is made of.
+  Vector<std::uint32_t> firsts() const;
+  Vector<std::int32_t> begins() const;
+  Vector<std::uint32_t> bits() const;
+  /// Held here and in those.
+  std::int64_t bytes() const;
+
+ private:
+  void read(const std::string& path, std::int64_t memory);
+
+  std::vector<DigestWords> digests_;
+  std::int64_t given_ = 0;
+};
+
+}  // namespace anabranch::apps

@@ -1,0 +1,556 @@
+#include "support/catch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "command.h"
+#include "support/page_file.h"
+
+using namespace cli_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// By coreutils, which share nothing with what is tested: a digest for each of the words.
+Words md5sums(const Words& words) {
+  const TemporaryDirectory dir;
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string file = dir / std::to_string(i);
+    io_test::write_file(file, words[i]);
+    list += file + "\n";
+  }
+  io_test::write_file(dir / "list", list);
+  const std::string call = "xargs -d '\\n' md5sum < " + (dir / "list");
+  std::FILE* const pipe = ::popen(call.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Words digests;
+  char line[4096];  // NOLINT(*-avoid-c-arrays)
+  while (std::fgets(line, sizeof line, pipe)) digests.emplace_back(line, 32);
+  REQUIRE(::pclose(pipe) == 0);
+  REQUIRE(digests.size() == words.size());
+  return digests;
+}
+
+std::string lines(const Words& words, const std::string& end = "\n") {
+  std::string text;
+  for (const std::string& word : words) text += word + end;
+  return text;
+}
+
+/// What is found, as the command prints it, from a list of the words.
+std::string found_lines(const Words& digests, const Words& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) text += digests[i] + "  " + words[i] + "\n";
+  return text;
+}
+
+/// Bytes of any kind but LF, and no CR at the end, which would belong to the line's.
+Words random_words(std::size_t count, std::size_t longest, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::set<std::string> words;
+  while (words.size() < count) {
+    std::string word;
+    for (std::size_t length = random() % (longest + 1); word.size() < length;) {
+      const auto byte = static_cast<char>(random() % 256);
+      if (byte != '\n') word += byte;
+    }
+    if (!word.ends_with('\r')) words.insert(word);
+  }
+  Words out(words.begin(), words.end());
+  std::shuffle(out.begin(), out.end(), random);
+  return out;
+}
+
+/// With a kernel cache of its own: most of these differ in their data only.
+Outcome md5(const Words& arguments, Start start = {}) {
+  static const TemporaryDirectory cache;
+  std::filesystem::permissions(cache.path(), std::filesystem::perms::owner_all);
+  start.environment.insert(start.environment.end(),
+                           {"ANABRANCH_CACHE=on", "ANABRANCH_CACHE_DIR=" + cache.path()});
+  Words all{"md5"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return command(all, start);
+}
+
+struct Files {
+  TemporaryDirectory dir;
+  std::string digests = dir / "digests", list = dir / "list";
+  Files(const std::string& of_digests, const std::string& of_words) {
+    io_test::write_file(digests, of_digests);
+    io_test::write_file(list, of_words);
+  }
+  Outcome run(const Words& more = {}, const Start& start = {}) const {
+    Words arguments{digests, list};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return md5(arguments, start);
+  }
+};
+
+// RFC 1321, A.5, but for what is longer than 55 bytes.
+const Words suite{"", "a", "abc", "message digest", "abcdefghijklmnopqrstuvwxyz"};
+const Words suite_digests{"d41d8cd98f00b204e9800998ecf8427e", "0cc175b9c0f1b6a831c399e269772661",
+                          "900150983cd24fb0d6963f7d28e17f72", "f96b697d7cb7938d525a2f31aaf161d0",
+                          "c3fcd3d76192e4007dfb496cca67e13b"};
+
+}  // namespace
+
+TEST_CASE("md5: the suite of RFC 1321") {
+  CHECK(md5sums(suite) == suite_digests);
+  const Words too_long{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+                       "12345678901234567890123456789012345678901234567890123456789012345678901234567890"};
+  const Files files(
+      lines(suite_digests) + "d174ab98d277d9f5a5611c2c9f419d9f\n57edf4a22be3c955ac49da2e2107b67a\n",
+      lines(suite) + lines(too_long));
+  for (const char* backend : {"cpu", "interpreter"}) {
+    const Outcome o = files.run({"--backend", backend});
+    INFO(o.err);
+    CHECK(o.status == 0);
+    CHECK(o.out == found_lines(suite_digests, suite));
+    CHECK(o.err.find("2 longer than 55 bytes") != std::string::npos);
+    CHECK(o.err.find("5 of 7 found") != std::string::npos);
+  }
+}
+
+TEST_CASE("md5: words of all bytes and lengths, however the stream is cut") {
+  const Words words = random_words(3000, 55, 1);
+  Words digests = md5sums(words);
+  const std::string expected = found_lines(digests, words);
+  std::shuffle(digests.begin(), digests.end(), std::mt19937(2));
+  const Files files(lines(digests), lines(words));
+  const auto check = [&](const Words& more) {
+    const Outcome o = files.run(more);
+    INFO((more.empty() ? "" : more.back()) << " " << o.err);
+    CHECK(o.status == 0);
+    CHECK(o.out == expected);
+  };
+  for (const char* threads : {"1", "2"})
+    for (const char* scheduler : {"adaptive", "paper", "fixed:7", "fixed:1000"})
+      check({"--threads", threads, "--scheduler", scheduler});
+  check({"--backend", "interpreter"});
+  check({"--memory", "2M"});
+  check({"--repeat", "3"});
+}
+
+TEST_CASE("md5: each length up to the longest, and one more") {
+  Words words;
+  for (std::size_t length = 0; length <= 60; ++length) words.emplace_back(length, 'x');
+  const Words digests = md5sums(words);
+  const Words hashed(words.begin(), words.begin() + 56);
+  const Files files(lines(digests), lines(words));
+  CHECK(files.run().out == found_lines(digests, hashed));
+  const auto report = files.run({"--json"}).json();
+  CHECK(report["words"] == 61);
+  CHECK(report["too_long"] == 5);
+  CHECK(report["candidates"] == 56);
+}
+
+TEST_CASE("md5: what ends a line") {
+  const Words words{"one", "", "two\r", "\xff\xfe", std::string("nul\0nul", 7), "last"};
+  const Words digests = md5sums(words);
+  // CR LF ends a line, another CR belongs to it; a last line without an end is one.
+  const Files files(lines(digests), "one\r\n\r\ntwo\r\r\n\xff\xfe\n" + words[4] + "\r\nlast");
+  CHECK(files.run().out == found_lines(digests, words));
+  const Files bare(lines(digests), "last\r");
+  CHECK(bare.run().status == 1);
+  const Files none(lines(digests), "");
+  CHECK(none.run().status == 1);
+  CHECK(none.run({"--json"}).json()["words"] == 0);
+  const Files empty_word(lines(digests), "\n");
+  CHECK(empty_word.run().out == digests[1] + "  \n");
+}
+
+TEST_CASE("md5: digests and words that are there twice") {
+  const Words words{"a", "b", "a", "c", "b"};
+  const Words digests = md5sums(words);
+  std::string upper = digests[0];
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  const Files files(digests[1] + "\n" + upper + "\r\n\n  " + digests[0] + " \t\n" + digests[1], lines(words));
+  const Outcome o = files.run();
+  CHECK(o.status == 0);
+  CHECK(o.out == digests[0] + "  a\n" + digests[1] + "  b\n");
+  CHECK(o.err.find("2 of 2 found (4 given)") != std::string::npos);
+  const auto report = files.run({"--json"}).json();
+  CHECK(report["digests"] == nlohmann::json{{"given", 4}, {"distinct", 2}, {"found", 2}});
+}
+
+TEST_CASE("md5: one digest on the command line") {
+  const Files files("", lines(suite));
+  const Outcome o = md5({suite_digests[2], files.list});
+  CHECK(o.status == 0);
+  CHECK(o.out == suite_digests[2] + "  abc\n");
+  const Outcome other = md5({std::string(32, '0'), files.list});
+  CHECK(other.status == 1);
+  CHECK(other.out.empty());
+}
+
+TEST_CASE("md5: many digests, some of which are there") {
+  const Words words = random_words(500, 20, 5);
+  const Words right = md5sums(words);
+  std::mt19937 random(6);
+  Words digests = right;
+  for (int i = 0; i < 30'000; ++i) {
+    // Many begin as those of words do, and go on otherwise.
+    std::string digest = i % 3 == 0 ? right[static_cast<std::size_t>(i) % right.size()].substr(0, 8) : "";
+    while (digest.size() < 32) digest += "0123456789abcdef"[random() % 16];
+    digests.push_back(digest);
+  }
+  std::shuffle(digests.begin(), digests.end(), random);
+  const Files files(lines(digests), lines(words));
+  CHECK(files.run().out == found_lines(right, words));
+}
+
+namespace {
+
+/// Rules by plain loops.
+std::string changed(const std::string& step, std::string word) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const std::map<char, char> digits{{'a', '4'}, {'e', '3'}, {'i', '1'}, {'o', '0'}, {'s', '5'}, {'t', '7'}};
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    char& c = word[i];
+    const bool up = step == "upper" || (step == "capitalize" && i == 0) || (step == "toggle" && is_lower(c));
+    const bool down = step == "lower" || (step == "capitalize" && i > 0) || (step == "toggle" && is_upper(c));
+    if (step == "leet") {
+      const auto digit = digits.find(is_upper(c) ? static_cast<char>(c + 32) : c);
+      if (digit != digits.end()) c = digit->second;
+    } else if (up && is_lower(c)) {
+      c = static_cast<char>(c - 32);
+    } else if (down && is_upper(c)) {
+      c = static_cast<char>(c + 32);
+    }
+  }
+  return word;
+}
+
+Words candidates(const std::string& rules, const std::string& word) {
+  Words out{word};
+  std::istringstream chains(rules);
+  for (std::string chain; std::getline(chains, chain, ',');) {
+    std::string now = word;
+    std::istringstream steps(chain);
+    int digits = 0, first = 0, count = 1;
+    for (std::string step; std::getline(steps, step, '+');) {
+      if (step == "append-year") {
+        digits = 4;
+        first = 1940;
+        count = 100;
+      } else if (step.starts_with("append-")) {
+        digits = step == "append-digit" ? 1 : step[7] - '0';
+        for (int d = 0; d < digits; ++d) count *= 10;
+      } else {
+        now = changed(step, now);
+      }
+    }
+    for (int n = first; n < first + count; ++n) {
+      std::string number = digits > 0 ? std::to_string(n) : "";
+      number.insert(0, static_cast<std::size_t>(digits) - number.size(), '0');
+      out.push_back(now + number);
+    }
+  }
+  return out;
+}
+
+/// All candidates of the words are looked for: each is found where it is the first that has its bytes, and in order.
+void check_rules(const std::string& rules, const Words& words) {
+  INFO(rules);
+  Words all, expected;
+  std::set<std::string> seen;
+  std::int64_t tried = 0;
+  for (const std::string& word : words)
+    for (const std::string& candidate : candidates(rules, word)) {
+      if (word.size() > 55 || candidate.size() > 55) continue;
+      ++tried;
+      if (seen.insert(candidate).second) expected.push_back(candidate);
+    }
+  const Words digests = md5sums(expected);
+  const Files files(lines(digests), lines(words));
+  const Outcome o = files.run({"--rules", rules});
+  INFO(o.err);
+  CHECK(o.status == 0);
+  CHECK(o.out == found_lines(digests, expected));
+  // One more, so that nothing stops before the end.
+  io_test::write_file(files.digests, lines(digests) + std::string(32, '0') + "\n");
+  CHECK(files.run({"--rules", rules, "--json"}).json()["candidates"] == tried);
+}
+
+}  // namespace
+
+TEST_CASE("md5: rules that change letters") {
+  // All bytes, at all places of the four that are changed together.
+  Words words{"Password", "STREET@[`{\x80\xc1\xe1\xff", "oOaAeEiIsStTzZ"};
+  for (int first = 0; first < 256; first += 16)
+    for (int shift = 0; shift < 4; ++shift) {
+      std::string word(static_cast<std::size_t>(shift), 'q');
+      for (int c = first; c < first + 16; ++c)
+        if (c != '\n') word += static_cast<char>(c);
+      if (!word.ends_with('\r')) words.push_back(word);
+    }
+  for (const std::string& word : random_words(100, 55, 7)) words.push_back(word);
+  for (const char* rules :
+       {"lower", "upper", "capitalize", "toggle", "leet", "lower,upper,capitalize,toggle,leet",
+        "upper+leet,leet+upper", "capitalize+leet,toggle+toggle"})
+    check_rules(rules, words);
+}
+
+TEST_CASE("md5: rules that append digits") {
+  Words words{"", "x", "abc", "abcd", "longer than that"};
+  for (std::size_t length = 50; length <= 56; ++length) words.emplace_back(length, 'y');
+  for (const char* rules : {"append-digit", "append-2-digits", "append-year", "append-3-digits",
+                            "upper,append-digit,capitalize+append-2-digits", "leet+append-year,append-digit"})
+    check_rules(rules, words);
+  check_rules("append-4-digits", {"abc"});
+}
+
+TEST_CASE("md5: rules give what the interpreter says, and their number is reported") {
+  const Files files(suite_digests[2], "ABC\nABD\n");
+  const Words rules{"--rules", "lower,capitalize+append-year"};
+  for (const char* backend : {"cpu", "interpreter"}) {
+    const Outcome o = files.run({"--rules", rules[1], "--backend", backend});
+    CHECK(o.out == suite_digests[2] + "  abc\n");
+    CHECK(o.err.find("102 candidates a word") != std::string::npos);
+  }
+  const auto report = files.run({"--rules", rules[1], "--json"}).json();
+  CHECK(report["candidates_per_word"] == 102);
+  CHECK(report["rules"] == nlohmann::json{{{"name", "as-is"}, {"candidates", 1}},
+                                          {{"name", "lower"}, {"candidates", 1}},
+                                          {{"name", "capitalize+append-year"}, {"candidates", 100}}});
+}
+
+TEST_CASE("md5: several lists, one after the other") {
+  const Files files(lines(suite_digests), "abc\n");
+  io_test::write_file(files.dir / "second", "a");
+  io_test::write_file(files.dir / "empty", "");
+  io_test::write_file(files.dir / "third", "\nmessage digest\n");
+  const Outcome o = files.run({files.dir / "second", files.dir / "empty", files.dir / "third"});
+  CHECK(o.out == found_lines({suite_digests[2], suite_digests[1], suite_digests[0], suite_digests[3]},
+                             {"abc", "a", "", "message digest"}));
+  CHECK(o.err.find("Words     4\n") != std::string::npos);
+}
+
+TEST_CASE("md5: stops when all digests have been found") {
+  std::string text = "abc\n";
+  for (int i = 0; i < 3'000'000; ++i) text += std::to_string(i) + "\n";
+  const Files files(suite_digests[2], text);
+  const auto report = files.run({"--json", "--threads", "1"}).json();
+  CHECK(report["stopped_early"] == true);
+  CHECK(report["words"].get<int>() < 3'000'000);
+  CHECK(report["found"] ==
+        nlohmann::json{{{"digest", suite_digests[2]}, {"word", "abc"}, {"bytes", "616263"}}});
+  const Outcome o = files.run();
+  CHECK(o.status == 0);
+  CHECK(o.err.find("then all digests were found") != std::string::npos);
+}
+
+TEST_CASE("md5: words that arrive at a pipe, and what is found while it waits") {
+  const TemporaryDirectory dir;
+  const std::string fifo = dir / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  io_test::write_file(dir / "digests", lines(suite_digests));
+  io_test::write_file(dir / "out", "");
+  Process process({"md5", dir / "digests", fifo}, {.stdout_to = dir / "out"});
+  std::ofstream to(fifo, std::ios::binary);
+  to << "abc\n" << std::flush;
+  // It is there before the next word.
+  std::string out;
+  for (int i = 0; i < 1000 && out.empty(); ++i) {
+    std::this_thread::sleep_for(20ms);
+    out = io_test::read_file(dir / "out");
+  }
+  CHECK(out == suite_digests[2] + "  abc\n");
+  to << "xyz\na";
+  to.close();
+  CHECK(process.finish().status == 0);
+  CHECK(io_test::read_file(dir / "out") == found_lines({suite_digests[2], suite_digests[1]}, {"abc", "a"}));
+}
+
+TEST_CASE("md5: digests that are none") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "list", "a\n");
+  const auto refused = [&](const std::string& text, const std::string& message) {
+    io_test::write_file(dir / "digests", text);
+    const Outcome o = md5({dir / "digests", dir / "list"});
+    INFO(text << o.err);
+    CHECK(o.status == 3);
+    CHECK(o.out.empty());
+    CHECK(o.err.find((dir / "digests") + message) != std::string::npos);
+  };
+  const std::string good = suite_digests[1];
+  refused("hello\n", ": line 1: 'hello' is no MD5 digest, 32 hexadecimal digits: character 1");
+  refused(good + "\n\n" + good.substr(1) + "\n", ": line 3: ");
+  refused(good + "\n" + good + "0\n", ": line 2: ");
+  refused(good + "\n" + good + " " + good, ": line 2: ");
+  refused(good.substr(0, 31) + "g",
+          ": line 1: '" + good.substr(0, 31) + "g' is no MD5 digest, 32 hexadecimal digits: character 32");
+  refused(std::string(100'000, 'a'), ": line 1: ");
+  refused(std::string("\0\xff\x1b[2J", 6), ": line 1: '???[2J'");
+  refused("", ": there is no digest in it");
+  refused("\n \r\n\n", ": there is no digest in it");
+}
+
+TEST_CASE("md5: what the command line may not say") {
+  const TemporaryDirectory dir;
+  const std::string list = dir / "list", digest = suite_digests[1];
+  io_test::write_file(list, "a\n");
+  const auto fails = [&](int status, const Words& arguments, const std::string& message) {
+    const Outcome o = md5(arguments);
+    INFO(o.err);
+    CHECK(o.status == status);
+    CHECK(o.out.empty());
+    CHECK(o.err.find(message) != std::string::npos);
+  };
+  fails(2, {}, "DIGESTS is required");
+  fails(2, {digest}, "WORDLIST is required");
+  fails(2, {digest.substr(1), list}, "neither a file nor an MD5 digest");
+  fails(2, {digest + "0", list}, "it has 33 characters");
+  fails(2, {dir / "missing", list}, "neither a file nor an MD5 digest");
+  fails(4, {dir.path(), list}, "directory");
+  fails(4, {digest, dir / "missing"}, "missing");
+  fails(4, {digest, list, dir.path()}, dir.path());
+  fails(2, {digest, "-", "-"}, "standard input");
+  fails(2, {digest, "-", "--repeat", "2"}, "--repeat");
+  fails(2, {digest, list, "--rules", "lowr"}, "'lowr' is no rule; there are lower, upper");
+  fails(2, {digest, list, "--rules", "lower,"}, "'' is no rule");
+  fails(2, {digest, list, "--rules", "lower+"}, "'' is no rule");
+  fails(2, {digest, list, "--rules", ""}, "--rules");
+  fails(2, {digest, list, "--rules", "lower,upper,lower"}, "'lower' is there twice");
+  fails(2, {digest, list, "--rules", "as-is"}, "always comes first");
+  fails(2, {digest, list, "--rules", "append-digit+lower"}, "nothing comes behind digits");
+  std::string many = "append-4-digits";
+  for (int i = 1; i < 60; ++i) {
+    many += ",";
+    for (int k = 0; k < i; ++k) many += "lower+";
+    many += "append-4-digits";
+  }
+  fails(2, {digest, list, "--rules", many}, "more than 500000 candidates");
+  fails(2, {digest, list, "--report", "r.txt"}, ".html");
+  fails(2, {digest, list, "--trace", list}, "this is a word list itself");
+  fails(5, {digest, list, "--memory", "1K"}, "memory");
+}
+
+TEST_CASE("md5: a line that is no word") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "list", "a\n" + std::string(17 << 20, 'x') + "\n");
+  const Outcome o = md5({suite_digests[2], dir / "list"});
+  CHECK(o.status == 3);
+  CHECK(o.err.find("line 2 is longer than") != std::string::npos);
+}
+
+TEST_CASE("md5 --json: the schema of docs/md5.md") {
+  const Files files(lines(suite_digests), "abc\n\xff\n" + std::string(60, 'x') + "\n");
+  const auto r = files.run({"--json", "--threads", "2", "--memory", "16M", "--scheduler", "fixed:2"}).json();
+  Words keys;
+  for (const auto& [key, value] : r.items()) keys.push_back(key);
+  CHECK(keys == Words{"backend",
+                      "candidates",
+                      "candidates_per_second",
+                      "candidates_per_word",
+                      "chunks",
+                      "digests",
+                      "found",
+                      "kernels",
+                      "lists",
+                      "memory",
+                      "peak_bytes",
+                      "peak_resident_bytes",
+                      "repeats",
+                      "rules",
+                      "scheduler",
+                      "seconds",
+                      "stages",
+                      "stopped_early",
+                      "threads",
+                      "too_long",
+                      "utilisation",
+                      "words",
+                      "words_per_second"});
+  CHECK(r["lists"] == nlohmann::json{files.list});
+  CHECK(r["words"] == 3);
+  CHECK(r["too_long"] == 1);
+  CHECK(r["candidates"] == 2);
+  CHECK(r["stopped_early"] == false);
+  CHECK(r["chunks"] == 2);
+  CHECK(r["memory"] == 16 << 20);
+  CHECK(r["peak_bytes"].get<std::int64_t>() <= 16 << 20);
+  CHECK(r["threads"] == 2);
+  CHECK(r["stages"].size() == 1);
+  const auto interpreted = files.run({"--json", "--backend", "interpreter"}).json();
+  CHECK(interpreted["words"] == 3);
+  for (const char* key : {"scheduler", "memory", "peak_bytes", "chunks"}) CHECK(interpreted[key].is_null());
+}
+
+TEST_CASE("md5: bytes that are no UTF-8 are told exactly") {
+  const Words words{"\xff\x00z", "\xc3\xa4"};
+  const Files files(lines(md5sums(words)), lines(words));
+  const auto found = files.run({"--json"}).json()["found"];
+  REQUIRE(found.size() == 2);
+  CHECK(found[0]["bytes"] == "ff");  // the literal ends with its NUL
+  CHECK(found[1]["bytes"] == "c3a4");
+  CHECK(found[1]["word"] == "\xc3\xa4");
+}
+
+TEST_CASE("md5: what it says to people, trace, report, explanation") {
+  using anabranch::testing::PageFile;
+  const Files files(lines(suite_digests), lines(suite) + "other\n");
+  const std::string trace = files.dir / "t.json", page = files.dir / "r.html";
+  const Outcome o = files.run({"--stats", "--progress", "--trace", trace, "--report", page, "--repeat", "2"});
+  CHECK(o.status == 0);
+  CHECK(o.out == found_lines(suite_digests, suite));  // once, however often it runs
+  for (const char* part : {"Digests", "Words", "Rules", "Run", "Time", "Speed", "million words/s", "Memory",
+                           "Trace", "Report", "The last run", "Stream 0"}) {
+    INFO(part);
+    CHECK(o.err.find(part) != std::string::npos);
+  }
+  CHECK(!PageFile(page).data.empty());
+  CHECK(nlohmann::json::parse(io_test::read_file(trace)).contains("traceEvents"));
+  const Outcome explained = files.run({"--explain"});
+  CHECK(explained.status == 0);
+  CHECK(explained.out.find("kernel") != std::string::npos);
+  CHECK(explained.out.find(suite_digests[0]) == std::string::npos);
+}
+
+TEST_CASE("md5: standard output that takes nothing") {
+  const Files files(lines(suite_digests), lines(suite));
+  CHECK(files.run({}, {.stdout_to = "/dev/full"}).status == 4);
+  CHECK(files.run({}, {.stdout_closed = true}).status == 4);
+}
+
+TEST_CASE("md5: signals end it") {
+  const Files files(suite_digests[2], lines(random_words(2000, 40, 9)));
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    Process process({"md5", files.digests, files.list, "--repeat", "1000000"});
+    std::this_thread::sleep_for(500ms);
+    process.signal(signal);
+    CHECK(process.finish().status == status);
+  }
+}
+
+TEST_CASE("md5: memory stays flat") {
+  if (sanitized) return;
+  const Files files(suite_digests[2], "");
+  std::mt19937 random(3);
+  {
+    std::ofstream to(files.list, std::ios::binary);
+    std::string text;
+    for (int i = 0; i < 2'000'000; ++i) text += std::to_string(random()) + std::to_string(random()) + "\n";
+    for (int k = 0; k < 4; ++k) to << text;
+  }
+  const Outcome o = files.run({"--memory", "4M"});
+  CHECK(o.status == 1);
+  CHECK(o.peak_resident_bytes <= (4 + 160) << 20);
+  CHECK(o.err.find("Words     8000000\n") != std::string::npos);
+}
