@@ -18,6 +18,7 @@ using Action = std::function<int(Interrupt&)>;
 
 /// Each adds its subcommand, whose callback sets `chosen`.
 void add_smvm(CLI::App& app, Action& chosen);
+void add_audio(CLI::App& app, Action& chosen);
 void add_generate(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);

@@ -43,6 +43,7 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
   app.footer(footer);
   Action chosen;
   add_smvm(app, chosen);
+  add_audio(app, chosen);
   add_generate(app, chosen);
   add_explain(app, chosen);
   add_doctor(app, chosen);

@@ -81,8 +81,8 @@ allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<
 allow "kernels/math" '"[a-z_]+\.h"|<math\.h>' kernels/math/*.h
 allow "kernels/cuda" '"[a-z_]+\.cuh"' kernels/cuda/*.cuh
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir|math)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
-allow "the command" "$standard|$tools|$ours|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp apps/{common,doctor,generate,explain,smvm}/*.{h,cpp}
-allow "a program" "$standard|$ours|\"apps/[a-z0-9]+/program\.h\"" apps/*/program.h apps/*/program.cpp
+allow "the command" "$standard|$tools|$ours|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp apps/{audio,common,doctor,generate,explain,smvm}/*.{h,cpp}
+allow "a program" "$standard|$ours|\"apps/[a-z0-9]+/(program|fft)\.h\"" apps/*/{program,fft}.{h,cpp}
 allow "an example" "$standard|$ours|\"[a-z_]+\.h\"" apps/examples/*.h apps/examples/*.cpp
 
 # Operands have names (src/ir/views.h); where they stand among the children only makers and views know.
