@@ -181,19 +181,19 @@ void add_audio(CLI::App& app, Action& chosen) {
     AudioRequest& request = *given;
     request.run = run.chosen();
     request.wanted = features_named(given->features);
-    FeatureOptions& options = request.options;
-    options.hop_length = given->hop > 0 ? given->hop : std::max<std::int64_t>(options.frame_length / 4, 1);
-    options.center = given->center == "true";
+    FeatureOptions& frame = request.options;
+    frame.hop_length = given->hop > 0 ? given->hop : std::max<std::int64_t>(frame.frame_length / 4, 1);
+    frame.center = given->center == "true";
     request.pad_mode = given->pad == "edge"      ? PadMode::edge
                        : given->pad == "reflect" ? PadMode::reflect
                                                  : PadMode::constant;
     if (given->unit == "seconds") request.segment_unit = SegmentUnit::seconds;
-    if (request.win_length == 0) request.win_length = options.frame_length;
+    if (request.win_length == 0) request.win_length = frame.frame_length;
     if (fmax->count() > 0) request.fmax = given->most;
     check(request);
     check_extension("--report", request.run.report, ".html", "a report is written as .html");
-    options.cosines = window_cosines(request.window);
-    options.window = window_weights(request.window, request.win_length, options.frame_length);
+    frame.cosines = window_cosines(request.window);
+    frame.window = window_weights(request.window, request.win_length, frame.frame_length);
     chosen = [given](Interrupt& interrupt) {
       run_audio(*given, interrupt);
       return done;

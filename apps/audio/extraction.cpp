@@ -21,9 +21,15 @@ std::int64_t columns_of(Feature feature, const AudioRequest& request) {
       return request.n_mels;
     case Feature::mfcc:
       return request.n_mfcc;
-    default:
+    case Feature::mean:
+    case Feature::rms:
+    case Feature::zero_crossing_rate:
+    case Feature::spectral_centroid:
+    case Feature::spectral_rolloff:
+    case Feature::spectral_flatness:
       return 0;
   }
+  return 0;
 }
 
 }  // namespace
@@ -66,10 +72,10 @@ struct Extraction::Programs {
       });
   }
 
-  std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>> write_all(const Seq<Vector<float>>& signal,
+  std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>> write_all(const Seq<Vector<float>>& pieces,
                                                                       const SignalFacts& facts) {
     const Windows windows =
-        request.segments.empty() ? frames(signal, facts, request.options) : Windows{signal, {}};
+        request.segments.empty() ? frames(pieces, facts, request.options) : Windows{pieces, {}};
     const FeatureSequences sequences = features(request.wanted, windows, facts, request.options);
     Acc<Scalar<std::int64_t>> rows = unit(std::int64_t{0});
     Acc<Scalar<float>> loudest = unit(0.0F);
