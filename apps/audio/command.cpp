@@ -28,7 +28,8 @@ constexpr std::int64_t longest_frame = 1 << 24;
 void check(const AudioRequest& r) {
   const auto refuse = [](const std::string& why) { throw UsageError(why); };
   const std::int64_t length = r.options.frame_length;
-  if (!r.out.ends_with(".npz") && !r.out.ends_with(".csv"))
+  if (r.out.empty() && !r.explain) refuse("--out is required: a file to write features to, .npz or .csv");
+  if (!r.out.empty() && !r.out.ends_with(".npz") && !r.out.ends_with(".csv"))
     refuse("--out " + r.out + ": features are written as .npz or .csv");
   if (r.wants_spectrum() && (length < 2 || (length & (length - 1)) != 0))
     refuse(fmt::format(
@@ -126,7 +127,6 @@ void add_audio(CLI::App& app, Action& chosen) {
       ->option_text("FILE...");
   sub->add_option("--out", given->out,
                   "What to write: .npz, an array for each feature, or .csv, a line for each window")
-      ->required()
       ->option_text("FILE");
   sub->add_option(
          "--features", given->features,
