@@ -74,11 +74,12 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   FeatureFile file(request);
   ProgressLine progress(request.run.progress);
   RunOptions run = request.run.options(interrupt);
-  run.progress = [&](const Progress& p) {
-    if (p.stage == 0) progress.show(p);
-  };
   for (const AudioInput& input : inputs) {
     ++report.files;
+    run.progress = [&](Progress p) {
+      p.total_items = input.windows;
+      progress.show(p);
+    };
     for (int i = 1; i <= request.run.repeat; ++i) {
       if (inputs.size() > 1) progress.label(fmt::format("file {} of {}: ", report.files, inputs.size()));
       if (&input == &inputs.back() && i == request.run.repeat) {

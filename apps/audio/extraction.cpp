@@ -121,6 +121,7 @@ struct Extraction::Programs {
     RunOptions rest = options;  // what is written of a run is that of the pass over the signal
     rest.trace.clear();
     rest.report.clear();
+    rest.progress = nullptr;
     timed([&](RunReport& r) { return second->run(rest, &r, std::get<1>(result)); });
   }
 

@@ -145,7 +145,10 @@ Windows frames(const Seq<Vector<float>>& blocks, const SignalFacts& facts, const
   const std::int64_t padding = options.center ? length / 2 : 0;
   const Number padded = the(std::get<0>(facts)) + 2 * padding;
   const Number count = cond(padded < length, Number(0), (padded - length) / hop + 1);
-  return {windows(blocks, length, hop), produce(count, [=](auto k) { return unit(k * hop - padding); })};
+  // Taken apart again after the join, so that all features are computed in one pass, also those of samples alone.
+  const auto [samples, begins] = unzip_seq(
+      zip_seq(windows(blocks, length, hop), produce(count, [=](auto k) { return unit(k * hop - padding); })));
+  return {samples, begins};
 }
 
 FeatureSequences features(const std::vector<Feature>& wanted, const Windows& windows,
