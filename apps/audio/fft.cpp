@@ -28,7 +28,7 @@ Acc<Matrix<Complex>> roots(std::int64_t rows, std::int64_t columns, std::int64_t
   std::vector<Complex> table;
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) table.push_back(root(i * j, n));
-  return use(Matrix<Complex>(Index{rows, columns}, table));
+  return reshape(Index{rows, columns}, use(std::move(table)));
 }
 
 Acc<Vector<Complex>> first_step(std::int64_t n, std::int64_t radix, const Acc<Vector<Complex>>& x) {
@@ -36,14 +36,16 @@ Acc<Vector<Complex>> first_step(std::int64_t n, std::int64_t radix, const Acc<Ve
   const auto of_sum = roots(radix, radix, radix), turn = roots(n / radix, radix, n);
   return flatten(generate(Index{n / radix, radix}, [=](auto at) {
     const Exp<std::int64_t> p = at[0], c = at[1];
-    Exp<float> re = 0.0F, im = 0.0F;
+    Exp<float> au = 0.0F, bv = 0.0F, av = 0.0F, bu = 0.0F;  // sums that do not wait for each other
     for (std::int64_t k = 0; k < radix; ++k) {
       const auto [a, b] = rows[index_of(Exp<std::int64_t>(k), p)];
       const auto [u, v] = of_sum[index_of(Exp<std::int64_t>(k), c)];
-      re = -b * v + (a * u + re);
-      im = b * u + (a * v + im);
+      au = au + a * u;
+      bv = bv + b * v;
+      av = av + a * v;
+      bu = bu + b * u;
     }
-    return complex(re, im) * turn[at];
+    return complex(au - bv, av + bu) * turn[at];
   }));
 }
 

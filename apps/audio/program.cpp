@@ -157,7 +157,7 @@ FeatureSequences features(const std::vector<Feature>& wanted, const Windows& win
   const std::int64_t n = options.frame_length;
   const Seq<Vector<float>>& samples = windows.samples;
 
-  const Samples window = use(Vector<float>(options.window));
+  const Samples window = reshape(n, use(options.window));
   const auto windowed = [&](const Samples& x) {
     return windows.begins ? zip_with(times, x, window) : centred(x, n, options.cosines);
   };
