@@ -5,11 +5,13 @@
     venv/bin/python bench/librosa_audio.py build/release/bin/anabranch [--file sound.wav] [--minutes 10] [--rounds 7]
 
 The command is a process each time: it starts, reads the file, computes, and writes an .npz. librosa is imported, its own kernels
-are compiled, and it has run once over the file; it reads the file and computes, and writes nothing.
+are compiled, and it has run once over the file; it reads the file and computes, and writes nothing. Processor time leaves out what
+other processes took.
 """
 import argparse
 import os
 import random
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -54,6 +56,11 @@ def by_librosa(path, wanted):
         ROUNDS_OF[name](y, sr)
 
 
+def processor_time():
+    every = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(one.ru_utime + one.ru_stime for one in every)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("command")
@@ -82,18 +89,22 @@ def main():
                 "2 threads": lambda w=wanted: by_command(w, 2),
             }
             seconds = {name: [] for name in contenders}
+            busy = {name: [] for name in contenders}
             for run in contenders.values():
                 run()
             for _ in range(given.rounds):
                 for name, run in random.sample(list(contenders.items()), len(contenders)):
-                    begin = time.perf_counter()
+                    begin, busy_before = time.perf_counter(), processor_time()
                     run()
                     seconds[name].append(time.perf_counter() - begin)
+                    busy[name].append(processor_time() - busy_before)
             median = {name: statistics.median(times) for name, times in seconds.items()}
+            work = {name: statistics.median(times) for name, times in busy.items()}
             print(f"{','.join(wanted)}")
             for name, times in seconds.items():
-                ratio = median["librosa"] / median[name]
-                print(f"  {name:<10} {median[name]:8.3f} s  ({min(times):.3f} to {max(times):.3f})  librosa / this {ratio:6.2f}")
+                print(f"  {name:<10} {median[name]:8.3f} s  ({min(times):.3f} to {max(times):.3f})  "
+                      f"librosa / this {median['librosa'] / median[name]:6.2f}; "
+                      f"processor {work[name]:8.3f} s, {work['librosa'] / work[name]:6.2f}")
 
 
 if __name__ == "__main__":
