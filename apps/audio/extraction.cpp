@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "apps/audio/tables.h"
@@ -60,16 +60,17 @@ struct Extraction::Programs {
     } else {
       source = std::make_shared<SegmentSource>(first.path, std::move(segments), memory);
     }
-    pass = compile<Scalar<std::int64_t>, Scalar<float>, Vector<std::int64_t>, Matrix<float>>(
-        [&](auto samples, auto rate, auto begins, auto weights) {
-          return write_all(stream_in(Source<Vector<float>>(source)), {samples, rate, begins, weights});
-        });
+    pass = std::make_unique<Pass>(
+        compile<Scalar<std::int64_t>, Scalar<float>, Vector<std::int64_t>, Matrix<float>>(
+            [&](const auto& samples, const auto& rate, const auto& begins, const auto& weights) {
+              return write_all(stream_in(Source<Vector<float>>(source)), {samples, rate, begins, weights});
+            }));
     if (decibels)
-      second = compile<Scalar<float>>([&](auto greatest) {
+      second = std::make_unique<Second>(compile<Scalar<float>>([&](const auto& greatest) {
         const auto transform = use(cosine_transform(request.n_mfcc, request.n_mels));
         return consume(write(cepstrum(stream_in(decibels->stream()), greatest, transform),
                              spool_of(Feature::mfcc).vectors()));
-      });
+      }));
   }
 
   std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>> write_all(const Seq<Vector<float>>& pieces,
@@ -105,32 +106,32 @@ struct Extraction::Programs {
       filters = mel_filters(rate, request.options.frame_length, request.n_mels, request.fmin,
                             request.fmax.value_or(rate / 2));
     empty_bands = filters.empty;
-    const auto timed = [&](auto&& work) {
-      RunReport report;
+    const auto timed = [&](const RunReport& report, auto&& work) {
       const auto begin = std::chrono::steady_clock::now();
-      auto result = work(report);
+      auto result = work();
       out.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-      return std::pair(std::move(result), std::move(report));
+      return result;
     };
-    auto [result, report] = timed([&](RunReport& r) {
-      return pass->run(options, &r, Scalar<std::int64_t>(input.samples),
+    out.run = {};
+    const auto results = timed(out.run, [&] {
+      return pass->run(options, &out.run, Scalar<std::int64_t>(input.samples),
                        Scalar<float>(static_cast<float>(rate)), filters.begins, filters.weights);
     });
-    out.run = std::move(report);
     if (!second) return;
     RunOptions rest = options;  // what is written of a run is that of the pass over the signal
     rest.trace.clear();
     rest.report.clear();
     rest.progress = nullptr;
-    timed([&](RunReport& r) { return second->run(rest, &r, std::get<1>(result)); });
+    RunReport of_rest;
+    timed(of_rest, [&] { return second->run(rest, &of_rest, std::get<1>(results)); });
   }
 
   const AudioRequest& request;
   std::vector<std::unique_ptr<Spool>> spools;
   std::unique_ptr<Spool> decibels;
   std::shared_ptr<SignalSource> signal;
-  std::optional<Pass> pass;
-  std::optional<Second> second;
+  std::unique_ptr<Pass> pass;
+  std::unique_ptr<Second> second;
   std::int64_t empty_bands = 0;
 };
 

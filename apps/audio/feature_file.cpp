@@ -44,9 +44,9 @@ std::string quoted(const std::string& text) {
 
 FeatureFile::FeatureFile(const AudioRequest& request) : request_(request) {
   if (request.out.ends_with(".csv")) {
-    csv_.emplace(request.out);
+    csv_ = std::make_unique<io::TextWriter>(request.out);
   } else {
-    npz_.emplace(request.out);
+    npz_ = std::make_unique<io::NpzWriter>(request.out);
   }
 }
 

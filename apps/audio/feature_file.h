@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +29,8 @@ class FeatureFile {
                  const std::vector<std::unique_ptr<Spool>>& spools);
 
   const AudioRequest& request_;
-  std::optional<io::NpzWriter> npz_;
-  std::optional<io::TextWriter> csv_;
+  std::unique_ptr<io::NpzWriter> npz_;
+  std::unique_ptr<io::TextWriter> csv_;
   bool headed_ = false;  ///< the line of names is written
 };
 

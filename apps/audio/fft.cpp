@@ -12,6 +12,8 @@
 //
 // Neighbours along the innermost dimension are a vector of the machine. It has one element in the first step, which
 // therefore takes the larger radix and has the r results of a sum side by side.
+// Expressions are handles, which are copied as numbers are.
+// NOLINTBEGIN(performance-unnecessary-value-param)
 namespace anabranch::apps {
 
 namespace {
@@ -99,3 +101,4 @@ Acc<Vector<float>> power_spectrum(std::int64_t n, const Acc<Vector<float>>& x) {
 }
 
 }  // namespace anabranch::apps
+// NOLINTEND(performance-unnecessary-value-param)

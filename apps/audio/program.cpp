@@ -1,11 +1,12 @@
 #include "apps/audio/program.h"
 
-#include <algorithm>
 #include <limits>
 #include <numbers>
 
 #include "apps/audio/fft.h"
 
+// Expressions are handles, which are copied as numbers are.
+// NOLINTBEGIN(performance-unnecessary-value-param)
 namespace anabranch::apps {
 
 namespace {
@@ -153,7 +154,10 @@ Windows frames(const Seq<Vector<float>>& blocks, const SignalFacts& facts, const
 
 FeatureSequences features(const std::vector<Feature>& wanted, const Windows& windows,
                           const SignalFacts& facts, const FeatureOptions& options) {
-  const auto [count, rate, begins, weights] = facts;
+  const auto count = std::get<0>(facts);
+  const auto rate = std::get<1>(facts);
+  const auto begins = std::get<2>(facts);
+  const auto weights = std::get<3>(facts);
   const std::int64_t n = options.frame_length;
   const Seq<Vector<float>>& samples = windows.samples;
 
@@ -161,13 +165,16 @@ FeatureSequences features(const std::vector<Feature>& wanted, const Windows& win
   const auto windowed = [&](const Samples& x) {
     return windows.begins ? zip_with(times, x, window) : centred(x, n, options.cosines);
   };
-  std::optional<Seq<Vector<float>>> power;
-  if (std::any_of(wanted.begin(), wanted.end(), is_spectral))
-    power = map_seq([&](auto x) { return power_spectrum(n, windowed(x)); }, samples);
-  const auto of_magnitudes = [&](auto f) {
-    return map_seq([&](auto p) { return f(magnitudes(p)); }, *power);
+  // Made where a feature needs it, and once: transforms of their own have tables of their own, and are computed each.
+  std::optional<Seq<Vector<float>>> made;
+  const auto power = [&]() -> Seq<Vector<float>> {
+    if (!made) made = map_seq([&](auto x) { return power_spectrum(n, windowed(x)); }, samples);
+    return *made;
   };
-  const auto bands = [&] { return map_seq([=](auto p) { return mel(p, begins, weights); }, *power); };
+  const auto of_magnitudes = [&](auto f) {
+    return map_seq([&](auto p) { return f(magnitudes(p)); }, power());
+  };
+  const auto bands = [&] { return map_seq([=](auto p) { return mel(p, begins, weights); }, power()); };
   const Exp<float> bin = the(rate) / static_cast<float>(n);  // Hz between neighbours
 
   FeatureSequences out;
@@ -200,7 +207,7 @@ FeatureSequences features(const std::vector<Feature>& wanted, const Windows& win
         value(of_magnitudes([=](auto s) { return rolloff(s, bin); }));
         break;
       case Feature::spectral_flatness:
-        value(map_seq(flatness, *power));
+        value(map_seq(flatness, power()));
         break;
       case Feature::autocorrelation:
         vector(map_seq([&](auto x) { return autocorrelation(x, options.max_size); }, samples));
@@ -235,3 +242,4 @@ Seq<Vector<float>> cepstrum(const Seq<Vector<float>>& decibels, const Acc<Scalar
 }
 
 }  // namespace anabranch::apps
+// NOLINTEND(performance-unnecessary-value-param)

@@ -54,7 +54,7 @@ void look_at(AudioInput& input, const AudioRequest& request) {
   const auto refuse = [&](const std::string& why) { throw DataError(input.path + ": " + why); };
   if (!input.header.frames)
     refuse("the file does not say how long it is; write it to a file of a known length");
-  input.samples = *input.header.frames;
+  input.samples = input.header.frames.value_or(0);
   if (input.samples == 0) refuse("there are no samples in it");
   if (!request.segments.empty()) return;
   const std::int64_t length = request.options.frame_length, padding = request.padding();

@@ -39,7 +39,7 @@ SignalSource::SignalSource(std::int64_t padding, PadMode mode, std::int64_t memo
 }
 
 void SignalSource::open(const std::string& path) {
-  file_ = io::open_audio_mono(path, block, {.memory = memory_});
+  file_ = io::open_audio_mono(path, block, {.memory = memory_}).erased();
   info_.name = path;
   const std::int64_t frames = file_->info().work.value_or(0), ends = padding_ > 0 ? 2 : 0;
   info_.items = file_->info().items.value_or(0) + ends;
@@ -48,7 +48,7 @@ void SignalSource::open(const std::string& path) {
   first_.clear();
   const std::int64_t needed = mode_ == PadMode::constant ? 0 : mode_ == PadMode::edge ? 1 : padding_ + 1;
   SourceChunk chunk;
-  while (padding_ > 0 && std::ssize(first_) < needed && file_->erased()->next({.items = 1}, chunk)) {
+  while (padding_ > 0 && std::ssize(first_) < needed && file_->next({.items = 1}, chunk)) {
     const auto* samples = static_cast<const float*>(chunk.arrays[0].data[0].get());
     first_.insert(first_.end(), samples, samples + std::min(chunk.work, needed - std::ssize(first_)));
   }
@@ -56,14 +56,14 @@ void SignalSource::open(const std::string& path) {
 }
 
 void SignalSource::rewind() {
-  file_->erased()->rewind();
+  file_->rewind();
   part_ = padding_ > 0 ? Part::before : Part::signal;
   samples_ = 0;
   last_.clear();
 }
 
 std::int64_t SignalSource::resident_bytes() const {
-  return (file_ ? file_->erased()->resident_bytes() : 0) + 8 * (padding_ + 1);
+  return (file_ ? file_->resident_bytes() : 0) + 8 * (padding_ + 1);
 }
 
 bool SignalSource::next(const Limit& limit, SourceChunk& chunk) {
@@ -87,7 +87,7 @@ bool SignalSource::next(const Limit& limit, SourceChunk& chunk) {
 }
 
 bool SignalSource::signal(const Limit& limit, SourceChunk& chunk) {
-  if (!file_->erased()->next(limit, chunk)) return false;
+  if (!file_->next(limit, chunk)) return false;
   ArrayChunk& array = chunk.arrays[0];
   look(static_cast<const float*>(array.data[0].get()), chunk.work);
   if (!array.offsets) array.offsets = offsets_of_blocks(chunk.items, block, chunk.work);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,7 +42,7 @@ class SignalSource final : public SourceBase {
   PadMode mode_;
   std::int64_t memory_;
   SourceInfo info_;
-  std::optional<Source<Vector<float>>> file_;
+  std::shared_ptr<SourceBase> file_;
   Part part_ = Part::before;
   std::int64_t samples_ = 0;         ///< that have passed
   std::vector<float> first_, last_;  ///< padding + 1 of them, as far as they are needed

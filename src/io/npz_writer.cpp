@@ -1,7 +1,6 @@
 #include <anabranch/io/npz.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,33 +20,35 @@ class NpzOutput {
   explicit NpzOutput(const std::string& path) : claim_(path), file_(path), zip_(file_.file()) {}
 
   void begin(const std::string& name, ScalarType type) {
-    check(!array_, "an array is begun before the one before it has ended");
+    check(!under_way_, "an array is begun before the one before it has ended");
     check(!name.empty() && name.size() <= most_name, "the name of an array has 1 to 65,000 bytes");
     check(names_.insert(name).second, "two arrays are called " + name);
     file_.guarded([&] { zip_.begin(name + ".npy", npy_header_bytes); });
-    array_ = Begun{type, 0};
+    under_way_ = true;
+    type_ = type;
+    count_ = 0;
   }
   void append(ScalarType type, const void* elements, std::int64_t count) {
-    check(array_.has_value(), "elements of no array");
-    check(type == array_->type, fmt::format("elements of type {} for an array of {}",
-                                            anabranch::name_of(type), anabranch::name_of(array_->type)));
+    check(under_way_, "elements of no array");
+    check(type == type_, fmt::format("elements of type {} for an array of {}", anabranch::name_of(type),
+                                     anabranch::name_of(type_)));
     file_.guarded([&] { zip_.append(elements, count * static_cast<std::int64_t>(size_of(type))); });
-    array_->count += count;
+    count_ += count;
   }
   void end(std::span<const std::int64_t> shape) {
-    check(array_.has_value(), "the end of no array");
+    check(under_way_, "the end of no array");
     std::int64_t elements = 1;
     bool fits = true;
     for (const std::int64_t extent : shape)
       fits = fits && extent >= 0 && !__builtin_mul_overflow(elements, extent, &elements);
-    check(fits && elements == array_->count,
-          fmt::format("{} elements for an array of the shape [{}]", array_->count, fmt::join(shape, ", ")));
-    file_.guarded([&] { zip_.end(npy_header(npy_dtype(array_->type), shape)); });
-    array_.reset();
+    check(fits && elements == count_,
+          fmt::format("{} elements for an array of the shape [{}]", count_, fmt::join(shape, ", ")));
+    file_.guarded([&] { zip_.end(npy_header(npy_dtype(type_), shape)); });
+    under_way_ = false;
     ++complete_;
   }
   void commit() {
-    check(!array_, "an array has not ended");
+    check(!under_way_, "an array has not ended");
     file_.guarded([&] {
       zip_.finish();
       file_.commit();
@@ -57,10 +58,6 @@ class NpzOutput {
 
  private:
   static constexpr std::size_t most_name = 65'000;  // a zip file counts its bytes in 16 bits
-  struct Begun {
-    ScalarType type;
-    std::int64_t count;
-  };
 
   void check(bool holds, const std::string& otherwise) const {
     file_.check_open();
@@ -71,7 +68,9 @@ class NpzOutput {
   AtomicFile file_;
   ZipWriter zip_;
   std::set<std::string> names_;
-  std::optional<Begun> array_;
+  bool under_way_ = false;  ///< an array of this type with so many elements
+  ScalarType type_ = ScalarType::float64;
+  std::int64_t count_ = 0;
   std::int64_t complete_ = 0;
 };
 
