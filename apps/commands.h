@@ -20,6 +20,7 @@ using Action = std::function<int(Interrupt&)>;
 void add_smvm(CLI::App& app, Action& chosen);
 void add_pagerank(CLI::App& app, Action& chosen);
 void add_md5(CLI::App& app, Action& chosen);
+void add_audio(CLI::App& app, Action& chosen);
 void add_generate(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);

@@ -45,6 +45,7 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
   add_smvm(app, chosen);
   add_pagerank(app, chosen);
   add_md5(app, chosen);
+  add_audio(app, chosen);
   add_generate(app, chosen);
   add_explain(app, chosen);
   add_doctor(app, chosen);

@@ -82,7 +82,7 @@ allow "kernels/math" '"[a-z_]+\.h"|<math\.h>' kernels/math/*.h
 allow "kernels/cuda" '"[a-z_]+\.cuh"' kernels/cuda/*.cuh
 allow "src/cpu/llvm" "$standard|$tools|$ours|\"(cpu|kernel|ir|math)/|[\"<]llvm(-c)?/" src/cpu/llvm/*.h src/cpu/llvm/*.cpp
 allow "the command" "$standard|$tools|$ours|\"apps/|<(CLI|nlohmann)/" apps/*.h apps/*.cpp $(ls apps/*/*.{h,cpp} | grep -v /examples/)
-allow "a program" "$standard|$ours|\"apps/[a-z0-9]+/program\.h\"" apps/*/program.h apps/*/program.cpp
+allow "a program" "$standard|$ours|\"apps/[a-z0-9]+/(program|fft)\.h\"" apps/*/{program,fft}.{h,cpp}
 allow "an example" "$standard|$ours|\"[a-z_]+\.h\"" apps/examples/*.h apps/examples/*.cpp
 
 # Operands have names (src/ir/views.h); where they stand among the children only makers and views know.

@@ -5,11 +5,12 @@
 #include <anabranch/io/graph.h>
 #include <anabranch/io/matrix.h>
 #include <anabranch/io/npy.h>
+#include <anabranch/io/npz.h>
 #include <anabranch/io/ragged.h>
 #include <anabranch/io/text.h>
 
 /// Streams from and to files, one theme a header: sparse matrices row by row (io/matrix.h), dense arrays
-/// (io/npy.h), vectors of different lengths (io/ragged.h), lines and words (io/text.h), audio
+/// (io/npy.h), several in one file (io/npz.h), vectors of different lengths (io/ragged.h), lines and words (io/text.h), audio
 /// (io/audio.h),
 /// graphs, link by link (io/graph.h), what arrives at pipes and sockets (io/descriptor.h).
 ///

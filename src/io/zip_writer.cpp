@@ -1,5 +1,8 @@
 #include "zip_writer.h"
 
+#include <algorithm>
+#include <string>
+
 #include "checksum.h"
 #include "little_endian.h"
 
@@ -11,8 +14,28 @@ constexpr std::uint16_t version_zip64 = 45;
 constexpr std::uint16_t date = (1 << 5) | 1;  // 1 January 1980: the same input gives the same file
 constexpr std::uint32_t see_zip64 = 0xffffffff;
 
-void put_common(std::string& out, std::uint32_t crc) {
-  put<std::uint16_t>(out, 0);  // flags
+bool is_utf8(const std::string& text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto at = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
+    const unsigned first = at(i);
+    const std::size_t more = first < 0x80       ? 0
+                             : first >> 5 == 6  ? 1
+                             : first >> 4 == 14 ? 2
+                             : first >> 3 == 30 ? 3
+                                                : 4;
+    if (more == 4) return false;
+    for (std::size_t k = 1; k <= more; ++k)
+      if (at(i + k) >> 6 != 2) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+/// Says of which encoding a name is, where it is told; else readers take it for that of the first PCs.
+std::uint16_t flags(const std::string& name) { return is_utf8(name) ? 1 << 11 : 0; }
+
+void put_common(std::string& out, const std::string& name, std::uint32_t crc) {
+  put<std::uint16_t>(out, flags(name));
   put<std::uint16_t>(out, 0);  // stored
   put<std::uint16_t>(out, 0);  // time
   put<std::uint16_t>(out, date);
@@ -27,7 +50,7 @@ std::string ZipWriter::local_header(const Member& member) const {
   std::string out;
   put<std::uint32_t>(out, 0x04034b50);
   put<std::uint16_t>(out, version_zip64);
-  put_common(out, member.crc);
+  put_common(out, member.name, member.crc);
   put(out, static_cast<std::uint16_t>(member.name.size()));
   put<std::uint16_t>(out, 20);
   out += member.name;
@@ -77,7 +100,7 @@ void ZipWriter::finish() {
     put<std::uint32_t>(out, 0x02014b50);
     put<std::uint16_t>(out, version_zip64);
     put<std::uint16_t>(out, version_zip64);
-    put_common(out, member.crc);
+    put_common(out, member.name, member.crc);
     put(out, static_cast<std::uint16_t>(member.name.size()));
     put<std::uint16_t>(out, 28);
     put<std::uint16_t>(out, 0);  // comment
@@ -111,9 +134,8 @@ void ZipWriter::finish() {
   put<std::uint32_t>(out, 0x06054b50);  // end of directory
   put<std::uint16_t>(out, 0);
   put<std::uint16_t>(out, 0);
-  put(out, static_cast<std::uint16_t>(count));
-  put(out, static_cast<std::uint16_t>(count));
-  put<std::uint32_t>(out, static_cast<std::uint32_t>(directory_bytes));
+  for (int i = 0; i < 2; ++i) put(out, static_cast<std::uint16_t>(std::min<std::int64_t>(count, 0xffff)));
+  put(out, static_cast<std::uint32_t>(std::min<std::int64_t>(directory_bytes, see_zip64)));
   put<std::uint32_t>(out, see_zip64);
   put<std::uint16_t>(out, 0);
   out_.append(out.data(), static_cast<std::int64_t>(out.size()));

@@ -36,10 +36,11 @@ class Windows final : public SourceBase {
                        bytes_of_window_);
     const std::int64_t most = std::max<std::int64_t>(
         1, std::min({limit.items, limit.work / size_, limit.bytes / bytes_of_window_}));
+    // About as many as in the chunk before: memory that has grown from nothing fits none that lies idle.
+    const std::int64_t expected = std::min(most, std::max(windows_there(), before_));
     std::vector<GrowingBuffer> buffers;
     for (const std::int64_t width : widths_)
-      buffers.emplace_back(context_.memory,
-                           static_cast<std::size_t>(std::min(most, windows_there()) * size_ * width));
+      buffers.emplace_back(context_.memory, static_cast<std::size_t>(expected * size_ * width + 64));
     std::int64_t count = 0;
     while (count < most) {
       const std::int64_t there = std::min(most - count, windows_there());
@@ -48,6 +49,7 @@ class Windows final : public SourceBase {
       if (count < most && windows_there() == 0 && !read(limit, count > 0)) break;
     }
     if (count == 0) return false;
+    before_ = count;
     chunk = SourceChunk{count, count * size_, count * bytes_of_window_, {}, 0};
     for (GrowingBuffer& buffer : buffers)
       chunk.arrays.resize(1), chunk.arrays[0].data.push_back(buffer.finish());
@@ -132,6 +134,7 @@ class Windows final : public SourceBase {
   std::int64_t bytes_of_window_ = 0;
   std::deque<Block> blocks_;  ///< in the order of the signal, from the next window's first element on
   std::int64_t held_ = 0;     ///< elements in them
+  std::int64_t before_ = 0;   ///< windows of the chunk before
   std::int64_t skip_ = 0;     ///< elements between the last window and the next, which are not there yet
   bool over_ = false;
 };

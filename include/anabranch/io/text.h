@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <anabranch/array.h>
+#include <anabranch/export.h>
 #include <anabranch/sink.h>
 #include <anabranch/source.h>
 
@@ -51,5 +54,25 @@ class LinesFile {
 /// Where `write` puts vectors of bytes as the lines of a file, each with LF behind it. A vector with an LF in it, or with
 /// a CR at its end, would be read as others: a RunError that names it. Throws IoError.
 inline LinesFile write_lines(std::string path) { return LinesFile(std::move(path)); }
+
+namespace detail {
+class TextOutput;
+}
+
+/// Writes text to a file, as it is. Nothing is seen at `path` before `commit`; a writer destroyed without it leaves nothing.
+/// Once writing has failed with an IoError, every later call does.
+class ANABRANCH_API TextWriter {
+ public:
+  explicit TextWriter(const std::string& path);
+  ~TextWriter();
+  TextWriter(TextWriter&&) noexcept;
+  TextWriter& operator=(TextWriter&&) noexcept;
+
+  void append(std::string_view text);
+  void commit();
+
+ private:
+  std::unique_ptr<detail::TextOutput> out_;
+};
 
 }  // namespace anabranch::io

@@ -149,6 +149,7 @@ class Emitter {
   Values access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active);
   llvm::Value* turned(llvm::Value* v);
   Value load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position, llvm::Value* active);
+  Value load_every_other(llvm::Value* buffer, ScalarType type, llvm::Value* position);
   Value gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active);
   llvm::Value* gather_narrow(llvm::Type* cells, llvm::Value* addresses, llvm::Value* active);
   bool emit_byte_word(const ir::Node& node);

@@ -131,6 +131,9 @@ Value Emitter::load(llvm::Value* buffer, ScalarType type, const Value& position,
     case kernel::AccessPattern::backwards:
       return load_backwards(buffer, type, position.v, active);
     case kernel::AccessPattern::strided:
+      if (position.kind == Value::Kind::affine && position.stride == 2 && !active)
+        return load_every_other(buffer, type, position.v);
+      return gather(buffer, type, position, active);
     case kernel::AccessPattern::gathered:
       return gather(buffer, type, position, active);
     case kernel::AccessPattern::contiguous:
@@ -166,6 +169,20 @@ Value Emitter::load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value*
       load(first, type, affine(frame.number(0), 1), active ? turned(active) : nullptr);
   ahead = forwards;
   return varying(turned(lanes_in_memory.v));
+}
+
+/// Lane j from position + 2 j: every other element of two vectors, of which the second begins with the first's last element, so
+/// that nothing is read beyond the last lane's.
+Value Emitter::load_every_other(llvm::Value* buffer, ScalarType type, llvm::Value* position) {
+  llvm::Type* cell = memory_type_of(type);
+  const auto size = static_cast<unsigned>(size_of(type));
+  llvm::Value* first = frame.element(cell, buffer, position);
+  llvm::Value* second = frame.element(cell, first, frame.number(width - 1));
+  llvm::SmallVector<int> chosen;
+  for (int lane = 0; lane < width; ++lane) chosen.push_back(2 * lane < width ? 2 * lane : 2 * lane + 1);
+  return varying(
+      from_memory(type, b.CreateShuffleVector(frame.load_element(vector_type(cell), first, size),
+                                              frame.load_element(vector_type(cell), second, size), chosen)));
 }
 
 Value Emitter::gather(llvm::Value* buffer, ScalarType type, const Value& position, llvm::Value* active) {

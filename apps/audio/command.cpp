@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <anabranch/io.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "apps/audio/extraction.h"
+#include "apps/audio/feature_file.h"
+#include "apps/audio/report.h"
+#include "apps/audio/tables.h"
+#include "apps/commands.h"
+#include "apps/common/exit_status.h"
+#include "apps/common/output_files.h"
+#include "apps/common/terminal.h"
+#include "apps/common/usage_error.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+constexpr std::int64_t longest_frame = 1 << 24;
+
+/// What of the options fits together.
+void check(const AudioRequest& r) {
+  const auto refuse = [](const std::string& why) { throw UsageError(why); };
+  const std::int64_t length = r.options.frame_length;
+  if (r.out.empty() && !r.explain) refuse("--out is required: a file to write features to, .npz or .csv");
+  if (!r.out.empty() && !r.out.ends_with(".npz") && !r.out.ends_with(".csv"))
+    refuse("--out " + r.out + ": features are written as .npz or .csv");
+  if (r.wants_spectrum() && (length < 2 || (length & (length - 1)) != 0))
+    refuse(fmt::format(
+        "--frame-length {}: the Fourier transform takes a power of two, such as 2048; shorter windows are "
+        "padded to one by --win-length {}",
+        length, length));
+  if (r.win_length > length)
+    refuse(fmt::format("--win-length {}: more than --frame-length {}", r.win_length, length));
+  if (r.segments.empty() && r.wants(Feature::lpc) && length <= r.options.lpc_order)
+    refuse(fmt::format("--lpc-order {}: --frame-length has to be larger", r.options.lpc_order));
+  if (r.segments.empty() && r.wants(Feature::autocorrelation) && r.options.max_size > length)
+    refuse(fmt::format("--max-size {}: a frame of {} samples has no more lags (--frame-length)",
+                       r.options.max_size, length));
+  if (r.n_mfcc > r.n_mels) refuse(fmt::format("--n-mfcc {}: more than --n-mels {}", r.n_mfcc, r.n_mels));
+  if (!(r.fmin >= 0) || (r.fmax && !(*r.fmax > r.fmin))) refuse("--fmin and --fmax: 0 <= fmin < fmax");
+  if (!r.segments.empty() && r.inputs.size() > 1) refuse("--segments: of one input; there are several");
+}
+
+std::vector<Segment> segments_of(const AudioRequest& r, const AudioInput& input) {
+  if (r.segments.empty()) return {};
+  const std::int64_t least = r.wants(Feature::lpc) ? r.options.lpc_order + 1 : 1;
+  const std::int64_t most = r.wants_spectrum() ? r.options.frame_length : INT64_MAX;
+  auto out = read_segments(r.segments, r.segment_unit, static_cast<double>(input.header.rate), input.samples,
+                           least, most);
+  if (out.empty()) throw DataError(r.segments + ": there are no segments in it");
+  return out;
+}
+
+AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
+  const auto begin = std::chrono::steady_clock::now();
+  AudioReport report;
+  report.request = request;
+  report.memory = request.run.memory_bound();
+  std::vector<AudioInput> inputs = inputs_of(request);
+  const std::vector<Segment> segments = segments_of(request, inputs[0]);
+  if (!segments.empty()) inputs[0].windows = std::ssize(segments);
+  Extraction extraction(request, segments, inputs[0]);
+  if (request.explain) {
+    print(extraction.explain());
+    return report;
+  }
+  FeatureFile file(request);
+  ProgressLine progress(request.run.progress);
+  RunOptions run = request.run.options(interrupt);
+  for (const AudioInput& input : inputs) {
+    ++report.files;
+    run.progress = [&](Progress p) {
+      p.total_items = input.windows;
+      progress.show(p);
+    };
+    for (int i = 1; i <= request.run.repeat; ++i) {
+      if (inputs.size() > 1) progress.label(fmt::format("file {} of {}: ", report.files, inputs.size()));
+      if (&input == &inputs.back() && i == request.run.repeat) {
+        run.trace = request.run.trace;
+        run.report = request.run.report;
+      }
+      extraction.run(input, run, report.work);
+    }
+    file.add(input, segments, extraction.spools());
+    report.windows += input.windows;
+    report.audio_seconds += static_cast<double>(input.samples) / static_cast<double>(input.header.rate);
+    report.empty_bands = std::max(report.empty_bands, extraction.empty_bands());
+    if (std::find(report.rates.begin(), report.rates.end(), input.header.rate) == report.rates.end())
+      report.rates.push_back(input.header.rate);
+  }
+  progress.end();
+  file.commit();
+  report.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return report;
+}
+
+void run_audio(const AudioRequest& request, Interrupt& interrupt) {
+  std::vector<NamedFile> inputs{{"the segments", request.segments}};
+  for (const std::string& path : request.inputs) inputs.push_back({"an input", path});
+  check_outputs(inputs, {{"--out", request.explain ? "" : request.out},
+                         {"--trace", request.run.trace},
+                         {"--report", request.run.report}});
+  const AudioReport report = extract(request, interrupt);
+  if (!request.explain) print(request.run.json ? to_json(report) : to_text(report));
+}
+
+}  // namespace
+
+void add_audio(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("audio", "Features of the windows of audio files, as librosa has them");
+  struct Given : AudioRequest {
+    std::string features = "rms,zero_crossing_rate,spectral_centroid,spectral_rolloff,spectral_flatness,mfcc";
+    std::string center = "true", pad = "constant", unit = "samples";
+    std::int64_t hop = 0;
+    double most = 0;
+  };
+  auto given = std::make_shared<Given>();
+  FeatureOptions& options = given->options;
+  sub->add_option("IN", given->inputs, "WAV, FLAC, OGG; channels are mixed to one by their mean")
+      ->required()
+      ->option_text("FILE...");
+  sub->add_option("--out", given->out,
+                  "What to write: .npz, an array for each feature, or .csv, a line for each window")
+      ->option_text("FILE");
+  sub->add_option(
+         "--features", given->features,
+         "Some of mean, rms, zero_crossing_rate, spectral_centroid, spectral_rolloff, spectral_flatness, "
+         "autocorrelation, lpc, melspectrogram, mfcc, with commas between, or all; default: " +
+             given->features)
+      ->option_text("LIST");
+  const auto number = [&](const char* name, std::int64_t& to, const char* text, std::int64_t least,
+                          std::int64_t most) {
+    return sub->add_option(name, to, text)->check(CLI::Range(least, most))->option_text("N");
+  };
+  number("--frame-length", options.frame_length,
+         "Samples of a window; for spectra a power of two; default: 2048", 1, longest_frame);
+  number("--hop-length", given->hop, "Samples from one window to the next; default: a quarter of a window", 1,
+         INT64_MAX / 4);
+  sub->add_option("--center", given->center,
+                  "true: window k is around sample k * hop, and the signal padded; false: it begins there; "
+                  "default: true")
+      ->check(CLI::IsMember({"true", "false"}))
+      ->option_text("BOOL");
+  sub->add_option("--pad-mode", given->pad, "constant (zeros), edge or reflect; default: constant")
+      ->check(CLI::IsMember({"constant", "edge", "reflect"}))
+      ->option_text("MODE");
+  sub->add_option("--window", given->window, "Of spectra: hann, hamming, blackman or boxcar; default: hann")
+      ->check(CLI::IsMember(window_names()))
+      ->option_text("NAME");
+  CLI::Option* win_length =
+      number("--win-length", given->win_length,
+             "Samples under the window, in the middle of each; default: all", 1, longest_frame);
+  sub->add_option("--segments", given->segments,
+                  "Windows of any lengths instead: lines of where one begins and how long it is")
+      ->option_text("FILE")
+      ->excludes("--hop-length")
+      ->excludes("--center")
+      ->excludes("--pad-mode")
+      ->excludes(win_length);
+  sub->add_option("--segment-unit", given->unit, "samples or seconds; default: samples")
+      ->check(CLI::IsMember({"samples", "seconds"}))
+      ->needs("--segments")
+      ->option_text("UNIT");
+  number("--n-mels", given->n_mels, "Mel bands; default: 128", 1, 1 << 16);
+  number("--n-mfcc", given->n_mfcc, "Coefficients of mfcc; default: 20", 1, 1 << 16);
+  sub->add_option("--fmin", given->fmin, "Where the mel bands begin; default: 0")->option_text("HZ");
+  CLI::Option* fmax =
+      sub->add_option("--fmax", given->most, "Where they end; default: half of the rate")->option_text("HZ");
+  number("--max-size", options.max_size, "Lags of autocorrelation; default: 128", 1, longest_frame);
+  number("--lpc-order", options.lpc_order, "Of lpc; default: 16", 1, 1024);
+  sub->add_flag("--explain", given->explain, "Say what is made of the program and why, instead of running it")
+      ->disable_flag_override();
+  const RunChoiceOptions run(*sub, "what is read, computed and written", "windows");
+  sub->callback([given, run, fmax, &chosen] {
+    AudioRequest& request = *given;
+    request.run = run.chosen();
+    request.wanted = features_named(given->features);
+    FeatureOptions& frame = request.options;
+    frame.hop_length = given->hop > 0 ? given->hop : std::max<std::int64_t>(frame.frame_length / 4, 1);
+    frame.center = given->center == "true";
+    request.pad_mode = given->pad == "edge"      ? PadMode::edge
+                       : given->pad == "reflect" ? PadMode::reflect
+                                                 : PadMode::constant;
+    if (given->unit == "seconds") request.segment_unit = SegmentUnit::seconds;
+    if (request.win_length == 0) request.win_length = frame.frame_length;
+    if (fmax->count() > 0) request.fmax = given->most;
+    check(request);
+    check_extension("--report", request.run.report, ".html", "a report is written as .html");
+    frame.cosines = window_cosines(request.window);
+    frame.window = window_weights(request.window, request.win_length, frame.frame_length);
+    chosen = [given](Interrupt& interrupt) {
+      run_audio(*given, interrupt);
+      return done;
+    };
+  });
+}
+
+}  // namespace anabranch::apps

@@ -1,0 +1,152 @@
+#include "apps/audio/extraction.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "apps/audio/tables.h"
+
+namespace anabranch::apps {
+
+namespace {
+
+std::int64_t columns_of(Feature feature, const AudioRequest& request) {
+  switch (feature) {
+    case Feature::autocorrelation:
+      return request.options.max_size;
+    case Feature::lpc:
+      return request.options.lpc_order + 1;
+    case Feature::melspectrogram:
+      return request.n_mels;
+    case Feature::mfcc:
+      return request.n_mfcc;
+    case Feature::mean:
+    case Feature::rms:
+    case Feature::zero_crossing_rate:
+    case Feature::spectral_centroid:
+    case Feature::spectral_rolloff:
+    case Feature::spectral_flatness:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Extracted::add(const RunReport& of, double took) {
+  seconds += took;
+  compile_seconds += of.compile_seconds;
+  front_seconds += of.front_seconds;
+  kernels_compiled += of.kernels_compiled;
+  kernels_from_disk += of.kernels_from_disk;
+  peak_bytes = std::max(peak_bytes, of.peak_bytes);
+}
+
+struct Extraction::Programs {
+  using Pass = Program<std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>>, Scalar<std::int64_t>,
+                       Scalar<float>, Vector<std::int64_t>, Matrix<float>>;
+  using Second = Program<Acc<Scalar<std::int64_t>>, Scalar<float>>;
+
+  Programs(const AudioRequest& of, std::vector<Segment> segments, const AudioInput& first) : request(of) {
+    for (const Feature feature : request.wanted)
+      spools.push_back(std::make_unique<Spool>(name_of(feature), columns_of(feature, request)));
+    if (request.wants(Feature::mfcc)) decibels = std::make_unique<Spool>("mel spectrum", request.n_mels);
+    const std::int64_t memory = request.run.chunks() ? request.run.memory_bound() : INT64_MAX;
+    std::shared_ptr<SourceBase> source;
+    if (request.segments.empty()) {
+      source = signal = std::make_shared<SignalSource>(request.padding(), request.pad_mode, memory);
+      signal->open(first.path);
+    } else {
+      source = std::make_shared<SegmentSource>(first.path, std::move(segments), memory);
+    }
+    pass = std::make_unique<Pass>(
+        compile<Scalar<std::int64_t>, Scalar<float>, Vector<std::int64_t>, Matrix<float>>(
+            [&](const auto& samples, const auto& rate, const auto& begins, const auto& weights) {
+              return write_all(stream_in(Source<Vector<float>>(source)), {samples, rate, begins, weights});
+            }));
+    if (decibels)
+      second = std::make_unique<Second>(compile<Scalar<float>>([&](const auto& greatest) {
+        const auto transform = use(cosine_transform(request.n_mfcc, request.n_mels));
+        return consume(write(cepstrum(stream_in(decibels->stream()), greatest, transform),
+                             spool_of(Feature::mfcc).vectors()));
+      }));
+  }
+
+  std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>> write_all(const Seq<Vector<float>>& pieces,
+                                                                      const SignalFacts& facts) {
+    const Windows windows =
+        request.segments.empty() ? frames(pieces, facts, request.options) : Windows{pieces, {}};
+    const FeatureSequences sequences = features(request.wanted, windows, facts, request.options);
+    Acc<Scalar<std::int64_t>> rows = unit(std::int64_t{0});
+    Acc<Scalar<float>> loudest = unit(0.0F);
+    for (const auto& [feature, s] : sequences.values)
+      rows = zip_with(plus, rows, consume(write(s, spool_of(feature).values())));
+    for (const auto& [feature, s] : sequences.vectors) {
+      rows =
+          zip_with(plus, rows,
+                   consume(write(s, (feature == Feature::mfcc ? *decibels : spool_of(feature)).vectors())));
+      if (feature == Feature::mfcc) loudest = greatest(s);
+    }
+    return {rows, loudest};
+  }
+
+  Spool& spool_of(Feature feature) {
+    const auto found = std::find(request.wanted.begin(), request.wanted.end(), feature);
+    return *spools[static_cast<std::size_t>(found - request.wanted.begin())];
+  }
+
+  void run(const AudioInput& input, const RunOptions& options, Extracted& out) {
+    if (signal) signal->open(input.path);
+    for (const auto& spool : spools) spool->clear();
+    if (decibels) decibels->clear();
+    const auto rate = static_cast<double>(input.header.rate);
+    MelFilters filters{Vector<std::int64_t>(Index{0}), Matrix<float>(Index{0, 0}), 0};
+    if (request.wants(Feature::mfcc) || request.wants(Feature::melspectrogram))
+      filters = mel_filters(rate, request.options.frame_length, request.n_mels, request.fmin,
+                            request.fmax.value_or(rate / 2));
+    empty_bands = filters.empty;
+    const auto timed = [&](const RunReport& report, auto&& work) {
+      const auto begin = std::chrono::steady_clock::now();
+      auto result = work();
+      out.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      return result;
+    };
+    out.run = {};
+    const auto results = timed(out.run, [&] {
+      return pass->run(options, &out.run, Scalar<std::int64_t>(input.samples),
+                       Scalar<float>(static_cast<float>(rate)), filters.begins, filters.weights);
+    });
+    if (!second) return;
+    RunOptions rest = options;  // what is written of a run is that of the pass over the signal
+    rest.trace.clear();
+    rest.report.clear();
+    rest.progress = nullptr;
+    RunReport of_rest;
+    timed(of_rest, [&] { return second->run(rest, &of_rest, std::get<1>(results)); });
+  }
+
+  const AudioRequest& request;
+  std::vector<std::unique_ptr<Spool>> spools;
+  std::unique_ptr<Spool> decibels;
+  std::shared_ptr<SignalSource> signal;
+  std::unique_ptr<Pass> pass;
+  std::unique_ptr<Second> second;
+  std::int64_t empty_bands = 0;
+};
+
+Extraction::Extraction(const AudioRequest& request, std::vector<Segment> segments, const AudioInput& first)
+    : programs_(std::make_unique<Programs>(request, std::move(segments), first)) {}
+Extraction::~Extraction() = default;
+
+std::string Extraction::explain() const {
+  return programs_->pass->explain() +
+         (programs_->second ? "\nmfcc, of the mel spectra\n" + programs_->second->explain() : "");
+}
+void Extraction::run(const AudioInput& input, const RunOptions& options, Extracted& out) {
+  programs_->run(input, options, out);
+}
+const std::vector<std::unique_ptr<Spool>>& Extraction::spools() const { return programs_->spools; }
+std::int64_t Extraction::empty_bands() const { return programs_->empty_bands; }
+
+}  // namespace anabranch::apps

@@ -1,0 +1,138 @@
+#include "apps/audio/feature_file.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace anabranch::apps {
+
+namespace {
+
+constexpr std::int64_t rows_at_once = 4096;
+
+/// Calls f(first row, how many) for pieces of so many rows.
+template <class F>
+void in_pieces(std::int64_t rows, F&& f) {
+  for (std::int64_t row = 0; row < rows; row += rows_at_once) f(row, std::min(rows_at_once, rows - row));
+}
+
+std::int64_t rows_of(const std::vector<std::unique_ptr<Spool>>& spools) { return spools[0]->rows(); }
+
+/// When a window begins, in seconds; of one that is centred its middle.
+double time_of(std::int64_t row, const AudioInput& input, const std::vector<Segment>& segments,
+               std::int64_t hop) {
+  const std::int64_t at = segments.empty() ? row * hop : segments[static_cast<std::size_t>(row)].begin;
+  return static_cast<double>(at) / static_cast<double>(input.header.rate);
+}
+double duration_of(std::int64_t row, const AudioInput& input, const std::vector<Segment>& segments) {
+  return static_cast<double>(segments[static_cast<std::size_t>(row)].length) /
+         static_cast<double>(input.header.rate);
+}
+
+/// A field of a line, in quotes where it needs them (RFC 4180).
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace
+
+FeatureFile::FeatureFile(const AudioRequest& request) : request_(request) {
+  if (request.out.ends_with(".csv")) {
+    csv_ = std::make_unique<io::TextWriter>(request.out);
+  } else {
+    npz_ = std::make_unique<io::NpzWriter>(request.out);
+  }
+}
+
+void FeatureFile::add(const AudioInput& input, const std::vector<Segment>& segments,
+                      const std::vector<std::unique_ptr<Spool>>& spools) {
+  if (npz_)
+    add_arrays(input, segments, spools);
+  else
+    add_lines(input, segments, spools);
+}
+
+void FeatureFile::commit() {
+  if (npz_)
+    npz_->commit();
+  else
+    csv_->commit();
+}
+
+void FeatureFile::add_arrays(const AudioInput& input, const std::vector<Segment>& segments,
+                             const std::vector<std::unique_ptr<Spool>>& spools) {
+  const std::string prefix = request_.inputs.size() > 1 ? input.name + "/" : "";
+  const std::int64_t rows = rows_of(spools);
+  const auto of_times = [&](const char* name, auto f) {
+    npz_->begin(prefix + name, ScalarType::float64);
+    std::vector<double> numbers;
+    in_pieces(rows, [&](std::int64_t row, std::int64_t count) {
+      numbers.clear();
+      for (std::int64_t i = 0; i < count; ++i) numbers.push_back(f(row + i));
+      npz_->append<double>(numbers);
+    });
+    npz_->end(std::array{rows});
+  };
+  of_times("times",
+           [&](std::int64_t row) { return time_of(row, input, segments, request_.options.hop_length); });
+  if (!request_.segments.empty())
+    of_times("durations", [&](std::int64_t row) { return duration_of(row, input, segments); });
+  std::vector<float> numbers;
+  for (const auto& spool : spools) {
+    npz_->begin(prefix + spool->name(), ScalarType::float32);
+    in_pieces(rows, [&](std::int64_t row, std::int64_t count) {
+      numbers.resize(static_cast<std::size_t>(count * spool->width()));
+      spool->read(row, count, numbers.data());
+      npz_->append<float>(numbers);
+    });
+    std::vector<std::int64_t> shape{rows};
+    if (spool->columns() > 0) shape.push_back(spool->columns());
+    npz_->end(shape);
+  }
+}
+
+void FeatureFile::add_lines(const AudioInput& input, const std::vector<Segment>& segments,
+                            const std::vector<std::unique_ptr<Spool>>& spools) {
+  fmt::memory_buffer text;
+  const auto put = [&](const char* format, const auto&... parts) {
+    fmt::format_to(std::back_inserter(text), fmt::runtime(format), parts...);
+  };
+  const bool several = request_.inputs.size() > 1;
+  if (!headed_) {
+    put("{}time{}", several ? "file," : "", request_.segments.empty() ? "" : ",duration");
+    for (const auto& spool : spools)
+      for (std::int64_t c = 0; c < spool->width(); ++c)
+        if (spool->columns() > 0)
+          put(",{}_{}", spool->name(), c);
+        else
+          put(",{}", spool->name());
+    put("\n");
+    headed_ = true;
+  }
+  std::vector<std::vector<float>> numbers(spools.size());
+  in_pieces(rows_of(spools), [&](std::int64_t row, std::int64_t count) {
+    for (std::size_t s = 0; s < spools.size(); ++s) {
+      numbers[s].resize(static_cast<std::size_t>(count * spools[s]->width()));
+      spools[s]->read(row, count, numbers[s].data());
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (several) put("{},", quoted(input.path));
+      put("{}", time_of(row + i, input, segments, request_.options.hop_length));
+      if (!request_.segments.empty()) put(",{}", duration_of(row + i, input, segments));
+      for (std::size_t s = 0; s < spools.size(); ++s)
+        for (std::int64_t c = 0; c < spools[s]->width(); ++c)
+          put(",{}", numbers[s][static_cast<std::size_t>(i * spools[s]->width() + c)]);
+      put("\n");
+    }
+    csv_->append({text.data(), text.size()});
+    text.clear();
+  });
+}
+
+}  // namespace anabranch::apps

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/audio/extraction.h"
+
+/// What `anabranch audio` says of its work: docs/audio.md.
+namespace anabranch::apps {
+
+struct AudioReport {
+  AudioRequest request;
+  std::int64_t files = 0, windows = 0;
+  double audio_seconds = 0;         ///< how long all files play
+  std::vector<std::int64_t> rates;  ///< samples a second, each once
+  std::int64_t empty_bands = 0;     ///< the most of a file
+  std::int64_t memory = 0;          ///< the bound
+  double total_seconds = 0;
+  Extracted work;
+};
+
+/// One JSON object with a newline.
+std::string to_json(const AudioReport& report);
+/// A few readable lines.
+std::string to_text(const AudioReport& report);
+
+}  // namespace anabranch::apps

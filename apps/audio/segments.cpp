@@ -1,0 +1,151 @@
+#include "apps/audio/segments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace anabranch::apps {
+
+namespace {
+
+constexpr std::string_view separators = " \t,;";
+
+/// The numbers of a line; nothing where there is anything else.
+std::optional<std::vector<double>> numbers_of(std::string_view line) {
+  std::vector<double> out;
+  for (;;) {
+    const std::size_t begin = line.find_first_not_of(separators);
+    if (begin == std::string_view::npos) return out;
+    line.remove_prefix(begin);
+    double value = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    if (error != std::errc() || (!line.empty() && separators.find(line.front()) == std::string_view::npos))
+      return {};
+    out.push_back(value);
+  }
+}
+
+/// Calls f(number from 1 on, line).
+template <class F>
+void each_line(const std::string& path, F&& f) {
+  const auto lines = io::open_lines(path, {.longest = 4096});
+  SourceChunk chunk;
+  for (std::int64_t number = 1; lines.erased()->next({.bytes = 1 << 20}, chunk);) {
+    const void* const offsets = chunk.arrays[0].offsets.get();
+    const auto offset = [&](std::int64_t i) -> std::int64_t {
+      if (lines.info().arrays[0].offsets == OffsetType::int32)
+        return static_cast<const std::int32_t*>(offsets)[i];
+      return static_cast<const std::int64_t*>(offsets)[i];
+    };
+    const auto* bytes = static_cast<const char*>(chunk.arrays[0].data[0].get());
+    for (std::int64_t i = 0; i < chunk.items; ++i)
+      f(number++, std::string_view(bytes + offset(i), static_cast<std::size_t>(offset(i + 1) - offset(i))));
+  }
+}
+
+}  // namespace
+
+std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
+                                   std::int64_t samples, std::int64_t least, std::int64_t most) {
+  std::vector<Segment> out;
+  each_line(path, [&](std::int64_t number, std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(separators);
+    if (begin == std::string_view::npos || line[begin] == '#') return;
+    const auto refuse = [&](const std::string& why) {
+      throw DataError(fmt::format("{}: line {}: {}", path, number, why));
+    };
+    const auto numbers = numbers_of(line);
+    if (!numbers || numbers->size() != 2) refuse("a segment is two numbers: where it begins, and its length");
+    const double scale = unit == SegmentUnit::seconds ? rate : 1;
+    const double at = (*numbers)[0] * scale, length = (*numbers)[1] * scale;
+    if (unit == SegmentUnit::samples && (at != std::floor(at) || length != std::floor(length)))
+      refuse("these are no whole numbers of samples (--segment-unit seconds?)");
+    if (!(at >= 0 && length >= 0 && std::round(at) + std::round(length) <= static_cast<double>(samples)))
+      refuse(fmt::format("not within the {} samples of the signal", samples));
+    const Segment segment{std::llround(at), std::llround(length)};
+    if (segment.length < least || segment.length > most)
+      refuse(fmt::format("{} samples; what is asked for takes {} to {}", segment.length, least, most));
+    if (!out.empty() && segment.begin < out.back().begin)
+      refuse("it begins before the segment above does; segments are given in the order in which they begin");
+    out.push_back(segment);
+  });
+  return out;
+}
+
+SegmentSource::SegmentSource(const std::string& path, std::vector<Segment> segments, std::int64_t memory)
+    : signal_(0, PadMode::constant, memory), segments_(std::move(segments)), memory_(memory) {
+  signal_.open(path);
+  info_ = signal_.info();
+  info_.items = std::ssize(segments_);
+  std::int64_t work = 0;
+  for (const Segment& s : segments_) work += s.length;
+  info_.work = work;
+}
+
+void SegmentSource::rewind() {
+  signal_.rewind();
+  next_ = 0;
+  held_.clear();
+  held_begin_ = 0;
+}
+
+std::int64_t SegmentSource::resident_bytes() const {
+  return signal_.resident_bytes() + static_cast<std::int64_t>(segments_.capacity() * sizeof(Segment)) +
+         4 * SignalSource::block;
+}
+
+bool SegmentSource::next(const Limit& limit, SourceChunk& chunk) {
+  if (next_ == segments_.size()) return false;
+  const auto samples = std::make_shared<std::vector<float>>();
+  const auto offsets = std::make_shared<std::vector<std::int64_t>>(1, 0);
+  const std::int64_t memory = std::min(limit.memory, memory_), most = std::min(limit.bytes, memory);
+  for (std::int64_t items = 0;
+       next_ < segments_.size() && items < limit.items && !(items > 0 && limit.stop.stop_requested());
+       ++items) {
+    const Segment& segment = segments_[next_];
+    const std::int64_t work = std::ssize(*samples) + segment.length;
+    if (items > 0 && (work > limit.work || work * 4 + (items + 2) * 8 > most)) break;
+    hold(segment, memory);
+    const auto begin = held_.begin() + (segment.begin - held_begin_);
+    samples->insert(samples->end(), begin, begin + segment.length);
+    offsets->push_back(work);
+    ++next_;
+  }
+  chunk = {};
+  chunk.items = std::ssize(*offsets) - 1;
+  chunk.work = std::ssize(*samples);
+  chunk.bytes = static_cast<std::int64_t>(samples->capacity() * 4 + offsets->capacity() * 8);
+  chunk.arrays.resize(1);
+  chunk.arrays[0].data.emplace_back(samples, samples->data());
+  chunk.arrays[0].offsets = std::shared_ptr<const void>(offsets, offsets->data());
+  return true;
+}
+
+/// Reads on until the whole segment is held, and forgets what no segment from here on needs.
+void SegmentSource::hold(const Segment& segment, std::int64_t memory) {
+  const std::int64_t bytes = 8 * segment.length + 16;  // held, and in the chunk
+  if (bytes > memory)
+    throw ItemTooBig(fmt::format("{}: segment {} of {} samples takes {} bytes of memory, and {} are left",
+                                 info_.name, next_ + 1, segment.length, bytes, memory),
+                     bytes);
+  for (SourceChunk read;;) {
+    const std::int64_t unneeded = std::min(segment.begin - held_begin_, std::ssize(held_));
+    if (2 * unneeded >= std::ssize(held_)) {
+      held_.erase(held_.begin(), held_.begin() + unneeded);
+      held_begin_ += unneeded;
+    }
+    if (held_begin_ + std::ssize(held_) >= segment.begin + segment.length) return;
+    if (!signal_.next({.items = 1}, read))
+      throw DataError(fmt::format("{}: ends before segment {} does", info_.name, next_ + 1));
+    const auto* samples = static_cast<const float*>(read.arrays[0].data[0].get());
+    held_.insert(held_.end(), samples, samples + read.work);
+  }
+}
+
+}  // namespace anabranch::apps

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <anabranch/io.h>
+
+#include "apps/audio/signal_source.h"
+
+/// Pieces of a signal, of any lengths.
+namespace anabranch::apps {
+
+struct Segment {
+  std::int64_t begin = 0, length = 0;  ///< samples
+};
+
+enum class SegmentUnit : std::uint8_t { samples, seconds };
+
+/// A line for each segment: where it begins and how long it is, with a comma or white space between. Empty lines and those that
+/// begin with # are none; seconds are rounded to the nearest sample. Segments may overlap, each begins where the one before
+/// it does or behind, has `least` samples or more, `most` or fewer, and ends before the signal of `samples` samples does:
+/// else DataError.
+std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
+                                   std::int64_t samples, std::int64_t least, std::int64_t most);
+
+/// The segments of a signal, one after the other. Of the signal no more is held than the one at hand needs, and a block.
+class SegmentSource final : public SourceBase {
+ public:
+  /// `memory`: the largest chunk, in bytes.
+  SegmentSource(const std::string& path, std::vector<Segment> segments, std::int64_t memory);
+
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override;
+  void rewind() override;
+  std::int64_t resident_bytes() const override;
+
+ private:
+  void hold(const Segment& segment, std::int64_t memory);
+
+  SignalSource signal_;
+  std::vector<Segment> segments_;
+  std::int64_t memory_;
+  SourceInfo info_;
+  std::size_t next_ = 0;     ///< segment
+  std::vector<float> held_;  ///< of the signal, from held_begin_ on
+  std::int64_t held_begin_ = 0;
+};
+
+}  // namespace anabranch::apps

@@ -1,0 +1,162 @@
+// `anabranch audio`: bad input of every kind, and command lines that make no sense.
+
+#include "support/catch.h"
+
+#include <limits>
+
+#include "audio_files.h"
+#include "command.h"
+
+using namespace cli_test;
+
+namespace {
+
+struct Refusal {
+  std::vector<std::string> arguments;  ///< between "audio a.wav" and "--out f.npz"
+  int status;
+  std::string says;
+};
+
+std::string whole() { return wav(audio_signal(3000, 1)); }
+
+}  // namespace
+
+TEST_CASE("audio: command lines that make no sense") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  io_test::write_file(dir / "s.txt", "0,100\n");
+  const std::string a = dir / "a.wav", s = dir / "s.txt", f = dir / "f.npz";
+  const std::vector<Refusal> all{
+      {{a}, 2, "--out is required"},
+      {{a, "--out", dir / "f.txt"}, 2, "written as .npz or .csv"},
+      {{"--out", f}, 2, "IN"},
+      {{a, "--out", a}, 2, "npz or .csv"},
+      {{a, "--out", f, "--features", "rms,loudness"},
+       2,
+       "'loudness' is no feature; there are mean, rms, zero_crossing_rate"},
+      {{a, "--out", f, "--features", "rms,"}, 2, "'' is no feature"},
+      {{a, "--out", f, "--features", "rms,mfcc,rms"}, 2, "rms is there twice"},
+      {{a, "--out", f, "--frame-length", "1000"}, 2, "takes a power of two"},
+      {{a, "--out", f, "--frame-length", "1"}, 2, "takes a power of two"},
+      {{a, "--out", f, "--frame-length", "0"}, 2, "--frame-length"},
+      {{a, "--out", f, "--hop-length", "-3"}, 2, "--hop-length"},
+      {{a, "--out", f, "--center", "perhaps"}, 2, "--center"},
+      {{a, "--out", f, "--pad-mode", "wrap"}, 2, "--pad-mode"},
+      {{a, "--out", f, "--window", "kaiser"}, 2, "--window"},
+      {{a, "--out", f, "--win-length", "4096"}, 2, "more than --frame-length"},
+      {{a, "--out", f, "--n-mfcc", "129"}, 2, "more than --n-mels"},
+      {{a, "--out", f, "--fmin", "-1"}, 2, "0 <= fmin < fmax"},
+      {{a, "--out", f, "--fmin", "200", "--fmax", "200"}, 2, "0 <= fmin < fmax"},
+      {{a, "--out", f, "--features", "lpc", "--frame-length", "16"}, 2, "--lpc-order 16"},
+      {{a, "--out", f, "--features", "autocorrelation", "--frame-length", "16"}, 2, "--max-size 128"},
+      {{a, a, "--out", f}, 2, "would be called"},
+      {{a, "--out", f, "--segments", s, "--hop-length", "10"}, 2, "--segments"},
+      {{a, "--out", f, "--segment-unit", "seconds"}, 2, "--segments"},
+      {{a, "--out", f, "--report", dir / "r.pdf"}, 2, ".html"},
+      {{a, "--out", f, "--segments", s, "--trace", s}, 2, "this is the segments itself"},
+  };
+  for (const auto& [arguments, status, says] : all) {
+    std::vector<std::string> line{"audio"};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    const Outcome o = command(line);
+    INFO(arguments.back() << ": " << o.err);
+    CHECK(o.status == status);
+    CHECK(o.err.find(says) != std::string::npos);
+    CHECK(o.out.empty());
+    CHECK(dir.files() == 2);
+  }
+  // Frames of any length where there is no Fourier transform.
+  CHECK(command({"audio", a, "--out", f, "--features", "rms,lpc", "--frame-length", "1000"}).status == 0);
+}
+
+TEST_CASE("audio: files that are none, damaged, or of no use") {
+  const TemporaryDirectory dir;
+  const std::string bytes = whole();
+  const auto floats = [](float bad) {
+    std::vector<float> samples(40'000, 0.25F);
+    samples[33'333] = bad;
+    return wav(samples);
+  };
+  struct File {
+    std::string bytes, says;
+    std::vector<std::string> arguments{};
+  };
+  const std::vector<File> all{
+      {"this is text, and not sound, however long it goes on", "a.wav: "},
+      {"", "a.wav: "},
+      {bytes.substr(0, 4000), "but the file ends"},
+      {bytes.substr(0, 20), "a.wav: "},
+      {wav(std::vector<std::int16_t>{}), "there are no samples in it"},
+      {floats(std::numeric_limits<float>::quiet_NaN()), "sample 33333 is nan, no finite number"},
+      {floats(-std::numeric_limits<float>::infinity()), "sample 33333 is -inf, no finite number"},
+      {bytes, "3000 samples are less than a frame of 4096", {"--frame-length", "4096", "--center", "false"}},
+      {bytes, "--pad-mode reflect mirrors 4096", {"--frame-length", "8192", "--pad-mode", "reflect"}},
+  };
+  for (const File& file : all) {
+    io_test::write_file(dir / "a.wav", file.bytes);
+    std::vector<std::string> line{"audio", dir / "a.wav", "--out", dir / "f.npz"};
+    line.insert(line.end(), file.arguments.begin(), file.arguments.end());
+    const Outcome o = command(line);
+    INFO(file.says << ": " << o.err);
+    CHECK(o.status == 3);
+    CHECK(o.err.find(file.says) != std::string::npos);
+    CHECK(o.out.empty());
+    CHECK(dir.files() == 1);
+  }
+  for (const std::string& missing : {std::string(dir / "none.wav"), dir.path()}) {
+    const Outcome o = command({"audio", missing, "--out", dir / "f.npz"});
+    CHECK(o.status == 4);
+    CHECK(o.err.find(missing) != std::string::npos);
+  }
+  // One bad file of several: nothing is written, whatever came before it.
+  io_test::write_file(dir / "a.wav", bytes);
+  io_test::write_file(dir / "b.wav", floats(std::numeric_limits<float>::quiet_NaN()));
+  io_test::write_file(dir / "f.npz", "what was there before");
+  const Outcome o = command({"audio", dir / "a.wav", dir / "b.wav", "--out", dir / "f.npz"});
+  CHECK(o.status == 3);
+  CHECK(o.err.find("b.wav: sample 33333") != std::string::npos);
+  CHECK(io_test::read_file(dir / "f.npz") == "what was there before");
+  CHECK(command({"audio", dir / "a.wav", "--out", dir / "nowhere/f.npz"}).status == 4);
+  CHECK(command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--memory", "64K"}).status == 5);
+}
+
+TEST_CASE("audio: segments that make no sense") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  struct File {
+    std::string lines, says;
+    std::vector<std::string> arguments{};
+  };
+  const std::vector<File> all{
+      {"", "there are no segments in it"},
+      {"# none\n\n", "there are no segments in it"},
+      {"0,100\n5 100 7\n", "line 2: a segment is two numbers"},
+      {"0,hundred\n", "line 1: a segment is two numbers"},
+      {"0.5,100\n", "no whole numbers of samples"},
+      {"-5,100\n", "not within the 3000 samples"},
+      {"2950,51\n", "not within the 3000 samples"},
+      {"nan,100\n", "line 1: "},
+      {"1e300,100\n", "not within the 3000 samples"},
+      {"5,0\n", "0 samples; what is asked for takes 1 to 2048"},
+      {"5,2049\n", "2049 samples; what is asked for takes 1 to 2048"},
+      {"5,16\n", "16 samples; what is asked for takes 17 to", {"--features", "lpc"}},
+      {"5,16\n4,16\n", "line 2: it begins before the segment above does"},
+      {"0.13,0.1\n", "not within", {"--segment-unit", "seconds"}},
+  };
+  for (const File& file : all) {
+    io_test::write_file(dir / "s.txt", file.lines);
+    std::vector<std::string> line{"audio",       dir / "a.wav", "--segments",
+                                  dir / "s.txt", "--out",       dir / "f.npz"};
+    line.insert(line.end(), file.arguments.begin(), file.arguments.end());
+    const Outcome o = command(line);
+    INFO(file.says << ": " << o.err);
+    CHECK(o.status == 3);
+    CHECK(o.err.find(file.says) != std::string::npos);
+    CHECK(dir.files() == 2);
+  }
+  io_test::write_file(dir / "b.wav", whole());
+  CHECK(command({"audio", dir / "a.wav", dir / "b.wav", "--segments", dir / "s.txt", "--out", dir / "f.npz"})
+            .status == 2);
+  CHECK(command({"audio", dir / "a.wav", "--segments", dir / "none.txt", "--out", dir / "f.npz"}).status ==
+        4);
+}

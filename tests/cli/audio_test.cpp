@@ -1,0 +1,297 @@
+// `anabranch audio` beside librosa, whose numbers are stored, and the forms of its input and output.
+
+#include "support/catch.h"
+
+#include <sndfile.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <sstream>
+#include <thread>
+
+#include "audio_files.h"
+#include "command.h"
+#include "support/page_file.h"
+#include "support/trace_file.h"
+
+using namespace cli_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+Arguments with(Arguments all, const Arguments& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+/// How far from librosa's numbers ours may be, as a part of the largest magnitude that the feature has in the file. Both
+/// are computed in float, in another order; ours has the same bits on every machine, so that what holds once holds always.
+double tolerance(const std::string& feature) {
+  if (feature == "times" || feature == "durations") return 1e-8;  // stored to nine digits
+  // librosa's is in doubles here; the recursion magnifies errors of rounding, and pieces of few samples most.
+  if (feature == "lpc") return 1e-4;
+  return 2e-6;
+}
+
+/// The numbers that a line of the stored cases stands for, as the file that the command reads.
+std::string file_of(const nlohmann::json& stored, int first_seed) {
+  const auto samples = stored["samples"].get<std::int64_t>();
+  const int channels = stored["channels"];
+  std::vector<std::int16_t> all(static_cast<std::size_t>(samples * channels));
+  for (int c = 0; c < channels; ++c) {
+    const auto one = audio_signal(samples, first_seed + c);
+    for (std::size_t i = 0; i < one.size(); ++i)
+      all[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] = one[i];
+  }
+  return wav(all, channels, stored["rate"]);
+}
+
+std::string ten_seconds() { return wav(audio_signal(220'500, 9)); }
+
+void write_sound(const std::string& path, int format, const std::vector<std::int16_t>& samples) {
+  SF_INFO info{};
+  info.samplerate = 22'050;
+  info.channels = 1;
+  info.format = format;
+  SNDFILE* const file = ::sf_open(path.c_str(), SFM_WRITE, &info);
+  REQUIRE(file);
+  const auto frames = static_cast<sf_count_t>(samples.size());
+  REQUIRE(::sf_writef_short(file, samples.data(), frames) == frames);
+  ::sf_close(file);
+}
+
+}  // namespace
+
+TEST_CASE("audio: librosa's numbers") {
+  const auto stored = nlohmann::json::parse(io_test::read_file(ANABRANCH_LIBROSA_NUMBERS));
+  const std::vector<int> seeds{1, 2, 4, 4, 7};
+  REQUIRE(stored["cases"].size() == seeds.size());
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    const auto& one = stored["cases"][i];
+    const TemporaryDirectory dir;
+    io_test::write_file(dir / "a.wav", file_of(one, seeds[i]));
+    Arguments arguments{"audio", dir / "a.wav", "--out", dir / "f.npz", "--features", "all"};
+    for (const auto& argument : one["arguments"]) arguments.push_back(argument);
+    if (one.contains("segments")) {
+      std::string lines = "# begin, length\n";
+      for (const auto& segment : one["segments"]) lines += segment[0].dump() + "," + segment[1].dump() + "\n";
+      io_test::write_file(dir / "s.csv", lines);
+      arguments = with(arguments, {"--segments", dir / "s.csv"});
+    }
+    const Outcome o = command(arguments);
+    INFO(one["name"] << ": " << o.err);
+    REQUIRE(o.status == 0);
+    const auto got = npz_arrays(io_test::read_file(dir / "f.npz"));
+    CHECK(got.size() == one["features"].size());
+    for (const auto& [name, expected] : one["features"].items()) {
+      INFO(name);
+      REQUIRE(got.contains(name));
+      const NpzArray& array = got.at(name);
+      CHECK(array.shape == expected["shape"].get<std::vector<std::int64_t>>());
+      const auto values = expected["values"].get<std::vector<double>>();
+      REQUIRE(array.values.size() == values.size());
+      double largest = 0, worst = 0;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        largest = std::max(largest, std::abs(values[k]));
+        worst = std::max(worst, std::abs(values[k] - array.values[k]));
+      }
+      CHECK(largest > 0);
+      CHECK(worst <= tolerance(name) * largest);
+    }
+  }
+}
+
+TEST_CASE("audio: the same bytes whatever the scheduler, the threads, the memory, the back end") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(audio_signal(60'000, 3)));
+  io_test::write_file(dir / "s.txt", "0 3000\n0 17\n5 10000\n40000 20000\n");
+  const std::string out = dir / "f.npz";
+  for (const Arguments& windows : {Arguments{"--hop-length", "300"},
+                                   Arguments{"--segments", dir / "s.txt", "--frame-length", "32768"}}) {
+    std::string first;
+    const auto check = [&](const Arguments& more) {
+      const Outcome o =
+          command(with(with({"audio", dir / "a.wav", "--features", "all", "--out", out}, windows), more));
+      INFO(more.back() << o.err);
+      REQUIRE(o.status == 0);
+      const std::string bytes = io_test::read_file(out);
+      if (first.empty()) first = bytes;
+      CHECK(bytes == first);
+      std::filesystem::remove(out);
+    };
+    for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:7", "fixed:1000"})
+      for (const char* threads : {"1", "3"}) check({"--scheduler", scheduler, "--threads", threads});
+    check({"--memory", "24M"});
+    check({"--repeat", "3"});
+    check({"--backend", "interpreter"});
+  }
+}
+
+TEST_CASE("audio: WAV, FLAC and OGG") {
+  const TemporaryDirectory dir;
+  const auto samples = audio_signal(50'000, 8);
+  write_sound(dir / "a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, samples);
+  write_sound(dir / "a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, samples);
+  write_sound(dir / "a.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, samples);
+  for (const std::string kind : {"wav", "flac", "ogg"}) {
+    const Outcome o = command({"audio", dir / ("a." + kind), "--out", dir / (kind + ".npz")});
+    INFO(o.err);
+    REQUIRE(o.status == 0);
+  }
+  CHECK(io_test::read_file(dir / "wav.npz") == io_test::read_file(dir / "flac.npz"));
+  const auto lossless = npz_arrays(io_test::read_file(dir / "wav.npz")),
+             lossy = npz_arrays(io_test::read_file(dir / "ogg.npz"));
+  const auto &expected = lossless.at("rms").values, &got = lossy.at("rms").values;
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 0.02);
+}
+
+TEST_CASE("audio: several files, by their places") {
+  const TemporaryDirectory dir;
+  std::filesystem::create_directories(dir / "x/deep");
+  const std::vector<std::string> files{dir / "x/a.wav", dir / "x/deep/b,c.wav", dir / "x/deep/a.b.wav"};
+  const std::vector<std::string> names{"a", "deep/b,c", "deep/a.b"};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    io_test::write_file(files[i], wav(audio_signal(3000 + 1000 * static_cast<std::int64_t>(i), 5), 1,
+                                      8000 * (1 + static_cast<int>(i % 2))));
+  const Arguments options{"--features", "rms,mfcc,zero_crossing_rate"};
+  REQUIRE(command(with(with({"audio"}, files), with(options, {"--out", dir / "all.npz"}))).status == 0);
+  const auto all = npz_arrays(io_test::read_file(dir / "all.npz"));
+  CHECK(all.size() == 12);
+  REQUIRE(command(with(with({"audio"}, files), with(options, {"--out", dir / "all.csv"}))).status == 0);
+  std::istringstream lines(io_test::read_file(dir / "all.csv"));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line.starts_with("file,time,rms,mfcc_0,mfcc_1,"));
+  CHECK(line.ends_with(",mfcc_19,zero_crossing_rate"));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    REQUIRE(command(with({"audio", files[i]}, with(options, {"--out", dir / "one.npz"}))).status == 0);
+    const auto one = npz_arrays(io_test::read_file(dir / "one.npz"));
+    CHECK(one.size() == 4);
+    for (const auto& [name, array] : one) {
+      INFO(names[i] << " " << name);
+      REQUIRE(all.contains(names[i] + "/" + name));
+      CHECK(all.at(names[i] + "/" + name).shape == array.shape);
+      CHECK(all.at(names[i] + "/" + name).values == array.values);
+    }
+    const std::string field = i == 1 ? "\"" + files[i] + "\"" : files[i];
+    for (std::size_t w = 0; w < one.at("rms").values.size(); ++w) {
+      REQUIRE(std::getline(lines, line));
+      REQUIRE(line.starts_with(field + ","));
+      std::istringstream numbers(line.substr(field.size() + 1));
+      std::string number;
+      std::getline(numbers, number, ',');
+      CHECK(std::stod(number) == one.at("times").values[w]);
+      std::getline(numbers, number, ',');
+      CHECK(std::stof(number) == static_cast<float>(one.at("rms").values[w]));
+    }
+  }
+  CHECK(!std::getline(lines, line));
+}
+
+TEST_CASE("audio: segments in seconds; a CSV file of them") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(audio_signal(9000, 5), 1, 8000));
+  io_test::write_file(dir / "samples", "8,80\n4000\t800\n\n# nothing\n8200;800\r\n");
+  io_test::write_file(dir / "seconds", "0.001 0.01\n0.50001 0.1\n1.025 0.1");
+  const Arguments base{"audio", dir / "a.wav", "--features", "mean,lpc", "--lpc-order", "1", "--segments"};
+  REQUIRE(command(with(base, {dir / "samples", "--out", dir / "a.csv"})).status == 0);
+  REQUIRE(
+      command(with(base, {dir / "seconds", "--segment-unit", "seconds", "--out", dir / "b.csv"})).status ==
+      0);
+  const std::string csv = io_test::read_file(dir / "a.csv");
+  CHECK(csv == io_test::read_file(dir / "b.csv"));
+  CHECK(csv.starts_with("time,duration,mean,lpc_0,lpc_1\n0.001,0.01,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
+}
+
+TEST_CASE("audio: silence, and a file shorter than a window") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "silence.wav", wav(std::vector<std::int16_t>(5000)));
+  io_test::write_file(dir / "one.wav", wav(std::vector<std::int16_t>{20'000}));
+  for (const std::string name : {"silence", "one"}) {
+    const Outcome o = command({"audio", dir / (name + ".wav"), "--features", "all", "--out", dir / "f.npz"});
+    INFO(name << o.err);
+    REQUIRE(o.status == 0);
+    for (const auto& [feature, array] : npz_arrays(io_test::read_file(dir / "f.npz"))) {
+      INFO(feature);
+      CHECK(std::all_of(array.values.begin(), array.values.end(), [](double v) { return std::isfinite(v); }));
+    }
+  }
+  const auto one = npz_arrays(io_test::read_file(dir / "f.npz"));
+  CHECK(one.at("rms").shape == std::vector<std::int64_t>{1});
+  CHECK(std::abs(one.at("rms").values[0] - 20'000.0 / 32'768 / std::sqrt(2048)) < 1e-7);
+}
+
+TEST_CASE("audio: a long file in little memory") {
+  if (sanitized) return;
+  const TemporaryDirectory dir;
+  {
+    std::string bytes = wav(std::vector<std::int16_t>(44'100 * 600));
+    const auto second = audio_signal(44'100, 2);
+    for (int s = 0; s < 600; ++s) std::memcpy(bytes.data() + 44 + 88'200 * s, second.data(), 88'200);
+    io_test::write_file(dir / "a.wav", bytes);
+  }
+  const Outcome o = command({"audio", dir / "a.wav", "--memory", "16M", "--features",
+                             "rms,spectral_centroid,melspectrogram", "--out", dir / "f.npz", "--json"});
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  CHECK(o.peak_resident_bytes <= (16 + 160) << 20);
+  const auto report = o.json();
+  CHECK(report["peak_bytes"].get<std::int64_t>() <= 16 << 20);
+  CHECK(report["windows"] == 51'680);
+  CHECK(report["audio_seconds"] == 1200);
+}
+
+TEST_CASE("audio: what it says") {
+  using anabranch::testing::PageFile;
+  using anabranch::testing::TraceFile;
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", ten_seconds());
+  const Arguments base{"audio", dir / "a.wav", "--out", dir / "f.npz"};
+  const Outcome o = command(base);
+  REQUIRE(o.status == 0);
+  CHECK(o.err.empty());
+  for (const char* part : {"Audio", "1 file, 10 s at 22050 Hz", "431 of 2048 samples, one every 512",
+                           "rms, zero_crossing_rate", "Run", "Time", "Memory", "f.npz"})
+    CHECK(o.out.find(part) != std::string::npos);
+  const Outcome told = command(
+      with(base, {"--json", "--trace", dir / "t.json", "--report", dir / "r.html", "--progress", "--stats"}));
+  REQUIRE(told.status == 0);
+  CHECK(!told.err.empty());
+  const auto report = told.json();
+  for (const char* key :
+       {"inputs",       "rates",           "audio_seconds", "windows",         "features",
+        "frame_length", "hop_length",      "center",        "empty_mel_bands", "backend",
+        "threads",      "scheduler",       "memory",        "peak_bytes",      "peak_resident_bytes",
+        "seconds",      "times_real_time", "kernels",       "result",          "trace",
+        "report",       "stages"})
+    CHECK(report.contains(key));
+  CHECK(report["windows"] == 431);
+  CHECK(!TraceFile(dir / "t.json").rows.empty());
+  CHECK(PageFile(dir / "r.html").data["run"]["cancelled"] == false);
+  const Outcome explained = command({"audio", dir / "a.wav", "--features", "mfcc", "--explain"});
+  CHECK(explained.status == 0);
+  CHECK(explained.out.find("fft.cpp:") != std::string::npos);
+  CHECK(command({"audio", "--help"}).out.find("--hop-length") != std::string::npos);
+  // Bands between two frequencies of a short transform are empty, which is said.
+  const Outcome few = command(with(base, {"--frame-length", "64", "--features", "mfcc"}));
+  CHECK(few.status == 0);
+  CHECK(few.out.find("mel bands are empty") != std::string::npos);
+}
+
+TEST_CASE("audio: a signal stops it, and nothing is left") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", ten_seconds());
+  Process process(
+      {"audio", dir / "a.wav", "--features", "all", "--out", dir / "f.npz", "--repeat", "1000000"});
+  std::this_thread::sleep_for(1s);
+  process.signal(SIGINT);
+  const Outcome o = process.finish();
+  CHECK(o.status == 130);
+  CHECK(o.out.empty());
+  CHECK(dir.files() == 1);
+}
