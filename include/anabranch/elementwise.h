@@ -14,7 +14,7 @@ namespace anabranch {
 namespace detail {
 /// Of the shape (n): a function of the number.
 template <class F>
-auto by_number(F f) {
+auto by_number(const F& f) {
   constexpr bool fits = takes<F, Exp<std::int64_t>&>();
   static_assert(fits,
                 "anabranch: with a length the function takes a number, an Exp<int64_t>; with a shape, as in "

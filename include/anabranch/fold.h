@@ -194,7 +194,7 @@ auto mean(const Acc<Array<N, T>>& a, int axis = N - 1, detail::Loc at = detail::
   const Exp<Quotient> count = cast<Quotient>(extent(a, axis, at), at);
   auto [function, result] = detail::trace_function<Quotient>(
       [&](const auto& x) {
-        const Exp<Quotient> quotient = x / count;
+        Exp<Quotient> quotient = x / count;
         if constexpr (is_half)
           return cast<half>(quotient, at);
         else

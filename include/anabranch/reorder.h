@@ -174,7 +174,7 @@ auto replicate_at(Loc at, const Acc<Array<N, T>>& a, const Spec&... spec) {
   int next = 0;
   for (const auto& s : slots) extents.push_back(s ? s : extent(a, next++, at).handle());
   auto [function, result] = trace_function<Index<M>>(
-      [&](Exp<Index<M>> ix) {
+      [&](const Exp<Index<M>>& ix) {
         Handles from;
         for (int d = 0; d < M; ++d)
           if (!slots[static_cast<std::size_t>(d)]) from.push_back(ix[d].handle());
