@@ -147,8 +147,8 @@ constexpr int longest_of_thread = 16;
 /// One row for each group of a warp's threads. Longer ones are reduced by the whole warp, one after the
 /// other, so that the other groups do not wait long. `some`: the group has a row that is not a listed one;
 /// else `length` is 0.
-template <int group, class K>
-ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, int t) {
+template <int group, class K, class Index>
+ANABRANCH_DEVICE void compute_rows(K& k, i64 position, Index length, bool some, int t) {
   if constexpr (!K::commutative || group == warp_size) {
     if (!some) return;
     typename K::Value total = {};
@@ -159,8 +159,9 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
     if (t == 0) finish_row(k, length > 0, total);
     report_row(k, position);
   } else {
-    const bool is_long = length > (group == 1 ? longest_of_thread<K> : fold_order::wide_from - 1);
-    const i64 own = is_long ? 0 : length;
+    const bool is_long =
+        length > static_cast<Index>(group == 1 ? longest_of_thread<K> : fold_order::wide_from - 1);
+    const Index own = is_long ? 0 : length;
     if (own > 0) k.begin_row();
     typename K::Value total;
     if constexpr (group == 1)
@@ -182,8 +183,8 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
       k.failure = Failure();
       k.enter(shuffle(item, lane, warp_size), row);
       k.begin_row();
-      const i64 count = shuffle(length, lane, warp_size);
-      total = reduce_block(k, 0, count, lane_in_warp());
+      const Index count = shuffle(length, lane, warp_size);
+      total = reduce_block<K, Index>(k, 0, count, lane_in_warp());
       examine(k, 0, count);
       if (lane_in_warp() == 0) finish_row(k, true, total);
       report_row(k, row);

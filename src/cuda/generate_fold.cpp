@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "cuda/element_stages.h"
 #include "cuda/row_generator.h"
 #include "cuda/words.h"
 #include "kernel/fold_operator.h"
@@ -22,7 +25,8 @@ class Fold : public RowGenerator {
         operators_(std::move(operators)),
         combine_(operators_.combine),
         seeded_combine_(operators_.seeded_combine),
-        seed_(operators_.seed) {}
+        seed_(operators_.seed),
+        stages_(kernel, body_, [this](const ir::Node& node) { return !depends_on_element(node); }) {}
 
   const char* included() const override { return in_order_ ? "fold_tiles.cuh" : "fold.cuh"; }
 
@@ -33,6 +37,26 @@ class Fold : public RowGenerator {
     if (in_order_)
       out_.line(fmt::format("static_assert(tile_elements == {} && row_work == {} && longest_ordered == {});",
                             tile_elements, row_work, eight_rows));
+  }
+
+  /// Bytes that a lane should have under way where a warp reads a row: 768 threads of a multiprocessor with so
+  /// many have twice the 23 KB that an H200's full bandwidth takes at a latency of 700 ns, since they also
+  /// wait for what they gather, and add.
+  static constexpr std::int64_t lane_bytes = 64;
+  /// Most elements that a thread computes together. With more, many lanes would find no element in rows of
+  /// some hundred.
+  static constexpr int most_together = 8;
+  /// Registers for what is under way, of the 80 of a thread.
+  static constexpr std::int64_t most_words = 56;
+
+  int unroll() const override {
+    const std::int64_t cost = std::max<std::int64_t>(body_[0].cost, 1);
+    if (cost > unroll_cost) return 1;
+    int together = four;
+    while (together < most_together && together * stages_.fetched_bytes() < lane_bytes &&
+           2 * together * stages_.words() <= most_words && 2 * together * cost <= 4 * unroll_cost)
+      together *= 2;
+    return together;
   }
 
   bool commutative() const { return reduce_.order == ir::fold_order::OperatorClass::commutative; }
@@ -67,6 +91,7 @@ class Fold : public RowGenerator {
     if (in_order_) {
       read_in_order({});
       row_start();
+      prefetch_elements();
     }
   }
 
@@ -103,16 +128,91 @@ class Fold : public RowGenerator {
   }
 
   void elements(const std::string& parameter) override {
+    const bool staged = stages_ && unroll() > 1;
+    out_.line(fmt::format("static constexpr bool staged = {};", staged));
     scalar_.brief = true;
-    element("element", parameter, body_);
+    if (staged)
+      staged_element(parameter);
+    else
+      element("element", parameter, body_);
     if (in_order_) {
       scalar_.is_pointwise = [this](const ir::Node& node) { return kernel::at_own_element(kernel_, node); };
       // Not `body_`: its regions hold the operands of these reads.
-      element_of_four(kernel::Regions(kernel_.body, scalar_.is_pointwise));
+      const kernel::Regions body(kernel_.body, scalar_.is_pointwise);
+      if (staged)
+        staged_element_of_four(body);
+      else
+        element_of_four(body);
       scalar_.is_pointwise = own_;
     }
     scalar_.brief = false;
     if (checked()) element("examine", parameter, body_);
+  }
+
+  // Elements in stages (element_stages.h) -------------------------------------------------------------------
+
+  using Stage = ElementStages::Stage;
+
+  void staged_element(const std::string& parameter) {
+    values_of_stage("Fetched", stages_.handed_on(Stage::fetch));
+    values_of_stage("Gathered", stages_.handed_on(Stage::gather));
+    stage("Fetched fetch(" + parameter + ")", stages_, body_, Stage::fetch, {});
+    stage("Gathered gather(" + parameter + ", [[maybe_unused]] const Fetched& fetched)", stages_, body_,
+          Stage::gather, {Stage::fetch, "fetched"});
+    stage("Value combine(" + parameter + ", [[maybe_unused]] const Gathered& gathered)", stages_, body_,
+          Stage::combine, {Stage::gather, "gathered"});
+  }
+
+  void staged_element_of_four(const kernel::Regions& body) {
+    const ElementStages stages(
+        kernel_, body, [this](const ir::Node& node) { return !depends_on_element(node); },
+        scalar_.is_pointwise);
+    values_of_stage("GatheredOfFour", stages.handed_on(Stage::gather));
+    with_fetched([&] {
+      stage("GatheredOfFour gather_of_four([[maybe_unused]] int n)", stages, body, Stage::gather, {});
+      stage("Value combine_of_four([[maybe_unused]] int n, [[maybe_unused]] const GatheredOfFour& gathered)",
+            stages, body, Stage::combine, {Stage::gather, "gathered"});
+    });
+  }
+
+  void values_of_stage(const char* name, const std::vector<const ir::Node*>& nodes) {
+    out_.open(fmt::format("struct {} {{", name));
+    int number = 0;
+    for (const ir::Node* node : nodes)
+      for (const ScalarType type : node->type().scalars)
+        out_.line(fmt::format("{} v{};", type_text(type), number++));
+    out_.close("};");
+  }
+
+  /// What a stage gets: a structure of what the stages up to one hand on.
+  struct Given {
+    Stage stage = Stage::fetch;
+    std::string name;  ///< empty: nothing
+  };
+
+  void stage(const std::string& signature, const ElementStages& stages, const kernel::Regions& body,
+             Stage which, const Given& given) {
+    const auto before = scalar_.mark();
+    out_.open(fmt::format("ANABRANCH_DEVICE {} {{", signature));
+    int number = 0;
+    if (!given.name.empty())
+      for (const ir::Node* node : stages.handed_on(given.stage)) {
+        ExprTexts words;
+        for (std::size_t c = 0; c < node->type().scalars.size(); ++c)
+          words.push_back(fmt::format("{}.v{}", given.name, number++));
+        scalar_.bind(*node, std::move(words));
+      }
+    scalar_.emit_region(body, 0, [&](const ir::Node& node) { return stages.belongs(node, which); });
+    if (which == Stage::combine) {
+      give(scalar_.results(kernel_.body));
+    } else {
+      ExprTexts values;
+      for (const ir::Node* node : stages.handed_on(which))
+        for (const std::string& word : scalar_.words(*node)) values.push_back(word);
+      give(values);
+    }
+    out_.close();
+    scalar_.undo(before);
   }
 
   void row_start() {
@@ -122,6 +222,20 @@ class Fold : public RowGenerator {
       out_.line(fmt::format("return {};", offset_at(length.slot, length.offsets, "position")));
     else
       out_.line(fmt::format("return multiply(position, {});", length_));
+    out_.close();
+    out_.open(
+        "ANABRANCH_DEVICE void prefetch_starts([[maybe_unused]] i64 begin, [[maybe_unused]] i64 end) const "
+        "{");
+    if (length.kind == Kind::ragged)
+      out_.line(fmt::format("anabranch::prefetch({}, begin, end);",
+                            buffer(length.slot, offset_type(length.offsets))));
+    out_.close();
+  }
+
+  void prefetch_elements() {
+    out_.open("ANABRANCH_DEVICE void prefetch_elements(i64 begin, i64 end) const {");
+    for (const InOrder::Read& read : in_order_.reads)
+      out_.line(fmt::format("anabranch::prefetch({}, begin, end);", buffer_of(read)));
     out_.close();
   }
 
@@ -149,6 +263,7 @@ class Fold : public RowGenerator {
   const kernel::Reduce& reduce_;
   kernel::Operators operators_;
   kernel::Regions combine_, seeded_combine_, seed_;
+  ElementStages stages_;
 };
 
 }  // namespace

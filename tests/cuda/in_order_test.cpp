@@ -172,6 +172,18 @@ TEST_CASE("cuda: rows that just fit a tile, and rows that do not") {
   agrees(mostly_empty);
 }
 
+TEST_CASE("cuda: windows of rows end where 32 bits might") {
+  // 262144 elements are counted in one window: rows end before it, at it, behind it; one row has more.
+  std::vector<std::int64_t> rows(3000, 4);
+  for (const std::size_t at : {5, 6, 900}) rows[at] = 130000;
+  rows[2000] = 300000;
+  rows[2500] = 262144;
+  rows[2499] = 0;
+  rows[2999] = 262143;
+  auto sums = rows_of<std::uint8_t>(rows, Primitive::add, true);
+  CHECK(cuda_disagreement(sums) == "");
+}
+
 TEST_CASE("cuda: rows of every length up to 300, from a tile") {
   std::vector<std::int64_t> rows;
   for (std::int64_t n = 0; n <= 300; ++n) rows.push_back(n);
@@ -179,6 +191,10 @@ TEST_CASE("cuda: rows of every length up to 300, from a tile") {
     rows.resize(301 + static_cast<std::size_t>(shorter), 1);
     auto k = rows_of<double>(rows, Primitive::add, true);
     CHECK(cuda_disagreement(k) == "");
+    auto words = rows_of<std::int32_t>(rows, Primitive::add, true);
+    CHECK(cuda_disagreement(words) == "");
+    auto bytes = rows_of<std::uint8_t>(rows, Primitive::maximum, true);
+    CHECK(cuda_disagreement(bytes) == "");
   }
 }
 
