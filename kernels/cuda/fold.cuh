@@ -57,8 +57,13 @@ struct LongRows {
       rows[row] = LongRow{position, item, static_cast<i64>(before & ((1ull << count_bits) - 1)), blocks};
   }
 
-  /// The row that partial result `cell` belongs to.
-  ANABRANCH_DEVICE LongRow of(i64 cell) const {
+  /// The row that partial result `cell` belongs to, of the list or, where all rows are long, of all.
+  template <class K, class A>
+  ANABRANCH_DEVICE LongRow of(const K& k, const A& a, i64 cell) const {
+    if (a.row_blocks > 0) {
+      const i64 position = cell / a.row_blocks;
+      return LongRow{position, k.item_of(position), position * a.row_blocks, a.row_blocks};
+    }
     i64 low = 0, high = listed();
     while (high - low > 1) {
       const i64 middle = low + (high - low) / 2;
@@ -238,14 +243,7 @@ ANABRANCH_DEVICE void fold_blocks(const A& a) {
   K k(a);
   for (i64 cell = (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x) / group; cell < results;
        cell += step) {
-    LongRow row;
-    if (a.row_blocks > 0) {
-      row.position = cell / a.row_blocks;
-      row.item = k.item_of(row.position);
-      row.first = row.position * a.row_blocks;
-    } else {
-      row = list.of(cell);
-    }
+    const LongRow row = list.of(k, a, cell);
     k.failure = Failure();
     k.enter(row.item, row.position);
     k.begin_row();

@@ -60,6 +60,15 @@ struct TiledRow : K {
 template <class K>
 constexpr int longest_of_thread<TiledRow<K>> = longest_straight;
 
+/// A whole row, which is no longer than a block.
+template <class K>
+ANABRANCH_DEVICE typename K::Value reduce_row(TiledRow<K>& k, i32 length, int t) {
+  if constexpr (K::commutative)
+    return reduce_block<TiledRow<K>, i32>(k, 0, length, t);
+  else
+    return left_to_right(k, 0, length);
+}
+
 /// A narrow lane of a row of up to `longest` elements, which has an element in that lane.
 template <int longest, int lane, class K>
 ANABRANCH_DEVICE typename K::Value lane_of_tile(TiledRow<K>& k, i32 count) {

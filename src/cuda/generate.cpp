@@ -155,7 +155,7 @@ void Generator::head() {
     out_.line(line);
     at = end + 1;
   }
-  out_.line(fmt::format("#include \"{}\"", included()));
+  for (const char* header : included()) out_.line(fmt::format("#include \"{}\"", header));
   for (const auto& header : mathematics()) out_.line(fmt::format("#include \"{}\"", header));
   out_.line("");
   out_.line("namespace anabranch {");

@@ -28,7 +28,11 @@ class Fold : public RowGenerator {
         seed_(operators_.seed),
         stages_(kernel, body_, [this](const ir::Node& node) { return !depends_on_element(node); }) {}
 
-  const char* included() const override { return in_order_ ? "fold_tiles.cuh" : "fold.cuh"; }
+  std::vector<const char*> included() const override {
+    std::vector<const char*> all{in_order_ ? "fold_tiles.cuh" : "fold.cuh"};
+    if (has_few_blocks(kernel_)) all.push_back("fold_few_blocks.cuh");
+    return all;
+  }
 
   void assertions() override {
     out_.line(
@@ -39,15 +43,15 @@ class Fold : public RowGenerator {
                             tile_elements, row_work, eight_rows));
   }
 
-  /// Bytes that a lane should have under way where a warp reads a row: 768 threads of a multiprocessor with so
-  /// many have twice the 23 KB that an H200's full bandwidth takes at a latency of 700 ns, since they also
-  /// wait for what they gather, and add.
+  /// Bytes that a lane should have under way where a warp reads a row: 512 threads of a multiprocessor with so
+  /// many have 32 KB, and 768 48 KB, where an H200's full bandwidth takes 23 KB at a latency of 700 ns. They
+  /// also wait for what they gather, and add.
   static constexpr std::int64_t lane_bytes = 64;
   /// Most elements that a thread computes together. With more, many lanes would find no element in rows of
   /// some hundred.
   static constexpr int most_together = 8;
-  /// Registers for what is under way, of the 80 of a thread.
-  static constexpr std::int64_t most_words = 56;
+  /// Registers for what is under way, of the 128 that a thread can have, and of 80.
+  static constexpr std::int64_t most_words = 56, words_of_80 = 44;
 
   int unroll() const override {
     const std::int64_t cost = std::max<std::int64_t>(body_[0].cost, 1);
@@ -249,15 +253,22 @@ class Fold : public RowGenerator {
     }
     all.push_back({"blocks", "fold_blocks<anabranch::Kernel>"});
     all.push_back({"finish", "fold_finish<anabranch::Kernel>"});
+    if (has_few_blocks(kernel_)) all.push_back({"few_blocks", "fold_few_blocks<anabranch::Kernel>"});
+    if (in_order_ && commutative()) all.push_back({"tiles_by_warp", "fold_tiles<anabranch::Kernel, 32>"});
     return all;
   }
 
   // Without a minimum number of blocks the compiler aims at more threads than help, and spills registers for
-  // them. One block more where that costs no spills: it reduces rows while others read.
+  // them. One block more where that costs no spills: it reduces rows while others read. One fewer where a
+  // thread has more under way than 80 registers hold, or it would wait for its first gathers before it issues
+  // its last.
   const char* launch_bounds(const Entry& entry) const override {
     if (entry.call.starts_with("fold_tiles") && components() == 1 && body_[0].cost <= unroll_cost / 4)
       return "256, 4";
-    return body_[0].cost > unroll_cost ? "256, 1" : "256, 3";
+    if (entry.what == "finish" && has_many_finishers(kernel_)) return "1024, 1";
+    if (body_[0].cost > unroll_cost) return "256, 1";
+    const bool by_warps = entry.what == "by_warp" || entry.what == "blocks" || entry.what == "few_blocks";
+    return by_warps && unroll() * stages_.words() > words_of_80 ? "256, 2" : "256, 3";
   }
 
   const kernel::Reduce& reduce_;

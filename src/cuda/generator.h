@@ -34,7 +34,7 @@ class Generator {
   struct Entry {
     std::string what, call;
   };
-  virtual const char* included() const = 0;
+  virtual std::vector<const char*> included() const = 0;
   virtual void assertions() = 0;  ///< constants that src/cuda/schedule.cpp relies on
   virtual void constants() = 0;   ///< of the structure `Kernel`
   virtual void parts() = 0;       ///< its functions

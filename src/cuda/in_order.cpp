@@ -4,6 +4,7 @@
 
 #include "cuda/words.h"
 #include "ir/views.h"
+#include "kernel/fold_operator.h"
 #include "kernel/pointwise.h"
 #include "kernel/regions.h"
 
@@ -45,6 +46,13 @@ std::size_t value_bytes(const kernel::Kernel& kernel) {
     widest = std::max(widest, size_of(s));
   }
   return padded(bytes, widest);
+}
+
+bool has_few_blocks(const kernel::Kernel& kernel) { return value_bytes(kernel) <= most_tile_bytes; }
+
+bool has_many_finishers(const kernel::Kernel& kernel) {
+  return kernel::reduce_of(kernel).order == ir::fold_order::OperatorClass::commutative &&
+         value_bytes(kernel) <= 2 * most_tile_bytes && kernel::Regions(kernel.body)[0].cost <= unroll_cost;
 }
 
 InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) {
