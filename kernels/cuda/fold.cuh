@@ -57,13 +57,8 @@ struct LongRows {
       rows[row] = LongRow{position, item, static_cast<i64>(before & ((1ull << count_bits) - 1)), blocks};
   }
 
-  /// The row that partial result `cell` belongs to, of the list or, where all rows are long, of all.
-  template <class K, class A>
-  ANABRANCH_DEVICE LongRow of(const K& k, const A& a, i64 cell) const {
-    if (a.row_blocks > 0) {
-      const i64 position = cell / a.row_blocks;
-      return LongRow{position, k.item_of(position), position * a.row_blocks, a.row_blocks};
-    }
+  /// The row that partial result `cell` belongs to.
+  ANABRANCH_DEVICE LongRow of(i64 cell) const {
     i64 low = 0, high = listed();
     while (high - low > 1) {
       const i64 middle = low + (high - low) / 2;
@@ -75,6 +70,23 @@ struct LongRows {
     return rows[low];
   }
 };
+
+/// A row where all rows are long and of one length.
+template <class K, class A>
+ANABRANCH_DEVICE LongRow long_row_of(const K& k, const A& a, i64 position) {
+  return LongRow{position, k.item_of(position), position * a.row_blocks, a.row_blocks};
+}
+
+/// The row that partial result `cell` belongs to.
+template <class K, class A>
+ANABRANCH_DEVICE LongRow row_of_cell(const K& k, const A& a, i64 cell) {
+  return a.row_blocks > 0 ? long_row_of(k, a, cell / a.row_blocks) : LongRows(a).of(cell);
+}
+
+template <class A>
+ANABRANCH_DEVICE i64 partial_results(const A& a) {
+  return a.row_blocks > 0 ? a.positions * a.row_blocks : LongRows(a).results();
+}
 
 /// The counter tree of ir/fold_order.h: partial results are pushed in order.
 template <class K>
@@ -237,13 +249,13 @@ template <class K, class A>
 ANABRANCH_DEVICE void fold_blocks(const A& a) {
   constexpr int group = K::commutative ? warp_size : 1;
   const LongRows list(a);
-  const i64 results = a.row_blocks > 0 ? a.positions * a.row_blocks : list.results();
+  const i64 results = partial_results(a);
   const int t = static_cast<int>(threadIdx.x) % group;
   const i64 step = static_cast<i64>(gridDim.x) * blockDim.x / group;
   K k(a);
   for (i64 cell = (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x) / group; cell < results;
        cell += step) {
-    const LongRow row = list.of(k, a, cell);
+    const LongRow row = row_of_cell(k, a, cell);
     k.failure = Failure();
     k.enter(row.item, row.position);
     k.begin_row();
@@ -286,11 +298,7 @@ ANABRANCH_DEVICE void fold_finish(const A& a) {
   const i64 chunk = static_cast<i64>(blockDim.x) * results_per_thread;
   K k(a);
   for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
-    LongRow row;
-    if (a.row_blocks > 0)
-      row = LongRow{r, k.item_of(r), r * a.row_blocks, a.row_blocks};
-    else
-      row = list.rows[r];
+    const LongRow row = a.row_blocks > 0 ? long_row_of(k, a, r) : list.rows[r];
     if constexpr (K::checked) {
       // Partial results of rows with failed elements: an operator applied to them might not terminate.
       if (thread == 0) meaningless = static_cast<u64>(row.position) >= lowest_failed(a.error);

@@ -46,11 +46,11 @@ template <class K, class A>
 ANABRANCH_DEVICE void fold_few_blocks(const A& a) {
   __shared__ Tile<typename K::Value> tile;
   const LongRows list(a);
-  const i64 results = a.row_blocks > 0 ? a.positions * a.row_blocks : list.results();
+  const i64 results = partial_results(a);
   TiledBlock<K> tiled(a, tile, nullptr);
   K& k = tiled;
   for (i64 cell = blockIdx.x; cell < results; cell += gridDim.x) {
-    const LongRow row = list.of(k, a, cell);
+    const LongRow row = row_of_cell(k, a, cell);
     k.failure = Failure();
     k.enter(row.item, row.position);
     k.begin_row();
