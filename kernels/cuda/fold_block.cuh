@@ -114,18 +114,21 @@ ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, Index count, int t) {
 /// the same bits: lane j is then joined with lane j + lanes first, as halving would.
 template <int lanes, class K, class Index>
 ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, Index count) {
-  constexpr int copies = K::unroll > 1 ? lanes : 1;  // of the element's code: a large body is emitted once
+  // A large body is emitted once; of others no more elements are computed together than elsewhere.
+  constexpr int together = K::unroll < lanes ? K::unroll : lanes;
+  constexpr int copies = K::unroll > 1 ? lanes / together : 1;
   typename K::Value lane[lanes];
 #pragma unroll
   for (int j = 0; j < lanes; ++j) lane[j] = K::identity();
 #pragma unroll 1
   for (Index begin = 0; begin < count; begin += lanes)
-#pragma unroll 1
-    for (int first = 0; first < lanes; first += copies) {
-      typename K::Value e[copies];
-      elements_or_identity<1, K, copies, Index>(k, e, begin + first, count);
+#pragma unroll copies
+    for (int first = 0; first < lanes; first += together) {
+      if (begin + first >= count) break;
+      typename K::Value e[together];
+      elements_or_identity<1, K, together, Index>(k, e, begin + first, count);
 #pragma unroll
-      for (int j = 0; j < copies; ++j) lane[first + j] = k.join(lane[first + j], e[j]);
+      for (int j = 0; j < together; ++j) lane[first + j] = k.join(lane[first + j], e[j]);
     }
 #pragma unroll
   for (int half = lanes / 2; half >= 1; half /= 2)

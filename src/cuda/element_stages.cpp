@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t words_of_address = 2;
 
+std::int64_t words_of(ScalarType type) { return (static_cast<std::int64_t>(size_of(type)) + 3) / 4; }
+
 }  // namespace
 
 ElementStages::ElementStages(const kernel::Kernel& kernel, const kernel::Regions& body, const Holds& shared,
@@ -37,11 +39,13 @@ ElementStages::ElementStages(const kernel::Kernel& kernel, const kernel::Regions
     const auto& scalars = node->type().scalars;
     for (std::size_t c = 0; c < scalars.size(); ++c) {
       if (!use.of_node(*node, c)) continue;
-      const auto size = static_cast<std::int64_t>(size_of(scalars[c]));
-      if (stage == fetch) bytes_ += size;
-      words_ += (size + 3) / 4;
+      if (stage == fetch) bytes_ += static_cast<std::int64_t>(size_of(scalars[c]));
+      words_ += words_of(scalars[c]);
     }
   }
+  for (const ir::Node* node : handed_on(gather))
+    if (!is_read(node->op()))
+      for (const ScalarType type : node->type().scalars) words_ += words_of(type);
 }
 
 bool ElementStages::is_free(const ir::Node& node) const {

@@ -28,8 +28,8 @@ class ElementStages {
   explicit operator bool() const { return gathers_; }
   /// Is the node's text part of this stage? Of nodes without code of their own, in every stage from theirs on.
   bool belongs(const ir::Node& node, Stage stage) const;
-  /// Bytes that the first stage reads for an element, and registers (of 4 bytes) that all reads and the gathers'
-  /// addresses take.
+  /// Bytes that the first stage reads for an element, and registers (of 4 bytes) that all reads, the gathers'
+  /// addresses, and what else stages hand on take.
   std::int64_t fetched_bytes() const { return bytes_; }
   std::int64_t words() const { return words_; }
   /// Nodes whose values this stage hands on: each stage up to it may have computed them.

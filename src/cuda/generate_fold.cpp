@@ -267,8 +267,14 @@ class Fold : public RowGenerator {
       return "256, 4";
     if (entry.what == "finish" && has_many_finishers(kernel_)) return "1024, 1";
     if (body_[0].cost > unroll_cost) return "256, 1";
-    const bool by_warps = entry.what == "by_warp" || entry.what == "blocks" || entry.what == "few_blocks";
-    return by_warps && unroll() * stages_.words() > words_of_80 ? "256, 2" : "256, 3";
+    const bool by_eight = entry.what == "by_eight", by_thread = entry.what == "by_thread";
+    const std::int64_t under_way = (by_eight ? four : unroll()) * stages_.words();
+    return under_way + (by_thread ? lanes_of_thread() : 0) > words_of_80 ? "256, 2" : "256, 3";
+  }
+
+  /// Registers for the lanes that a thread keeps of its row.
+  std::int64_t lanes_of_thread() const {
+    return commutative() ? 8 * static_cast<std::int64_t>((value_bytes(kernel_) + 3) / 4) : 0;
   }
 
   const kernel::Reduce& reduce_;
