@@ -197,7 +197,9 @@ TEST_CASE("run: automatic takes the GPU where there is one, and says why") {
 TEST_CASE("run: a GPU that the compiler does not know is none") {
   class TooNew final : public cuda::Compiler {
    public:
-    Result compile(const cuda::Unit&, const std::string&, const std::string&) override { return {}; }
+    Result compile(const cuda::Unit&, const std::string&, const std::string& architecture) override {
+      return static_cast<void>(settings(architecture)), Result();
+    }
     std::string version() const override { return "99.0"; }
     std::string settings(const std::string& architecture) const override {
       throw BackendUnavailable("cuda: NVRTC 99.0 does not compile for " + architecture);
