@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -178,6 +179,9 @@ struct Device::Impl {
   cache::OncePerKey<Loaded> units;  ///< by text
   mutable std::mutex loading;       ///< of the statistics
   LoadStatistics statistics;
+
+  std::mutex measuring;
+  double link_rate = 0;  ///< 0: not measured yet
 
   std::mutex opening_primitives;
   std::unique_ptr<const DevicePrimitives> primitives;  ///< null: not asked for yet
@@ -496,6 +500,40 @@ const DevicePrimitives& Device::primitives() {
     impl_->primitives = std::make_unique<const DevicePrimitives>(open_primitives(platform_));
   }
   return *impl_->primitives;
+}
+
+double Device::link_rate() {
+  const std::lock_guard lock(impl_->measuring);
+  if (impl_->link_rate > 0) return impl_->link_rate;
+  const KeepContext keep(platform_.driver);
+  try {
+    impl_->link_rate = measured_link_rate();
+  } catch (const Error&) {
+    return some_link_rate;
+  }
+  return impl_->link_rate;
+}
+
+/// The best of a few uploads: the first one may have to wake the link.
+double Device::measured_link_rate() {
+  constexpr std::int64_t bytes = std::int64_t{8} << 20;
+  constexpr int uploads = 3;
+  const auto self = shared_from_this();
+  const PinnedBlock from(self, bytes);
+  std::memset(from.data(), 0, static_cast<std::size_t>(bytes));
+  const DeviceBlock to = allocate(bytes);
+  DeviceEvent begin(self, true), end(self, true);
+  Stream stream(self);
+  double best = 0;
+  for (int k = 0; k < uploads; ++k) {
+    stream.record(begin);
+    stream.upload(to.address(), from.data(), bytes);
+    stream.record(end);
+    stream.synchronize();
+    const double milliseconds = end.milliseconds_since(begin);
+    if (milliseconds > 0) best = std::max(best, static_cast<double>(bytes) / (milliseconds * 1e-3));
+  }
+  return best > 0 ? best : some_link_rate;
 }
 
 std::int64_t Device::workspace_of(const device::ItemOffsets& what) {

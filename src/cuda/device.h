@@ -224,6 +224,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether copies from there need no staging: all of it is page-locked.
   bool is_page_locked(const void* memory, std::int64_t bytes) const;
 
+  /// Bytes a second between page-locked memory and the GPU, measured when first asked for (a few milliseconds).
+  double link_rate();
+  static constexpr double some_link_rate = 20e9;  ///< where it cannot be measured
+
   /// Found on disk or compiled, and loaded, once per process; keyed by the text. Thread-safe: several threads
   /// wait for one. ANABRANCH_DUMP=cuda prints the texts, and the compiler's log, on standard error.
   std::shared_ptr<const LoadedUnit> load(const Unit& unit, const std::string& name);
@@ -245,6 +249,7 @@ class Device : public std::enable_shared_from_this<Device> {
   friend class DeviceBlock;
   friend class PinnedBlock;
   explicit Device(Platform platform);
+  double measured_link_rate();
   std::optional<std::string> refusal_of(Compiler& compiler) const;
   void choose_compiler();
   Result load_image(const Unit& unit, const std::string& name, Compiler& compiler, LoadedUnit& into) const;

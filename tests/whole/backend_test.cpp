@@ -34,7 +34,7 @@ MakeBackend beside_the_cpu(Behaviour& device) {
   const auto kernels = std::make_shared<std::shared_ptr<runtime::ProgramKernels>>();
   return [&device, kernels](RunContext& context, std::unique_ptr<RunBackend> cpu) {
     *kernels = runtime::make_program_kernels(context.plan);
-    auto other = runtime::make_backend(runtime::choose_backend(Backend::cpu), context, **kernels, true);
+    auto other = runtime::make_backend(runtime::BackendChoice{}, context, **kernels, true);
     return std::make_unique<runtime::HybridBackend>(context, std::move(cpu),
                                                     made_up(std::move(other), device));
   };
