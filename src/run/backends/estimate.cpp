@@ -308,8 +308,10 @@ class Estimator {
       const auto d = static_cast<std::size_t>(extent->dimension);
       return found != shapes_.end() && d < found->second.size() ? found->second[d] : some_extent;
     }
-    if (e.op() != ir::Op::primitive || e.children().size() != 2 || depth == 0) return some_extent;
-    const double x = value(*e.children()[0], depth - 1), y = value(*e.children()[1], depth - 1);
+    if (e.op() != ir::Op::primitive || depth == 0) return some_extent;
+    const auto operands = ir::PrimitiveTerm(e).operands();
+    if (operands.size() != 2) return some_extent;
+    const double x = value(*operands[0], depth - 1), y = value(*operands[1], depth - 1);
     using ir::Primitive;
     const Primitive primitive = e.payload().primitive;
     if (primitive == Primitive::add) return x + y;

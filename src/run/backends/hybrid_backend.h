@@ -7,7 +7,8 @@
 /// Two back ends that share the chunks of a stage.
 namespace anabranch::runtime {
 
-/// A chunk goes to the device if that would begin with it now, else to the host: whichever is quicker gets more of them.
+/// A chunk goes to the device if that would begin with it now. Else the host computes its first items, so many as are
+/// expected to be done before the device's queue runs dry (scheduler/dealer.h), and asks again.
 /// An item that only the device has no room for goes to the host. Arrays of the global group are computed on the host.
 class HybridBackend final : public RunBackend {
  public:
