@@ -318,7 +318,8 @@ TEST_CASE("GPU trace: what is held whole, several stages, chunks in halves, CPU 
     const TraceFile file(trace);
     CHECK(file.numbers("compute", "chunk") == counted(30));
     CHECK(static_cast<std::int64_t>(all_of(file, ": kernels").size()) == report.gpu_chunks);
-    CHECK(static_cast<std::int64_t>(file.row("kernels").size()) == 30 - report.gpu_chunks);
+    // The host may have computed the first items of a chunk whose others are the GPU's.
+    CHECK(static_cast<std::int64_t>(file.row("kernels").size()) >= 30 - report.gpu_chunks);
   }
   check_clean();
   {
