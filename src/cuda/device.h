@@ -53,7 +53,7 @@ struct Platform {
   /// none.
   std::function<std::vector<std::shared_ptr<Compiler>>()> other_compilers;
   /// Device memory is allocated in exactly the requested size, and freed at once: for tests that look for
-  /// accesses out of bounds or after a free.
+  /// accesses out of bounds or after a free, or of host memory that holds no elements yet.
   bool exact_memory = false;
   std::size_t units_kept = 256;  ///< loaded ones, for later programs; those in use stay alive anyway
   /// Throws BackendUnavailable where there are none.
@@ -235,6 +235,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Opened and tried when first asked for, once. Thread-safe.
   const DevicePrimitives& primitives();
+  /// For tests: host memory whose elements are on the device only is overwritten, so that who reads it is found.
+  bool spoils_stale_copies() const { return platform_.exact_memory; }
   std::int64_t few_items() const { return platform_.few_items; }
   /// Bytes of workspace that Stream::make_offsets needs.
   std::int64_t workspace_of(const device::ItemOffsets& what);

@@ -22,7 +22,9 @@ class HybridBackend final : public RunBackend {
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override {
     host_->compute_global(step, values);
+    for (const int output : step.outputs) device_->written_by_host(values.place(output));
   }
+  void written_by_host(const HostArray& array) override { device_->written_by_host(array); }
   std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;
   void conclude(RunReport* report) override;
 
