@@ -316,8 +316,13 @@ cuda::Address DeviceRun::record_of_no_checks() {
   if (no_checks_.address() == 0) {
     const cuda::ErrorRecord record;
     DeviceMemory memory = allocate("error records", sizeof record);
-    stream_.upload(memory.address(), &record, sizeof record);
-    stream_.synchronize();
+    try {
+      stream_.upload(memory.address(), &record, sizeof record);
+      stream_.synchronize();
+    } catch (...) {
+      stream_.drain();
+      throw;
+    }
     no_checks_ = std::move(memory);
   }
   return no_checks_.address();
