@@ -191,8 +191,8 @@ std::vector<std::vector<SourceChunk>> ZippedPiece::read() {
     for (const auto& piece : pieces_[s]) {
       SourceChunk& chunk = chunks[s].emplace_back();
       piece->read(chunk);
-      check_chunk(info, chunk);
       if (chunk.items != piece->items()) throw RunError(wrong_items(info, chunk.items, piece->items()));
+      check_chunk(info, chunk);
     }
     ends.push_back(ends_of(pieces_[s]));
   }
@@ -241,9 +241,9 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
     if (read.items == 0) {
       const SourceInfo& info = sources_[s]->info();
       if (!sources_[s]->next(mine, read)) return end();
-      check_chunk(info, read);
       if (read.items <= 0 || read.items > mine.items)
         throw RunError(wrong_items(info, read.items, mine.items));
+      check_chunk(info, read);
     }
     mine.items = std::min(mine.items, read.items);
     mine.bytes = std::max<std::int64_t>(1, mine.bytes - read.bytes);
