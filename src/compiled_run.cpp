@@ -24,9 +24,9 @@ std::int64_t limit_of(const RunOptions& options, const plan::Plan& plan) {
 
 }  // namespace
 
-CompiledRun::CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog& log,
-                         std::span<const runtime::HostArray> into)
-    : choice_(runtime::choose_backend(options.backend)),
+CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostArray>& arguments,
+                         const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into)
+    : choice_(runtime::choose_backend(options.backend, program.compiled().plan, arguments, options.threads)),
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
       budget_(limit_of(options, program.compiled().plan)),
       blocks_(budget_, runtime::MemoryPool::of_process()),

@@ -15,9 +15,9 @@ namespace anabranch::detail {
 /// all parts share, the back end itself and its kernels.
 class CompiledRun {
  public:
-  /// `into`: memory that the caller gives for the results, one array for each, or none.
-  CompiledRun(ProgramImpl& program, const RunOptions& options, RunLog& log,
-              std::span<const runtime::HostArray> into);
+  /// `arguments`: of the program. `into`: memory that the caller gives for the results, one array for each, or none.
+  CompiledRun(ProgramImpl& program, const std::vector<runtime::HostArray>& arguments,
+              const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into);
   /// Of a run that has failed, too, what it did is told.
   ~CompiledRun();
 

@@ -100,6 +100,7 @@ GpuFacts gpu_facts() {
     out.driver =
         std::to_string(facts.driver_version / 1000) + "." + std::to_string(facts.driver_version % 1000 / 10);
     out.compiler = facts.compiler;
+    out.why_compiler = facts.why_compiler;
     out.why_no_primitives = device->primitives().why_not;
     out.available = true;
   } catch (const BackendUnavailable& e) {

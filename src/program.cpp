@@ -139,7 +139,7 @@ Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOpti
                     const Arrays& into) {
   Arrays results;
   with_public_errors([&] {
-    CompiledRun run(program, options, log, into);
+    CompiledRun run(program, arguments, options, log, into);
     results = runtime::execute(run.context(), run.backend(), arguments);
     run.conclude();
   });

@@ -148,7 +148,8 @@ void Pusher::Impl::begin() {
     pushed->keep_all();
     return;
   }
-  run = std::make_unique<CompiledRun>(*program, options, *log, std::span<const HostArray>{});
+  run = std::make_unique<CompiledRun>(*program, std::vector<HostArray>{}, options, *log,
+                                      std::span<const HostArray>{});
   run->context().gives_before_failure = !program->prints();
   plan = std::make_unique<runtime::PushedPlan>(
       run->context(), run->backend(), *pushed,

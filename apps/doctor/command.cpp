@@ -62,7 +62,8 @@ void run_doctor() {
   if (gpu.available) {
     line("GPU", fmt::format("{}, {}, {} multiprocessors; memory: {}, {} free", gpu.name, gpu.architecture,
                             gpu.multiprocessors, binary_bytes(gpu.memory), binary_bytes(gpu.memory_free)));
-    line("GPU software", fmt::format("driver for CUDA {}, NVRTC {}", gpu.driver, gpu.compiler));
+    const std::string why = gpu.why_compiler.empty() ? "" : " (" + gpu.why_compiler + ")";
+    line("GPU software", fmt::format("driver for CUDA {}, NVRTC {}{}", gpu.driver, gpu.compiler, why));
     line("GPU primitives",
          gpu.why_no_primitives.empty() ? "there" : "none: " + without_prefix(gpu.why_no_primitives));
   } else {

@@ -93,7 +93,11 @@ std::string measure(cuda::Compiler& compiler, const cuda::Unit& unit, const char
                      times[2]);
 }
 
-std::string short_name(const std::string& entry) { return entry.substr(entry.rfind('_') + 1); }
+/// An entry without its kernel's name, which ends with the line of the program.
+std::string short_name(const std::string& entry) {
+  const std::size_t line = entry.find_last_of("0123456789");
+  return entry.substr(line == std::string::npos ? 0 : line + 2);
+}
 
 const std::vector<Case>& cases() {
   static const std::string row = ", + per row offset and result";

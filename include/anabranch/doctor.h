@@ -36,8 +36,8 @@ struct CpuFacts {
 };
 ANABRANCH_API CpuFacts cpu_facts();
 
-/// Whether there is a GPU that kernels can be compiled for and run on. Opens the driver, NVRTC and the GPU
-/// (up to some 100 ms the first time).
+/// Whether there is a GPU that kernels can be compiled for and run on. Opens the driver, NVRTC and the GPU, and loads an
+/// empty kernel (up to some 100 ms the first time).
 struct GpuFacts {
   bool available = false;
   std::string why_not;       ///< where it is not available: which library or device is missing
@@ -48,6 +48,7 @@ struct GpuFacts {
   std::int64_t memory_free = 0;   ///< when it was opened
   std::string driver;             ///< the CUDA version that the driver is for: "13.0"
   std::string compiler;           ///< NVRTC's version
+  std::string why_compiler;       ///< where it is not the NVRTC that is tried first: why that one is not used
   std::string why_no_primitives;  ///< where the device primitives cannot be used: the host does their part
 };
 ANABRANCH_API GpuFacts gpu_facts();

@@ -14,7 +14,7 @@ namespace anabranch {
 
 /// Who executes. All give the same bits.
 enum class Backend : std::uint8_t {
-  automatic,     ///< the GPU where there is one, else the CPU; the report says which, and why
+  automatic,     ///< the GPU where that is expected to be quicker, else the CPU; the report says why
   cpu,           ///< LLVM, oneTBB
   interpreter,   ///< the reference: slow, and by definition right; one thread, no chunks, no memory bound
   cuda,          ///< a GPU; BackendUnavailable without one

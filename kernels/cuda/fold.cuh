@@ -71,6 +71,23 @@ struct LongRows {
   }
 };
 
+/// A row where all rows are long and of one length.
+template <class K, class A>
+ANABRANCH_DEVICE LongRow long_row_of(const K& k, const A& a, i64 position) {
+  return LongRow{position, k.item_of(position), position * a.row_blocks, a.row_blocks};
+}
+
+/// The row that partial result `cell` belongs to.
+template <class K, class A>
+ANABRANCH_DEVICE LongRow row_of_cell(const K& k, const A& a, i64 cell) {
+  return a.row_blocks > 0 ? long_row_of(k, a, cell / a.row_blocks) : LongRows(a).of(cell);
+}
+
+template <class A>
+ANABRANCH_DEVICE i64 partial_results(const A& a) {
+  return a.row_blocks > 0 ? a.positions * a.row_blocks : LongRows(a).results();
+}
+
 /// The counter tree of ir/fold_order.h: partial results are pushed in order.
 template <class K>
 struct CounterTree {
@@ -147,8 +164,8 @@ constexpr int longest_of_thread = 16;
 /// One row for each group of a warp's threads. Longer ones are reduced by the whole warp, one after the
 /// other, so that the other groups do not wait long. `some`: the group has a row that is not a listed one;
 /// else `length` is 0.
-template <int group, class K>
-ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, int t) {
+template <int group, class K, class Index>
+ANABRANCH_DEVICE void compute_rows(K& k, i64 position, Index length, bool some, int t) {
   if constexpr (!K::commutative || group == warp_size) {
     if (!some) return;
     typename K::Value total = {};
@@ -159,8 +176,9 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
     if (t == 0) finish_row(k, length > 0, total);
     report_row(k, position);
   } else {
-    const bool is_long = length > (group == 1 ? longest_of_thread<K> : fold_order::wide_from - 1);
-    const i64 own = is_long ? 0 : length;
+    const bool is_long =
+        length > static_cast<Index>(group == 1 ? longest_of_thread<K> : fold_order::wide_from - 1);
+    const Index own = is_long ? 0 : length;
     if (own > 0) k.begin_row();
     typename K::Value total;
     if constexpr (group == 1)
@@ -182,8 +200,8 @@ ANABRANCH_DEVICE void compute_rows(K& k, i64 position, i64 length, bool some, in
       k.failure = Failure();
       k.enter(shuffle(item, lane, warp_size), row);
       k.begin_row();
-      const i64 count = shuffle(length, lane, warp_size);
-      total = reduce_block(k, 0, count, lane_in_warp());
+      const Index count = shuffle(length, lane, warp_size);
+      total = reduce_block<K, Index>(k, 0, count, lane_in_warp());
       examine(k, 0, count);
       if (lane_in_warp() == 0) finish_row(k, true, total);
       report_row(k, row);
@@ -231,20 +249,13 @@ template <class K, class A>
 ANABRANCH_DEVICE void fold_blocks(const A& a) {
   constexpr int group = K::commutative ? warp_size : 1;
   const LongRows list(a);
-  const i64 results = a.row_blocks > 0 ? a.positions * a.row_blocks : list.results();
+  const i64 results = partial_results(a);
   const int t = static_cast<int>(threadIdx.x) % group;
   const i64 step = static_cast<i64>(gridDim.x) * blockDim.x / group;
   K k(a);
   for (i64 cell = (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x) / group; cell < results;
        cell += step) {
-    LongRow row;
-    if (a.row_blocks > 0) {
-      row.position = cell / a.row_blocks;
-      row.item = k.item_of(row.position);
-      row.first = row.position * a.row_blocks;
-    } else {
-      row = list.of(cell);
-    }
+    const LongRow row = row_of_cell(k, a, cell);
     k.failure = Failure();
     k.enter(row.item, row.position);
     k.begin_row();
@@ -287,11 +298,7 @@ ANABRANCH_DEVICE void fold_finish(const A& a) {
   const i64 chunk = static_cast<i64>(blockDim.x) * results_per_thread;
   K k(a);
   for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
-    LongRow row;
-    if (a.row_blocks > 0)
-      row = LongRow{r, k.item_of(r), r * a.row_blocks, a.row_blocks};
-    else
-      row = list.rows[r];
+    const LongRow row = a.row_blocks > 0 ? long_row_of(k, a, r) : list.rows[r];
     if constexpr (K::checked) {
       // Partial results of rows with failed elements: an operator applied to them might not terminate.
       if (thread == 0) meaningless = static_cast<u64>(row.position) >= lowest_failed(a.error);

@@ -12,23 +12,44 @@
 /// first thread; `t` is a thread's number in its group. Elements are counted from the row's start.
 namespace anabranch {
 
-/// Element i if it lies before `end`, else the identity. Threads without an element read the last one once
-/// more: without a branch the reads of several elements are in flight together.
-template <class K>
-ANABRANCH_DEVICE typename K::Value element_or_identity(K& k, i64 i, i64 end) {
-  const typename K::Value e = k.element(lesser(i, end - 1));
-  return i < end ? e : K::identity();
+/// `count` elements, of which number u is `at(u)`. Everything that a stage reads for all of them is under way
+/// before the next stage uses the first.
+template <class K, int count, class At>
+ANABRANCH_DEVICE void compute(K& k, typename K::Value (&e)[count], At at) {
+  if constexpr (K::staged) {
+    typename K::Fetched fetched[count];
+    typename K::Gathered gathered[count];
+#pragma unroll
+    for (int u = 0; u < count; ++u) fetched[u] = k.fetch(at(u));
+#pragma unroll
+    for (int u = 0; u < count; ++u) gathered[u] = k.gather(at(u), fetched[u]);
+#pragma unroll
+    for (int u = 0; u < count; ++u) e[u] = k.combine(at(u), gathered[u]);
+  } else {
+#pragma unroll
+    for (int u = 0; u < count; ++u) e[u] = k.element(at(u));
+  }
+}
+
+/// Elements first, first + step, ... that lie before `end`, and the identity for the others. Threads without
+/// an element read the last one once more: without a branch the reads of several elements are in flight
+/// together. Index: i64, or i32 where rows are known to be short.
+template <int step, class K, int count, class Index>
+ANABRANCH_DEVICE void elements_or_identity(K& k, typename K::Value (&e)[count], Index first, Index end) {
+  compute<K, count>(k, e, [&](int u) { return static_cast<Index>(lesser(first + u * step, end - 1)); });
+#pragma unroll
+  for (int u = 0; u < count; ++u)
+    if (first + u * step >= end) e[u] = K::identity();
 }
 
 /// Elements i, i + step, ... before `end`, from left to right. Several are computed before they are joined.
-template <int step, class K>
-ANABRANCH_DEVICE typename K::Value strided(K& k, i64 i, i64 end) {
+template <int step, class K, class Index>
+ANABRANCH_DEVICE typename K::Value strided(K& k, Index i, Index end) {
   typename K::Value total = K::identity();
 #pragma unroll 1
   for (; i < end; i += K::unroll * step) {
     typename K::Value e[K::unroll];
-#pragma unroll
-    for (int u = 0; u < K::unroll; ++u) e[u] = element_or_identity(k, i + u * step, end);
+    elements_or_identity<step>(k, e, i, end);
 #pragma unroll
     for (int u = 0; u < K::unroll; ++u) total = k.join(total, e[u]);
   }
@@ -44,15 +65,14 @@ ANABRANCH_DEVICE typename K::Value halve(K& k, typename K::Value v) {
 }
 
 /// Narrow lanes by a warp: each round reads 32 elements, which are joined to their lanes in order.
-template <class K>
-ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int t) {
+template <class K, class Index>
+ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, Index begin, Index end, int t) {
   constexpr int lanes = static_cast<int>(fold_order::narrow_lanes);
   typename K::Value lane = K::identity();
 #pragma unroll 1
   for (; begin < end; begin += K::unroll * warp_size) {
     typename K::Value e[K::unroll];
-#pragma unroll
-    for (int u = 0; u < K::unroll; ++u) e[u] = element_or_identity(k, begin + u * warp_size + t, end);
+    elements_or_identity<warp_size, K, K::unroll, Index>(k, e, begin + t, end);
 #pragma unroll
     for (int u = 0; u < K::unroll; ++u)
 #pragma unroll
@@ -63,25 +83,24 @@ ANABRANCH_DEVICE typename K::Value narrow_by_warp(K& k, i64 begin, i64 end, int 
 }
 
 /// Elements [begin, begin + count), 1 <= count <= fold_order::block, by a warp.
-template <class K>
-ANABRANCH_DEVICE typename K::Value reduce_block(K& k, i64 begin, i64 count, int t) {
+template <class K, class Index>
+ANABRANCH_DEVICE typename K::Value reduce_block(K& k, Index begin, Index count, int t) {
   static_assert(fold_order::wide_lanes == warp_size);
-  const i64 end = begin + count;
+  const Index end = begin + count;
   if (count < fold_order::wide_from) return narrow_by_warp(k, begin, end, t);
   return halve<warp_size>(k, strided<warp_size>(k, begin + t, end));
 }
 
 /// Rows of fewer than fold_order::wide_from elements by groups of 8 threads, each of which has two narrow
 /// lanes.
-template <class K>
-ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
-  constexpr int pairs = K::unroll > 1 ? K::unroll / 2 : 1;
+template <class K, class Index>
+ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, Index count, int t) {
+  constexpr int pairs = K::unroll > 2 ? 2 : 1;
   typename K::Value low = K::identity(), high = K::identity();
 #pragma unroll 1
-  for (i64 i = t; i < count; i += pairs * fold_order::narrow_lanes) {
+  for (Index i = t; i < count; i += pairs * fold_order::narrow_lanes) {
     typename K::Value e[2 * pairs];
-#pragma unroll
-    for (int u = 0; u < 2 * pairs; ++u) e[u] = element_or_identity(k, i + 8 * u, count);
+    elements_or_identity<8>(k, e, i, count);
 #pragma unroll
     for (int u = 0; u < pairs; ++u) {
       low = k.join(low, e[2 * u]);
@@ -93,16 +112,24 @@ ANABRANCH_DEVICE typename K::Value reduce_by_eight(K& k, i64 count, int t) {
 
 /// A row in `lanes` lanes by one thread. With half as many lanes as the order has, a row of two groups gives
 /// the same bits: lane j is then joined with lane j + lanes first, as halving would.
-template <int lanes, class K>
-ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
-  constexpr int copies = K::unroll > 1 ? lanes : 1;  // of the element's code: a large body is emitted once
+template <int lanes, class K, class Index>
+ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, Index count) {
+  // A large body is emitted once; of others no more elements are computed together than elsewhere.
+  constexpr int together = K::unroll < lanes ? K::unroll : lanes;
+  constexpr int copies = K::unroll > 1 ? lanes / together : 1;
   typename K::Value lane[lanes];
 #pragma unroll
   for (int j = 0; j < lanes; ++j) lane[j] = K::identity();
 #pragma unroll 1
-  for (i64 begin = 0; begin < count; begin += lanes)
+  for (Index begin = 0; begin < count; begin += lanes)
 #pragma unroll copies
-    for (int j = 0; j < lanes; ++j) lane[j] = k.join(lane[j], element_or_identity(k, begin + j, count));
+    for (int first = 0; first < lanes; first += together) {
+      if (begin + first >= count) break;
+      typename K::Value e[together];
+      elements_or_identity<1, K, together, Index>(k, e, begin + first, count);
+#pragma unroll
+      for (int j = 0; j < together; ++j) lane[first + j] = k.join(lane[first + j], e[j]);
+    }
 #pragma unroll
   for (int half = lanes / 2; half >= 1; half /= 2)
 #pragma unroll
@@ -112,10 +139,10 @@ ANABRANCH_DEVICE typename K::Value reduce_in_lanes(K& k, i64 count) {
 
 /// Narrow lane `lane` and those `step`, 2 step ... after it, joined by halving, of a row of at least as many
 /// elements as there are lanes: one lane after the other, so that few values are alive at a time.
-template <int lane, int step, class K>
-ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, i64 count) {
+template <int lane, int step, class K, class Index>
+ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, Index count) {
   if constexpr (step == fold_order::narrow_lanes) {
-    return strided<step>(k, lane, count);
+    return strided<step, K, Index>(k, lane, count);
   } else {
     const typename K::Value left = join_narrow_lanes<lane, 2 * step>(k, count);
     return k.join(left, join_narrow_lanes<lane + step, 2 * step>(k, count));
@@ -124,8 +151,8 @@ ANABRANCH_DEVICE typename K::Value join_narrow_lanes(K& k, i64 count) {
 
 /// One row per thread of a warp, of up to `longest` elements, fewer than fold_order::wide_from, perhaps none.
 /// The warp's longest row decides whether they keep four lanes.
-template <int longest, class K>
-ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, i64 count) {
+template <int longest, class K, class Index>
+ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, Index count) {
   static_assert(longest < fold_order::wide_from && fold_order::narrow_lanes == 16);
   if (ballot(count > 8) == 0) return reduce_in_lanes<4>(k, count);
   if (longest <= 16 || count <= 16) return reduce_in_lanes<8>(k, count);
@@ -135,9 +162,14 @@ ANABRANCH_DEVICE typename K::Value reduce_by_thread(K& k, i64 count) {
 /// Ordered operators: strictly from left to right, at least one element.
 template <class K>
 ANABRANCH_DEVICE typename K::Value left_to_right(K& k, i64 begin, i64 count) {
-  typename K::Value total = k.element(begin);
+  typename K::Value e[1];
+  compute<K>(k, e, [&](int) { return begin; });
+  typename K::Value total = e[0];
 #pragma unroll 1
-  for (i64 i = 1; i < count; ++i) total = k.join(total, k.element(begin + i));
+  for (i64 i = 1; i < count; ++i) {
+    compute<K>(k, e, [&](int) { return begin + i; });
+    total = k.join(total, e[0]);
+  }
   return total;
 }
 

@@ -8,13 +8,19 @@ namespace anabranch {
 
 constexpr int four = 4;
 
-struct Range {
-  i64 begin, end;
-  ANABRANCH_DEVICE bool has_four(i64 at) const { return at >= begin && at + four <= end; }
-  ANABRANCH_DEVICE bool has(i64 at) const { return at >= begin && at < end; }
+/// Positions, counted in i64, or in i32 from where a tile begins.
+template <class Index>
+struct RangeOf {
+  Index begin, end;
+  ANABRANCH_DEVICE bool has_four(Index at) const { return at >= begin && at + four <= end; }
+  ANABRANCH_DEVICE bool has(Index at) const { return at >= begin && at < end; }
   /// For ranges that are not empty.
-  ANABRANCH_DEVICE i64 nearest(i64 at) const { return at < begin ? begin : lesser(at, end - 1); }
+  ANABRANCH_DEVICE Index nearest(Index at) const {
+    if (at < begin) return begin;
+    return at < end ? at : end - 1;
+  }
 };
+using Range = RangeOf<i64>;
 
 /// Whether the four elements from `at` on, and every four after them, are aligned for vector reads.
 template <class T>
@@ -50,9 +56,25 @@ ANABRANCH_DEVICE Words load_words(T* from) {
   return *reinterpret_cast<const Words*>(from);
 }
 
+ANABRANCH_DEVICE void prefetch_line(const void* at) {
+#ifdef GPU_HOST
+  static_cast<void>(*static_cast<const volatile u8*>(at));  // as if read: it has to be there
+#else
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+/// Has elements [begin, end) brought into the L2 cache, whose latency is a fraction of the memory's, without
+/// waiting: by a block of threads, a line of 128 bytes each.
+template <class T>
+ANABRANCH_DEVICE void prefetch(const T* array, i64 begin, i64 end) {
+  constexpr i64 line = 128 / sizeof(T);
+  const i64 at = begin + static_cast<i64>(threadIdx.x) * line;
+  if (at < end) prefetch_line(array + at);
+}
+
 /// From: T or const T.
-template <class From, class T>
-ANABRANCH_DEVICE void load_four(From* from, i64 at, T* to) {
+template <class From, class Index, class T>
+ANABRANCH_DEVICE void load_four(From* from, Index at, T* to) {
   if constexpr (sizeof(T) == 1) {
     const u32 all = load_words<u32>(from + at);
 #pragma unroll

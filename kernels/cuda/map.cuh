@@ -97,7 +97,7 @@ ANABRANCH_DEVICE void map_segments(const A& a) {
 }
 
 /// Kernels that read only elements at the position they write, and what all positions share. K also has:
-/// `ahead`, positions that a thread takes at a time; load_quad(n, at, range, even) and element_of_four(n) as
+/// `ahead`, positions that a thread takes at a time; load_quad(n, origin, at, range, even) and element_of_four(n) as
 /// in fold_tiles.cuh; store_four(values, at, range, even).
 template <class K, class A>
 ANABRANCH_DEVICE void map_in_order(const A& a) {
@@ -112,7 +112,7 @@ ANABRANCH_DEVICE void map_in_order(const A& a) {
     // All reads are issued before any value is used.
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four)
-      if (first + n / four * step < range.end) k.load_quad(n, first + n / four * step, range, fours.even);
+      if (first + n / four * step < range.end) k.load_quad(n, 0, first + n / four * step, range, fours.even);
 #pragma unroll
     for (int n = 0; n < K::ahead; n += four) {
       const i64 at = first + n / four * step;

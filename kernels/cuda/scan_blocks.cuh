@@ -16,21 +16,11 @@ struct LongBlock {
 };
 
 template <class K, class A>
-ANABRANCH_DEVICE LongRow long_row_of(const K& k, const A& a, i64 position) {
-  return LongRow{position, k.item_of(position), position * a.row_blocks, a.row_blocks};
-}
-
-template <class K, class A>
 ANABRANCH_DEVICE LongBlock block_of(const K& k, const A& a, i64 cell) {
   LongBlock block;
-  block.row = a.row_blocks > 0 ? long_row_of(k, a, cell / a.row_blocks) : LongRows(a).of(cell);
+  block.row = row_of_cell(k, a, cell);
   block.number = cell - block.row.first;
   return block;
-}
-
-template <class A>
-ANABRANCH_DEVICE i64 partial_results(const A& a) {
-  return a.row_blocks > 0 ? a.positions * a.row_blocks : LongRows(a).results();
 }
 
 /// Calls work(cell, its block) for all blocks of all long rows: a warp for each.

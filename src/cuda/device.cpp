@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -30,6 +32,16 @@ std::string megabytes(std::int64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
+/// 13000: "13.0"
+std::string version_text(int driver_version) {
+  return std::to_string(driver_version / 1000) + "." + std::to_string(driver_version % 1000 / 10);
+}
+
+/// Messages of the back end begin with its name: not inside of another one.
+std::string without_prefix(const std::string& message) {
+  return message.starts_with("cuda: ") ? message.substr(6) : message;
+}
+
 /// Whether the driver rejects the image: invalid, not for this GPU, or PTX of a newer version.
 bool is_about_image(Result result) {
   constexpr Result answers[] = {200, 209, 218, 222};
@@ -37,6 +49,7 @@ bool is_about_image(Result result) {
 }
 
 constexpr std::int64_t granule = 512;
+constexpr DevicePointer probe_step = DevicePointer{2} << 20;
 
 std::int64_t round_up(std::int64_t bytes, std::int64_t step) { return (bytes + step - 1) / step * step; }
 
@@ -67,6 +80,7 @@ Platform open_platform(Opened& all) {
     int version = 0;
     static_cast<void>(real.driver->driver_get_version(&version));
     real.compiler = open_nvrtc(version);
+    real.other_compilers = [first = real.compiler, version] { return other_nvrtcs(*first, version); };
     all.real = std::move(real);
   }
   return all.real;
@@ -166,6 +180,9 @@ struct Device::Impl {
   mutable std::mutex loading;       ///< of the statistics
   LoadStatistics statistics;
 
+  std::mutex measuring;
+  double link_rate = 0;  ///< 0: not measured yet
+
   std::mutex opening_primitives;
   std::unique_ptr<const DevicePrimitives> primitives;  ///< null: not asked for yet
 
@@ -245,18 +262,62 @@ Device::Device(Platform platform)
   std::size_t total = 0, free = 0;
   need(driver.device_total_mem(&total, impl_->number), "the GPU's memory");
   facts_.memory = static_cast<std::int64_t>(total);
-  facts_.compiler = platform_.compiler->version();
-  static_cast<void>(platform_.compiler->settings(architecture()));  // throws if it is too new for the GPU
   const KeepContext keep(platform_.driver);
   need(driver.primary_ctx_retain(&impl_->context, impl_->number), "opening the GPU");
   try {
     need(driver.ctx_set_current(impl_->context), "opening the GPU");
     need(driver.mem_get_info(&free, &total), "the GPU's free memory");
+    choose_compiler();
   } catch (...) {
     static_cast<void>(driver.primary_ctx_release(impl_->number));
     throw;
   }
   facts_.memory_free = static_cast<std::int64_t>(free);
+}
+
+/// Why the driver loads no kernel of this compiler; nothing where it does.
+std::optional<std::string> Device::refusal_of(Compiler& compiler) const {
+  Unit nothing;
+  nothing.source = "extern \"C\" __global__ void nothing() {}\n";
+  nothing.entries = {"nothing"};
+  LoadedUnit trial;
+  Result result = success;
+  try {
+    result = load_image(nothing, "an empty kernel", compiler, trial);
+  } catch (const BackendUnavailable& e) {
+    return without_prefix(e.what());
+  } catch (const InternalError& e) {
+    return without_prefix(e.what());
+  }
+  if (trial.module) static_cast<void>(api().module_unload(trial.module));
+  if (result == success) return std::nullopt;
+  const std::string text = text_of(api(), result);
+  if (!is_about_image(result))
+    throw BackendUnavailable("cuda: no GPU can be used: loading an empty kernel: " + text);
+  return "the driver, for CUDA " + version_text(facts_.driver_version) + ", refuses what NVRTC " +
+         compiler.version() + " makes: " + text;
+}
+
+/// The first one of which the driver loads a kernel: one that is newer than the driver may make images that it refuses,
+/// and one that is too new or too old for the GPU makes none.
+void Device::choose_compiler() {
+  std::optional<std::string> refusal = refusal_of(*platform_.compiler);
+  if (refusal) {
+    std::string refusals = *refusal;
+    const auto others =
+        platform_.other_compilers ? platform_.other_compilers() : std::vector<std::shared_ptr<Compiler>>();
+    for (const std::shared_ptr<Compiler>& other : others) {
+      refusal = refusal_of(*other);
+      if (!refusal) {
+        platform_.compiler = other;
+        facts_.why_compiler = refusals;
+        break;
+      }
+      refusals += "; " + *refusal;
+    }
+    if (refusal) throw BackendUnavailable("cuda: no GPU can be used: " + refusals);
+  }
+  facts_.compiler = platform_.compiler->version();
 }
 
 Device::~Device() {
@@ -388,12 +449,26 @@ std::int64_t Device::available() const {
 
 bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
   make_current();
+  if (bytes <= 0) return false;
   const auto first = reinterpret_cast<DevicePointer>(memory);
+  const DevicePointer last = first + static_cast<DevicePointer>(bytes) - 1;
   const auto locked = [&](DevicePointer at) {
     unsigned type = 0;
     return api().pointer_get_attribute(&type, pointer_memory_type, at) == success && type == memory_type_host;
   };
-  return bytes > 0 && locked(first) && locked(first + static_cast<DevicePointer>(bytes) - 1);
+  // Several ranges may lie side by side. Where the driver does not tell how far one reaches, every page is looked at
+  // that is as large as pages of the system get.
+  const auto next = [&](DevicePointer at) {
+    DevicePointer begin = 0;
+    std::size_t size = 0;
+    const bool is_known = api().pointer_get_attribute(&begin, pointer_range_start, at) == success &&
+                          api().pointer_get_attribute(&size, pointer_range_size, at) == success &&
+                          begin <= at && at - begin < size;
+    return is_known ? begin + size : at + probe_step;
+  };
+  for (DevicePointer at = first; locked(at); at = std::min(next(at), last))
+    if (at == last) return true;
+  return false;
 }
 
 namespace {
@@ -425,6 +500,40 @@ const DevicePrimitives& Device::primitives() {
     impl_->primitives = std::make_unique<const DevicePrimitives>(open_primitives(platform_));
   }
   return *impl_->primitives;
+}
+
+double Device::link_rate() {
+  const std::lock_guard lock(impl_->measuring);
+  if (impl_->link_rate > 0) return impl_->link_rate;
+  const KeepContext keep(platform_.driver);
+  try {
+    impl_->link_rate = measured_link_rate();
+  } catch (const Error&) {
+    return some_link_rate;
+  }
+  return impl_->link_rate;
+}
+
+/// The best of a few uploads: the first one may have to wake the link.
+double Device::measured_link_rate() {
+  constexpr std::int64_t bytes = std::int64_t{8} << 20;
+  constexpr int uploads = 3;
+  const auto self = shared_from_this();
+  const PinnedBlock from(self, bytes);
+  std::memset(from.data(), 0, static_cast<std::size_t>(bytes));
+  const DeviceBlock to = allocate(bytes);
+  DeviceEvent begin(self, true), end(self, true);
+  Stream stream(self);
+  double best = 0;
+  for (int k = 0; k < uploads; ++k) {
+    stream.record(begin);
+    stream.upload(to.address(), from.data(), bytes);
+    stream.record(end);
+    stream.synchronize();
+    const double milliseconds = end.milliseconds_since(begin);
+    if (milliseconds > 0) best = std::max(best, static_cast<double>(bytes) / (milliseconds * 1e-3));
+  }
+  return best > 0 ? best : some_link_rate;
 }
 
 std::int64_t Device::workspace_of(const device::ItemOffsets& what) {
@@ -460,6 +569,18 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
   return {both, both->unit.get()};
 }
 
+/// The driver's answer to the unit's image, in the calling thread's context; its module where that is success.
+Result Device::load_image(const Unit& unit, const std::string& name, Compiler& compiler,
+                          LoadedUnit& into) const {
+  into.compiled = find_or_compile(compiler, unit, name, architecture());
+  Result loaded = api().module_load_data(&into.module, into.compiled.image.c_str());
+  if (into.compiled.from_disk && is_about_image(loaded)) {  // made under another driver
+    into.compiled = compiler.compile(unit, name, architecture());
+    loaded = api().module_load_data(&into.module, into.compiled.image.c_str());
+  }
+  return loaded;
+}
+
 std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std::string& name) {
   const std::shared_ptr<LoadedUnit> out(
       new LoadedUnit, [driver = platform_.driver, context = impl_->context](LoadedUnit* unloaded) {
@@ -467,13 +588,8 @@ std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std:
         if (unloaded->module) static_cast<void>(driver->module_unload(unloaded->module));
         delete unloaded;
       });
-  out->compiled = find_or_compile(*platform_.compiler, unit, name, architecture());
   make_current();
-  Result loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
-  if (out->compiled.from_disk && is_about_image(loaded)) {  // made under another driver
-    out->compiled = platform_.compiler->compile(unit, name, architecture());
-    loaded = api().module_load_data(&out->module, out->compiled.image.c_str());
-  }
+  const Result loaded = load_image(unit, name, *platform_.compiler, *out);
   if (system::listed("ANABRANCH_DUMP", "cuda")) {
     const std::string text =
         "---- cuda of " + name + " ----\n" + unit.source + "\n" + out->compiled.log + "\n";
@@ -481,8 +597,7 @@ std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std:
   }
   check(api(), loaded,
         ("loading " + name + " (" + architecture() + ", NVRTC " + facts_.compiler + ", driver " +
-         std::to_string(facts_.driver_version / 1000) + "." +
-         std::to_string(facts_.driver_version % 1000 / 10) + ")")
+         version_text(facts_.driver_version) + ")")
             .c_str());
   out->compiled.image.clear();
   out->compiled.image.shrink_to_fit();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,8 +49,11 @@ class Compiler {
 struct Platform {
   std::shared_ptr<const DriverApi> driver;
   std::shared_ptr<Compiler> compiler;
+  /// Tried in turn where the driver refuses what `compiler` makes, or that makes nothing for the GPU. Empty: there are
+  /// none.
+  std::function<std::vector<std::shared_ptr<Compiler>>()> other_compilers;
   /// Device memory is allocated in exactly the requested size, and freed at once: for tests that look for
-  /// accesses out of bounds or after a free.
+  /// accesses out of bounds or after a free, or of host memory that holds no elements yet.
   bool exact_memory = false;
   std::size_t units_kept = 256;  ///< loaded ones, for later programs; those in use stay alive anyway
   /// Throws BackendUnavailable where there are none.
@@ -70,6 +74,7 @@ struct DeviceFacts {
   std::int64_t memory_free = 0;  ///< when it was opened
   int driver_version = 0;        ///< 13000: 13.0
   std::string compiler;          ///< NVRTC's version
+  std::string why_compiler;      ///< where it is not the one that is tried first: why not that one
 };
 
 /// Primitives that were compiled ahead of time, if they are installed and have code for this GPU.
@@ -80,7 +85,7 @@ struct DevicePrimitives {
 
 class Device;
 
-/// A point in a stream's work. With `timing`, two of them measure the time between.
+/// A point in a stream's work. With `timing`, two of them measure the time between. Who waits for one sleeps.
 class DeviceEvent {
  public:
   explicit DeviceEvent(std::shared_ptr<Device> device, bool timing = false);
@@ -124,6 +129,7 @@ class Stream {
  private:
   std::shared_ptr<Device> device_;
   StreamHandle handle_ = nullptr;
+  DeviceEvent all_done_;  ///< recorded and waited for by whoever waits for the stream
 };
 
 /// Restores the calling thread's context, which may be the user's, at the end of scope. Null: does nothing.
@@ -215,8 +221,12 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Bytes that could be given out now: what the driver says is free, and what is kept.
   std::int64_t available() const;
 
-  /// Whether copies from there need no staging.
+  /// Whether copies from there need no staging: all of it is page-locked.
   bool is_page_locked(const void* memory, std::int64_t bytes) const;
+
+  /// Bytes a second between page-locked memory and the GPU, measured when first asked for (a few milliseconds).
+  double link_rate();
+  static constexpr double some_link_rate = 20e9;  ///< where it cannot be measured
 
   /// Found on disk or compiled, and loaded, once per process; keyed by the text. Thread-safe: several threads
   /// wait for one. ANABRANCH_DUMP=cuda prints the texts, and the compiler's log, on standard error.
@@ -225,6 +235,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Opened and tried when first asked for, once. Thread-safe.
   const DevicePrimitives& primitives();
+  /// For tests: host memory whose elements are on the device only is overwritten, so that who reads it is found.
+  bool spoils_stale_copies() const { return platform_.exact_memory; }
   std::int64_t few_items() const { return platform_.few_items; }
   /// Bytes of workspace that Stream::make_offsets needs.
   std::int64_t workspace_of(const device::ItemOffsets& what);
@@ -239,6 +251,10 @@ class Device : public std::enable_shared_from_this<Device> {
   friend class DeviceBlock;
   friend class PinnedBlock;
   explicit Device(Platform platform);
+  double measured_link_rate();
+  std::optional<std::string> refusal_of(Compiler& compiler) const;
+  void choose_compiler();
+  Result load_image(const Unit& unit, const std::string& name, Compiler& compiler, LoadedUnit& into) const;
   std::shared_ptr<const LoadedUnit> load_anew(const Unit& unit, const std::string& name);
   void free(Address address) noexcept;
   /// Page-locked memory, some of it reused: locking takes longer than copying. `bytes` becomes its size.

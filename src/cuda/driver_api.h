@@ -72,9 +72,10 @@ struct DriverApi {
 
 /// Attributes, flags and markers of launch_kernel's `extra`, as cuda.h numbers them.
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76;
-inline constexpr int pointer_memory_type = 2;
+inline constexpr int pointer_memory_type = 2, pointer_range_start = 11, pointer_range_size = 12;
 inline constexpr unsigned memory_type_host = 1;  ///< page-locked
-inline constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2, host_alloc_portable = 1;
+inline constexpr unsigned stream_non_blocking = 1, host_alloc_portable = 1;
+inline constexpr unsigned event_blocking_sync = 1, event_disable_timing = 2;
 inline constexpr std::uintptr_t launch_end = 0, launch_buffer = 1, launch_buffer_size = 2;
 
 /// Opens the NVIDIA driver's library. Throws BackendUnavailable naming the library, why it cannot be opened,

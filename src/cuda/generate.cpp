@@ -155,7 +155,7 @@ void Generator::head() {
     out_.line(line);
     at = end + 1;
   }
-  out_.line(fmt::format("#include \"{}\"", included()));
+  for (const char* header : included()) out_.line(fmt::format("#include \"{}\"", header));
   for (const auto& header : mathematics()) out_.line(fmt::format("#include \"{}\"", header));
   out_.line("");
   out_.line("namespace anabranch {");
@@ -188,8 +188,7 @@ void Generator::arguments() {
 void Generator::kernel_text() {
   out_.open("struct Kernel {");
   out_.line(fmt::format("static constexpr bool segmented = {};", segmented_));
-  if (has_plain_element())
-    out_.line(fmt::format("static constexpr int unroll = {};", body_[0].cost > unroll_cost ? 1 : 4));
+  if (has_plain_element()) out_.line(fmt::format("static constexpr int unroll = {};", unroll()));
   out_.line(fmt::format("static constexpr bool checked = {};", checked()));
   if (in_order_) out_.line(fmt::format("static constexpr int ahead = {};", in_order_.ahead));
   value_type();

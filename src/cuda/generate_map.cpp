@@ -16,7 +16,7 @@ class Map : public Generator {
             kernel::is_flat(kernel)) {}
 
  private:
-  const char* included() const override { return "map.cuh"; }
+  std::vector<const char*> included() const override { return {"map.cuh"}; }
 
   void assertions() override {
     out_.line(fmt::format("static_assert(map_threads == {} && map_tile == {});", block_threads, map_tile));

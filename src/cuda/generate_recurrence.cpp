@@ -16,7 +16,7 @@ class Recurrence : public RowGenerator {
   Recurrence(const kernel::Kernel& kernel, const kernel::Recurrence& form)
       : RowGenerator(kernel, form.state, {}), form_(form), initial_(form.initial) {}
 
-  const char* included() const override { return "recurrence.cuh"; }
+  std::vector<const char*> included() const override { return {"recurrence.cuh"}; }
 
   void assertions() override {
     out_.line(fmt::format("static_assert(recurrence_threads == {});", block_threads));

@@ -26,7 +26,7 @@ class Scan : public RowGenerator {
         combine_(scan.reduction.combine),
         seed_(scan.reduction.seed) {}
 
-  const char* included() const override { return "scan_blocks.cuh"; }
+  std::vector<const char*> included() const override { return {"scan_blocks.cuh"}; }
 
   void assertions() override {
     out_.line(

@@ -34,12 +34,14 @@ class Generator {
   struct Entry {
     std::string what, call;
   };
-  virtual const char* included() const = 0;
+  virtual std::vector<const char*> included() const = 0;
   virtual void assertions() = 0;  ///< constants that src/cuda/schedule.cpp relies on
   virtual void constants() = 0;   ///< of the structure `Kernel`
   virtual void parts() = 0;       ///< its functions
   virtual void name_own_values() {}
   virtual std::vector<kernel::KernelExtent> own_extents() const { return {}; }
+  /// Positions or elements that a thread computes together.
+  virtual int unroll() const { return body_[0].cost > unroll_cost ? 1 : 4; }
   virtual std::vector<Entry> all_entries() const = 0;
   virtual const char* launch_bounds(const Entry& entry) const = 0;
   /// Is there a function for an element besides that for positions in order?
@@ -111,6 +113,8 @@ class Generator {
   void read_in_order(const std::vector<std::string>& written);
   void load_quad();
   void element_of_four(const kernel::Regions& body);
+  /// While this runs, texts of reads in order are what load_quad fetched as number n.
+  void with_fetched(const std::function<void()>& texts);
 
   const kernel::Kernel& kernel_;
   std::string name_;

@@ -4,14 +4,16 @@
 
 #include "cuda/words.h"
 #include "ir/views.h"
+#include "kernel/fold_operator.h"
 #include "kernel/pointwise.h"
 #include "kernel/regions.h"
 
 namespace anabranch::cuda {
 namespace {
 
-/// Bytes that a thread should have in flight, so that the 2048 threads of a multiprocessor that run a map,
-/// and the 1024 that run a fold, have the 48 KB or more that current GPUs need for full bandwidth.
+/// Bytes that a thread should have in flight of what it reads in order, so that the 2048 threads of a
+/// multiprocessor that run a map, and the 1024 that run a fold, have the 48 KB or more that current GPUs need
+/// for full bandwidth. What is gathered comes a latency later.
 constexpr std::int64_t map_bytes = 32, fold_bytes = 48;
 /// Largest cost of all copies of a body in an unrolled loop.
 constexpr std::int64_t copies_cost = 4 * unroll_cost;
@@ -47,6 +49,13 @@ std::size_t value_bytes(const kernel::Kernel& kernel) {
   return padded(bytes, widest);
 }
 
+bool has_few_blocks(const kernel::Kernel& kernel) { return value_bytes(kernel) <= most_tile_bytes; }
+
+bool has_many_finishers(const kernel::Kernel& kernel) {
+  return kernel::reduce_of(kernel).order == ir::fold_order::OperatorClass::commutative &&
+         value_bytes(kernel) <= 2 * most_tile_bytes && kernel::Regions(kernel.body)[0].cost <= unroll_cost;
+}
+
 InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) {
   InOrder out;
   enum class Way : std::uint8_t { map, fold, never };
@@ -64,7 +73,8 @@ InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) 
   const std::int64_t cost = kernel::Regions(kernel.body, own)[0].cost;
   if (cost > unroll_cost || (fold && value_bytes(kernel) > most_tile_bytes)) return out;
 
-  std::int64_t bytes = 0, words = 0;  // of a position, with what is gathered for it
+  std::int64_t bytes = 0;  // of a position, that are read in order
+  std::int64_t words = 0;  // with what is gathered for it
   for (const ir::Node* node : kernel::reachable(kernel.body, own)) {
     if (!is_read(node->op())) continue;
     for (std::size_t a = 0; a < kernel.arrays.size(); ++a) {
@@ -74,8 +84,10 @@ InOrder in_order(const kernel::Kernel& kernel, const kernel::ComponentUse& use) 
         const InOrder::Read read{a, c};
         const bool known = std::find(out.reads.begin(), out.reads.end(), read) != out.reads.end();
         if (!use.of_node(*node, c) || known) continue;
-        if (own(*node)) out.reads.push_back(read);
-        bytes += static_cast<std::int64_t>(size_of(scalars[c]));
+        if (own(*node)) {
+          out.reads.push_back(read);
+          bytes += static_cast<std::int64_t>(size_of(scalars[c]));
+        }
         words += words_of(scalars[c]);
       }
     }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 
 namespace anabranch::cuda {
@@ -33,7 +34,8 @@ struct NvrtcApi {
 
 class Nvrtc final : public Compiler {
  public:
-  Nvrtc(void* library, const std::string& path) {
+  /// `as_ptx`: whatever the GPU.
+  Nvrtc(void* library, const std::string& path, bool as_ptx = false) : as_ptx_(as_ptx) {
     const auto find = [&]<class F>(F*& member, const char* symbol) {
       member = reinterpret_cast<F*>(::dlsym(library, symbol));
       if (!member)
@@ -64,7 +66,9 @@ class Nvrtc final : public Compiler {
   }
 
   Result compile(const Unit& unit, const std::string& name, const std::string& architecture) override;
-  std::string version() const override { return std::to_string(major_) + "." + std::to_string(minor_); }
+  std::string version() const override {
+    return std::to_string(major_) + "." + std::to_string(minor_) + (as_ptx_ ? " (PTX)" : "");
+  }
   std::string settings(const std::string& architecture) const override;
 
  private:
@@ -86,6 +90,7 @@ class Nvrtc final : public Compiler {
   bool needs_ptx(const std::string& architecture, std::string& target) const;
 
   NvrtcApi api_;
+  bool as_ptx_;
   int major_ = 0, minor_ = 0;
   std::vector<int> architectures_;
 };
@@ -96,12 +101,15 @@ bool Nvrtc::needs_ptx(const std::string& architecture, std::string& target) cons
   if (architecture.starts_with("sm_"))
     std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
   const auto above = std::upper_bound(architectures_.begin(), architectures_.end(), number);
-  if (architectures_.empty()) return false;
+  if (architectures_.empty()) {
+    if (as_ptx_) target = "compute_" + std::to_string(number);
+    return as_ptx_;
+  }
   if (above == architectures_.begin())
     throw BackendUnavailable("cuda: NVRTC " + version() + " does not compile for " + architecture +
                              ": the oldest GPUs that it knows are sm_" + std::to_string(architectures_[0]));
   const int known = *std::prev(above);
-  const bool ptx = known / 10 != number / 10;
+  const bool ptx = as_ptx_ || known / 10 != number / 10;
   target = (ptx ? "compute_" : "sm_") + std::to_string(known);
   return ptx;
 }
@@ -224,6 +232,24 @@ std::shared_ptr<Compiler> open_nvrtc(int driver_version) {
     tried += (tried.empty() ? "" : "; ") + (reason ? std::string(reason) : path);
   }
   throw BackendUnavailable("cuda: NVRTC (the CUDA run-time compiler) cannot be opened: " + tried);
+}
+
+std::vector<std::shared_ptr<Compiler>> other_nvrtcs(const Compiler& first, int driver_version) {
+  std::vector<std::shared_ptr<Compiler>> out, as_ptx;
+  std::set<std::string> versions;
+  for (const auto& path : nvrtc_paths(driver_version)) {
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) continue;
+    try {
+      auto found = std::make_shared<Nvrtc>(library, path);
+      if (!versions.insert(found->version()).second) continue;
+      as_ptx.push_back(std::make_shared<Nvrtc>(library, path, true));
+      if (found->version() != first.version()) out.push_back(std::move(found));
+    } catch (const BackendUnavailable&) {  // too old
+    }
+  }
+  out.insert(out.end(), as_ptx.begin(), as_ptx.end());
+  return out;
 }
 
 }  // namespace anabranch::cuda

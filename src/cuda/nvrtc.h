@@ -12,6 +12,10 @@ namespace anabranch::cuda {
 /// may not load. Throws BackendUnavailable saying where it was looked for. Never closed.
 std::shared_ptr<Compiler> open_nvrtc(int driver_version = 0);
 
+/// What else may make images where the driver refuses those of `first`, or that makes none for the GPU: NVRTCs of
+/// other versions, and then PTX of each of them, which the driver translates. In that order.
+std::vector<std::shared_ptr<Compiler>> other_nvrtcs(const Compiler& first, int driver_version);
+
 /// The paths that are tried, in this order.
 std::vector<std::string> nvrtc_paths(int driver_version);
 

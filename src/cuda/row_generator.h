@@ -20,6 +20,8 @@ class RowGenerator : public Generator {
   /// length(), begin_row(), and the functions for elements.
   void row_parts();
   virtual void elements(const std::string& parameter);
+  /// Is an element's value computed from elements, or is it the same for all of a row?
+  bool depends_on_element(const ir::Node& node) const;
   /// A function of values x and y that gives `roots`; failures are recorded at `element`.
   void operation(const std::string& head, const kernel::Regions& body, const std::vector<ir::Ref>& roots,
                  const std::string& element);
@@ -47,7 +49,6 @@ class RowGenerator : public Generator {
   std::string length_;
 
  private:
-  bool depends_on_element(const ir::Node& node) const;
   void keep_shared_values();
   void name_shared_values();
   std::size_t place_of(const kernel::Layout& layout) const;

@@ -386,8 +386,16 @@ ExprTexts ScalarText::read(const ir::Node& node) {
   const ir::Node& parameter = *ir::Read(node).array();
   const ArrayText& array = arrays_.at(&parameter);
   const auto& scalars = parameter.type().scalars;
-  const std::string result = name(node);
   const bool own = is_pointwise && is_pointwise(node);
+  if (own && !array.fetched.empty()) {
+    ExprTexts out;
+    for (std::size_t c = 0; c < scalars.size(); ++c)
+      out.push_back(!use_.of_node(node, c)              ? literal_text(scalars[c], 0)
+                    : scalars[c] == ScalarType::boolean ? "(" + array.fetched[c] + " != 0)"
+                                                        : array.fetched[c]);
+    return out;
+  }
+  const std::string result = name(node);
   const bool is_only_element = node.op() == ir::Op::index && parameter.type().rank == 0;
   const bool checked = !own && !node.payload().in_bounds && !is_only_element;
   std::string at = own_position;
@@ -429,11 +437,6 @@ ExprTexts ScalarText::read(const ir::Node& node) {
     if (!use_.of_node(node, c)) {
       out_.line(fmt::format("const {} {} = {};  // not read: nobody uses it", type_text(scalars[c]), part,
                             literal_text(scalars[c], 0)));
-      continue;
-    }
-    if (own && !array.fetched.empty()) {
-      out_.line(fmt::format("const {} {} = {}{};", type_text(scalars[c]), part, array.fetched[c],
-                            scalars[c] == ScalarType::boolean ? " != 0" : ""));
       continue;
     }
     const char* function = scalars[c] == ScalarType::boolean ? "load_bool" : "load";

@@ -54,7 +54,8 @@ struct ArrayText {
   std::string base;                  ///< position of the item's first element; empty: 0
   std::vector<std::string> extents;  ///< of the item
   std::vector<std::string> buffers;  ///< per component
-  std::vector<std::string> fetched;  ///< per component, the value read at the current position; else empty
+  std::vector<std::string>
+      fetched;  ///< per component, what holds the value at the current position; else empty
 };
 
 class ScalarText {

@@ -29,8 +29,12 @@ constexpr std::int64_t few_workers = 1024;
 constexpr std::int64_t many_workers = 1024;
 /// Average rows up to this length are scanned several at a time by a warp.
 constexpr std::int64_t packed_length = 32;
-/// Rows of more blocks than this are joined by many threads.
-constexpr std::int64_t many_results = 256;
+/// Rows of more blocks than this are joined by many threads, and of more than this by as many as there can be.
+constexpr std::int64_t many_results = 256, very_many_results = 2048;
+/// With fewer blocks of long rows for each multiprocessor than this a block of threads takes one. So many warps,
+/// one a block, have as much under way. A thread that joins a block in order reads it without anybody to share
+/// its sectors with, which takes longer still.
+constexpr std::int64_t few_blocks = 24, few_ordered_blocks = 128;
 
 /// The same for rows from tiles: a thread has all lanes of the canonical order, and does not wait for memory.
 constexpr std::int64_t thread_rows_in_tiles = 48;
@@ -76,12 +80,19 @@ int entry_number(const kernel::Reduce& form, FoldEntry entry) {
   return is_commutative(form) || number == 0 ? number : number - 2;
 }
 
+int fold_entries(const kernel::Kernel& kernel, const kernel::Reduce& form) {
+  FoldEntry last = FoldEntry::finish;
+  if (has_few_blocks(kernel)) last = FoldEntry::few_blocks;
+  if (is_commutative(form) && is_in_order(kernel)) last = FoldEntry::tiles_by_warp;
+  return entry_number(form, last) + 1;
+}
+
 }  // namespace
 
 int entry_count(const kernel::Kernel& kernel) {
   return std::visit(
       kernel::overloaded{[](const kernel::Map&) { return 1; },
-                         [](const kernel::Reduce& form) { return entry_number(form, FoldEntry::finish) + 1; },
+                         [&](const kernel::Reduce& form) { return fold_entries(kernel, form); },
                          [](const kernel::Scan&) { return static_cast<int>(ScanEntry::blocks) + 1; },
                          [](const kernel::Recurrence&) { return 1; }},
       kernel.form);
@@ -147,17 +158,27 @@ Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, boo
   const auto launch = [&](FoldEntry entry, std::int64_t blocks, std::int64_t most, unsigned block) {
     out.launches.push_back({entry_number(form, entry), grid_of(blocks, most, multiprocessors), block});
   };
-  const auto by_blocks = [&](std::int64_t results, std::int64_t rows, std::int64_t most) {
-    const std::int64_t workers = results * (commutative ? 32 : 1);
-    // Few are spread over the GPU, a warp on each multiprocessor.
-    const unsigned block = workers < few_workers * multiprocessors ? 32 : threads;
-    launch(FoldEntry::blocks, quotient_up(workers, block), most, block);
-    launch(FoldEntry::finish, rows, most, results > many_results * rows ? threads : 32);
+  // `of_row`: partial results of one row, at most.
+  const auto by_blocks = [&](std::int64_t results, std::int64_t rows, std::int64_t of_row,
+                             std::int64_t most) {
+    if (results < (commutative ? few_blocks : few_ordered_blocks) * multiprocessors &&
+        has_few_blocks(kernel)) {
+      launch(FoldEntry::few_blocks, results, most, threads);
+    } else {
+      const std::int64_t workers = results * (commutative ? 32 : 1);
+      // Few are spread over the GPU, a warp on each multiprocessor.
+      const unsigned block = workers < few_workers * multiprocessors ? 32 : threads;
+      launch(FoldEntry::blocks, quotient_up(workers, block), most, block);
+    }
+    const unsigned joining = of_row <= many_results                                     ? 32
+                             : of_row > very_many_results && has_many_finishers(kernel) ? finish_threads
+                                                                                        : threads;
+    launch(FoldEntry::finish, rows, most, joining);
   };
   if (plan.numbers.row_blocks > 0) {
     out.why = fmt::format("{} rows of {} elements: {} blocks each, then joined", positions, plan.length,
                           plan.numbers.row_blocks);
-    by_blocks(plan.results, positions, fold_blocks);
+    by_blocks(plan.results, positions, plan.numbers.row_blocks, fold_blocks);
     return out;
   }
 
@@ -175,11 +196,14 @@ Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, boo
   if (!commutative) entry = FoldEntry::by_thread;
   if (entry == FoldEntry::by_eight) group = 8;
   if (entry == FoldEntry::by_warp) group = 32;
+  const bool from_tiles =
+      in_order && average >= 0 && average <= (commutative ? longest_in_tiles : eight_rows);
+  if (entry == FoldEntry::by_warp && from_tiles) entry = FoldEntry::tiles_by_warp;
   out.why = fmt::format("{} rows of {} elements: {}", positions, lengths,
                         group == 1   ? "a thread each"
                         : group == 8 ? "8 threads each"
                                      : "a warp each");
-  if (in_order && average >= 0 && average <= eight_rows) {
+  if (from_tiles) {
     out.why += ", from tiles";
     const std::int64_t elements = plan.length >= 0 ? plan.length * positions : plan.elements;
     out.launches.push_back(
@@ -190,7 +214,9 @@ Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, boo
   }
   if (plan.numbers.long_rows > 0) {
     out.why += fmt::format("; those of more than {} by blocks", order::block);
-    by_blocks(plan.results, plan.numbers.long_rows, listed_blocks);
+    // Without knowing the longest, one row may have nearly all.
+    by_blocks(plan.results, plan.numbers.long_rows,
+              order::blocks(bindings.longest >= 0 ? bindings.longest : plan.elements), listed_blocks);
   }
   return out;
 }
@@ -277,15 +303,18 @@ std::vector<int> certain_entries(const kernel::Kernel& kernel) {
   Bindings one_row;
   one_row.positions = 1;
   const bool has_long_rows = fold_plan(kernel, one_row).results > 0;
-  const bool depends_on_rows =
-      std::visit(kernel::overloaded{[](const kernel::Map&) { return false; },
-                                    [](const kernel::Reduce&) { return false; },
-                                    // How long ones are scanned depends on how many rows there are.
-                                    [&](const kernel::Scan&) { return has_long_rows; },
-                                    [](const kernel::Recurrence&) { return false; }},
-                 kernel.form);
-  if (depends_on_rows) return {};
-  return entries_of(schedule(kernel, one_row, 1));
+  std::vector<int> entries = entries_of(schedule(kernel, one_row, 1));
+  // How long rows are computed depends on how many there are.
+  const auto finish_alone = [&](const kernel::Reduce& form) {
+    if (has_long_rows && has_few_blocks(kernel)) entries = {entry_number(form, FoldEntry::finish)};
+  };
+  std::visit(kernel::overloaded{[](const kernel::Map&) {}, finish_alone,
+                                [&](const kernel::Scan&) {
+                                  if (has_long_rows) entries.clear();
+                                },
+                                [](const kernel::Recurrence&) {}},
+             kernel.form);
+  return entries;
 }
 
 std::vector<std::uint64_t> pack(const kernel::Kernel& kernel, const Bindings& bindings, Address error,

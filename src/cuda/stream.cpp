@@ -12,8 +12,8 @@ void* marker(std::uintptr_t number) { return reinterpret_cast<void*>(number); } 
 
 DeviceEvent::DeviceEvent(std::shared_ptr<Device> device, bool timing) : device_(std::move(device)) {
   device_->make_current();
-  check(device_->api(), device_->api().event_create(&handle_, timing ? 0 : event_disable_timing),
-        "making an event");
+  const unsigned flags = event_blocking_sync | (timing ? 0 : event_disable_timing);
+  check(device_->api(), device_->api().event_create(&handle_, flags), "making an event");
 }
 DeviceEvent::DeviceEvent(DeviceEvent&& other) noexcept
     : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
@@ -33,12 +33,14 @@ double DeviceEvent::milliseconds_since(const DeviceEvent& begin) const {
   return static_cast<double>(out);
 }
 
-Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
+Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)), all_done_(device_) {
   device_->make_current();
   check(device_->api(), device_->api().stream_create(&handle_, stream_non_blocking), "making a stream");
 }
 Stream::Stream(Stream&& other) noexcept
-    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
+    : device_(std::move(other.device_)),
+      handle_(std::exchange(other.handle_, nullptr)),
+      all_done_(std::move(other.all_done_)) {}
 Stream::~Stream() {
   if (!handle_) return;
   drain();
@@ -87,16 +89,18 @@ void Stream::wait(Event event) {
   device_->make_current();
   check(device_->api(), device_->api().stream_wait_event(handle_, event, 0), "waiting for an event");
 }
+// cuStreamSynchronize spins, unless the primary context says otherwise, whose flags are the user's.
 void Stream::synchronize() {
-  device_->make_current();
-  check(device_->api(), device_->api().stream_synchronize(handle_), "running on the GPU");
+  record(all_done_);
+  check(device_->api(), device_->api().event_synchronize(all_done_), "running on the GPU");
 }
 void Stream::drain() noexcept {
-  // Twice: the first result may be another error, such as a context that could not be made current.
-  for (int k = 0; k < 2; ++k) {
-    static_cast<void>(device_->api().ctx_set_current(device_->context()));
-    if (device_->api().stream_synchronize(handle_) == success) return;
-  }
+  const DriverApi& api = device_->api();
+  static_cast<void>(api.ctx_set_current(device_->context()));
+  if (api.event_record(all_done_, handle_) == success && api.event_synchronize(all_done_) == success) return;
+  // That may have been another error, such as a context that could not be made current.
+  static_cast<void>(api.ctx_set_current(device_->context()));
+  static_cast<void>(api.stream_synchronize(handle_));
 }
 bool Stream::idle() {
   device_->make_current();

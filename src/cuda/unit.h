@@ -83,13 +83,16 @@ struct Schedule {
 ///  * Nothing is launched where there is no position.
 ///  * A map is one launch.
 ///  * A fold whose rows all have one length of more than 4096 elements (a block of the canonical order): the
-///    rows' blocks by one launch, one warp per block; then a launch that joins each row's partial results.
+///    rows' blocks by one launch, one warp per block, or where there are few one block of threads; then a
+///    launch that joins each row's partial results.
 ///  * Other folds by the average length of a row: up to 16 elements one thread per row, up to 128 eight
 ///    threads, beyond that a warp; also a warp where the number of elements is not known. Where elements are
-///    in order (in_order.h), the first two take rows from tiles in shared memory. Where rows of more than
-///    4096 elements are possible (by the longest, or by all elements together), the first launch enters those
-///    in a list in the workspace, and two more compute their blocks and join them.
-///  * Ordered operators have one thread per row, and one thread per block of a long row.
+///    in order (in_order.h), rows of up to 1024 are taken from tiles in shared memory: up to 48 by one thread,
+///    up to 128 by eight, beyond that by a warp. Where rows of more than 4096 elements are possible (by the
+///    longest, or by all elements together), the first launch enters those in a list in the workspace, and two
+///    more compute their blocks, as above, and join them.
+///  * Ordered operators have one thread per row, and one thread per block of a long row, whose elements a
+///    block of threads computes where there are few.
 ///  * A scan, by the average length of a row: up to 32 elements a warp takes as many rows at a time as fit
 ///    its lanes, beyond that one. Rows of more than 4096 elements are entered in a list there, too; three
 ///    more launches compute the totals of their blocks, join them, and scan the blocks. Those launches alone

@@ -7,8 +7,9 @@
 /// What generate, schedule and pack agree on.
 namespace anabranch::cuda {
 
-/// Entries of a fold's unit. Ordered operators have the first, `blocks` and `finish` only.
-enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish };
+/// Entries of a fold's unit. Ordered operators have neither `by_eight` nor those by warps, wide values no
+/// `few_blocks`, and only folds in order have `tiles_by_warp`.
+enum class FoldEntry : int { by_thread, by_eight, by_warp, blocks, finish, few_blocks, tiles_by_warp };
 
 /// Entries of a scan's unit.
 enum class ScanEntry : int { packed, by_warp, totals, tree, blocks };
@@ -38,6 +39,13 @@ inline constexpr std::int64_t map_tile = 1024;
 
 /// Rows that are longer on average are reduced by warps.
 inline constexpr std::int64_t eight_rows = 128;
+/// Longer ones are not taken from tiles, where a warp a row would leave most warps without one.
+inline constexpr std::int64_t longest_in_tiles = 1024;
+/// Threads of a block that joins many partial results, where their values are few registers.
+inline constexpr unsigned finish_threads = 1024;
+bool has_many_finishers(const kernel::Kernel& kernel);
+/// Are values small enough for a block of them in shared memory?
+bool has_few_blocks(const kernel::Kernel& kernel);
 /// Rows of scans that a warp takes at a time where they are short.
 inline constexpr std::int64_t packed_rows = 32;
 

@@ -17,7 +17,7 @@
 ///
 /// The host keeps what is the same for all of them: it reads the sources, evaluates sizes, decides how large chunks
 /// are, cuts a chunk that does not fit in halves, and collects results in the order of the stream. All arrays that
-/// come in and go out are in host memory.
+/// come in and go out are in host memory; arrays of the global group may stay in a back end's own until the host reads them.
 namespace anabranch::runtime {
 
 /// What the order of work and the size of chunks depend on.
@@ -98,6 +98,11 @@ class RunBackend {
   /// Computes what a kernel of the global group writes. In `values` is all that it reads, and for what it writes an
   /// array with its extents and its room.
   virtual void compute_global(const plan::KernelStep& step, GlobalValues& values) = 0;
+  /// The host is about to read an array of the global group: what the back end has computed of it and kept comes into its
+  /// memory. Thread-safe.
+  virtual void fetch(const HostArray&) {}
+  /// The host has written an array of the global group, where another one may have been before.
+  virtual void written_by_host(const HostArray&) {}
   virtual std::unique_ptr<StageBackend> open_stage(const StageWork& work) = 0;
   /// The run has ended, perhaps before its time: what the back end knows of it goes into the report, where there is
   /// one, and into the trace.

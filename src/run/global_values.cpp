@@ -27,9 +27,10 @@ HostArray components_of(const detail::ArrayData& array, std::span<const int> com
 }  // namespace
 
 GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments,
-                           std::stop_token stop)
+                           std::stop_token stop, Fetch fetch)
     : plan_(plan),
       stop_(std::move(stop)),
+      fetch_(std::move(fetch)),
       arrays_(plan.global.arrays.size()),
       uniforms_(plan.global.uniforms.size()) {
   for (std::size_t a = 0; a < plan.global.arrays.size(); ++a) {
@@ -50,6 +51,12 @@ void GlobalValues::set(int number, const HostArray& array) {
 }
 
 const HostArray& GlobalValues::array(int number) const {
+  const HostArray& array = place(number);
+  fetch_(array);
+  return array;
+}
+
+const HostArray& GlobalValues::place(int number) const {
   const HostArray& array = arrays_[static_cast<std::size_t>(number)];
   if (!array) throw InternalError("the run asks for an array that is not there");
   return array;
@@ -59,8 +66,8 @@ std::optional<plan::ArrayPart> GlobalValues::overwritten_by(int number, std::siz
   const PlanArray& planned = plan_.global.arrays[static_cast<std::size_t>(number)];
   if (planned.in_place_of.empty() || planned.in_place_of[component].array < 0) return std::nullopt;
   const plan::ArrayPart part = planned.in_place_of[component];
-  const auto& old = array(part.array)->buffers[static_cast<std::size_t>(part.component)];
-  return array(number)->buffers[component] == old ? std::optional(part) : std::nullopt;
+  const auto& old = place(part.array)->buffers[static_cast<std::size_t>(part.component)];
+  return place(number)->buffers[component] == old ? std::optional(part) : std::nullopt;
 }
 
 void GlobalValues::forget(int number) {
@@ -128,6 +135,7 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
     if (!node.type().is_array()) continue;
     const HostArray* array = values.find(&node);
     if (!array) continue;
+    values.fetch(*array);
     if (node.op() == ir::Op::parameter)
       evaluator.bind(n, *array);
     else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -15,11 +16,19 @@ namespace anabranch::runtime {
 /// Values of the global group: evaluated as the run goes on.
 class GlobalValues {
  public:
+  /// Before the host reads an array: its elements may be elsewhere.
+  using Fetch = std::function<void(const HostArray&)>;
   /// Evaluating ends with Cancelled once `stop` is requested.
-  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop);
+  GlobalValues(
+      const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop,
+      Fetch fetch = [](const HostArray&) {});
+  /// With its elements.
   const HostArray& array(int number) const;
-  /// Arrays of the program whose values are known, for evaluating uniforms.
+  /// Its elements may be elsewhere: for who asks where they are, or for its shape, or hands it on.
+  const HostArray& place(int number) const;
+  /// Arrays of the program that are there, for evaluating uniforms: as `place`.
   const HostArray* find(const ir::Node* node) const;
+  void fetch(const HostArray& array) const { fetch_(array); }
   void set(int number, const HostArray& array);
   /// While the step is under way that makes an array: the component in whose memory this one is put, if it is.
   std::optional<plan::ArrayPart> overwritten_by(int array, std::size_t component) const;
@@ -35,6 +44,7 @@ class GlobalValues {
  private:
   const plan::Plan& plan_;
   std::stop_token stop_;
+  Fetch fetch_;
   std::vector<HostArray> arrays_;
   std::unordered_map<const ir::Node*, HostArray> by_node_;
   std::mutex mutex_;  ///< guards what follows

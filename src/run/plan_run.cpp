@@ -80,7 +80,10 @@ bool shares_memory(std::span<const HostArray> arrays, const HostArray& array) {
 }  // namespace
 
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments, Inner)
-    : context_(context), backend_(backend), values_(context.plan, arguments, context.options.stop) {}
+    : context_(context),
+      backend_(backend),
+      values_(context.plan, arguments, context.options.stop,
+              [&backend](const HostArray& array) { backend.fetch(array); }) {}
 
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments)
     : PlanRun(context, backend, arguments, Inner{}) {
@@ -260,12 +263,14 @@ void PlanRun::run_action(const plan::LoopAction& loop) {
   std::vector<HostArray> state;
   std::vector<bool> own;
   for (std::size_t s = 0; s < loop.state.size(); ++s) {
-    state.push_back(values_.array(loop.state[s]));
+    state.push_back(values_.place(loop.state[s]));
     own.push_back(loop.own[s].at_first && may_overwrite(loop.state[s]));
   }
   const auto goes_on = [&] {
     if (context_.options.stop.stop_requested()) ir::raise_cancelled();
-    return *static_cast<const bool*>(run_body(loop.predicate, state)[0]->buffers[0].get());
+    const HostArray condition = run_body(loop.predicate, state)[0];
+    backend_.fetch(condition);
+    return *static_cast<const bool*>(condition->buffers[0].get());
   };
   std::vector<std::vector<HostArray>> collected(loop.collected.size());
   while (goes_on()) {
@@ -284,7 +289,10 @@ void PlanRun::run_action(const plan::LoopAction& loop) {
 HostArray PlanRun::joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control) {
   if (parts.size() == 1) return parts[0];
   std::int64_t elements = 0, bytes = 0;
-  for (const HostArray& part : parts) elements += part->size();
+  for (const HostArray& part : parts) {
+    backend_.fetch(part);
+    elements += part->size();
+  }
   for (const ScalarType s : scalars) bytes += elements * static_cast<std::int64_t>(size_of(s));
   scheduler::Reservation held = context_.budget.reserve(fmt::format("results of loop {}", control), bytes);
   const HostArray all = counted(*new_array(scalars, {elements}, elements), std::move(held));
@@ -308,7 +316,7 @@ std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray
                                          std::vector<bool> own) {
   const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
   std::vector<HostArray> arguments = state;
-  for (const int array : body.captured) arguments.push_back(values_.array(array));
+  for (const int array : body.captured) arguments.push_back(values_.place(array));
   RunContext context = context_.for_body(body.plan);
   return run_body(context, backend_, arguments, std::move(own));
 }
@@ -319,18 +327,20 @@ std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backen
   run.own_arguments_ = std::move(own);
   run.run(context.plan.actions.size());
   std::vector<HostArray> results;
-  for (const int result : context.plan.results) results.push_back(run.values_.array(result));
+  for (const int result : context.plan.results) results.push_back(run.values_.place(result));
   return results;
 }
 
 std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& own_arguments) {
   const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
   std::vector<HostArray> arguments = own_arguments;
-  for (const int array : body.captured) arguments.push_back(values_.array(array));
+  for (const int array : body.captured) arguments.push_back(values_.place(array));
   RunOptions own;
   RunContext context = context_.for_nested(body.plan, own);
   context.sizes = &sizes_[number];
-  return run_body(context, backend_, arguments);
+  std::vector<HostArray> results = run_body(context, backend_, arguments);
+  for (const HostArray& result : results) backend_.fetch(result);
+  return results;
 }
 
 void PlanRun::set_results(int control, const std::vector<HostArray>& results) {
@@ -381,9 +391,11 @@ void PlanRun::run_step(const plan::RearrangeStep& step) {
     inputs.push_back(place(values_.array(input.index)));
   for (const int output : step.outputs) {
     if (output >= 0) values_.set(output, make_output(output));
-    outputs.push_back(output >= 0 ? place(values_.array(output)) : PlacedArray{});
+    outputs.push_back(output >= 0 ? place(values_.place(output)) : PlacedArray{});
   }
   run_rearrangement(context_, step, inputs, outputs, ir::no_item);
+  for (const int output : step.outputs)
+    if (output >= 0) backend_.written_by_host(values_.place(output));
 }
 
 /// Room for what the kernel writes, with its exact bytes.
@@ -435,7 +447,7 @@ std::shared_ptr<void> PlanRun::taken_over(const PlanArray& output, std::size_t c
   if (output.in_place_of.empty()) return nullptr;
   const plan::ArrayPart part = output.in_place_of[component];
   if (part.array < 0 || !may_overwrite(part.array)) return nullptr;
-  return values_.array(part.array)->buffers[static_cast<std::size_t>(part.component)];
+  return values_.place(part.array)->buffers[static_cast<std::size_t>(part.component)];
 }
 
 /// Where nothing needs it any more: does nobody else have it?
@@ -468,7 +480,9 @@ std::vector<HostArray> run_nested(const RunContext& context, RunBackend& backend
                                   const std::vector<HostArray>& arguments) {
   RunOptions options;
   RunContext inner = context.for_nested(program, options);
-  return PlanRun::run_body(inner, backend, arguments);
+  std::vector<HostArray> results = PlanRun::run_body(inner, backend, arguments);
+  for (const HostArray& result : results) backend.fetch(result);
+  return results;
 }
 
 }  // namespace anabranch::runtime

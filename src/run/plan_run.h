@@ -32,7 +32,7 @@ class PlanRun {
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
   HostArray result(std::size_t r);
-  /// A program inside of another one: its results, which may be its arguments. `own`: which of the first arguments it
+  /// A program inside of another one: its results, which may be its arguments, where the back end has them (RunBackend::fetch). `own`: which of the first arguments it
   /// may overwrite; none of the others.
   static std::vector<HostArray> run_body(RunContext& context, RunBackend& backend,
                                          const std::vector<HostArray>& arguments, std::vector<bool> own = {});

@@ -88,7 +88,7 @@ std::int64_t StageInput::bytes_of_views() const {
   for (const plan::PlanArray& array : stage_.group.arrays)
     if (array.origin == plan::PlanArray::Origin::view)
       for (const ScalarType s : array.type.scalars)
-        bytes += global_.array(array.index)->size() * static_cast<std::int64_t>(size_of(s));
+        bytes += global_.place(array.index)->size() * static_cast<std::int64_t>(size_of(s));
   return bytes;
 }
 

@@ -1,5 +1,7 @@
 #include <anabranch/doctor.h>
 
+#include <vector>
+
 #include "support/catch.h"
 #include "support/gpu_host/fake_driver.h"
 
@@ -18,6 +20,7 @@ TEST_CASE("the doctor tells what GPU there is, or why there is none") {
     CHECK(facts.memory_free == options.memory);
     CHECK(facts.driver == "13.0");
     CHECK(facts.compiler == "of the host");
+    CHECK(facts.why_compiler == "");
     CHECK(facts.why_no_primitives == "");
   }
   options.primitives = false;
@@ -25,6 +28,22 @@ TEST_CASE("the doctor tells what GPU there is, or why there is none") {
     const gpu_host::WithFakeGpu gpu(options);
     CHECK(gpu_facts().available);
     CHECK(gpu_facts().why_no_primitives == "cuda: the simulated GPU has no device primitives");
+  }
+  options.primitives = true;
+  {
+    constexpr int no_binary_for_gpu = 209;
+    cuda::Platform platform = gpu_host::fake_platform(options);
+    platform.other_compilers = [same = platform.compiler] { return std::vector{same}; };
+    cuda::set_platform(platform);
+    gpu_host::fake_gpu().fail("module_load_data", 1, no_binary_for_gpu);
+    CHECK(gpu_facts().available);
+    CHECK(gpu_facts().why_compiler ==
+          "the driver, for CUDA 13.0, refuses what NVRTC of the host makes: error 209");
+    cuda::set_platform(gpu_host::fake_platform(options));
+    gpu_host::fake_gpu().fail("module_load_data", 1, no_binary_for_gpu);
+    CHECK(gpu_facts().why_not ==
+          "cuda: no GPU can be used: the driver, for CUDA 13.0, refuses what NVRTC of the host makes: error "
+          "209");
   }
   options.gpus = 0;
   const gpu_host::WithFakeGpu gpu(options);

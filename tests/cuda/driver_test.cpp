@@ -117,7 +117,12 @@ static_assert(cuda::success == CUDA_SUCCESS && cuda::out_of_memory == CUDA_ERROR
 static_assert(cuda::attribute_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
               cuda::attribute_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR &&
               cuda::attribute_multiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(cuda::pointer_memory_type == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
+              cuda::pointer_range_start == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
+              cuda::pointer_range_size == CU_POINTER_ATTRIBUTE_RANGE_SIZE &&
+              cuda::memory_type_host == CU_MEMORYTYPE_HOST);
 static_assert(cuda::stream_non_blocking == CU_STREAM_NON_BLOCKING &&
+              cuda::event_blocking_sync == CU_EVENT_BLOCKING_SYNC &&
               cuda::event_disable_timing == CU_EVENT_DISABLE_TIMING &&
               cuda::host_alloc_portable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(sizeof(cuda::DeviceNumber) == sizeof(CUdevice) && sizeof(cuda::Context) == sizeof(CUcontext) &&

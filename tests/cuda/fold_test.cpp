@@ -317,14 +317,39 @@ TEST_CASE("cuda: schedules follow the average row, and say why") {
   CHECK(of(1'000'000, 1'000'000'000).launches.at(1).grid == 80);
 }
 
+TEST_CASE("cuda: few blocks of long rows are computed by all threads of a block, many by warps") {
+  const Scheduled of(numbered_rows());
+  const auto middle = [](const cuda::Schedule& s) { return s.launches.at(1); };
+  // Ten multiprocessors, up to 24 blocks each: 4097 elements may be a row of two blocks.
+  CHECK(middle(of(1, 4097)).entry == 5);
+  CHECK(middle(of(1, 4097)).grid == 2);
+  CHECK(middle(of(1, 4097)).block == 256);
+  CHECK(middle(of(1, 119 * 4097)).entry == 5);
+  CHECK(middle(of(1, 120 * 4097)).entry == 3);
+  auto rows = numbered_rows();
+  make_ordered(rows.kernel());
+  const Scheduled ordered(std::move(rows));
+  CHECK(middle(ordered(1, 639 * 4097)).entry == 3);
+  CHECK(middle(ordered(1, 640 * 4097)).entry == 1);
+  // A row's results are joined by a warp, by 256 threads, or by 1024.
+  const auto threads = [](const cuda::Schedule& s) { return s.launches.at(2).block; };
+  CHECK(threads(of(9, 1'000'000'000, 256 * 4096)) == 32);
+  CHECK(threads(of(9, 1'000'000'000, 257 * 4096)) == 256);
+  CHECK(threads(of(9, 1'000'000'000, 2049 * 4096)) == 1024);
+  CHECK(threads(of(9, 1'000'000'000)) == 1024);
+}
+
 TEST_CASE("cuda: schedules of rows from tiles deal rows and elements together") {
   const Scheduled of(rows_of<double>({1}, Primitive::add, true));
   CHECK(of(100, 4800).launches.at(0).entry == 0);
   CHECK(of(100, 4800).why ==
         "100 rows of about 48 elements: a thread each, from tiles; those of more than 4096 by blocks");
   CHECK(of(100, 4801).launches.at(0).entry == 1);
-  CHECK(of(100, 12'801).launches.at(0).entry == 2);
-  CHECK(of(100, 12'801).why.find("tiles") == std::string::npos);
+  CHECK(of(100, 12'801, 200).launches.at(0).entry == 6);
+  CHECK(of(100, 12'801, 200).why == "100 rows of about 129 elements: a warp each, from tiles");
+  CHECK(of(100, 102'400).launches.at(0).entry == 6);
+  CHECK(of(100, 102'401).launches.at(0).entry == 2);
+  CHECK(of(100, 102'401).why.find("tiles") == std::string::npos);
   // A tile each while there are blocks enough; then the multiprocessors' fill, up to four times.
   CHECK(of(100, 3000, 30).launches.at(0).grid == 1);
   CHECK(of(10'000, 90'000, 30).launches.at(0).grid == 32);

@@ -172,6 +172,18 @@ TEST_CASE("cuda: rows that just fit a tile, and rows that do not") {
   agrees(mostly_empty);
 }
 
+TEST_CASE("cuda: windows of rows end where 32 bits might") {
+  // 262144 elements are counted in one window: rows end before it, at it, behind it; one row has more.
+  std::vector<std::int64_t> rows(3000, 4);
+  for (const std::size_t at : {5, 6, 900}) rows[at] = 130000;
+  rows[2000] = 300000;
+  rows[2500] = 262144;
+  rows[2499] = 0;
+  rows[2999] = 262143;
+  auto sums = rows_of<std::uint8_t>(rows, Primitive::add, true);
+  CHECK(cuda_disagreement(sums) == "");
+}
+
 TEST_CASE("cuda: rows of every length up to 300, from a tile") {
   std::vector<std::int64_t> rows;
   for (std::int64_t n = 0; n <= 300; ++n) rows.push_back(n);
@@ -179,6 +191,10 @@ TEST_CASE("cuda: rows of every length up to 300, from a tile") {
     rows.resize(301 + static_cast<std::size_t>(shorter), 1);
     auto k = rows_of<double>(rows, Primitive::add, true);
     CHECK(cuda_disagreement(k) == "");
+    auto words = rows_of<std::int32_t>(rows, Primitive::add, true);
+    CHECK(cuda_disagreement(words) == "");
+    auto bytes = rows_of<std::uint8_t>(rows, Primitive::maximum, true);
+    CHECK(cuda_disagreement(bytes) == "");
   }
 }
 
@@ -272,6 +288,43 @@ TEST_CASE("cuda: tiles of values of several components") {
     CHECK(cuda_disagreement(k) == "");
     CHECK(nvrtc_complaint(cuda::generate(kernel)) == "");
   }
+}
+
+TEST_CASE("cuda: elements in stages: gathers of gathers, and reads under conditions") {
+  // Rows of 0 to 40, 200, and two of several blocks; columns below 300.
+  std::vector<std::int32_t> offsets{0}, columns;
+  for (int row = 0; row < 120; ++row) {
+    const int length = row == 50 ? 9000 : row == 51 ? 4096 : row % 30 == 7 ? 200 : row * 7 % 41;
+    offsets.push_back(offsets.back() + length);
+  }
+  const auto n = static_cast<std::size_t>(offsets.back());
+  std::mt19937 random(17);
+  for (std::size_t i = 0; i < n; ++i) columns.push_back(static_cast<std::int32_t>(random() % 300));
+  for (const bool numbered : {false, true})
+    for (const std::int32_t bad : {0, 300}) {
+      columns[n - 20] = bad;  // 300: out of range
+      auto k = spmv<double, std::int32_t>(offsets, columns, random_values<double>(n, 5),
+                                          random_values<double>(300, 6));
+      auto& kernel = k.kernel();
+      std::vector<std::int32_t> turned(300);
+      for (int i = 0; i < 300; ++i) turned[static_cast<std::size_t>(i)] = 299 - i;
+      const ir::Ref t =
+          k.array(kernel::Form::avoided, {ScalarType::int32}, {k.uniform_extent(300)}, k.buffer(turned));
+      const ir::Ref product = kernel.body[0], value = product->children()[0],
+                    gathered = product->children()[1];
+      const ir::Ref x = gathered->children()[0], column = gathered->children()[1];
+      // What is at the turned place, where the value is negative; else the product and the value once more.
+      const ir::Ref turned_x = ir::index(x, ir::cast(ScalarType::int64, ir::index(t, column)));
+      kernel.body = {ir::cond(less(value, ir::literal(0.0)), times(turned_x, ir::literal(3.0)),
+                              plus(product, plus(value, turned_x)))};
+      if (numbered)
+        kernel.body[0] = plus(kernel.body[0], ir::cast(ScalarType::float64, row_in(kernel).index));
+      CHECK((ahead(kernel) > 0) == !numbered);
+      k.find_checks();
+      CHECK(cuda::generate(kernel).source.find("staged = true") != std::string::npos);
+      CHECK(cuda_disagreement(k) == "");
+      CHECK(nvrtc_complaint(cuda::generate(kernel)) == "");
+    }
 }
 
 TEST_CASE("cuda: a tile of empty rows reads nothing") {

@@ -1,4 +1,6 @@
 #include <regex>
+#include <set>
+#include <string>
 
 #include "cuda/unit.h"
 #include "support/catch.h"
@@ -240,6 +242,104 @@ TEST_CASE("cuda: kernels call the recipes, no mathematical library") {
       }
       CHECK(calls > 0);
     }
+}
+
+namespace {
+
+/// Routines of CUDA's library whose results IEEE 754 prescribes to the last bit (fmod, too: a remainder is a float), and
+/// what the hardware does by itself.
+const std::set<std::string> exact_routines{"fabs", "fma",   "sqrt",     "floor",
+                                           "ceil", "trunc", "copysign", "fmod"};
+const std::set<std::string> intrinsics{"__ballot_sync",
+                                       "__clz",
+                                       "__clzll",
+                                       "__double_as_longlong",
+                                       "__ffs",
+                                       "__ffsll",
+                                       "__float_as_uint",
+                                       "__ldg",
+                                       "__longlong_as_double",
+                                       "__nanosleep",
+                                       "__popc",
+                                       "__popcll",
+                                       "__shfl_down_sync",
+                                       "__shfl_sync",
+                                       "__shfl_up_sync",
+                                       "__syncthreads",
+                                       "__syncthreads_or",
+                                       "__threadfence",
+                                       "__uint_as_float",
+                                       "__umul64hi",
+                                       "atomicAdd",
+                                       "atomicCAS",
+                                       "atomicExch",
+                                       "atomicMin",
+                                       "__activemask"};
+
+std::string without_remarks(const std::string& text) {
+  return std::regex_replace(text, std::regex(R"(//[^\n]*|#[^\n]*|__launch_bounds__\([^)]*\) )"), "");
+}
+
+/// Names that are called in a text, but for members of classes and namespaces, and those that it defines: functions, types, and what types are parameters.
+struct Names {
+  std::set<std::string> called, defined;
+  void add(const std::string& text) {
+    static const std::regex call(R"((\.|\btemplate |\w::|\b)([A-Za-z_]\w*)(?:<[^;(){}=]*>)?\s*\()");
+    static const std::regex declared(R"((?:([A-Za-z_]\w*)[&*]?|\w>[&*]?)\s+([A-Za-z_]\w*)\s*[({;=,>)])");
+    const std::set<std::string> no_type{"return", "else", "case"};
+    for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at)
+      if (at->str(1).empty()) called.insert(at->str(2));
+    for (std::sregex_iterator at(text.begin(), text.end(), declared), end; at != end; ++at)
+      if (!no_type.contains(at->str(1))) defined.insert(at->str(2));
+  }
+};
+
+/// What a kernel's text calls that is neither its own nor the library's, but for the above.
+std::set<std::string> foreign_calls(const cuda::Unit& unit) {
+  static const std::set<std::string> words{
+      "if",  "while", "for",    "return", "switch", "static_cast",       "reinterpret_cast", "static_assert",
+      "asm", "bool",  "double", "float",  "sizeof", "__builtin_bit_cast"};
+  static const Names of_headers = [] {
+    Names names;
+    for (const cuda::Header& header : cuda::headers()) names.add(without_remarks(header.text));
+    return names;
+  }();
+  Names names = of_headers;
+  names.add(without_remarks(unit.source));
+  std::set<std::string> out;
+  for (const std::string& name : names.called) {
+    const bool of_floats = name.ends_with('f') && exact_routines.contains(name.substr(0, name.size() - 1));
+    if (!names.defined.contains(name) && !words.contains(name) && !intrinsics.contains(name) && !of_floats &&
+        !exact_routines.contains(name))
+      out.insert(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: kernels call no routine of CUDA's library that is not exact") {
+  using Set = std::set<std::string>;
+  for (const ScalarType type : all_types)
+    for (int p = 0; p < ir::primitive_count; ++p) {
+      const auto primitive = static_cast<Primitive>(p);
+      if (converts(primitive) || !ir::accepts(ir::info(primitive).operands, type)) continue;
+      INFO(ir::info(primitive).name << " on " << name_of(type));
+      const ScalarType result = ir::info(primitive).boolean_result ? ScalarType::boolean : type;
+      auto k = table(primitive, type, result, [](auto) { return true; });
+      CHECK(foreign_calls(cuda::generate(k.kernel())) == Set{});
+    }
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("random kernel " << seed);
+    auto k = random_kernel(seed);
+    k.find_checks();
+    CHECK(foreign_calls(cuda::generate(k.kernel())) == Set{});
+  }
+  // The test would see one.
+  cuda::Unit unit;
+  unit.source =
+      "__device__ float f(float x) { return expf(x) + x * __fdividef(x, 2.0f) > sqrtf(x); } // logf(x)";
+  CHECK(foreign_calls(unit) == Set{"__fdividef", "expf"});
 }
 
 /// Of every `step` types one to convert to.

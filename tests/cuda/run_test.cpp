@@ -161,19 +161,44 @@ TEST_CASE("run: all threads are there where none were asked for") {
   check_clean();
 }
 
-TEST_CASE("run: automatic takes the GPU where there is one, and says why") {
+TEST_CASE("run: automatic takes what is expected to be quicker, and says why with both figures") {
+  const WithFakeGpu gpu;
+  RunReport report;
+  const auto chosen = [&](const RunWith& run) {
+    CHECK(equal(run({.backend = Backend::automatic, .threads = 1}, &report),
+                run({.backend = Backend::interpreter}, nullptr)));
+    CHECK_THAT(report.backend_reason, Catch::Contains("the GPU (Simulated GPU) would take about ") &&
+                                          Catch::Contains("MB over a link of 9.99 GB/s; the CPU about ") &&
+                                          Catch::Contains(" million additions by 1 threads"));
+    return report.backend;
+  };
+  // The link is slower than the memory of a thread that adds.
+  CHECK(chosen(running(multiply(Csr(20'000, 500, 11).source(), numbers(500, 12)))) == "cpu");
+  CHECK(report.gpu_chunks == 0);
+  // Too little to do.
+  CHECK(chosen(running(sum(use(numbers(10, 13))))) == "cpu");
+  // Much to do for each byte, in a stream and outside of streams.
+  CHECK(chosen(running(consume(elements(produce(300, [](auto i) {
+          return sum(generate(1000, [=](auto k) { return cast<double>(i * k) * 0.5 + 1.0; }));
+        }))))) == "cuda");
+  CHECK(report.gpu_chunks == report.chunks);
+  const auto x = numbers(600, 14);
+  const auto acc = use(x);
+  const auto distances = sum(generate(Index{600, 600}, [=](auto at) {
+    const auto a = acc[at[0]], b = acc[at[1]];
+    return (a - b) * (a - b) / (a * b + 2.0);
+  }));
+  CHECK(chosen(running(distances)) == "cuda");
+  // The link is measured once.
+  CHECK(uploads_of(8 << 20) == 3);
+  check_clean();
+}
+
+TEST_CASE("run: automatic takes the CPU where there is no GPU, and says why") {
   const auto run =
       running(consume(elements(map_seq(sums, stream_in(std::vector{numbers(3, 1), numbers(5, 2)})))));
   const auto expected = run({.backend = Backend::interpreter}, nullptr);
   RunReport report;
-  {
-    const WithFakeGpu gpu;
-    CHECK(equal(run({.backend = Backend::automatic}, &report), expected));
-    CHECK(report.backend == "cuda");
-    CHECK_THAT(report.backend_reason, Catch::Contains("Simulated GPU"));
-    CHECK(report.gpu_chunks == report.chunks);
-    check_clean();
-  }
   FakeOptions none;
   none.gpus = 0;
   const WithFakeGpu gpu(none);
@@ -197,7 +222,9 @@ TEST_CASE("run: automatic takes the GPU where there is one, and says why") {
 TEST_CASE("run: a GPU that the compiler does not know is none") {
   class TooNew final : public cuda::Compiler {
    public:
-    Result compile(const cuda::Unit&, const std::string&, const std::string&) override { return {}; }
+    Result compile(const cuda::Unit&, const std::string&, const std::string& architecture) override {
+      return static_cast<void>(settings(architecture)), Result();
+    }
     std::string version() const override { return "99.0"; }
     std::string settings(const std::string& architecture) const override {
       throw BackendUnavailable("cuda: NVRTC 99.0 does not compile for " + architecture);

@@ -255,12 +255,12 @@ TEST_CASE("GPU trace: times stay exact however long the run is") {
   check_clean();
 }
 
-TEST_CASE("GPU trace: without one no event is made") {
+TEST_CASE("GPU trace: without one, events are for waiting only") {
   const WithFakeGpu gpu;
   compile(row_sums(300)).run({.backend = Backend::cuda, .scheduler = "fixed:10"});
   compile(repeated(100)).run({.backend = Backend::cpu_and_cuda, .scheduler = "fixed:10"});
-  for (const char* entry : {"event_create", "event_record", "event_synchronize", "event_elapsed_time"})
-    CHECK(gpu->calls(entry) == 0);
+  CHECK(gpu->calls("event_create") == gpu->calls("stream_create"));
+  CHECK(gpu->calls("event_elapsed_time") == 0);
   const TemporaryDirectory dir;
   compile(row_sums(300)).run({.backend = Backend::cuda, .scheduler = "fixed:1", .trace = dir / "t.json"});
   // Events are used again and again: 300 chunks took many more than were made.
@@ -318,7 +318,8 @@ TEST_CASE("GPU trace: what is held whole, several stages, chunks in halves, CPU 
     const TraceFile file(trace);
     CHECK(file.numbers("compute", "chunk") == counted(30));
     CHECK(static_cast<std::int64_t>(all_of(file, ": kernels").size()) == report.gpu_chunks);
-    CHECK(static_cast<std::int64_t>(file.row("kernels").size()) == 30 - report.gpu_chunks);
+    // The host may have computed the first items of a chunk whose others are the GPU's.
+    CHECK(static_cast<std::int64_t>(file.row("kernels").size()) >= 30 - report.gpu_chunks);
   }
   check_clean();
   {

@@ -143,8 +143,7 @@ struct Run {
                 .record = &record,
                 .sinks = &sinks},
         kernels(runtime::make_program_kernels(program.plan)),
-        backend(make(context,
-                     runtime::make_backend(runtime::choose_backend(Backend::cpu), context, *kernels, true))) {
+        backend(make(context, runtime::make_backend(runtime::BackendChoice{}, context, *kernels, true))) {
     backend->prepare();
   }
 

@@ -4,6 +4,7 @@
 
 #include "run/backends/cpu_backend.h"
 #include "run/backends/cuda_backend.h"
+#include "run/backends/estimate.h"
 #include "run/backends/hybrid_backend.h"
 #include "run/backends/program_kernels.h"
 #include "scheduler/concurrency.h"
@@ -14,20 +15,38 @@ std::shared_ptr<ProgramKernels> make_program_kernels(const plan::Plan& plan) {
   return std::make_shared<ProgramKernels>(plan);
 }
 
-BackendChoice choose_backend(Backend backend) {
+namespace {
+
+int available_threads() {
+  static const int available = scheduler::available_concurrency();
+  return available;
+}
+
+BackendChoice quicker_backend(const plan::Plan& plan, const std::vector<HostArray>& arguments, int threads) {
+  std::shared_ptr<cuda::Device> device;
+  try {
+    device = cuda::Device::get();
+  } catch (const BackendUnavailable& e) {
+    return {true, nullptr, std::string("there is no GPU: ") + e.what()};
+  }
+  const MachineRates machine{threads > 0 ? threads : available_threads(), device->facts().multiprocessors,
+                             device->link_rate()};
+  Comparison compared = compare(estimate(plan, arguments), machine, device->facts().name);
+  if (!compared.gpu) return {true, nullptr, std::move(compared.reason)};
+  return {false, std::move(device), std::move(compared.reason)};
+}
+
+}  // namespace
+
+BackendChoice choose_backend(Backend backend, const plan::Plan& plan, const std::vector<HostArray>& arguments,
+                             int threads) {
   switch (backend) {
     case Backend::cuda:
       return {false, cuda::Device::get(), {}};
     case Backend::cpu_and_cuda:
       return {true, cuda::Device::get(), {}};
     case Backend::automatic:
-      try {
-        BackendChoice out{false, cuda::Device::get(), {}};
-        out.reason = "there is a GPU: " + out.device->facts().name;
-        return out;
-      } catch (const BackendUnavailable& e) {
-        return {true, nullptr, std::string("there is no GPU: ") + e.what()};
-      }
+      return quicker_backend(plan, arguments, threads);
     case Backend::cpu:
       return {};
     case Backend::interpreter:
@@ -40,8 +59,7 @@ int threads_of(const BackendChoice& choice, int asked) {
   if (!choice.device) return asked;
   // Reading, enqueueing and waiting overlap even where one thread was asked for.
   constexpr int least = 3;
-  static const int available = scheduler::available_concurrency();
-  return std::max(asked > 0 ? asked : available, least);
+  return std::max(asked > 0 ? asked : available_threads(), least);
 }
 
 std::unique_ptr<RunBackend> make_backend(const BackendChoice& choice, RunContext& context,

@@ -23,8 +23,11 @@ struct BackendChoice {
   std::string reason;                    ///< where the choice was ours
 };
 
-/// Of all but Backend::interpreter, which executes no plan. BackendUnavailable where it needs a GPU and there is none.
-BackendChoice choose_backend(Backend backend);
+/// For a run of the plan with these arguments, on so many threads (0: all that there are); of all but Backend::interpreter,
+/// which executes no plan. BackendUnavailable where it needs a GPU and there is none. Backend::automatic takes what is
+/// expected to be quicker (estimate.h).
+BackendChoice choose_backend(Backend backend, const plan::Plan& plan,
+                             const std::vector<std::shared_ptr<detail::ArrayData>>& arguments, int threads);
 
 /// Threads of a run, of `asked` by the user (0: all that there are).
 int threads_of(const BackendChoice& choice, int asked);

@@ -53,8 +53,19 @@ void CudaBackend::compute_global(const plan::KernelStep& step, GlobalValues& val
   on_device(*device_, [&] { run_->launch_global(step, values); });
 }
 
+void CudaBackend::fetch(const HostArray& array) {
+  if (run_->is_only_there(*array)) on_device(*device_, [&] { run_->fetch(*array); });
+}
+
+void CudaBackend::written_by_host(const HostArray& array) {
+  on_device(*device_, [&] { run_->forget(*array); });
+}
+
 std::unique_ptr<StageBackend> CudaBackend::open_stage(const StageWork& work) {
-  return on_device(*device_, [&] { return std::make_unique<DeviceStage>(*run_, context_, *this, work); });
+  return on_device(*device_, [&] {
+    run_->settle();
+    return std::make_unique<DeviceStage>(*run_, context_, *this, work);
+  });
 }
 
 void CudaBackend::conclude(RunReport* report) {

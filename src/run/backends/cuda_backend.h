@@ -23,6 +23,8 @@ class CudaBackend final : public RunBackend {
   const scheduler::Budget* device_memory() const override { return &run_->budget(); }
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override;
+  void fetch(const HostArray& array) override;
+  void written_by_host(const HostArray& array) override;
   std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;
   void conclude(RunReport* report) override;
 

@@ -350,7 +350,7 @@ void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
   std::vector<scheduler::Reservation> held;
   for (const plan::RearrangeStep::Input& input : step.inputs) {
     if (input.global) {
-      arguments.push_back(global_.array(input.index));
+      arguments.push_back(global_.place(input.index));
       continue;
     }
     const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(input.index)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -44,7 +45,8 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
       stop_memory_(device_, sizeof(cpu::StopWord)),
       stop_word_(*new(stop_memory_.data()) cpu::StopWord(0)),
       stop_signal_(stop, stop_word_),
-      stream_(device_, this->trace(), 0) {}
+      stream_(device_, this->trace(), 0),
+      memory_(*this, stream_) {}
 
 void DeviceRun::check_stop() const {
   if (stop_word_ != 0) ir::raise_cancelled();
@@ -53,6 +55,8 @@ void DeviceRun::check_stop() const {
 DeviceRun::~DeviceRun() {
   stream_.drain();
   globals_.clear();
+  memory_.release();
+  no_checks_ = {};
   device_->trim(kept_between_runs);
 }
 
@@ -72,29 +76,6 @@ DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
   } catch (const scheduler::BudgetExceeded& e) {
     throw cuda::DeviceMemoryFull(std::string("GPU memory: ") + e.what());
   }
-}
-
-cuda::Address DeviceRun::global(GlobalValues& values, int array, int component) {
-  const std::lock_guard lock(mutex_);
-  const HostArray& host = values.array(array);
-  const GlobalKey key(host.get(), component);
-  auto found = globals_.find(key);
-  if (found == globals_.end() || found->second.of.expired()) {
-    drop_unused();
-    const detail::ArrayData& data = *host;
-    const auto c = static_cast<std::size_t>(component);
-    const std::int64_t bytes = data.size() * static_cast<std::int64_t>(size_of(data.scalars[c]));
-    DeviceMemory memory = allocate("inputs held whole", bytes);
-    try {
-      upload_whole(memory.address(), data.buffers[c].get(), bytes);
-      stream_.synchronize();
-    } catch (...) {
-      stream_.drain();
-      throw;
-    }
-    found = globals_.emplace(key, GlobalCopy{host, std::move(memory)}).first;
-  }
-  return found->second.memory.address();
 }
 
 namespace {
@@ -230,82 +211,177 @@ DeviceMemory StreamMemory::take(const char* what, std::int64_t bytes) {
   return run_.allocate(what, bytes);
 }
 
-/// Room for a component of a global array that is about to be computed.
-void DeviceRun::add_global(const HostArray& array, int component, std::int64_t bytes) {
-  DeviceMemory result = allocate("arrays computed once", bytes);
-  const std::lock_guard lock(mutex_);
-  globals_[{array.get(), component}] = {array, std::move(result)};
+// ---- Global arrays
+
+namespace {
+
+std::int64_t bytes_of(const detail::ArrayData& array, std::size_t component) {
+  return array.size() * static_cast<std::int64_t>(size_of(array.scalars[component]));
 }
 
-/// Outputs that overwrite other arrays get the memory of these.
-void DeviceRun::hand_over(const plan::KernelStep& step, const GlobalValues& values) {
-  const std::lock_guard lock(mutex_);
-  for (const int output : step.outputs) {
-    const HostArray& array = values.array(output);
-    for (std::size_t c = 0; c < array->scalars.size(); ++c) {
-      const auto old = values.overwritten_by(output, c);
-      if (!old) continue;
-      auto copy = globals_.extract({values.array(old->array).get(), old->component});
-      globals_[{array.get(), static_cast<int>(c)}] = {array, std::move(copy.mapped().memory)};
-    }
-  }
+}  // namespace
+
+/// Null where it is not on the device.
+DeviceRun::GlobalCopy* DeviceRun::find_global(const detail::ArrayData& array, std::size_t component) {
+  const auto found = globals_.find(array.buffers[component].get());
+  if (found == globals_.end()) return nullptr;
+  GlobalCopy& copy = found->second;
+  return copy.of.expired() || copy.bytes < bytes_of(array, component) ? nullptr : &copy;
 }
 
-/// Copies of arrays that are gone.
+void DeviceRun::add_global(const HostArray& array, std::size_t component, DeviceMemory memory) {
+  const std::shared_ptr<void>& buffer = array->buffers[component];
+  GlobalCopy& copy = globals_[buffer.get()];
+  memory_.give_back(std::move(copy.memory));
+  copy = {buffer, std::move(memory), bytes_of(*array, component), false};
+  if (buffer.use_count() == 0) copy.of = array;  // memory of the user's, which nobody owns
+}
+
+/// Copies of arrays that are gone. Kernels under way may still use them, but only on this stream.
 void DeviceRun::drop_unused() {
-  std::erase_if(globals_, [](const auto& entry) { return entry.second.of.expired(); });
+  for (auto at = globals_.begin(); at != globals_.end();) {
+    if (!at->second.of.expired()) {
+      ++at;
+      continue;
+    }
+    memory_.give_back(std::move(at->second.memory));
+    at = globals_.erase(at);
+  }
 }
 
-void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
-  const auto bytes_of = [](const detail::ArrayData& array, std::size_t component) {
-    return array.size() * static_cast<std::int64_t>(size_of(array.scalars[component]));
-  };
-  {
-    const std::lock_guard lock(mutex_);
-    drop_unused();
-  }
-  std::vector<cuda::Address> buffers;
-  StreamMemory memory(*this, stream_);
-  if (step.makes_outputs)
-    for (const int output : step.outputs) {
-      const HostArray& array = values.array(output);
-      for (std::size_t c = 0; c < array->scalars.size(); ++c)
-        if (!values.overwritten_by(output, c)) add_global(array, static_cast<int>(c), bytes_of(*array, c));
-    }
-  for (const plan::BufferRef& ref : step.buffers) {
-    const bool is_made = step.makes_outputs &&
-                         std::find(step.outputs.begin(), step.outputs.end(), ref.index) != step.outputs.end();
-    const auto old =
-        is_made ? values.overwritten_by(ref.index, static_cast<std::size_t>(ref.component)) : std::nullopt;
-    buffers.push_back(old ? global(values, old->array, old->component)
-                          : global(values, ref.index, ref.component));
-  }
-  if (step.makes_outputs) hand_over(step, values);
-  std::vector<std::int64_t> scalars;
-  for (int u : step.scalars) scalars.push_back(values.uniform(u));
-  const cuda::Bindings bindings{buffers, scalars, 1, values.positions(step)};
-  cuda::ErrorRecord record;
-  const DeviceMemory on_device = allocate("error records", sizeof(cuda::ErrorRecord));
-  const cuda::Address error = on_device.address();
+void DeviceRun::settle() {
+  const Lock lock(mutex_);
+  if (!std::exchange(launched_, false)) return memory_.release();
+  stream_.synchronize();
+  drop_unused();
+  memory_.release();
+  check_stop();
+}
+
+/// On the global group's stream.
+cuda::Address DeviceRun::place_of(const HostArray& array, std::size_t component) {
+  if (const GlobalCopy* const copy = find_global(*array, component)) return copy->memory.address();
+  drop_unused();
+  const std::int64_t bytes = bytes_of(*array, component);
+  DeviceMemory memory = memory_.take("inputs held whole", bytes);
   try {
-    stream_.upload(error, &record, sizeof record);
-    launch(stream_, step.kernel, bindings, error, memory);
-    stream_.download(&record, error, sizeof record);
-    for (const int number : step.outputs) {
-      const detail::ArrayData& output = *values.array(number);
-      for (std::size_t c = 0; c < output.scalars.size(); ++c) {
-        const auto at = globals_.find({&output, static_cast<int>(c)});
-        if (bytes_of(output, c) > 0 && at != globals_.end())
-          download_whole(output.buffers[c].get(), at->second.memory.address(), bytes_of(output, c));
-      }
-    }
+    upload_whole(memory.address(), array->buffers[component].get(), bytes);
     stream_.synchronize();
   } catch (...) {
     stream_.drain();
     throw;
   }
-  check_stop();
+  const cuda::Address at = memory.address();
+  add_global(array, component, std::move(memory));
+  return at;
+}
+
+cuda::Address DeviceRun::global(const GlobalValues& values, int array, int component) {
+  const Lock lock(mutex_);
+  const cuda::Address at = place_of(values.place(array), static_cast<std::size_t>(component));
+  settle();
+  return at;
+}
+
+bool DeviceRun::is_only_there(const detail::ArrayData& array) {
+  const Lock lock(mutex_);
+  for (std::size_t c = 0; c < array.buffers.size(); ++c)
+    if (const GlobalCopy* const copy = find_global(array, c); copy && copy->only_here) return true;
+  return false;
+}
+
+void DeviceRun::fetch(const detail::ArrayData& array) {
+  const Lock lock(mutex_);
+  try {
+    for (std::size_t c = 0; c < array.buffers.size(); ++c)
+      if (const GlobalCopy* const copy = find_global(array, c); copy && copy->only_here && copy->bytes > 0)
+        download_whole(array.buffers[c].get(), copy->memory.address(), copy->bytes);
+    launched_ = true;
+    settle();
+  } catch (...) {
+    stream_.drain();
+    throw;
+  }
+  for (std::size_t c = 0; c < array.buffers.size(); ++c)
+    if (GlobalCopy* const copy = find_global(array, c)) copy->only_here = false;
+}
+
+void DeviceRun::forget(const detail::ArrayData& array) {
+  const Lock lock(mutex_);
+  for (const std::shared_ptr<void>& buffer : array.buffers)
+    if (auto copy = globals_.extract(buffer.get())) memory_.give_back(std::move(copy.mapped().memory));
+}
+
+cuda::Address DeviceRun::record_of_no_checks() {
+  if (no_checks_.address() == 0) {
+    const cuda::ErrorRecord record;
+    DeviceMemory memory = allocate("error records", sizeof record);
+    try {
+      stream_.upload(memory.address(), &record, sizeof record);
+      stream_.synchronize();
+    } catch (...) {
+      stream_.drain();
+      throw;
+    }
+    no_checks_ = std::move(memory);
+  }
+  return no_checks_.address();
+}
+
+void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
+  // (Evaluating them may fetch arrays.)
+  std::vector<std::int64_t> scalars;
+  for (int u : step.scalars) scalars.push_back(values.uniform(u));
+  const std::int64_t positions = values.positions(step);
+  const Lock lock(mutex_);
+  drop_unused();
+  // What overwrites another array has its memory, here as on the host.
+  if (step.makes_outputs)
+    for (const int output : step.outputs) {
+      const HostArray& array = values.place(output);
+      for (std::size_t c = 0; c < array->scalars.size(); ++c) {
+        const auto old = values.overwritten_by(output, c);
+        if (old)
+          place_of(values.place(old->array), static_cast<std::size_t>(old->component));
+        else
+          add_global(array, c, memory_.take("arrays computed once", bytes_of(*array, c)));
+      }
+    }
+  std::vector<cuda::Address> buffers;
+  for (const plan::BufferRef& ref : step.buffers)
+    buffers.push_back(place_of(values.place(ref.index), static_cast<std::size_t>(ref.component)));
+  launch_global(step, values, {buffers, scalars, 1, positions});
+}
+
+void DeviceRun::launch_global(const plan::KernelStep& step, const GlobalValues& values,
+                              const cuda::Bindings& bindings) {
+  const bool has_checks = !step.kernel.checks.empty();
+  cuda::ErrorRecord record;
+  DeviceMemory of_record;
+  try {
+    if (has_checks) {
+      of_record = allocate("error records", sizeof record);
+      stream_.upload(of_record.address(), &record, sizeof record);
+    }
+    launched_ = true;
+    launch(stream_, step.kernel, bindings, has_checks ? of_record.address() : record_of_no_checks(), memory_);
+    if (has_checks) {
+      stream_.download(&record, of_record.address(), sizeof record);
+      settle();
+    }
+  } catch (...) {
+    stream_.drain();
+    throw;
+  }
   raise_failed(step.kernel, record, ir::no_item);
+  for (const int output : step.outputs) {
+    const detail::ArrayData& array = *values.place(output);
+    for (std::size_t c = 0; c < array.buffers.size(); ++c) {
+      if (GlobalCopy* const copy = find_global(array, c)) copy->only_here = true;
+      if (device_->spoils_stale_copies() && array.buffers[c])
+        std::memset(array.buffers[c].get(), 0xff, static_cast<std::size_t>(bytes_of(array, c)));
+    }
+  }
 }
 
 }  // namespace anabranch::runtime

@@ -48,7 +48,27 @@ auto on_device(const cuda::Device& device, F&& f) {
 void prepare(RunTrace* trace, const kernel::Kernel& kernel, cuda::KernelCode& code,
              const std::vector<int>& entries);
 
-class StreamMemory;
+class DeviceRun;
+
+/// Memory for work that one stream does in order: what has been given back may be written by whatever comes
+/// later on the stream, without waiting. Other streams get it only after `release`.
+class StreamMemory {
+ public:
+  StreamMemory(DeviceRun& run, DeviceStream& stream) : run_(run), stream_(stream) {}
+
+  /// Throws DeviceMemoryFull, after it has waited for the stream and dropped what was given back.
+  DeviceMemory take(const char* what, std::int64_t bytes);
+  void give_back(DeviceMemory memory) {
+    if (memory.address() != 0) spare_.push_back(std::move(memory));
+  }
+  /// The stream is done.
+  void release() { spare_.clear(); }
+
+ private:
+  DeviceRun& run_;
+  DeviceStream& stream_;
+  std::vector<DeviceMemory> spare_;
+};
 
 /// How often the GPU and the host made the offsets of items whose sizes depend on values.
 struct OffsetCounts {
@@ -82,12 +102,21 @@ class DeviceRun {
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
 
-  /// One component of a global array, uploaded when first asked for and kept as long as the array is.
-  /// Thread-safe.
-  cuda::Address global(GlobalValues& values, int array, int component);
+  /// One component of a global array, for any stream: uploaded when first asked for, unless it was computed here, and kept
+  /// as long as its host memory is. Thread-safe, as all that is about global arrays.
+  cuda::Address global(const GlobalValues& values, int array, int component);
 
-  /// Computes global arrays; they stay on the device, and their host copies are filled, too.
+  /// Computes global arrays. They stay on the device, and nobody waits for them, unless the kernel has checks.
   void launch_global(const plan::KernelStep& step, GlobalValues& values);
+
+  /// Is there a component that the host has no copy of?
+  bool is_only_there(const detail::ArrayData& array);
+  /// Waits for what was computed of an array, and downloads it, once.
+  void fetch(const detail::ArrayData& array);
+  /// The host has overwritten it.
+  void forget(const detail::ArrayData& array);
+  /// Waits for all launches of global kernels: what they do not need any more may be given to other streams.
+  void settle();
 
   /// Enqueues one kernel; `memory` is that of the stream.
   void launch(DeviceStream& stream, const kernel::Kernel& kernel, const cuda::Bindings& bindings,
@@ -102,16 +131,22 @@ class DeviceRun {
   void make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory);
 
  private:
-  /// A component of a host array on the device. As long as the array lives: rounds of a loop hand arrays on,
-  /// and free them.
+  /// A component of a host array on the device. As long as its host memory lives: rounds of a loop hand arrays on,
+  /// arrays of some of their components, and memory of arrays that they overwrite.
   struct GlobalCopy {
-    std::weak_ptr<const detail::ArrayData> of;
+    std::weak_ptr<const void> of;
     DeviceMemory memory;
+    std::int64_t bytes = 0;
+    bool only_here = false;  ///< the host's memory has not been filled
   };
-  using GlobalKey = std::pair<const detail::ArrayData*, int>;
+  using Lock = std::lock_guard<std::recursive_mutex>;
 
-  void add_global(const HostArray& array, int component, std::int64_t bytes);
-  void hand_over(const plan::KernelStep& step, const GlobalValues& values);
+  GlobalCopy* find_global(const detail::ArrayData& array, std::size_t component);
+  void add_global(const HostArray& array, std::size_t component, DeviceMemory memory);
+  cuda::Address place_of(const HostArray& array, std::size_t component);
+  void launch_global(const plan::KernelStep& step, const GlobalValues& values,
+                     const cuda::Bindings& bindings);
+  cuda::Address record_of_no_checks();
   void drop_unused();
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
   void download_whole(void* to, cuda::Address from, std::int64_t bytes);
@@ -125,30 +160,13 @@ class DeviceRun {
   cuda::PinnedBlock stop_memory_;
   cpu::StopWord& stop_word_;  ///< in `stop_memory_`, where running kernels see it
   StopSignal stop_signal_;
-  std::mutex mutex_;
-  DeviceStream stream_;  ///< of the global group
-  std::map<GlobalKey, GlobalCopy> globals_;
+  std::recursive_mutex mutex_;  ///< of all about global arrays
+  DeviceStream stream_;         ///< of the global group
+  StreamMemory memory_;
+  std::unordered_map<const void*, GlobalCopy> globals_;  ///< by host memory
+  DeviceMemory no_checks_;                               ///< an error record that nobody writes
+  bool launched_ = false;                                ///< global kernels that nobody has waited for
   OffsetCounts offset_counts_;
-};
-
-/// Memory for work that one stream does in order: what has been given back may be written by whatever comes
-/// later on the stream, without waiting. Other streams get it only after `release`.
-class StreamMemory {
- public:
-  StreamMemory(DeviceRun& run, DeviceStream& stream) : run_(run), stream_(stream) {}
-
-  /// Throws DeviceMemoryFull, after it has waited for the stream and dropped what was given back.
-  DeviceMemory take(const char* what, std::int64_t bytes);
-  void give_back(DeviceMemory memory) {
-    if (memory.address() != 0) spare_.push_back(std::move(memory));
-  }
-  /// The stream is done.
-  void release() { spare_.clear(); }
-
- private:
-  DeviceRun& run_;
-  DeviceStream& stream_;
-  std::vector<DeviceMemory> spare_;
 };
 
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.

@@ -54,7 +54,7 @@ class DeviceTrace {
 };
 
 /// A stream of a run. Where the run is traced, there are events around each piece of work, which is drawn
-/// when the stream has been waited for; else no event is made.
+/// when the stream has been waited for; else there are none.
 class DeviceStream {
  public:
   /// `trace`: null: not traced. `number`: from 0 on; tells the rows of the run's streams apart.

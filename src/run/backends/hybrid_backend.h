@@ -7,7 +7,8 @@
 /// Two back ends that share the chunks of a stage.
 namespace anabranch::runtime {
 
-/// A chunk goes to the device if that would begin with it now, else to the host: whichever is quicker gets more of them.
+/// A chunk goes to the device if that would begin with it now. Else the host computes its first items, so many as are
+/// expected to be done before the device's queue runs dry (scheduler/dealer.h), and asks again.
 /// An item that only the device has no room for goes to the host. Arrays of the global group are computed on the host.
 class HybridBackend final : public RunBackend {
  public:
@@ -21,7 +22,9 @@ class HybridBackend final : public RunBackend {
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override {
     host_->compute_global(step, values);
+    for (const int output : step.outputs) device_->written_by_host(values.place(output));
   }
+  void written_by_host(const HostArray& array) override { device_->written_by_host(array); }
   std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;
   void conclude(RunReport* report) override;
 

@@ -10,6 +10,7 @@
 
 #include "cpu/pieces.h"
 #include "cuda/unit.h"
+#include "cuda/words.h"
 #include "tests/cpu/support/oracle.h"
 #include "tests/cuda/support/nvrtc.h"
 #include "tests/cuda/support/target.h"
@@ -47,6 +48,8 @@ inline RowSizes row_sizes(KernelBuilder& builder) {
   return out;
 }
 
+inline constexpr int tiles_by_warp = static_cast<int>(cuda::FoldEntry::tiles_by_warp);
+
 struct CudaResult {
   std::vector<std::byte> bytes;
   cuda::ErrorRecord error{};
@@ -60,11 +63,12 @@ struct CudaWay {
   int rows_entry = -1;  ///< fold: instead of the entry that the schedule chose for rows
   int group = 1;        ///< threads a row, with `rows_entry`
   bool longest_known = false;
+  bool by_warps = false;  ///< fold: blocks of long rows by warps, however few they are
   std::string text() const {
     return "seed " + std::to_string(seed) + ", multiprocessors " + std::to_string(multiprocessors) +
            (elements_known ? "" : ", elements not known") +
            (rows_entry < 0 ? "" : ", entry " + std::to_string(rows_entry)) +
-           (longest_known ? ", longest known" : "");
+           (longest_known ? ", longest known" : "") + (by_warps ? ", blocks by warps" : "");
   }
 };
 
@@ -89,12 +93,20 @@ inline CudaResult run_cuda(KernelBuilder& builder, const CudaWay& way) {
     if (way.longest_known) bindings.longest = sizes.longest;
   }
   cuda::Schedule schedule = cuda::schedule(kernel, bindings, way.multiprocessors);
-  if (way.rows_entry >= 0 && !schedule.launches.empty() && schedule.launches[0].entry < 3 &&
+  if (way.rows_entry >= 0 && !schedule.launches.empty() && way.rows_entry < cuda::entry_count(kernel) &&
+      (schedule.launches[0].entry < 3 || schedule.launches[0].entry == tiles_by_warp) &&
       reduce_in(kernel).order == ir::fold_order::OperatorClass::commutative) {
     schedule.launches[0].entry = way.rows_entry;
     schedule.launches[0].grid = static_cast<unsigned>(
         std::clamp<std::int64_t>((bindings.positions * way.group + 255) / 256, 1, way.multiprocessors * 2));
   }
+
+  const bool commutative = std::holds_alternative<kernel::Reduce>(kernel.form) &&
+                           reduce_in(kernel).order == ir::fold_order::OperatorClass::commutative;
+  const auto number = [&](cuda::FoldEntry entry) { return static_cast<int>(entry) - (commutative ? 0 : 2); };
+  if (way.by_warps)
+    for (cuda::Launch& launch : schedule.launches)
+      if (launch.entry == number(cuda::FoldEntry::few_blocks)) launch.entry = number(cuda::FoldEntry::blocks);
 
   CudaResult out;
   std::vector<std::byte> fill(static_cast<std::size_t>(schedule.workspace), std::byte{0xcd});
@@ -119,6 +131,8 @@ inline std::vector<CudaWay> all_ways(const kernel::Kernel& kernel) {
     ways.push_back({4, 1, true, 1, 8});
     ways.push_back({5, 2, true, 2, 32});
     ways.push_back({6, 2, true, -1, 1, true});
+    ways.push_back({7, 2, true, tiles_by_warp, 32});
+    ways.push_back({8, 2, true, -1, 1, false, true});
   }
   return ways;
 }

@@ -106,6 +106,11 @@ std::vector<std::string> FakeGpu::entries() {
           "module_get_function",
           "launch_kernel"};
 }
+void FakeGpu::page_lock(const void* memory, std::size_t bytes) {
+  FakeState& s = now();
+  const std::lock_guard lock(s.mutex);
+  s.page_locked_by_user[static_cast<const char*>(memory)] = bytes;
+}
 std::vector<LogEntry> FakeGpu::log() const {
   FakeState& s = now();
   const std::lock_guard lock(s.mutex);

@@ -11,7 +11,7 @@
 /// A simulated GPU behind the driver's table. Its memory is host memory with guards; its streams do nothing
 /// until somebody waits for them, so that a missing wait shows; its kernels run on executor.h. What a real
 /// GPU would let pass now and then is an error here: work on freed memory, accesses outside of what was
-/// allocated, calls without a context. There is one at a time, for the whole process.
+/// allocated, calls without a context, waits that spin. There is one at a time, for the whole process.
 namespace anabranch::gpu_host {
 
 /// How long things take on the simulated GPU's own clock, which events tell. One upload runs at a time, one
@@ -34,6 +34,7 @@ struct FakeOptions {
   int major = 9, minor = 0;
   int multiprocessors = 4;
   int driver_version = 13000;
+  bool tells_ranges = true;  ///< of page-locked memory, from where to where a pointer's range reaches
   FakeTimes times;
   bool primitives = true;      ///< the device primitives are there: those of host_table(), on streams
   std::int64_t few_items = 1;  ///< Platform::few_items
@@ -63,6 +64,9 @@ class FakeGpu {
   int calls(const std::string& entry) const;
   /// Names of all members of DriverApi.
   static std::vector<std::string> entries();
+
+  /// Memory of the user's is page-locked from now on, as if by cuMemHostRegister.
+  void page_lock(const void* memory, std::size_t bytes);
 
   std::vector<LogEntry> log() const;
   void clear_log();

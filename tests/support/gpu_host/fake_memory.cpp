@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -72,12 +73,18 @@ bool FakeMemory::free(void* address) {
   return true;
 }
 
+std::pair<void*, std::size_t> FakeMemory::block_of(const void* at) const {
+  auto* const address = const_cast<char*>(static_cast<const char*>(at));
+  const auto after = blocks_.upper_bound(address);
+  if (after == blocks_.begin()) return {nullptr, 0};
+  const auto [begin, bytes] = *std::prev(after);
+  return address <= begin + bytes ? std::pair<void*, std::size_t>(begin, bytes)
+                                  : std::pair<void*, std::size_t>(nullptr, 0);
+}
+
 bool FakeMemory::holds(const void* from, std::size_t bytes) const {
-  auto* begin = const_cast<char*>(static_cast<const char*>(from));
-  auto at = blocks_.upper_bound(begin);
-  if (at == blocks_.begin()) return false;
-  --at;
-  return begin + bytes <= at->first + at->second;
+  const auto [begin, size] = block_of(from);
+  return begin && static_cast<const char*>(from) + bytes <= static_cast<char*>(begin) + size;
 }
 
 void FakeMemory::check_quarantine() {

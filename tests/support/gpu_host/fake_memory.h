@@ -21,6 +21,8 @@ class FakeMemory {
   /// False: there is no such block.
   bool free(void* address);
   bool holds(const void* from, std::size_t bytes) const;
+  /// The block that this is in: where it begins, and its size; null: there is none.
+  std::pair<void*, std::size_t> block_of(const void* at) const;
   /// Did nobody write into freed memory?
   void check_quarantine();
   std::size_t in_use() const { return in_use_; }

@@ -1,6 +1,7 @@
 #include "support/gpu_host/fake_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace anabranch::gpu_host {
@@ -90,6 +91,16 @@ Result FakeState::enqueue(cuda::StreamHandle handle, LogEntry entry, std::functi
            nullptr, 0});
   run_some();
   return cuda::success;
+}
+
+std::pair<const void*, std::size_t> FakeState::page_locked_range(const void* at) const {
+  if (pinned.holds(at, 1)) return pinned.block_of(at);
+  const auto* const address = static_cast<const char*>(at);
+  const auto after = page_locked_by_user.upper_bound(address);
+  if (after == page_locked_by_user.begin()) return {nullptr, 0};
+  const auto& [begin, size] = *std::prev(after);
+  return address < begin + size ? std::pair<const void*, std::size_t>(begin, size)
+                                : std::pair<const void*, std::size_t>(nullptr, 0);
 }
 
 Result FakeState::check_range(const char* what, cuda::DevicePointer at, std::size_t bytes) {

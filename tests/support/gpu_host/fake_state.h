@@ -31,6 +31,7 @@ struct FakeEvent {
   std::int64_t recorded = 0, done = 0;  ///< times; waiting is for the latest record
   FakeStream* stream = nullptr;         ///< of the latest record
   std::int64_t time_ns = 0;
+  bool blocking = false;  ///< who waits for it sleeps
 };
 
 struct Work {
@@ -65,6 +66,7 @@ struct FakeState {
   std::mt19937_64 random;
   std::vector<std::string> violations;
   FakeMemory memory{violations}, pinned{violations};
+  std::map<const char*, std::size_t> page_locked_by_user;
   bool initialized = false;
   int contexts = 0;
   Result broken = cuda::success;
@@ -111,6 +113,8 @@ struct FakeState {
   Result finish(FakeStream& s);
   /// Both when it is asked for and when it is done.
   Result enqueue(cuda::StreamHandle handle, LogEntry entry, std::function<Result()> run);
+  /// The page-locked range that this is in; of size 0: none.
+  std::pair<const void*, std::size_t> page_locked_range(const void* at) const;
   /// A copy's device side, when it is asked for and when it is done.
   Result check_range(const char* what, cuda::DevicePointer at, std::size_t bytes);
 };

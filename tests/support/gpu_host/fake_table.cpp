@@ -261,8 +261,20 @@ cuda::DriverApi fake_table() {
   };
   t.pointer_get_attribute = [](void* value, int attribute, cuda::DevicePointer at) {
     return enter("pointer_get_attribute", Needs::context, Kind::ordinary, [&](FakeState& s) {
-      if (attribute != cuda::pointer_memory_type || !s.pinned.holds(pointer(at), 1)) return invalid_value;
-      return *static_cast<unsigned*>(value) = cuda::memory_type_host, cuda::success;
+      const auto [begin, size] = s.page_locked_range(pointer(at));
+      if (size == 0) return invalid_value;
+      if (attribute == cuda::pointer_memory_type) {
+        *static_cast<unsigned*>(value) = cuda::memory_type_host;
+        return cuda::success;
+      }
+      if (!s.options.tells_ranges) return invalid_value;
+      if (attribute == cuda::pointer_range_start)
+        *static_cast<cuda::DevicePointer*>(value) = reinterpret_cast<cuda::DevicePointer>(begin);
+      else if (attribute == cuda::pointer_range_size)
+        *static_cast<std::size_t*>(value) = size;
+      else
+        return invalid_value;
+      return cuda::success;
     });
   };
   t.memcpy_htod_async = [](cuda::DevicePointer to, const void* from, std::size_t bytes,
@@ -345,9 +357,11 @@ cuda::DriverApi fake_table() {
       return cuda::success;
     });
   };
-  t.event_create = [](cuda::Event* event, unsigned) {
+  t.event_create = [](cuda::Event* event, unsigned flags) {
     return enter("event_create", Needs::context, Kind::ordinary, [&](FakeState& s) {
-      return *event = keep(s.events, std::make_shared<FakeEvent>()), cuda::success;
+      auto made = std::make_shared<FakeEvent>();
+      made->blocking = (flags & cuda::event_blocking_sync) != 0;
+      return *event = keep(s.events, std::move(made)), cuda::success;
     });
   };
   t.event_destroy = [](cuda::Event event) {
@@ -377,12 +391,16 @@ cuda::DriverApi fake_table() {
     return enter("event_synchronize", Needs::context, Kind::ordinary, [&](FakeState& s) {
       const auto e = s.events.find(event);
       if (e == s.events.end()) return s.violate("an event that is not there"), invalid_handle;
-      for (const auto& [handle, stream] : s.streams)
-        while (stream.get() == e->second->stream && e->second->done < e->second->recorded &&
-               !stream->queue.empty()) {
+      if (!e->second->blocking) s.violate("a wait that spins");
+      for (const auto& [handle, stream] : s.streams) {
+        if (stream.get() != e->second->stream) continue;
+        s.log.push_back({synchronize, false, stream->number, 0});
+        while (e->second->done < e->second->recorded && !stream->queue.empty()) {
           s.run_some();
           if (!stream->queue.empty()) s.run_one(*stream);
         }
+        s.log.push_back({synchronize, true, stream->number, 0});
+      }
       s.host_ns = std::max(s.host_ns, e->second->time_ns);
       return s.broken;
     });

@@ -1,0 +1,82 @@
+#include "run/backends/estimate.h"
+
+#include <anabranch/anabranch.h>
+
+#include "compile.h"
+#include "front/handle.h"
+#include "support/catch.h"
+#include "tests/cuda/support/whole_runs.h"
+
+// What a run is expected to cost, before it begins.
+namespace anabranch::testing {
+namespace {
+
+using runtime::estimate;
+using runtime::RunEstimate;
+
+template <class Result>
+RunEstimate estimated(const Result& result) {
+  const Compiled compiled = compile_program({front::node_of(result.handle())}, {}, {});
+  return estimate(compiled.plan, {});
+}
+
+}  // namespace
+
+TEST_CASE("estimate: what crosses the link is what kernels read, and the results") {
+  const Csr a(1000, 300, 1);
+  const RunEstimate spmv = estimated(multiply(a.source(), numbers(300, 2)));
+  CHECK(spmv.bytes_up == static_cast<double>(a.bytes()) + 300 * 8);
+  CHECK(spmv.bytes_down == 1000 * 8);
+  CHECK(spmv.operations >= static_cast<double>(2 * a.offsets.back()));
+  CHECK(spmv.operations <= static_cast<double>(20 * a.offsets.back()));
+
+  const auto x = numbers(500, 3);
+  const auto shifted = map([](auto e) { return e + 1.0; }, use(x));
+  const RunEstimate outside = estimated(shifted);
+  CHECK(outside.bytes_up == 500 * 8);
+  CHECK(outside.bytes_down == 500 * 8);
+  CHECK(outside.operations >= 500);
+  CHECK(outside.operations <= 500 * 8);
+  CHECK(outside.launches == 1);
+}
+
+TEST_CASE("estimate: sizes are followed through what is computed") {
+  const auto x = numbers(40, 4);
+  const auto acc = use(x);
+  const auto pairs =
+      sum(generate(make<Index<2>>(size(acc), size(acc)), [=](auto at) { return acc[at[0]] * acc[at[1]]; }));
+  CHECK(estimated(pairs).operations >= 40 * 40 * 2);
+  CHECK(estimated(pairs).operations <= 40 * 40 * 16);
+  CHECK(estimated(pairs).bytes_up == 40 * 8);
+}
+
+TEST_CASE("estimate: a loop runs some rounds, and its state stays where it is") {
+  const auto once = map([](auto e) { return e + 1.0; }, use(numbers(1000, 5)));
+  const auto looped =
+      awhile([](auto v) { return the(sum(v)) < 1e6; },
+             [](auto v) { return map([](auto e) { return e + 1.0; }, v); }, use(numbers(1000, 5)));
+  CHECK(estimated(looped).operations > 20 * estimated(once).operations);
+  CHECK(estimated(looped).bytes_up == 1000 * 8);
+}
+
+TEST_CASE("estimate: the slower of link and staging counts, or the multiprocessors") {
+  RunEstimate run;
+  run.bytes_up = 1e9;
+  run.operations = 1e9;
+  runtime::MachineRates machine{.threads = 16, .multiprocessors = 100, .link = 10e9};
+  CHECK(seconds_of_gpu(run, machine) == Approx(0.1));
+  CHECK(seconds_of_cpu(run, machine) == Approx(0.01));
+  CHECK_FALSE(compare(run, machine, "A").gpu);
+  machine.link = 1e12;
+  CHECK(seconds_of_gpu(run, machine) == Approx(0.03));
+  run.operations = 1e13;
+  CHECK(seconds_of_gpu(run, machine) == Approx(10.0 / 6));
+  CHECK(compare(run, machine, "A").gpu);
+  CHECK(compare(run, machine, "A").reason ==
+        "the GPU (A) would take about 1.67 s, with 1e+03 MB over a link of 1e+03 GB/s; the CPU about 31.2 s, "
+        "with "
+        "1e+07 million additions by 16 threads");
+  CHECK_FALSE(compare({}, machine, "A").gpu);
+}
+
+}  // namespace anabranch::testing
