@@ -43,9 +43,8 @@ auto generate(const Index<N>& shape, F f, detail::Loc at = detail::Loc::current(
   return generate(Exp<Index<N>>(shape, at), std::move(f), at);
 }
 template <class F>
-auto generate(const Position& length, F f, detail::Loc at = detail::Loc::current()) {
-  return generate(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()),
-                  detail::by_number(std::move(f)), at);
+auto generate(const Position& length, const F& f, detail::Loc at = detail::Loc::current()) {
+  return generate(Exp<Index<1>>(detail::FromHandle{}, length.value().handle()), detail::by_number(f), at);
 }
 /// Every element the same, an Exp or a plain value.
 template <int N, class X>
