@@ -179,18 +179,19 @@ TEST_CASE("cuda texts of primitives are expressions as one would write them") {
   using enum ScalarType;
   CHECK_THAT(text(Primitive::fma, float32, float32), Contains(" = fmaf("));
   CHECK_THAT(text(Primitive::exp, float64, float64), Contains(" = math::exp("));
+  CHECK_THAT(text(Primitive::minimum, float64, float64),
+             Contains("minimum_1 = (fetched0[n] != fetched0[n]) ? fetched0[n] : ((fetched0[n] < fetched1[n]) "
+                      "? fetched0[n] : fetched1[n]);\n"));
   CHECK_THAT(
-      text(Primitive::minimum, float64, float64),
-      Contains("minimum_3 = (index_1 != index_1) ? index_1 : ((index_1 < index_2) ? index_1 : index_2);\n"));
-  CHECK_THAT(text(Primitive::remainder, uint8, uint8),
-             Contains("remainder_3_ok = has_quotient(index_1, index_2);\n") &&
-                 Contains("remainder_3_by = remainder_3_ok ? index_2 : u8(1);\n") &&
-                 Contains("= subtract(index_1, multiply(u8(index_1 / remainder_3_by), remainder_3_by));\n"));
+      text(Primitive::remainder, uint8, uint8),
+      Contains("remainder_1_ok = has_quotient(fetched0[n], fetched1[n]);\n") &&
+          Contains("remainder_1_by = remainder_1_ok ? fetched1[n] : u8(1);\n") &&
+          Contains("= subtract(fetched0[n], multiply(u8(fetched0[n] / remainder_1_by), remainder_1_by));\n"));
   CHECK_THAT(text(Primitive::cast, float64, int32), Contains(" = saturate<i32>("));
   CHECK_THAT(text(Primitive::bit_and, uint8, uint8), Contains(" = u8("));
   CHECK_THAT(text(Primitive::shift_left, int32, int32),
-             Contains("shift_left_3 = shift_left(index_1, index_2 & 31);\n"));
-  CHECK_THAT(text(Primitive::shift_right, uint16, uint16), Contains(" = u16(index_1 >> "));
-  CHECK_THAT(text(Primitive::floor, float32, float32), Contains(" = floorf(index_1);\n"));
-  CHECK_THAT(text(Primitive::bitcast, int64, float64), Contains(" = reinterpreted<double>(index_1);\n"));
+             Contains("shift_left_1 = shift_left(fetched0[n], fetched1[n] & 31);\n"));
+  CHECK_THAT(text(Primitive::shift_right, uint16, uint16), Contains(" = u16(fetched0[n] >> "));
+  CHECK_THAT(text(Primitive::floor, float32, float32), Contains(" = floorf(fetched0[n]);\n"));
+  CHECK_THAT(text(Primitive::bitcast, int64, float64), Contains(" = reinterpreted<double>(fetched0[n]);\n"));
 }
