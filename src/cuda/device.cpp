@@ -49,7 +49,6 @@ bool is_about_image(Result result) {
 }
 
 constexpr std::int64_t granule = 512;
-constexpr DevicePointer probe_step = DevicePointer{2} << 20;
 
 std::int64_t round_up(std::int64_t bytes, std::int64_t step) { return (bytes + step - 1) / step * step; }
 
@@ -456,18 +455,17 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
     unsigned type = 0;
     return api().pointer_get_attribute(&type, pointer_memory_type, at) == success && type == memory_type_host;
   };
-  // Several ranges may lie side by side. Where the driver does not tell how far one reaches, every page is looked at
-  // that is as large as pages of the system get.
-  const auto next = [&](DevicePointer at) {
+  // Behind the range that `at` lies in; several may lie side by side. Where the driver does not tell, nothing is known.
+  const auto end_of = [&](DevicePointer at) -> DevicePointer {
     DevicePointer begin = 0;
     std::size_t size = 0;
     const bool is_known = api().pointer_get_attribute(&begin, pointer_range_start, at) == success &&
                           api().pointer_get_attribute(&size, pointer_range_size, at) == success &&
                           begin <= at && at - begin < size;
-    return is_known ? begin + size : at + probe_step;
+    return is_known ? begin + size : 0;
   };
-  for (DevicePointer at = first; locked(at); at = std::min(next(at), last))
-    if (at == last) return true;
+  for (DevicePointer at = first; at != 0 && locked(at);)
+    if (at = end_of(at); at > last) return true;
   return false;
 }
 
@@ -509,7 +507,7 @@ double Device::link_rate() {
   try {
     impl_->link_rate = measured_link_rate();
   } catch (const Error&) {
-    return some_link_rate;
+    impl_->link_rate = some_link_rate;
   }
   return impl_->link_rate;
 }

@@ -7,6 +7,13 @@ namespace anabranch::runtime {
 
 namespace {
 
+/// Memory of an item under an owner of its own: what a back end keeps for as long as an argument lives, a copy on a GPU say,
+/// goes with the item, not with the source, which may live as long as the run.
+std::shared_ptr<void> owned_by_item(const std::shared_ptr<const void>& data, std::int64_t offset = 0) {
+  const auto owner = std::make_shared<const std::shared_ptr<const void>>(data);
+  return {owner, static_cast<std::byte*>(const_cast<void*>(data.get())) + offset};
+}
+
 /// Items that a state passes through: all items of a chunk at once where the function takes them so, else one by one.
 class MapAccum final : public Feed {
  public:
@@ -32,8 +39,7 @@ class MapAccum final : public Feed {
       auto vector = std::make_shared<detail::ArrayData>();
       vector->scalars = stage_->infos()[a].scalars;
       vector->extents = {given.items};
-      for (const auto& data : given.arrays[a].data)
-        vector->buffers.push_back(std::const_pointer_cast<void>(data));
+      for (const auto& data : given.arrays[a].data) vector->buffers.push_back(owned_by_item(data));
       arguments.push_back(std::move(vector));
     }
     const std::vector<HostArray> results = work_.apply(arguments);
@@ -77,8 +83,7 @@ class MapAccum final : public Feed {
     const std::int64_t begin = info.regular() ? i * item->size() : offsets[i];
     for (std::size_t c = 0; c < array.data.size(); ++c) {
       const auto bytes = begin * static_cast<std::int64_t>(size_of(info.scalars[c]));
-      const auto data = std::const_pointer_cast<void>(array.data[c]);
-      item->buffers.emplace_back(data, static_cast<std::byte*>(data.get()) + bytes);
+      item->buffers.push_back(owned_by_item(array.data[c], bytes));
     }
     return item;
   }

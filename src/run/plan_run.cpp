@@ -371,7 +371,7 @@ void PlanRun::run_step(const plan::RequireStep& step) {
   plan::require(step, values_.uniform(step.uniform), ir::no_item);
 }
 
-/// On the host, where all arrays of the global group are.
+/// On the host, to which its operands come.
 void PlanRun::run_step(const plan::RearrangeStep& step) {
   const auto place = [&](const HostArray& array) {
     PlacedArray placed;

@@ -485,7 +485,7 @@ TEST_CASE("a compiler that cannot compile is none, and a driver that is broken i
   check_clean();
 }
 
-TEST_CASE("memory is page-locked where all of it is") {
+TEST_CASE("memory is page-locked where all of it is, as far as the driver tells") {
   for (const bool tells_ranges : {true, false}) {
     FakeOptions options;
     options.tells_ranges = tells_ranges;
@@ -493,8 +493,8 @@ TEST_CASE("memory is page-locked where all of it is") {
     {
       const auto device = Device::get();
       const PinnedBlock block(device, 5 * MiB + 3);
-      CHECK(device->is_page_locked(block.data(), 5 * MiB + 3));
-      CHECK(device->is_page_locked(block.data() + 7, 1));
+      CHECK(device->is_page_locked(block.data(), 5 * MiB + 3) == tells_ranges);
+      CHECK(device->is_page_locked(block.data() + 7, 1) == tells_ranges);
       CHECK_FALSE(device->is_page_locked(block.data(), 0));
       CHECK_FALSE(device->is_page_locked(block.data(), 5 * MiB + 4));
 
@@ -503,11 +503,13 @@ TEST_CASE("memory is page-locked where all of it is") {
       CHECK_FALSE(device->is_page_locked(memory.data(), 32 * MiB));
       gpu->page_lock(memory.data(), 4 * MiB);
       gpu->page_lock(memory.data() + 4 * MiB, 8 * MiB);
-      CHECK(device->is_page_locked(memory.data() + 100, 11 * MiB));
+      CHECK(device->is_page_locked(memory.data() + 100, 11 * MiB) == tells_ranges);
       gpu->page_lock(memory.data() + 16 * MiB, 16 * MiB);
-      CHECK(device->is_page_locked(memory.data() + 16 * MiB, 16 * MiB));
+      CHECK(device->is_page_locked(memory.data() + 16 * MiB, 16 * MiB) == tells_ranges);
       CHECK_FALSE(device->is_page_locked(memory.data(), 32 * MiB));
       CHECK_FALSE(device->is_page_locked(memory.data() + 11 * MiB, 6 * MiB));
+      gpu->page_lock(memory.data() + 12 * MiB, 4 * MiB - 4096);  // but for one page
+      CHECK_FALSE(device->is_page_locked(memory.data(), 32 * MiB));
     }
     check_clean();
   }

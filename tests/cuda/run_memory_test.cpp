@@ -168,6 +168,30 @@ TEST_CASE("run: little memory on the host") {
   }
 }
 
+TEST_CASE("run: items that a state passes through leave the GPU when they have been computed") {
+  // Of a source in memory, which lives as long as the run: one by one, and a chunk at once.
+  const auto total = [](auto v) { return consume(elements(map_seq([](auto x) { return sum(x); }, v))); };
+  const auto m = numbers(2'000 * 64, 5);
+  Matrix<double> matrix(Index{2'000, 64});
+  for (std::int64_t i = 0; i < m.size(); ++i) matrix.mutable_data()[i] = m.data()[i];
+  const auto vectors = running(total(map_accum_seq(
+      [](auto state, auto row) {
+        const auto moved = zip_with([](auto a, auto b) { return a * 0.5 + b; }, state, row);
+        return std::pair(moved, moved);
+      },
+      use(numbers(64, 6)), rows(use(matrix)))));
+  const auto scalars = running(consume(elements(
+      map_accum_seq([](auto state, auto x) { return std::pair(unit(the(state) * 0.5 + the(x)), state); },
+                    unit(0.25), rows(use(m))))));
+  for (const auto& run : {vectors, scalars}) {
+    const auto expected = run({.backend = Backend::interpreter}, nullptr);
+    const WithFakeGpu gpu(seeded(2));
+    CHECK(equal(run({.backend = Backend::cuda, .gpu_memory = 256 << 10, .scheduler = "fixed:500"}, nullptr),
+                expected));
+    check_clean();
+  }
+}
+
 TEST_CASE("run: after a run the GPU's memory is free for others, but for some that is kept") {
   FakeOptions pooled;
   pooled.exact_memory = false;
