@@ -34,7 +34,8 @@ RepeatedRun run_repeatedly(const RunChoice& choice, std::int64_t memory, const I
     const std::string which =
         choice.repeat > 1 ? fmt::format("run {} of {}: ", i + 1, choice.repeat) : std::string();
     progress.label(which);
-    options.progress = [&](const Progress& p) {
+    // A copy for each run: what it counts begins anew.
+    options.progress = [&, label](const Progress& p) mutable {
       if (label) progress.label(which + label(p));
       progress.show(p);
     };

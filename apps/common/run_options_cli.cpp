@@ -47,8 +47,9 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
     : given_(std::make_shared<Given>()) {
   Given& given = *given_;
   given.items = items;
-  sub.add_option("--backend", given.backend_name,
-                 "cpu, cuda, cpu+cuda, auto (cuda where there is a GPU) or interpreter; default: cpu")
+  sub.add_option(
+         "--backend", given.backend_name,
+         "cpu, cuda, cpu+cuda, auto (cuda where that is expected to be quicker) or interpreter; default: cpu")
       ->check(CLI::IsMember({"cpu", "cuda", "cpu+cuda", "auto", "interpreter"}))
       ->option_text("NAME");
   sub.add_option("--threads", given.threads,

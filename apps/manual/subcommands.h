@@ -17,7 +17,8 @@ struct OptionText {
   std::string description;
   bool positional = false, required = false, several = false;
 
-  bool takes_file() const { return value == "FILE" || value == "FOLDER"; }
+  /// "FILE", "FILE...", "FILE|DIGEST".
+  bool takes_file() const { return value.starts_with("FILE") || value.starts_with("FOLDER"); }
 };
 
 struct SubcommandText {

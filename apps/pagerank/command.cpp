@@ -144,6 +144,16 @@ const std::map<std::string, io::GraphFormat>& edge_formats() {
   return all;
 }
 
+/// As CLI::Range, which lets NaN pass.
+CLI::Validator between(double least, double most) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+            return fits ? std::string() : fmt::format("'{}' is not from {} to {}", text, least, most);
+          },
+          ""};
+}
+
 }  // namespace
 
 void add_pagerank(CLI::App& app, Action& chosen) {
@@ -158,12 +168,12 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->option_text("FILE");
   sub->add_option("--damping", given->damping,
                   "With this probability a link is followed, else any node; default: 0.85")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0, 1))
       ->option_text("D");
   sub->add_option(
          "--tolerance", given->tolerance,
          "Stop when a round changes all ranks together by less; 0: after --iterations; default: 1e-6")
-      ->check(CLI::Range(0.0, 2.0))
+      ->check(between(0, 2))
       ->option_text("T");
   sub->add_option("--iterations", given->iterations, "Stop after so many rounds; default: 100")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))

@@ -78,6 +78,13 @@ void check_entries(const ReadFile& file, const GraphHeader& header, std::int64_t
                                 file.name(), entries, header.entries));
 }
 
+/// What links are sorted in was measured by the header: a file of more nodes than that would be written beyond it.
+void check_nodes(const ReadFile& file, const GraphHeader& header, std::int64_t nodes) {
+  if (nodes != header.nodes)
+    throw DataError(fmt::format("{}: there are {} nodes, and there were {} before: the file has changed",
+                                file.name(), nodes, header.nodes));
+}
+
 /// N: of numbers of nodes.
 template <class N>
 struct WithoutWeights {
@@ -102,7 +109,8 @@ void each_link(const std::shared_ptr<const ReadFile>& file, const GraphHeader& h
   if (header.format == GraphFormat::npz) {
     CsrLayout matrix = open_npz(file);
     check_square(name, matrix.header);
-    check_entries(*file, {.entries = header.entries}, matrix.header.nnz.value_or(0));
+    check_nodes(*file, header, matrix.header.rows);
+    check_entries(*file, header, matrix.header.nnz.value_or(0));
     RaggedLayout layout = rows_of(std::move(matrix), anabranch::detail::scalar_type<N>, ScalarType::float64);
     if (!weighted) layout.arrays.pop_back();
     RaggedStream rows(std::move(layout), options.memory / 4);
@@ -119,6 +127,8 @@ void each_link(const std::shared_ptr<const ReadFile>& file, const GraphHeader& h
   } else if (header.format == GraphFormat::matrix_market) {
     const MatrixMarketHeader market = read_matrix_market_header(*file);
     check_square(name, market.csr_header());
+    check_nodes(*file, header, market.rows);
+    check_entries(*file, header, market.most_stream_entries());
     read_market_entries<N>(*file, market, options.memory, [&](std::span<const Entry<N>> entries) {
       for (const Entry<N>& e : entries) {
         if (weighted) check_weight(name, e.value, e.row, e.col, 1);
@@ -128,8 +138,9 @@ void each_link(const std::shared_ptr<const ReadFile>& file, const GraphHeader& h
   } else {
     std::int64_t entries = 0;
     read_edges(*file, header.format, header.nodes, options, [&](std::span<const Edge> edges) {
-      for (const Edge& e : edges) add(static_cast<N>(e.from), static_cast<N>(e.to), e.weight);
       entries += std::ssize(edges);
+      if (entries > header.entries) check_entries(*file, header, entries);
+      for (const Edge& e : edges) add(static_cast<N>(e.from), static_cast<N>(e.to), e.weight);
     });
     check_entries(*file, header, entries);
   }

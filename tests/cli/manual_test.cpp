@@ -53,6 +53,9 @@ TEST_CASE("completion: bash proposes subcommands, options, choices and files") {
   CHECK(proposals(script, "anabranch smvm --scheduler f") == Words{"fixed:"});
   CHECK(proposals(script, "anabranch smvm a") == proposals(script, "anabranch smvm m.npz --vector a"));
   CHECK(proposals(script, "anabranch smvm a").front() == "a.npz");
+  CHECK(proposals(script, "anabranch md5 a").front() == "a.npz");
+  CHECK(proposals(script, "anabranch audio b.wav a").front() == "a.npz");
+  CHECK(proposals(script, "anabranch pagerank a").front() == "a.npz");
   CHECK(proposals(script, "anabranch generate rm") == Words{"rmat"});
   CHECK(proposals(script, "anabranch explain s") == Words{"smvm"});
   CHECK(proposals(script, "anabranch smvm --threads ''") == Words{""});  // any number

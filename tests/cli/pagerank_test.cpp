@@ -536,4 +536,19 @@ TEST_CASE("pagerank --progress: rounds are counted") {
       command({"pagerank", dir / "r.npz", "--tolerance", "0", "--iterations", "30", "--progress"});
   REQUIRE(o.status == 0);
   CHECK(o.err.find("round 30: 100 %") != std::string::npos);
+  const Outcome again = command(
+      {"pagerank", dir / "r.npz", "--tolerance", "0", "--iterations", "30", "--repeat", "2", "--progress"});
+  REQUIRE(again.status == 0);
+  CHECK(again.err.find("run 2 of 2: round 30: 100 %") != std::string::npos);
+}
+
+TEST_CASE("pagerank: what is no number is no probability") {
+  Folder dir;
+  REQUIRE(command({"generate", "rmat", "--size", "64", "--out", dir / "r.npz"}).status == 0);
+  for (const char* option : {"--damping", "--tolerance"})
+    for (const char* value : {"nan", "-0.1", "2.5", "inf", "a"}) {
+      const Outcome o = command({"pagerank", dir / "r.npz", option, value});
+      CHECK(o.status == 2);
+      CHECK(o.err.find(option) != std::string::npos);
+    }
 }

@@ -105,6 +105,35 @@ TEST_CASE("in-links: a file that has changed since it was inspected is refused")
   write_file(dir / "a.txt", "0 1\n1 3\n");
   CHECK_THROWS_WITH(io::open_in_links(dir / "a.txt", header),
                     Catch::Contains("a.txt:2: node 3 is outside 0..2"));
+  // A list that grew, and matrices of more nodes: beyond what there is room for.
+  std::string longer;
+  for (int i = 0; i < 50'000; ++i) longer += "2 1\n";
+  write_file(dir / "a.txt", longer);
+  CHECK_THROWS_WITH(io::open_in_links(dir / "a.txt", header), Catch::Contains("has changed"));
+  const auto market = [](int nodes) {
+    const std::string n = std::to_string(nodes);
+    return "%%MatrixMarket matrix coordinate pattern general\n" + n + " " + n + " 2\n1 2\n" + n + " 1\n";
+  };
+  write_file(dir / "a.mtx", market(3));
+  const io::GraphHeader small = io::inspect_graph(dir / "a.mtx");
+  write_file(dir / "a.mtx", market(100'000));
+  CHECK_THROWS_WITH(io::open_in_links(dir / "a.mtx", small),
+                    Catch::Contains("there are 100000 nodes, and there were 3 before: the file has changed"));
+  const auto matrix = [&](std::int64_t nodes) {
+    io::CsrWriter out(dir / "a.npz", nodes, ScalarType::int32, ScalarType::float64);
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(nodes));
+    lengths[0] = 1;
+    const std::vector column{static_cast<std::int32_t>(nodes - 1)};
+    const std::vector value{1.0};
+    out.append(std::span<const std::int64_t>(lengths), std::span<const std::int32_t>(column),
+               std::span<const double>(value));
+    out.commit();
+  };
+  matrix(3);
+  const io::GraphHeader three = io::inspect_graph(dir / "a.npz");
+  matrix(100'000);
+  CHECK_THROWS_WITH(io::open_in_links(dir / "a.npz", three),
+                    Catch::Contains("there are 100000 nodes, and there were 3 before: the file has changed"));
 }
 
 TEST_CASE("in-links: too little memory is said before it is taken") {
