@@ -19,8 +19,8 @@ struct InLinkArrays {
 };
 
 /// So many rounds of PageRank by pulling, nodes dealt to threads in turn: the loop of the GAP benchmark's pr_spmv (Beamer,
-/// Asanović, Patterson 2015), in double, and with the rank of dangling nodes spread evenly. `next` and `shares` are memory
-/// for a number a node each; the ranks are in `ranks`. Gives the sum of changes of the last round.
+/// Asanović, Patterson 2015), in double, and with the rank of dangling nodes spread evenly. `shares` is memory
+/// for a number a node; the ranks are in `ranks` afterwards. Gives the sum of changes of the last round.
 double pagerank_loop(const InLinkArrays& graph, double damping, int rounds, double* ranks, double* shares,
                      int threads);
 

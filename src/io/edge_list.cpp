@@ -36,7 +36,7 @@ struct Rules {
   std::int64_t first_node = 0;
   bool weighted = false;
 
-  /// Null, or why the number, as it stands in the file, is no node.
+  /// Empty, or why the number, as it stands in the file, is no node.
   std::string wrong_node(std::int64_t number) const {
     if (number == INT64_MAX) return "the number of a node is too large";
     if (number < first_node || number - first_node >= nodes)
