@@ -77,10 +77,11 @@ RunOptions options_of_run(const Md5Options& options, const DigestTable& digests,
                           Interrupt& interrupt) {
   RunOptions run = options.run.options(interrupt);
   if (!options.run.chunks()) return run;
-  run.memory = bound - digests.bytes();
+  run.memory = bound - digests.own_bytes();
   if (run.memory <= 0)
     throw ResourceError(fmt::format("{} digests ({}) do not fit into a memory bound of {}",
-                                    digests.distinct(), binary_bytes(digests.bytes()), binary_bytes(bound)));
+                                    digests.distinct(), binary_bytes(digests.own_bytes()),
+                                    binary_bytes(bound)));
   return run;
 }
 
@@ -150,7 +151,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
       if (interrupt.signal() != 0 || !stop->stopped_early()) throw;
     }
     report.repeats.push_back(seconds_since(start));
-    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes + digests.bytes());
+    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes + digests.own_bytes());
     report.stopped_early = stop->stopped_early();
     report.digests_found = found.found();
     report.words = found.words();
