@@ -41,11 +41,22 @@ class Output {
 
   void show(Progress progress) {
     // Of lists the bytes are known, those of words and those that end lines: in the rest there will be as many of each.
-    if (bytes_ > 0 && progress.work > 0)
+    if (bytes_ > 0 && progress.work > 0) {
+      const double share = static_cast<double>(progress.work) /
+                           (static_cast<double>(progress.work) + static_cast<double>(progress.items));
       progress.total_work =
-          std::max(progress.work, bytes_ / (progress.work + progress.items) * progress.work);
+          std::max(progress.work, static_cast<std::int64_t>(static_cast<double>(bytes_) * share));
+    }
     const std::lock_guard lock(mutex_);
+    last_ = progress;
     line_.show(progress);
+  }
+  /// The lists have come to their ends. Where CRs are in those of lines, more words were awaited.
+  void complete() {
+    const std::lock_guard lock(mutex_);
+    if (!last_.total_work || *last_.total_work == last_.work) return;
+    last_.total_work = last_.work;
+    line_.show(last_);
   }
   void found(const std::vector<FoundWord>& words) {
     if (repeats_) return;
@@ -69,6 +80,7 @@ class Output {
   std::int64_t bytes_;
   std::mutex mutex_;
   ProgressLine line_;
+  Progress last_;
   std::vector<FoundWord> found_;
 };
 
@@ -147,6 +159,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
     const auto start = Clock::now();
     try {
       program.run(run, &report.run);
+      output.complete();
     } catch (const Cancelled&) {
       if (interrupt.signal() != 0 || !stop->stopped_early()) throw;
     }

@@ -458,6 +458,33 @@ TEST_CASE("md5: of digests memory is counted once") {
   CHECK(peak() < of_one + 100'000);
 }
 
+TEST_CASE("md5: progress says 100 % at the end, and not before") {
+  for (const char* end : {"\n", "\r\n"}) {
+    std::string text;
+    for (int i = 0; i < 20'000; ++i) text += std::to_string(10'000'000 + i) + end;
+    const Files files(std::string(32, '0'), text);
+    const auto shares = [&](const Words& more, const Start& start) {
+      Words run{"--threads", "1", "--scheduler", "fixed:1000"};
+      run.insert(run.end(), more.begin(), more.end());
+      const Outcome o = files.run(run, start);
+      INFO(o.err);
+      CHECK(o.status == 1);
+      std::vector<int> out;
+      for (std::size_t at = o.err.find(" %, "); at != std::string::npos; at = o.err.find(" %, ", at + 1))
+        out.push_back(std::stoi(o.err.substr(at - 3, 3)));
+      CHECK(std::is_sorted(out.begin(), out.end()));
+      return out;
+    };
+    CHECK(shares({"--progress"}, {}) == std::vector<int>{100});
+    // Written again each tenth of a second, for so long that there are some.
+    const std::vector<int> rewritten =
+        shares({"--rules", "append-4-digits"}, {.environment = {"NO_COLOR=1"}, .stderr_terminal = true});
+    REQUIRE(rewritten.size() >= 2);
+    CHECK(rewritten.front() < 60);
+    CHECK(std::count(rewritten.begin(), rewritten.end() - 1, 100) == 0);
+  }
+}
+
 TEST_CASE("md5: what the command line may not say") {
   const TemporaryDirectory dir;
   const std::string list = dir / "list", digest = suite_digests[1];
