@@ -17,7 +17,7 @@ std::string page_about(const CLI::App& app, const std::string& subcommand) {
   const auto all = subcommands_of(app);
   if (subcommand.empty()) return manual_page(all, app.get_description(), app.get_footer());
   for (const SubcommandText& sub : all)
-    if (sub.name == subcommand) return manual_page(sub, app.get_footer());
+    if (sub.name == subcommand) return manual_page(sub);
   throw UsageError("'" + subcommand + "' is no subcommand");
 }
 

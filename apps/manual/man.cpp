@@ -74,7 +74,7 @@ std::string manual_page(const std::vector<SubcommandText>& subcommands, const st
   return out + pages + "\n";
 }
 
-std::string manual_page(const SubcommandText& sub, const std::string& exit_status) {
+std::string manual_page(const SubcommandText& sub) {
   std::string out = title("anabranch-" + sub.name, sub.description);
   out += ".SH SYNOPSIS\n" + bold("anabranch " + sub.name);
   for (const bool positional : {true, false})
@@ -85,7 +85,7 @@ std::string manual_page(const SubcommandText& sub, const std::string& exit_statu
     for (const OptionText& option : sub.options)
       if (option.positional == positional)
         out += fmt::format(".TP\n{}\n{}\n", heading_of(option), roff(option.description));
-  return out + status_section(exit_status) + ".SH SEE ALSO\n" + bold("anabranch") + "(1)\n";
+  return out + status_section(sub.exit_status) + ".SH SEE ALSO\n" + bold("anabranch") + "(1)\n";
 }
 
 }  // namespace anabranch::apps

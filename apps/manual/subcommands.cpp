@@ -34,7 +34,9 @@ OptionText text_of(const CLI::Option& option) {
 std::vector<SubcommandText> subcommands_of(const CLI::App& app) {
   std::vector<SubcommandText> all;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    SubcommandText& text = all.emplace_back(SubcommandText{sub->get_name(), sub->get_description(), {}});
+    // CLI11 gives each the command's footer until it gets one of its own.
+    SubcommandText& text =
+        all.emplace_back(SubcommandText{sub->get_name(), sub->get_description(), sub->get_footer(), {}});
     for (const CLI::Option* option : sub->get_options()) text.options.push_back(text_of(*option));
   }
   return all;

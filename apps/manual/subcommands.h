@@ -23,6 +23,7 @@ struct OptionText {
 
 struct SubcommandText {
   std::string name, description;
+  std::string exit_status;  ///< the words of its help: those of the command where it has no own
   std::vector<OptionText> options;
 };
 
@@ -32,9 +33,9 @@ std::vector<SubcommandText> subcommands_of(const CLI::App& app);
 enum class Shell { bash, zsh, fish };
 std::string completion(const std::vector<SubcommandText>& subcommands, Shell shell);
 
-/// A manual page in roff: of the command as a whole, or of one subcommand. `exit_status`: the words of the help.
+/// A manual page in roff: of the command as a whole, `exit_status` being the words of its help, or of one subcommand.
 std::string manual_page(const std::vector<SubcommandText>& subcommands, const std::string& description,
                         const std::string& exit_status);
-std::string manual_page(const SubcommandText& subcommand, const std::string& exit_status);
+std::string manual_page(const SubcommandText& subcommand);
 
 }  // namespace anabranch::apps

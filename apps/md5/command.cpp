@@ -41,11 +41,22 @@ class Output {
 
   void show(Progress progress) {
     // Of lists the bytes are known, those of words and those that end lines: in the rest there will be as many of each.
-    if (bytes_ > 0 && progress.work > 0)
+    if (bytes_ > 0 && progress.work > 0) {
+      const double share = static_cast<double>(progress.work) /
+                           (static_cast<double>(progress.work) + static_cast<double>(progress.items));
       progress.total_work =
-          std::max(progress.work, bytes_ / (progress.work + progress.items) * progress.work);
+          std::max(progress.work, static_cast<std::int64_t>(static_cast<double>(bytes_) * share));
+    }
     const std::lock_guard lock(mutex_);
+    last_ = progress;
     line_.show(progress);
+  }
+  /// The lists have come to their ends. Where CRs are in those of lines, more words were awaited.
+  void complete() {
+    const std::lock_guard lock(mutex_);
+    if (!last_.total_work || *last_.total_work == last_.work) return;
+    last_.total_work = last_.work;
+    line_.show(last_);
   }
   void found(const std::vector<FoundWord>& words) {
     if (repeats_) return;
@@ -69,6 +80,7 @@ class Output {
   std::int64_t bytes_;
   std::mutex mutex_;
   ProgressLine line_;
+  Progress last_;
   std::vector<FoundWord> found_;
 };
 
@@ -77,10 +89,11 @@ RunOptions options_of_run(const Md5Options& options, const DigestTable& digests,
                           Interrupt& interrupt) {
   RunOptions run = options.run.options(interrupt);
   if (!options.run.chunks()) return run;
-  run.memory = bound - digests.bytes();
+  run.memory = bound - digests.own_bytes();
   if (run.memory <= 0)
     throw ResourceError(fmt::format("{} digests ({}) do not fit into a memory bound of {}",
-                                    digests.distinct(), binary_bytes(digests.bytes()), binary_bytes(bound)));
+                                    digests.distinct(), binary_bytes(digests.own_bytes()),
+                                    binary_bytes(bound)));
   return run;
 }
 
@@ -146,11 +159,12 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
     const auto start = Clock::now();
     try {
       program.run(run, &report.run);
+      output.complete();
     } catch (const Cancelled&) {
       if (interrupt.signal() != 0 || !stop->stopped_early()) throw;
     }
     report.repeats.push_back(seconds_since(start));
-    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes + digests.bytes());
+    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes + digests.own_bytes());
     report.stopped_early = stop->stopped_early();
     report.digests_found = found.found();
     report.words = found.words();

@@ -1,6 +1,7 @@
 #include "apps/md5/digests.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t digits = 32;
 constexpr std::size_t most_digests = INT32_MAX;  // by their numbers
+constexpr std::size_t longest_line = 4096;       // of what may be no text at all, and endless
 /// Bits for each digest, so that few of what is looked up is searched for; but no more in all than a cache holds.
 constexpr std::int64_t bits_per_digest = 64, least_bits = 1 << 15, most_bits = std::int64_t{1} << 26;
 
@@ -73,6 +75,13 @@ std::string shown(std::string_view text) {
   return "'" + out + (text.size() > 40 ? "..." : "") + "'";
 }
 
+/// There is one, or why not is for whoever opens it to say.
+bool may_be_file(const std::string& name) {
+  std::error_code failed;
+  const bool exists = std::filesystem::exists(name, failed);
+  return exists || (failed && failed != std::errc::filename_too_long);
+}
+
 }  // namespace
 
 std::string hex(const DigestWords& digest) {
@@ -90,7 +99,7 @@ DigestTable::DigestTable(const std::string& argument, std::int64_t memory) {
   if (fault_of(argument).empty()) {
     digests_.push_back(digest_of(argument));
     given_ = 1;
-  } else if (std::error_code failed; std::filesystem::exists(argument, failed) || failed) {
+  } else if (may_be_file(argument)) {
     read(argument, memory);
   } else {
     throw UsageError(
@@ -99,17 +108,22 @@ DigestTable::DigestTable(const std::string& argument, std::int64_t memory) {
   }
   std::sort(digests_.begin(), digests_.end());
   digests_.erase(std::unique(digests_.begin(), digests_.end()), digests_.end());
+  digests_.shrink_to_fit();
 }
 
 void DigestTable::read(const std::string& path, std::int64_t memory) {
   const auto failed = [&] { throw IoError(fmt::format("{}: {}", path, std::strerror(errno))); };
-  if (std::filesystem::is_directory(path)) throw IoError(path + ": it is a directory");
+  if (std::error_code unknown; std::filesystem::is_directory(path, unknown))
+    throw IoError(path + ": it is a directory");
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) failed();
-  std::string line;
-  for (std::int64_t number = 1; std::getline(file, line); ++number) {
-    const std::string_view text = trimmed(line);
+  std::array<char, longest_line + 1> line{};
+  const auto taken = [&] { return static_cast<std::size_t>(file.gcount()); };
+  std::int64_t number = 1;
+  for (; file.getline(line.data(), line.size()); ++number) {
+    // What ends it has been taken, too.
+    const std::string_view text = trimmed({line.data(), file.eof() ? taken() : taken() - 1});
     if (text.empty()) continue;
     if (const std::string fault = fault_of(text); !fault.empty())
       throw DataError(fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: {}", path, number,
@@ -122,6 +136,10 @@ void DigestTable::read(const std::string& path, std::int64_t memory) {
     ++given_;
   }
   if (file.bad()) failed();
+  if (!file.eof())
+    throw DataError(
+        fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: it has more than {} bytes",
+                    path, number, shown({line.data(), taken()}), longest_line));
   if (digests_.empty()) throw DataError(path + ": there is no digest in it");
 }
 
@@ -159,10 +177,13 @@ Vector<std::uint32_t> DigestTable::bits() const {
   return out;
 }
 
+std::int64_t DigestTable::own_bytes() const {
+  return static_cast<std::int64_t>(digests_.capacity() * sizeof(DigestWords)) + distinct();
+}
+
 std::int64_t DigestTable::bytes() const {
-  // With the vector's room for more, and whether each has been found.
-  constexpr std::int64_t of_each = 2 * sizeof(DigestWords) + sizeof(std::uint32_t) + 1;
-  return distinct() * of_each + bits_for(distinct()) / 8 +
+  return own_bytes() + distinct() * static_cast<std::int64_t>(sizeof(std::uint32_t)) +
+         bits_for(distinct()) / 8 +
          (buckets_for(distinct()) + 1) * static_cast<std::int64_t>(sizeof(std::int32_t));
 }
 

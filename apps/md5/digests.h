@@ -22,8 +22,8 @@ std::string hex(const DigestWords& digest);
 class DigestTable {
  public:
   /// `argument`: 32 hexadecimal digits, or a file with as many on each line (white space around them, and empty lines, are
-  /// nothing). UsageError where it is neither, DataError with file and line, IoError; ResourceError where they take more than
-  /// `memory` bytes.
+  /// nothing). UsageError where it is neither, DataError with file and line, also where a line is longer than 4 KiB, IoError;
+  /// ResourceError where they take more than `memory` bytes.
   DigestTable(const std::string& argument, std::int64_t memory);
 
   std::int64_t given() const { return given_; }
@@ -35,7 +35,9 @@ class DigestTable {
   Vector<std::uint32_t> firsts() const;
   Vector<std::int32_t> begins() const;
   Vector<std::uint32_t> bits() const;
-  /// Held here and in those.
+  /// Held here, with whether each has been found. The three above are inputs of a run, which counts them itself.
+  std::int64_t own_bytes() const;
+  /// Held here and in those three.
   std::int64_t bytes() const;
 
  private:

@@ -86,7 +86,10 @@ class Packer {
   std::int64_t to_ = 0, longest_ = 0;
 };
 
-std::int64_t pack_lines(unsigned char* block, std::int64_t size, bool last_is_open, std::int32_t* offsets) {
+}  // namespace
+
+std::int64_t pack_plain_lines(unsigned char* block, std::int64_t size, bool last_is_open,
+                              std::int32_t* offsets) {
   Packer packer(block, offsets);
   std::int64_t begin = 0;
   each_word(block, size, line_ends, [&](std::int64_t at, std::uint64_t bits, std::uint64_t) {
@@ -101,6 +104,8 @@ std::int64_t pack_lines(unsigned char* block, std::int64_t size, bool last_is_op
   });
   return packer.longest();
 }
+
+namespace {
 
 std::int64_t pack_words(unsigned char* block, std::int64_t size, std::int32_t* offsets) {
   Packer packer(block, offsets);
@@ -128,8 +133,7 @@ std::int64_t pack_words(unsigned char* block, std::int64_t size, std::int32_t* o
 
 bool is_white_space(unsigned char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-TextCut cut_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most) {
-  if (kind == TextItems::lines && has_wide_lines()) return cut_wide_lines(block, size, most);
+TextCut cut_plain_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most) {
   TextCut cut;
   Ends ends{kind};
   each_word(block, size, separators(kind), [&](std::int64_t at, std::uint64_t bits, std::uint64_t) {
@@ -146,8 +150,7 @@ TextCut cut_text(TextItems kind, const unsigned char* block, std::int64_t size, 
   return cut;
 }
 
-std::int64_t count_line_ends(const unsigned char* block, std::int64_t size) {
-  if (has_wide_lines()) return count_wide_line_ends(block, size);
+std::int64_t count_plain_line_ends(const unsigned char* block, std::int64_t size) {
   std::int64_t count = 0;
   each_word(block, size, line_ends, [&](std::int64_t, std::uint64_t bits, std::uint64_t) {
     count += std::popcount(bits);
@@ -156,12 +159,20 @@ std::int64_t count_line_ends(const unsigned char* block, std::int64_t size) {
   return count;
 }
 
+TextCut cut_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most) {
+  return kind == TextItems::lines && has_wide_lines() ? cut_wide_lines(block, size, most)
+                                                      : cut_plain_text(kind, block, size, most);
+}
+
+std::int64_t count_line_ends(const unsigned char* block, std::int64_t size) {
+  return has_wide_lines() ? count_wide_line_ends(block, size) : count_plain_line_ends(block, size);
+}
+
 std::int64_t pack_text(TextItems kind, unsigned char* block, std::int64_t size, bool last_is_open,
                        std::int32_t* offsets) {
-  if (kind == TextItems::lines && has_wide_lines())
-    return pack_wide_lines(block, size, last_is_open, offsets);
-  return kind == TextItems::lines ? pack_lines(block, size, last_is_open, offsets)
-                                  : pack_words(block, size, offsets);
+  if (kind == TextItems::words) return pack_words(block, size, offsets);
+  return has_wide_lines() ? pack_wide_lines(block, size, last_is_open, offsets)
+                          : pack_plain_lines(block, size, last_is_open, offsets);
 }
 
 }  // namespace anabranch::io::detail

@@ -30,4 +30,10 @@ std::int64_t count_line_ends(const unsigned char* block, std::int64_t size);
 std::int64_t pack_text(TextItems kind, unsigned char* block, std::int64_t size, bool last_is_open,
                        std::int32_t* offsets);
 
+/// The same with what every processor has. The three above take wide_lines.h for lines where this one has what that needs.
+TextCut cut_plain_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most);
+std::int64_t count_plain_line_ends(const unsigned char* block, std::int64_t size);
+std::int64_t pack_plain_lines(unsigned char* block, std::int64_t size, bool last_is_open,
+                              std::int32_t* offsets);
+
 }  // namespace anabranch::io::detail

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 // Compiled for such processors only, whatever the rest is compiled for; nothing of it runs elsewhere.
-#define ANABRANCH_WIDE __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,bmi2,popcnt,lzcnt")))
+#define ANABRANCH_WIDE __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,bmi2,popcnt")))
 
 namespace anabranch::io::detail {
 

@@ -8,6 +8,7 @@
 /// (AVX-512 with VBMI2).
 namespace anabranch::io::detail {
 
+/// Has this processor what the others here need?
 bool has_wide_lines();
 TextCut cut_wide_lines(const unsigned char* block, std::int64_t size, std::int64_t most);
 std::int64_t count_wide_line_ends(const unsigned char* block, std::int64_t size);

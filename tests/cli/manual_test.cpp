@@ -92,6 +92,19 @@ TEST_CASE("completion and manual pages know every subcommand and option of the h
   }
 }
 
+TEST_CASE("manual pages: exit statuses are those of the subcommand's help") {
+  for (const std::string& name : subcommands()) {
+    INFO(name);
+    const std::string help = command({name, "--help"}).out, page = command({"man", name}).out;
+    const std::size_t begin = help.find("Exit status: ");
+    REQUIRE(begin != std::string::npos);
+    const std::string first = help.substr(begin, help.find(';', begin) - begin);
+    CHECK(has(page, "\n.SH EXIT STATUS\n" + first + ";"));
+  }
+  CHECK(has(command({"man", "md5"}).out, "Exit status: 0 a digest was found;"));
+  CHECK(has(command({"man", "smvm"}).out, "Exit status: 0 done;"));
+}
+
 TEST_CASE("completion and manual pages: what there is not") {
   CHECK(command({"completion"}).status == 2);
   const Outcome shell = command({"completion", "csh"});

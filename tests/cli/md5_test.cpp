@@ -396,10 +396,93 @@ TEST_CASE("md5: digests that are none") {
   refused(good + "\n" + good + " " + good, ": line 2: ");
   refused(good.substr(0, 31) + "g",
           ": line 1: '" + good.substr(0, 31) + "g' is no MD5 digest, 32 hexadecimal digits: character 32");
-  refused(std::string(100'000, 'a'), ": line 1: ");
+  const std::string none = "'" + std::string(40, 'a') + "...' is no MD5 digest, 32 hexadecimal digits: ";
+  refused(std::string(4096, 'a'), ": line 1: " + none + "it has 4096 characters");
+  refused(std::string(4097, 'a'), ": line 1: " + none + "it has more than 4096 bytes");
+  refused(good + "\n" + std::string(100'000, 'a') + "\n",
+          ": line 2: " + none + "it has more than 4096 bytes");
   refused(std::string("\0\xff\x1b[2J", 6), ": line 1: '???[2J'");
   refused("", ": there is no digest in it");
   refused("\n \r\n\n", ": there is no digest in it");
+}
+
+TEST_CASE("md5: digests on lines of any length that is allowed") {
+  const Files files("", lines(suite));
+  const std::string space(4096 - 32, ' ');
+  for (const std::string& text : {space + suite_digests[2] + "\n", suite_digests[2] + space}) {
+    io_test::write_file(files.digests, text + (text.ends_with('\n') ? suite_digests[1] : ""));
+    const Outcome o = files.run();
+    INFO(o.err);
+    CHECK(o.status == 0);
+    CHECK(o.out.find(suite_digests[2] + "  abc\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("md5: a file of digests that is one endless line takes no memory") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "list", "a\n");
+  io_test::write_file(dir / "digests", "");
+  std::filesystem::resize_file(dir / "digests", std::uintmax_t{1} << 30);  // without blocks on the disk
+  for (const std::string& file : {dir / "digests", std::string("/dev/zero")}) {
+    const Outcome o = md5({file, dir / "list", "--memory", "64M"});
+    INFO(o.err);
+    CHECK(o.status == 3);
+    CHECK(o.err.find(file + ": line 1: ") != std::string::npos);
+    if (!sanitized) CHECK(o.peak_resident_bytes < 100 << 20);
+  }
+}
+
+TEST_CASE("md5: of digests memory is counted once") {
+  std::mt19937 random(11);
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) {
+    for (int k = 0; k < 32; ++k) many += "0123456789abcdef"[random() % 16];
+    many += "\n";
+  }
+  const Files files(suite_digests[2], "x\ny\n");
+  const auto peak = [&] {
+    const Words alike{"--json", "--threads", "1", "--scheduler", "fixed:1", "--memory", "16M"};
+    return files.run(alike).json()["peak_bytes"].get<std::int64_t>();
+  };
+  const std::int64_t of_one = peak();
+  io_test::write_file(files.digests, many);
+  const std::int64_t of_many = peak();
+  // Each digest, whether it was found, its first word; 2^23 bits; 2^17 beginnings of buckets. And little chunks.
+  const std::int64_t digests = 100'000 * (16 + 1 + 4) + (1 << 23) / 8 + (1 << 17) * 4;
+  CHECK(of_many - of_one > digests - 100'000);
+  CHECK(of_many - of_one < digests + 100'000);
+  // Where each is there many times, what they took while they were read is given back.
+  std::string same;
+  for (int i = 0; i < 100'000; ++i) same += suite_digests[2] + "\n";
+  io_test::write_file(files.digests, same);
+  CHECK(peak() < of_one + 100'000);
+}
+
+TEST_CASE("md5: progress says 100 % at the end, and not before") {
+  for (const char* end : {"\n", "\r\n"}) {
+    std::string text;
+    for (int i = 0; i < 20'000; ++i) text += std::to_string(10'000'000 + i) + end;
+    const Files files(std::string(32, '0'), text);
+    const auto shares = [&](const Words& more, const Start& start) {
+      Words run{"--threads", "1", "--scheduler", "fixed:1000"};
+      run.insert(run.end(), more.begin(), more.end());
+      const Outcome o = files.run(run, start);
+      INFO(o.err);
+      CHECK(o.status == 1);
+      std::vector<int> out;
+      for (std::size_t at = o.err.find(" %, "); at != std::string::npos; at = o.err.find(" %, ", at + 1))
+        out.push_back(std::stoi(o.err.substr(at - 3, 3)));
+      CHECK(std::is_sorted(out.begin(), out.end()));
+      return out;
+    };
+    CHECK(shares({"--progress"}, {}) == std::vector<int>{100});
+    // Written again each tenth of a second, for so long that there are some.
+    const std::vector<int> rewritten =
+        shares({"--rules", "append-4-digits"}, {.environment = {"NO_COLOR=1"}, .stderr_terminal = true});
+    REQUIRE(rewritten.size() >= 2);
+    CHECK(rewritten.front() < 60);
+    CHECK(std::count(rewritten.begin(), rewritten.end() - 1, 100) == 0);
+  }
 }
 
 TEST_CASE("md5: what the command line may not say") {
@@ -418,6 +501,10 @@ TEST_CASE("md5: what the command line may not say") {
   fails(2, {digest.substr(1), list}, "neither a file nor an MD5 digest");
   fails(2, {digest + "0", list}, "it has 33 characters");
   fails(2, {dir / "missing", list}, "neither a file nor an MD5 digest");
+  for (const std::size_t length : {300, 5000})  // longer than names of files, and than paths
+    fails(2, {std::string(length, 'a'), list}, "(it has " + std::to_string(length) + " characters)");
+  std::filesystem::create_symlink("loop", dir / "loop");
+  fails(4, {dir / "loop", list}, "loop: Too many levels");
   fails(4, {dir.path(), list}, "directory");
   fails(4, {digest, dir / "missing"}, "missing");
   fails(4, {digest, list, dir.path()}, dir.path());

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "io/text_scan.h"
+#include "io/wide_lines.h"
 
-// Blocks of lines are cut and packed by vectors of 64 bytes where the processor has them: line ends and CRs at all places of
-// them, beside what a plain loop says.
+// Blocks of lines are cut and packed 64 bytes at a time, by vectors that not every processor has, or without: line ends and CRs
+// at all places of the 64, in both ways beside what a loop over bytes says.
 using namespace anabranch::io::detail;
 
 namespace {
@@ -19,7 +20,7 @@ struct Packed {
   std::int64_t longest = 0;
 };
 
-Packed packed_plainly(const std::string& block, bool last_is_open) {
+Packed packed_by_bytes(const std::string& block, bool last_is_open) {
   Packed out;
   std::size_t begin = 0;
   for (std::size_t at = 0; at < block.size(); ++at) {
@@ -35,9 +36,34 @@ Packed packed_plainly(const std::string& block, bool last_is_open) {
   return out;
 }
 
-/// The last byte ends a line.
-void check(const std::string& block, bool last_is_open) {
-  const Packed expected = packed_plainly(block, last_is_open);
+struct Way {
+  const char* name;
+  TextCut (*cut)(const unsigned char* block, std::int64_t size, std::int64_t most);
+  std::int64_t (*count)(const unsigned char* block, std::int64_t size);
+  std::int64_t (*pack)(unsigned char* block, std::int64_t size, bool last_is_open, std::int32_t* offsets);
+};
+
+std::vector<Way> ways_of_this_processor() {
+  std::vector<Way> ways{
+      {"plain",
+       [](const unsigned char* block, std::int64_t size, std::int64_t most) {
+         return cut_plain_text(TextItems::lines, block, size, most);
+       },
+       count_plain_line_ends, pack_plain_lines},
+      {"as chosen",
+       [](const unsigned char* block, std::int64_t size, std::int64_t most) {
+         return cut_text(TextItems::lines, block, size, most);
+       },
+       count_line_ends,
+       [](unsigned char* block, std::int64_t size, bool last_is_open, std::int32_t* offsets) {
+         return pack_text(TextItems::lines, block, size, last_is_open, offsets);
+       }}};
+  if (has_wide_lines()) ways.push_back({"wide", cut_wide_lines, count_wide_line_ends, pack_wide_lines});
+  return ways;
+}
+
+void check(const Way& way, const std::string& block, bool last_is_open, const Packed& expected) {
+  INFO(way.name);
   const auto items = static_cast<std::int64_t>(expected.offsets.size()) - 1;
   const auto size = static_cast<std::int64_t>(block.size());
   // Nothing behind the block and the offsets is written.
@@ -45,23 +71,30 @@ void check(const std::string& block, bool last_is_open) {
   std::vector<std::int32_t> offsets(expected.offsets.size() + 4, -7);
   auto* const text = reinterpret_cast<unsigned char*>(bytes.data());
 
-  const TextCut all = cut_text(TextItems::lines, text, size, INT64_MAX);
+  const TextCut all = way.cut(text, size, INT64_MAX);
   CHECK(all.items == items);
   CHECK(all.bytes == size);
-  CHECK(count_line_ends(text, size) == items);
+  CHECK(way.count(text, size) == items);
   for (const std::int64_t most : {std::int64_t{1}, items / 2, items - 1, items}) {
     if (most < 1) continue;
-    const TextCut some = cut_text(TextItems::lines, text, size, most);
+    const TextCut some = way.cut(text, size, most);
     CHECK(some.items == most);
     CHECK(block[static_cast<std::size_t>(some.bytes) - 1] == '\n');
-    CHECK(count_line_ends(text, some.bytes) == most);
+    CHECK(way.count(text, some.bytes) == most);
   }
 
-  CHECK(pack_text(TextItems::lines, text, size, last_is_open, offsets.data()) == expected.longest);
+  CHECK(way.pack(text, size, last_is_open, offsets.data()) == expected.longest);
   CHECK(bytes.substr(0, expected.bytes.size()) == expected.bytes);
   CHECK(bytes.substr(block.size()) == "guard");
   CHECK(std::vector<std::int32_t>(offsets.begin(), offsets.end() - 4) == expected.offsets);
   CHECK(std::vector<std::int32_t>(offsets.end() - 4, offsets.end()) == std::vector<std::int32_t>(4, -7));
+}
+
+/// The last byte ends a line.
+void check(const std::string& block, bool last_is_open) {
+  static const std::vector<Way> ways = ways_of_this_processor();
+  const Packed expected = packed_by_bytes(block, last_is_open);
+  for (const Way& way : ways) check(way, block, last_is_open, expected);
 }
 
 }  // namespace
