@@ -15,6 +15,7 @@
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
+#include "apps/common/process_memory.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 
@@ -97,6 +98,8 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   }
   progress.end();
   file.commit();
+  std::int64_t& peak = report.work.run.peak_resident_bytes;  // the run took it before the file was written
+  peak = std::max(peak, peak_resident_bytes());
   report.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -244,6 +245,35 @@ TEST_CASE("audio: a long file in little memory") {
   CHECK(report["peak_bytes"].get<std::int64_t>() <= 16 << 20);
   CHECK(report["windows"] == 51'680);
   CHECK(report["audio_seconds"] == 1200);
+}
+
+TEST_CASE("audio: wide rows are written in little memory") {
+  if (sanitized) return;
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", ten_seconds());
+  {
+    std::string lines;  // short ones, so that most of their many lags are 0, and quickly computed
+    for (int i = 0; i < 5000; ++i) lines += std::to_string(i * 40) + " 16\n";
+    io_test::write_file(dir / "s.txt", lines);
+  }
+  for (const std::string name : {"f.npz", "f.csv"}) {
+    const Outcome o =
+        command({"audio", dir / "a.wav", "--segments", dir / "s.txt", "--features", "autocorrelation,mean",
+                 "--max-size", "16384", "--memory", "16M", "--out", dir / name, "--json"});
+    INFO(name << o.err);
+    REQUIRE(o.status == 0);
+    CHECK(std::filesystem::file_size(dir / name) > 150 << 20);
+    CHECK(o.peak_resident_bytes <= (16 + 160) << 20);
+    // What the process says of itself is of its whole life.
+    CHECK(o.json()["peak_resident_bytes"].get<std::int64_t>() >= o.peak_resident_bytes * 9 / 10);
+  }
+  std::ifstream lines(dir / "f.csv");
+  std::string line;
+  std::getline(lines, line);
+  CHECK(std::count(line.begin(), line.end(), ',') == 2 + 16'384);
+  std::int64_t rows = 0;
+  for (; std::getline(lines, line); ++rows) CHECK(std::count(line.begin(), line.end(), ',') == 2 + 16'384);
+  CHECK(rows == 5000);
 }
 
 TEST_CASE("audio: what it says") {
