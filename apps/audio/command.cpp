@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -45,6 +46,8 @@ void check(const AudioRequest& r) {
     refuse(fmt::format("--max-size {}: a frame of {} samples has no more lags (--frame-length)",
                        r.options.max_size, length));
   if (r.n_mfcc > r.n_mels) refuse(fmt::format("--n-mfcc {}: more than --n-mels {}", r.n_mfcc, r.n_mels));
+  if (!std::isfinite(r.fmin) || (r.fmax && !std::isfinite(*r.fmax)))
+    refuse("--fmin and --fmax: finite numbers of Hz");
   if (!(r.fmin >= 0) || (r.fmax && !(*r.fmax > r.fmin))) refuse("--fmin and --fmax: 0 <= fmin < fmax");
   if (!r.segments.empty() && r.inputs.size() > 1) refuse("--segments: of one input; there are several");
 }

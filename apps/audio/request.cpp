@@ -56,6 +56,10 @@ void look_at(AudioInput& input, const AudioRequest& request) {
     refuse("the file does not say how long it is; write it to a file of a known length");
   input.samples = input.header.frames.value_or(0);
   if (input.samples == 0) refuse("there are no samples in it");
+  const bool has_bands = request.wants(Feature::melspectrogram) || request.wants(Feature::mfcc);
+  if (const double highest = static_cast<double>(input.header.rate) / 2; has_bands && request.fmin >= highest)
+    throw UsageError(fmt::format("--fmin {}: {} has {} samples a second, and so no frequencies from {} Hz on",
+                                 request.fmin, input.path, input.header.rate, highest));
   if (!request.segments.empty()) return;
   const std::int64_t length = request.options.frame_length, padding = request.padding();
   if (request.pad_mode == PadMode::reflect && input.samples <= padding)

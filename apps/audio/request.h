@@ -51,7 +51,8 @@ struct AudioInput {
   io::AudioHeader header;
   std::int64_t samples = 0, windows = 0;
 };
-/// Looks at all files. UsageError where two names are equal; DataError where no windows can be made of a file.
+/// Looks at all files. UsageError where two arrays would have one name, or the mel bands begin above a file's frequencies; DataError
+/// where no windows can be made of a file.
 std::vector<AudioInput> inputs_of(const AudioRequest& request);
 
 }  // namespace anabranch::apps

@@ -76,8 +76,8 @@ MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t coun
   MelFilters out;
   for (std::size_t m = 0; m < static_cast<std::size_t>(count); ++m) {
     const auto bin_at = [&](double hz) {
-      return std::clamp(static_cast<std::int64_t>(hz * static_cast<double>(frame_length) / rate),
-                        std::int64_t{0}, bins);
+      const double bin = hz * static_cast<double>(frame_length) / rate;  // may be beyond all integers
+      return static_cast<std::int64_t>(std::clamp(bin, 0.0, static_cast<double>(bins)));
     };
     Range range{bin_at(corners[m]), std::min(bin_at(corners[m + 2]) + 2, bins)};
     while (range.begin < range.end && !(weight(m, range.begin) > 0)) ++range.begin;

@@ -47,6 +47,15 @@ TEST_CASE("audio: command lines that make no sense") {
       {{a, "--out", f, "--n-mfcc", "129"}, 2, "more than --n-mels"},
       {{a, "--out", f, "--fmin", "-1"}, 2, "0 <= fmin < fmax"},
       {{a, "--out", f, "--fmin", "200", "--fmax", "200"}, 2, "0 <= fmin < fmax"},
+      {{a, "--out", f, "--fmin", "inf"}, 2, "finite numbers of Hz"},
+      {{a, "--out", f, "--fmin", "nan"}, 2, "finite numbers of Hz"},
+      {{a, "--out", f, "--fmax", "inf"}, 2, "finite numbers of Hz"},
+      {{a, "--out", f, "--fmin", "11025"},
+       2,
+       "a.wav has 22050 samples a second, and so no frequencies from 11025 Hz on"},
+      {{a, "--out", f, "--fmin", "30000", "--fmax", "40000", "--features", "melspectrogram"},
+       2,
+       "--fmin 30000: "},
       {{a, "--out", f, "--features", "lpc", "--frame-length", "16"}, 2, "--lpc-order 16"},
       {{a, "--out", f, "--features", "autocorrelation", "--frame-length", "16"}, 2, "--max-size 128"},
       {{a, a, "--out", f}, 2, "would be called"},
@@ -65,6 +74,8 @@ TEST_CASE("audio: command lines that make no sense") {
     CHECK(o.out.empty());
     CHECK(dir.files() == 2);
   }
+  // Bands that end above all frequencies are empty there, however far.
+  CHECK(command({"audio", a, "--out", f, "--fmin", "11024", "--fmax", "1e300"}).status == 0);
   // Frames of any length where there is no Fourier transform.
   CHECK(command({"audio", a, "--out", f, "--features", "rms,lpc", "--frame-length", "1000"}).status == 0);
 }
