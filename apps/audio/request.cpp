@@ -43,9 +43,10 @@ void name(std::vector<AudioInput>& inputs) {
     input.name = place(input.path).lexically_relative(folder).replace_extension().generic_string();
     const auto [other, is_new] = taken.try_emplace(input.name, input.path);
     if (!is_new)
-      throw UsageError(
-          fmt::format("{} and {}: the arrays of both would be called {}/...; give them to two runs",
-                      other->second, input.path, input.name));
+      throw UsageError(fmt::format(
+          "{} and {}: the arrays of both would be called {}/...; give them to two runs, or write .csv, which "
+          "names files by their paths",
+          other->second, input.path, input.name));
   }
 }
 
@@ -110,7 +111,7 @@ std::vector<Feature> features_named(const std::string& list) {
 std::vector<AudioInput> inputs_of(const AudioRequest& request) {
   std::vector<AudioInput> out;
   for (const std::string& path : request.inputs) out.push_back({path, {}, {}, 0, 0});
-  name(out);
+  if (out.size() > 1 && request.out.ends_with(".npz")) name(out);
   for (AudioInput& input : out) look_at(input, request);
   return out;
 }

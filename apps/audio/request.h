@@ -45,7 +45,7 @@ std::vector<Feature> features_named(const std::string& list);
 /// A file to take features of.
 struct AudioInput {
   std::string path;
-  /// What its arrays are called by where there are several files: the path from the deepest folder that all of them are in, without
+  /// What its arrays in an .npz file are called by where there are several inputs, else empty: the path from the deepest folder that all of them are in, without
   /// the extension.
   std::string name;
   io::AudioHeader header;

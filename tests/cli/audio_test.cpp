@@ -193,6 +193,33 @@ TEST_CASE("audio: several files, by their places") {
   CHECK(!std::getline(lines, line));
 }
 
+TEST_CASE("audio: inputs of one name but for the extension are lines of a .csv file") {
+  const TemporaryDirectory dir;
+  const auto samples = audio_signal(5000, 8);
+  write_sound(dir / "a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, samples);
+  write_sound(dir / "a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, samples);
+  const Arguments base{"audio", dir / "a.wav", dir / "a.flac", "--features", "rms", "--out"};
+  const Outcome o = command(with(base, {dir / "g.csv"}));
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  std::istringstream lines(io_test::read_file(dir / "g.csv"));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line == "file,time,rms");
+  std::vector<std::string> of_wav, of_flac;
+  const std::string wav_path = dir / "a.wav", flac_path = dir / "a.flac";
+  while (std::getline(lines, line))
+    if (line.starts_with(wav_path))
+      of_wav.push_back(line.substr(wav_path.size()));
+    else if (line.starts_with(flac_path))
+      of_flac.push_back(line.substr(flac_path.size()));
+  CHECK(of_wav.size() == 10);
+  CHECK(of_wav == of_flac);
+  const Outcome arrays = command(with(base, {dir / "g.npz"}));
+  CHECK(arrays.status == 2);
+  CHECK(arrays.err.find("or write .csv") != std::string::npos);
+}
+
 TEST_CASE("audio: segments in seconds; a CSV file of them") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", wav(audio_signal(9000, 5), 1, 8000));
