@@ -200,7 +200,6 @@ void add_audio(CLI::App& app, Action& chosen) {
     check(request);
     check_extension("--report", request.run.report, ".html", "a report is written as .html");
     frame.cosines = window_cosines(request.window);
-    frame.window = window_weights(request.window, request.win_length, frame.frame_length);
     chosen = [given](Interrupt& interrupt) {
       run_audio(*given, interrupt);
       return done;

@@ -19,7 +19,7 @@ struct AudioRequest {
   std::vector<std::string> inputs;
   std::string out;
   std::vector<Feature> wanted;
-  FeatureOptions options;
+  FeatureOptions options;  ///< but for the window's weights
   std::string window = "hann";
   std::int64_t win_length = 0;  ///< samples under the window, in the middle of a frame
   PadMode pad_mode = PadMode::constant;

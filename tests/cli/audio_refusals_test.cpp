@@ -131,6 +131,39 @@ TEST_CASE("audio: files that are none, damaged, or of no use") {
   CHECK(command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--memory", "64K"}).status == 5);
 }
 
+TEST_CASE("audio: tables that do not fit into memory are not computed") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  struct Table {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  const std::vector<Table> all{
+      {{"--n-mels", "16000", "--n-mfcc", "16000", "--memory", "64M"},
+       "the numbers of a cosine transform of 16000 mel bands into 16000 coefficients (976.6 MiB) do not fit "
+       "into "
+       "a memory bound of 64.0 MiB"},
+      {{"--frame-length", "16777216", "--memory", "32M"},
+       "the weights of a window of 16777216 samples (64.0 MiB) do not fit into a memory bound of 32.0 MiB"},
+      {{"--frame-length", "1048576", "--memory", "10M"},
+       "the roots of a Fourier transform of 1048576 samples (8.3 MiB) do not fit into a memory bound of 10.0 "
+       "MiB, of which other tables take 4.0 MiB"},
+      {{"--frame-length", "1048576", "--features", "melspectrogram", "--memory", "20M"},
+       "a.wav: the weights of 128 mel bands ("},
+  };
+  for (const auto& [arguments, says] : all) {
+    std::vector<std::string> line{"audio", dir / "a.wav", "--out", dir / "f.npz"};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    const Outcome o = command(line);
+    INFO(says << ": " << o.err);
+    CHECK(o.status == 5);
+    CHECK(o.err.find(says) != std::string::npos);
+    CHECK(o.out.empty());
+    CHECK(dir.files() == 1);
+    if (!sanitized) CHECK(o.peak_resident_bytes < 100 << 20);
+  }
+}
+
 TEST_CASE("audio: segments that make no sense") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", whole());
