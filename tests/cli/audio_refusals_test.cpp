@@ -164,6 +164,25 @@ TEST_CASE("audio: tables that do not fit into memory are not computed") {
   }
 }
 
+TEST_CASE("audio: a segment that does not fit into memory") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(std::vector<std::int16_t>(2'000'000)));
+  io_test::write_file(dir / "s.txt", "0 100\n50 1500000\n");
+  const std::vector<std::string> line{"audio", dir / "a.wav", "--segments",  dir / "s.txt", "--features",
+                                      "rms",   "--out",       dir / "f.csv", "--memory"};
+  const auto with_memory = [&](const std::string& size) {
+    auto all = line;
+    all.push_back(size);
+    return command(all);
+  };
+  const Outcome o = with_memory("10M");
+  INFO(o.err);
+  CHECK(o.status == 5);
+  CHECK(o.err.find("a.wav: with a longest segment of 1500000 samples") != std::string::npos);
+  CHECK(dir.files() == 2);
+  CHECK(with_memory("40M").status == 0);
+}
+
 TEST_CASE("audio: segments that make no sense") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", whole());

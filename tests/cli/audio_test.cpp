@@ -5,6 +5,7 @@
 #include <sndfile.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <fstream>
@@ -338,6 +339,28 @@ TEST_CASE("audio: what it says") {
   const Outcome few = command(with(base, {"--frame-length", "64", "--features", "mfcc"}));
   CHECK(few.status == 0);
   CHECK(few.out.find("mel bands are empty") != std::string::npos);
+}
+
+TEST_CASE("audio: a signal stops it between segments that are hours apart") {
+  const TemporaryDirectory dir;
+  constexpr std::int64_t samples = 1'700'000'000;  // a hole in the file, but for the header
+  std::string bytes = wav(std::vector<std::int16_t>(100));
+  const std::uint32_t data = 2 * samples, all = data + 36;
+  std::memcpy(bytes.data() + 4, &all, 4);
+  std::memcpy(bytes.data() + 40, &data, 4);
+  io_test::write_file(dir / "a.wav", bytes);
+  std::filesystem::resize_file(dir / "a.wav", 44 + std::uintmax_t{data});
+  io_test::write_file(dir / "s.txt", "0 100\n" + std::to_string(samples - 100) + " 100\n");
+  Process process(
+      {"audio", dir / "a.wav", "--segments", dir / "s.txt", "--features", "rms", "--out", dir / "f.csv"});
+  std::this_thread::sleep_for(500ms);
+  const auto begin = std::chrono::steady_clock::now();
+  process.signal(SIGINT);
+  const Outcome o = process.finish();
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);  // reading on takes several
+  CHECK(o.status == 130);
+  CHECK(o.out.empty());
+  CHECK(dir.files() == 2);
 }
 
 TEST_CASE("audio: a signal stops it, and nothing is left") {
