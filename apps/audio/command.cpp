@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
+#include "apps/common/process_memory.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 
@@ -44,6 +46,8 @@ void check(const AudioRequest& r) {
     refuse(fmt::format("--max-size {}: a frame of {} samples has no more lags (--frame-length)",
                        r.options.max_size, length));
   if (r.n_mfcc > r.n_mels) refuse(fmt::format("--n-mfcc {}: more than --n-mels {}", r.n_mfcc, r.n_mels));
+  if (!std::isfinite(r.fmin) || (r.fmax && !std::isfinite(*r.fmax)))
+    refuse("--fmin and --fmax: finite numbers of Hz");
   if (!(r.fmin >= 0) || (r.fmax && !(*r.fmax > r.fmin))) refuse("--fmin and --fmax: 0 <= fmin < fmax");
   if (!r.segments.empty() && r.inputs.size() > 1) refuse("--segments: of one input; there are several");
 }
@@ -97,6 +101,8 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   }
   progress.end();
   file.commit();
+  std::int64_t& peak = report.work.run.peak_resident_bytes;  // the run took it before the file was written
+  peak = std::max(peak, peak_resident_bytes());
   report.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;
 }
@@ -194,7 +200,6 @@ void add_audio(CLI::App& app, Action& chosen) {
     check(request);
     check_extension("--report", request.run.report, ".html", "a report is written as .html");
     frame.cosines = window_cosines(request.window);
-    frame.window = window_weights(request.window, request.win_length, frame.frame_length);
     chosen = [given](Interrupt& interrupt) {
       run_audio(*given, interrupt);
       return done;

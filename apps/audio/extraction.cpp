@@ -5,6 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "apps/audio/table_memory.h"
 #include "apps/audio/tables.h"
 
 namespace anabranch::apps {
@@ -48,7 +51,8 @@ struct Extraction::Programs {
                        Scalar<float>, Vector<std::int64_t>, Matrix<float>>;
   using Second = Program<Acc<Scalar<std::int64_t>>, Scalar<float>>;
 
-  Programs(const AudioRequest& of, std::vector<Segment> segments, const AudioInput& first) : request(of) {
+  Programs(const AudioRequest& of, std::vector<Segment> segments, const AudioInput& first)
+      : request(of), tables(table_memory(of)) {
     for (const Feature feature : request.wanted)
       spools.push_back(std::make_unique<Spool>(name_of(feature), columns_of(feature, request)));
     if (request.wants(Feature::mfcc)) decibels = std::make_unique<Spool>("mel spectrum", request.n_mels);
@@ -75,9 +79,10 @@ struct Extraction::Programs {
 
   std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>> write_all(const Seq<Vector<float>>& pieces,
                                                                       const SignalFacts& facts) {
-    const Windows windows =
-        request.segments.empty() ? frames(pieces, facts, request.options) : Windows{pieces, {}};
-    const FeatureSequences sequences = features(request.wanted, windows, facts, request.options);
+    FeatureOptions options = request.options;
+    options.window = window_weights(request.window, request.win_length, options.frame_length);
+    const Windows windows = request.segments.empty() ? frames(pieces, facts, options) : Windows{pieces, {}};
+    const FeatureSequences sequences = features(request.wanted, windows, facts, options);
     Acc<Scalar<std::int64_t>> rows = unit(std::int64_t{0});
     Acc<Scalar<float>> loudest = unit(0.0F);
     for (const auto& [feature, s] : sequences.values)
@@ -104,7 +109,11 @@ struct Extraction::Programs {
     MelFilters filters{Vector<std::int64_t>(Index{0}), Matrix<float>(Index{0, 0}), 0};
     if (request.wants(Feature::mfcc) || request.wants(Feature::melspectrogram))
       filters = mel_filters(rate, request.options.frame_length, request.n_mels, request.fmin,
-                            request.fmax.value_or(rate / 2));
+                            request.fmax.value_or(rate / 2), [&](std::int64_t bytes) {
+                              TableMemory(tables).claim(
+                                  fmt::format("{}: the weights of {} mel bands", input.path, request.n_mels),
+                                  bytes);
+                            });
     empty_bands = filters.empty;
     const auto timed = [&](const RunReport& report, auto&& work) {
       const auto begin = std::chrono::steady_clock::now();
@@ -127,6 +136,7 @@ struct Extraction::Programs {
   }
 
   const AudioRequest& request;
+  TableMemory tables;  ///< what is left beside those that all files share
   std::vector<std::unique_ptr<Spool>> spools;
   std::unique_ptr<Spool> decibels;
   std::shared_ptr<SignalSource> signal;

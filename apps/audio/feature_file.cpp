@@ -11,12 +11,18 @@ namespace anabranch::apps {
 
 namespace {
 
-constexpr std::int64_t rows_at_once = 4096;
+/// What is held on its way from a spool to the file, of rows and of text, however wide rows are: a row at least.
+constexpr std::int64_t piece_bytes = 1 << 20;
 
-/// Calls f(first row, how many) for pieces of so many rows.
+/// Calls f(first row, how many) for pieces of `rows` rows of so many bytes each.
 template <class F>
-void in_pieces(std::int64_t rows, F&& f) {
-  for (std::int64_t row = 0; row < rows; row += rows_at_once) f(row, std::min(rows_at_once, rows - row));
+void in_pieces(std::int64_t rows, std::int64_t row_bytes, F&& f) {
+  const std::int64_t at_once = std::max<std::int64_t>(1, piece_bytes / row_bytes);
+  for (std::int64_t row = 0; row < rows; row += at_once) f(row, std::min(at_once, rows - row));
+}
+
+std::int64_t row_bytes(const Spool& spool) {
+  return spool.width() * static_cast<std::int64_t>(sizeof(float));
 }
 
 std::int64_t rows_of(const std::vector<std::unique_ptr<Spool>>& spools) { return spools[0]->rows(); }
@@ -72,7 +78,7 @@ void FeatureFile::add_arrays(const AudioInput& input, const std::vector<Segment>
   const auto of_times = [&](const char* name, auto f) {
     npz_->begin(prefix + name, ScalarType::float64);
     std::vector<double> numbers;
-    in_pieces(rows, [&](std::int64_t row, std::int64_t count) {
+    in_pieces(rows, sizeof(double), [&](std::int64_t row, std::int64_t count) {
       numbers.clear();
       for (std::int64_t i = 0; i < count; ++i) numbers.push_back(f(row + i));
       npz_->append<double>(numbers);
@@ -86,7 +92,7 @@ void FeatureFile::add_arrays(const AudioInput& input, const std::vector<Segment>
   std::vector<float> numbers;
   for (const auto& spool : spools) {
     npz_->begin(prefix + spool->name(), ScalarType::float32);
-    in_pieces(rows, [&](std::int64_t row, std::int64_t count) {
+    in_pieces(rows, row_bytes(*spool), [&](std::int64_t row, std::int64_t count) {
       numbers.resize(static_cast<std::size_t>(count * spool->width()));
       spool->read(row, count, numbers.data());
       npz_->append<float>(numbers);
@@ -103,20 +109,29 @@ void FeatureFile::add_lines(const AudioInput& input, const std::vector<Segment>&
   const auto put = [&](const char* format, const auto&... parts) {
     fmt::format_to(std::back_inserter(text), fmt::runtime(format), parts...);
   };
+  const auto write_from = [&](std::int64_t size) {
+    if (static_cast<std::int64_t>(text.size()) < size) return;
+    csv_->append({text.data(), text.size()});
+    text.clear();
+  };
   const bool several = request_.inputs.size() > 1;
   if (!headed_) {
     put("{}time{}", several ? "file," : "", request_.segments.empty() ? "" : ",duration");
     for (const auto& spool : spools)
       for (std::int64_t c = 0; c < spool->width(); ++c)
-        if (spool->columns() > 0)
+        if (spool->columns() > 0) {
           put(",{}_{}", spool->name(), c);
-        else
+          write_from(piece_bytes);
+        } else {
           put(",{}", spool->name());
+        }
     put("\n");
     headed_ = true;
   }
   std::vector<std::vector<float>> numbers(spools.size());
-  in_pieces(rows_of(spools), [&](std::int64_t row, std::int64_t count) {
+  std::int64_t bytes = 0;
+  for (const auto& spool : spools) bytes += row_bytes(*spool);
+  in_pieces(rows_of(spools), bytes, [&](std::int64_t row, std::int64_t count) {
     for (std::size_t s = 0; s < spools.size(); ++s) {
       numbers[s].resize(static_cast<std::size_t>(count * spools[s]->width()));
       spools[s]->read(row, count, numbers[s].data());
@@ -126,13 +141,14 @@ void FeatureFile::add_lines(const AudioInput& input, const std::vector<Segment>&
       put("{}", time_of(row + i, input, segments, request_.options.hop_length));
       if (!request_.segments.empty()) put(",{}", duration_of(row + i, input, segments));
       for (std::size_t s = 0; s < spools.size(); ++s)
-        for (std::int64_t c = 0; c < spools[s]->width(); ++c)
+        for (std::int64_t c = 0; c < spools[s]->width(); ++c) {
           put(",{}", numbers[s][static_cast<std::size_t>(i * spools[s]->width() + c)]);
+          write_from(piece_bytes);
+        }
       put("\n");
     }
-    csv_->append({text.data(), text.size()});
-    text.clear();
   });
+  write_from(0);
 }
 
 }  // namespace anabranch::apps

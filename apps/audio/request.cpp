@@ -43,9 +43,10 @@ void name(std::vector<AudioInput>& inputs) {
     input.name = place(input.path).lexically_relative(folder).replace_extension().generic_string();
     const auto [other, is_new] = taken.try_emplace(input.name, input.path);
     if (!is_new)
-      throw UsageError(
-          fmt::format("{} and {}: the arrays of both would be called {}/...; give them to two runs",
-                      other->second, input.path, input.name));
+      throw UsageError(fmt::format(
+          "{} and {}: the arrays of both would be called {}/...; give them to two runs, or write .csv, which "
+          "names files by their paths",
+          other->second, input.path, input.name));
   }
 }
 
@@ -56,6 +57,10 @@ void look_at(AudioInput& input, const AudioRequest& request) {
     refuse("the file does not say how long it is; write it to a file of a known length");
   input.samples = input.header.frames.value_or(0);
   if (input.samples == 0) refuse("there are no samples in it");
+  const bool has_bands = request.wants(Feature::melspectrogram) || request.wants(Feature::mfcc);
+  if (const double highest = static_cast<double>(input.header.rate) / 2; has_bands && request.fmin >= highest)
+    throw UsageError(fmt::format("--fmin {}: {} has {} samples a second, and so no frequencies from {} Hz on",
+                                 request.fmin, input.path, input.header.rate, highest));
   if (!request.segments.empty()) return;
   const std::int64_t length = request.options.frame_length, padding = request.padding();
   if (request.pad_mode == PadMode::reflect && input.samples <= padding)
@@ -106,7 +111,7 @@ std::vector<Feature> features_named(const std::string& list) {
 std::vector<AudioInput> inputs_of(const AudioRequest& request) {
   std::vector<AudioInput> out;
   for (const std::string& path : request.inputs) out.push_back({path, {}, {}, 0, 0});
-  name(out);
+  if (out.size() > 1 && request.out.ends_with(".npz")) name(out);
   for (AudioInput& input : out) look_at(input, request);
   return out;
 }

@@ -19,7 +19,7 @@ struct AudioRequest {
   std::vector<std::string> inputs;
   std::string out;
   std::vector<Feature> wanted;
-  FeatureOptions options;
+  FeatureOptions options;  ///< but for the window's weights
   std::string window = "hann";
   std::int64_t win_length = 0;  ///< samples under the window, in the middle of a frame
   PadMode pad_mode = PadMode::constant;
@@ -45,13 +45,14 @@ std::vector<Feature> features_named(const std::string& list);
 /// A file to take features of.
 struct AudioInput {
   std::string path;
-  /// What its arrays are called by where there are several files: the path from the deepest folder that all of them are in, without
+  /// What its arrays in an .npz file are called by where there are several inputs, else empty: the path from the deepest folder that all of them are in, without
   /// the extension.
   std::string name;
   io::AudioHeader header;
   std::int64_t samples = 0, windows = 0;
 };
-/// Looks at all files. UsageError where two names are equal; DataError where no windows can be made of a file.
+/// Looks at all files. UsageError where two arrays would have one name, or the mel bands begin above a file's frequencies; DataError
+/// where no windows can be made of a file.
 std::vector<AudioInput> inputs_of(const AudioRequest& request);
 
 }  // namespace anabranch::apps

@@ -84,9 +84,21 @@ SegmentSource::SegmentSource(const std::string& path, std::vector<Segment> segme
   info_ = signal_.info();
   info_.items = std::ssize(segments_);
   std::int64_t work = 0;
-  for (const Segment& s : segments_) work += s.length;
+  for (const Segment& s : segments_) {
+    work += s.length;
+    longest_ = std::max(longest_, s.length);
+  }
   info_.work = work;
+  const std::int64_t bytes = resident_bytes() + 4 * longest_;  // and the chunk
+  if (bytes > memory_)
+    throw ResourceError(
+        fmt::format("{}: with a longest segment of {} samples, reading segments takes {} bytes, more than "
+                    "the memory bound of {}",
+                    info_.name, longest_, bytes, memory_));
 }
+
+// Half of what is held when more is read may be behind the segment at hand (hold).
+std::int64_t SegmentSource::most_held() const { return 2 * longest_ + SignalSource::block; }
 
 void SegmentSource::rewind() {
   signal_.rewind();
@@ -97,7 +109,7 @@ void SegmentSource::rewind() {
 
 std::int64_t SegmentSource::resident_bytes() const {
   return signal_.resident_bytes() + static_cast<std::int64_t>(segments_.capacity() * sizeof(Segment)) +
-         4 * SignalSource::block;
+         4 * (most_held() + SignalSource::block);  // and the block that is read
 }
 
 bool SegmentSource::next(const Limit& limit, SourceChunk& chunk) {
@@ -111,7 +123,10 @@ bool SegmentSource::next(const Limit& limit, SourceChunk& chunk) {
     const Segment& segment = segments_[next_];
     const std::int64_t work = std::ssize(*samples) + segment.length;
     if (items > 0 && (work > limit.work || work * 4 + (items + 2) * 8 > most)) break;
-    hold(segment, memory);
+    if (!hold(segment, limit, memory)) {
+      if (items == 0) throw Cancelled("the run was cancelled");
+      break;
+    }
     const auto begin = held_.begin() + (segment.begin - held_begin_);
     samples->insert(samples->end(), begin, begin + segment.length);
     offsets->push_back(work);
@@ -127,9 +142,8 @@ bool SegmentSource::next(const Limit& limit, SourceChunk& chunk) {
   return true;
 }
 
-/// Reads on until the whole segment is held, and forgets what no segment from here on needs.
-void SegmentSource::hold(const Segment& segment, std::int64_t memory) {
-  const std::int64_t bytes = 8 * segment.length + 16;  // held, and in the chunk
+bool SegmentSource::hold(const Segment& segment, const Limit& limit, std::int64_t memory) {
+  const std::int64_t bytes = 4 * segment.length + 16;  // in the chunk
   if (bytes > memory)
     throw ItemTooBig(fmt::format("{}: segment {} of {} samples takes {} bytes of memory, and {} are left",
                                  info_.name, next_ + 1, segment.length, bytes, memory),
@@ -140,10 +154,12 @@ void SegmentSource::hold(const Segment& segment, std::int64_t memory) {
       held_.erase(held_.begin(), held_.begin() + unneeded);
       held_begin_ += unneeded;
     }
-    if (held_begin_ + std::ssize(held_) >= segment.begin + segment.length) return;
+    if (held_begin_ + std::ssize(held_) >= segment.begin + segment.length) return true;
+    if (limit.stop.stop_requested()) return false;
     if (!signal_.next({.items = 1}, read))
       throw DataError(fmt::format("{}: ends before segment {} does", info_.name, next_ + 1));
     const auto* samples = static_cast<const float*>(read.arrays[0].data[0].get());
+    held_.reserve(static_cast<std::size_t>(most_held()));
     held_.insert(held_.end(), samples, samples + read.work);
   }
 }

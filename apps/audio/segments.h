@@ -25,10 +25,10 @@ enum class SegmentUnit : std::uint8_t { samples, seconds };
 std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
                                    std::int64_t samples, std::int64_t least, std::int64_t most);
 
-/// The segments of a signal, one after the other. Of the signal no more is held than the one at hand needs, and a block.
+/// The segments of a signal, one after the other. Of the signal no more is held than twice the longest of them, and a block.
 class SegmentSource final : public SourceBase {
  public:
-  /// `memory`: the largest chunk, in bytes.
+  /// `memory`: the bound, in bytes. ResourceError where the longest segment is more than can be held within it.
   SegmentSource(const std::string& path, std::vector<Segment> segments, std::int64_t memory);
 
   const SourceInfo& info() const override { return info_; }
@@ -37,10 +37,13 @@ class SegmentSource final : public SourceBase {
   std::int64_t resident_bytes() const override;
 
  private:
-  void hold(const Segment& segment, std::int64_t memory);
+  /// Reads on until the whole segment is held, and forgets what no segment from here on needs. False: stopped before.
+  bool hold(const Segment& segment, const Limit& limit, std::int64_t memory);
+  std::int64_t most_held() const;  ///< samples
 
   SignalSource signal_;
   std::vector<Segment> segments_;
+  std::int64_t longest_ = 0;
   std::int64_t memory_;
   SourceInfo info_;
   std::size_t next_ = 0;     ///< segment

@@ -54,8 +54,8 @@ std::vector<float> window_weights(const std::string& name, std::int64_t length, 
   return out;
 }
 
-MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t count, double least,
-                       double most) {
+MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t count, double least, double most,
+                       const std::function<void(std::int64_t bytes)>& before) {
   std::vector<double> corners;
   for (std::int64_t m = 0; m < count + 2; ++m)
     corners.push_back(hz_of(mel_of(least) + (mel_of(most) - mel_of(least)) * static_cast<double>(m) /
@@ -76,8 +76,8 @@ MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t coun
   MelFilters out;
   for (std::size_t m = 0; m < static_cast<std::size_t>(count); ++m) {
     const auto bin_at = [&](double hz) {
-      return std::clamp(static_cast<std::int64_t>(hz * static_cast<double>(frame_length) / rate),
-                        std::int64_t{0}, bins);
+      const double bin = hz * static_cast<double>(frame_length) / rate;  // may be beyond all integers
+      return static_cast<std::int64_t>(std::clamp(bin, 0.0, static_cast<double>(bins)));
     };
     Range range{bin_at(corners[m]), std::min(bin_at(corners[m + 2]) + 2, bins)};
     while (range.begin < range.end && !(weight(m, range.begin) > 0)) ++range.begin;
@@ -86,6 +86,7 @@ MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t coun
     width = std::max(width, range.end - range.begin);
     ranges.push_back(range);
   }
+  if (before) before(count * width * static_cast<std::int64_t>(sizeof(float)));
   out.begins = Vector<std::int64_t>(Index{count});
   out.weights = Matrix<float>(Index{count, width});
   for (std::int64_t m = 0; m < count; ++m) {

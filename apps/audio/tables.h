@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct MelFilters {
   Matrix<float> weights;        ///< a row for each filter
   std::int64_t empty = 0;  ///< filters without any weight: they lie between two frequencies of the transform
 };
-MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t count, double least, double most);
+/// `before`: called with the bytes that the weights take, before there are any.
+MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t count, double least, double most,
+                       const std::function<void(std::int64_t bytes)>& before = nullptr);
 
 /// The first `rows` rows of the orthonormal discrete cosine transform (DCT-II) of so many numbers.
 Matrix<float> cosine_transform(std::int64_t rows, std::int64_t columns);

@@ -47,6 +47,15 @@ TEST_CASE("audio: command lines that make no sense") {
       {{a, "--out", f, "--n-mfcc", "129"}, 2, "more than --n-mels"},
       {{a, "--out", f, "--fmin", "-1"}, 2, "0 <= fmin < fmax"},
       {{a, "--out", f, "--fmin", "200", "--fmax", "200"}, 2, "0 <= fmin < fmax"},
+      {{a, "--out", f, "--fmin", "inf"}, 2, "finite numbers of Hz"},
+      {{a, "--out", f, "--fmin", "nan"}, 2, "finite numbers of Hz"},
+      {{a, "--out", f, "--fmax", "inf"}, 2, "finite numbers of Hz"},
+      {{a, "--out", f, "--fmin", "11025"},
+       2,
+       "a.wav has 22050 samples a second, and so no frequencies from 11025 Hz on"},
+      {{a, "--out", f, "--fmin", "30000", "--fmax", "40000", "--features", "melspectrogram"},
+       2,
+       "--fmin 30000: "},
       {{a, "--out", f, "--features", "lpc", "--frame-length", "16"}, 2, "--lpc-order 16"},
       {{a, "--out", f, "--features", "autocorrelation", "--frame-length", "16"}, 2, "--max-size 128"},
       {{a, a, "--out", f}, 2, "would be called"},
@@ -65,6 +74,8 @@ TEST_CASE("audio: command lines that make no sense") {
     CHECK(o.out.empty());
     CHECK(dir.files() == 2);
   }
+  // Bands that end above all frequencies are empty there, however far.
+  CHECK(command({"audio", a, "--out", f, "--fmin", "11024", "--fmax", "1e300"}).status == 0);
   // Frames of any length where there is no Fourier transform.
   CHECK(command({"audio", a, "--out", f, "--features", "rms,lpc", "--frame-length", "1000"}).status == 0);
 }
@@ -118,6 +129,58 @@ TEST_CASE("audio: files that are none, damaged, or of no use") {
   CHECK(io_test::read_file(dir / "f.npz") == "what was there before");
   CHECK(command({"audio", dir / "a.wav", "--out", dir / "nowhere/f.npz"}).status == 4);
   CHECK(command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--memory", "64K"}).status == 5);
+}
+
+TEST_CASE("audio: tables that do not fit into memory are not computed") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  struct Table {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  const std::vector<Table> all{
+      {{"--n-mels", "16000", "--n-mfcc", "16000", "--memory", "64M"},
+       "the numbers of a cosine transform of 16000 mel bands into 16000 coefficients (976.6 MiB) do not fit "
+       "into "
+       "a memory bound of 64.0 MiB"},
+      {{"--frame-length", "16777216", "--memory", "32M"},
+       "the weights of a window of 16777216 samples (64.0 MiB) do not fit into a memory bound of 32.0 MiB"},
+      {{"--frame-length", "1048576", "--memory", "10M"},
+       "the roots of a Fourier transform of 1048576 samples (8.3 MiB) do not fit into a memory bound of 10.0 "
+       "MiB, of which other tables take 4.0 MiB"},
+      {{"--frame-length", "1048576", "--features", "melspectrogram", "--memory", "20M"},
+       "a.wav: the weights of 128 mel bands ("},
+  };
+  for (const auto& [arguments, says] : all) {
+    std::vector<std::string> line{"audio", dir / "a.wav", "--out", dir / "f.npz"};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    const Outcome o = command(line);
+    INFO(says << ": " << o.err);
+    CHECK(o.status == 5);
+    CHECK(o.err.find(says) != std::string::npos);
+    CHECK(o.out.empty());
+    CHECK(dir.files() == 1);
+    if (!sanitized) CHECK(o.peak_resident_bytes < 100 << 20);
+  }
+}
+
+TEST_CASE("audio: a segment that does not fit into memory") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(std::vector<std::int16_t>(2'000'000)));
+  io_test::write_file(dir / "s.txt", "0 100\n50 1500000\n");
+  const std::vector<std::string> line{"audio", dir / "a.wav", "--segments",  dir / "s.txt", "--features",
+                                      "rms",   "--out",       dir / "f.csv", "--memory"};
+  const auto with_memory = [&](const std::string& size) {
+    auto all = line;
+    all.push_back(size);
+    return command(all);
+  };
+  const Outcome o = with_memory("10M");
+  INFO(o.err);
+  CHECK(o.status == 5);
+  CHECK(o.err.find("a.wav: with a longest segment of 1500000 samples") != std::string::npos);
+  CHECK(dir.files() == 2);
+  CHECK(with_memory("40M").status == 0);
 }
 
 TEST_CASE("audio: segments that make no sense") {

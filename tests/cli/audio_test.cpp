@@ -5,8 +5,10 @@
 #include <sndfile.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -192,6 +194,33 @@ TEST_CASE("audio: several files, by their places") {
   CHECK(!std::getline(lines, line));
 }
 
+TEST_CASE("audio: inputs of one name but for the extension are lines of a .csv file") {
+  const TemporaryDirectory dir;
+  const auto samples = audio_signal(5000, 8);
+  write_sound(dir / "a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, samples);
+  write_sound(dir / "a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, samples);
+  const Arguments base{"audio", dir / "a.wav", dir / "a.flac", "--features", "rms", "--out"};
+  const Outcome o = command(with(base, {dir / "g.csv"}));
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  std::istringstream lines(io_test::read_file(dir / "g.csv"));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line == "file,time,rms");
+  std::vector<std::string> of_wav, of_flac;
+  const std::string wav_path = dir / "a.wav", flac_path = dir / "a.flac";
+  while (std::getline(lines, line))
+    if (line.starts_with(wav_path))
+      of_wav.push_back(line.substr(wav_path.size()));
+    else if (line.starts_with(flac_path))
+      of_flac.push_back(line.substr(flac_path.size()));
+  CHECK(of_wav.size() == 10);
+  CHECK(of_wav == of_flac);
+  const Outcome arrays = command(with(base, {dir / "g.npz"}));
+  CHECK(arrays.status == 2);
+  CHECK(arrays.err.find("or write .csv") != std::string::npos);
+}
+
 TEST_CASE("audio: segments in seconds; a CSV file of them") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", wav(audio_signal(9000, 5), 1, 8000));
@@ -246,6 +275,35 @@ TEST_CASE("audio: a long file in little memory") {
   CHECK(report["audio_seconds"] == 1200);
 }
 
+TEST_CASE("audio: wide rows are written in little memory") {
+  if (sanitized) return;
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", ten_seconds());
+  {
+    std::string lines;  // short ones, so that most of their many lags are 0, and quickly computed
+    for (int i = 0; i < 5000; ++i) lines += std::to_string(i * 40) + " 16\n";
+    io_test::write_file(dir / "s.txt", lines);
+  }
+  for (const std::string name : {"f.npz", "f.csv"}) {
+    const Outcome o =
+        command({"audio", dir / "a.wav", "--segments", dir / "s.txt", "--features", "autocorrelation,mean",
+                 "--max-size", "16384", "--memory", "16M", "--out", dir / name, "--json"});
+    INFO(name << o.err);
+    REQUIRE(o.status == 0);
+    CHECK(std::filesystem::file_size(dir / name) > 150 << 20);
+    CHECK(o.peak_resident_bytes <= (16 + 160) << 20);
+    // What the process says of itself is of its whole life.
+    CHECK(o.json()["peak_resident_bytes"].get<std::int64_t>() >= o.peak_resident_bytes * 9 / 10);
+  }
+  std::ifstream lines(dir / "f.csv");
+  std::string line;
+  std::getline(lines, line);
+  CHECK(std::count(line.begin(), line.end(), ',') == 2 + 16'384);
+  std::int64_t rows = 0;
+  for (; std::getline(lines, line); ++rows) CHECK(std::count(line.begin(), line.end(), ',') == 2 + 16'384);
+  CHECK(rows == 5000);
+}
+
 TEST_CASE("audio: what it says") {
   using anabranch::testing::PageFile;
   using anabranch::testing::TraceFile;
@@ -281,6 +339,28 @@ TEST_CASE("audio: what it says") {
   const Outcome few = command(with(base, {"--frame-length", "64", "--features", "mfcc"}));
   CHECK(few.status == 0);
   CHECK(few.out.find("mel bands are empty") != std::string::npos);
+}
+
+TEST_CASE("audio: a signal stops it between segments that are hours apart") {
+  const TemporaryDirectory dir;
+  constexpr std::int64_t samples = 1'700'000'000;  // a hole in the file, but for the header
+  std::string bytes = wav(std::vector<std::int16_t>(100));
+  const std::uint32_t data = 2 * samples, all = data + 36;
+  std::memcpy(bytes.data() + 4, &all, 4);
+  std::memcpy(bytes.data() + 40, &data, 4);
+  io_test::write_file(dir / "a.wav", bytes);
+  std::filesystem::resize_file(dir / "a.wav", 44 + std::uintmax_t{data});
+  io_test::write_file(dir / "s.txt", "0 100\n" + std::to_string(samples - 100) + " 100\n");
+  Process process(
+      {"audio", dir / "a.wav", "--segments", dir / "s.txt", "--features", "rms", "--out", dir / "f.csv"});
+  std::this_thread::sleep_for(500ms);
+  const auto begin = std::chrono::steady_clock::now();
+  process.signal(SIGINT);
+  const Outcome o = process.finish();
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);  // reading on takes several
+  CHECK(o.status == 130);
+  CHECK(o.out.empty());
+  CHECK(dir.files() == 2);
 }
 
 TEST_CASE("audio: a signal stops it, and nothing is left") {
