@@ -111,8 +111,8 @@ TEST_CASE("audio: the same bytes whatever the scheduler, the threads, the memory
   io_test::write_file(dir / "a.wav", wav(audio_signal(24'000, 3)));
   io_test::write_file(dir / "s.txt", "0 1500\n0 17\n5 2500\n18000 6000\n");
   const std::string out = dir / "f.npz";
-  for (const Arguments& windows :
-       {Arguments{"--hop-length", "1500"}, Arguments{"--segments", dir / "s.txt", "--frame-length", "8192"}}) {
+  for (const Arguments& windows : {Arguments{"--hop-length", "1500"},
+                                   Arguments{"--segments", dir / "s.txt", "--frame-length", "8192"}}) {
     std::string first;
     const auto check = [&](const Arguments& more) {
       const Outcome o =
