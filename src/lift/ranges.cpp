@@ -20,6 +20,9 @@ namespace {
 /// Larger constants and factors are left alone, so that nothing here wraps around.
 constexpr std::int64_t most_constant = std::int64_t{1} << 40, most_factor = std::int64_t{1} << 16;
 
+/// From -most to most. (The smallest number of all has no magnitude.)
+constexpr bool is_within(std::int64_t number, std::int64_t most) { return -most <= number && number <= most; }
+
 bool is_scalar(const Node& node) { return !node.type().is_array() && node.op() != Op::lambda; }
 bool is_number(const Node& node) {
   return node.type().is_element() && node.type().components() == 1 &&
@@ -166,7 +169,7 @@ class Ranges {
     if (is(node, Primitive::negate)) return Sum{}.add(operand(0), -1);
     if (is(node, Primitive::multiply))
       for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
-        if (const auto times = constant_of(*operands[side]); times && std::abs(*times) <= most_factor)
+        if (const auto times = constant_of(*operands[side]); times && is_within(*times, most_factor))
           return Sum{}.add(operand(1 - side), *times);
     return itself();
   }
@@ -203,7 +206,7 @@ class Ranges {
   bool is_moderate(const Node& term, int levels = 4) const {
     if (const auto dimension = dimension_of(term)) return is_moderate(*extents_[*dimension], levels);
     if (is_given_extent(term)) return true;
-    if (const auto number = constant_of(term)) return std::abs(*number) <= most_constant;
+    if (const auto number = constant_of(term)) return is_within(*number, most_constant);
     if (levels == 0 || term.op() != Op::primitive) return is_extent(term);
     const Primitive p = term.payload().primitive;
     const bool sum = p == Primitive::add || p == Primitive::subtract;
@@ -212,7 +215,7 @@ class Ranges {
     const auto operands = PrimitiveTerm(term).operands();
     if (p == Primitive::multiply) {
       const auto by = constant_of(*operands[1]);
-      return by && std::abs(*by) <= 4 && is_moderate(*operands[0], 0);
+      return by && is_within(*by, 4) && is_moderate(*operands[0], 0);
     }
     return (sum || chosen) && std::all_of(operands.begin(), operands.end(), [&](const Ref& operand) {
              return is_moderate(*operand, std::max(sum ? levels - 2 : levels - 1, 0));
