@@ -207,6 +207,7 @@ Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& opt
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   const auto with_later = [&](const std::shared_ptr<CompiledKernel>& made) {
     made->for_any_rows = later(kernel, options, find_or_compile);
+    made->cut_facts = cut_facts_of(kernel);
     return made;
   };
   if (!ir && !assembly)
@@ -227,6 +228,7 @@ Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& opt
 Compiled compile_anew(const kernel::Kernel& kernel, const CompileOptions& options, CacheStatistics*) {
   auto out = build(kernel, options);
   out->for_any_rows = later(kernel, options, compile_anew);
+  out->cut_facts = cut_facts_of(kernel);
   return out;
 }
 

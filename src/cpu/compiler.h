@@ -36,10 +36,18 @@ struct CompileOptions {
 
 class CompiledLater;
 
+/// What of a kernel decides how its domain is cut, found once.
+struct CutFacts {
+  bool reads_across = false, reduces_across = false, reduces_tiles = false, scans_across = false;
+  std::int64_t block = 0;  ///< positions that one thread computes; 0: any number
+};
+CutFacts cut_facts_of(const kernel::Kernel& kernel);
+
 /// Machine code of one kernel. Immutable; lives as long as it has an owner.
 struct CompiledKernel {
   LoadedImage image;
   std::shared_ptr<CompiledLater> for_any_rows;  ///< not null: `image` is for short rows (cpu/abi.h)
+  CutFacts cut_facts;
   CompileStatistics statistics;                 ///< where it was compiled; else its total only
   bool from_disk = false;
   std::string printed;  ///< what ANABRANCH_DUMP asks for

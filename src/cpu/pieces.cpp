@@ -8,6 +8,7 @@
 #include <anabranch/error.h>
 
 #include "ir/offsets.h"
+#include "kernel/access.h"
 #include "kernel/pointwise.h"
 
 namespace anabranch::cpu {
@@ -29,7 +30,8 @@ constexpr std::int64_t rows_of_vector = 16;
 
 class Cutter {
  public:
-  Cutter(const kernel::Kernel& kernel, const Bindings& bindings) : kernel_(kernel), bound_(bindings) {
+  Cutter(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings)
+      : kernel_(kernel), facts_(facts), bound_(bindings) {
     for (const auto& e : kernel.domain.extents)
       if (e.same_for_all()) size_ *= value(e, 0);
   }
@@ -87,6 +89,7 @@ class Cutter {
   std::int64_t whole_rows(std::int64_t piece) const {
     constexpr std::int64_t line = 64, long_row = 4 * line;
     std::int64_t unit = line;
+    if (facts_.block > 0) return std::max(piece - piece % facts_.block, facts_.block);
     if (kernel_.domain.form != kernel::Form::segmented && !kernel_.domain.extents.empty()) {
       const std::int64_t length = value(kernel_.domain.extents.back(), 0);
       if (length >= long_row && length <= piece) unit = length;
@@ -209,13 +212,13 @@ class Cutter {
     if (recurs_) return rows_of_vector;
     const std::int64_t columns =
         kernel_.domain.extents.empty() ? 1 : value(kernel_.domain.extents.back(), item);
-    if (kernel::reduces_tiles(kernel_)) {
+    if (facts_.reduces_tiles) {
       // Some rows of results, of which there are enough for all workers.
       const std::int64_t rows_of_results = domain() / std::max<std::int64_t>(columns, 1);
       return std::max<std::int64_t>(columns, 1) * std::clamp<std::int64_t>(rows_of_results / 32, 4, 16);
     }
-    if (kernel::reduces_across(kernel_)) return kernel::tile_rows;
-    if (!kernel::scans_across(kernel_)) return 1;
+    if (facts_.reduces_across) return kernel::tile_rows;
+    if (!facts_.scans_across) return 1;
     // Few rows are the work of several threads each. Of many a piece has enough for pages and prefetches, and every thread
     // a piece.
     constexpr std::int64_t few = 4, parts = 8, least = 128, most = 1024, whole = 64;
@@ -284,6 +287,7 @@ class Cutter {
   }
 
   const kernel::Kernel& kernel_;
+  const CutFacts facts_;
   const Bindings& bound_;
   std::int64_t size_ = 1;
   bool recurs_ = std::holds_alternative<kernel::Recurrence>(kernel_.form);
@@ -309,15 +313,25 @@ Piece Cut::of_task(std::int64_t task) const {
 }
 
 std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings) {
-  return Cutter(kernel, bindings).domain();
+  return Cutter(kernel, {}, bindings).domain();
 }
 
 Holder holder_of(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t position) {
-  return Cutter(kernel, bindings).holder_of(position);
+  return Cutter(kernel, {}, bindings).holder_of(position);
 }
 
-Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements) {
-  const Cutter cutter(kernel, bindings);
+CutFacts cut_facts_of(const kernel::Kernel& kernel) {
+  const auto together = kernel::lanes_of(kernel).together;
+  return {.reads_across = !together && kernel::reads_across(kernel),
+          .reduces_across = kernel::reduces_across(kernel),
+          .reduces_tiles = kernel::reduces_tiles(kernel),
+          .scans_across = kernel::scans_across(kernel),
+          .block = together ? together->block : 0};
+}
+
+Cut cut(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings,
+        std::int64_t piece_elements) {
+  const Cutter cutter(kernel, facts, bindings);
   std::int64_t piece = piece_elements, share = piece_elements;
   if (piece <= 0) {
     // Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work
@@ -332,8 +346,7 @@ Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t pie
   }
   const kernel::Row* row = kernel::row_of(kernel);
   if (row) return cutter.rows(*row, piece, share);
-  if (piece_elements <= 0)
-    piece = kernel::reads_across(kernel) ? cutter.whole_tiles(piece) : cutter.whole_rows(piece);
+  if (piece_elements <= 0) piece = facts.reads_across ? cutter.whole_tiles(piece) : cutter.whole_rows(piece);
   return cutter.positions(piece);
 }
 

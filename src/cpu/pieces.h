@@ -39,8 +39,9 @@ struct Cut {
   Piece of_task(std::int64_t task) const;
 };
 
-/// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data).
-Cut cut(const kernel::Kernel& kernel, const Bindings& bindings, std::int64_t piece_elements);
+/// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data). `facts`: of this kernel.
+Cut cut(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings,
+        std::int64_t piece_elements);
 
 /// The item that holds an output position; `row_length`: elements of the row there, of a form with rows.
 struct Holder {

@@ -8,30 +8,105 @@
 
 namespace anabranch::kernel {
 
+namespace {
+
+/// Positions along a dimension that has so few are computed together, and so many in all two such dimensions may have.
+constexpr std::int64_t most_together = 8, most_innermost_together = 16, most_of_block = 4096;
+/// Dimensions of fewer elements are not worth that; of these vectors of any width are filled, if not by the last ones.
+constexpr std::int64_t least_along = 16;
+
+bool mentions(const ir::Node& node, const ir::Ref& parameter) {
+  const auto& free = node.free();
+  return std::find(free.begin(), free.end(), parameter.get()) != free.end();
+}
+
+/// Rows whose length is known, and of which a few are computed together because they read something in common.
+std::optional<Lanes::Together> rows_together(const Kernel& kernel) {
+  const std::size_t rank = kernel.domain.extents.size();
+  const KernelExtent &rows = kernel.domain.extents[rank - 2], &length = kernel.domain.extents[rank - 1];
+  const auto is_constant = [](const KernelExtent& e) { return e.kind == KernelExtent::Kind::constant; };
+  if (!is_constant(rows) || rows.value < 2 || rows.value > most_together || !is_constant(length) ||
+      length.value % least_along != 0 || length.value > most_of_block / rows.value)
+    return {};
+  const auto nodes = reachable(kernel.body);
+  const bool share = std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) {
+    return is_read(node->op()) && mentions(*node, kernel.index[rank - 1]) &&
+           !mentions(*node, kernel.index[rank - 2]);
+  });
+  if (!share) return {};
+  return Lanes::Together{rank - 2, rows.value, rows.value * length.value};
+}
+
+/// An innermost dimension that is so short, if what is read lies along the one before it.
+std::optional<Lanes::Together> columns_together(const Kernel& kernel) {
+  const std::size_t rank = kernel.domain.extents.size();
+  const KernelExtent &length = kernel.domain.extents[rank - 2], &columns = kernel.domain.extents[rank - 1];
+  const auto is_constant = [](const KernelExtent& e) { return e.kind == KernelExtent::Kind::constant; };
+  if (!is_constant(columns) || columns.value < 2 || columns.value > most_innermost_together ||
+      (is_constant(length) && length.value < least_along))
+    return {};
+  const Accesses accesses(kernel, Lanes{.kind = Lanes::Kind::innermost, .dimension = rank - 2});
+  bool moves = false;
+  for (const ir::Node* read : accesses.reads()) {
+    const AccessPattern pattern = pattern_of(accesses.of(*read));
+    if (pattern != AccessPattern::broadcast && pattern != AccessPattern::contiguous) return {};
+    moves = moves || pattern == AccessPattern::contiguous;
+  }
+  if (!moves) return {};
+  const bool one_block = is_constant(length) && length.value <= most_of_block / columns.value;
+  return Lanes::Together{rank - 1, columns.value,
+                         columns.value * (one_block ? length.value : least_along * 4)};
+}
+
+/// Of a map along its innermost dimension.
+Lanes innermost_lanes(const Kernel& kernel) {
+  const std::size_t rank = kernel.domain.extents.size();
+  Lanes out{.kind = Lanes::Kind::innermost, .dimension = rank - 1};
+  if (rank < 2 || kernel.domain.form == Form::segmented || !kernel.checks.empty()) return out;
+  out.together = columns_together(kernel);
+  if (out.together)
+    out.dimension = rank - 2;
+  else if (!reads_across(kernel))
+    out.together = rows_together(kernel);
+  return out;
+}
+
+}  // namespace
+
 Lanes lanes_of(const Kernel& kernel) {
   using Kind = Lanes::Kind;
+  const auto along = [&](Kind kind) -> Lanes {
+    const std::size_t rank = kernel.domain.extents.size();
+    return {.kind = kind, .dimension = rank == 0 ? 0 : rank - 1};
+  };
   const auto rows = [&]() -> Lanes {
-    if (!kernel.domain.extents.empty()) return {Kind::innermost};
+    if (!kernel.domain.extents.empty()) return along(Kind::innermost);
     return {kernel.domain.over_items ? Kind::items : Kind::alone};
   };
-  const auto map = [&](const Map&) -> Lanes { return is_flat(kernel) ? Lanes{Kind::positions} : rows(); };
+  const auto map = [&](const Map&) -> Lanes {
+    if (is_flat(kernel)) return {Kind::positions};
+    return kernel.domain.extents.empty() ? rows() : innermost_lanes(kernel);
+  };
   const auto reduce = [&](const Reduce&) -> Lanes {
-    return {reduces_across(kernel) ? Kind::innermost : Kind::row};
+    return along(reduces_across(kernel) ? Kind::innermost : Kind::row);
   };
   const auto scan = [&](const Scan& form) -> Lanes {
-    if (scans_across(kernel)) return {Kind::innermost};
+    if (scans_across(kernel)) return along(Kind::innermost);
     return {Kind::row, form.kind.from_right ? -1 : 1};
   };
   return std::visit(overloaded{map, reduce, scan, [&](const Recurrence&) { return rows(); }}, kernel.form);
 }
 
 std::optional<Interior> interior_of(const Kernel& kernel, const Regions& regions) {
-  const Lanes::Kind lanes = lanes_of(kernel).kind;
+  const Lanes all = lanes_of(kernel);
+  const Lanes::Kind lanes = all.kind;
   const Row* row = row_of(kernel);
   const auto* reduce = std::get_if<Reduce>(&kernel.form);
   const bool map = std::holds_alternative<Map>(kernel.form);
   ir::Ref inner;
-  if (map && lanes == Lanes::Kind::innermost && !reads_across(kernel)) inner = kernel.index.back();
+  if (map && lanes == Lanes::Kind::innermost && all.dimension + 1 == kernel.index.size() &&
+      !reads_across(kernel))
+    inner = kernel.index.back();
   const bool in_order = reduce && reduce->order != ir::fold_order::OperatorClass::commutative;
   if (row && lanes == Lanes::Kind::row && !in_order) inner = row->index;
   if (!inner) return {};
@@ -49,8 +124,11 @@ std::optional<Interior> interior_of(const Kernel& kernel, const Regions& regions
   return interior;
 }
 
-Accesses::Accesses(const Kernel& kernel, Assumed assumed) : kernel_(kernel), assumed_(std::move(assumed)) {
-  const Lanes lanes = lanes_of(kernel);
+Accesses::Accesses(const Kernel& kernel, Assumed assumed)
+    : Accesses(kernel, lanes_of(kernel), std::move(assumed)) {}
+
+Accesses::Accesses(const Kernel& kernel, const Lanes& lanes, Assumed assumed)
+    : kernel_(kernel), assumed_(std::move(assumed)) {
   flat_ = lanes.kind == Lanes::Kind::positions;
   bind_parameters(lanes);
   std::vector<ir::Ref> roots = kernel.body;
@@ -70,7 +148,7 @@ void Accesses::bind_parameters(const Lanes& lanes) {
   for (const KernelScalar& scalar : kernel_.scalars) values_[scalar.parameter.get()] = {extent(scalar.value)};
   for (const ir::Ref& index : kernel_.index)
     values_[index.get()] = {lanes.kind == Kind::positions ? Motion{} : Motion::same()};
-  if (lanes.kind == Kind::innermost) values_[kernel_.index.back().get()] = {Motion::steady(1)};
+  if (lanes.kind == Kind::innermost) values_[kernel_.index[lanes.dimension].get()] = {Motion::steady(1)};
   if (const Row* row = row_of(kernel_))
     values_[row->index.get()] = {lanes.kind == Kind::row ? Motion::steady(lanes.step) : Motion::same()};
 }

@@ -19,8 +19,20 @@ struct Lanes {
     innermost,  ///< neighbours along the innermost dimension of the domain
     row,        ///< neighbouring elements of a row
   };
+  /// One of the two innermost dimensions, so short that all positions along it are computed together, each by code of its
+  /// own: what they have in common is computed once, as the sums that the results of a butterfly share.
+  struct Together {
+    std::size_t dimension = 0;
+    std::int64_t extent = 1;
+    std::int64_t block = 1;  ///< positions that are best computed by one thread
+  };
+
   Kind kind = Kind::alone;
   std::int64_t step = 1;  ///< of the index that moves: -1 from the right
+  std::size_t dimension =
+      0;  ///< innermost: along which they lie; before the innermost one where that is short
+  std::optional<Together> together =
+      std::nullopt;  ///< maps only; none of what such a map reads is out of range
 };
 Lanes lanes_of(const Kernel& kernel);
 
@@ -33,6 +45,7 @@ class Accesses {
  public:
   /// `assumed`: what holds where the lanes are.
   explicit Accesses(const Kernel& kernel, Assumed assumed = {});
+  Accesses(const Kernel& kernel, const Lanes& lanes, Assumed assumed = {});
 
   /// Of the positions that the lanes of a read take.
   const Motion& of(const ir::Node& read) const { return reads_.at(&read); }

@@ -139,6 +139,10 @@ const char* lanes_text(const kernel::Kernel& kernel) {
     case Kind::items:
       return "neighbouring items";
     case Kind::innermost:
+      if (lanes.together && lanes.together->dimension > lanes.dimension)
+        return "neighbours along the last dimension but one; all positions along the last one together";
+      if (lanes.together)
+        return "neighbours along the innermost dimension; all positions along the one before it together";
       return kernel::reads_across(kernel) || kernel::reduces_tiles(kernel)
                  ? "neighbours along the innermost dimension, in tiles"
                  : "neighbours along the innermost dimension";

@@ -114,7 +114,7 @@ TEST_CASE("pieces cover the domain once, depend on the data only and keep rows w
     const auto total = static_cast<std::size_t>(offsets.back());
     auto k = spmv(offsets, std::vector<std::int64_t>(total, 0), std::vector<double>(total, 1.0),
                   std::vector<double>{1.0});
-    const cpu::Cut cut = cpu::cut(k.kernel(), k.bindings(), piece);
+    const cpu::Cut cut = cpu::cut(k.kernel(), cpu::cut_facts_of(k.kernel()), k.bindings(), piece);
     std::vector<int> seen(12);
     std::vector<std::vector<int>> blocks(cut.long_rows.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -49,7 +49,7 @@ std::vector<std::byte> scanned_apart(KernelBuilder& k, const cpu::CompileOptions
     image.entry(entry)(&args, begin, end, &scratch);
     REQUIRE(error.failed == 0);
   };
-  const cpu::Cut cut = cpu::cut(k.kernel(), bindings, 1);
+  const cpu::Cut cut = cpu::cut(k.kernel(), cpu::cut_facts_of(k.kernel()), bindings, 1);
   const std::size_t components = k.kernel().body.size();
   for (const cpu::Piece& p : cut.pieces) {
     if (p.long_row < 0) {
