@@ -10,8 +10,8 @@
 //
 //   y[p, c, q] = w(p c, r m) * sum of x[k, p, q] w(k c, r) over k < r,    where w(j, n) = exp(-2 pi i j / n).
 //
-// Neighbours along the innermost dimension are a vector of the machine. It has one element in the first step, which
-// therefore takes the larger radix and has the r results of a sum side by side.
+// Neighbours along the innermost dimension are a vector of the machine. It has one element in the first step, where those
+// along p are one; that step takes the larger radix, so that the next one has vectors.
 // Expressions are handles, which are copied as numbers are.
 // NOLINTBEGIN(performance-unnecessary-value-param)
 namespace anabranch::apps {
@@ -33,26 +33,37 @@ Acc<Matrix<Complex>> roots(std::int64_t rows, std::int64_t columns, std::int64_t
   return reshape(Index{rows, columns}, use(std::move(table)));
 }
 
-Acc<Vector<Complex>> first_step(std::int64_t n, std::int64_t radix, const Acc<Vector<Complex>>& x) {
-  const auto rows = reshape(Index{radix, n / radix}, x);
-  const auto of_sum = roots(radix, radix, radix), turn = roots(n / radix, radix, n);
-  return flatten(generate(Index{n / radix, radix}, [=](auto at) {
-    const Exp<std::int64_t> p = at[0], c = at[1];
-    Exp<float> au = 0.0F, bv = 0.0F, av = 0.0F, bu = 0.0F;  // sums that do not wait for each other
-    for (std::int64_t k = 0; k < radix; ++k) {
-      const auto [a, b] = rows[index_of(Exp<std::int64_t>(k), p)];
-      const auto [u, v] = of_sum[index_of(Exp<std::int64_t>(k), c)];
-      au = au + a * u;
-      bv = bv + b * v;
-      av = av + a * v;
-      bu = bu + b * u;
-    }
-    return complex(au - bv, av + bu) * turn[at];
-  }));
-}
-
 /// Multiplied by -i.
 Exp<Complex> quarter_turn(const Exp<Complex>& z) { return complex(imag(z), -real(z)); }
+
+/// The sum of part(k) w(k c, radix) over k < radix, where that is 1, 2 or 4. Sums that several c need are the same expressions
+/// for all of them.
+template <class Part>
+Exp<Complex> butterfly(std::int64_t radix, Part part, const Exp<std::int64_t>& c) {
+  if (radix == 1) return part(0);
+  const auto odd = c % 2 == 1;
+  const auto sign = cond(odd, -1.0F, 1.0F);
+  if (radix == 2) return part(0) + sign * part(1);
+  const auto even = part(0) + sign * part(2), rest = part(1) + sign * part(3);
+  return even + cond(c < 2, 1.0F, -1.0F) * cond(odd, quarter_turn(rest), rest);
+}
+
+/// Of radix 2 to 16: more than 4 are sums of 4 each, and butterflies of these.
+Acc<Vector<Complex>> first_step(std::int64_t n, std::int64_t radix, const Acc<Vector<Complex>>& x) {
+  const std::int64_t m = n / radix, sums = std::max<std::int64_t>(radix / 4, 1);
+  const auto rows = reshape(Index{radix, m}, x);
+  const auto of_sums = roots(sums, 4, radix), turn = roots(radix, m, n);
+  return flatten(generate(Index{m, radix}, [=](auto at) {
+    const Exp<std::int64_t> p = at[0], c = at[1];
+    const auto part = [&](std::int64_t k) { return rows[index_of(Exp<std::int64_t>(k), p)]; };
+    const auto of_part = [&](std::int64_t k) {
+      const auto sum = butterfly(4, [&](std::int64_t j) { return part(k + sums * j); }, c % 4);
+      return k == 0 ? sum : sum * of_sums[index_of(Exp<std::int64_t>(k), c % 4)];
+    };
+    const auto sum = radix <= 4 ? butterfly(radix, part, c) : butterfly(sums, of_part, c / 4);
+    return sum * turn[index_of(c, p)];
+  }));
+}
 
 Acc<Vector<Complex>> step(std::int64_t n, std::int64_t radix, std::int64_t done,
                           const Acc<Vector<Complex>>& x) {
@@ -62,12 +73,7 @@ Acc<Vector<Complex>> step(std::int64_t n, std::int64_t radix, std::int64_t done,
   return flatten(generate(Index{m, radix, done}, [=](auto at) {
     const Exp<std::int64_t> p = at[0], c = at[1], q = at[2];
     const auto part = [&](std::int64_t k) { return parts[index_of(Exp<std::int64_t>(k), p, q)]; };
-    const auto odd = c % 2 == 1;
-    if (radix == 2) return (part(0) + cond(odd, -1.0F, 1.0F) * part(1)) * turn[index_of(p, c)];
-    const auto even = part(0) + cond(odd, -1.0F, 1.0F) * part(2);
-    const auto rest = part(1) + cond(odd, -1.0F, 1.0F) * part(3);
-    const auto turned = cond(odd, quarter_turn(rest), rest);
-    return (even + cond(c < 2, 1.0F, -1.0F) * turned) * turn[index_of(p, c)];
+    return butterfly(radix, part, c) * turn[index_of(p, c)];
   }));
 }
 
@@ -86,9 +92,10 @@ Acc<Vector<Complex>> fft(std::int64_t n, Acc<Vector<Complex>> x) {
 
 // The even elements as real, the odd ones as imaginary parts z; the parts of the transform Z that are conjugate to their
 // mirror image, and those that are opposite, are the transforms of the two halves.
-Acc<Vector<float>> power_spectrum(std::int64_t n, const Acc<Vector<float>>& x) {
+Acc<Vector<float>> power_spectrum(std::int64_t n,
+                                  const std::function<Exp<float>(const Exp<std::int64_t>&)>& sample) {
   const std::int64_t half = n / 2;
-  const auto z = fft(half, generate(half, [=](auto i) { return complex(x[2 * i], x[2 * i + 1]); }));
+  const auto z = fft(half, generate(half, [=](auto i) { return complex(sample(2 * i), sample(2 * i + 1)); }));
   std::vector<Complex> table;
   for (std::int64_t k = 0; k <= half; ++k) table.push_back(root(k, n));
   const auto turn = use(table);

@@ -162,13 +162,14 @@ FeatureSequences features(const std::vector<Feature>& wanted, const Windows& win
   const Seq<Vector<float>>& samples = windows.samples;
 
   const Samples window = reshape(n, use(options.window));
-  const auto windowed = [&](const Samples& x) {
-    return windows.begins ? zip_with(times, x, window) : centred(x, n, options.cosines);
+  const auto spectrum = [&](const Samples& x) {
+    if (windows.begins) return power_spectrum(n, [=](const Number& i) { return x[i] * window[i]; });
+    return power_spectrum(n, [y = centred(x, n, options.cosines)](const Number& i) { return y[i]; });
   };
   // Made where a feature needs it, and once: transforms of their own have tables of their own, and are computed each.
   std::optional<Seq<Vector<float>>> made;
   const auto power = [&]() -> Seq<Vector<float>> {
-    if (!made) made = map_seq([&](auto x) { return power_spectrum(n, windowed(x)); }, samples);
+    if (!made) made = map_seq(spectrum, samples);
     return *made;
   };
   const auto of_magnitudes = [&](auto f) {
