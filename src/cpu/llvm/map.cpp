@@ -17,6 +17,7 @@ constexpr std::int64_t most_unrolled = 4;
 Map::Map(llvm::Module& module, const kernel::Kernel& kernel, const Machine& machine)
     : kernel_(kernel),
       along_(kernel::lanes_of(kernel)),
+      short_(along_.together.value_or(kernel::Lanes::Together{})),
       types_{llvm::Type::getInt64Ty(module.getContext()), llvm::Type::getInt64Ty(module.getContext()),
              llvm::PointerType::getUnqual(module.getContext())},
       f_(module, "entry0", types_, true, machine),

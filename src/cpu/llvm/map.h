@@ -68,7 +68,7 @@ class Map {
   /// Per position along the short dimension.
   using Together = std::vector<Values>;
   bool computes_together();
-  bool columns_are_short() const { return along_.together->dimension > along_.dimension; }
+  bool columns_are_short() const { return short_.dimension > along_.dimension; }
   void blocks(llvm::Value* begin, llvm::Value* end);
   void rows_of_block(llvm::Value* start, llvm::Value* length, Range range);
   void vectors_together(llvm::Value* lo, llvm::Value* hi,
@@ -79,6 +79,7 @@ class Map {
 
   const kernel::Kernel& kernel_;
   const kernel::Lanes along_;
+  const kernel::Lanes::Together short_;  ///< of one position: there is no such dimension
   llvm::Type* types_[3];
   Frame f_;
   Emitter e_;

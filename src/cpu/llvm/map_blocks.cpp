@@ -115,8 +115,8 @@ void Map::tiles(llvm::Value* begin, llvm::Value* end) {
 
 /// Are positions along a short dimension computed together?
 bool Map::computes_together() {
-  if (!along_.together || lanes_ == 1) return false;
-  const std::int64_t cost = regions_[0].cost * along_.together->extent;
+  if (short_.extent == 1 || lanes_ == 1) return false;
+  const std::int64_t cost = regions_[0].cost * short_.extent;
   if (cost > most_together_cost) return false;
   if (columns_are_short()) return true;
   // Rows that have borders have code of their own for what is inside of them.
@@ -180,14 +180,14 @@ void Map::rows_of_block(llvm::Value* start, llvm::Value* length, Range range) {
 /// is loaded in each round, next to its use: there is more of it than there are registers.
 void Map::vectors_together(llvm::Value* lo, llvm::Value* hi,
                            const std::function<void(llvm::Value*, const Together&)>& store) {
-  const ir::Node& short_index = *kernel_.index[along_.together->dimension];
+  const ir::Node& short_index = *kernel_.index[short_.dimension];
   e_.width = lanes_;
   f_.loop(lo, hi, lanes_, {}, "together", [&](llvm::Value* i, const auto&) {
     const auto here = e_.mark();
     e_.bind(*kernel_.index[along_.dimension], {e_.affine(i, 1)});
     // All before the first store: what they have in common is computed once.
     Together all;
-    for (std::int64_t p = 0; p < along_.together->extent; ++p) {
+    for (std::int64_t p = 0; p < short_.extent; ++p) {
       const auto before = e_.mark();
       e_.bind(short_index, {e_.uniform(f_.number(p))});
       e_.emit_level(regions_, Level::row);
@@ -223,8 +223,8 @@ Map::Range Map::columns_together(llvm::Value* start, Range range) {
   auto& b = f_.b;
   const auto [lo, hi] = range;
   e_.emit_level(regions_, Level::row);
-  llvm::Value* columns = f_.number(along_.together->extent);
-  llvm::Value* first = b.CreateUDiv(b.CreateAdd(lo, f_.number(along_.together->extent - 1)), columns);
+  llvm::Value* columns = f_.number(short_.extent);
+  llvm::Value* first = b.CreateUDiv(b.CreateAdd(lo, f_.number(short_.extent - 1)), columns);
   llvm::Value* rows = greater(f_.number(0), b.CreateSub(b.CreateUDiv(hi, columns), first));
   llvm::Value* count = b.CreateAnd(rows, f_.number(-lanes_));
   vectors_together(first, b.CreateAdd(first, count), [&](llvm::Value* i, const Together& all) {
