@@ -6,10 +6,10 @@ namespace {
 
 template <int N>
 void along_each_axis() {
-  const auto items = arrays<N, std::int32_t>(N);
+  const auto items = arrays<N, std::uint32_t>(N);  // whose sums wrap around in C++, too
   for (int axis = 0; axis < N; ++axis) {
     const auto inclusive = everywhere([=](auto a) { return scanl1(plus, a, axis); }, items);
-    const auto before = everywhere([=](auto a) { return prescanl(plus, 0, a, axis); }, items);
+    const auto before = everywhere([=](auto a) { return prescanl(plus, 0U, a, axis); }, items);
     for (std::size_t i = 0; i < items.size(); ++i)
       each_position(items[i].shape(), [&](const Index<N>& ix) {
         CHECK(inclusive[i][ix] == before[i][ix] + items[i][ix]);
