@@ -66,7 +66,6 @@ Target Ahead::room(int64_t now_ns, bool wanted) noexcept {
   const int64_t items = limits_.chunk > 0 && (whole_chunks || limits_.none()) ? limits_.chunk
                         : limits_.none()                                      ? 1
                         : wanted                                              ? plus_one(most)
-                        : most == no_limit                                    ? no_limit
                                                                               : most - ahead;
   return {.items = items, .bytes = std::max<int64_t>(limits_.bytes - bytes_, 1)};
 }
