@@ -243,6 +243,7 @@ void ChunksAhead::read_next(Lock& lock) {
     lock.lock();
     if (more) {
       const scheduler::ChunkSize size = chunk_size_of(read.items.chunks);
+      read.bytes = size.bytes;
       read_.push_back(std::move(read));
       items_read_ += size.items;
       sizes_->was_read(size);
@@ -285,8 +286,9 @@ void ChunksAhead::take_items(Lock& lock) {
   std::int64_t items = 0;
   do {
     Read& read = read_.front();
-    if (items == 0) at_work_ = {{}, read.decision, read.span};
+    if (items == 0) at_work_ = {.items = {}, .decision = read.decision, .span = read.span};
     at_work_.span.end_ns = read.span.end_ns;
+    at_work_.bytes += read.bytes;
     items += read.items.items();
     gathered.push_back(std::move(read.items));
     read_.pop_front();
@@ -335,10 +337,13 @@ void ChunksAhead::compute_next(Lock& lock, bool alone) {
                                                            context_.executor.concurrency()),
         1.0);
     log_.add(times);
+    scheduler::ChunkSize read = times.size;
+    read.bytes = at_work_.items.all_computed() ? at_work_.bytes : std::min(read.bytes, at_work_.bytes);
+    at_work_.bytes -= read.bytes;
     if (at_work_.items.all_computed()) at_work_.items = {};
     part_begun_ = false;
     lock.lock();
-    sizes_->was_computed(times, busy_ns, chunk.results->items(), chunk.results->bytes());
+    sizes_->was_computed(times, read, busy_ns, chunk.results->items(), chunk.results->bytes());
     computed_.push_back(std::move(chunk));
   } catch (const scheduler::BudgetExceeded&) {
     failure = std::current_exception();

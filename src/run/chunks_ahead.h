@@ -53,6 +53,8 @@ class ChunksAhead : public std::enable_shared_from_this<ChunksAhead> {
     ReadItems items;
     scheduler::Decision decision;
     scheduler::Span span;
+    std::int64_t bytes =
+        0;  ///< that are counted as read and not computed; joined or parted chunks may have others
   };
   struct Computed {
     std::unique_ptr<ItemResults> results;

@@ -108,9 +108,9 @@ bool ReadSizes::computes_beside() const {
   return !on_host_ || work == 0 || busy_per_result_ / threads_ / (threads_ - 1) < work;
 }
 
-void ReadSizes::was_computed(const scheduler::ChunkTimes& times, std::int64_t busy_ns, std::int64_t results,
-                             std::int64_t bytes) {
-  ahead_.was_computed(times.size, results, bytes);
+void ReadSizes::was_computed(const scheduler::ChunkTimes& times, const scheduler::ChunkSize& read,
+                             std::int64_t busy_ns, std::int64_t results, std::int64_t bytes) {
+  ahead_.was_computed(read, results, bytes);
   ns_per_item_ = times.compute.length() / std::max<std::int64_t>(times.size.items, 1);
   busy_per_result_ = busy_ns / std::max<std::int64_t>(results, 1);
   if (controller_)

@@ -35,9 +35,9 @@ class ReadSizes {
   void was_read(const scheduler::ChunkSize& size);
   /// Of gathered items: how many make a chunk now, at most; 0: they are too few, unless there are no more.
   std::int64_t of_gathered(std::int64_t items) const;
-  /// `busy_ns`: of all threads.
-  void was_computed(const scheduler::ChunkTimes& times, std::int64_t busy_ns, std::int64_t results,
-                    std::int64_t bytes);
+  /// `read`: what of it is no longer only read; `busy_ns`: of all threads.
+  void was_computed(const scheduler::ChunkTimes& times, const scheduler::ChunkSize& read,
+                    std::int64_t busy_ns, std::int64_t results, std::int64_t bytes);
   /// Memory was short for so much.
   void too_big(const scheduler::ChunkSize& tried);
 

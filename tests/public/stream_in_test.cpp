@@ -195,10 +195,10 @@ TEST_CASE("arrays of a source that says nothing of their descriptors have extent
                               two_vectors({1, 5, 0, 2}, second));
     std::vector<Scalar<std::int64_t>> expected;
     for (const std::int64_t n : {1, 5, 0, 2}) {
-      std::int64_t a = 0, b = 0;
-      for (std::int64_t i = 0; i < n; ++i) a += numbers<std::int64_t>(n, 1)[i];
-      for (std::int64_t i = 0; i < 3; ++i) b += numbers<std::int64_t>(3, 2)[i];
-      expected.emplace_back(a * 1000 + b);
+      std::uint64_t a = 0, b = 0;  // wraps around, as the language's int64 does
+      for (std::int64_t i = 0; i < n; ++i) a += static_cast<std::uint64_t>(numbers<std::int64_t>(n, 1)[i]);
+      for (std::int64_t i = 0; i < 3; ++i) b += static_cast<std::uint64_t>(numbers<std::int64_t>(3, 2)[i]);
+      expected.emplace_back(static_cast<std::int64_t>(a * 1000 + b));
     }
     check_items(sums, expected);
   }

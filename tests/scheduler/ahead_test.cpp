@@ -78,7 +78,7 @@ TEST_CASE("ahead: few items") {
   Stream unbounded({});
   CHECK(unbounded.room(true) == no_limit);
   unbounded.make(1000);
-  CHECK(unbounded.room() == no_limit);
+  CHECK(unbounded.room() == no_limit - 1000);
 }
 
 TEST_CASE("ahead: items that are read one by one fill the room, and then wait until half of it is free") {

@@ -175,7 +175,7 @@ class ScanOracle : Oracle {
     const auto put_number = [&](std::int64_t number, const Values& v) {
       if (number < count) put(item, local, from_right ? count - 1 - number : number, count, v);
     };
-    if (shift > 0) put_number(0, *seed);
+    if (shift > 0 && count > 0) put_number(0, *seed);
     ir::scan_order::scan_row(length, seed, at, join, [&](std::int64_t k, const Values& v) {
       put_number(k + shift, v);
       if (k + 1 == length) total = v;
