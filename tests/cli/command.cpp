@@ -10,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -80,6 +81,15 @@ Process::~Process() {
 }
 
 void Process::signal(int number) const { ::kill(pid_, number); }
+
+bool Process::blocks(int signal) const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  const std::string name = "SigBlk:";
+  for (std::string line; std::getline(status, line);)
+    if (line.compare(0, name.size(), name) == 0)
+      return (std::stoull(line.substr(name.size()), nullptr, 16) >> (signal - 1) & 1) != 0;
+  return false;
+}
 
 Outcome Process::finish() {
   Outcome outcome;

@@ -46,6 +46,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void signal(int number) const;
+  /// Has it begun to handle this signal? The command blocks those that it waits for.
+  bool blocks(int signal) const;
   /// Reads both outputs to their ends and waits.
   Outcome finish();
 

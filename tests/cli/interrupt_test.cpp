@@ -13,12 +13,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
+void wait_until(const std::function<bool()>& ready) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!ready() && std::chrono::steady_clock::now() - begin < 10s) std::this_thread::sleep_for(5ms);
+}
+
 /// Sends the signal once `ready`, and expects the exit code soon.
 void stops(const std::vector<std::string>& arguments, int signal, int status,
            const std::function<bool()>& ready) {
   Process process(arguments);
-  const auto begin = std::chrono::steady_clock::now();
-  while (!ready() && std::chrono::steady_clock::now() - begin < 10s) std::this_thread::sleep_for(5ms);
+  wait_until([&] { return process.blocks(signal) && ready(); });
   std::this_thread::sleep_for(200ms);
   process.signal(signal);
   const auto sent = std::chrono::steady_clock::now();
@@ -60,7 +64,8 @@ TEST_CASE("signals: sorting a Matrix Market file stops") {
   REQUIRE(command({"generate", "laplacian2d", "--size", "900", "--out", dir / "m.mtx"}).status == 0);
   Process process({"smvm", dir / "m.mtx", "--memory", "32M", "--repeat", "1000000", "--out", dir / "y.npy"},
                   {.environment = {"TMPDIR=" + dir.path()}});
-  std::this_thread::sleep_for(60ms);
+  wait_until([&] { return process.blocks(SIGINT); });
+  std::this_thread::sleep_for(40ms);
   process.signal(SIGINT);
   CHECK(process.finish().status == 130);
   CHECK(dir.files() == 1);

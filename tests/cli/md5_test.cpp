@@ -475,7 +475,10 @@ TEST_CASE("md5: progress says 100 % at the end, and not before") {
       CHECK(std::is_sorted(out.begin(), out.end()));
       return out;
     };
-    CHECK(shares({"--progress"}, {}) == std::vector<int>{100});
+    const std::vector<int> lines = shares({"--progress"}, {});  // one, unless the machine is slow
+    REQUIRE(!lines.empty());
+    CHECK(lines.back() == 100);
+    CHECK(std::count(lines.begin(), lines.end(), 100) == 1);
     // Written again each tenth of a second, for so long that there are some.
     const std::vector<int> rewritten =
         shares({"--rules", "append-4-digits"}, {.environment = {"NO_COLOR=1"}, .stderr_terminal = true});
