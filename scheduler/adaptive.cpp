@@ -114,7 +114,8 @@ void AdaptiveController::observe(const Observation& observation) {
 
 void AdaptiveController::learn(const Observation& seen) {
   const auto work = static_cast<double>(seen.size.weight());
-  const double importance = std::exchange(is_first_, false) ? first_importance : 1;
+  seen_once_ = std::exchange(is_first_, false);
+  const double importance = seen_once_ ? first_importance : 1;
   const auto read = static_cast<double>(seen.ns.read);
   const auto write = static_cast<double>(seen.ns.write);
   const double in_line = static_cast<double>(seen.ns.compute) + (config_.read_overlaps ? 0 : read) +
@@ -157,6 +158,8 @@ AdaptiveController::Wish AdaptiveController::wish() {
 // A size apart from those that are known: a larger one, unless that is forbidden.
 AdaptiveController::Wish AdaptiveController::explore() const {
   const double known = std::max(chunk_.largest(), 1.0);
+  // What it really costs: its first chunk has paid for new memory, and would speak against all sizes as small as this.
+  if (seen_once_ && !learned_once_) return {known, Reason::explore};
   const Wish larger = cap({(learned_once_ ? regrowth : growth) * known, Reason::explore});
   if (larger.work >= regrowth * known || known <= regrowth) return {larger.work, Reason::explore};
   // A piece that stays in the cache is not far from the best, whatever the others cost.

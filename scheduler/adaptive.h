@@ -52,6 +52,7 @@ class AdaptiveController final : public Controller {
   int ring_;
   CostModel::Line model_;
   bool is_first_ = true;       ///< no chunk of this run has been seen
+  bool seen_once_ = false;     ///< one has been
   bool settled_ = false;       ///< the models know enough to ask for a size
   bool learned_once_ = false;  ///< they did at some time
   double smoothed_wish_ = 0;

@@ -48,7 +48,7 @@ struct CompiledKernel {
   LoadedImage image;
   std::shared_ptr<CompiledLater> for_any_rows;  ///< not null: `image` is for short rows (cpu/abi.h)
   CutFacts cut_facts;
-  CompileStatistics statistics;                 ///< where it was compiled; else its total only
+  CompileStatistics statistics;  ///< where it was compiled; else its total only
   bool from_disk = false;
   std::string printed;  ///< what ANABRANCH_DUMP asks for
 };

@@ -224,6 +224,31 @@ Simulation pieces_with_caches() {
 }
 }  // namespace
 
+TEST_CASE("what the first chunk pays for does not speak against chunks as small as it") {
+  // A unit of work costs half as much where a chunk stays in the cache. New memory costs as much again, and the first chunk
+  // finds all else cold, too.
+  constexpr double in_cache = 1.4, beyond = 2.8, new_memory = 1, cold = 640'000;
+  const auto controller = make_controller(Policy::adaptive(), {});
+  std::int64_t most = 0, items = 0;
+  ChunkSize so_far;
+  for (int chunk = 0; chunk < 100; ++chunk) {
+    const Target target = controller->next(so_far).target;
+    items = std::min<std::int64_t>(target.items, target.work / 2048);
+    const ChunkSize size{.items = items, .work = items * 2048, .bytes = 0};
+    const auto work = static_cast<double>(size.work);
+    const double fresh = static_cast<double>(std::max<std::int64_t>(size.work - most, 0));
+    most = std::max(most, size.work);
+    const double ns =
+        5000 + work * (items <= 128 ? in_cache : beyond) + fresh * new_memory + (chunk == 0 ? cold : 0);
+    controller->observe(
+        {.size = size, .target = target, .ns = {.compute = static_cast<std::int64_t>(ns)}, .utilisation = 1});
+    so_far.items += size.items;
+    so_far.work += size.work;
+  }
+  CHECK(items <= 128);
+  CHECK(items >= 8);
+}
+
 TEST_CASE("pieces stay in the cache as long as fixed costs are small there") {
   Simulation simulation = pieces_with_caches();
   for (const double beyond : {1.0, 1.1, 1.3, 2.0}) {  // what a unit costs out of the cache
