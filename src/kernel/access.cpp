@@ -12,6 +12,8 @@ namespace {
 
 /// Positions along a dimension that has so few are computed together, and so many in all two such dimensions may have.
 constexpr std::int64_t most_together = 8, most_innermost_together = 16, most_of_block = 4096;
+/// Bodies that cost more, for all these positions, are computed one by one.
+constexpr std::int64_t most_together_cost = 6400;
 /// Dimensions of fewer elements are not worth that; of these vectors of any width are filled, if not by the last ones.
 constexpr std::int64_t least_along = 16;
 
@@ -63,11 +65,17 @@ Lanes innermost_lanes(const Kernel& kernel) {
   const std::size_t rank = kernel.domain.extents.size();
   Lanes out{.kind = Lanes::Kind::innermost, .dimension = rank - 1};
   if (rank < 2 || kernel.domain.form == Form::segmented || !kernel.checks.empty()) return out;
-  out.together = columns_together(kernel);
-  if (out.together)
+  const auto costs_at_most = [&](const Lanes::Together& together, std::int64_t most) {
+    return Regions(kernel.body)[0].cost * together.extent <= most;
+  };
+  if (const auto columns = columns_together(kernel)) {
+    if (!costs_at_most(*columns, most_together_cost)) return out;
+    out.together = columns;
     out.dimension = rank - 2;
-  else if (!reads_across(kernel))
-    out.together = rows_together(kernel);
+  } else if (!reads_across(kernel)) {
+    const auto rows = rows_together(kernel);
+    if (rows && costs_at_most(*rows, most_together_cost / 2)) out.together = rows;
+  }
   return out;
 }
 

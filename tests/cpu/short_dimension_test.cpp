@@ -145,6 +145,16 @@ TEST_CASE("dimensions are not computed together where that is not known to be go
     m.body(read(m.matrix(64, 4, false), m.row, m.column));
     CHECK(!together(m));
   }
+  SECTION("bodies that cost much") {
+    for (const bool columns : {false, true}) {
+      Inner m({5}, columns ? 64 : 8, columns ? 16 : 64, false);
+      Ref v = butterfly(m.matrix(2, 64, false), columns ? m.row : m.column, columns ? m.column : m.row);
+      for (int i = 0; i < 250; ++i) v = plus(times(v, v), ir::literal(0.5));
+      m.body(v);
+      CHECK(!together(m));
+      CHECK(!has_code(m));
+    }
+  }
   SECTION("reads that may fail") {
     Inner m({5}, 64, 4, false);
     m.body(ir::index(m.matrix(4, 64, false), ir::tuple({m.column, m.row})));

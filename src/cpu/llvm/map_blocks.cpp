@@ -9,9 +9,6 @@
 namespace anabranch::cpu {
 namespace {
 
-/// Bodies that cost more, for all positions together, are computed one by one.
-constexpr std::int64_t most_together_cost = 6400;
-
 /// The elements of these vectors in turn: of each the first, of each the second, and so on, in as many vectors.
 std::vector<llvm::Value*> in_turn(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& v) {
   if (v.size() == 1) return v;
@@ -116,8 +113,6 @@ void Map::tiles(llvm::Value* begin, llvm::Value* end) {
 /// Are positions along a short dimension computed together?
 bool Map::computes_together() {
   if (short_.extent == 1 || lanes_ == 1) return false;
-  const std::int64_t cost = regions_[0].cost * short_.extent;
-  if (cost > most_together_cost) return false;
   if (columns_are_short()) return true;
   // Rows that have borders have code of their own for what is inside of them.
   return kernel_.domain.extents.back().value % lanes_ == 0 &&
