@@ -146,9 +146,8 @@ struct Caller {
   if (!error.failed) error = failure(begin, begin + 1);
   if (!error.failed)
     throw InternalError("kernel " + call.kernel.name + ": a failure that does not come again");
-  const bool in_stream = call.kernel.domain.over_items && call.bindings.first_item != ir::no_item;
   kernel::raise(call.kernel.checks[static_cast<std::size_t>(error.failed - 1)], error.value, error.bound,
-                in_stream ? call.bindings.first_item + holder.item : ir::no_item);
+                call.bindings.named.of(holder.item));
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ struct Bindings {
   std::span<const std::int64_t> scalars;  ///< one per scalar slot
   std::int64_t items = 1;                 ///< of the chunk
   bool from_memory = false;               ///< what is read is too much for the caches: folds prefetch it
-  std::int64_t first_item = ir::no_item;  ///< of the chunk, in the stream: for messages
-  const StopWord* stop = nullptr;         ///< of the run; null: it cannot be stopped
-  CacheStatistics* compiled = nullptr;    ///< what is compiled because rows are long is added, where not null
+  ir::ItemNumbers named = ir::ItemNumbers::none();  ///< the items, in messages
+  const StopWord* stop = nullptr;                   ///< of the run; null: it cannot be stopped
+  CacheStatistics* compiled = nullptr;  ///< what is compiled because rows are long is added, where not null
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.

@@ -197,7 +197,8 @@ class Accumulated final : public FedItems {
     if (!pass_->next(given)) return false;
     std::vector<HostArray> arguments = state_;
     arguments.insert(arguments.end(), given.begin(), given.end());
-    const std::vector<HostArray> results = machine_.apply(function_, arguments, number_++);
+    const std::int64_t number = machine_.in_item > 0 ? ir::no_item : number_++;
+    const std::vector<HostArray> results = machine_.apply(function_, arguments, number);
     const auto behind = results.begin() + std::ssize(state_);
     state_.assign(results.begin(), behind);
     item.assign(behind, results.end());

@@ -21,6 +21,25 @@ inline constexpr std::int64_t no_item = -1;
 /// Larger extents are refused wherever they are computed, so that sums of some of them and of positions do not wrap around.
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 59;
 
+/// Which items messages name: those of a chunk, one that everything is computed for, or none.
+class ItemNumbers {
+ public:
+  static constexpr ItemNumbers none() { return {}; }
+  static constexpr ItemNumbers from(std::int64_t first) { return {first, true}; }
+  static constexpr ItemNumbers always(std::int64_t item) { return {item, false}; }
+  /// Of the chunk's item i.
+  constexpr std::int64_t of(std::int64_t i) const {
+    return first_ != no_item && counts_ ? first_ + i : first_;
+  }
+
+ private:
+  constexpr ItemNumbers() = default;
+  constexpr ItemNumbers(std::int64_t first, bool counts) : first_(first), counts_(counts) {}
+
+  std::int64_t first_ = no_item;
+  bool counts_ = false;
+};
+
 /// Throws RunError "<operation>: <what is wrong>[ in item <item>] (<place>)".
 [[noreturn]] void raise(std::string_view operation, std::string_view wrong, const Place& place,
                         std::int64_t item = no_item);

@@ -71,10 +71,11 @@ class ChunkGeometry {
   virtual bool knows_values(int) const { return true; }
   /// Of an extent that all items of the domain have.
   std::optional<std::int64_t> common(const plan::PlanExtent& extent, int domain);
-  /// Of an item of the chunk, in the whole stream.
-  std::int64_t number_of(std::int64_t item) const {
-    return names_items_ ? shape_.first_item + item : ir::no_item;
+  /// Of the chunk's items, in the whole stream.
+  ir::ItemNumbers numbers() const {
+    return names_items_ ? ir::ItemNumbers::from(shape_.first_item) : ir::ItemNumbers::none();
   }
+  std::int64_t number_of(std::int64_t item) const { return numbers().of(item); }
   std::vector<std::int64_t> shape_of(const plan::Descriptor& descriptor, std::int64_t item) const;
   /// Positions of a kernel.
   std::int64_t positions(const plan::KernelStep& step) const { return plan::positions_of(step, shape_); }

@@ -66,6 +66,7 @@ RunContext RunContext::beside(RunOptions& own) const {
           .own_sinks = own_sinks,
           .sinks = sinks,
           .names_items = names_items,
+          .item = item,
           .equal_chunks = equal_chunks};
 }
 

@@ -13,6 +13,7 @@
 
 #include <anabranch/run.h>
 
+#include "ir/run_error.h"
 #include "ir/sink_passes.h"
 #include "plan/plan.h"
 #include "run/results.h"
@@ -32,10 +33,13 @@ struct SinkWork;
 /// Makes the sink of an operation.
 using MakeSink = std::function<std::unique_ptr<Sink>(ir::SinkOp, const SinkWork&)>;
 
-/// Runs a body of the plan with these arguments, and what it captures: its results.
-using RunBody = std::function<std::vector<HostArray>(int body, const std::vector<HostArray>& arguments)>;
+/// Runs a body of the plan with these arguments, and what it captures: its results. `item`: of the stream, that messages
+/// name, or ir::no_item.
+using RunBody = std::function<std::vector<HostArray>(int body, const std::vector<HostArray>& arguments,
+                                                     std::int64_t item)>;
 /// One of them.
-using ApplyFunction = std::function<std::vector<HostArray>(const std::vector<HostArray>& arguments)>;
+using ApplyFunction =
+    std::function<std::vector<HostArray>(const std::vector<HostArray>& arguments, std::int64_t item)>;
 
 /// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.
 class ResultSizes {
@@ -90,6 +94,7 @@ struct RunContext {
   ir::SinkPasses* sinks = nullptr;
   bool names_items =
       true;  ///< in messages; a program inside of a chunk has items that the user does not know
+  std::int64_t item = ir::no_item;  ///< of the user's stream, that the plan is run for
   /// Items are taken one by one: where one fails, those before it are given, if they are computed again for that. Not of a
   /// program that prints.
   bool gives_before_failure = false;

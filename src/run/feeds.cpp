@@ -69,7 +69,8 @@ class Drop final : public Feed {
  public:
   explicit Drop(const FeedWork& work) : Feed(work), left_(work.uniforms[0]), chunks_(work, 0) {
     if (left_ < 0)
-      ir::raise(work.node.label(), ir::negative_items(work.node.label(), left_), work.node.place());
+      ir::raise(work.node.label(), ir::negative_items(work.node.label(), left_), work.node.place(),
+                work.context.item);
     info_.live = chunks_.stage().live();
     info_.in_memory = chunks_.stage().in_memory();
     if (const auto items = chunks_.stage().items()) info_.items = std::max<std::int64_t>(*items - left_, 0);
@@ -217,8 +218,9 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, St
     }
     work.by_chunk = fed.by_chunk;
     if (!inputs.bodies.empty())
-      work.apply = [run_body, body = inputs.bodies[0]](const std::vector<HostArray>& arguments) {
-        return run_body(body, arguments);
+      work.apply = [run_body, body = inputs.bodies[0]](const std::vector<HostArray>& arguments,
+                                                       std::int64_t item) {
+        return run_body(body, arguments, item);
       };
     work.stage = [&, run_body, feeding = fed.feeds](std::size_t i) {
       return std::make_unique<FeedingStage>(context, backend, feeding[i], global, streams,

@@ -49,7 +49,7 @@ class FoldSink : public Sink {
   virtual std::int64_t held_bytes() const { return 0; }
 
   HostArray joined(std::size_t function, const HostArray& left, const HostArray& right) const {
-    return functions_[function]({left, right})[0];
+    return functions_[function]({left, right}, ir::no_item)[0];
   }
   /// What `consume` gives: nobody else has it.
   HostArray own(const HostArray& result) {
@@ -197,7 +197,7 @@ class FoldSeqSink final : public FoldSink {
     first = std::move(next);
     const std::int64_t pairs = view.items() / 2;
     std::vector<HostArray> above;
-    if (pairs > 0) above = functions_[0](view.arguments(2 * pairs));
+    if (pairs > 0) above = functions_[0](view.arguments(2 * pairs), ir::no_item);
     if (view.items() > 0) pending = view.take();
     view = pairs > 0 ? ItemView(type_, std::move(above), pairs) : ItemView(type_, {}, {}, 0);
   }
@@ -246,7 +246,7 @@ class FoldBatchSink final : public FoldSink {
   }
 
   void join() {
-    const HostArray of_batch = functions_[0](batch_.arguments())[0];
+    const HostArray of_batch = functions_[0](batch_.arguments(), ir::no_item)[0];
     sum_ = joined(1, sum_, of_batch);
     if (batch_.holds(*sum_)) sum_ = detail::copy_of(*sum_);
     batch_.clear();

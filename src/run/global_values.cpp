@@ -27,10 +27,11 @@ HostArray components_of(const detail::ArrayData& array, std::span<const int> com
 }  // namespace
 
 GlobalValues::GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments,
-                           std::stop_token stop, Fetch fetch)
+                           std::stop_token stop, Fetch fetch, std::int64_t item)
     : plan_(plan),
       stop_(std::move(stop)),
       fetch_(std::move(fetch)),
+      item_(item),
       arrays_(plan.global.arrays.size()),
       uniforms_(plan.global.uniforms.size()) {
   for (std::size_t a = 0; a < plan.global.arrays.size(); ++a) {
@@ -130,6 +131,7 @@ std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& val
     if (const HostArray* array = values.find(extent->array.get()))
       return (*array)->extents[static_cast<std::size_t>(extent->dimension)];
   interp::Evaluator evaluator({&expression, 1}, values.stop());
+  evaluator.item = values.item();
   for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {
     const ir::Node& node = evaluator.node(n);
     if (!node.type().is_array()) continue;

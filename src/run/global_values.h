@@ -18,10 +18,10 @@ class GlobalValues {
  public:
   /// Before the host reads an array: its elements may be elsewhere.
   using Fetch = std::function<void(const HostArray&)>;
-  /// Evaluating ends with Cancelled once `stop` is requested.
-  GlobalValues(
-      const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop,
-      Fetch fetch = [](const HostArray&) {});
+  /// Evaluating ends with Cancelled once `stop` is requested. `item`: of the stream, that they are computed for, or
+  /// ir::no_item.
+  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop,
+               Fetch fetch, std::int64_t item);
   /// With its elements.
   const HostArray& array(int number) const;
   /// Its elements may be elsewhere: for who asks where they are, or for its shape, or hands it on.
@@ -40,11 +40,14 @@ class GlobalValues {
   std::int64_t positions(const plan::KernelStep& step);
   const plan::Plan& plan() const { return plan_; }
   const std::stop_token& stop() const { return stop_; }
+  /// That messages name.
+  std::int64_t item() const { return item_; }
 
  private:
   const plan::Plan& plan_;
   std::stop_token stop_;
   Fetch fetch_;
+  std::int64_t item_;
   std::vector<HostArray> arrays_;
   std::unordered_map<const ir::Node*, HostArray> by_node_;
   std::mutex mutex_;  ///< guards what follows

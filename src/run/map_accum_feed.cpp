@@ -1,6 +1,8 @@
 #include <array>
 
 #include "ir/cancelled.h"
+#include "ir/device_error.h"
+#include "ir/run_error.h"
 #include "run/feed.h"
 
 namespace anabranch::runtime {
@@ -28,21 +30,16 @@ class MapAccum final : public Feed {
     SourceChunk given;
     if (!stage_->next(limit, given)) return false;
     items = work_.by_chunk ? of_chunk(given) : one_by_one(given);
+    passed_ += given.items;
     own.push_back({0, items.items});
     return true;
   }
 
+  /// Of item i of those that are under way: its number as messages name it.
+  std::int64_t number_of(std::int64_t i) const { return context_.names_items ? passed_ + i : ir::no_item; }
+
   SourceChunk of_chunk(const SourceChunk& given) {
-    std::vector<HostArray> arguments = state_;
-    for (std::size_t a = 0; a < given.arrays.size(); ++a) {
-      // What the function gives may lie where an argument does.
-      auto vector = std::make_shared<detail::ArrayData>();
-      vector->scalars = stage_->infos()[a].scalars;
-      vector->extents = {given.items};
-      for (const auto& data : given.arrays[a].data) vector->buffers.push_back(owned_by_item(data));
-      arguments.push_back(std::move(vector));
-    }
-    const std::vector<HostArray> results = work_.apply(arguments);
+    const std::vector<HostArray> results = results_of_chunk(given);
     state_.assign(results.begin(), results.begin() + std::ssize(state_));
     SourceChunk items{given.items, given.items, 0, {}, given.first};
     for (std::size_t r = state_.size(); r < results.size(); ++r) {
@@ -53,6 +50,52 @@ class MapAccum final : public Feed {
     return items;
   }
 
+  std::vector<HostArray> results_of_chunk(const SourceChunk& given) {
+    try {
+      return work_.apply(first_items(given, given.items), ir::no_item);
+    } catch (const ir::DeviceError&) {
+      throw;
+    } catch (const RunError&) {
+      raise_of_first(given);
+      throw;
+    }
+  }
+
+  /// What the function takes of a chunk's first items.
+  std::vector<HostArray> first_items(const SourceChunk& given, std::int64_t items) const {
+    std::vector<HostArray> arguments = state_;
+    for (std::size_t a = 0; a < given.arrays.size(); ++a) {
+      // What the function gives may lie where an argument does.
+      auto vector = std::make_shared<detail::ArrayData>();
+      vector->scalars = stage_->infos()[a].scalars;
+      vector->extents = {items};
+      for (const auto& data : given.arrays[a].data) vector->buffers.push_back(owned_by_item(data));
+      arguments.push_back(std::move(vector));
+    }
+    return arguments;
+  }
+
+  /// The function has failed for a chunk: finds the first item of it that it fails for, and has it fail with its number.
+  void raise_of_first(const SourceChunk& given) const {
+    const auto fails = [&](std::int64_t items) {
+      if (context_.options.stop.stop_requested()) ir::raise_cancelled();
+      try {
+        work_.apply(first_items(given, items), ir::no_item);
+        return false;
+      } catch (const ir::DeviceError&) {
+        throw;
+      } catch (const RunError&) {
+        return true;
+      }
+    };
+    std::int64_t right = 0, wrong = given.items;
+    while (wrong - right > 1) {
+      const std::int64_t middle = right + (wrong - right) / 2;
+      (fails(middle) ? wrong : right) = middle;
+    }
+    work_.apply(first_items(given, wrong), number_of(wrong - 1));
+  }
+
   SourceChunk one_by_one(const SourceChunk& given) {
     ChunkBuilder made(info_.arrays, context_.memory, context_.executor);
     for (std::int64_t i = 0; i < given.items; ++i) {
@@ -60,7 +103,7 @@ class MapAccum final : public Feed {
       std::vector<HostArray> arguments = state_;
       for (std::size_t a = 0; a < given.arrays.size(); ++a)
         arguments.push_back(item_of(given.arrays[a], stage_->infos()[a], i));
-      const std::vector<HostArray> results = work_.apply(arguments);
+      const std::vector<HostArray> results = work_.apply(arguments, number_of(i));
       state_.assign(results.begin(), results.begin() + std::ssize(state_));
       made.append(chunk_of({results.begin() + std::ssize(state_), results.end()}),
                   std::array{ItemRange{0, 1}});
@@ -109,6 +152,7 @@ class MapAccum final : public Feed {
 
   const FeedWork work_;
   std::vector<HostArray> state_;
+  std::int64_t passed_ = 0;  ///< items of earlier chunks
   std::unique_ptr<FeedingStage> stage_;
 };
 

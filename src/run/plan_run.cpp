@@ -82,8 +82,9 @@ bool shares_memory(std::span<const HostArray> arrays, const HostArray& array) {
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments, Inner)
     : context_(context),
       backend_(backend),
-      values_(context.plan, arguments, context.options.stop,
-              [&backend](const HostArray& array) { backend.fetch(array); }) {}
+      values_(
+          context.plan, arguments, context.options.stop,
+          [&backend](const HostArray& array) { backend.fetch(array); }, context.item) {}
 
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments)
     : PlanRun(context, backend, arguments, Inner{}) {
@@ -210,9 +211,9 @@ void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
   std::deque<RunOptions> options;
   std::deque<RunContext> contexts;
   std::vector<std::unique_ptr<StageRun>> runs;
-  const RunBody run_in_turn = [&](int body, const std::vector<HostArray>& arguments) {
+  const RunBody run_in_turn = [&](int body, const std::vector<HostArray>& arguments, std::int64_t item) {
     const PassStreams::Turn turn = pass.turn();
-    return apply(body, arguments);
+    return apply(body, arguments, item);
   };
   for (int m = 0; m < members; ++m) {
     const int stage = stages[static_cast<std::size_t>(m)];
@@ -331,12 +332,14 @@ std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backen
   return results;
 }
 
-std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& own_arguments) {
+std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& own_arguments,
+                                      std::int64_t item) {
   const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
   std::vector<HostArray> arguments = own_arguments;
   for (const int array : body.captured) arguments.push_back(values_.place(array));
   RunOptions own;
   RunContext context = context_.for_nested(body.plan, own);
+  context.item = item;
   context.sizes = &sizes_[number];
   std::vector<HostArray> results = run_body(context, backend_, arguments);
   for (const HostArray& result : results) backend_.fetch(result);
@@ -368,7 +371,7 @@ void PlanRun::run_step(const plan::OffsetsStep&) { throw InternalError("the glob
 void PlanRun::run_step(const plan::NestedStep&) { throw InternalError("the global group has no items"); }
 
 void PlanRun::run_step(const plan::RequireStep& step) {
-  plan::require(step, values_.uniform(step.uniform), ir::no_item);
+  plan::require(step, values_.uniform(step.uniform), context_.item);
 }
 
 /// On the host, to which its operands come.
@@ -393,7 +396,7 @@ void PlanRun::run_step(const plan::RearrangeStep& step) {
     if (output >= 0) values_.set(output, make_output(output));
     outputs.push_back(output >= 0 ? place(values_.place(output)) : PlacedArray{});
   }
-  run_rearrangement(context_, step, inputs, outputs, ir::no_item);
+  run_rearrangement(context_, step, inputs, outputs, ir::ItemNumbers::always(context_.item));
   for (const int output : step.outputs)
     if (output >= 0) backend_.written_by_host(values_.place(output));
 }
@@ -403,6 +406,7 @@ HostArray PlanRun::make_output(int number) {
   const plan::Group& group = context_.plan.global;
   const PlanArray& output = group.arrays[static_cast<std::size_t>(number)];
   plan::ChunkShape shape;
+  shape.first_item = context_.item;
   shape.uniforms.resize(group.uniforms.size());
   std::vector<std::int64_t> extents;
   for (const plan::PlanExtent& d : output.extents) {

@@ -27,7 +27,9 @@ class PlanRun {
   GlobalValues& values() { return values_; }
   /// Runs functions that are applied as a stream passes, as long as this lives. Nobody is told of streams inside of them.
   RunBody applied_functions() {
-    return [this](int body, const std::vector<HostArray>& arguments) { return apply(body, arguments); };
+    return [this](int body, const std::vector<HostArray>& arguments, std::int64_t item) {
+      return apply(body, arguments, item);
+    };
   }
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
@@ -52,7 +54,7 @@ class PlanRun {
   void run_action(const plan::BranchAction& branch);
   std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state,
                                   std::vector<bool> own = {});
-  std::vector<HostArray> apply(int body, const std::vector<HostArray>& own_arguments);
+  std::vector<HostArray> apply(int body, const std::vector<HostArray>& own_arguments, std::int64_t item);
   HostArray joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;

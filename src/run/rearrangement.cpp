@@ -37,7 +37,7 @@ std::int64_t* numbers(const PlacedArray& array) {
 
 /// Prints each part, and copies it.
 void trace(RunContext& context, const ir::Node& node, const PlacedArray& from, const PlacedArray& to,
-           std::int64_t first_item) {
+           const ir::ItemNumbers& items) {
   const ir::Scalars& scalars = node.type().scalars;
   const std::vector<const void*> components(from.components.begin(), from.components.end());
   for (std::int64_t part = 0; part < from.parts.count; ++part) {
@@ -45,8 +45,7 @@ void trace(RunContext& context, const ir::Node& node, const PlacedArray& from, c
     for (const auto& all : from.extents)
       extents.push_back(all[all.size() > 1 ? static_cast<std::size_t>(part) : 0]);
     print_line(context.options,
-               ir::traced_line(node, first_item == ir::no_item ? ir::no_item : first_item + part,
-                               {scalars, components, from.parts.begin(part)}, extents));
+               ir::traced_line(node, items.of(part), {scalars, components, from.parts.begin(part)}, extents));
   }
   for (std::size_t c = 0; c < scalars.size(); ++c)
     if (const std::int64_t elements = from.parts.elements(); elements > 0)
@@ -61,7 +60,7 @@ bool asks_for_extents(const plan::RearrangeStep& step) { return step.node->op() 
 
 void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
                        const std::vector<PlacedArray>& inputs, const std::vector<PlacedArray>& outputs,
-                       std::int64_t first_item) {
+                       const ir::ItemNumbers& items) {
   const ir::Node& node = *step.node;
   const rearrange::Resources resources = resources_of(context, node);
   const PlacedArray& last = inputs.back();
@@ -94,7 +93,7 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
         return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
                                  resources);
       case Op::trace:
-        trace(context, node, last, outputs[0], first_item);
+        trace(context, node, last, outputs[0], items);
         return {};
       case Op::use:
       case Op::unit:
@@ -116,8 +115,7 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
     throw InternalError(fmt::format("{} is no rearrangement", ir::name_of(node.op())));
   };
   if (const rearrange::MayFail failure = run())
-    ir::raise(node.label(), failure->wrong, node.place(),
-              first_item == ir::no_item ? ir::no_item : first_item + failure->part);
+    ir::raise(node.label(), failure->wrong, node.place(), items.of(failure->part));
 }
 
 }  // namespace anabranch::runtime

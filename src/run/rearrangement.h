@@ -18,11 +18,10 @@ struct PlacedArray {
 };
 
 /// The first of the arrays that the step gives, but those that nobody asks for, which have no components.
-/// Throws the RunError of the first part that cannot be computed, which is item `first_item` of the stream, or the part
-/// counted from there.
+/// Throws the RunError of the first part that cannot be computed, which is one of these items.
 void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
                        const std::vector<PlacedArray>& inputs, const std::vector<PlacedArray>& outputs,
-                       std::int64_t first_item);
+                       const ir::ItemNumbers& items);
 
 /// Does the operation work on each row of its arrays, not on all of an item?
 bool works_on_rows(const plan::RearrangeStep& step);

@@ -64,7 +64,8 @@ bool StageInput::is_fed() const {
 /// A uniform that says how many items there are.
 std::int64_t StageInput::number_of_items(int uniform, const ir::Node& asked) const {
   const std::int64_t items = global_.uniform(uniform);
-  if (items < 0) ir::raise(asked.label(), ir::negative_items(asked.label(), items), asked.place());
+  if (items < 0)
+    ir::raise(asked.label(), ir::negative_items(asked.label(), items), asked.place(), context_.item);
   return items;
 }
 

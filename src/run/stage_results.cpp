@@ -60,7 +60,9 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
     for (const int body : stage_.sink_inputs[number].bodies)
       work.functions.emplace_back(
-          [run_body, body](const std::vector<HostArray>& arguments) { return run_body(body, arguments); });
+          [run_body, body](const std::vector<HostArray>& arguments, std::int64_t item) {
+            return run_body(body, arguments, item);
+          });
     return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);
   } catch (const ResourceError& e) {
     throw ResourceError(

@@ -19,7 +19,7 @@ class Windows final : public SourceBase {
       : context_(work.context), size_(work.uniforms[0]), hop_(work.uniforms[1]), stage_(work.stage(0)) {
     if (size_ < 1 || hop_ < 1)
       ir::raise(work.node.label(), fmt::format("size {}, hop {}: both are at least 1", size_, hop_),
-                work.node.place());
+                work.node.place(), work.context.item);
     info_.name = work.node.label();
     info_.arrays = work.infos;
     info_.live = stage_->live();

@@ -62,6 +62,15 @@ TEST_CASE("trace prints the items in order, and gives them") {
   CHECK(printed(all, {.backend = Backend::interpreter}) == expected);
 }
 
+TEST_CASE("what is traced as it passes from item to item is traced with the item") {
+  const auto traced = [](auto x, auto y) { return trace("state", unit(the(x) + the(y))); };
+  const auto states =
+      consume(elements(scan_seq(traced, unit(std::int64_t{0}), produce(3, [](auto i) { return unit(i); }))));
+  const Lines expected{"state, item 0: 0", "state, item 1 []: 1", "state, item 2 []: 3"};
+  CHECK(printed(states) == expected);
+  CHECK(printed(states, {.backend = Backend::interpreter}) == expected);
+}
+
 TEST_CASE("what trace prints") {
   const auto line = [](const auto& computation) {
     const Lines lines = printed(computation),

@@ -247,7 +247,38 @@ TEST_CASE("errors in what joins items come out with their line, and the next run
       consume(elements(scan_seq([](auto x, auto y) { return unit(the(x) / (the(y) - 3)); },
                                 unit(std::int64_t{100}), produce(6, [](auto i) { return unit(i); })))));
   fails_erased<RunError>([&](const RunOptions& options) { return arrays_of(program.run(options)); },
-                         {"integer division", "by zero", "seq_state_test.cpp"}, Loc::current());
+                         {"integer division of -16 by zero in item 3 ", "seq_state_test.cpp"},
+                         Loc::current());
+}
+
+TEST_CASE("errors in what passes from item to item name the item, however many a chunk has") {
+  constexpr int bad = 1234;
+  const auto below = [=](auto x, auto y) { return unit(the(x) + 10 / (the(y) - bad)); };
+  const auto singles = produce(5000, [](auto i) { return unit(i); });
+  fails<RunError>(consume(elements(scan_seq(below, unit(std::int64_t{0}), singles))),
+                  {"divide: integer division of 10 by zero in item 1,234 "});
+  // Of items that fail in two ways the first is named.
+  const Vector<std::int64_t> two{1, 2};
+  const auto twice = [=](auto x, auto y) {
+    return unit(the(x) + 10 / (the(y) - bad) + use(two)[max(the(y) - (bad - 2), 0)]);
+  };
+  fails<RunError>(consume(elements(scan_seq(twice, unit(std::int64_t{0}), singles))),
+                  {"index 2 out of range 0..1 in item 1,234 |integer division of 10 by zero in item 1,234 "});
+
+  const std::vector<Vector<std::int64_t>> rows_{{1, 2}, {3}, {-1}, {5}, {}};
+  const auto arrays = [&](auto make) {
+    return consume(elements(map_accum_seq(
+        [=](auto state, auto row) { return std::pair(unit(the(state) + 1), make(the(state), row)); },
+        unit(std::int64_t{0}), stream_in(rows_))));
+  };
+  fails<RunError>(arrays([](auto, auto row) { return map([=](auto x) { return x / (row[0] + 1); }, row); }),
+                  {"divide: integer division of -1 by zero in item 2 "});
+  fails<RunError>(arrays([](auto state, auto row) { return fill(row[0] + state - 2, 0.0f); }),
+                  {"fill: negative extent -1 in item 0 "});
+  fails<RunError>(arrays([](auto, auto row) { return generate(2, [=](auto i) { return row[i]; }); }),
+                  {"index 1 out of range 0..0 in item 1 "});
+  fails<RunError>(arrays([](auto, auto row) { return reshape(Index{1}, row); }),
+                  {"reshape: the new shape has 1 fewer element than the array in item 0 "});
 }
 
 }  // namespace

@@ -105,12 +105,12 @@ void CpuBackend::compute_global(const plan::KernelStep& step, GlobalValues& valu
   }
   std::vector<std::int64_t> scalars;
   for (const int uniform : step.scalars) scalars.push_back(values.uniform(uniform));
-  launch(step.kernel, buffers, scalars, 1, bytes, ir::no_item);
+  launch(step.kernel, buffers, scalars, 1, bytes, ir::ItemNumbers::always(values.item()));
 }
 
 void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& buffers,
                         const std::vector<std::int64_t>& scalars, std::int64_t items, std::int64_t bytes_read,
-                        std::int64_t first_item) {
+                        const ir::ItemNumbers& named) {
   check_stop();
   const auto found = kernels_->find(&kernel);
   const auto compiled = found != kernels_->end() ? found->second : seldom_needed(kernel);
@@ -131,7 +131,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
   } add_late{*this, late};
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
     cpu::launch(
-        kernel, code, {buffers, scalars, items, from_memory, first_item, &stop_word_, &late},
+        kernel, code, {buffers, scalars, items, from_memory, named, &stop_word_, &late},
         [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
           context_.executor.parallel_for(pieces, [&](std::int64_t i) {
             check_stop();

@@ -32,10 +32,10 @@ class CpuBackend final : public RunBackend {
   void conclude(RunReport* report) override;
 
   /// Launches one kernel with these buffers and scalars on the run's executor. `bytes_read`: of the pass that it is
-  /// part of. `first_item`: of the chunk, in the stream, or ir::no_item.
+  /// part of. `named`: the items, in messages.
   void launch(const kernel::Kernel& kernel, const std::vector<void*>& buffers,
               const std::vector<std::int64_t>& scalars, std::int64_t items, std::int64_t bytes_read,
-              std::int64_t first_item);
+              const ir::ItemNumbers& named);
 
  private:
   void check_stop() const;

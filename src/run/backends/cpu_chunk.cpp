@@ -101,7 +101,7 @@ void CpuChunk::run_step(const plan::RearrangeStep& step, std::size_t) {
     if (output >= 0) allocate(output);
     outputs.push_back(place(output));
   }
-  run_rearrangement(context_, step, inputs, outputs, number_of(0));
+  run_rearrangement(context_, step, inputs, outputs, numbers());
 }
 
 void CpuChunk::give_back_after(std::size_t number) {
@@ -172,7 +172,7 @@ void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
       });
   if (equal) took_equal_items();
   backend_.launch(equal ? equal->kernel : step.kernel, buffers, scalars_of(step, equal), items_of(step),
-                  bytes_in_memory_, number_of(0));
+                  bytes_in_memory_, numbers());
 }
 
 }  // namespace anabranch::runtime

@@ -435,7 +435,7 @@ void DeviceChunk::run_step(const plan::RearrangeStep& step, std::size_t number) 
     }
     outputs.push_back(place(output));
   }
-  run_rearrangement(context_, step, inputs, outputs, number_of(0));
+  run_rearrangement(context_, step, inputs, outputs, numbers());
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (step.outputs[i] >= 0)
       each_component(

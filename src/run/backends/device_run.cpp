@@ -373,7 +373,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, const GlobalValues& 
     stream_.drain();
     throw;
   }
-  raise_failed(step.kernel, record, ir::no_item);
+  raise_failed(step.kernel, record, values.item());
   for (const int output : step.outputs) {
     const detail::ArrayData& array = *values.place(output);
     for (std::size_t c = 0; c < array.buffers.size(); ++c) {
