@@ -108,7 +108,8 @@ struct ArrayChunk {
   /// Segmented: items + 1 integers of the declared OffsetType, non-decreasing, in *elements*.
   std::shared_ptr<const void> offsets;
   /// Segmented but not ragged: one entry per dimension, `items` int64 values where the extent is per item,
-  /// null where it is uniform. Else empty.
+  /// null where it is uniform. Else empty. (Inside the library, where the items of a regular array lie over each other: at
+  /// extents[rank] the element that each begins with.)
   std::vector<std::shared_ptr<const std::int64_t>> extents;
 };
 

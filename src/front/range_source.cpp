@@ -1,6 +1,7 @@
 #include <anabranch/detail/range_source.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,14 +23,15 @@ std::string shape_text(const std::vector<std::int64_t>& extents) {
 
 struct ItemPacker::Impl {
   std::vector<std::vector<unsigned char>> data;  // one per scalar component
+  std::vector<std::shared_ptr<void>> first;      // of the first item, which has not been copied
   std::vector<std::int64_t> offsets{0};
   std::vector<std::vector<std::int64_t>> extents;  // one per dimension
   std::int64_t items = 0;
 };
 
 ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
-                       std::optional<std::vector<std::int64_t>> shape, Place at)
-    : at_(at), impl_(std::make_unique<Impl>()) {
+                       std::optional<std::vector<std::int64_t>> shape, Place at, bool items_stay)
+    : at_(at), items_stay_(items_stay), impl_(std::make_unique<Impl>()) {
   info_.scalars = std::move(scalars);
   info_.extents = declared(rank, shape);
   impl_->data.resize(info_.scalars.size());
@@ -54,10 +56,18 @@ bool ItemPacker::add(const ArrayData& item, std::int64_t number, const Limit& li
         fmt::format("stream_in ({}): item {}, of shape {}, takes {} bytes of memory, and {} are left",
                     to_string(at_), number, shape_text(item.extents), all, limit.memory),
         all);
-  for (std::size_t c = 0; c < impl_->data.size(); ++c) {
-    const auto* bytes = static_cast<const unsigned char*>(item.buffers[c].get());
-    impl_->data[c].insert(impl_->data[c].end(), bytes,
-                          bytes + static_cast<std::size_t>(size) * size_of(info_.scalars[c]));
+  const auto copy = [&](const std::vector<std::shared_ptr<void>>& buffers, std::int64_t elements) {
+    for (std::size_t c = 0; c < impl_->data.size(); ++c) {
+      const auto* bytes = static_cast<const unsigned char*>(buffers[c].get());
+      impl_->data[c].insert(impl_->data[c].end(), bytes,
+                            bytes + static_cast<std::size_t>(elements) * size_of(info_.scalars[c]));
+    }
+  };
+  if (impl_->items == 0 && items_stay_) {
+    impl_->first = item.buffers;
+  } else {
+    if (!impl_->first.empty()) copy(std::exchange(impl_->first, {}), elements());
+    copy(item.buffers, size);
   }
   for (std::size_t d = 0; d < impl_->extents.size(); ++d) impl_->extents[d].push_back(item.extents[d]);
   impl_->offsets.push_back(impl_->offsets.back() + size);
@@ -69,7 +79,7 @@ std::int64_t ItemPacker::items() const { return impl_->items; }
 std::int64_t ItemPacker::elements() const { return impl_->offsets.back(); }
 std::int64_t ItemPacker::bytes() const {
   std::int64_t bytes = 8 * static_cast<std::int64_t>(impl_->offsets.size() * (1 + impl_->extents.size()));
-  for (const auto& d : impl_->data) bytes += static_cast<std::int64_t>(d.size());
+  for (const ScalarType s : info_.scalars) bytes += elements() * static_cast<std::int64_t>(size_of(s));
   return bytes;
 }
 
@@ -83,7 +93,11 @@ void ItemPacker::take(SourceChunk& chunk) {
     return std::shared_ptr<const typename decltype(vector)::value_type>(owner, owner->data());
   };
   ArrayChunk array;
-  for (auto& d : impl_->data) array.data.push_back(keep(std::move(d)));
+  for (const auto& buffer : impl_->first) array.data.push_back(buffer);
+  if (impl_->first.empty())
+    for (auto& d : impl_->data) array.data.push_back(keep(std::move(d)));
+  else
+    chunk.bytes = 0;
   if (!info_.regular()) array.offsets = keep(std::move(impl_->offsets));
   for (std::size_t d = 0; d < impl_->extents.size(); ++d) {
     if (info_.regular() || info_.ragged()) break;

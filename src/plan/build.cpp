@@ -191,6 +191,7 @@ class PlanBuilder {
       const Ref& item = stage.items[static_cast<std::size_t>(source.first + i)];
       FedArray& array = arrays.emplace_back();
       array.scalars = item->type().scalars;
+      array.overlap = may_overlap(stage, item);
       for (const Ref& e : staged_.facts_of(item).extents)
         array.extents.push_back(mentions(*e, stage.items) ? -1 : global_.uniform_of(e));
     }

@@ -50,6 +50,17 @@ int GroupBuilder::item_number(const Node* p) const {
 
 bool GroupBuilder::depends_on_item(const Node& node) const { return stage_ && mentions(node, stage_->items); }
 
+bool may_overlap(const Stage& stage, const Ref& item) {
+  constexpr std::int64_t short_window = 64;
+  if (std::find(stage.results.begin(), stage.results.end(), item) != stage.results.end()) return false;
+  const auto number = std::find(stage.items.begin(), stage.items.end(), item) - stage.items.begin();
+  return std::any_of(stage.sources.begin(), stage.sources.end(), [&](const StageSource& source) {
+    if (source.node->op() != Op::windows_seq || source.first != number) return false;
+    const Node& size = *WindowsSeq(source.node).size();
+    return size.op() == Op::constant && static_cast<std::int64_t>(size.payload().bits) >= short_window;
+  });
+}
+
 const std::vector<Ref>& GroupBuilder::item_extents(int item) const {
   return context_.staged.facts_of(stage_->items[static_cast<std::size_t>(item)]).extents;
 }
@@ -200,6 +211,7 @@ int GroupBuilder::make_array(const Ref& node) {
     const auto it = std::find(arguments.begin(), arguments.end(), node);
     array.origin = it != arguments.end() ? PlanArray::Origin::argument : PlanArray::Origin::item;
     array.index = it != arguments.end() ? static_cast<int>(it - arguments.begin()) : item_number(node.get());
+    array.overlap = it == arguments.end() && may_overlap(*stage_, node);
   } else if (node->op() == Op::use) {
     array.origin = PlanArray::Origin::use;
   } else if (node->op() == Op::consume) {
@@ -326,7 +338,8 @@ bool GroupBuilder::make_nested(const Ref& wanted) {
 /// An array of which a step takes all elements, those of all items one after the other; `once`: an avoided one as it is.
 RearrangeStep::Input GroupBuilder::whole_input(const Ref& array, bool once) {
   if (is_global(array) && once) return {true, global_->array_of(array)};
-  if (is_global(array) || is_view(context_.staged, *array)) return {false, copy_of(array)};
+  const bool elsewhere = is_global(array) || is_view(context_.staged, *array);
+  if (elsewhere || (is_item(array) && may_overlap(*stage_, array))) return {false, copy_of(array)};
   return {false, array_of(array)};
 }
 

@@ -30,6 +30,10 @@ struct Context {
   std::unordered_map<const ir::Node*, std::vector<ir::Ref>> results_of;
 };
 
+/// Whether the items of this array may lie over each other: windows that are long, of which only kernels read. Flat
+/// loops over all items have none.
+bool may_overlap(const ir::Stage& stage, const ir::Ref& item);
+
 /// Builds the arrays, uniforms, descriptors and steps of one group.
 class GroupBuilder {
  public:

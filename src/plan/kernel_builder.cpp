@@ -46,6 +46,11 @@ KernelArray KernelBuilder::array(int number, bool global) {
     view.offsets = buffer({BufferRef::Kind::array, false, plan.part, 0});
     view.offset_type = OffsetType::int64;
   }
+  if (plan.overlap) {
+    view.form = Form::segmented;
+    view.offsets = buffer({BufferRef::Kind::item_extents, false, plan.index, plan.type.rank});
+    view.offset_type = OffsetType::int64;
+  }
   view.first_buffer = static_cast<int>(step_.buffers.size());
   for (int c = 0; c < static_cast<int>(plan.type.scalars.size()); ++c)
     step_.buffers.push_back({BufferRef::Kind::array, global || elsewhere, elsewhere ? plan.index : number, c,

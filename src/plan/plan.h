@@ -100,6 +100,8 @@ struct PlanArray : PlanLayout {
   int index = 0;
   int part = 0;
   bool consecutive = false;
+  bool overlap =
+      false;  ///< items that may lie over each other: ArrayChunk::extents[rank] says where each begins
   std::vector<int> components = {};
   int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
   int last_step = -1;  ///< the last step of the group that reads it
@@ -115,7 +117,7 @@ struct BufferRef {
   Kind kind = Kind::array;
   bool global = false;  ///< array of the global group
   int index = 0;        ///< array, descriptor, or item array
-  int component = 0;    ///< of the array; for item_extents: the dimension
+  int component = 0;    ///< of the array; for item_extents: the dimension, or the rank: where the items begin
   int view = -1;        ///< the consecutive view by which a global array is read: the chunk's part of it
   friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
@@ -191,7 +193,8 @@ struct Plan;
 struct FedArray {
   ir::Scalars scalars;
   std::vector<int>
-      extents;  ///< per dimension the global uniform that it is; -1: it differs from item to item
+      extents;           ///< per dimension the global uniform that it is; -1: it differs from item to item
+  bool overlap = false;  ///< PlanArray::overlap
 };
 
 struct StagePlan {

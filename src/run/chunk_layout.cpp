@@ -73,6 +73,14 @@ ArrayChunk with_layout(const ArrayChunk& array, const ArrayInfo& from, const Arr
 
 }  // namespace
 
+bool overlap(const ArrayChunk& array) { return !array.extents.empty() && !array.offsets; }
+
+ItemRange stretch(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
+  if (items == 0) return {};
+  const std::int64_t* const begins = array.extents.back().get();
+  return {begins[0], begins[items - 1] + size_of_item(info)};
+}
+
 std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
   if (info.regular()) return items * size_of_item(info);
   return ir::offset_at(array.offsets.get(), info.offsets, items) -
@@ -104,22 +112,45 @@ ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const A
     bytes += size;
     return detail::allocate_aligned(static_cast<std::size_t>(size));
   };
+  const auto stretch_in = [&](const SourceChunk& chunk) {
+    const ArrayChunk& array = chunk.arrays[a];
+    if (!info.regular()) {
+      const std::int64_t first = ir::offset_at(array.offsets.get(), info.offsets, 0);
+      return ItemRange{first, first + elements_of(array, info, chunk.items)};
+    }
+    return overlap(array) ? stretch(array, info, chunk.items)
+                          : ItemRange{0, chunk.items * size_of_item(info)};
+  };
   std::int64_t elements = 0;
-  for (const SourceChunk& chunk : chunks) elements += elements_of(chunk.arrays[a], info, chunk.items);
+  for (const SourceChunk& chunk : chunks) elements += stretch_in(chunk).items();
   ArrayChunk out;
   for (std::size_t c = 0; c < info.scalars.size(); ++c) {
     const auto size = static_cast<std::int64_t>(size_of(info.scalars[c]));
     auto buffer = new_buffer(elements * size);
     auto* to = static_cast<std::byte*>(buffer.get());
     for (const SourceChunk& chunk : chunks) {
-      const ArrayChunk& array = chunk.arrays[a];
-      const std::int64_t first = info.regular() ? 0 : ir::offset_at(array.offsets.get(), info.offsets, 0);
-      to = std::copy_n(static_cast<const std::byte*>(array.data[c].get()) + first * size,
-                       elements_of(array, info, chunk.items) * size, to);
+      const ItemRange from = stretch_in(chunk);
+      to = std::copy_n(static_cast<const std::byte*>(chunk.arrays[a].data[c].get()) + from.begin * size,
+                       from.items() * size, to);
     }
     out.data.push_back(std::move(buffer));
   }
-  if (info.regular()) return out;
+  if (info.regular()) {
+    if (!overlap(chunks[0].arrays[a])) return out;
+    auto begins = std::static_pointer_cast<std::int64_t>(new_buffer(8 * items));
+    std::int64_t* to = begins.get();
+    std::int64_t before = 0;
+    for (const SourceChunk& chunk : chunks) {
+      const std::int64_t* const from = chunk.arrays[a].extents.back().get();
+      const ItemRange whole = stretch_in(chunk);
+      to = std::transform(from, from + chunk.items, to,
+                          [&](std::int64_t at) { return before + at - whole.begin; });
+      before += whole.items();
+    }
+    out.extents.resize(info.extents.size());
+    out.extents.push_back(std::move(begins));
+    return out;
+  }
   auto offsets = new_buffer((items + 1) * ir::offset_bytes(info.offsets));
   const auto write = [&](std::int64_t item, std::int64_t offset) {
     if (info.offsets == OffsetType::int32)

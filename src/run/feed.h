@@ -17,6 +17,7 @@ struct FeedWork {
   std::vector<std::int64_t> uniforms{};  ///< its operands that are elements
   std::vector<HostArray> arrays{};       ///< and those that are arrays
   std::vector<ArrayInfo> infos{};        ///< of its items
+  bool overlap = false;                  ///< these may lie over each other (plan::FedArray)
   bool by_chunk = false;                 ///< its function takes all items of a chunk
   ApplyFunction apply{};                 ///< its function
   /// Makes stage i of those that feed it.

@@ -211,6 +211,7 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, St
     for (const plan::FedArray& array : stage.fed[source]) {
       ArrayInfo& info = work.infos.emplace_back();
       info.scalars = array.scalars;
+      work.overlap |= array.overlap;
       for (const int uniform : array.extents) {
         auto& extent = info.extents.emplace_back();
         if (uniform >= 0) extent = global.uniform(uniform);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/run_error.h"
 #include "plan/plan.h"
 #include "run/results.h"
 
@@ -20,8 +21,9 @@ class GlobalValues {
   using Fetch = std::function<void(const HostArray&)>;
   /// Evaluating ends with Cancelled once `stop` is requested. `item`: of the stream, that they are computed for, or
   /// ir::no_item.
-  GlobalValues(const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop,
-               Fetch fetch, std::int64_t item);
+  GlobalValues(
+      const plan::Plan& plan, const std::vector<HostArray>& arguments, std::stop_token stop,
+      Fetch fetch = [](const HostArray&) {}, std::int64_t item = ir::no_item);
   /// With its elements.
   const HostArray& array(int number) const;
   /// Its elements may be elsewhere: for who asks where they are, or for its shape, or hands it on.

@@ -8,6 +8,7 @@
 #include <anabranch/error.h>
 
 #include "ir/offsets.h"
+#include "run/chunk_layout.h"
 
 namespace anabranch::runtime {
 
@@ -40,7 +41,11 @@ bool meet(const std::vector<Bytes>& some, const std::vector<Bytes>& others) {
 std::vector<Bytes> places_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
   std::vector<Bytes> places;
   std::int64_t first = 0, end = items;
-  if (info.regular()) {
+  if (overlap(array)) {
+    const ItemRange there = stretch(array, info, items);
+    first = there.begin;
+    end = there.end;
+  } else if (info.regular()) {
     for (const auto& extent : info.extents) end *= *extent;
   } else {
     first = ir::offset_at(array.offsets.get(), info.offsets, 0);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/offsets.h"
+#include "run/chunk_layout.h"
 
 namespace anabranch::runtime {
 
@@ -133,7 +134,9 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
     if (info.regular()) {
       std::int64_t size = 1;
       for (const auto& e : info.extents) size *= *e;
-      for (std::size_t c = 0; c < to.data.size(); ++c) {
+      const bool lies_over = overlap(from);
+      if (lies_over) to.extents.back() = {from.extents.back(), from.extents.back().get() + begin};
+      for (std::size_t c = 0; c < to.data.size() && !lies_over; ++c) {
         const auto* start = static_cast<const unsigned char*>(from.data[c].get()) +
                             static_cast<std::size_t>(begin * size) * size_of(info.scalars[c]);
         to.data[c] = std::shared_ptr<const void>(from.data[c], start);

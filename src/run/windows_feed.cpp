@@ -16,7 +16,11 @@ namespace {
 class Windows final : public SourceBase {
  public:
   explicit Windows(const FeedWork& work)
-      : context_(work.context), size_(work.uniforms[0]), hop_(work.uniforms[1]), stage_(work.stage(0)) {
+      : context_(work.context),
+        size_(work.uniforms[0]),
+        hop_(work.uniforms[1]),
+        overlap_(work.overlap),
+        stage_(work.stage(0)) {
     if (size_ < 1 || hop_ < 1)
       ir::raise(work.node.label(), fmt::format("size {}, hop {}: both are at least 1", size_, hop_),
                 work.node.place(), work.context.item);
@@ -34,8 +38,56 @@ class Windows final : public SourceBase {
       throw ItemTooBig(fmt::format("{}: a window needs {} bytes, the memory bound leaves {}", info_.name,
                                    bytes_of_window_, limit.memory),
                        bytes_of_window_);
-    const std::int64_t most = std::max<std::int64_t>(
+    const std::int64_t most = most_of(limit);
+    const bool stretch = overlap_ && hop_ < size_;
+    if (!(stretch ? next_stretch(limit, most, chunk) : next_copies(limit, most, chunk))) return false;
+    if (overlap_) say_begins(chunk, stretch ? hop_ : size_);
+    return true;
+  }
+
+ private:
+  /// How many windows may be a chunk.
+  std::int64_t most_of(const Limit& limit) const {
+    return std::max<std::int64_t>(
         1, std::min({limit.items, limit.work / size_, limit.bytes / bytes_of_window_}));
+  }
+
+  /// Windows where they lie in the signal: a stretch of it.
+  bool next_stretch(const Limit& limit, std::int64_t most, SourceChunk& chunk) {
+    while (windows_there() < most && read(limit, windows_there() > 0)) {
+    }
+    const std::int64_t count = std::min(most, windows_there());
+    if (count == 0) return false;
+    const std::int64_t elements = (count - 1) * hop_ + size_;
+    chunk = SourceChunk{count, count * size_, 0, {}, 0};
+    ArrayChunk& array = chunk.arrays.emplace_back();
+    for (std::size_t c = 0; c < widths_.size(); ++c) {
+      array.data.push_back(stretch(c, elements));
+      chunk.bytes += elements * widths_[c];
+    }
+    pass_on(count * hop_);
+    return true;
+  }
+
+  /// Windows lie so far apart.
+  static void say_begins(SourceChunk& chunk, std::int64_t apart) {
+    auto begins = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(chunk.items));
+    for (std::int64_t w = 0; w < chunk.items; ++w) (*begins)[static_cast<std::size_t>(w)] = w * apart;
+    chunk.arrays[0].extents = {nullptr, {begins, begins->data()}};
+    chunk.bytes += chunk.items * 8;
+  }
+
+  /// The next elements of a component: where they lie, if that is one block, else copies.
+  std::shared_ptr<const void> stretch(std::size_t c, std::int64_t elements) {
+    const Block& first = blocks_.front();
+    if (first.elements >= elements) return {first.array.data[c], address(first, c)};
+    GrowingBuffer buffer(context_.memory, static_cast<std::size_t>(elements * widths_[c] + 64));
+    copy(c, elements, static_cast<std::byte*>(buffer.room(static_cast<std::size_t>(elements * widths_[c]))));
+    buffer.commit(static_cast<std::size_t>(elements * widths_[c]));
+    return buffer.finish();
+  }
+
+  bool next_copies(const Limit& limit, std::int64_t most, SourceChunk& chunk) {
     // About as many as in the chunk before: memory that has grown from nothing fits none that lies idle.
     const std::int64_t expected = std::min(most, std::max(windows_there(), before_));
     std::vector<GrowingBuffer> buffers;
@@ -56,7 +108,6 @@ class Windows final : public SourceBase {
     return true;
   }
 
- private:
   /// Elements that follow each other.
   struct Block {
     ArrayChunk array;        ///< keeps them
@@ -73,11 +124,11 @@ class Windows final : public SourceBase {
     const bool stop = limit.stop.stop_requested() || context_.options.stop.stop_requested();
     if (has_some && (stop || std::chrono::steady_clock::now() >= limit.until)) return false;
     if (stop) ir::raise_cancelled();
-    // A block has about size / hop times as many elements in its windows.
+    // About as much as further windows take.
     Limit of_block = limit;
     of_block.items = INT64_MAX;
-    of_block.work =
-        std::max<std::int64_t>(size_, limit.work == INT64_MAX ? INT64_MAX : limit.work / size_ * hop_);
+    if (const std::int64_t more = most_of(limit); more <= INT64_MAX / hop_)
+      of_block.work = std::max(size_, more * hop_);
     if (info_.live) of_block.items = 1;
     SourceChunk chunk;
     if (over_ || !stage_->next(of_block, chunk)) {
@@ -97,23 +148,33 @@ class Windows final : public SourceBase {
     return true;
   }
 
-  /// The next window, to the end of the buffers; and what no later one needs is forgotten.
+  /// The next window, to the end of the buffers.
   void copy_window(std::vector<GrowingBuffer>& buffers) {
     for (std::size_t c = 0; c < buffers.size(); ++c) {
-      const auto width = widths_[c];
-      auto* to = static_cast<std::byte*>(buffers[c].room(static_cast<std::size_t>(size_ * width)));
-      std::int64_t left = size_;
-      for (const Block& block : blocks_) {
-        const std::int64_t n = std::min(left, block.elements);
-        std::memcpy(to, static_cast<const std::byte*>(block.array.data[c].get()) + block.first * width,
-                    static_cast<std::size_t>(n * width));
-        to += n * width;
-        left -= n;
-        if (left == 0) break;
-      }
-      buffers[c].commit(static_cast<std::size_t>(size_ * width));
+      const auto bytes = static_cast<std::size_t>(size_ * widths_[c]);
+      copy(c, size_, static_cast<std::byte*>(buffers[c].room(bytes)));
+      buffers[c].commit(bytes);
     }
-    std::int64_t passed = hop_;
+    pass_on(hop_);
+  }
+
+  const std::byte* address(const Block& block, std::size_t c) const {
+    return static_cast<const std::byte*>(block.array.data[c].get()) + block.first * widths_[c];
+  }
+
+  /// The next elements of a component.
+  void copy(std::size_t c, std::int64_t left, std::byte* to) const {
+    for (const Block& block : blocks_) {
+      const std::int64_t n = std::min(left, block.elements);
+      std::memcpy(to, address(block, c), static_cast<std::size_t>(n * widths_[c]));
+      to += n * widths_[c];
+      left -= n;
+      if (left == 0) break;
+    }
+  }
+
+  /// What no later window needs is forgotten.
+  void pass_on(std::int64_t passed) {
     while (passed > 0 && !blocks_.empty()) {
       Block& block = blocks_.front();
       const std::int64_t n = std::min(passed, block.elements);
@@ -128,6 +189,7 @@ class Windows final : public SourceBase {
 
   RunContext& context_;
   const std::int64_t size_, hop_;
+  const bool overlap_;  ///< windows are handed on where they lie
   std::unique_ptr<FeedingStage> stage_;
   SourceInfo info_;
   std::vector<std::int64_t> widths_;  ///< of the components

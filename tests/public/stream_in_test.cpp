@@ -33,6 +33,34 @@ TEST_CASE("containers, views and generators as ranges") {
   require_same(agree(consume(elements(map_seq(total, stream_in(computed))))), expected);
 }
 
+TEST_CASE("an item of a container that is a chunk by itself is not copied") {
+  const std::vector<Vector<double>> items{numbers<double>(1000, 1), numbers<double>(10, 2),
+                                          numbers<double>(1000, 3)};
+  const auto chunk_of = [](auto range, const Limit& limit) {
+    detail::RangeSource<decltype(range), Vector<double>> source(std::move(range), std::nullopt, std::nullopt,
+                                                                false, Place());
+    SourceChunk chunk;
+    REQUIRE(source.next(limit, chunk));
+    return chunk;
+  };
+  const auto first = [](const SourceChunk& chunk) {
+    return static_cast<const double*>(chunk.arrays[0].data[0].get());
+  };
+  const SourceChunk one = chunk_of(std::views::all(items), {.work = 1000});
+  CHECK(one.items == 1);
+  CHECK(one.bytes == 0);
+  CHECK(first(one) == items[0].data());
+  const SourceChunk all = chunk_of(std::views::all(items), {});
+  CHECK(all.items == 3);
+  CHECK(first(all) != items[0].data());
+  for (const auto& [begin, item] : {std::pair{0, 0}, {1000, 1}, {1010, 2}})
+    for (std::int64_t i = 0; i < items[static_cast<std::size_t>(item)].size(); ++i)
+      CHECK(first(all)[begin + i] == items[static_cast<std::size_t>(item)][i]);
+  // Who computes an item may write the next one where it lies.
+  const auto computed = items | std::views::transform([](const Vector<double>& v) { return v; });
+  CHECK(first(chunk_of(computed, {.work = 1000})) != items[0].data());
+}
+
 TEST_CASE("a single-pass range is read once, item by item") {
   const auto read = [](const RunOptions& options) {
     std::istringstream text("3 1 4 1 5");

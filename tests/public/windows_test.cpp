@@ -85,6 +85,80 @@ TEST_CASE("windows of a signal that comes in blocks do not depend on how it is c
   check_items(windows(stream_in(std::vector<Vector<double>>{}), 4, 2), {});
 }
 
+/// `f` of every window of a signal is what it is of the window alone, however the signal is cut.
+template <class F>
+void of_each(F f, const Vector<double>& a, std::int64_t size, std::int64_t hop) {
+  using Result = decltype(agree(f(use(a))));
+  std::vector<Result> expected;
+  for (const auto& w : windows_of(a, size, hop)) expected.push_back(agree(f(use(w))));
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{5000}, {700, 0, 1}, {65}, {130, 999}}) {
+    INFO(size << " " << hop << " " << lengths[0]);
+    const auto blocks = blocks_of(a, lengths);
+    check_items(map_seq(f, windows(stream_in(blocks), size, hop)), expected);
+  }
+}
+
+TEST_CASE("long windows of a signal, which are read where they lie") {
+  const Vector<double> a = numbers<double>(1200, 17);
+  const auto mirrored = [](auto w) { return generate(size(w), [=](auto i) { return w[size(w) - 1 - i]; }); };
+  const auto steps = [](auto w) {
+    return generate(size(w), [=](auto i) { return w[i] - w[max(i - 1, std::int64_t{0})]; });
+  };
+  const auto pairs = [](auto w) {
+    return map([](auto z) { return z * 2.0; },
+               generate(size(w) / 2, [=](auto i) { return w[2 * i] + w[2 * i + 1]; }));
+  };
+  const auto in_pairs = [](auto w) { return reshape(make<Index<2>>(size(w) / 2, std::int64_t{2}), w); };
+  const auto columns = [=](auto w) { return sum(transpose(in_pairs(w))); };
+  for (const auto& [size, hop] :
+       {std::pair<std::int64_t, std::int64_t>{64, 1}, {128, 32}, {90, 40}, {100, 100}, {70, 333}}) {
+    of_each(squares, a, size, hop);
+    of_each(mirrored, a, size, hop);
+    of_each(steps, a, size, hop);
+    of_each(pairs, a, size, hop);
+    of_each(columns, a, size, hop);
+    of_each([](auto w) { return scanl1(plus, w); }, a, size, hop);
+    // Routines take whole items, and so do inner sequences.
+    of_each([](auto w) { return sort(w); }, a, size, hop);
+    of_each(
+        [=](auto w) {
+          return consume(elements(map_seq([](auto row) { return sum(row); }, rows(in_pairs(w)))));
+        },
+        a, size, hop);
+  }
+}
+
+TEST_CASE("long windows that are results, that others stand beside, and that are filtered") {
+  const Vector<double> a = numbers<double>(1000, 23);
+  const std::int64_t size = 80, hop = 30;
+  const auto all = windows_of(a, size, hop);
+  const auto blocks = blocks_of(a, {333, 5});
+  const auto s = windows(stream_in(blocks), size, hop);
+  check_items(s, all);
+  const auto several = agree(std::tuple(consume(elements(map_seq(squares, s))), consume(tabulate(s))));
+  std::vector<Vector<double>> numbered, large;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const double square = agree(squares(use(all[k])))[Index{}];
+    CHECK(std::get<0>(several)[static_cast<std::int64_t>(k)] == square);
+    for (std::int64_t i = 0; i < size; ++i)
+      CHECK(std::get<1>(several)[Index{static_cast<std::int64_t>(k), i}] == all[k][i]);
+    numbered.push_back(agree(map([&](auto x) { return x + static_cast<double>(k); }, use(all[k]))));
+    if (all[k][0] > 0.0) large.push_back(numbered.back());
+  }
+  const auto add = [](auto w, auto k) { return map([=](auto x) { return x + cast<double>(the(k)); }, w); };
+  const auto beside = produce(1000, [](auto k) { return unit(k); });
+  check_items(zip_with_seq(add, s, beside), numbered);
+  const auto some = filter_seq([](auto w, auto) { return unit(w[0] > 0.0); }, zip_seq(s, beside));
+  check_items(map_seq(add, some), large);
+  // Two streams of windows of one signal.
+  const auto [sums, ends] = agree(std::tuple(
+      consume(elements(map_seq(squares, windows(stream_in(blocks), 64, 16)))),
+      consume(elements(map_seq([](auto w) { return unit(w[63]); }, windows(stream_in(blocks), 64, 32))))));
+  CHECK(sums.size() == (1000 - 64) / 16 + 1);
+  for (std::int64_t k = 0; k < ends.size(); ++k) CHECK(ends[k] == a[32 * k + 63]);
+}
+
 TEST_CASE("windows of a signal of pairs, of computed blocks, filtered, counted") {
   const auto blocks =
       produce(20, [](auto i) { return generate(i, [=](auto j) { return pack(cast<float>(i), j); }); });

@@ -11,22 +11,23 @@
 #include <anabranch/array.h>
 #include <anabranch/source.h>
 
-/// A C++ range of arrays as a bulk source: items are copied one after the other into the buffers of a chunk.
+/// A C++ range of arrays as a bulk source: items are copied one after the other into the buffers of a chunk. One that is a
+/// chunk by itself stays where it lies, if the range keeps its items.
 namespace anabranch::detail {
 
 /// The untyped part: collects items into a chunk's flat buffers.
 class ANABRANCH_API ItemPacker {
  public:
   /// `shape`: every item must have it (regular); nothing: items may differ.
-  /// `at`: where the range was streamed in, for messages.
+  /// `at`: where the range was streamed in, for messages. `items_stay`: nobody writes to an item that has been added.
   ItemPacker(std::vector<ScalarType> scalars, int rank, std::optional<std::vector<std::int64_t>> shape,
-             Place at);
+             Place at, bool items_stay = false);
   ~ItemPacker();
   ItemPacker(const ItemPacker&) = delete;
   ItemPacker& operator=(const ItemPacker&) = delete;
 
   const ArrayInfo& info() const { return info_; }
-  /// Copies the item, if it is the first or keeps the chunk within `limit`; says whether. Throws RunError if
+  /// Adds the item, if it is the first or keeps the chunk within `limit`; says whether. Throws RunError if
   /// it has not the declared shape, ItemTooBig if it is the first and too much for the memory.
   bool add(const ArrayData& item, std::int64_t number, const Limit& limit);
   std::int64_t items() const;
@@ -40,6 +41,7 @@ class ANABRANCH_API ItemPacker {
   struct Impl;
   ArrayInfo info_;
   Place at_;
+  bool items_stay_;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -60,7 +62,7 @@ class RangeSource final : public SourceBase {
   /// `live`: nothing: as the range's type tells.
   RangeSource(Range range, std::optional<Index<A::rank>> shape, std::optional<bool> live, bool independent,
               Place at)
-      : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape), at) {
+      : range_(std::move(range)), packer_(scalars(), A::rank, extents(shape), at, lies_in_memory<Range>) {
     info_.name = "range";
     info_.arrays = {packer_.info()};
     info_.rewindable = std::ranges::forward_range<Range>;

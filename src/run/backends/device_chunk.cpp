@@ -6,6 +6,7 @@
 
 #include "ir/offsets.h"
 #include "kernel/component_use.h"
+#include "run/chunk_layout.h"
 #include "run/plan_run.h"
 #include "run/rearrangement.h"
 
@@ -131,8 +132,16 @@ void DeviceChunk::bind_source() {
         continue;
       }
       const std::int64_t width = bytes_per(array.type.scalars[c]);
-      const std::int64_t bytes = elements(static_cast<int>(a)) * width;
       const auto* data = static_cast<const std::byte*>(chunk.data[c].get());
+      if (array.overlap) {
+        const ItemRange there = stretch(chunk, *item_infos_[static_cast<std::size_t>(array.index)], items(0));
+        blocks_of_[a].push_back(memory_.take("chunks", there.items() * width));
+        const cuda::Address at = blocks_of_[a].back().address();
+        arrays_[a].push_back(at - static_cast<cuda::Address>(there.begin * width));
+        upload_later(at, data + there.begin * width, there.items() * width);
+        continue;
+      }
+      const std::int64_t bytes = elements(static_cast<int>(a)) * width;
       upload_later(add_component(a, "chunks"), data ? data + first_of(array) * width : nullptr, bytes);
     }
   }
