@@ -235,7 +235,7 @@ int GroupBuilder::make_array(const Ref& node) {
 /// themselves.
 int GroupBuilder::enter_array(const Ref& node, PlanArray array) {
   array.node = node;
-  array.why = why_stored(context_.staged, *node);
+  array.why = array.overlap ? "read where it lies in the signal" : why_stored(context_.staged, *node);
   const int number = static_cast<int>(group_.arrays.size());
   group_.arrays.push_back(array);
   arrays_[node.get()] = number;

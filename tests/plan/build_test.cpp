@@ -138,6 +138,28 @@ TEST_CASE("components that share a descriptor share the source's offsets") {
   CHECK(offsets(1) == "kernel extent -> 3, scan d2, kernel zip_with -> 2");
 }
 
+TEST_CASE("long windows of a signal are read where they lie, unless an item is asked for as a whole") {
+  const auto windows_of = [](std::int64_t size, auto f) {
+    const Planned p =
+        planned([=] { return consume(elements(map_seq(f, windows(vectors(), size, size / 2)))); });
+    std::vector<std::string> whys;
+    for (const plan::StagePlan& stage : p.plan.stages)
+      for (const std::vector<plan::FedArray>& fed : stage.fed)
+        for (const plan::FedArray& array : fed) whys.push_back(array.overlap ? "overlap" : "apart");
+    for (const plan::StagePlan& stage : p.plan.stages)
+      for (const PlanArray& array : stage.group.arrays)
+        if (array.origin == PlanArray::Origin::item && !stage.fed.at(0).empty())
+          whys.push_back(array.overlap ? array.why : "apart");
+    return fmt::format("{}", fmt::join(whys, ", "));
+  };
+  const auto total = [](V w) { return sum(w); };
+  CHECK(windows_of(100, total) == "overlap, read where it lies in the signal");
+  CHECK(windows_of(63, total) == "apart, apart");
+  CHECK(windows_of(100, [](V w) { return w; }) == "apart, apart");
+  // Sorted is a copy.
+  CHECK(windows_of(100, [](V w) { return sort(w); }) == "overlap, read where it lies in the signal");
+}
+
 TEST_CASE(
     "segments: one traversal checks them, numbers of theirs are read where they lie, views begin once a "
     "chunk") {
