@@ -211,7 +211,7 @@ struct StopWord {
     rounds += more;
     if (rounds < rounds_between_looks) return;
     rounds = 0;
-    raised = word && *static_cast<const volatile u32*>(word) != 0;
+    raised = word && __ldcv(word) != 0;
   }
 };
 

@@ -45,10 +45,23 @@ scheduler::PiecePhases StagePieces::phases() {
   return phases;
 }
 
+/// Sources that read a piece to hand it out may find no memory for it: while others are in flight, it waits for theirs.
+std::unique_ptr<ZippedPiece> StagePieces::split(const scheduler::Target& target) {
+  try {
+    return input_.split(target);
+  } catch (const ItemTooBig& e) {
+    if (in_flight_ == 0) throw;
+    throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, e.bytes()});
+  } catch (const scheduler::BudgetExceeded&) {
+    if (in_flight_ == 0) throw;
+    throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, 0});
+  }
+}
+
 /// The memory of a piece is reserved before it is read, where the source says how much that is.
 std::optional<scheduler::ChunkSize> StagePieces::take(Slot& slot, scheduler::Target target) {
   target.work = std::min(target.work, largest_work_);
-  std::unique_ptr<ZippedPiece> piece = pending_ ? std::move(pending_) : input_.split(target);
+  std::unique_ptr<ZippedPiece> piece = pending_ ? std::move(pending_) : split(target);
   if (!piece) return std::nullopt;
   const scheduler::ChunkSize size = size_of_piece(*piece);
   auto reservation = context_.budget.try_reserve("chunks", size.bytes);

@@ -33,6 +33,7 @@ class StagePieces {
     PieceResults results;
   };
 
+  std::unique_ptr<ZippedPiece> split(const scheduler::Target& target);
   std::optional<scheduler::ChunkSize> take(Slot& slot, scheduler::Target target);
   scheduler::ChunkSize read(Slot& slot);
   scheduler::Computed compute(int number, bool alone);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,8 @@ class Windows final : public SourceBase {
     info_.name = work.node.label();
     info_.arrays = work.infos;
     info_.live = stage_->live();
+    // A piece is read as it is handed out, which takes no time beside what is computed of it.
+    info_.splits = !info_.live && !stage_->computes();
     for (const ScalarType s : info_.arrays[0].scalars)
       widths_.push_back(static_cast<std::int64_t>(size_of(s)));
     for (const std::int64_t width : widths_) bytes_of_window_ += width * size_;
@@ -130,15 +133,21 @@ class Windows final : public SourceBase {
     if (const std::int64_t more = most_of(limit); more <= INT64_MAX / hop_)
       of_block.work = std::max(size_, more * hop_);
     if (info_.live) of_block.items = 1;
-    SourceChunk chunk;
-    if (over_ || !stage_->next(of_block, chunk)) {
-      over_ = true;
-      return false;
+    if (!next_block_) {
+      SourceChunk given;
+      over_ = over_ || !stage_->next(of_block, given);
+      if (over_) return false;
+      next_block_ = std::move(given);
     }
+    // What there is no memory for waits until there is.
+    auto memory = context_.budget.try_reserve("blocks of a signal", next_block_->bytes);
+    if (!memory && has_some) return false;
+    if (!memory) memory = context_.budget.reserve("blocks of a signal", next_block_->bytes);
+    const SourceChunk chunk = std::move(*next_block_);
+    next_block_.reset();
     const ArrayInfo& info = stage_->infos()[0];
-    Block block{chunk.arrays[0], 0, elements_of(chunk.arrays[0], info, chunk.items), {}};
+    Block block{chunk.arrays[0], 0, elements_of(chunk.arrays[0], info, chunk.items), std::move(*memory)};
     if (!info.regular()) block.first = *static_cast<const std::int64_t*>(block.array.offsets.get());
-    block.memory = context_.budget.reserve("blocks of a signal", chunk.bytes);
     const std::int64_t skipped = std::min(skip_, block.elements);
     skip_ -= skipped;
     block.first += skipped;
@@ -194,6 +203,7 @@ class Windows final : public SourceBase {
   SourceInfo info_;
   std::vector<std::int64_t> widths_;  ///< of the components
   std::int64_t bytes_of_window_ = 0;
+  std::optional<SourceChunk> next_block_;  ///< read, and waits for memory
   std::deque<Block> blocks_;  ///< in the order of the signal, from the next window's first element on
   std::int64_t held_ = 0;     ///< elements in them
   std::int64_t before_ = 0;   ///< windows of the chunk before

@@ -1,5 +1,6 @@
 #include <anabranch/io/arrow.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -27,7 +28,7 @@ struct Given {
   std::string name = "";
 };
 
-int alive = 0;  // arrays, schemas and streams that have not been released
+std::atomic<int> alive = 0;  // arrays, schemas and streams that have not been released
 
 template <class T>
 struct Holder {

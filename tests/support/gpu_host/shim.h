@@ -240,7 +240,13 @@ GPU_HOST_LOAD(__ldcs)
 GPU_HOST_LOAD(__ldcg)
 GPU_HOST_LOAD(__ldca)
 GPU_HOST_LOAD(__ldlu)
-GPU_HOST_LOAD(__ldcv)
+// Of what the host writes meanwhile.
+template <class T>
+T __ldcv(const T* from) {
+  T value;
+  __atomic_load(from, &value, __ATOMIC_RELAXED);
+  return value;
+}
 #define GPU_HOST_STORE(name)                        \
   template <class T>                                \
   inline void name(T* to, GPU_HOST_SAME(T) value) { \
