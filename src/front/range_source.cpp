@@ -1,7 +1,6 @@
 #include <anabranch/detail/range_source.h>
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,7 +65,10 @@ bool ItemPacker::add(const ArrayData& item, std::int64_t number, const Limit& li
   if (impl_->items == 0 && items_stay_) {
     impl_->first = item.buffers;
   } else {
-    if (!impl_->first.empty()) copy(std::exchange(impl_->first, {}), elements());
+    if (!impl_->first.empty()) {
+      copy(impl_->first, elements());
+      impl_->first.clear();  // not before: without memory for copies it is the chunk
+    }
     copy(item.buffers, size);
   }
   for (std::size_t d = 0; d < impl_->extents.size(); ++d) impl_->extents[d].push_back(item.extents[d]);

@@ -14,13 +14,6 @@ namespace anabranch::runtime {
 
 namespace {
 
-/// Of an array all of whose extents are uniform.
-std::int64_t size_of_item(const ArrayInfo& info) {
-  std::int64_t size = 1;
-  for (const auto& extent : info.extents) size *= *extent;
-  return size;
-}
-
 const std::int64_t* offsets_of(const ArrayChunk& array) {
   return static_cast<const std::int64_t*>(array.offsets.get());
 }
@@ -72,14 +65,6 @@ ArrayChunk with_layout(const ArrayChunk& array, const ArrayInfo& from, const Arr
 }
 
 }  // namespace
-
-bool overlap(const ArrayChunk& array) { return !array.extents.empty() && !array.offsets; }
-
-ItemRange stretch(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
-  if (items == 0) return {};
-  const std::int64_t* const begins = array.extents.back().get();
-  return {begins[0], begins[items - 1] + size_of_item(info)};
-}
 
 std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
   if (info.regular()) return items * size_of_item(info);

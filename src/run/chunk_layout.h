@@ -6,22 +6,12 @@
 
 #include <anabranch/source.h>
 
+#include "run/item_range.h"
 #include "run/storage.h"
 #include "scheduler/executor.h"
 
 /// Chunks of items that are handed from one stage to another: laid out as the reader expects them, joined of parts.
 namespace anabranch::runtime {
-
-/// Items [begin, end) of a chunk, or elements of an array.
-struct ItemRange {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t items() const { return end - begin; }
-};
-
-/// Of an array that is regular, or ragged: may its items lie over each other, each where its last extents say?
-bool overlap(const ArrayChunk& array);
-/// Where the items of such an array lie: they come in rising order.
-ItemRange stretch(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items);
 
 /// Elements of all items of an array of a chunk together; and bytes of one.
 std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items);

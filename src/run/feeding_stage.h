@@ -22,8 +22,8 @@ class FeedingStage {
   /// The results of the next items, within the limit; false at the end. What it gave before is no longer reserved.
   bool next(const Limit& limit, SourceChunk& chunk);
   bool live() const { return input_.sources().live(); }
-  /// Else its results are items of its sources.
-  bool computes() const { return computes_; }
+  /// Its results are items of its sources, which no stage feeds.
+  bool only_reads() const { return !computes_ && !input_.is_fed(); }
   bool in_memory() const { return !computes_ && input_.sources().in_memory(); }
   std::optional<std::int64_t> items() const { return input_.sources().items(); }
 

@@ -8,7 +8,7 @@
 #include <anabranch/error.h>
 
 #include "ir/offsets.h"
-#include "run/chunk_layout.h"
+#include "run/item_range.h"
 
 namespace anabranch::runtime {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/offsets.h"
-#include "run/chunk_layout.h"
+#include "run/item_range.h"
 
 namespace anabranch::runtime {
 

@@ -18,7 +18,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
              feeds(context, backend, global, streams_, run_body)),
       results_(context, number, input_, into, global, run_body),
       log_(context, backend),
-      in_pieces_(traits_.side_by_side && input_.in_pieces() && !results_.runs_bodies()) {
+      in_pieces_(traits_.side_by_side && input_.in_pieces() && !results_.runs_bodies() && streams_.alone()) {
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
   options_.total = input_.sources().extent();

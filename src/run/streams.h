@@ -32,6 +32,7 @@ class PassStreams {
   using Turn = std::unique_lock<std::recursive_mutex>;
   /// Back ends serve one stage at a time. Held by nobody who waits for a stream; nothing where there is one member.
   Turn turn() { return places_.size() > 1 ? Turn(turn_) : Turn(); }
+  int members() const { return static_cast<int>(places_.size()); }
   /// The member reads no more.
   void ended(int member);
   /// Nobody reads any more: whoever does, or waits for it, gets Cancelled.
@@ -67,6 +68,8 @@ class Streams {
     return pass_.open(member_, stream, reader);
   }
   PassStreams::Turn turn() { return pass_.turn(); }
+  /// Is there no other member?
+  bool alone() const { return pass_.members() == 1; }
 
  private:
   PassStreams& pass_;

@@ -29,7 +29,7 @@ class Windows final : public SourceBase {
     info_.arrays = work.infos;
     info_.live = stage_->live();
     // A piece is read as it is handed out, which takes no time beside what is computed of it.
-    info_.splits = !info_.live && !stage_->computes();
+    info_.splits = !info_.live && stage_->only_reads();
     for (const ScalarType s : info_.arrays[0].scalars)
       widths_.push_back(static_cast<std::int64_t>(size_of(s)));
     for (const std::int64_t width : widths_) bytes_of_window_ += width * size_;

@@ -66,7 +66,7 @@ TEST_CASE("what is traced as it passes from item to item is traced with the item
   const auto traced = [](auto x, auto y) { return trace("state", unit(the(x) + the(y))); };
   const auto states =
       consume(elements(scan_seq(traced, unit(std::int64_t{0}), produce(3, [](auto i) { return unit(i); }))));
-  const Lines expected{"state, item 0: 0", "state, item 1 []: 1", "state, item 2 []: 3"};
+  const Lines expected{"state, item 0: 0", "state, item 1: 1", "state, item 2: 3"};
   CHECK(printed(states) == expected);
   CHECK(printed(states, {.backend = Backend::interpreter}) == expected);
 }

@@ -157,6 +157,19 @@ TEST_CASE("long windows that are results, that others stand beside, and that are
       consume(elements(map_seq([](auto w) { return unit(w[63]); }, windows(stream_in(blocks), 64, 32))))));
   CHECK(sums.size() == (1000 - 64) / 16 + 1);
   for (std::int64_t k = 0; k < ends.size(); ++k) CHECK(ends[k] == a[32 * k + 63]);
+  // And of one that passes once: the two run at the same time.
+  std::vector<std::vector<double>> given;
+  for (const auto& block : blocks) given.emplace_back(block.values().begin(), block.values().end());
+  const auto of_tape = [&](const RunOptions& options) {
+    const auto tape = stream_in(Source<Vector<double>>(ragged<double>("tape", given, false)));
+    return arrays_of(
+        run(std::tuple(consume(elements(map_seq(squares, windows(tape, 64, 16)))),
+                       consume(elements(map_seq([](auto w) { return unit(w[63]); }, windows(tape, 64, 32))))),
+            options));
+  };
+  const HostArrays both = agree_erased(of_tape, Loc::current());
+  require_same(both[0], sums.erased(), Loc::current());
+  require_same(both[1], ends.erased(), Loc::current());
 }
 
 TEST_CASE("windows of a signal of pairs, of computed blocks, filtered, counted") {

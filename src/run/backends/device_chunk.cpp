@@ -6,7 +6,7 @@
 
 #include "ir/offsets.h"
 #include "kernel/component_use.h"
-#include "run/chunk_layout.h"
+#include "run/item_range.h"
 #include "run/plan_run.h"
 #include "run/rearrangement.h"
 
