@@ -287,11 +287,12 @@ TEST_CASE("pieces that are done wait for the first, and others are taken meanwhi
     INFO(name);
     std::latch later_ones(threads);
     Numbers numbers(20);
+    // (Not computed: that the calling thread may do for others, and while it waits it cannot.)
+    numbers.on_read = [&](int64_t piece) {
+      if (piece == 0) later_ones.wait();
+    };
     numbers.on_compute = [&](int64_t piece) {
-      if (piece == 0)
-        later_ones.wait();
-      else if (piece <= threads)
-        later_ones.count_down();
+      if (piece > 0 && piece <= threads) later_ones.count_down();
     };
     numbers.run(*executor, {.policy = Policy::fixed(1)});
     REQUIRE(numbers.committed_is_all());
