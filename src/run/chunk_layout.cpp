@@ -103,8 +103,8 @@ ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const A
       const std::int64_t first = ir::offset_at(array.offsets.get(), info.offsets, 0);
       return ItemRange{first, first + elements_of(array, info, chunk.items)};
     }
-    return overlap(array) ? stretch(array, info, chunk.items)
-                          : ItemRange{0, chunk.items * size_of_item(info)};
+    return overlap(array, info) ? stretch(array, info, chunk.items)
+                                : ItemRange{0, chunk.items * size_of_item(info)};
   };
   std::int64_t elements = 0;
   for (const SourceChunk& chunk : chunks) elements += stretch_in(chunk).items();
@@ -121,7 +121,7 @@ ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const A
     out.data.push_back(std::move(buffer));
   }
   if (info.regular()) {
-    if (!overlap(chunks[0].arrays[a])) return out;
+    if (!overlap(chunks[0].arrays[a], info)) return out;
     auto begins = std::static_pointer_cast<std::int64_t>(new_buffer(8 * items));
     std::int64_t* to = begins.get();
     std::int64_t before = 0;

@@ -8,7 +8,9 @@ std::int64_t size_of_item(const ArrayInfo& info) {
   return size;
 }
 
-bool overlap(const ArrayChunk& array) { return !array.extents.empty() && !array.offsets; }
+bool overlap(const ArrayChunk& array, const ArrayInfo& info) {
+  return info.regular() && array.extents.size() == info.extents.size() + 1 && array.extents.back();
+}
 
 ItemRange stretch(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
   if (items == 0) return {};

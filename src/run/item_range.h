@@ -16,7 +16,7 @@ struct ItemRange {
 /// Of an item of an array all of whose extents are uniform.
 std::int64_t size_of_item(const ArrayInfo& info);
 /// May the items of an array lie over each other, each where its last extents say? Such arrays are regular.
-bool overlap(const ArrayChunk& array);
+bool overlap(const ArrayChunk& array, const ArrayInfo& info);
 /// Where the items of such an array lie: they come in rising order.
 ItemRange stretch(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items);
 

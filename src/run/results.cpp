@@ -41,7 +41,7 @@ bool meet(const std::vector<Bytes>& some, const std::vector<Bytes>& others) {
 std::vector<Bytes> places_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
   std::vector<Bytes> places;
   std::int64_t first = 0, end = items;
-  if (overlap(array)) {
+  if (overlap(array, info)) {
     const ItemRange there = stretch(array, info, items);
     first = there.begin;
     end = there.end;

@@ -134,7 +134,7 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
     if (info.regular()) {
       std::int64_t size = 1;
       for (const auto& e : info.extents) size *= *e;
-      const bool lies_over = overlap(from);
+      const bool lies_over = overlap(from, info);
       if (lies_over) to.extents.back() = {from.extents.back(), from.extents.back().get() + begin};
       for (std::size_t c = 0; c < to.data.size() && !lies_over; ++c) {
         const auto* start = static_cast<const unsigned char*>(from.data[c].get()) +

@@ -61,6 +61,46 @@ TEST_CASE("an item of a container that is a chunk by itself is not copied") {
   CHECK(first(chunk_of(computed, {.work = 1000})) != items[0].data());
 }
 
+/// Ten vectors of three numbers, some at a time, with what a regular array has no use for: a place for each extent.
+class WithSpareExtents final : public SourceBase {
+ public:
+  explicit WithSpareExtents(std::int64_t at_once) : at_once_(at_once) {
+    info_.name = "spare extents";
+    info_.arrays = {testing::array_info({ScalarType::float64}, {3}, 0)};
+    info_.rewindable = true;
+    info_.live = false;
+    for (int i = 0; i < 30; ++i) numbers_->push_back(i);
+  }
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    const std::int64_t items = std::min({at_once_, limit.items, 10 - next_});
+    if (items == 0) return false;
+    chunk = SourceChunk{items, 3 * items, 0, {}, 0};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data = {{numbers_, numbers_->data() + 3 * next_}};
+    chunk.arrays[0].extents = {nullptr};
+    next_ += items;
+    return true;
+  }
+  void rewind() override { next_ = 0; }
+
+ private:
+  SourceInfo info_;
+  std::int64_t at_once_, next_ = 0;
+  std::shared_ptr<std::vector<double>> numbers_ = std::make_shared<std::vector<double>>();
+};
+
+TEST_CASE(
+    "regular arrays with extents of their own nobody asked for, cut where another source ends its chunk") {
+  const auto ten = [](std::int64_t at_once) {
+    return stream_in(Source<Vector<double>>(std::make_shared<WithSpareExtents>(at_once)));
+  };
+  const auto sums = agree(consume(elements(
+      map_seq(total, zip_with_seq([](auto a, auto b) { return zip_with(plus, a, b); }, ten(10), ten(3))))));
+  REQUIRE(sums.size() == 10);
+  for (std::int64_t i = 0; i < 10; ++i) CHECK(sums[i] == 2.0 * static_cast<double>(9 * i + 3) + 0.5);
+}
+
 TEST_CASE("a single-pass range is read once, item by item") {
   const auto read = [](const RunOptions& options) {
     std::istringstream text("3 1 4 1 5");
