@@ -42,9 +42,9 @@ class Windows final : public SourceBase {
                                    bytes_of_window_, limit.memory),
                        bytes_of_window_);
     const std::int64_t most = most_of(limit);
-    const bool stretch = overlap_ && hop_ < size_;
-    if (!(stretch ? next_stretch(limit, most, chunk) : next_copies(limit, most, chunk))) return false;
-    if (overlap_) say_begins(chunk, stretch ? hop_ : size_);
+    const bool in_place = overlap_ && hop_ < size_;
+    if (!(in_place ? next_stretch(limit, most, chunk) : next_copies(limit, most, chunk))) return false;
+    if (overlap_) say_begins(chunk, in_place ? hop_ : size_);
     return true;
   }
 
