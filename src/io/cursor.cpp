@@ -70,6 +70,11 @@ std::uint32_t StoredCursor::read_at(std::int64_t at, void* into, std::int64_t by
   return sum;
 }
 
+void StoredCursor::prefetch(std::int64_t at, std::int64_t bytes) const {
+  const std::int64_t from = begin_ + at;
+  if (from < end_) file_->prefetch(from, std::min(bytes, end_ - from));
+}
+
 void StoredCursor::pass(std::int64_t bytes, std::uint32_t sum) {
   at_ += bytes;
   if (!checksum_) return;

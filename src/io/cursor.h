@@ -32,6 +32,8 @@ class Cursor {
   virtual bool reads_anywhere() const { return false; }
   /// Bytes [at, at + bytes) of the array, and their checksum (0 where there is none to compare).
   virtual std::uint32_t read_at(std::int64_t at, void* into, std::int64_t bytes) const;
+  /// A hint that these bytes are read next.
+  virtual void prefetch(std::int64_t /*at*/, std::int64_t /*bytes*/) const {}
   /// The next `bytes` bytes have been read with `read_at`, and this is their checksum. DataError where they
   /// are the last and the checksum is not the member's.
   virtual void pass(std::int64_t bytes, std::uint32_t sum);
@@ -50,6 +52,7 @@ class StoredCursor final : public Cursor {
   std::int64_t position() const override { return at_; }
   bool reads_anywhere() const override { return true; }
   std::uint32_t read_at(std::int64_t at, void* into, std::int64_t bytes) const override;
+  void prefetch(std::int64_t at, std::int64_t bytes) const override;
   void pass(std::int64_t bytes, std::uint32_t sum) override;
 
  private:

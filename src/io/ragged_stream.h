@@ -8,8 +8,7 @@
 
 #include <anabranch/source.h>
 
-#include "buffer_pool.h"
-#include "ragged_pick.h"
+#include "item_ends.h"
 #include "stored_elements.h"
 
 /// Items of different lengths in files, chunk by chunk: the rows of a CSR matrix, the vectors of a ragged pair.
@@ -38,43 +37,21 @@ class RaggedStream final : public SourceBase {
   std::int64_t resident_bytes() const override;
 
  private:
-  struct Items {
-    std::int64_t count = 0;
-    std::int64_t elements = 0;
-    std::int64_t first_element = 0;
-    BufferPool::Buffer offsets;
-  };
   class Piece;
 
-  Items take_items(const Limit& limit);
-  template <class P>
-  Items next_items(const Limit& limit);
-  template <class P>
-  void refill();
-  void pass(const Items& items);
+  ChosenItems take_items(const Limit& limit);
   bool at_end() const { return item_ == items_; }
   void check_unchanged() const;
-  static void fill(SourceChunk& chunk, Items items, std::vector<StoredElements::Buffers> arrays);
+  static void fill(SourceChunk& chunk, ChosenItems items, std::vector<StoredElements::Buffers> arrays);
 
   RaggedLayout layout_;
-  std::int64_t items_;     ///< of the stream
-  std::int64_t elements_;  ///< of the stream
+  std::int64_t items_;  ///< of the stream
   RaggedCost cost_;
+  std::unique_ptr<ItemEnds> ends_;
   std::int64_t chunk_limit_;
   SourceInfo info_;
-
-  std::int64_t item_ = 0;     ///< the next one to hand out
-  std::int64_t element_ = 0;  ///< its first element
-  /// A piece of the offsets (of the file's type): ends of the items from item_ on.
-  std::vector<std::int64_t> block_;
-  std::int64_t block_begin_ = 0;
-  std::int64_t block_end_ = 0;
-  std::int64_t offsets_read_ = 0;  ///< taken from the cursor
-  std::int64_t last_offset_ = 0;
-  std::int64_t expected_items_ = 0;
-  std::optional<Items> refused_;  ///< chosen, but more than there was memory for
-
-  std::shared_ptr<BufferPool> offset_pool_ = std::make_shared<BufferPool>();
+  std::int64_t item_ = 0;               ///< the next one to hand out
+  std::optional<ChosenItems> refused_;  ///< chosen, but more than there was memory for
 };
 
 }  // namespace anabranch::io::detail

@@ -1,6 +1,8 @@
 #include "support/catch.h"
 
 #include <algorithm>
+#include <functional>
+#include <random>
 
 #include <anabranch/io.h>
 
@@ -111,6 +113,100 @@ TEST_CASE("ragged pair: larger than the buffers of offsets and elements") {
   CHECK(items_in_pieces(*source, {7000}) == pair.items);
 }
 
+TEST_CASE("ragged pair: chunks and pieces hold as many items as fit, whatever the lengths are") {
+  std::mt19937 random(1);
+  const auto uniform = [&](std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(0, most)(random);
+  };
+  const std::function<std::int64_t(std::int64_t)> laws[] = {
+      [](std::int64_t) { return std::int64_t{3}; },
+      [](std::int64_t i) { return std::int64_t{i < 20'000 ? 0 : 5}; },
+      [](std::int64_t i) { return std::int64_t{i < 20'000 ? 5 : 0}; },
+      [&](std::int64_t) { return uniform(20); },
+      [&](std::int64_t) { return uniform(3) > 0 ? 0 : uniform(20); },
+      [&](std::int64_t i) { return i % 5000 == 4999 ? std::int64_t{100'000} : uniform(2); },
+  };
+  constexpr std::int64_t items = 40'000;
+  for (const auto& length : laws) {
+    std::vector<std::int64_t> offsets{0};
+    for (std::int64_t i = 0; i < items; ++i) offsets.push_back(offsets.back() + length(i));
+    const auto source = open(npy(offsets), npy(std::vector<float>(static_cast<std::size_t>(offsets.back()))),
+                             ScalarType::float32);
+    for (int pass = 0; pass < 20; ++pass) {
+      source->rewind();
+      SourceChunk chunk;
+      for (std::int64_t first = 0; first < items;) {
+        // Of another size each time, which no guess foresees.
+        Limit limit;
+        if (pass % 2 == 0 || uniform(1) == 0) limit.items = std::int64_t{1} << uniform(16);
+        if (pass % 3 > 0) limit.work = std::int64_t{1} << uniform(18);
+        if (pass % 5 > 0) limit.bytes = std::int64_t{1} << uniform(15);
+        std::int64_t last = first;
+        const auto fits = [&](std::int64_t end) {
+          const std::int64_t elements =
+              offsets[static_cast<std::size_t>(end)] - offsets[static_cast<std::size_t>(first)];
+          return end - first <= limit.items && elements <= limit.work &&
+                 (end - first + 1) * 8 + elements * 4 <= limit.bytes;
+        };
+        while (last < items && (last == first || fits(last + 1))) ++last;
+        if (pass % 4 == 0) {
+          REQUIRE(source->next(limit, chunk));
+        } else {
+          const auto piece = source->split(limit);
+          REQUIRE(piece != nullptr);
+          REQUIRE(piece->work() ==
+                  offsets[static_cast<std::size_t>(last)] - offsets[static_cast<std::size_t>(first)]);
+          piece->read(chunk);
+          piece->complete();
+        }
+        REQUIRE(chunk.items == last - first);
+        const auto* const given = static_cast<const std::int64_t*>(chunk.arrays[0].offsets.get());
+        for (std::int64_t i = first; i <= last; ++i)
+          if (given[i - first] !=
+              offsets[static_cast<std::size_t>(i)] - offsets[static_cast<std::size_t>(first)])
+            FAIL("offset " << i - first << " of a chunk from item " << first << " on");
+        first = last;
+      }
+      CHECK_FALSE(source->next({}, chunk));
+    }
+  }
+}
+
+TEST_CASE("ragged pair: pieces are handed out without reading the offsets of their items") {
+  class Counting final : public io::detail::ReadFile {
+   public:
+    explicit Counting(std::shared_ptr<const ReadFile> file) : file_(std::move(file)) {}
+    const std::string& name() const override { return file_->name(); }
+    std::int64_t size() const override { return file_->size(); }
+    void read(std::int64_t offset, void* into, std::int64_t bytes) const override {
+      file_->read(offset, into, bytes);
+      ++reads;
+      bytes_read += bytes;
+    }
+    mutable std::int64_t reads = 0, bytes_read = 0;
+
+   private:
+    std::shared_ptr<const ReadFile> file_;
+  };
+  constexpr std::int64_t items = 1'000'000;
+  std::vector<std::int64_t> offsets{0};
+  std::mt19937 random(1);
+  for (std::int64_t i = 0; i < items; ++i) offsets.push_back(offsets.back() + (random() % 3));
+  const std::string file = npy(offsets),
+                    values = npy(std::vector<float>(static_cast<std::size_t>(offsets.back())));
+  const auto counting =
+      std::make_shared<Counting>(io::detail::memory_file("x.offsets.npy", {file.begin(), file.end()}));
+  const auto source = io::detail::open_ragged(
+      "x", counting, io::detail::memory_file("x.values.npy", {values.begin(), values.end()}),
+      {ScalarType::float32, 1}, {});
+  counting->reads = counting->bytes_read = 0;
+  std::vector<std::unique_ptr<SourcePiece>> pieces;
+  while (auto piece = source->split({.work = 50'000})) pieces.push_back(std::move(piece));
+  CHECK(pieces.size() == 20);
+  CHECK(counting->reads <= 3 * 20);
+  CHECK(counting->bytes_read < items * 8 / 10);
+}
+
 TEST_CASE("ragged pair: a vector that does not fit is refused, and given when it does") {
   const std::vector<std::int64_t> offsets{0, 1, 101, 102};
   const std::vector<double> values(102, 0.5);
@@ -134,7 +230,7 @@ TEST_CASE("ragged pair: a vector that does not fit is refused, and given when it
   CHECK(chunk.work == 100);
   CHECK(items_of(*source).size() == 1);
   CHECK_THROWS_WITH(
-      items_of(*open(npy(offsets), npy(values), ScalarType::float64, 1, {.memory = (64 << 10) + 815})),
+      items_of(*open(npy(offsets), npy(values), ScalarType::float64, 1, {.memory = (16 << 10) + 815})),
       Contains("item 1 has 100 elements") && Contains("the source may use"));
 }
 
