@@ -29,7 +29,7 @@
 /// for rows of any length, with all entries.
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 6;
+inline constexpr std::uint32_t abi_version = 7;
 
 /// Polled by kernels in long loops: once it is not 0 the entry returns, and its results are meaningless.
 /// Kernels read it as four plain bytes.
@@ -55,8 +55,11 @@ struct KernelArgs {
   ErrorRecord* error;            ///< of this piece
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
   std::int64_t ahead;            ///< elements that folds prefetch ahead; 0: what they read is in a cache
-  const StopWord* stop;          ///< of the run
-  Entry any_rows;                ///< entry 0 of the image for rows of any length; for the one for short rows
+  /// Where the positions of a gather that is known beforehand end (kernel/known_gather.h), if they are so far apart that what
+  /// is there should be fetched ahead; else null.
+  const void* positions_end;
+  const StopWord* stop;  ///< of the run
+  Entry any_rows;        ///< entry 0 of the image for rows of any length; for the one for short rows
 };
 
 struct Scratch {

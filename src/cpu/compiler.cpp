@@ -208,6 +208,7 @@ Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& opt
   const auto with_later = [&](const std::shared_ptr<CompiledKernel>& made) {
     made->for_any_rows = later(kernel, options, find_or_compile);
     made->cut_facts = cut_facts_of(kernel);
+    made->gather_facts = gather_facts_of(kernel);
     return made;
   };
   if (!ir && !assembly)
@@ -229,6 +230,7 @@ Compiled compile_anew(const kernel::Kernel& kernel, const CompileOptions& option
   auto out = build(kernel, options);
   out->for_any_rows = later(kernel, options, compile_anew);
   out->cut_facts = cut_facts_of(kernel);
+  out->gather_facts = gather_facts_of(kernel);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,11 +44,23 @@ struct CutFacts {
 };
 CutFacts cut_facts_of(const kernel::Kernel& kernel);
 
+/// Of a gather that is known beforehand (kernel/known_gather.h): what tells whether it should be fetched ahead, found once.
+struct GatherFacts {
+  kernel::KernelExtent elements;   ///< of the array that is read
+  std::int64_t element_bytes = 0;  ///< of its widest component
+  int positions = -1;              ///< buffer slot
+  ScalarType position_type = ScalarType::int32;
+  int offsets = -1;  ///< buffer slot, of the rows of positions
+  OffsetType offset_type = OffsetType::int32;
+};
+std::optional<GatherFacts> gather_facts_of(const kernel::Kernel& kernel);
+
 /// Machine code of one kernel. Immutable; lives as long as it has an owner.
 struct CompiledKernel {
   LoadedImage image;
   std::shared_ptr<CompiledLater> for_any_rows;  ///< not null: `image` is for short rows (cpu/abi.h)
   CutFacts cut_facts;
+  std::optional<GatherFacts> gather_facts;
   CompileStatistics statistics;  ///< where it was compiled; else its total only
   bool from_disk = false;
   std::string printed;  ///< what ANABRANCH_DUMP asks for

@@ -9,6 +9,7 @@
 
 #include <anabranch/array.h>
 
+#include "cpu/far_gather.h"
 #include "cpu/long_scans.h"
 #include "cpu/pieces.h"
 #include "cpu/routines.h"
@@ -50,6 +51,7 @@ struct Caller {
   const CompiledKernel& compiled;
   const Bindings& bindings;
   std::int64_t ahead;
+  const void* positions_end;
 
   /// Positions [begin, end), or of a form with rows whole rows.
   ErrorRecord positions(std::int64_t begin, std::int64_t end, const Scratch& scratch) const {
@@ -98,6 +100,7 @@ struct Caller {
     args.error = &error;
     args.items = bindings.items;
     args.ahead = ahead;
+    args.positions_end = positions_end;
     args.stop = bindings.stop ? bindings.stop : &never;
     const LoadedImage* known = compiled.for_any_rows ? compiled.for_any_rows->known() : nullptr;
     args.any_rows = known ? known->entry(0) : compile_and_call;
@@ -176,7 +179,8 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     std::memset(partials.get(), 0, static_cast<std::size_t>(bytes));
   }
 
-  const Caller call{kernel, compiled, bindings, bindings.from_memory ? elements_ahead(kernel) : 0};
+  const Caller call{kernel, compiled, bindings, bindings.from_memory ? elements_ahead(kernel) : 0,
+                    compiled.gather_facts ? end_of_far_positions(*compiled.gather_facts, bindings) : nullptr};
   if (!plan.long_rows.empty()) call.prepare_rows();  // the threads that work on them do not throw then
   const bool scans = std::holds_alternative<kernel::Scan>(kernel.form);
   FirstFailure in_pieces, in_rows;

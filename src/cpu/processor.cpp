@@ -2,6 +2,7 @@
 
 #include <cpuid.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -39,6 +40,29 @@ std::uint64_t saved_states() {
   return std::uint64_t{high} << 32 | low;
 }
 
+/// As the processor describes its caches, level by level: sysconf(3) adds up what the cores of a package have, of which one core
+/// uses a part.
+Caches read_caches() {
+  constexpr std::uint32_t leaves_of_caches[] = {0x4, 0x8000001d};  // Intel's, AMD's
+  constexpr unsigned data = 1, unified = 3;
+  Caches out;
+  for (const std::uint32_t leaf : leaves_of_caches)
+    for (std::uint32_t number = 0; number < 16; ++number) {
+      unsigned a = 0, b = 0, c = 0, d = 0;
+      if (!__get_cpuid_count(leaf, number, &a, &b, &c, &d)) break;
+      const unsigned type = a & 0x1f, level = (a >> 5) & 0x7;
+      if (type == 0) break;
+      if (type != data && type != unified) continue;
+      const std::int64_t line = (b & 0xfff) + 1, partitions = ((b >> 12) & 0x3ff) + 1, ways = (b >> 22) + 1;
+      const std::int64_t bytes = ways * partitions * line * (std::int64_t{c} + 1);
+      if (level == 2) out.of_core = bytes;
+      if (level >= 2) out.shared = std::max(out.shared, bytes);
+    }
+  if (out.of_core <= 0) out.of_core = std::int64_t{1} << 20;
+  if (out.shared <= 0) out.shared = std::int64_t{32} << 20;
+  return out;
+}
+
 }  // namespace
 
 std::string read_processor_identity() {
@@ -60,6 +84,11 @@ std::string read_processor_identity() {
 const std::string& processor_identity() {
   static const std::string identity = read_processor_identity();
   return identity;
+}
+
+const Caches& caches() {
+  static const Caches found = read_caches();
+  return found;
 }
 
 }  // namespace anabranch::cpu

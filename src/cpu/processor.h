@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace anabranch::cpu {
@@ -10,5 +11,12 @@ namespace anabranch::cpu {
 const std::string& processor_identity();
 /// The same, asked of the core that this thread runs on.
 std::string read_processor_identity();
+
+/// Bytes of caches, of the core that asks first.
+struct Caches {
+  std::int64_t of_core = 0;  ///< the second level, which a core has for itself
+  std::int64_t shared = 0;   ///< the last level, that part of it which this core uses
+};
+const Caches& caches();
 
 }  // namespace anabranch::cpu

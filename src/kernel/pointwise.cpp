@@ -12,12 +12,6 @@ namespace {
 
 using Reads = std::function<bool(const ir::Node&)>;
 
-const KernelArray* array_of(const Kernel& kernel, const ir::Node& read) {
-  for (const auto& array : kernel.arrays)
-    if (array.parameter == ir::Read(read).array()) return &array;
-  return nullptr;
-}
-
 bool is_like_domain(const Kernel& kernel, const KernelArray& array) {
   if (array.form != kernel.domain.form || array.extents != kernel.domain.extents) return false;
   return array.form != Form::segmented ||
@@ -72,6 +66,12 @@ bool rows_are_dense(const Kernel& kernel, const KernelArray& array) {
 }
 
 }  // namespace
+
+const KernelArray* array_of(const Kernel& kernel, const ir::Node& read) {
+  for (const auto& array : kernel.arrays)
+    if (array.parameter == ir::Read(read).array()) return &array;
+  return nullptr;
+}
 
 bool is_pointwise(const Kernel& kernel, const ir::Node& node) {
   if (node.op() != ir::Op::index) return false;

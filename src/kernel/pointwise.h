@@ -5,6 +5,9 @@
 /// Reads that need no index: those at the position a kernel writes.
 namespace anabranch::kernel {
 
+/// The array that a read is of; null: it is no manifest one.
+const KernelArray* array_of(const Kernel& kernel, const ir::Node& read);
+
 /// Is the node a read at the domain's current position, of an array laid out like the domain?
 bool is_pointwise(const Kernel& kernel, const ir::Node& node);
 

@@ -43,8 +43,37 @@ Values Emitter::read(const ir::Node& node) {
   }
   Value position = add(view.base, linear);
   if (!node.payload().in_bounds && !tests.empty()) require(check_of(node), tests);
+  if (known_gather_ && known_gather_->read == &node && width > 1) fetch_ahead(view, array);
   if (may_rest && position.uniform()) position = varying(lanes(position));  // for a load under the mask
   return access(view, array, position, mask);
+}
+
+/// Looks up where the gather that is known beforehand will read, some elements from here, and asks for what is there. So far the
+/// processor does not look: its window holds some vectors of this row, and where the row ends it foresees nothing. Positions
+/// have not been checked; what is asked for need not be memory.
+void Emitter::fetch_ahead(const View& from, const ir::Node& array) {
+  constexpr std::int64_t elements = 128;  // measured: docs/benchmarks.md
+  const View& positions = views_.at(known_gather_->positions->parameter.get());
+  const Value at = add(positions.base, value(kernel::row_of(kernel_)->index));
+  if (at.kind != Value::Kind::affine || at.stride != 1) return;
+  const auto component = static_cast<std::size_t>(known_gather_->component);
+  llvm::Type* type = type_of(known_gather_->positions->type.scalars[component]);
+  llvm::BasicBlock *far = frame.block("far"), *near = frame.block("near");
+  b.CreateCondBr(b.CreateIsNull(frame.positions_end()), near, far);
+  b.SetInsertPoint(far);
+  llvm::Value* later =
+      frame.element(type, positions.buffers[component], b.CreateAdd(at.v, frame.number(elements)));
+  llvm::Value* last = frame.element(type, frame.positions_end(), frame.number(-width));
+  later = b.CreateSelect(b.CreateICmpULT(later, last), later, last);
+  for (int lane = 0; lane < width; ++lane) {
+    llvm::Value* index = frame.load_element(type, frame.element(type, later, frame.number(lane)),
+                                            static_cast<unsigned>(type->getIntegerBitWidth() / 8));
+    llvm::Value* place = b.CreateAdd(from.base.v, b.CreateSExt(index, frame.i64()));
+    for (std::size_t c = 0; c < from.buffers.size(); ++c)
+      frame.prefetch(frame.element(memory_type_of(array.type().scalars[c]), from.buffers[c], place));
+  }
+  b.CreateBr(near);
+  b.SetInsertPoint(near);
 }
 
 Values Emitter::access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "cpu/llvm/frame.h"
 #include "kernel/interior.h"
+#include "kernel/known_gather.h"
 #include "kernel/motion.h"
 #include "kernel/regions.h"
 
@@ -146,6 +148,7 @@ class Emitter {
     Value index, bound;
   };
   Values read(const ir::Node& node);
+  void fetch_ahead(const View& from, const ir::Node& array);
   Values access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active);
   llvm::Value* turned(llvm::Value* v);
   Value load_backwards(llvm::Value* buffer, ScalarType type, llvm::Value* position, llvm::Value* active);
@@ -175,6 +178,7 @@ class Emitter {
 
   const kernel::Kernel& kernel_;
   const Machine& machine_;
+  const std::optional<kernel::KnownGather> known_gather_;
   std::unordered_map<const ir::Node*, Values> environment_;
   std::vector<std::pair<const ir::Node*, Values>> log_;  ///< what a binding hid (empty: nothing)
   std::unordered_map<const ir::Node*, View> views_;

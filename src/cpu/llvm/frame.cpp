@@ -60,6 +60,10 @@ llvm::Value* Frame::items() { return fetch(offsetof(KernelArgs, items), i64(), -
 llvm::Value* Frame::any_rows() { return fetch(offsetof(KernelArgs, any_rows), b.getPtrTy(), -1, "any_rows"); }
 llvm::Value* Frame::ahead() { return fetch(offsetof(KernelArgs, ahead), i64(), -1, "ahead"); }
 
+llvm::Value* Frame::positions_end() {
+  return fetch(offsetof(KernelArgs, positions_end), b.getPtrTy(), -1, "positions_end");
+}
+
 llvm::Value* Frame::local(llvm::Type* type, std::uint64_t count) {
   const llvm::IRBuilder<>::InsertPointGuard guard(b);
   b.SetInsertPoint(first_, first_->begin());

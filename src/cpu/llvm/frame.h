@@ -42,6 +42,7 @@ class Frame {
   llvm::Value* routine(int number);
   llvm::Value* items();
   llvm::Value* ahead();
+  llvm::Value* positions_end();
   llvm::Value* any_rows();
   /// Memory in the stack frame.
   llvm::Value* local(llvm::Type* type, std::uint64_t count = 1);

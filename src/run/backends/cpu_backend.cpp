@@ -1,10 +1,9 @@
 #include "run/backends/cpu_backend.h"
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "cpu/launch.h"
+#include "cpu/processor.h"
 #include "ir/cancelled.h"
 #include "run/backends/cpu_chunk.h"
 #include "run/backends/program_kernels.h"
@@ -12,10 +11,7 @@
 
 namespace anabranch::runtime {
 
-std::int64_t bytes_in_caches() {
-  static const std::int64_t last_level = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return (last_level > 0 ? last_level : std::int64_t{32} << 20) / 2;
-}
+std::int64_t bytes_in_caches() { return cpu::caches().shared / 2; }
 
 namespace {
 
@@ -56,10 +52,9 @@ class CpuStage final : public StageBackend {
 }  // namespace
 
 BackendTraits CpuBackend::traits() const {
-  static const std::int64_t second_level = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
   BackendTraits traits;
   traits.side_by_side = true;
-  traits.cache_of_thread = second_level > 0 ? second_level : std::int64_t{1} << 20;
+  traits.cache_of_thread = cpu::caches().of_core;
   return traits;
 }
 
