@@ -26,7 +26,8 @@
 ///
 /// Of a fold or scan of rows whose lengths differ (kernel::has_short_rows) there are two images, each compiled when it is
 /// first needed: one for short rows, which has entry 0 only and calls `args->any_rows` for others, and one
-/// for rows of any length, with all entries.
+/// for rows of any length, with all entries. Of a kernel with a gather that is known beforehand there are as many more, which
+/// fetch ahead what it will read.
 namespace anabranch::cpu {
 
 inline constexpr std::uint32_t abi_version = 7;
@@ -55,8 +56,8 @@ struct KernelArgs {
   ErrorRecord* error;            ///< of this piece
   std::int64_t items;            ///< items of the chunk (1 where the kernel is not over items)
   std::int64_t ahead;            ///< elements that folds prefetch ahead; 0: what they read is in a cache
-  /// Where the positions of a gather that is known beforehand end (kernel/known_gather.h), if they are so far apart that what
-  /// is there should be fetched ahead; else null.
+  /// Where the positions of a gather that is known beforehand end in memory (kernel/known_gather.h); of images that fetch
+  /// ahead what it will read.
   const void* positions_end;
   const StopWord* stop;  ///< of the run
   Entry any_rows;        ///< entry 0 of the image for rows of any length; for the one for short rows

@@ -68,13 +68,22 @@ class Cache {
   CacheStatistics statistics_;
 };
 
-/// Null: what is compiled now is all.
-std::shared_ptr<CompiledLater> later(const kernel::Kernel& kernel, CompileOptions options,
-                                     CompiledLater::Find find) {
-  if (options.any_rows || !kernel::has_short_rows(kernel)) return nullptr;
-  options.any_rows = true;
+/// All but the image: facts, and what is compiled later. `find`: finds that.
+void complete(CompiledKernel& made, const kernel::Kernel& kernel, CompileOptions options,
+              CompiledLater::Find find) {
   options.ir = options.assembly = options.printed = nullptr;
-  return std::make_shared<CompiledLater>(kernel, std::move(options), find);
+  const auto later = [&](bool CompileOptions::* which) {
+    CompileOptions other = options;
+    other.*which = true;
+    return std::make_shared<CompiledLater>(kernel, std::move(other), find);
+  };
+  made.cut_facts = cut_facts_of(kernel);
+  made.gather_facts = gather_facts_of(kernel);
+  if (!options.any_rows && kernel::has_short_rows(kernel))
+    made.for_any_rows = later(&CompileOptions::any_rows);
+  // Of rows of any length those that fetch are asked for by those of short rows that do.
+  if (!options.any_rows && !options.fetches_ahead && made.gather_facts)
+    made.that_fetches = later(&CompileOptions::fetches_ahead);
 }
 
 /// `image`: receives the image's bytes, where not null.
@@ -166,6 +175,7 @@ std::string compile_image(const kernel::Kernel& kernel, const CompileOptions& op
   asked.features = options.features.empty() ? nullptr : options.features.c_str();
   asked.lanes = options.lanes;
   asked.short_rows = !options.any_rows && kernel::has_short_rows(kernel);
+  asked.fetches_ahead = options.fetches_ahead;
   asked.want_ir = options.ir != nullptr;
   asked.want_assembly = options.assembly != nullptr;
   Received received(kernel.name, options);
@@ -202,13 +212,12 @@ namespace {
 Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& options,
                          CacheStatistics* counted) {
   const std::string key = std::to_string(options.lanes) + " " + options.cpu +
-                          (options.any_rows ? " any rows" : "") + "\n" + kernel::key_of(kernel);
+                          (options.any_rows ? " any rows" : "") +
+                          (options.fetches_ahead ? " fetches ahead" : "") + "\n" + kernel::key_of(kernel);
   const bool ir = system::listed("ANABRANCH_DUMP", "llvm"),
              assembly = system::listed("ANABRANCH_DUMP", "asm");
   const auto with_later = [&](const std::shared_ptr<CompiledKernel>& made) {
-    made->for_any_rows = later(kernel, options, find_or_compile);
-    made->cut_facts = cut_facts_of(kernel);
-    made->gather_facts = gather_facts_of(kernel);
+    complete(*made, kernel, options, find_or_compile);
     return made;
   };
   if (!ir && !assembly)
@@ -228,9 +237,7 @@ Compiled find_or_compile(const kernel::Kernel& kernel, const CompileOptions& opt
 /// In no cache.
 Compiled compile_anew(const kernel::Kernel& kernel, const CompileOptions& options, CacheStatistics*) {
   auto out = build(kernel, options);
-  out->for_any_rows = later(kernel, options, compile_anew);
-  out->cut_facts = cut_facts_of(kernel);
-  out->gather_facts = gather_facts_of(kernel);
+  complete(*out, kernel, options, compile_anew);
   return out;
 }
 
@@ -244,12 +251,12 @@ std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel, cons
   return find_or_compile(kernel, here, counted);
 }
 
-const LoadedImage& CompiledLater::get(CacheStatistics* counted) {
-  if (const LoadedImage* image = known()) return *image;
+const CompiledKernel& CompiledLater::get(CacheStatistics* counted) {
+  if (const CompiledKernel* compiled = known()) return *compiled;
   const std::lock_guard lock(mutex_);
   if (!compiled_) compiled_ = find_(kernel_, options_, counted);
-  known_.store(&compiled_->image, std::memory_order_release);
-  return compiled_->image;
+  known_.store(compiled_.get(), std::memory_order_release);
+  return *compiled_;
 }
 
 CacheStatistics cache_statistics() { return Cache::get().statistics(); }

@@ -26,6 +26,8 @@ struct CompileOptions {
   /// The image for rows of any length (cpu/abi.h), not that for short rows, which comes first. Where there is only one: no
   /// difference.
   bool any_rows = false;
+  /// Code that fetches ahead what a gather that is known beforehand will read (kernel/known_gather.h).
+  bool fetches_ahead = false;
   int lanes = 0;    ///< 0: as suits the kernel; 1: scalar code; else this vector width. For tests
   std::string cpu;  ///< empty: this machine. Else LLVM's name of a processor, whose code may not run here
   std::string features;       ///< with `cpu`
@@ -59,6 +61,7 @@ std::optional<GatherFacts> gather_facts_of(const kernel::Kernel& kernel);
 struct CompiledKernel {
   LoadedImage image;
   std::shared_ptr<CompiledLater> for_any_rows;  ///< not null: `image` is for short rows (cpu/abi.h)
+  std::shared_ptr<CompiledLater> that_fetches;  ///< null: there is nothing to fetch ahead, or `image` does
   CutFacts cut_facts;
   std::optional<GatherFacts> gather_facts;
   CompileStatistics statistics;  ///< where it was compiled; else its total only
@@ -91,19 +94,19 @@ std::shared_ptr<const CompiledKernel> compile(const kernel::Kernel& kernel,
                                               const CompileOptions& options = {},
                                               CacheStatistics* counted = nullptr);
 
-/// The image of a kernel for rows of any length, compiled when it is first asked for.
+/// Another image of a kernel, compiled when it is first asked for.
 class CompiledLater {
  public:
-  /// `find`: gives it by these options, which are for rows of any length.
+  /// `find`: gives it by these options.
   using Find = std::shared_ptr<const CompiledKernel> (*)(const kernel::Kernel&, const CompileOptions&,
                                                          CacheStatistics*);
   CompiledLater(kernel::Kernel kernel, CompileOptions options, Find find)
       : kernel_(std::move(kernel)), options_(std::move(options)), find_(find) {}
   /// Thread-safe; of threads that ask at once one compiles. How it was found is added to `counted`. Throws what `compile`
   /// throws, each time.
-  const LoadedImage& get(CacheStatistics* counted);
+  const CompiledKernel& get(CacheStatistics* counted);
   /// Null: nobody has asked for it.
-  const LoadedImage* known() const { return known_.load(std::memory_order_acquire); }
+  const CompiledKernel* known() const { return known_.load(std::memory_order_acquire); }
 
  private:
   const kernel::Kernel kernel_;
@@ -111,7 +114,7 @@ class CompiledLater {
   const Find find_;
   std::mutex mutex_;
   std::shared_ptr<const CompiledKernel> compiled_;
-  std::atomic<const LoadedImage*> known_ = nullptr;
+  std::atomic<const CompiledKernel*> known_ = nullptr;
 };
 
 CacheStatistics cache_statistics();

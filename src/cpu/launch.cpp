@@ -75,7 +75,7 @@ struct Caller {
   };
 
   const LoadedImage& any_rows() const {
-    return compiled.for_any_rows ? compiled.for_any_rows->get(bindings.compiled) : compiled.image;
+    return compiled.for_any_rows ? compiled.for_any_rows->get(bindings.compiled).image : compiled.image;
   }
   /// KernelArgs::any_rows.
   static void compile_and_call(const KernelArgs* args, std::int64_t begin, std::int64_t end,
@@ -102,8 +102,8 @@ struct Caller {
     args.ahead = ahead;
     args.positions_end = positions_end;
     args.stop = bindings.stop ? bindings.stop : &never;
-    const LoadedImage* known = compiled.for_any_rows ? compiled.for_any_rows->known() : nullptr;
-    args.any_rows = known ? known->entry(0) : compile_and_call;
+    const CompiledKernel* known = compiled.for_any_rows ? compiled.for_any_rows->known() : nullptr;
+    args.any_rows = known ? known->image.entry(0) : compile_and_call;
     args.caller = this;
     const ir::StandardArithmetic standard;
     entry(&args, begin, end, &scratch);
@@ -179,8 +179,10 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     std::memset(partials.get(), 0, static_cast<std::size_t>(bytes));
   }
 
-  const Caller call{kernel, compiled, bindings, bindings.from_memory ? elements_ahead(kernel) : 0,
-                    compiled.gather_facts ? end_of_far_positions(*compiled.gather_facts, bindings) : nullptr};
+  const void* const far =
+      compiled.gather_facts ? end_of_far_positions(*compiled.gather_facts, bindings) : nullptr;
+  const Caller call{kernel, far ? compiled.that_fetches->get(bindings.compiled) : compiled, bindings,
+                    bindings.from_memory ? elements_ahead(kernel) : 0, far};
   if (!plan.long_rows.empty()) call.prepare_rows();  // the threads that work on them do not throw then
   const bool scans = std::holds_alternative<kernel::Scan>(kernel.form);
   FirstFailure in_pieces, in_rows;

@@ -20,6 +20,7 @@ struct Bindings {
   ir::ItemNumbers named = ir::ItemNumbers::none();  ///< the items, in messages
   const StopWord* stop = nullptr;                   ///< of the run; null: it cannot be stopped
   CacheStatistics* compiled = nullptr;  ///< what is compiled because rows are long is added, where not null
+  bool no_caches = false;               ///< for tests: all that can be fetched ahead is
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.

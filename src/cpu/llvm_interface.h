@@ -15,6 +15,7 @@ struct AnabranchLlvmOptions {
   const char* features;  ///< LLVM's feature string; null: this machine's
   int lanes;             ///< 0: as suits the kernel. 1: scalar code only. Else this vector width (tests)
   int short_rows;        ///< the image for short rows (cpu/abi.h)
+  int fetches_ahead;     ///< code for KernelArgs::positions_end
   int want_ir;           ///< give the LLVM IR as text, before and after the passes
   int want_assembly;
 };

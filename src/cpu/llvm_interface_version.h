@@ -11,7 +11,7 @@
 namespace anabranch::cpu {
 
 inline std::uint64_t llvm_interface_version() {
-  constexpr std::uint64_t interface = 3;
+  constexpr std::uint64_t interface = 4;
   std::uint64_t hash = 1469598103934665603u;
   for (const std::uint64_t part :
        {interface, std::uint64_t{abi_version}, std::uint64_t{version_major}, std::uint64_t{version_minor},

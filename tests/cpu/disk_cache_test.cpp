@@ -42,7 +42,7 @@ Counts counts(F&& f) {
 }
 
 /// Of rows that are short but for the last one.
-KernelBuilder sum_of_products(int last_row = 200) {
+KernelBuilder sum_of_products(int last_row = 200, bool fetches_ahead = false) {
   std::vector<std::int64_t> offsets{0, 3, 3, 40, 41};
   offsets.push_back(offsets.back() + last_row);
   std::vector<double> values, x;
@@ -50,7 +50,9 @@ KernelBuilder sum_of_products(int last_row = 200) {
   for (int i = 0; i < 100; ++i) x.push_back(i * 0.37);
   std::vector<std::int64_t> columns;
   for (int i = 0; i < offsets.back(); ++i) columns.push_back(i * 31 % 100);
-  return spmv(offsets, columns, values, x);
+  auto k = spmv(offsets, columns, values, x);
+  k.fetches_ahead = fetches_ahead;
+  return k;
 }
 
 }  // namespace
@@ -91,6 +93,22 @@ TEST_CASE("code for long rows is compiled, or taken from disk, once there is suc
   }
 }
 
+TEST_CASE("code that fetches ahead is compiled, or taken from disk, once there is something to fetch") {
+  const NoKernels cache;
+  auto near = sum_of_products();
+  CHECK(counts([&] { near.run(); }) == Counts{0, 0, 1});
+  for (const int last_row : {200, 20000}) {
+    const int images = last_row == 200 ? 2 : 4;  // of long rows, too, one that fetches and one that does not
+    auto far = sum_of_products(last_row, true);
+    std::vector<std::byte> expected;
+    far.run();
+    CHECK(cache.entries() == images);
+    CHECK(counts([&] { expected = far.run(); }) == Counts{1, 0, 0});
+    cpu::clear_cache();
+    CHECK(counts([&] { CHECK(far.run() == expected); }) == Counts{0, images, 0});
+  }
+}
+
 TEST_CASE("code for long rows is kept on disk for vectors of 32 bytes, too") {
   const NoKernels cache;
   const struct Off {
@@ -112,6 +130,7 @@ TEST_CASE("code for long rows that many threads need at once is compiled by one 
   const auto n = static_cast<std::size_t>(offsets.back());
   auto k =
       spmv(offsets, std::vector<std::int64_t>(n, 0), std::vector<double>(n, 0.5), std::vector<double>{3.0});
+  k.fetches_ahead = false;
   const cpu::ParallelFor by_threads = [](std::int64_t pieces,
                                          const std::function<void(std::int64_t)>& piece) {
     std::vector<std::thread> threads;

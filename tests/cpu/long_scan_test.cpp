@@ -45,7 +45,7 @@ std::vector<std::byte> scanned_apart(KernelBuilder& k, const cpu::CompileOptions
     args.items = bindings.items;
     args.stop = &never;
     const cpu::LoadedImage& image =
-        compiled->for_any_rows ? compiled->for_any_rows->get(nullptr) : compiled->image;
+        compiled->for_any_rows ? compiled->for_any_rows->get(nullptr).image : compiled->image;
     image.entry(entry)(&args, begin, end, &scratch);
     REQUIRE(error.failed == 0);
   };

@@ -58,9 +58,6 @@ void Emitter::fetch_ahead(const View& from, const ir::Node& array) {
   if (at.kind != Value::Kind::affine || at.stride != 1) return;
   const auto component = static_cast<std::size_t>(known_gather_->component);
   llvm::Type* type = type_of(known_gather_->positions->type.scalars[component]);
-  llvm::BasicBlock *far = frame.block("far"), *near = frame.block("near");
-  b.CreateCondBr(b.CreateIsNull(frame.positions_end()), near, far);
-  b.SetInsertPoint(far);
   llvm::Value* later =
       frame.element(type, positions.buffers[component], b.CreateAdd(at.v, frame.number(elements)));
   llvm::Value* last = frame.element(type, frame.positions_end(), frame.number(-width));
@@ -72,8 +69,6 @@ void Emitter::fetch_ahead(const View& from, const ir::Node& array) {
     for (std::size_t c = 0; c < from.buffers.size(); ++c)
       frame.prefetch(frame.element(memory_type_of(array.type().scalars[c]), from.buffers[c], place));
   }
-  b.CreateBr(near);
-  b.SetInsertPoint(near);
 }
 
 Values Emitter::access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active) {

@@ -15,7 +15,11 @@ constexpr std::int64_t select_cost = 4;
 }  // namespace
 
 Emitter::Emitter(Frame& f, const kernel::Kernel& kernel, const Machine& machine)
-    : frame(f), b(f.b), kernel_(kernel), machine_(machine), known_gather_(kernel::known_gather(kernel)) {
+    : frame(f),
+      b(f.b),
+      kernel_(kernel),
+      machine_(machine),
+      known_gather_(machine.fetches_ahead ? kernel::known_gather(kernel) : std::nullopt) {
   frame.writes_in_place = kernel::writes_in_place(kernel);
   for (std::size_t i = 0; i < kernel.checks.size(); ++i)
     if (kernel.checks[i].node) checks_[kernel.checks[i].node] = static_cast<int>(i);

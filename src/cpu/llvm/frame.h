@@ -19,6 +19,7 @@ struct Machine {
   int vector_bytes = 64;         ///< of one vector register
   bool computes_halves = false;  ///< adds, multiplies ... vectors of them
   int forced_lanes = 0;          ///< 0: chosen per kernel; 1: scalar code only (tests)
+  bool fetches_ahead = false;    ///< what a gather that is known beforehand will read
 };
 
 /// One function of the image under construction: its builder, and what its first block fetches from the

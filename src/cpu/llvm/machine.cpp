@@ -101,6 +101,7 @@ Machine machine_for(const AnabranchLlvmOptions& options) {
   machine.vector_bytes = wide ? 64 : 32;
   machine.computes_halves = wide && has(machine.features, "avx512fp16");
   machine.forced_lanes = options.lanes;
+  machine.fetches_ahead = options.fetches_ahead != 0;
   return machine;
 }
 

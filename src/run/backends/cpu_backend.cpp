@@ -126,7 +126,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
   } add_late{*this, late};
   timed(trace, RunTrace::Row::kernels, kernel.name, [&] {
     cpu::launch(
-        kernel, code, {buffers, scalars, items, from_memory, named, &stop_word_, &late},
+        kernel, code, {buffers, scalars, items, from_memory, named, &stop_word_, &late, cache_bytes_ == 0},
         [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
           context_.executor.parallel_for(pieces, [&](std::int64_t i) {
             check_stop();

@@ -192,6 +192,9 @@ class KernelBuilder {
     return kernel_.scalars.back().parameter;
   }
 
+  /// Whether `run` launches the code that fetches gathers ahead, too, which is compiled for it.
+  bool fetches_ahead = true;
+
   /// Enters every read that is not known to be in bounds and every integer division into the checks.
   void find_checks();
 
@@ -201,7 +204,13 @@ class KernelBuilder {
   void* data(int slot) { return buffers_[static_cast<std::size_t>(slot)]; }
   /// Bytes of each slot's buffer; of a view 0.
   const std::vector<std::size_t>& sizes() const { return sizes_; }
-  cpu::Bindings bindings(bool from_memory = false) const { return {buffers_, scalars_, items_, from_memory}; }
+  cpu::Bindings bindings(bool from_memory = false) const {
+    return {.buffers = buffers_,
+            .scalars = scalars_,
+            .items = items_,
+            .from_memory = from_memory,
+            .no_caches = from_memory && fetches_ahead};
+  }
   const std::vector<void*>& buffers() const { return buffers_; }
   const std::vector<std::int64_t>& scalars() const { return scalars_; }
 
@@ -361,8 +370,9 @@ inline KernelBuilder::Outcome KernelBuilder::launch(const cpu::CompiledKernel& c
   const std::vector<void*> buffers = fresh_buffers();
   Outcome out;
   try {
-    cpu::launch(kernel_, compiled, {buffers, bindings.scalars, bindings.items, bindings.from_memory},
-                parallel_for, cpu::from_heap, piece);
+    cpu::Bindings bound = bindings;
+    bound.buffers = buffers;
+    cpu::launch(kernel_, compiled, bound, parallel_for, cpu::from_heap, piece);
   } catch (const RunError& e) {
     out.error = e.what();  // and what was written means nothing
     return out;
