@@ -162,8 +162,6 @@ AdaptiveController::Wish AdaptiveController::explore() const {
   if (seen_once_ && !learned_once_) return {known, Reason::explore};
   const Wish larger = cap({(learned_once_ ? regrowth : growth) * known, Reason::explore});
   if (larger.work >= regrowth * known || known <= regrowth) return {larger.work, Reason::explore};
-  // A piece that stays in the cache is not far from the best, whatever the others cost.
-  if (learned_once_ && config_.cache_bytes > 0) return {larger.work, Reason::explore};
   // An old measurement is worth more than a trial of a size that is too small.
   return {learned_once_ ? std::min(larger.work, work_) : known / regrowth, Reason::explore};
 }
@@ -227,7 +225,9 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
 }
 
 AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
-  if (config_.cache_bytes > 0 && bytes_per_work_ > 0) {
+  // While costs are learned anew larger pieces are tried, too: nothing else tells what one costs whatever its size is.
+  const bool learns_anew = learned_once_ && !settled_;
+  if (config_.cache_bytes > 0 && bytes_per_work_ > 0 && !learns_anew) {
     const double most = static_cast<double>(config_.cache_bytes) / bytes_per_work_;
     const double fixed = model_.fixed_ns;
     if (wish.work > most && fixed <= cached_share * (fixed + model_.ns_per_work * most))

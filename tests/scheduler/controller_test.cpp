@@ -270,6 +270,20 @@ TEST_CASE("pieces leave the cache where fixed costs are large") {
   CHECK(simulation.run(150).back().size.bytes > 2 << 20);
 }
 
+TEST_CASE("costs of pieces in the cache are learned anew when the machine has changed") {
+  for (const double slower : {1.5, 2.0, 4.0}) {
+    INFO("slower by " << slower);
+    Simulation simulation = pieces_with_caches();
+    simulation.device.compute = [=](double work, int step) {
+      return step < 150 ? 8e3 + 2 * work : slower * (80e3 + 2 * work);
+    };
+    const auto history = simulation.run(500);
+    CHECK(history[149].size.bytes <= 1 << 20);
+    CHECK(history.back().decision.reason != Reason::explore);
+    CHECK(history.back().size.bytes > 2 << 20);
+  }
+}
+
 TEST_CASE("the end of a stream is shared out among all that work at pieces") {
   Simulation simulation = pieces_with_caches();
   simulation.device.compute = affine(8e3, 1);
