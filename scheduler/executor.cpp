@@ -63,6 +63,8 @@ namespace {
 thread_local bool loops_in_line = false;
 }
 
+bool Executor::runs_in_line() const noexcept { return concurrency_ == 1 || loops_in_line; }
+
 LoopsInLine::LoopsInLine(bool in_line) noexcept : outer_(loops_in_line) { loops_in_line |= in_line; }
 LoopsInLine::~LoopsInLine() { loops_in_line = outer_; }
 

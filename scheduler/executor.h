@@ -36,6 +36,9 @@ class Executor {
   /// its type: the same one as a serial loop would throw.
   void parallel_for(int64_t pieces, FunctionRef<void(int64_t piece)> body);
 
+  /// Whether a loop that this thread begins now runs on it alone, whatever its pieces are.
+  bool runs_in_line() const noexcept;
+
   /// Runs `task` some time on another thread and returns at once; with concurrency 1 runs it now. The task
   /// must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start
   /// late when all threads are busy, even never before the executor is destroyed: whoever waits for one must

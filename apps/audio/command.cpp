@@ -181,9 +181,7 @@ void add_audio(CLI::App& app, Action& chosen) {
       sub->add_option("--fmax", given->most, "Where they end; default: half of the rate")->option_text("HZ");
   number("--max-size", options.max_size, "Lags of autocorrelation; default: 128", 1, longest_frame);
   number("--lpc-order", options.lpc_order, "Of lpc; default: 16", 1, 1024);
-  sub->add_flag("--explain", given->explain, "Say what is made of the program and why, instead of running it")
-      ->disable_flag_override();
-  const RunChoiceOptions run(*sub, "what is read, computed and written", "windows");
+  const RunChoiceOptions run(*sub, "what is read, computed and written", "windows", given->explain);
   sub->callback([given, run, fmax, &chosen] {
     AudioRequest& request = *given;
     request.run = run.chosen();

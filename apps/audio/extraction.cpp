@@ -37,10 +37,10 @@ std::int64_t columns_of(Feature feature, const AudioRequest& request) {
 
 }  // namespace
 
-void Extracted::add(const RunReport& of, double took) {
+void Extracted::add(const RunReport& of, double took, bool first) {
   seconds += took;
   compile_seconds += of.compile_seconds;
-  front_seconds += of.front_seconds;
+  if (first) front_seconds += of.front_seconds;
   kernels_compiled += of.kernels_compiled;
   kernels_from_disk += of.kernels_from_disk;
   peak_bytes = std::max(peak_bytes, of.peak_bytes);
@@ -118,7 +118,8 @@ struct Extraction::Programs {
     const auto timed = [&](const RunReport& report, auto&& work) {
       const auto begin = std::chrono::steady_clock::now();
       auto result = work();
-      out.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      out.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+              runs == 0);
       return result;
     };
     out.run = {};
@@ -143,6 +144,7 @@ struct Extraction::Programs {
   std::unique_ptr<Pass> pass;
   std::unique_ptr<Second> second;
   std::int64_t empty_bands = 0;
+  int runs = 0;  ///< over signals
 };
 
 Extraction::Extraction(const AudioRequest& request, std::vector<Segment> segments, const AudioInput& first)
@@ -155,6 +157,7 @@ std::string Extraction::explain() const {
 }
 void Extraction::run(const AudioInput& input, const RunOptions& options, Extracted& out) {
   programs_->run(input, options, out);
+  ++programs_->runs;
 }
 const std::vector<std::unique_ptr<Spool>>& Extraction::spools() const { return programs_->spools; }
 std::int64_t Extraction::empty_bands() const { return programs_->empty_bands; }

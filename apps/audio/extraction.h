@@ -14,13 +14,15 @@ namespace anabranch::apps {
 
 /// What is said of a run.
 struct Extracted {
-  double seconds = 0;                             ///< of the runs
-  double compile_seconds = 0, front_seconds = 0;  ///< likewise
+  double seconds = 0;          ///< of the runs
+  double compile_seconds = 0;  ///< likewise
+  double front_seconds = 0;    ///< before them, once for each program
   int kernels_compiled = 0, kernels_from_disk = 0;
   std::int64_t peak_bytes = 0;
   RunReport run;  ///< of the pass over the signal
 
-  void add(const RunReport& of, double took);
+  /// `first`: of its program.
+  void add(const RunReport& of, double took, bool first);
 };
 
 class Extraction {

@@ -43,14 +43,16 @@ Samples autocorrelation(const Samples& x, std::int64_t lags) {
   }));
 }
 
-/// Burg's method, as Marple (1980) has it: of the errors of prediction forwards and backwards that of order m + 1 is made, and
-/// its reflection coefficient, of those of order m.
+/// Burg's method: of the errors of prediction forwards and backwards that of order m + 1 is made, and its reflection coefficient,
+/// of those of order m. Their energy is summed each time: Marple's (1980) recurrence, which makes it of the one before, cancels in
+/// floats where a signal can be predicted well, as tones can, and what is left may be anything. Of sums of the same numbers no
+/// coefficient is larger than 1.
 Samples prediction(const Samples& x, std::int64_t order) {
   const auto sum_of_squares = [](auto f, auto b) { return f * f + b * b; };
   Samples forwards = tail(x), backwards = init(x);
   Samples coefficients = generate(order + 1, [](auto i) { return cond(i == 0, 1.0F, 0.0F); });
-  Value energy = sum(zip_with(sum_of_squares, forwards, backwards));
   for (std::int64_t m = 0; m < order; ++m) {
+    const Value energy = sum(zip_with(sum_of_squares, forwards, backwards));
     const Value reflection = zip_with([](auto both, auto all) { return both * -2 / (all + tiny); },
                                       sum(zip_with(times, backwards, forwards)), energy);
     const auto with = [=](auto own, auto other) { return own + the(reflection) * other; };
@@ -59,12 +61,6 @@ Samples prediction(const Samples& x, std::int64_t order) {
       return cond(j >= 1 && mirrored >= 0, with(before[j], before[max(mirrored, Number(0))]), before[j]);
     });
     const Samples f = zip_with(with, forwards, backwards), b = zip_with(with, backwards, forwards);
-    energy = zip_with(
-        [=](auto all, auto k) {
-          const auto last = b[size(b) - 1], first = f[0];
-          return (1 - k * k) * all - last * last - first * first;
-        },
-        energy, reflection);
     forwards = tail(f);
     backwards = init(b);
   }

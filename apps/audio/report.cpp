@@ -5,6 +5,7 @@
 
 #include "apps/common/byte_size.h"
 #include "apps/common/progress_meter.h"
+#include "apps/common/run_summary.h"
 
 namespace anabranch::apps {
 
@@ -75,15 +76,17 @@ std::string to_text(const AudioReport& r) {
                       : fmt::format("{} segments of {}", r.windows, r.request.segments));
   line("Features", fmt::format("{}", fmt::join(names_of(r.request.wanted), ", ")));
   if (r.empty_bands > 0)
-    line("", fmt::format("{} mel bands are empty: take fewer (--n-mels) or longer frames", r.empty_bands));
+    line("", fmt::format("{} mel bands are empty: take fewer (--n-mels), longer frames or a lower --fmax",
+                         r.empty_bands));
   line("Run", fmt::format("back end {}, {} thread{}{}", run.backend, run.threads, run.threads == 1 ? "" : "s",
                           r.request.run.chunks() ? ", scheduler " + r.request.run.scheduler : ""));
   if (!run.backend_reason.empty()) line("", "chosen because " + run.backend_reason);
   line("Time",
-       fmt::format("{:.3f} s in all: running {:.3f} s, of which compiling {:.3f} s{}; {:.0f} times as fast "
-                   "as it plays",
-                   r.total_seconds, r.work.seconds, r.work.front_seconds + r.work.compile_seconds,
-                   r.work.kernels_from_disk > 0 ? " (kernels from the cache)" : "", times_real_time(r)));
+       fmt::format(
+           "{:.3f} s in all: passes {:.3f} s, running {:.3f} s, of which kernels {:.3f} s{}; {:.3g} times as "
+           "fast as it plays",
+           r.total_seconds, r.work.front_seconds, r.work.seconds, r.work.compile_seconds,
+           kernels_from(r.work.kernels_compiled, r.work.kernels_from_disk), times_real_time(r)));
   line("Memory",
        fmt::format("{}process at its peak {}",
                    r.request.run.chunks() ? fmt::format("bound {}, held at most {}, ", binary_bytes(r.memory),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
@@ -94,7 +95,7 @@ std::vector<Feature> features_named(const std::string& list) {
   }
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string one = list.substr(begin, end - begin);
+    const std::string one = std::string(trimmed(std::string_view(list).substr(begin, end - begin)));
     begin = end + 1;
     const auto* const found =
         std::find_if(names.begin(), names.end(), [&](const auto& n) { return one == n.first; });

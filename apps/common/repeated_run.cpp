@@ -18,6 +18,16 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
+void RepeatedRun::add_last(std::int64_t besides) {
+  seconds.push_back(last.seconds);
+  peak_bytes = std::max(peak_bytes, last.peak_bytes + besides);
+  if (seconds.size() > 1) return;
+  compile_seconds = last.compile_seconds;
+  front_seconds = last.front_seconds;
+  kernels_compiled = last.kernels_compiled;
+  kernels_from_disk = last.kernels_from_disk;
+}
+
 double RepeatedRun::steady_seconds() const {
   if (seconds.size() >= 3) return median({seconds.begin() + 2, seconds.end()});
   return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end());
@@ -44,13 +54,7 @@ RepeatedRun run_repeatedly(const RunChoice& choice, std::int64_t memory, const I
       options.report = choice.report;
     }
     run(options, &out.last);
-    out.seconds.push_back(out.last.seconds);
-    out.peak_bytes = std::max(out.peak_bytes, out.last.peak_bytes);
-    if (i > 0) continue;
-    out.compile_seconds = out.last.compile_seconds;
-    out.front_seconds = out.last.front_seconds;
-    out.kernels_compiled = out.last.kernels_compiled;
-    out.kernels_from_disk = out.last.kernels_from_disk;
+    out.add_last();
   }
   return out;
 }

@@ -19,6 +19,8 @@ struct RepeatedRun {
   double compile_seconds = 0, front_seconds = 0;    ///< of the first run, the only one that compiles
   int kernels_compiled = 0, kernels_from_disk = 0;  ///< likewise
 
+  /// Another run, which `last` has become, held so many bytes besides.
+  void add_last(std::int64_t besides = 0);
   /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
   /// more; else the fastest.
   double steady_seconds() const;

@@ -43,7 +43,8 @@ struct RunChoiceOptions::Given : RunChoice {
   bool show_progress = false, hide_progress = false;
 };
 
-RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, const std::string& items)
+RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, const std::string& items,
+                                   bool& explain)
     : given_(std::make_shared<Given>()) {
   Given& given = *given_;
   given.items = items;
@@ -82,7 +83,11 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
          "Say what each stream of the last run did: times, sizes of chunks, utilisation, decisions; with "
          "--json also each chunk")
       ->disable_flag_override();
-  sub.add_flag("--json", given.json, "Report as one JSON object")->disable_flag_override();
+  CLI::Option* const json = sub.add_flag("--json", given.json, "Report as one JSON object");
+  json->disable_flag_override();
+  sub.add_flag("--explain", explain, "Say what is made of the program and why, and run nothing")
+      ->disable_flag_override()
+      ->excludes(json);
   sub.add_option("--trace", given.trace,
                  "Where to write the last run's timeline, for ui.perfetto.dev; default: nowhere")
       ->option_text("FILE");

@@ -40,8 +40,9 @@ struct RunChoice {
 /// Adds them to a subcommand.
 class RunChoiceOptions {
  public:
-  /// `memory`: what the bound on memory is for. `items`: what the stream's items are.
-  RunChoiceOptions(CLI::App& sub, const std::string& memory, const std::string& items);
+  /// `memory`: what the bound on memory is for. `items`: what the stream's items are. `explain`: whether the program is to be
+  /// explained, and nothing run.
+  RunChoiceOptions(CLI::App& sub, const std::string& memory, const std::string& items, bool& explain);
   /// To be called when the command line has been read. UsageError where options contradict each other.
   RunChoice chosen() const;
 

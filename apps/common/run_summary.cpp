@@ -79,6 +79,13 @@ std::string dump(const nlohmann::ordered_json& object) {
   return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::string kernels_from(int compiled, int from_disk) {
+  if (from_disk == 0) return "";
+  if (compiled == 0) return " (kernels from the cache)";
+  return fmt::format(" ({} kernel{} compiled, {} from the cache)", compiled, compiled == 1 ? "" : "s",
+                     from_disk);
+}
+
 std::string report_line(const char* label, const std::string& text) {
   return fmt::format("{:<9} {}\n", label, text);
 }
@@ -104,7 +111,7 @@ std::string run_lines(const RunSummary& s) {
                                items->most, s.items, items->median, 100 * run.utilisation));
   line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s{}, {}", s.total_seconds,
                            s.open_seconds, s.runs.front_seconds + s.runs.compile_seconds,
-                           s.runs.kernels_from_disk > 0 ? " (kernels from the cache)" : "",
+                           kernels_from(s.runs.kernels_compiled, s.runs.kernels_from_disk),
                            items ? fmt::format("reading {:.3f} s beside computing {:.3f} s", run.read_seconds,
                                                run.compute_seconds)
                                  : fmt::format("running {:.3f} s", s.runs.steady_seconds())));
@@ -127,7 +134,7 @@ std::string memory_and_file_lines(const RunSummary& s, const std::vector<std::st
                    binary_bytes(s.runs.last.peak_resident_bytes)));
   if (!unchecked.empty())
     line("Unchecked", fmt::format("{}: without a checksum to compare", fmt::join(unchecked, ", ")));
-  line("Result", result.empty() ? no_result : result);
+  if (!result.empty() || no_result) line("Result", result.empty() ? no_result : result);
   if (!s.choice.trace.empty()) line("Trace", s.choice.trace + " (for ui.perfetto.dev)");
   if (!s.choice.report.empty()) line("Report", s.choice.report + " (for a browser)");
   if (s.choice.stats) out += "\nThe last run\n" + to_text(s.runs.last);

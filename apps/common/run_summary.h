@@ -28,11 +28,14 @@ void add_files_and_stages(nlohmann::ordered_json& out, const RunSummary& s,
 /// File names are bytes; JSON is UTF-8.
 std::string dump(const nlohmann::ordered_json& object);
 
+/// " (kernels from the cache)", or how many were compiled, where some are from the cache.
+std::string kernels_from(int compiled, int from_disk);
 /// "Time      ..." and a newline.
 std::string report_line(const char* label, const std::string& text);
 /// The lines "Run", "GPU", "Stream", "Time", "Repeats".
 std::string run_lines(const RunSummary& s);
-/// The lines from "Memory" on. `no_result`: what to say where none is written.
+/// The lines from "Memory" on. `no_result`: what to say where none is written; null:
+/// nothing.
 std::string memory_and_file_lines(const RunSummary& s, const std::vector<std::string>& unchecked,
                                   const std::string& result, const char* no_result);
 

@@ -156,26 +156,18 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
       run.trace = options.run.trace;
       run.report = options.run.report;
     }
-    const auto start = Clock::now();
     try {
-      program.run(run, &report.run);
+      program.run(run, &report.runs.last);
       output.complete();
     } catch (const Cancelled&) {
       if (interrupt.signal() != 0 || !stop->stopped_early()) throw;
     }
-    report.repeats.push_back(seconds_since(start));
-    report.peak_bytes = std::max(report.peak_bytes, report.run.peak_bytes + digests.own_bytes());
+    report.runs.add_last(digests.own_bytes());
     report.stopped_early = stop->stopped_early();
     report.digests_found = found.found();
     report.words = found.words();
     report.too_long = found.too_long();
     report.candidates = found.candidates();
-    if (i == 1) {
-      report.compile_seconds = report.run.compile_seconds;
-      report.front_seconds = report.run.front_seconds;
-      report.kernels_compiled = report.run.kernels_compiled;
-      report.kernels_from_disk = report.run.kernels_from_disk;
-    }
   }
   output.end();
   report.found = output.all_found();
@@ -209,10 +201,7 @@ void add_md5(CLI::App& app, Action& chosen) {
                   "by +, like "
                   "capitalize+append-year; default: the word alone")
       ->option_text("LIST");
-  const RunChoiceOptions run(*sub, "digests and chunks of words", "words");
-  sub->add_flag("--explain", given->explain,
-                "Show what is made of the program, and why, instead of running it")
-      ->disable_flag_override();
+  const RunChoiceOptions run(*sub, "digests and chunks of words", "words", given->explain);
   sub->footer(
       "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests; 4 input or output failed; 5 a "
       "resource limit;\n"

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
@@ -61,11 +62,12 @@ DigestWords digest_of(std::string_view text) {
   return out;
 }
 
-std::string_view trimmed(std::string_view line) {
-  constexpr std::string_view white = " \t\r\v\f";
-  const std::size_t begin = line.find_first_not_of(white);
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(white) - begin + 1);
+/// Of a line as md5sum writes it, "digest  file name" or "digest *file name", the digest.
+std::string_view without_name(std::string_view line) {
+  const std::string_view digest = line.substr(0, 32);
+  const bool named = line.size() > 34 && line[32] == ' ' && (line[33] == ' ' || line[33] == '*');
+  // A second digest is no file's name: it would be lost.
+  return named && fault_of(digest).empty() && !fault_of(line.substr(34)).empty() ? digest : line;
 }
 
 /// Of a line that may hold anything: short, and of printable characters.
@@ -123,7 +125,7 @@ void DigestTable::read(const std::string& path, std::int64_t memory) {
   std::int64_t number = 1;
   for (; file.getline(line.data(), line.size()); ++number) {
     // What ends it has been taken, too.
-    const std::string_view text = trimmed({line.data(), file.eof() ? taken() : taken() - 1});
+    const std::string_view text = without_name(trimmed({line.data(), file.eof() ? taken() : taken() - 1}));
     if (text.empty()) continue;
     if (const std::string fault = fault_of(text); !fault.empty())
       throw DataError(fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: {}", path, number,

@@ -6,6 +6,7 @@
 
 #include <anabranch/run.h>
 
+#include "apps/common/repeated_run.h"
 #include "apps/common/run_options_cli.h"
 #include "apps/md5/found_words.h"
 #include "apps/md5/rules.h"
@@ -28,13 +29,9 @@ struct Md5Report {
   bool stopped_early = false;                            ///< because there was nothing left to find
   std::vector<FoundWord> found;                          ///< kept only for JSON
   std::int64_t memory = 0;                               ///< the bound
-  std::int64_t peak_bytes = 0;                           ///< the most that all runs held of it
   double open_seconds = 0;                               ///< reading the digests, opening the lists
   double total_seconds = 0;
-  std::vector<double> repeats;                    ///< seconds of each run
-  double compile_seconds = 0, front_seconds = 0;  ///< of the first run, the only one that compiles
-  int kernels_compiled = 0, kernels_from_disk = 0;
-  RunReport run;  ///< of the last run
+  RepeatedRun runs;  ///< what digests hold of the bound is counted, too
 
   std::int32_t candidates_per_word() const { return number_of_candidates(rules_of(options.rules)); }
   /// For which words streamed by, in the last run, without the making of kernels.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
@@ -44,6 +45,7 @@ std::vector<std::string> split(const std::string& text, char by) {
     else
       parts.back() += c;
   }
+  for (std::string& part : parts) part = trimmed(part);
   return parts;
 }
 

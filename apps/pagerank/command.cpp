@@ -26,8 +26,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Beside how many links leave each node: its rank, that of the next round, and its share.
-constexpr std::int64_t vectors_of_a_round = 3;
+/// Beside how many links leave each node: its rank, that of the round before and of the next one, and its share.
+constexpr std::int64_t vectors_of_a_round = 4;
 
 io::GraphHeader inspect(const PageRankOptions& options, const io::GraphOptions& reading) {
   const io::GraphHeader header = io::inspect_graph(options.graph, reading);
@@ -198,10 +198,7 @@ void add_pagerank(CLI::App& app, Action& chosen) {
                   "An edge list has so many nodes; default: up to the greatest number in it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 56))
       ->option_text("N");
-  sub->add_flag("--explain", given->explain,
-                "Print what is made of the program for this graph, and run nothing")
-      ->disable_flag_override();
-  const RunChoiceOptions run(*sub, "links, ranks, sorting and chunks", "nodes");
+  const RunChoiceOptions run(*sub, "links, ranks, sorting and chunks", "nodes", given->explain);
   sub->callback([given, edges, run, &chosen] {
     given->run = run.chosen();
     if (!edges->empty()) given->format = edge_formats().at(*edges);

@@ -24,9 +24,8 @@ const char* entries_of(io::GraphFormat format) {
 /// Of a single run without what it took to compile.
 double round_seconds(const PageRankReport& r) {
   const RepeatedRun& runs = r.runs;
-  const double seconds = runs.seconds.size() == 1
-                             ? std::max(runs.seconds[0] - runs.compile_seconds - runs.front_seconds, 0.0)
-                             : runs.steady_seconds();
+  const double seconds = runs.seconds.size() == 1 ? std::max(runs.seconds[0] - runs.compile_seconds, 0.0)
+                                                  : runs.steady_seconds();
   return r.iterations > 0 ? seconds / static_cast<double>(r.iterations) : 0;
 }
 

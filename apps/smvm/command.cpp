@@ -209,10 +209,7 @@ void add_smvm(CLI::App& app, Action& chosen) {
          "Multiply the transposed matrix: x has one element per row. Its entries are sorted on disk first")
       ->disable_flag_override();
   sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
-  sub->add_flag("--explain", given->explain,
-                "Print what is made of the program for this matrix, and run nothing")
-      ->disable_flag_override();
-  const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows");
+  const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows", given->explain);
   sub->callback([given, run, &chosen] {
     given->run = run.chosen();
     check_extension("--out", given->out, ".npy", "y is written as .npy");

@@ -38,7 +38,7 @@ std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings)
 
 /// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at
 /// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
-/// `piece_elements` overrides the size of a piece (tests). A long row needs 8 bytes for each block and
+/// `piece_elements` overrides the size of a piece, where no other thread takes any (and in tests). A long row needs 8 bytes for each block and
 /// component, and one that is scanned at most 64 such cells more: `take_memory` is asked for them once, before
 /// anything is computed.
 ///

@@ -71,7 +71,10 @@ void parse(const TextBlock& block, const Rules& rules, ParsedEdges& out) {
       if (const char* why = in.real(edge.weight)) return fail(why);
       if (!(edge.weight >= 0) || std::isinf(edge.weight))
         return fail(fmt::format("the weight {} is not a finite number from 0 on", edge.weight));
-      if (!in.end_of_line()) return fail("text after the weight");
+      if (in.separated())
+        in.skip_line();
+      else if (!in.end_of_line())
+        return fail("neither a blank nor the line's end after the weight");
     } else {
       in.skip_line();
     }

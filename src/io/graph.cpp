@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -62,6 +63,12 @@ void check_square(const std::string& name, const CsrHeader& header) {
   if (header.rows != header.cols)
     throw DataError(fmt::format("{}: a matrix of {} x {} is no graph, whose nodes are both rows and columns",
                                 name, header.rows, header.cols));
+}
+
+/// As the file counts.
+std::int64_t number_of_first_node(const GraphHeader& header, const GraphOptions& options) {
+  if (header.format == GraphFormat::npz) return 0;
+  return header.format == GraphFormat::matrix_market ? 1 : options.first_node;
 }
 
 /// DataError unless it is finite and not negative; `base`: from where the file counts.
@@ -208,12 +215,16 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
     rows.append(links);
   });
   rows.finish();
+  // A rank is divided by it.
+  const auto is_out_of_range = [](double sum) {
+    return std::isinf(sum) || (sum > 0 && sum < std::numeric_limits<double>::min());
+  };
   for (std::int64_t v = 0; v < n; ++v)
-    if (std::isinf(leaving[v]))
-      throw DataError(
-          fmt::format("{}: the weights of the links that leave one node, the {}th, have a sum beyond the "
-                      "range of a double",
-                      file->name(), v + 1));
+    if (is_out_of_range(leaving[v]))
+      throw DataError(fmt::format(
+          "{}: the weights of the links that leave node {} have the sum {}, {} the range of a double",
+          file->name(), v + number_of_first_node(header, options), leaving[v],
+          std::isinf(leaving[v]) ? "beyond" : "which is too small for"));
   out.links = rows.entries();
   out.rows = rows.source(options.memory - leaving_bytes);
   return out;

@@ -4,6 +4,14 @@
 
 namespace anabranch::runtime {
 
+namespace {
+
+/// A block is used for arrays of this part of its size. Smaller chunks, at the end of a stream or to learn what they cost, then find
+/// memory that is in the cache, as they would if all were as small.
+constexpr std::int64_t most_waste = 16;
+
+}  // namespace
+
 void* GrowingBuffer::room(std::size_t bytes) {
   const std::size_t wanted = used_ + bytes + 64;
   if (!given_ && wanted > memory_.bytes())
@@ -43,7 +51,7 @@ void* BlockPool::take(std::int64_t bytes) {
   const std::int64_t wanted = bytes + 64;
   Block* best = nullptr;
   for (Block& block : blocks_)
-    if (!block.used && block.bytes >= wanted && block.bytes / 4 <= wanted &&
+    if (!block.used && block.bytes >= wanted && block.bytes / most_waste <= wanted &&
         (!best || block.bytes < best->bytes))
       best = &block;
   if (!best) {

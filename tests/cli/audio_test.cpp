@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <numbers>
 #include <sstream>
 #include <thread>
 
@@ -104,6 +105,36 @@ TEST_CASE("audio: librosa's numbers") {
       CHECK(worst <= tolerance(name) * largest);
     }
   }
+}
+
+TEST_CASE("audio: linear prediction of tones, of which next to nothing is left") {
+  constexpr std::size_t order = 16, frame = 2048, hop = 512;
+  for (const double hertz : {50.0, 440.0, 3000.0, 5512.5, 10'000.0})
+    for (const double loudness : {0.01, 0.5, 0.9}) {
+      INFO(hertz << " Hz, " << loudness);
+      std::vector<std::int16_t> samples;
+      for (int i = 0; i < 22'050; ++i)
+        samples.push_back(static_cast<std::int16_t>(
+            std::lround(32'767 * loudness * std::sin(2 * std::numbers::pi * hertz * i / 22'050))));
+      const TemporaryDirectory dir;
+      io_test::write_file(dir / "a.wav", wav(samples));
+      const Outcome o =
+          command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--features", "lpc", "--center", "false"});
+      REQUIRE(o.status == 0);
+      const NpzArray lpc = npz_arrays(io_test::read_file(dir / "f.npz")).at("lpc");
+      REQUIRE(lpc.values.size() == ((samples.size() - frame) / hop + 1) * (order + 1));
+      for (std::size_t w = 0; w * (order + 1) < lpc.values.size(); ++w) {
+        const double* const a = lpc.values.data() + w * (order + 1);
+        double signal = 0, error = 0;
+        for (std::size_t n = w * hop + order; n < w * hop + frame; ++n) {
+          double left = 0;
+          for (std::size_t j = 0; j <= order; ++j) left += a[j] * samples[n - j];
+          signal += static_cast<double>(samples[n]) * samples[n];
+          error += left * left;
+        }
+        REQUIRE(error <= 1e-2 * signal);
+      }
+    }
 }
 
 TEST_CASE("audio: the same bytes whatever the scheduler, the threads, the memory, the back end") {

@@ -378,6 +378,16 @@ TEST_CASE("md5: words that arrive at a pipe, and what is found while it waits") 
   CHECK(io_test::read_file(dir / "out") == found_lines({suite_digests[2], suite_digests[1]}, {"abc", "a"}));
 }
 
+TEST_CASE("md5: digests as md5sum writes them, rules with blanks between") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "list", "A\nABC\n");
+  io_test::write_file(dir / "digests", suite_digests[1] + "  a file\n" + suite_digests[2] + " *-\n");
+  const Outcome o = md5({dir / "digests", dir / "list", "--rules", "upper, lower"});
+  INFO(o.err);
+  CHECK(o.status == 0);
+  CHECK(o.out == found_lines({suite_digests[1], suite_digests[2]}, {"a", "abc"}));
+}
+
 TEST_CASE("md5: digests that are none") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "list", "a\n");
@@ -394,6 +404,7 @@ TEST_CASE("md5: digests that are none") {
   refused(good + "\n\n" + good.substr(1) + "\n", ": line 3: ");
   refused(good + "\n" + good + "0\n", ": line 2: ");
   refused(good + "\n" + good + " " + good, ": line 2: ");
+  refused(good + "\n" + good + "  " + good, ": line 2: ");  // no file's name
   refused(good.substr(0, 31) + "g",
           ": line 1: '" + good.substr(0, 31) + "g' is no MD5 digest, 32 hexadecimal digits: character 32");
   const std::string none = "'" + std::string(40, 'a') + "...' is no MD5 digest, 32 hexadecimal digits: ";
@@ -549,6 +560,7 @@ TEST_CASE("md5 --json: the schema of docs/md5.md") {
                       "candidates",
                       "candidates_per_second",
                       "candidates_per_word",
+                      "chunk_items",
                       "chunks",
                       "digests",
                       "found",
@@ -558,6 +570,7 @@ TEST_CASE("md5 --json: the schema of docs/md5.md") {
                       "peak_bytes",
                       "peak_resident_bytes",
                       "repeats",
+                      "result",
                       "rules",
                       "scheduler",
                       "seconds",
@@ -565,10 +578,13 @@ TEST_CASE("md5 --json: the schema of docs/md5.md") {
                       "stopped_early",
                       "threads",
                       "too_long",
+                      "unchecked",
                       "utilisation",
                       "words",
                       "words_per_second"});
   CHECK(r["lists"] == nlohmann::json{files.list});
+  CHECK(r["unchecked"] == nlohmann::json{files.list});
+  CHECK(r["result"].is_null());
   CHECK(r["words"] == 3);
   CHECK(r["too_long"] == 1);
   CHECK(r["candidates"] == 2);
@@ -580,7 +596,8 @@ TEST_CASE("md5 --json: the schema of docs/md5.md") {
   CHECK(r["stages"].size() == 1);
   const auto interpreted = files.run({"--json", "--backend", "interpreter"}).json();
   CHECK(interpreted["words"] == 3);
-  for (const char* key : {"scheduler", "memory", "peak_bytes", "chunks"}) CHECK(interpreted[key].is_null());
+  for (const char* key : {"scheduler", "memory", "peak_bytes", "chunks", "chunk_items"})
+    CHECK(interpreted[key].is_null());
 }
 
 TEST_CASE("md5: bytes that are no UTF-8 are told exactly") {

@@ -193,13 +193,19 @@ TEST_CASE("pagerank: as networkx, from every kind of file") {
 TEST_CASE("pagerank --weighted: as networkx; a node whose weights are zero is dangling") {
   Folder dir;
   dir.write("a.txt", text_of(small, true));
+  // Further columns say when a link was made, for example.
+  std::string dated;
+  std::istringstream lines(text_of(small, true));
+  for (std::string line; std::getline(lines, line);)
+    dated += line + (line.empty() || line[0] == '#' || line[0] == '%' ? "\n" : "\t1293836400 x\n");
+  dir.write("dated.txt", dated);
   dir.write("a.npz", npz_of<std::int32_t, double>(small, 12));
   dir.write("f.npz", npz_of<std::int64_t, float>(small, 12, true));
   dir.write("a.mtx", market_of(small, 12));
   std::vector<double> first;
-  for (const std::string file : {"a.txt", "a.npz", "f.npz", "a.mtx"}) {
+  for (const std::string file : {"a.txt", "dated.txt", "a.npz", "f.npz", "a.mtx"}) {
     auto options = with(to_rest, {"--weighted"});
-    if (file == "a.txt") options = with(options, {"--nodes", "12"});
+    if (file.ends_with(".txt")) options = with(options, {"--nodes", "12"});
     const auto ranks = dir.ranks(file, options);
     CHECK(distance(ranks, networkx_weighted) < 1e-15);
     if (first.empty()) first = ranks;
@@ -417,8 +423,10 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
   refused("a.txt", "0 1 1\n1 0\n", {":2: ", "weight"}, {"--weighted"});
   for (const char* weight : {"-1", "nan", "inf", "1e999", "x"})
     refused("a.txt", std::string("0 1 1\n1 0 ") + weight + "\n", {":2: "}, {"--weighted"});
-  refused("a.txt", "0 1 1\n1 0 1 1\n", {":2: ", "after the weight"}, {"--weighted"});
-  refused("a.txt", "0 1 1e308\n0 2 1e308\n", {"sum beyond"}, {"--weighted"});
+  refused("a.txt", "0 1 1\n1 0 1;1\n", {":2: ", "after the weight"}, {"--weighted"});
+  refused("a.txt", "0 1 1e308\n0 2 1e308\n", {"node 0", "beyond the range"}, {"--weighted"});
+  refused("a.txt", "1 2 1\n2 1 1e-320\n", {"node 2", "too small for the range"},
+          {"--weighted", "--first-node", "1"});
   refused("a.i32", std::string(12, '\0'), {"12 bytes", "pairs of 8"});
   refused("a.i64", std::string(24, '\0'), {"24 bytes", "pairs of 16"});
   refused("a.i32", pairs_of<std::int32_t>({{0, 1}, {1, -3}}), {"link 1 (byte 8)", "node -3"});
@@ -495,7 +503,7 @@ TEST_CASE("pagerank: memory is bounded, and what cannot fit is said before") {
   const std::vector<std::string> base{"pagerank",     dir / "r.npz", "--tolerance", "0",
                                       "--iterations", "3",           "--json"};
   std::vector<double> first;
-  // The vectors are 8 MiB; the links 17 MB more, and three times that while they are sorted.
+  // The vectors are 10 MiB; the links 17 MB more, and three times that while they are sorted.
   for (const std::int64_t memory : {11, 40, 400}) {
     o = command(with(base, {"--memory", std::to_string(memory) + "M", "--out", dir / "ranks.npy"}));
     INFO(o.err);

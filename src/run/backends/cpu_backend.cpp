@@ -15,6 +15,9 @@ std::int64_t bytes_in_caches() { return cpu::caches().shared / 2; }
 
 namespace {
 
+/// Of a piece of a launch that nobody helps with: it is cut only so that a request to stop is seen soon.
+constexpr std::int64_t elements_in_line = 1 << 20;
+
 /// The chunks of one stage, each computed as it comes.
 class CpuStage final : public StageBackend {
  public:
@@ -135,7 +138,8 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
         },
         [&](std::int64_t bytes) {
           return context_.take_counted(fmt::format("partial results of {}", kernel.name), bytes);
-        });
+        },
+        context_.executor.runs_in_line() ? elements_in_line : 0);
   });
 }
 
