@@ -129,6 +129,8 @@ void AdaptiveController::learn(const Observation& seen) {
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
   const double bytes = static_cast<double>(seen.size.bytes) / work;
   bytes_per_work_ = std::max(bytes, bytes_per_work_ * 0.95 + bytes * 0.05);
+  const double arrays = static_cast<double>(seen.array_bytes) / work;
+  arrays_per_work_ = std::max(arrays, arrays_per_work_ * 0.95 + arrays * 0.05);
   memory_ceiling_ = std::min(memory_ceiling_ * 1.01, unbounded);
 }
 
@@ -227,8 +229,9 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
 AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
   // While costs are learned anew larger pieces are tried, too: nothing else tells what one costs whatever its size is.
   const bool learns_anew = learned_once_ && !settled_;
-  if (config_.cache_bytes > 0 && bytes_per_work_ > 0 && !learns_anew) {
-    const double most = static_cast<double>(config_.cache_bytes) / bytes_per_work_;
+  const double held_per_work = bytes_per_work_ + arrays_per_work_;
+  if (config_.cache_bytes > 0 && held_per_work > 0 && !learns_anew) {
+    const double most = static_cast<double>(config_.cache_bytes) / held_per_work;
     const double fixed = model_.fixed_ns;
     if (wish.work > most && fixed <= cached_share * (fixed + model_.ns_per_work * most))
       wish = {most, Reason::cache};

@@ -57,8 +57,9 @@ class AdaptiveController final : public Controller {
   bool learned_once_ = false;  ///< they did at some time
   double smoothed_wish_ = 0;
   double level_when_settled_ = 0;
-  double bytes_per_work_ = 0;  ///< upper envelope
-  double memory_ceiling_;      ///< in work, after a chunk failed
+  double bytes_per_work_ = 0;   ///< upper envelope
+  double arrays_per_work_ = 0;  ///< the same, of arrays between items and results
+  double memory_ceiling_;       ///< in work, after a chunk failed
   double largest_seen_ = 0;
 };
 

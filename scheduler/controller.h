@@ -26,7 +26,8 @@ struct Observation {
   ChunkSize size{};
   Target target{};  ///< what it was read with: chunks in flight still follow older decisions
   PhaseTimes ns{};
-  double utilisation = 1;  ///< busy thread time / (wall time * concurrency) while it was computed, 0..1
+  double utilisation = 1;   ///< busy thread time / (wall time * concurrency) while it was computed, 0..1
+  int64_t array_bytes = 0;  ///< of a piece: the most that arrays held which computing it made and read again
 };
 
 enum class Reason {

@@ -383,7 +383,8 @@ class Run : public std::enable_shared_from_this<Run> {
                    .ns = {.read = piece.taken_ns + record.read.length(),
                           .compute = record.compute.length(),
                           .write = record.write.length()},
-                   .utilisation = record.utilisation});
+                   .utilisation = record.utilisation,
+                   .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0});
     trace_.add(record);
   }
 

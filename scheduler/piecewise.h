@@ -27,6 +27,8 @@ struct PiecePhases {
   /// with `alone`: all pieces before this one have been committed, and no other one is being worked at.
   /// After `in_parts` the controller asks for smaller pieces.
   std::function<Computed(int slot, bool alone)> compute;
+  /// Of the piece that was computed: the most that arrays held which computing it made and read again. Null: not known.
+  std::function<int64_t(int slot)> array_bytes;
   /// One at a time, in the order of the stream.
   std::function<void(int slot)> commit;
 };

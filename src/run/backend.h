@@ -75,6 +75,8 @@ class StageBackend {
   /// Memory was short for this slot's chunk: waits for what is in flight in the other slots, whose results stay to be
   /// taken by `complete`, and gives back all memory that it can. Whether the same items may be tried again.
   virtual bool make_room(int slot) = 0;
+  /// The most that arrays held which the slot's latest chunk was computed by way of; 0: not known.
+  virtual std::int64_t array_bytes(int) const { return 0; }
   /// Whether it would begin with a chunk now: for whoever deals chunks to several back ends.
   virtual bool ready() { return true; }
 };

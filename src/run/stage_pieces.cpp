@@ -41,6 +41,7 @@ scheduler::PiecePhases StagePieces::phases() {
   phases.take = [this](int s, const scheduler::Target& target) { return take(slot(s), target); };
   phases.read = [this](int s) { return read(slot(s)); };
   phases.compute = [this](int s, bool alone) { return compute(s, alone); };
+  phases.array_bytes = [this](int s) { return slot(s).array_bytes; };
   phases.commit = [this](int s) { commit(slot(s)); };
   return phases;
 }
@@ -102,7 +103,11 @@ scheduler::Computed StagePieces::compute(int number, bool alone) {
     slot.reservation.resize(bytes);
     if (alone) return compute_alone(number);
     slot.results.begin(slot.piece->first());
-    for (const std::vector<SourceChunk>& part : slot.parts) computing_.enqueue(number, part, slot.results);
+    slot.array_bytes = 0;
+    for (const std::vector<SourceChunk>& part : slot.parts) {
+      computing_.enqueue(number, part, slot.results);
+      slot.array_bytes = std::max(slot.array_bytes, computing_.array_bytes(number));
+    }
   } catch (const scheduler::BudgetExceeded&) {
     slot.results.clear();
     if (alone) throw;

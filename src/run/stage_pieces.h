@@ -30,6 +30,7 @@ class StagePieces {
     std::vector<std::vector<SourceChunk>> parts;  ///< of the piece, once it has been read
     scheduler::Reservation reservation;           ///< of their memory
     std::int64_t number = 0;                      ///< of the piece in the stream
+    std::int64_t array_bytes = 0;                 ///< that computing it took
     PieceResults results;
   };
 

@@ -35,6 +35,9 @@ class CpuStage final : public StageBackend {
     return ComputedOn::host;
   }
   void complete(int, StageOutput&) override {}
+  std::int64_t array_bytes(int slot) const override {
+    return chunks_[static_cast<std::size_t>(slot)]->array_bytes();
+  }
   /// The chunk's own memory is what was too much.
   bool make_room(int) override {
     context_.blocks.trim();

@@ -22,7 +22,7 @@ CpuChunk::CpuChunk(CpuBackend& backend, RunContext& context, const StageWork& wo
 CpuChunk::~CpuChunk() { release(); }
 
 void CpuChunk::release() {
-  for (auto& blocks : blocks_of_) give_back(blocks);
+  for (std::size_t a = 0; a < blocks_of_.size(); ++a) give_back(a);
   nested_.clear();
   release_items();
 }
@@ -30,6 +30,7 @@ void CpuChunk::release() {
 void CpuChunk::bind_items() {
   const plan::Group& group = stage_.group;
   arrays_.resize(group.arrays.size());
+  bytes_of_.resize(group.arrays.size());  // before the blocks: where memory fails, `release` looks at those
   blocks_of_.resize(group.arrays.size());
   nested_.resize(group.arrays.size());
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
@@ -43,6 +44,7 @@ void CpuChunk::bind_items() {
 void CpuChunk::compute(const std::vector<SourceChunk>& chunks,
                        const std::vector<std::vector<ArrayInfo>>& infos, StageOutput& results) {
   results_ = &results;
+  most_bytes_ = bytes_;
   begin(chunks, infos);
   bind_items();
   run_steps();
@@ -108,14 +110,15 @@ void CpuChunk::give_back_after(std::size_t number) {
   for (std::size_t a = 0; a < blocks_of_.size(); ++a) {
     if (stage_.group.arrays[a].last_step != static_cast<int>(number)) continue;
     nested_[a].reset();
-    give_back(blocks_of_[a]);
+    give_back(a);
   }
 }
 
-void CpuChunk::give_back(std::vector<void*>& blocks) {
-  for (void* b : blocks)
+void CpuChunk::give_back(std::size_t array) {
+  for (void* b : blocks_of_[array])
     if (b) context_.blocks.give(b);
-  blocks.clear();
+  blocks_of_[array].clear();
+  bytes_ -= std::exchange(bytes_of_[array], 0);
 }
 
 void CpuChunk::allocate(int number) {
@@ -127,23 +130,30 @@ void CpuChunk::allocate(int number) {
   } else {
     arrays_[n].clear();
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
-      void* block = taken_over(array, c);
-      if (!block)
-        block = context_.blocks.take(elements * static_cast<std::int64_t>(size_of(array.type.scalars[c])));
+      const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(array.type.scalars[c]));
+      void* block = taken_over(array, c, bytes);
+      if (!block) {
+        block = context_.blocks.take(bytes);
+        bytes_ += bytes;
+      }
+      bytes_of_[n] += bytes;
       blocks_of_[n].push_back(block);
       arrays_[n].push_back(block);
     }
   }
+  most_bytes_ = std::max(most_bytes_, bytes_);
   for (std::size_t c = 0; c < arrays_[n].size(); ++c) arrays_[n][c] = biased(arrays_[n][c], array, c);
 }
 
 /// The block of the component that this one of an array is written in place of; null: it needs its own. The kernel still
 /// reads from it.
-void* CpuChunk::taken_over(const PlanArray& array, std::size_t component) {
+void* CpuChunk::taken_over(const PlanArray& array, std::size_t component, std::int64_t bytes) {
   if (array.in_place_of.empty() || array.in_place_of[component].array < 0) return nullptr;
   const plan::ArrayPart part = array.in_place_of[component];
-  return std::exchange(
-      blocks_of_[static_cast<std::size_t>(part.array)][static_cast<std::size_t>(part.component)], nullptr);
+  const auto from = static_cast<std::size_t>(part.array);
+  void* const block = std::exchange(blocks_of_[from][static_cast<std::size_t>(part.component)], nullptr);
+  if (block) bytes_of_[from] -= bytes;
+  return block;
 }
 
 /// Under a source's offsets positions are counted from offsets[0], which need not be 0.

@@ -21,6 +21,8 @@ class CpuChunk final : public ChunkGroup {
                StageOutput& results);
   /// Gives all intermediate arrays back, and lets the items go.
   void release();
+  /// The most that intermediate arrays held at once, of the chunk that was computed last.
+  std::int64_t array_bytes() const { return most_bytes_; }
 
  private:
   void run_step(const plan::KernelStep& step, std::size_t number) override;
@@ -33,8 +35,8 @@ class CpuChunk final : public ChunkGroup {
   void give_back_after(std::size_t number) override;
   void bind_items();
   void allocate(int array);
-  void* taken_over(const plan::PlanArray& array, std::size_t component);
-  void give_back(std::vector<void*>& blocks);
+  void* taken_over(const plan::PlanArray& array, std::size_t component, std::int64_t bytes);
+  void give_back(std::size_t array);
   const std::int64_t* values(int array) const override {
     return static_cast<const std::int64_t*>(arrays_[static_cast<std::size_t>(array)][0]);
   }
@@ -46,7 +48,9 @@ class CpuChunk final : public ChunkGroup {
   StageOutput* results_ = nullptr;          ///< of the chunk that is computed
   std::vector<std::vector<void*>> arrays_;  ///< component addresses, biased
   std::vector<std::vector<void*>>
-      blocks_of_;                  ///< per array: what to give back; null: another array has it now
+      blocks_of_;                       ///< per array: what to give back; null: another array has it now
+  std::vector<std::int64_t> bytes_of_;  ///< of these blocks
+  std::int64_t bytes_ = 0, most_bytes_ = 0;
   std::vector<HostArray> nested_;  ///< per array: what an inner program gave
 };
 
