@@ -55,6 +55,13 @@ TEST_CASE("explain: as JSON and as a graph") {
   CHECK(graph.out.starts_with("digraph program {"));
   CHECK(has(graph.out, "gathered, checked"));
   CHECK(command({"explain", "smvm", "--dot", "--json"}).status == 2);
+  // What the commands explain is a text.
+  for (const char* which : {"smvm", "pagerank", "md5", "audio"}) {
+    INFO(which);
+    const Outcome refused = command({which, "a", "b", "--explain", "--json"});
+    CHECK(refused.status == 2);
+    CHECK(has(refused.err, "--explain"));
+  }
 }
 
 TEST_CASE("doctor: the machine in a few lines") {

@@ -503,6 +503,9 @@ TEST_CASE("pagerank: memory is bounded, and what cannot fit is said before") {
   const std::vector<std::string> base{"pagerank",     dir / "r.npz", "--tolerance", "0",
                                       "--iterations", "3",           "--json"};
   std::vector<double> first;
+  o = command(with(base, {"--memory", "10M"}));
+  CHECK(o.status == 5);
+  CHECK(o.err.find("262144 nodes need 5 vectors of 2.0 MiB each") != std::string::npos);
   // The vectors are 10 MiB; the links 17 MB more, and three times that while they are sorted.
   for (const std::int64_t memory : {11, 40, 400}) {
     o = command(with(base, {"--memory", std::to_string(memory) + "M", "--out", dir / "ranks.npy"}));

@@ -270,17 +270,27 @@ TEST_CASE("pieces leave the cache where fixed costs are large") {
   CHECK(simulation.run(150).back().size.bytes > 2 << 20);
 }
 
+TEST_CASE("pieces stay in the cache with the arrays that computing them makes") {
+  Simulation simulation = pieces_with_caches();
+  simulation.device.compute = affine(2e3, 2);
+  const auto alone = simulation.run(150).back();
+  CHECK(alone.size.work * 36 > 1 << 20);
+  simulation.device.arrays_per_work = 24;
+  const auto with_arrays = simulation.run(150).back();
+  CHECK(with_arrays.size.work * 36 <= 1 << 20);
+  CHECK(with_arrays.decision.reason == Reason::cache);
+}
+
 TEST_CASE("costs of pieces in the cache are learned anew when the machine has changed") {
   for (const double slower : {1.5, 2.0, 4.0}) {
     INFO("slower by " << slower);
     Simulation simulation = pieces_with_caches();
     simulation.device.compute = [=](double work, int step) {
-      return step < 150 ? 8e3 + 2 * work : slower * (80e3 + 2 * work);
+      return (step < 150 ? 1 : slower) * (8e3 + 2 * work);
     };
     const auto history = simulation.run(500);
-    CHECK(history[149].size.bytes <= 1 << 20);
-    CHECK(history.back().decision.reason != Reason::explore);
-    CHECK(history.back().size.bytes > 2 << 20);
+    CHECK(history[149].decision.reason == Reason::cache);
+    CHECK(history.back().decision.reason == Reason::cache);
   }
 }
 

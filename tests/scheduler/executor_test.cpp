@@ -48,6 +48,19 @@ TEST_CASE("one piece runs on the calling thread") {
   }
 }
 
+TEST_CASE("loops run in line with concurrency 1, and where a thread asks for it") {
+  for (const auto& [name, executor] : all_executors()) {
+    INFO(name);
+    const bool alone = executor->concurrency() == 1;
+    CHECK(executor->runs_in_line() == alone);
+    {
+      const LoopsInLine asked(true);
+      CHECK(executor->runs_in_line());
+    }
+    CHECK(executor->runs_in_line() == alone);
+  }
+}
+
 TEST_CASE("with concurrency 1 pieces run inline and in order") {
   for (const auto& [name, executor] : all_executors()) {
     if (executor->concurrency() != 1) continue;

@@ -22,8 +22,9 @@ struct Device {
   std::function<double(double work, int step)> write = [](double, int) { return 0.0; };
   std::function<double(double work)> utilisation = [](double) { return 1.0; };
   double bytes_per_work = 1;
-  double noise = 0;     // standard deviation of the logarithm
-  double outliers = 0;  // probability of a time that is 10 times too long
+  double arrays_per_work = 0;  // bytes of arrays between items and results
+  double noise = 0;            // standard deviation of the logarithm
+  double outliers = 0;         // probability of a time that is 10 times too long
 
   double cost(const ControllerConfig& config, double work, int step) const {
     return phase_cost(config, {.read = static_cast<int64_t>(read(work, step)),
@@ -74,7 +75,8 @@ struct Simulation {
           {.size = size,
            .target = decision.target,
            .ns = {.read = time(device.read), .compute = time(device.compute), .write = time(device.write)},
-           .utilisation = device.utilisation(static_cast<double>(size.work))});
+           .utilisation = device.utilisation(static_cast<double>(size.work)),
+           .array_bytes = static_cast<int64_t>(static_cast<double>(size.work) * device.arrays_per_work)});
       if (static_cast<int64_t>(in_flight.size()) > lag) {
         controller->observe(in_flight.front());
         in_flight.pop_front();
