@@ -9,7 +9,8 @@ namespace anabranch {
 
 namespace detail {
 
-/// A number for each dimension of an array: an Index, an Exp of one, of a vector also an integer.
+/// A number for each dimension of an array: an Index, an Exp of one, of a vector also an integer, of matrices and arrays of three
+/// dimensions also numbers in braces.
 template <int N>
 class PerDimension {
  public:
@@ -19,6 +20,12 @@ class PerDimension {
     requires(N == 1 && std::convertible_to<const X&, Position>)
   PerDimension(const X& number, Loc at = Loc::current())
       : numbers_(FromHandle{}, Position(number, at).value().handle()) {}
+  PerDimension(const Position& i, const Position& j)
+    requires(N == 2)
+      : numbers_(index_of(i.value(), j.value())) {}
+  PerDimension(const Position& i, const Position& j, const Position& k)
+    requires(N == 3)
+      : numbers_(index_of(i.value(), j.value(), k.value())) {}
   Exp<std::int64_t> operator[](int d) const { return numbers_[d]; }
 
  private:

@@ -274,6 +274,8 @@ class Fuser {
     if (uses.by_extents) return store("its values decide a shape");
     if (uses.at_computed) return store("read at computed positions");
     if (!options_.fusion) return store("fusion is off");
+    // Its elements lie there.
+    if (array.op() == Op::reshape && staged_.is_manifest(Reshape(array).array().get())) return;
     if (cost > options_.kernel_cap)
       return store(fmt::format("cut: more than {} operations", options_.kernel_cap));
     if (uses.by_position && !reads_linearly(staged_, array))

@@ -73,7 +73,7 @@ Interior::Interior(const Predicate& same_in_row, const Regions& regions, std::sp
     if (is_number(*node) && (node->op() == Op::constant || node->op() == Op::parameter || is_certain))
       slopes_.emplace(node, 0);
     else
-      sum(*node);
+      compute(*node);
     if (moves) ask_row(*node, moves, is_certain);
   }
   if (assumed_.size() == 1 && truths_.contains(assumed_.begin()->first))
@@ -145,15 +145,22 @@ void Interior::combine(const Node& node) {
   if (primitive == Primitive::bit_or) truths.emplace(&node, *p || *q);
 }
 
-/// Adding cannot fail, so it may be done wherever its operands are known.
-void Interior::sum(const Node& node) {
-  if (node.op() != Op::primitive || !is_number(node)) return;
-  const Primitive primitive = node.payload().primitive;
-  if (primitive != Primitive::add && primitive != Primitive::subtract) return;
-  const auto operands = ir::PrimitiveTerm(node).operands();
-  if (!slope(operands[0].get()) || !slope(operands[1].get())) return;
+/// What cannot fail may be computed wherever its operands are known: sums, products, and the element of an array that has one.
+void Interior::compute(const Node& node) {
+  if (!is_number(node)) return;
+  if (node.op() == Op::index) {
+    if (ir::Read(node).array()->type().rank > 0) return;
+  } else if (node.op() == Op::primitive) {
+    const Primitive primitive = node.payload().primitive;
+    if (primitive != Primitive::add && primitive != Primitive::subtract && primitive != Primitive::multiply)
+      return;
+    const auto operands = ir::PrimitiveTerm(node).operands();
+    if (!slope(operands[0].get()) || !slope(operands[1].get())) return;
+  } else {
+    return;
+  }
   slopes_.emplace(&node, 0);
-  sums_.insert(&node);
+  computed_.insert(&node);
 }
 
 std::optional<int> Interior::slope(const Node* node) const {

@@ -75,8 +75,9 @@ class Interior {
   const std::vector<RowIndex>& row_indices() const { return row_indices_; }
   const std::vector<Requirement>& requirements() const { return requirements_; }
   const ir::Node& inner() const { return inner_; }
-  /// Is it a sum that is the same in all of a row and that only some side of a conditional asks for?
-  bool is_sum(const ir::Node& node) const { return sums_.contains(&node); }
+  /// Is it a number that is the same in all of a row and that only some side of a conditional asks for: a sum or product of such,
+  /// or the element of an array that has one?
+  bool is_computed(const ir::Node& node) const { return computed_.contains(&node); }
   /// What a term is inside: one of its operands, or null where it is none.
   const ir::Node* chosen(const ir::Node& node) const;
 
@@ -85,7 +86,7 @@ class Interior {
   void compare(const ir::Node& node, bool strict);
   void choose(const ir::Node& node, bool lesser);
   void size(const ir::Node& node);
-  void sum(const ir::Node& node);
+  void compute(const ir::Node& node);
   void combine(const ir::Node& node);
   void look_at_reads(const Predicate& same_in_row, std::span<const ir::Ref> bodies);
   void read(const ir::Node& node, const Predicate& same_in_row);
@@ -99,7 +100,7 @@ class Interior {
 
   const ir::Node& inner_;
   std::unordered_map<const ir::Node*, int> slopes_;  ///< of nodes that can be computed for one row
-  std::unordered_set<const ir::Node*> sums_;         ///< of these
+  std::unordered_set<const ir::Node*> computed_;     ///< of these
   std::unordered_map<const ir::Node*, bool> truths_;
   std::vector<Requirement> requirements_;
   Assumed assumed_;

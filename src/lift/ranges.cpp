@@ -232,6 +232,7 @@ class Ranges {
     if (sum.terms.empty()) return sum.constant >= 0;
     for (const auto& [term, factor] : sum.terms)
       if (by_cases(sum, *term, factor, levels)) return true;
+    if (by_conditions(sum, levels)) return true;
     for (const auto& [term, factor] : sum.terms)
       if (const auto dimension = dimension_of(*term)) {
         Sum bound;
@@ -255,7 +256,14 @@ class Ranges {
     if (!is_number(term)) return false;
     if (term.op() == Op::cond) {
       const Cond cond(term);
-      return in_case(sum, term, *cond.then(), levels) && in_case(sum, term, *cond.otherwise(), levels);
+      const auto shown = [&](bool holds, const Ref& side) {
+        const std::size_t before = conditions_.size();
+        assume(*cond.condition(), holds, 8);
+        const bool is_shown = in_case(sum, term, *side, levels);
+        conditions_.resize(before);
+        return is_shown;
+      };
+      return shown(true, cond.then()) && shown(false, cond.otherwise());
     }
     if (term.op() != Op::primitive) return false;
     const bool lesser = is(term, Primitive::minimum);
@@ -285,6 +293,49 @@ class Ranges {
     if (factor > 1) all.add({*by - 1, {}, true}, -factor);
     return is_not_negative(all, levels - 1) ||
            (factor > 0 && is_not_negative(sum.with(&term, 0), levels - 1));
+  }
+
+  /// Is the sum at least another that is not negative, by a condition of the case that is looked at?
+  bool by_conditions(const Sum& sum, int levels) {
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      const auto cancels = [&](const auto& term) { return sum.factor(term.first) * term.second > 0; };
+      Sum condition = conditions_[i];
+      if (!std::any_of(condition.terms.begin(), condition.terms.end(), cancels)) continue;
+      conditions_[i] = Sum{};  // it is used once
+      const bool is_shown = is_not_negative(Sum(sum).add(condition, -1), levels - 1);
+      conditions_[i] = std::move(condition);
+      if (is_shown) return true;
+    }
+    return false;
+  }
+
+  /// What is not negative where a condition holds, or does not.
+  void assume(const Node& condition, bool holds, int levels) {
+    if (levels == 0) return;
+    const auto is_bool = [](const Node& side, bool value) {
+      return side.op() == Op::constant && (side.payload().bits != 0) == value;
+    };
+    if (condition.op() == Op::cond) {  // x && y is y or false, x || y is true or y
+      const Cond cond(condition);
+      if (is_bool(*(holds ? cond.otherwise() : cond.then()), !holds)) {
+        assume(*cond.condition(), holds, levels - 1);
+        assume(*(holds ? cond.then() : cond.otherwise()), holds, levels - 1);
+      }
+      return;
+    }
+    if (condition.op() != Op::primitive) return;
+    const auto operands = PrimitiveTerm(condition).operands();
+    if (is(condition, Primitive::logical_not)) return assume(*operands[0], !holds, levels - 1);
+    if (is(condition, holds ? Primitive::bit_and : Primitive::bit_or)) {
+      for (const Ref& operand : operands) assume(*operand, holds, levels - 1);
+      return;
+    }
+    const bool strictly = is(condition, Primitive::less);
+    if ((!strictly && !is(condition, Primitive::less_equal)) || !is_number(*operands[0])) return;
+    Sum less = sum_of(*operands[0]), more = sum_of(*operands[1]);
+    if (!is_moderate(less) || !is_moderate(more)) return;
+    if (!holds) std::swap(less, more);
+    conditions_.push_back(more.add(less, -1).add({strictly == holds ? 1 : 0, {}, true}, -1));
   }
 
   bool in_case(const Sum& sum, const Node& term, const Node& value, int levels) {
@@ -321,6 +372,7 @@ class Ranges {
   const std::vector<Ref>& extents_;
   const std::function<bool(const Node&)>& is_compared_;
   std::vector<const Node*> exist_;  ///< extents that are at least 1
+  std::vector<Sum> conditions_;     ///< that are not negative in the case that is looked at
   bool is_usable_ = false;
   int steps_ = 0;
 };

@@ -41,10 +41,10 @@ std::vector<void*> Collector::room(std::int64_t elements) {
   return addresses;
 }
 
-/// Buffers that hold all from the beginning stay where they are.
+/// Buffers that hold all from the beginning stay where they are, and so does memory of the caller's.
 std::vector<void*> Collector::place(std::int64_t first, std::int64_t elements) const {
   std::vector<void*> addresses;
-  if (first > certain_ - elements) return addresses;
+  if (first > (directly_ ? into_->capacity() : certain_) - elements) return addresses;
   for (std::size_t c = 0; c < buffers_.size(); ++c)
     addresses.push_back(static_cast<std::byte*>(buffers_[c].data()) +
                         static_cast<std::size_t>(first) * size_of(array_.type.scalars[c]));

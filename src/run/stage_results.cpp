@@ -48,13 +48,17 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
   const ir::Stage::Sink& sink = stage_.sinks[number];
   const PlanArray& array = array_of(static_cast<std::size_t>(sink.result));
   ResultSize size;
+  const auto of_items = [&](std::int64_t items) {
+    return plan::elements_of(array, plan::ChunkShape{{items}, input.uniforms(), {}, 0});
+  };
+  const auto items = input.sources().items();
   if (array.form != ir::Form::regular)
     size.likely = likely_elements(sink.result, input);
-  else if (const auto items = input.sources().items()) {
-    size.certain = plan::elements_of(array, plan::ChunkShape{{*items}, input.uniforms(), {}, 0});
-    if (*items > 0 && array.domain == 0)
-      of_one_item_[static_cast<std::size_t>(sink.result)] = size.certain / *items;
-  }
+  else if (items)
+    size.certain = of_items(*items);
+  // How many there are in all need not be known where they have a place in memory that is there.
+  if (array.form == ir::Form::regular && array.domain == 0 && (items ? *items > 0 : into != nullptr))
+    of_one_item_[static_cast<std::size_t>(sink.result)] = items ? size.certain / *items : of_items(1);
   try {
     SinkWork work{context_, array, size, into, {}, {}};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));

@@ -7,6 +7,9 @@
 // expect: anabranch: write windows.v, size, hop.
 // expect: anabranch: write tiles.a, shape.
 // expect: anabranch: write slices.a, axis.
+// expect: anabranch: write segments.s. of a sequence of vectors
+// expect: anabranch: consume takes what is made of a whole sequence
+// expect: anabranch: consume takes what is made of a whole sequence
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -33,11 +36,19 @@ int main() {
   tiles(m, 3);
 #elif MUST_FAIL == 9
   slices(0, m);
+#elif MUST_FAIL == 10
+  segments(map_seq([](auto row) { return sum(row); }, s));
+#elif MUST_FAIL == 11
+  consume(s);
+#elif MUST_FAIL == 12
+  consume(sum(v));
 #else
   filter_seq([](auto row) { return the(sum(row)) > 0.0; }, append_seq(drop_seq(1, s), s));
   flat_map_seq([](auto row) { return windows(row, 2, 1); },
                take_while_seq([](auto row) { return any(map([](auto x) { return x > 0.0; }, row)); }, s));
   tiles(m, index_of(1, 2));
+  tiles(m, {1, 2});
+  segments(s);
   slices(m, 1);
 #endif
 }

@@ -335,6 +335,19 @@ TEST_CASE("reshape reads by row-major position: what can be found there without 
        over_vectors(
            [=](V a) { return sum(rank2(generate(size(a), [=](Exp<std::int64_t> i) { return a[i]; }))); }),
        {"generate: delayed", "reshape: delayed", "sum: a reduction"}},
+      {"a stored matrix, of which elements are read often",
+       over_matrices([](M a) {
+         const V all = reshape(6, transpose(a));
+         return generate(12, [=](Exp<std::int64_t> i) { return all[i / 2]; });
+       }),
+       {"transpose: reshaped, and not readable by position", "reshape: delayed", "generate: a result"}},
+      {"a stored matrix, of which elements are read who knows where",
+       over_matrices([](M a) {
+         const V all = reshape(6, transpose(a));
+         return generate(6, [=](Exp<std::int64_t> i) { return all[i / 2 + i % 7]; });
+       }),
+       {"transpose: reshaped, and not readable by position", "reshape: read at computed positions",
+        "generate: a result, not in one kernel with reshape: it is no map"}},
       {"reshape of reshape",
        over_vectors([=](V a) { return sum(flatten(map(dear, rank2(map(dear, a))))); }),
        {"map: delayed", "reshape: delayed", "map: delayed", "flatten: delayed", "sum: a reduction"}},

@@ -73,6 +73,31 @@ TEST_CASE("reads of which it is known whatever the data are that they are in ran
       {"one of two",
        [](V a) { return generate(size(a), [=](I i) { return a[cond(a[i] > 0.0, i, 0)]; }); },
        {often, once}},
+      {"further on where there is more, else the first",
+       [](V a) { return generate(size(a), [=](I i) { return a[cond(i + 2 < size(a), i + 2, 0)]; }); },
+       {often}},
+      {"mirrored but for the first",
+       [](V a) { return generate(size(a), [=](I i) { return a[cond(0 < i, size(a) - i, 0)]; }); },
+       {often}},
+      {"between two conditions",
+       [](V a) {
+         return generate(size(a) * 2, [=](I i) { return a[cond(i >= 3 && i - 3 < size(a), i - 3, i / 2)]; });
+       },
+       {often}},
+      {"on the other side of one condition or another",
+       [](V a) {
+         return generate(size(a) + 2, [=](I i) { return a[cond(i < 1 || i > size(a), 0, i - 1)]; });
+       },
+       {checked}},  // where there is no element, there are two positions
+      {"on the wrong side of a condition",
+       [](V a) { return generate(size(a), [=](I i) { return a[cond(i + 2 < size(a), 0, i + 2)]; }); },
+       {checked}},
+      {"a condition of what might wrap around",
+       [](V a) {
+         const std::int64_t large = std::int64_t{1} << 62;
+         return generate(size(a), [=](I i) { return a[cond(i * large < size(a) - 5, i + 5, i)]; });
+       },
+       {checked}},
       {"every second one", [](V a) { return generate(size(a) / 2, [=](I i) { return a[2 * i]; }); }, {once}},
       {"each twice", [](V a) { return generate(size(a) * 2, [=](I i) { return a[i / 2]; }); }, {often}},
       {"the last one, of any",
@@ -134,9 +159,14 @@ namespace {
 std::int64_t value_of(const ir::Node& node, const std::unordered_map<const ir::Node*, std::int64_t>& of) {
   if (const auto known = of.find(&node); known != of.end()) return known->second;
   if (node.op() == ir::Op::constant) return static_cast<std::int64_t>(node.payload().bits);
+  if (node.op() == ir::Op::cond) {
+    const ir::Cond cond(node);
+    return value_of(value_of(*cond.condition(), of) != 0 ? *cond.then() : *cond.otherwise(), of);
+  }
   const auto operands = ir::PrimitiveTerm(node).operands();
   const std::int64_t x = value_of(*operands[0], of);
   if (node.payload().primitive == ir::Primitive::negate) return -x;
+  if (node.payload().primitive == ir::Primitive::logical_not) return 1 - x;
   const std::int64_t y = value_of(*operands[1], of);
   const auto is = [&](ir::Primitive primitive) { return node.payload().primitive == primitive; };
   if (is(ir::Primitive::add)) return x + y;
@@ -145,6 +175,10 @@ std::int64_t value_of(const ir::Node& node, const std::unordered_map<const ir::N
   if (is(ir::Primitive::divide)) return x / y;
   if (is(ir::Primitive::remainder)) return x % y;
   if (is(ir::Primitive::minimum)) return std::min(x, y);
+  if (is(ir::Primitive::less)) return x < y ? 1 : 0;
+  if (is(ir::Primitive::less_equal)) return x <= y ? 1 : 0;
+  if (is(ir::Primitive::bit_and)) return x & y;
+  if (is(ir::Primitive::bit_or)) return x | y;
   REQUIRE(is(ir::Primitive::maximum));
   return std::max(x, y);
 }
@@ -164,7 +198,13 @@ class RandomNumber {
       return below(3) == 0 ? ir::int64(below(9) - 3)
                            : leaves_[static_cast<std::size_t>(below(std::ssize(leaves_)))];
     const auto part = [&] { return (*this)(levels - 1); };
-    switch (below(9)) {
+    switch (below(11)) {
+      case 9:
+        return ir::cond(condition(levels - 1, 2), part(), part());
+      case 10: {
+        const ir::Ref x = part(), y = part(), compared = of_two(below(2) == 0 ? less : less_equal, x, y);
+        return below(2) == 0 ? ir::cond(compared, x, y) : ir::cond(compared, y, x);
+      }
       case 0:
       case 1:
         return of_two(add, part(), part());
@@ -180,6 +220,24 @@ class RandomNumber {
         return of_two(below(2) == 0 ? divide : remainder, part(), ir::int64(below(4) + 1));
       default:
         return of_two(multiply, part(), ir::int64(below(5) - 1));
+    }
+  }
+  ir::Ref condition(int levels, int depth) {
+    using enum ir::Primitive;
+    const auto another = [&] { return condition(levels, depth - 1); };
+    switch (depth == 0 ? 0 : below(10)) {
+      case 1:
+        return of_two(bit_and, another(), another());
+      case 2:
+        return of_two(bit_or, another(), another());
+      case 3:
+        return ir::primitive(logical_not, {another()});
+      case 4:
+        return ir::cond(another(), another(), ir::constant(ScalarType::boolean, 0));
+      case 5:
+        return ir::cond(another(), ir::constant(ScalarType::boolean, 1), another());
+      default:
+        return of_two(below(2) == 0 ? less : less_equal, (*this)(levels), (*this)(levels));
     }
   }
   std::int64_t below(std::int64_t n) {

@@ -121,6 +121,37 @@ TEST_CASE("rows of items beside borders") {
                             matrix<std::int32_t>(4, 17), matrix<std::int32_t>(3, 50)});
 }
 
+// What a side of a conditional alone reads and computes: it is looked at before a row, as it cannot fail.
+TEST_CASE("borders that numbers of items and of the program decide") {
+  constexpr std::int64_t large = std::int64_t{1} << 61, largest = std::numeric_limits<std::int64_t>::max();
+  std::vector<Vector<std::int32_t>> items;
+  std::vector<Scalar<std::int64_t>> numbers;
+  for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{-40}, std::int64_t{30},
+                                   std::int64_t{-400}, large, 2 * large, -largest, largest})
+    for (const std::int64_t length : {1, 31, 32, 70, 300, 600}) {
+      items.push_back(array_of(
+          Index{length}, [](std::int64_t i) { return number<std::int32_t>(static_cast<std::uint64_t>(i)); }));
+      numbers.emplace_back(begin);
+    }
+  for (const std::int64_t limit :
+       {std::int64_t{50}, std::int64_t{-3}, std::int64_t{500}, 3 * large, largest}) {
+    const auto at_most = use(Scalar<std::int64_t>(limit));
+    const auto counted = [=](auto x, auto begin) {
+      return generate(size(x), [=](auto i) {
+        const auto at = the(begin) + i;
+        return cond(i > 0 && at > 0 && the(begin) * 3 + i < the(at_most) && x[i] < x[max(i - 1, 0)], x[i], 0);
+      });
+    };
+    const auto each = [&](auto f) {
+      agree(consume(
+          elements(zip_with_seq(f, stream_in(std::views::all(items)), stream_in(std::views::all(numbers))))));
+    };
+    each([=](auto x, auto begin) { return fold(plus, 0, counted(x, begin)); });
+    each([=](auto x, auto begin) { return scanl1(plus, counted(x, begin)); });
+    each(counted);
+  }
+}
+
 TEST_CASE("a row that is out of range") {
   for (const std::int64_t width : {1, 16, 50}) {
     const auto a = matrix<float>(5, width);

@@ -248,7 +248,7 @@ TEST_CASE("tiles cover an array once, the last ones of a dimension may be smalle
   }
   check_items(tiles(use(Vector<double>{1, 2, 3, 4, 5}), 2), {{1, 2}, {3, 4}, {5}});
   check_items(tiles(use(Vector<double>{}), 2), {});
-  check_items(tiles(use(Matrix<double>(Index{0, 5})), Index{2, 2}), {});
+  check_items(tiles(use(Matrix<double>(Index{0, 5})), {2, 2}), {});
 }
 
 TEST_CASE("shapes of items, zipped items") {

@@ -64,6 +64,14 @@ template <class... Xs>
 inline constexpr bool fits_count_behind = false;
 template <ArrayWithRows A, NumberLike N, class... Xs>
 inline constexpr bool fits_count_behind<A, N, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_segments = false;
+template <class T, class... Xs>
+inline constexpr bool fits_segments<Seq<Vector<T>>, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_consume = false;
+template <class A, class... Xs>
+inline constexpr bool fits_consume<Terminal<A>, Xs...> = true;
 template <class X>
 concept OfTheLanguage = IsAcc<X> || IsHostArray<X> || is_seq<X>;
 
@@ -112,6 +120,14 @@ ANABRANCH_REFUSE_SEQ(
     "write tiles(a, shape): one number for each dimension, index_of(i, j), or, of a vector, an integer")
 ANABRANCH_REFUSE_SEQ(slices, fits_count_behind,
                      "write slices(a, axis): an array with a dimension, and the number of one")
+ANABRANCH_REFUSE_SEQ(
+    segments, fits_segments,
+    "write segments(s) of a sequence of vectors; of a sequence of scalars consume(elements(s)) is "
+    "the vector")
+ANABRANCH_REFUSE_SEQ(
+    consume, fits_consume,
+    "consume takes what is made of a whole sequence: consume(elements(s)), consume(tabulate(s)), "
+    "consume(fold_seq(f, z, s)); an array is there already")
 #undef ANABRANCH_REFUSE_SEQ
 
 }  // namespace anabranch

@@ -71,6 +71,11 @@ void Emitter::fetch_ahead(const View& from, const ir::Node& array) {
   }
 }
 
+llvm::Value* Emitter::only_element(const ir::Node& parameter) {
+  const View& view = views_.at(&parameter);
+  return load(view.buffers[0], parameter.type().scalars[0], view.base, nullptr).v;
+}
+
 Values Emitter::access(const View& view, const ir::Node& array, const Value& position, llvm::Value* active) {
   Values out;
   const auto& scalars = array.type().scalars;

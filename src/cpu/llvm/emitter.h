@@ -93,6 +93,8 @@ class Emitter {
   llvm::Value* buffer_of(const ir::Node& parameter, std::size_t component) const {
     return views_.at(&parameter).buffers[component];
   }
+  /// Of an array of rank 0, one for all lanes, whose elements have one component.
+  llvm::Value* only_element(const ir::Node& parameter);
   void set_level(const ir::Node& parameter, Level level) { levels_[&parameter] = level; }
   Level level_of(const ir::Node& node) const;
 

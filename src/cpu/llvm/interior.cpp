@@ -21,11 +21,14 @@ llvm::Value* Interior::at(Emitter& e, const ir::Node* node, llvm::Value* inner) 
   if (!node) return e.frame.number(0);
   if (node == &this->inner()) return inner;
   if (node->op() == ir::Op::constant) return e.constant(ScalarType::int64, node->payload().bits);
-  if (e.level_of(*node) < Level::lane && !is_sum(*node)) return e.values(*node)[0].v;
+  if (e.level_of(*node) < Level::lane && !is_computed(*node)) return e.values(*node)[0].v;
   if (const ir::Node* other = chosen(*node)) return at(e, other, inner);
+  if (node->op() == ir::Op::index) return e.only_element(*ir::Read(*node).array());
   const auto operands = ir::PrimitiveTerm(*node).operands();
   llvm::Value *x = at(e, operands[0].get(), inner), *y = at(e, operands[1].get(), inner);
-  return node->payload().primitive == ir::Primitive::add ? e.b.CreateAdd(x, y) : e.b.CreateSub(x, y);
+  const ir::Primitive primitive = node->payload().primitive;
+  if (primitive == ir::Primitive::add) return e.b.CreateAdd(x, y);
+  return primitive == ir::Primitive::multiply ? e.b.CreateMul(x, y) : e.b.CreateSub(x, y);
 }
 
 Interior::Range Interior::range(Emitter& e, llvm::Value* lo, llvm::Value* hi,

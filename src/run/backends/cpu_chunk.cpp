@@ -163,6 +163,21 @@ void* CpuChunk::biased(void* component, const PlanArray& array, std::size_t c) c
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(component) - bytes);
 }
 
+/// The bytes of the largest array that the kernel reads along its rows: of the items, unless they have just been read, and of
+/// what kernels have made of them.
+std::int64_t CpuChunk::bytes_read(const plan::KernelStep& step) const {
+  std::int64_t most = 0;
+  for (const BufferRef& ref : step.buffers) {
+    if (ref.kind != BufferRef::Kind::array) continue;
+    const auto n = static_cast<std::size_t>(ref.index);
+    if (ref.global ? ref.view >= 0 : stage_.group.arrays[n].origin != PlanArray::Origin::computed)
+      most = std::max(most, bytes_in_memory_);
+    else if (!ref.global)
+      most = std::max(most, bytes_of_[n]);
+  }
+  return most;
+}
+
 void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
   if (step.makes_outputs)
     for (const int output : step.outputs) allocate(output);
@@ -182,7 +197,7 @@ void CpuChunk::run_step(const plan::KernelStep& step, std::size_t) {
       });
   if (equal) took_equal_items();
   backend_.launch(equal ? equal->kernel : step.kernel, buffers, scalars_of(step, equal), items_of(step),
-                  bytes_in_memory_, numbers());
+                  bytes_read(step), numbers());
 }
 
 }  // namespace anabranch::runtime
