@@ -1,17 +1,14 @@
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "support/contest.h"
 #include "support/matrices.h"
+#include "support/matrix_sources.h"
 #include "support/peers.h"
 #include "support/programs.h"
 
@@ -22,10 +19,6 @@ using namespace anabranch;
 using namespace anabranch::bench;
 
 using Product = Program<Acc<Vector<double>>>;
-
-auto view_of(const Csr& a) {
-  return io::csr_view(a.rows, a.cols, a.indptr.span(), a.indices.span(), a.values.span());
-}
 
 std::string note_of(const Csr& a) {
   return fmt::format("{:.3g} M items, {:.3g} M elements, {:.3g} MB", static_cast<double>(a.rows) / 1e6,
@@ -67,32 +60,6 @@ void add_chunks(const std::string& name, std::function<Csr()> make) {
     return contest;
   });
 }
-
-/// A file that is gone when its owner is.
-struct TemporaryMatrix {
-  std::string path;
-  explicit TemporaryMatrix(const Csr& a)
-      : path((std::filesystem::temp_directory_path() / fmt::format("anabranch-bench-{}.npz", ::getpid()))
-                 .string()) {
-    io::CsrWriter writer(path, a.cols, ScalarType::int32, ScalarType::float64);
-    constexpr std::int64_t rows_at_once = 65536;
-    for (std::int64_t row = 0; row < a.rows; row += rows_at_once) {
-      const std::int64_t end = std::min(a.rows, row + rows_at_once);
-      std::vector<std::int64_t> lengths;
-      for (std::int64_t i = row; i < end; ++i)
-        lengths.push_back(a.indptr[static_cast<std::size_t>(i) + 1] - a.indptr[static_cast<std::size_t>(i)]);
-      const auto from = static_cast<std::size_t>(a.indptr[static_cast<std::size_t>(row)]);
-      const auto count = static_cast<std::size_t>(a.indptr[static_cast<std::size_t>(end)]) - from;
-      writer.append<std::int32_t, double>(lengths, a.indices.span().subspan(from, count),
-                                          a.values.span().subspan(from, count));
-    }
-    writer.commit();
-  }
-  ~TemporaryMatrix() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-};
 
 void add_file(const std::string& name, std::function<Csr()> make) {
   add_contest("streaming/file/" + name, [=] {

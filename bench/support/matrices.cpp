@@ -1,20 +1,12 @@
 #include "matrices.h"
 
 #include <algorithm>
-#include <random>
-#include <vector>
+
+#include "random.h"
 
 namespace anabranch::bench {
 
 namespace {
-
-using Random = std::mt19937_64;
-
-double unit(Random& random) { return static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-63; }
-std::int64_t below(Random& random, std::int64_t n) {
-  __extension__ using Wide = unsigned __int128;  // multiply-shift: no division a number
-  return static_cast<std::int64_t>((static_cast<Wide>(random()) * static_cast<std::uint64_t>(n)) >> 64);
-}
 
 /// Rows one by one: `length(i)` says how long row i is, `fill(i, columns)` gives its rising columns.
 template <class Length, class Fill>
