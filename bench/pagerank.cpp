@@ -11,6 +11,7 @@
 #include "apps/pagerank/program.h"
 #include "support/contest.h"
 #include "support/graph_peers.h"
+#include "support/graphblas_peers.h"
 #include "support/memory.h"
 #include "support/peers.h"
 
@@ -70,6 +71,7 @@ void add_graph(int scale) {
     auto p = std::make_shared<Problem>(scale);
     auto ranks = std::make_shared<Buffer<double>>(static_cast<std::size_t>(p->arrays.nodes));
     auto ours = std::make_shared<Vector<double>>();
+    const auto graphblas = graphblas_pagerank(p->arrays, damping, rounds);
     const auto right = [p](const double* result) {
       return close(result, p->expected.data(), p->arrays.nodes, 1e-12);
     };
@@ -88,6 +90,12 @@ void add_graph(int scale) {
           {"GAP's loop", Role::peer, threads,
            [=] { pagerank_loop(p->arrays, damping, rounds, ranks->data(), p->shares.data(), threads); },
            [=] { return right(ranks->data()); }});
+      if (graphblas.run)
+        contest.contenders.push_back({"GraphBLAS", Role::peer, threads, [=] { graphblas.run(threads); },
+                                      [=] {
+                                        graphblas.copy_result(ranks->data());
+                                        return right(ranks->data());
+                                      }});
     }
     return contest;
   });
