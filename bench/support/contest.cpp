@@ -168,6 +168,14 @@ std::string take(int& argc, char** argv, const char* name, const std::string& ot
 
 }  // namespace
 
+std::vector<Timing> timings() {
+  std::vector<Timing> all;
+  for (const Outcome& out : outcomes)
+    for (const Line& l : out.lines)
+      if (l.threads > 0) all.push_back({out.name, l.contender, l.role, l.threads, l.seconds});
+  return all;
+}
+
 double now(int threads) {
   if (!settings.cpu_clock)
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -37,6 +37,16 @@ struct Contest {
 /// are its counters. `make` is called when the contest is run, and what it built is freed afterwards.
 void add_contest(const std::string& name, std::function<Contest()> make);
 
+/// What a contender took, the median that the table shows.
+struct Timing {
+  std::string contest, contender;
+  Role role = Role::shown;
+  int threads = 1;
+  double seconds = 0;
+};
+/// Of all contests that have been held, in their order: for programs that compare contests with one another.
+std::vector<Timing> timings();
+
 /// Seconds on the clock that was asked for, which with --clock=cpu is this process's time / `threads`.
 double now(int threads = 1);
 
