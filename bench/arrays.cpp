@@ -39,7 +39,7 @@ void add(const std::string& name, const char* peer_name, const Index<N>& shape, 
     };
     Contest contest;
     contest.amount = 4.0 * static_cast<double>(from->size() + to->size());
-    for (const int threads : {1, 2})
+    for (const int threads : thread_counts())
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { program->run_into(*to, {.threads = threads}, *from); }, right, 1});
     contest.contenders.push_back({peer_name, Role::peer, 1, [=] { peer(from->data(), into(other)); }, {}, 1});

@@ -61,7 +61,7 @@ void add_matmul(const std::string& type, std::int64_t n, double tolerance) {
     Contest contest;
     contest.unit = "Gflop/s";
     contest.amount = 2.0 * static_cast<double>(n * n * n);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { program->run_into(*to, {.threads = threads}, *a, *b); },
                                     [=] { return near(to, expected, tolerance); }});
@@ -102,7 +102,7 @@ void add_stencil(std::int64_t side) {
     }));
     Contest contest;
     contest.amount = 8.0 * static_cast<double>(side * side);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { program->run_into(*to, {.threads = threads}, *from); },
                                     [=] { return near(to, expected, 1e-5); }});

@@ -37,7 +37,7 @@ void add_dot(const std::string& name, std::int64_t n, int calls) {
     Contest contest;
     contest.amount = 2.0 * sizeof(T) * static_cast<double>(n);
     contest.note = fmt::format("2 x {:.3g} MB", static_cast<double>(n) * sizeof(T) / 1e6);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *result = program.run({.threads = threads}, xs, ys)[0]; }, right,
                                     calls});

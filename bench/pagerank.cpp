@@ -82,7 +82,7 @@ void add_graph(int scale) {
     contest.note =
         fmt::format("{:.3g} M nodes, {:.3g} M links, {} rounds", static_cast<double>(p->arrays.nodes) / 1e6,
                     static_cast<double>(p->arrays.links) / 1e6, rounds);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *ours = std::get<0>(p->program->run({.threads = threads})); },
                                     [=] { return ours->size() == p->arrays.nodes && right(ours->data()); }});

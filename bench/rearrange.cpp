@@ -49,7 +49,7 @@ void add_sort(const std::string& name, std::int64_t n) {
     Contest contest;
     contest.amount = 8.0 * static_cast<double>(n);
     const auto sorted = [=] { return *values == *expected; };
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back(
           {"anabranch", Role::library, threads, [=] { program->run_into(*to, {.threads = threads}, *from); },
            [=] { return std::equal(expected->begin(), expected->end(), to->data()); }, 1});
@@ -83,7 +83,7 @@ void add_histogram(const std::string& name, std::int64_t n, std::int64_t bins) {
         compile<Vector<std::int32_t>>([=](auto a) { return histogram(bins, a); }));
     Contest contest;
     contest.amount = 4.0 * static_cast<double>(n) + 8.0 * static_cast<double>(bins);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back(
           {"anabranch", Role::library, threads, [=] { program->run_into(*to, {.threads = threads}, *from); },
            [=] { return std::equal(expected->begin(), expected->end(), to->data()); }, 1});
@@ -112,7 +112,7 @@ void add_filter(std::int64_t n, float limit, const std::string& name) {
         [=](auto a) { return std::get<0>(filter([=](auto x) { return x > limit; }, a)); }));
     Contest contest;
     contest.amount = 4.0 * static_cast<double>(n + kept);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back(
           {"anabranch", Role::library, threads, [=] { program->run_into(*to, {.threads = threads}, *from); },
            [=] { return to->size() == kept && std::equal(to->data(), to->data() + kept, expected->data()); },
@@ -151,7 +151,7 @@ void add_fold_by_key(const std::string& name, std::int64_t n, std::int64_t disti
         if (key_at(i) != (*expected)[i].first || sum_at(i) != (*expected)[i].second) return false;
       return true;
     };
-    for (const int threads : {1, 2})
+    for (const int threads : thread_counts())
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *result = shared->run({.threads = threads}, *keys, *values); },
                                     [=] {

@@ -40,7 +40,7 @@ void add_ways(Contest& contest, const std::shared_ptr<void>& owner,
   const auto right = [=](const Vector<double>& y) {
     return y.size() == static_cast<std::int64_t>(expected->size()) && same(y.data(), *expected);
   };
-  for (const int threads : {1, 2}) {
+  for (const int threads : thread_counts()) {
     contest.contenders.push_back({"run, the last result dropped", Role::library, threads,
                                   [=] {
                                     static_cast<void>(owner);

@@ -67,7 +67,7 @@ void add_rows(const std::string& name, int calls, std::function<Csr()> make) {
     contest.amount = 16.0 * static_cast<double>(p->a.nnz());
     contest.note = fmt::format("{:.3g} M rows, {:.3g} M elements", static_cast<double>(p->a.rows) / 1e6,
                                static_cast<double>(p->a.nnz()) / 1e6);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       auto into = std::make_shared<Vector<double>>();
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *into = program->run({.threads = threads}); },
@@ -130,7 +130,7 @@ void add_long_rows(const std::string& name, std::int64_t rows, std::int64_t n) {
     };
     Contest contest;
     contest.amount = 2.0 * sizeof(T) * static_cast<double>(rows * n);
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { program->run_into(*to, {.threads = threads}, *from); },
                                     [=] { return right(*to); }, 1});
@@ -198,7 +198,7 @@ void add_floats(const std::string& name, anabranch::Index<N> from, anabranch::In
     };
     Contest contest;
     contest.amount = sizeof(float) * static_cast<double>(input->size() + output->size());
-    for (const int threads : {1, 2})
+    for (const int threads : thread_counts())
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { program->run_into(*output, {.threads = threads}, *input); },
                                     [=] { return right(*output); }, 1});

@@ -1,4 +1,3 @@
-#include <array>
 #include <functional>
 #include <string>
 
@@ -12,7 +11,7 @@ namespace {
 using namespace anabranch::bench;
 
 void add_matrix(const std::string& name, int calls, std::function<Csr()> make) {
-  add_contest("spmv/" + name, [=] { return spmv_contest(make(), calls, std::array{1, 2}); });
+  add_contest("spmv/" + name, [=] { return spmv_contest(make(), calls, thread_counts()); });
 }
 
 }  // namespace

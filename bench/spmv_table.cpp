@@ -27,12 +27,6 @@ using namespace anabranch::bench;
 
 const std::string in_memory = "spmv_table/memory/", streamed = "spmv_table/streamed/";
 
-/// One, and all that there are.
-std::vector<int> thread_counts() {
-  const int all = static_cast<int>(std::thread::hardware_concurrency());
-  return all > 1 ? std::vector{1, all} : std::vector{1};
-}
-
 /// Products of 40 M nonzeros together: what others have left in the caches does not matter then.
 int calls_of(const TableMatrix& matrix) {
   return static_cast<int>((40'000'000 + matrix.nonzeros - 1) / matrix.nonzeros);

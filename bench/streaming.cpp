@@ -48,7 +48,7 @@ void add_chunks(const std::string& name, std::function<Csr()> make) {
     Contest contest;
     contest.amount = p->a.bytes();
     contest.note = note_of(p->a);
-    for (const int threads : {1, 2})
+    for (const int threads : thread_counts())
       for (const char* scheduler : {"adaptive", "fixed:1000000000", "paper"}) {
         const Role role = scheduler[0] == 'a'   ? Role::library
                           : scheduler[0] == 'f' ? Role::peer
@@ -73,7 +73,7 @@ void add_file(const std::string& name, std::function<Csr()> make) {
     Contest contest;
     contest.amount = p->a.bytes();
     contest.note = note_of(p->a) + ", .npz in the page cache";
-    for (const int threads : {1, 2}) {
+    for (const int threads : thread_counts()) {
       contest.contenders.push_back({"whole run", Role::library, threads,
                                     [=] { *y = whole.run({.threads = threads}); },
                                     [=] {
@@ -116,7 +116,7 @@ void add_tiny_items() {
     Contest contest;
     contest.amount = 8.0 * static_cast<double>(a->nnz()) + 12.0 * static_cast<double>(a->rows);
     contest.note = "10 M items of 3 doubles, the sum of each";
-    for (const int threads : {1, 2})
+    for (const int threads : thread_counts())
       contest.contenders.push_back({"anabranch", Role::library, threads,
                                     [=] { *ours = program.run({.threads = threads}); },
                                     [=] { return ours->size() == a->rows && right(ours->data()); }});

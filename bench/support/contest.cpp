@@ -11,6 +11,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -27,6 +28,7 @@ struct Settings {
   int rounds = 20;
   double patience = 1;
   bool cpu_clock = false;
+  std::vector<int> threads{1, 2};
 } settings;
 
 struct Samples {
@@ -166,6 +168,17 @@ std::string take(int& argc, char** argv, const char* name, const std::string& ot
   return otherwise;
 }
 
+/// Of "1,2,4": those for which there are processors.
+std::vector<int> threads_of(const std::string& list) {
+  std::vector<int> out;
+  const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  std::istringstream numbers(list);
+  for (std::string number; std::getline(numbers, number, ',');)
+    if (const int n = std::stoi(number); n >= 1 && (n <= processors || processors == 0)) out.push_back(n);
+  if (out.empty()) throw std::invalid_argument("--threads: there are no processors for " + list);
+  return out;
+}
+
 }  // namespace
 
 std::vector<Timing> timings() {
@@ -175,6 +188,8 @@ std::vector<Timing> timings() {
       if (l.threads > 0) all.push_back({out.name, l.contender, l.role, l.threads, l.seconds});
   return all;
 }
+
+const std::vector<int>& thread_counts() { return settings.threads; }
 
 double now(int threads) {
   if (!settings.cpu_clock)
@@ -236,6 +251,8 @@ int run_all(int argc, char** argv) {
   settings.rounds = std::max(1, std::stoi(take(argc, argv, "rounds", "20")));
   settings.patience = std::stod(take(argc, argv, "patience", "1"));
   settings.cpu_clock = take(argc, argv, "clock", "wall") == "cpu";
+  if (const std::string list = take(argc, argv, "threads", ""); !list.empty())
+    settings.threads = threads_of(list);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -47,6 +47,9 @@ struct Timing {
 /// Of all contests that have been held, in their order: for programs that compare contests with one another.
 std::vector<Timing> timings();
 
+/// With how many threads contests are held: 1 and 2, or those of --threads. For `make` of add_contest.
+const std::vector<int>& thread_counts();
+
 /// Seconds on the clock that was asked for, which with --clock=cpu is this process's time / `threads`.
 double now(int threads = 1);
 
@@ -58,6 +61,7 @@ void add_figure(const std::string& name, std::string note, double target, std::f
 /// Runs what was registered and prints a table. Understands Google Benchmark's options, and
 ///   --rounds=N   measured rounds of a contest (20), and up to twice as many where it takes these for seven measurements of
 ///                each contender that nothing disturbed; two runs of each come first and are left out
+///   --threads=L  numbers of threads of thread_counts(), as 1,2,4,8; those for which there are no processors are left out
 ///   --patience=S seconds to wait for the machine to be quiet before a measurement (1)
 ///   --clock=cpu  processor time divided by threads instead of time: for a machine that others use, too. It
 ///                leaves out what others took, but also waiting of one's own
