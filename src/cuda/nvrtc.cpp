@@ -126,6 +126,9 @@ Nvrtc::Target Nvrtc::target_of(const std::string& architecture) const {
                  "-std=c++20",
                  "--diag-suppress=186"};  // programs may compare a uint8 with 0
   if (!out.ptx) out.options.emplace_back("--ptxas-options=-v");
+  // For profilers. Options are part of an image's key on disk.
+  if (const char* lines = std::getenv("ANABRANCH_LINEINFO"); lines && *lines && *lines != '0')
+    out.options.emplace_back("-lineinfo");
   return out;
 }
 

@@ -9,7 +9,8 @@
 namespace anabranch::cuda {
 
 /// NVRTC, opened at run time: the version of the driver first (12040: 12.4), since an image of a newer one
-/// may not load. Throws BackendUnavailable saying where it was looked for. Never closed.
+/// may not load. Throws BackendUnavailable saying where it was looked for. Never closed. With ANABRANCH_LINEINFO=1 in the
+/// environment images say which line of the text each instruction comes from.
 std::shared_ptr<Compiler> open_nvrtc(int driver_version = 0);
 
 /// What else may make images where the driver refuses those of `first`, or that makes none for the GPU: NVRTCs of

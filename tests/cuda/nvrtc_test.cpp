@@ -67,6 +67,19 @@ TEST_CASE("NVRTC makes images for several generations of GPUs, and says what the
   CHECK_THROWS_AS(compiler->compile(unit_of(text, {"scale"}), "sums", "sm_20"), BackendUnavailable);
 }
 
+TEST_CASE("images know the lines of their texts where that is asked for, and are others on disk") {
+  const auto compiler = nvrtc();
+  if (!compiler) return;
+  const auto made = [&] { return compiler->compile(unit_of(text, {"scale"}), "sums", "sm_90").image; };
+  const std::string plain = made(), settings = compiler->settings("sm_90");
+  ::setenv("ANABRANCH_LINEINFO", "1", 1);
+  const std::string with_lines = made(), settings_with_lines = compiler->settings("sm_90");
+  ::unsetenv("ANABRANCH_LINEINFO");
+  CHECK_THAT(plain, !Contains(".debug_line"));
+  CHECK_THAT(with_lines, Contains(".debug_line"));
+  CHECK(settings_with_lines == settings + " -lineinfo");
+}
+
 TEST_CASE("nothing is contracted: products and sums are rounded one by one") {
   const auto compiler = nvrtc();
   if (!compiler) return;
