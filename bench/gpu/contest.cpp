@@ -44,7 +44,7 @@ std::int64_t Bench::scaled(double n, double power) const {
 
 void Contest::enter(const std::string& name, const std::function<Contender()>& make) {
   if (!bench_.settings().contender.empty() && bench_.settings().contender != name) return;
-  Entry entry{.name = name, .contender = {}, .graph = {}};
+  Entry entry{.name = name, .contender = {}, .is_rehearsal = bench_.settings().is_rehearsal(), .graph = {}};
   try {
     const auto start = Clock::now();
     entry.contender = make();
@@ -62,7 +62,11 @@ void Contest::enter(const std::string& name, const std::function<Contender()>& m
 
 void Contest::warm_up(Entry& entry) {
   Contender& c = entry.contender;
-  if (!c.on_stream) return;  // making it was a whole run
+  if (entry.is_rehearsal) return;
+  if (!c.on_stream) {
+    entry.calls = c.calls;  // making it was a whole run
+    return;
+  }
   const auto start = Clock::now();
   double one = 0;
   do {
@@ -86,9 +90,9 @@ void Contest::measure(Entry& entry) {
   device_wait();
   if (!c.on_stream) {
     const auto start = Clock::now();
-    c.run();
-    device_wait();
-    entry.launched.push_back(seconds_since(start));
+    for (int k = 0; k < entry.calls; ++k) c.run();
+    if (entry.calls == 1) device_wait();  // short ones wait by themselves
+    entry.launched.push_back(seconds_since(start) / entry.calls);
     return;
   }
   entry.launched.push_back(device_seconds([&] {

@@ -15,8 +15,10 @@ namespace anabranch::bench {
 
 struct Settings {
   int rounds = 15;
-  double scale = 1;       ///< of the sizes: 0.1 for a quick look
-  double seconds = 1e9;   ///< no round begins later, but for the first three of a contest
+  double scale = 1;      ///< of the sizes: 0.1 for a quick look
+  double seconds = 1e9;  ///< no round begins later, but for the first three of a contest
+  /// Of what is next to nothing: on a simulated GPU, for whether it works.
+  bool is_rehearsal() const { return scale < 0.01; }
   std::string contender;  ///< only this one enters; empty: all
   std::string traces;     ///< the folder where timelines of whole runs stay; empty: nowhere
 };
@@ -41,6 +43,7 @@ struct Contender {
   /// `run` only enqueues on the bench's stream: timed by the GPU's clock, many runs together, and once more
   /// as a graph. Else `run` is a whole run, timed by the host's clock.
   bool on_stream = true;
+  int calls = 1;          ///< of a whole run in one measurement, for what is short
   double prepare_ms = 0;  ///< once, before the first run; 0: what making the contender took
   std::string note = {};
   nlohmann::json facts = nlohmann::json::object();  ///< more for its line of the JSON
@@ -61,6 +64,7 @@ class Contest {
   struct Entry {
     std::string name;
     Contender contender;
+    bool is_rehearsal = false;
     int calls = 1;               ///< in one measurement, so that it takes some milliseconds
     std::optional<Graph> graph;  ///< of `calls` runs
     std::string failed = {};

@@ -51,26 +51,44 @@ std::vector<NamedContest> all_contests(const Bench& bench) {
   add("spmv/27/float", [make = matrices(bench)[0].make](const Bench& b, const std::string& name) {
     return hold_spmv<float>(b, name, make());
   });
-  for (const double n : {1e8, 1e5})
-    add(n > 1e6 ? "dot/large" : "dot/small",
-        [n](const Bench& b, const std::string& name) { return hold_dot<double>(b, name, b.scaled(n)); });
+  for (const auto& [name, n] : {std::pair{"dot/large", 1e8}, {"dot/1e5", 1e5}, {"dot/1e6", 1e6}})
+    add(name,
+        [n = n](const Bench& b, const std::string& of) { return hold_dot<double>(b, of, b.scaled(n)); });
   add("dot/large/float",
       [](const Bench& b, const std::string& name) { return hold_dot<float>(b, name, b.scaled(1e8)); });
+  for (const auto& [name, n] : {std::pair{"map/double", 1e8}, {"map/1e5", 1e5}, {"map/1e6", 1e6}})
+    add(name,
+        [n = n](const Bench& b, const std::string& of) { return hold_map<double>(b, of, b.scaled(n)); });
+  add("map/float",
+      [](const Bench& b, const std::string& name) { return hold_map<float>(b, name, b.scaled(1e8)); });
+  // About as many nonzeros.
+  for (const auto& [name, side] : {std::pair{"spmv/27/1e5", 16}, {"spmv/27/1e6", 34}})
+    add(name, [side = side](const Bench& b, const std::string& of) {
+      return hold_spmv<double>(b, of, laplacian27(b.scaled(side, 1.0 / 3)));
+    });
   const std::vector<std::pair<std::string, std::function<std::int32_t()>>> lengths{
       {"4", always(4)}, {"32", always(32)}, {"1000", always(1000)}, {"random64", any_to_64()}};
   for (const auto& [law, length] : lengths)
     add("rows/" + law, [length = length](const Bench& b, const std::string& name) {
       return hold_row_sums<float>(b, name, row_lengths(b.scaled(5e7), length));
     });
-  add("map/double",
-      [](const Bench& b, const std::string& name) { return hold_map<double>(b, name, b.scaled(1e8)); });
-  add("map/float",
-      [](const Bench& b, const std::string& name) { return hold_map<float>(b, name, b.scaled(1e8)); });
+  add("scan/large",
+      [](const Bench& b, const std::string& name) { return hold_scan<float>(b, name, b.scaled(1e8)); });
+  add("scan/rows64", [](const Bench& b, const std::string& name) {
+    return hold_row_scan<float>(b, name, row_lengths(b.scaled(5e7), any_to_64()));
+  });
+  const auto bytes = [](const Bench& b, double n) { return 8.0 * static_cast<double>(b.scaled(n / 8)); };
+  add("device", [=](const Bench& b, const std::string& name) { return hold_device(b, name, bytes(b, 2e9)); });
+  add("link", [=](const Bench& b, const std::string& name) { return hold_link(b, name, bytes(b, 256e6)); });
+  add("fixed", [](const Bench& b, const std::string& name) { return hold_fixed(b, name); });
   for (const std::size_t i : {0, 2})
     add("streamed/" + matrices(bench)[i].name,
         [make = matrices(bench)[i].make](const Bench& b, const std::string& name) {
           return hold_streamed(b, name, make());
         });
+  add("staging",
+      [=](const Bench& b, const std::string& name) { return hold_staging(b, name, bytes(b, 256e6)); });
+  add("sort", [](const Bench& b, const std::string& name) { return hold_sort(b, name, b.scaled(1e7)); });
   return out;
 }
 

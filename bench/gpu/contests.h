@@ -29,7 +29,23 @@ template <class T>
 nlohmann::json hold_row_sums(const Bench& bench, const std::string& name,
                              const std::vector<std::int32_t>& lengths);
 template <class T>
+nlohmann::json hold_scan(const Bench& bench, const std::string& name, std::int64_t n);
+/// Of each row by itself.
+template <class T>
+nlohmann::json hold_row_scan(const Bench& bench, const std::string& name,
+                             const std::vector<std::int32_t>& lengths);
+template <class T>
 nlohmann::json hold_map(const Bench& bench, const std::string& name, std::int64_t n);
+/// A copy on the GPU, and a read.
+nlohmann::json hold_device(const Bench& bench, const std::string& name, double bytes);
+/// Copies between page-locked memory and the GPU: up, down, and both at once.
+nlohmann::json hold_link(const Bench& bench, const std::string& name, double bytes);
+/// Copies into page-locked memory as the library makes them, by the number of threads.
+nlohmann::json hold_staging(const Bench& bench, const std::string& name, double bytes);
+/// What a run costs in which there is next to nothing to do.
+nlohmann::json hold_fixed(const Bench& bench, const std::string& name);
+/// Whole runs of a sort, which the library's host computes, beside CUB on the GPU.
+nlohmann::json hold_sort(const Bench& bench, const std::string& name, std::int64_t n);
 /// Whole runs from host memory: everything goes over the link.
 nlohmann::json hold_streamed(const Bench& bench, const std::string& name, const Csr& a);
 

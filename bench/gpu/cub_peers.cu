@@ -1,6 +1,8 @@
 #include "gpu/cub_peers.h"
 
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 
 #include <cuda_runtime_api.h>
@@ -83,6 +85,32 @@ void CubRows<T>::operator()() {
 }
 
 template <class T>
+CubScan<T>::CubScan(std::int64_t n, const T* in, const std::int32_t* rows, T* out)
+    : n_(n), in_(in), rows_(rows), out_(out) {
+  (*this)();
+  storage_ = DeviceBuffer(bytes_);
+}
+template <class T>
+void CubScan<T>::operator()() {
+  if (rows_)
+    check(cub::DeviceScan::InclusiveSumByKey(storage_.data(), bytes_, rows_, in_, out_, n_,
+                                             cuda::std::equal_to<>{}, stream()),
+          "cub::DeviceScan, by key");
+  else
+    check(cub::DeviceScan::InclusiveSum(storage_.data(), bytes_, in_, out_, n_, stream()), "cub::DeviceScan");
+}
+
+CubSort::CubSort(std::int64_t n, const float* in, float* out) : n_(n), in_(in), out_(out) {
+  (*this)();
+  storage_ = DeviceBuffer(bytes_);
+}
+void CubSort::operator()() {
+  check(
+      cub::DeviceRadixSort::SortKeys(storage_.data(), bytes_, in_, out_, n_, 0, 8 * sizeof(float), stream()),
+      "cub::DeviceRadixSort");
+}
+
+template <class T>
 void thrust_squares(std::int64_t n, const T* in, T* out) {
   thrust::transform(thrust::cuda::par_nosync.on(stream()), in, in + n, out, Square<T>{});
 }
@@ -91,6 +119,7 @@ template class CubSum<float>;
 template class CubSum<double>;
 template class CubRows<float>;
 template class CubRows<double>;
+template class CubScan<float>;
 template void thrust_squares(std::int64_t, const float*, float*);
 template void thrust_squares(std::int64_t, const double*, double*);
 

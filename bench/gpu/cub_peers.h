@@ -42,6 +42,36 @@ class CubRows {
   DeviceBuffer storage_;
 };
 
+/// out[i] = in[0] + ... + in[i]. With `rows`, numbers of rows that rise, sums begin anew with each row.
+template <class T>
+class CubScan {
+ public:
+  CubScan(std::int64_t n, const T* in, const std::int32_t* rows, T* out);
+  void operator()();
+
+ private:
+  std::int64_t n_;
+  const T* in_;
+  const std::int32_t* rows_;
+  T* out_;
+  std::size_t bytes_ = 0;
+  DeviceBuffer storage_;
+};
+
+/// The numbers in rising order, by radix sort.
+class CubSort {
+ public:
+  CubSort(std::int64_t n, const float* in, float* out);
+  void operator()();
+
+ private:
+  std::int64_t n_;
+  const float* in_;
+  float* out_;
+  std::size_t bytes_ = 0;
+  DeviceBuffer storage_;
+};
+
 /// out[i] = in[i] * in[i] + 1 / 2, by thrust::transform.
 template <class T>
 void thrust_squares(std::int64_t n, const T* in, T* out);

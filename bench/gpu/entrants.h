@@ -12,6 +12,21 @@
 /// Who enters several contests: our kernel, and what the GPU's memory allows.
 namespace anabranch::bench {
 
+/// How many of its threads a multiprocessor can have at a time: of what is launched first, which does the most, and of all.
+inline nlohmann::json occupancy_of(const ResidentKernel& kernel) {
+  nlohmann::json out = nlohmann::json::object();
+  try {
+    for (const ResidentKernel::Started& launch : kernel.launches()) {
+      const double share = occupancy(launch.function, launch.block);
+      if (!out.contains("occupancy")) out["occupancy"] = share;
+      out["launches"].push_back({{"grid", launch.grid}, {"block", launch.block}, {"occupancy", share}});
+    }
+  } catch (const std::exception& e) {
+    out["why_no_occupancy"] = e.what();
+  }
+  return out;
+}
+
 /// `right`: is the result what it should be?
 inline Contender contender_of(std::shared_ptr<ResidentKernel> kernel, const std::function<bool()>& right,
                               double bytes) {
@@ -19,7 +34,8 @@ inline Contender contender_of(std::shared_ptr<ResidentKernel> kernel, const std:
                    .right = [kernel, right] { return kernel->check(), right(); },
                    .bytes = bytes,
                    .prepare_ms = kernel->compile_ms(),
-                   .note = kernel->schedule() + "; prepared: compiled"};
+                   .note = kernel->schedule() + "; prepared: compiled",
+                   .facts = occupancy_of(*kernel)};
 }
 
 /// Memory full of numbers that do not repeat nearby: zeros may be faster than what a program reads.

@@ -130,6 +130,13 @@ void ResidentKernel::operator()(cuda::StreamHandle stream) const {
   }
 }
 
+std::vector<ResidentKernel::Started> ResidentKernel::launches() const {
+  std::vector<Started> out;
+  for (std::size_t i = 0; i < functions_.size(); ++i)
+    out.push_back({functions_[i], schedule_.launches[i].grid, schedule_.launches[i].block});
+  return out;
+}
+
 void ResidentKernel::check() {
   cuda::ErrorRecord record;
   own_stream_.download(&record, record_.address(), sizeof record);

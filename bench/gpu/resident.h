@@ -38,6 +38,12 @@ class ResidentKernel {
   void operator()(cuda::StreamHandle stream) const;  ///< enqueues
   /// After a wait: throws what the program throws where a check failed.
   void check();
+  /// What is started, in order.
+  struct Started {
+    cuda::Function function;
+    unsigned grid, block;
+  };
+  std::vector<Started> launches() const;
   const std::string& schedule() const { return schedule_.why; }
   double compile_ms() const { return compile_ms_; }
 

@@ -54,18 +54,34 @@ std::shared_ptr<ResidentKernel> resident_dot(std::int64_t n, cuda::Address x, cu
 }
 
 template <class T>
+std::shared_ptr<ResidentKernel> resident_scan(std::int64_t n, cuda::Address x, cuda::Address y) {
+  const Vector<T> xs = shape_only<T>(n);
+  const ResidentData data{.inputs = {{xs.erased(), x}}, .fields = {}, .result = y};
+  const ResidentWork work{.positions = 1, .elements = n, .longest = n};
+  return std::make_shared<ResidentKernel>(prefix_sums<T>(use(xs)).handle(), data, work);
+}
+
+template <class T>
+std::shared_ptr<ResidentKernel> resident_row_scan(const ResidentMatrix& a, cuda::Address y) {
+  return std::make_shared<ResidentKernel>(row_prefix_sums(any_rows<T>(1)).handle(), data_of(a, y),
+                                          work_of(a));
+}
+
+template <class T>
 std::shared_ptr<ResidentKernel> resident_squares(std::int64_t n, cuda::Address x, cuda::Address y) {
   const Vector<T> xs = shape_only<T>(n);
   const ResidentData data{.inputs = {{xs.erased(), x}}, .fields = {}, .result = y};
   return std::make_shared<ResidentKernel>(squares<T>(use(xs)).handle(), data, ResidentWork{.positions = n});
 }
 
-#define ANABRANCH_BENCH_RESIDENT(T)                                                                    \
-  template std::shared_ptr<ResidentKernel> resident_smvm<T>(const ResidentMatrix&, cuda::Address,      \
-                                                            cuda::Address);                            \
-  template std::shared_ptr<ResidentKernel> resident_row_sums<T>(const ResidentMatrix&, cuda::Address); \
-  template std::shared_ptr<ResidentKernel> resident_dot<T>(std::int64_t, cuda::Address, cuda::Address, \
-                                                           cuda::Address);                             \
+#define ANABRANCH_BENCH_RESIDENT(T)                                                                      \
+  template std::shared_ptr<ResidentKernel> resident_smvm<T>(const ResidentMatrix&, cuda::Address,        \
+                                                            cuda::Address);                              \
+  template std::shared_ptr<ResidentKernel> resident_row_sums<T>(const ResidentMatrix&, cuda::Address);   \
+  template std::shared_ptr<ResidentKernel> resident_dot<T>(std::int64_t, cuda::Address, cuda::Address,   \
+                                                           cuda::Address);                               \
+  template std::shared_ptr<ResidentKernel> resident_scan<T>(std::int64_t, cuda::Address, cuda::Address); \
+  template std::shared_ptr<ResidentKernel> resident_row_scan<T>(const ResidentMatrix&, cuda::Address);   \
   template std::shared_ptr<ResidentKernel> resident_squares<T>(std::int64_t, cuda::Address, cuda::Address)
 ANABRANCH_BENCH_RESIDENT(float);
 ANABRANCH_BENCH_RESIDENT(double);

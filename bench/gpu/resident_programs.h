@@ -25,6 +25,12 @@ std::shared_ptr<ResidentKernel> resident_row_sums(const ResidentMatrix& a, cuda:
 template <class T>
 std::shared_ptr<ResidentKernel> resident_dot(std::int64_t n, cuda::Address x, cuda::Address y,
                                              cuda::Address result);
+/// Inclusive sums of n elements.
+template <class T>
+std::shared_ptr<ResidentKernel> resident_scan(std::int64_t n, cuda::Address x, cuda::Address y);
+/// The same of each row's values.
+template <class T>
+std::shared_ptr<ResidentKernel> resident_row_scan(const ResidentMatrix& a, cuda::Address y);
 /// bench::squares of n elements.
 template <class T>
 std::shared_ptr<ResidentKernel> resident_squares(std::int64_t n, cuda::Address x, cuda::Address y);

@@ -37,6 +37,22 @@ Acc<Vector<T>> row_sums(Seq<SparseRowOf<T>> rows) {
   return consume(elements(map_seq(sum_row, rows)));
 }
 
+/// Inclusive sums.
+template <class T>
+Acc<Vector<T>> prefix_sums(Acc<Vector<T>> xs) {
+  return scanl1(plus, xs);
+}
+
+/// Of each item's values, one after the other.
+template <class T>
+Acc<Vector<T>> row_prefix_sums(Seq<SparseRowOf<T>> rows) {
+  const auto scan_row = [](Acc<SparseRowOf<T>> row) {
+    auto [columns, values] = unzip(row);
+    return prefix_sums<T>(values);
+  };
+  return consume(elements(map_seq(scan_row, rows)));
+}
+
 /// x * x + 1 / 2 of each element: a map that is bound by memory.
 template <class T>
 Acc<Vector<T>> squares(Acc<Vector<T>> xs) {

@@ -110,7 +110,7 @@ const std::vector<std::vector<std::int32_t>> row_lengths{
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("resident kernels multiply a matrix and sum its rows", "", float, double) {
+TEMPLATE_TEST_CASE("resident kernels multiply a matrix, sum and scan its rows", "", float, double) {
   const WithFakeGpu gpu;
   for (const auto& lengths : row_lengths) {
     Memory memory;
@@ -127,11 +127,19 @@ TEMPLATE_TEST_CASE("resident kernels multiply a matrix and sum its rows", "", fl
     memory.run(*resident_row_sums<TestType>(resident, y));
     CHECK(memory.get<TestType>(y, lengths.size()) ==
           matrix.template sums<TestType>([&](std::size_t k) { return values[k]; }));
+
+    const auto prefixes = memory.put(std::vector<TestType>(values.size(), TestType(-1)));
+    memory.run(*resident_row_scan<TestType>(resident, prefixes));
+    std::vector<TestType> expected(values.size());
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      std::partial_sum(values.begin() + matrix.offsets[i], values.begin() + matrix.offsets[i + 1],
+                       expected.begin() + matrix.offsets[i]);
+    CHECK(memory.get<TestType>(prefixes, values.size()) == expected);
   }
   CHECK(gpu->violations().empty());
 }
 
-TEMPLATE_TEST_CASE("resident kernels of whole vectors: dot, squares", "", float, double) {
+TEMPLATE_TEST_CASE("resident kernels of whole vectors: dot, scan, squares", "", float, double) {
   const WithFakeGpu gpu;
   for (const std::size_t n : {1, 1000, 10'000}) {
     Memory memory;
@@ -142,6 +150,12 @@ TEMPLATE_TEST_CASE("resident kernels of whole vectors: dot, squares", "", float,
     memory.run(*resident_dot<TestType>(count, at, memory.put(y), result));
     CHECK(memory.get<TestType>(result, 1)[0] ==
           std::inner_product(x.begin(), x.end(), y.begin(), TestType(0)));
+
+    const auto sums = memory.put(std::vector<TestType>(n, TestType(-1)));
+    memory.run(*resident_scan<TestType>(count, at, sums));
+    std::vector<TestType> prefixes(n);
+    std::partial_sum(x.begin(), x.end(), prefixes.begin());
+    CHECK(memory.get<TestType>(sums, n) == prefixes);
 
     const auto squares = memory.put(std::vector<TestType>(n, TestType(-1)));
     memory.run(*resident_squares<TestType>(count, at, squares));
