@@ -1,12 +1,15 @@
 """Does scripts/gpu-check report right what happens on a GPU? The GPU is a stub of the driver's library, the programs
 are shell scripts that pass, fail, crash and hang.
 
-  gpu_check_test.py <gpu-check> <folder of the stub libcuda.so.1>
+  gpu_check_test.py <gpu-check> <folder of the stub libcuda.so.1> [bench_gpu_rehearsal]
+
+bench_gpu_rehearsal is bench_gpu on a simulated GPU, without NVIDIA's libraries.
 """
 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +17,8 @@ import unittest
 import zipfile
 
 GPU_CHECK, STUB_FOLDER = sys.argv[1:3]
+REHEARSAL = sys.argv[3] if sys.argv[3:] else None
+SOURCES = pathlib.Path(GPU_CHECK).resolve().parent.parent
 
 TESTS = """\
 case "$1" in
@@ -37,7 +42,7 @@ KERNEL_TESTS = """\
 BENCH = """\
 for argument; do
   case $argument in
-    --list) printf 'spmv/27\\nspmv/crashes\\nstreamed/27\\n'; exit ;;
+    --list) printf 'spmv/27\\nspmv/crashes\\ndot/1e5\\nlink\\nstreamed/27\\n'; exit ;;
     --only=*) name=${argument#*=} ;;
     --json=*) json=${argument#*=} ;;
     --traces=*) traces=${argument#*=} ;;
@@ -46,7 +51,34 @@ done
 [ "$name" = spmv/crashes ] && kill -ABRT $$
 echo "| anabranch | 1.0 us |"
 [ "$name" != streamed/27 ] || echo '[]' >"$traces/streamed-27.trace.json"
-printf '{"device": "Stub", "contests": [{"name": "%s", "lines": []}]}' "$name" >"$json"
+case $name in
+  spmv/27) lines='{"contender": "anabranch", "gb_per_s": 2850, "occupancy": 0.5},
+    {"contender": "device copy", "gb_per_s": 3000}, {"contender": "cuSPARSE CSR ALG1", "gb_per_s": 2500},
+    {"contender": "cuSPARSE CSR ALG2", "error": "no libcusparse"}' ;;
+  dot/1e5) lines='{"contender": "anabranch", "seconds": 8e-6, "gb_per_s": 200},
+    {"contender": "cuBLAS", "error": "no libcublas"}' ;;
+esac
+printf '{"device": "Stub", "contests": [{"name": "%s", "lines": [%s]}]}' "$name" "$lines" >"$json"
+"""
+CPU_BENCH = """\
+for argument; do
+  case $argument in
+    --benchmark_filter=*) name=${argument#*=^} ;;
+    --benchmark_out=*) json=${argument#*=} ;;
+    --threads=*) threads=${argument#*=} ;;
+  esac
+done
+echo "threads $threads"
+printf '{"benchmarks": [{"name": "%siterations:1/manual_time", "anabranch x1 (ms)": 4.0, "CSR loop x1 (ms)": 5.0,
+  "real_time": 4.0}]}' "$name" >"$json"
+"""
+NCU = """\
+echo "lines: $ANABRANCH_LINEINFO"
+cat <<END
+  kernel (132, 1, 1)x(256, 1, 1)
+    sm__maximum_warps_per_active_cycle_pct                         %           50
+    sm__warps_active.avg.pct_of_peak_sustained_active              %        47.31
+END
 """
 
 
@@ -64,23 +96,28 @@ class GpuCheck(unittest.TestCase):
         self.root = self.scratch / "anabranch-gpu"
         programs = {"anabranch": "true", "test_cuda_gpu": TESTS, "test_cuda": KERNEL_TESTS,
                     "test_public": PUBLIC_TESTS, "test_device": "true", "bench_gpu": BENCH,
-                    "bench_gpu_kernels": "true"}
+                    "bench_gpu_kernels": "true", "bench_spmv": CPU_BENCH, "bench_dot": "exit 3"}
         for name, text in programs.items():
             write_program(self.root / "bin" / name, text)
         (self.root / "VERSION").write_text("version 1\n")
         self.tools = self.scratch / "tools"
         self.tools.mkdir()
 
-    def run_check(self, *arguments, driver=STUB_FOLDER, **variables):
+    def run_check(self, *arguments, driver=STUB_FOLDER, timeout=120, **variables):
         env = {**os.environ, "LD_LIBRARY_PATH": str(driver), "PATH": f"{self.tools}:/usr/bin:/bin", **variables}
         out = self.scratch / "out"
         done = subprocess.run([sys.executable, GPU_CHECK, f"--out={out}", *arguments, self.root], env=env, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, check=False)
         self.printed = done.stdout
         self.report = json.loads((out / "report.json").read_text())
         self.text = (out / "report.txt").read_text()
         self.details = (out / "details.txt").read_text()
+        self.markdown = (out / "claims.md").read_text()
         return done.returncode
+
+    def claim(self, sentence):
+        """Its figure, and whether it holds."""
+        return next((line["figure"], line["holds"]) for line in self.report["claims"] if line["claim"] == sentence)
 
     def results(self, part):
         return {line["name"]: line["result"] for line in self.report["parts"][part]}
@@ -112,7 +149,8 @@ class GpuCheck(unittest.TestCase):
 
     def test_contests_that_ended_are_kept(self):
         self.assertEqual(self.run_check("--part=bench"), 1)
-        self.assertEqual([c["name"] for c in self.report["benchmarks"]["contests"]], ["spmv/27", "streamed/27"])
+        self.assertEqual([c["name"] for c in self.report["benchmarks"]["contests"]],
+                         ["spmv/27", "dot/1e5", "link", "streamed/27"])
         self.assertEqual(self.results("bench")["spmv/crashes"], "failed: crashed, SIGABRT")
         self.assertIn("| anabranch | 1.0 us |", self.text)
         with zipfile.ZipFile(self.scratch / "out" / "traces.zip") as archive:
@@ -121,9 +159,9 @@ class GpuCheck(unittest.TestCase):
     def test_parts_in_one_folder_make_one_report(self):
         self.assertEqual(self.run_check("--part=bench"), 1)
         self.assertEqual(self.run_check("--part=profile"), 0)  # of what it did itself
-        self.assertEqual(len(self.report["parts"]["bench"]), 3)
+        self.assertEqual(len(self.report["parts"]["bench"]), 5)
         self.assertIn("profile", self.report["parts"])
-        self.assertEqual(len(self.report["benchmarks"]["contests"]), 2)
+        self.assertEqual(len(self.report["benchmarks"]["contests"]), 4)
 
     def test_a_sanitizer_that_does_not_support_the_machine_is_skipped(self):
         write_program(self.tools / "compute-sanitizer", "echo '========= Error: Device not supported'; exit 1")
@@ -145,19 +183,120 @@ class GpuCheck(unittest.TestCase):
 
     def test_everything(self):
         self.assertEqual(self.run_check("--test-seconds=1", "--jobs=4"), 1)
-        self.assertEqual(list(self.results("bench")), ["spmv/27", "spmv/crashes", "streamed/27"])
-        for part in ("tests", "profile", "sanitizer"):
+        self.assertEqual(list(self.report["parts"]), ["machine", "tests", "bench", "cpu", "profile", "sanitizer"])
+        self.assertEqual(list(self.results("bench")), ["spmv/27", "spmv/crashes", "dot/1e5", "link", "streamed/27"])
+        for part in ("tests", "cpu", "profile", "sanitizer"):
             self.assertTrue(self.report["parts"][part])
+        steps = re.findall(r"^ +[0-9.]+ s  (\w+): ", self.printed, re.M)
+        order = list(dict.fromkeys(steps))
+        self.assertEqual(order, ["machine", "tests", "bench", "cpu", "profile", "sanitizer"], self.printed)
+
+    def test_tests_that_hang_leave_the_later_parts_their_time(self):
+        self.assertEqual(self.run_check("--seconds=40", "--jobs=1"), 1)
+        self.assertTrue(self.results("tests")["test_cuda_gpu: hangs"].startswith("failed: more than "))
+        self.assertEqual(self.results("bench")["spmv/27"], "passed")
+        self.assertEqual(self.results("bench")["streamed/27"], "passed")
+        self.assertEqual(self.results("cpu")["cpu/spmv/laplacian27"], "passed")
+        self.assertEqual(self.results("profile")["all"], "skipped: no ncu")
 
     def test_time_is_kept(self):
         self.assertEqual(self.run_check("--seconds=1"), 0)
         self.assertEqual(set(self.results("tests").values()), {"left out: no time"})
 
+    def test_claims_are_held_against_figures(self):
+        self.run_check("--part=bench")
+        self.assertEqual(self.claim("SpMV, 27 a row: share of the copy's bandwidth"), ("95 % (>= 92 %)", "holds"))
+        self.assertEqual(self.claim("SpMV 27: speed beside cuSPARSE's better algorithm"), ("1.14 (>= 1.00)", "holds"))
+        self.assertEqual(self.claim("Dot of 10^5 numbers"), ("8.0 us (<= 6.0 us)", "does not hold"))
+        self.assertEqual(self.claim("Tiles: four blocks of 256 threads on a multiprocessor of 2048 (27 a row)"),
+                         ("50 % (>= 50 %)", "holds"))
+
+    def test_what_was_not_measured_says_why(self):
+        self.run_check("--part=bench")
+        for sentence, why in (
+                ("Dot 1e5: speed beside the better of cuBLAS and CUB",
+                 "cuBLAS: no libcublas; dot/1e5 has no CUB reduce"),
+                ("SpMV, 9 a row: share of the copy's bandwidth", "spmv/9: it was not asked for"),
+                ("A copy moves 4.3 TB/s, read and written together", "it is said of an H200"),
+                ("All tests pass on the GPU", "it was not asked for"),
+                ("Offsets are worth making on the GPU from 4096 items on", "no contest compares the two ways")):
+            self.assertEqual(self.claim(sentence), ("not measured: " + why, "not measured"))
+
+    def test_claims_come_last_and_as_a_table(self):
+        self.run_check("--part=tests", "--test-seconds=1", "--jobs=4")
+        self.assertTrue(self.text.endswith(self.markdown))
+        self.assertIn("What docs/gpu.md claims, on Stub, driver 13.0 and ", self.markdown)
+        self.assertIn("\n| claim | figure | holds |\n|---|---|---|\n| All tests pass on the GPU | 6 passed, 3 failed, ",
+                      self.markdown)
+
+    def test_benchmarks_of_the_cpu(self):
+        self.assertEqual(self.run_check("--part=cpu"), 1)
+        self.assertEqual(self.results("cpu")["cpu/spmv/laplacian27"], "passed")
+        self.assertEqual(self.results("cpu")["cpu/dot/f64"], "failed: status 3")
+        self.assertEqual(self.results("cpu")["cpu/streaming/memory/laplacian27"], "skipped: no bench_streaming")
+        threads = ",".join(str(n) for n in (1, 2, 4, 8, 16) if n <= len(os.sched_getaffinity(0)))
+        self.assertIn(f"threads {threads}\n", self.text)
+        self.assertEqual(self.claim("CPU, SpMV 27 a row, 1 threads: speed beside a CSR loop"),
+                         ("1.25 (>= 1.00)", "holds"))
+        self.assertRegex(self.claim("CPU, SpMV 27 a row, 16 threads: speed beside a CSR loop")[0],
+                         r"^not measured: the machine has [0-9]+ processors$")
+        self.assertEqual(self.claim("CPU, dot in double, 1 threads: speed beside a loop")[0],
+                         "not measured: cpu/dot/f64: failed: status 3")
+
+    def test_benchmarks_of_the_cpu_need_no_gpu(self):
+        (self.tools / "libcuda.so.1").write_text("")
+        self.assertEqual(self.run_check("--part=cpu", driver=self.tools), 1)
+        self.assertEqual(self.results("cpu")["cpu/spmv/laplacian27"], "passed")
+        self.assertEqual(self.claim("CPU, SpMV 27 a row, 1 threads: speed beside a CSR loop")[1], "holds")
+
+    def test_a_fault_of_its_own_does_not_cost_the_later_parts(self):
+        write_program(self.root / "bin" / "bench_spmv", CPU_BENCH.replace('{"benchmarks"', '{"others"'))
+        self.assertEqual(self.run_check("--test-seconds=1", "--jobs=4"), 1)
+        self.assertEqual(self.results("machine")["gpu-check itself, cpu"], "failed: an exception")
+        self.assertIn("KeyError: 'benchmarks'", self.details)
+        self.assertEqual(self.results("sanitizer")["all"], "skipped: no compute-sanitizer")
+
+    def test_occupancy_is_read_from_the_profile(self):
+        write_program(self.tools / "ncu", NCU)
+        self.assertEqual(self.run_check("--part=profile"), 0, self.printed)
+        self.assertIn("| spmv/27 | 47 % | 50 % |", self.text)
+        self.assertIn("lines: 1", (self.scratch / "out" / "profile.txt").read_text())
+
+    @unittest.skipUnless(REHEARSAL, "bench_gpu_rehearsal is not there")
+    def test_all_contests_are_rehearsed_on_a_simulated_gpu(self):
+        write_program(self.root / "bin" / "bench_gpu", f'exec "{REHEARSAL}" "$@" --scale=0.0001 --rounds=2\n')
+        self.assertEqual(self.run_check("--part=bench", timeout=550), 0, self.printed)
+        self.assertEqual(set(self.results("bench").values()), {"passed"})
+        for line in self.report["claims"]:  # no figure is missing but for what needs a real GPU
+            if line["holds"] == "not measured" and not line["claim"].startswith(("CPU", "All tests")):
+                self.assertRegex(line["figure"], "not on a simulated GPU|of an H200|no contest|the machine has", line)
+        with zipfile.ZipFile(self.scratch / "out" / "traces.zip") as archive:
+            self.assertIn("streamed-27-anabranch-cuda.trace.json", archive.namelist())
+
+    def test_claims_name_contests_and_contenders_that_there_are(self):
+        sys.path.insert(0, str(SOURCES / "scripts"))
+        sys.dont_write_bytecode = True
+        import gpu_claims
+        claims = gpu_claims.read(SOURCES / "bench" / "gpu" / "claims.json")
+        self.assertGreater(len(claims), 50)
+        sources = "".join(file.read_text() for file in (SOURCES / "bench").glob("**/*")
+                          if file.suffix in (".cpp", ".h"))
+        listed = subprocess.run([REHEARSAL, "--list"], capture_output=True, text=True, check=True).stdout.split() \
+            if REHEARSAL else None
+        for claim in claims:
+            for what in [claim["figure"], *claim.get("by", [])] if "figure" in claim else []:
+                contest = what.get("contest", claim["contest"])
+                if listed and not contest.startswith("cpu/"):
+                    self.assertIn(contest, listed, claim)
+                contender = re.sub(r" x[0-9]+$", "", re.sub(r"^[0-9]+ threads$", "{} threads", what["contender"]))
+                self.assertTrue(f'"{contender}"' in sources, f"nobody is called {contender}")
+
     def test_without_a_gpu_every_part_is_skipped(self):
         (self.tools / "libcuda.so.1").write_text("")  # instead of the machine's, if it has one
         self.assertEqual(self.run_check(driver=self.tools), 77)
-        for part in ("tests", "bench", "profile", "sanitizer"):
+        for part in ("tests", "bench", "cpu", "profile", "sanitizer"):
             self.assertTrue(self.results(part)["all"].startswith("skipped: no GPU: no driver: "))
+        self.assertEqual({line["holds"] for line in self.report["claims"]}, {"not measured"})
 
 
 if __name__ == "__main__":
