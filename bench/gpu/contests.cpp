@@ -51,16 +51,16 @@ std::vector<NamedContest> all_contests(const Bench& bench) {
   add("spmv/27/float", [make = matrices(bench)[0].make](const Bench& b, const std::string& name) {
     return hold_spmv<float>(b, name, make());
   });
-  for (const auto& [name, n] : {std::pair{"dot/large", 1e8}, {"dot/1e5", 1e5}, {"dot/1e6", 1e6}})
+  for (const auto& [name, n] : {std::pair{"dot/large", 5e7}, {"dot/1e5", 1e5}, {"dot/1e6", 1e6}})
     add(name,
         [n = n](const Bench& b, const std::string& of) { return hold_dot<double>(b, of, b.scaled(n)); });
   add("dot/large/float",
-      [](const Bench& b, const std::string& name) { return hold_dot<float>(b, name, b.scaled(1e8)); });
-  for (const auto& [name, n] : {std::pair{"map/double", 1e8}, {"map/1e5", 1e5}, {"map/1e6", 1e6}})
+      [](const Bench& b, const std::string& name) { return hold_dot<float>(b, name, b.scaled(5e7)); });
+  for (const auto& [name, n] : {std::pair{"map/double", 5e7}, {"map/1e5", 1e5}, {"map/1e6", 1e6}})
     add(name,
         [n = n](const Bench& b, const std::string& of) { return hold_map<double>(b, of, b.scaled(n)); });
   add("map/float",
-      [](const Bench& b, const std::string& name) { return hold_map<float>(b, name, b.scaled(1e8)); });
+      [](const Bench& b, const std::string& name) { return hold_map<float>(b, name, b.scaled(5e7)); });
   // About as many nonzeros.
   for (const auto& [name, side] : {std::pair{"spmv/27/1e5", 16}, {"spmv/27/1e6", 34}})
     add(name, [side = side](const Bench& b, const std::string& of) {
@@ -73,7 +73,7 @@ std::vector<NamedContest> all_contests(const Bench& bench) {
       return hold_row_sums<float>(b, name, row_lengths(b.scaled(5e7), length));
     });
   add("scan/large",
-      [](const Bench& b, const std::string& name) { return hold_scan<float>(b, name, b.scaled(1e8)); });
+      [](const Bench& b, const std::string& name) { return hold_scan<float>(b, name, b.scaled(5e7)); });
   add("scan/rows64", [](const Bench& b, const std::string& name) {
     return hold_row_scan<float>(b, name, row_lengths(b.scaled(5e7), any_to_64()));
   });

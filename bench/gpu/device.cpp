@@ -47,9 +47,12 @@ class Driver {
                                    std::size_t shared_bytes) = nullptr;
 
   static bool is_real() {
-    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return library && ::dlsym(library, "cuLaunchKernel") ==
-                          reinterpret_cast<void*>(cuda::Device::get()->api().launch_kernel);
+    static const bool real = [] {
+      void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+      return library && ::dlsym(library, "cuLaunchKernel") ==
+                            reinterpret_cast<void*>(cuda::Device::get()->api().launch_kernel);
+    }();
+    return real;
   }
   static const Driver& get() {
     static const Driver driver;

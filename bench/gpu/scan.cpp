@@ -34,15 +34,12 @@ nlohmann::json hold_scan(const Bench& bench, const std::string& name, std::int64
   const DeviceBuffer in(x.span()), out(x.size() * sizeof(T));
   const auto right = [&] { return found_in<T>(out, expected, tolerance<T>(n)); };
 
-  contest.enter("anabranch", [&] {
-    return contender_of(resident_scan<T>(n, in.address(), out.address()), right, bytes);
-  });
+  contest.enter("anabranch",
+                [&] { return contender_of(resident_scan<T>(n, in.address(), out.address()), right, bytes); });
   contest.enter("CUB scan", [&] {
     auto cub = std::make_shared<CubScan<T>>(n, in.data<T>(), nullptr, out.data<T>());
-    return Contender{.run = [cub] { (*cub)(); },
-                     .right = right,
-                     .bytes = bytes,
-                     .note = "reads once; joins in any order"};
+    return Contender{
+        .run = [cub] { (*cub)(); }, .right = right, .bytes = bytes, .note = "reads once; joins in any order"};
   });
   enter_copy(contest, bytes);
   return contest.hold();
@@ -61,10 +58,10 @@ nlohmann::json hold_row_scan(const Bench& bench, const std::string& name,
   const std::int64_t elements = host_offsets.back();
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   const double bytes = 2.0 * sizeof(T) * static_cast<double>(elements) + 4.0 * static_cast<double>(rows + 1);
-  Contest contest(bench, name,
-                  fmt::format("inclusive sums of {:.3g} M rows, {:.3g} M elements, {:.3g} MB, on the GPU",
-                              static_cast<double>(rows) / 1e6, static_cast<double>(elements) / 1e6,
-                              bytes / 1e6));
+  Contest contest(
+      bench, name,
+      fmt::format("inclusive sums of {:.3g} M rows, {:.3g} M elements, {:.3g} MB, on the GPU",
+                  static_cast<double>(rows) / 1e6, static_cast<double>(elements) / 1e6, bytes / 1e6));
   const Buffer<T> x = random_numbers<T>(elements, 1);
   const std::vector<double> expected = prefixes<T>(host_offsets, x);
   const DeviceBuffer offsets(std::span<const std::int32_t>{host_offsets}),

@@ -74,8 +74,10 @@ nlohmann::json hold_staging(const Bench& bench, const std::string& name, double 
       return Contender{
           .run = [=, &from,
                   &to] { runtime::copy_on_all_threads(*executor, to.data<void>(), from.data(), size); },
-          .right = [=, &from,
-                    &to] { return std::memcmp(to.data<void>(), from.data(), static_cast<std::size_t>(size)) == 0; },
+          .right =
+              [=, &from, &to] {
+                return std::memcmp(to.data<void>(), from.data(), static_cast<std::size_t>(size)) == 0;
+              },
           .bytes = bytes,
           .on_stream = false};
     });

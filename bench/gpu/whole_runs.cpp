@@ -114,15 +114,16 @@ nlohmann::json hold_sort(const Bench& bench, const std::string& name, std::int64
                      .note = "on the GPU, from there to there"};
   });
   contest.enter("CUB radix sort, with copies", [&] {
-    return Contender{.run =
-                         [&, sort = cub()] {
-                           copy_to_device(in.data(), up.data<void>(), size);
-                           (*sort)();
-                           copy_from_device(down.data<void>(), out.data(), size);
-                         },
-                     .right = [&] { return std::equal(expected.begin(), expected.end(), down.data<float>()); },
-                     .bytes = bytes,
-                     .note = "from page-locked memory and back"};
+    return Contender{
+        .run =
+            [&, sort = cub()] {
+              copy_to_device(in.data(), up.data<void>(), size);
+              (*sort)();
+              copy_from_device(down.data<void>(), out.data(), size);
+            },
+        .right = [&] { return std::equal(expected.begin(), expected.end(), down.data<float>()); },
+        .bytes = bytes,
+        .note = "from page-locked memory and back"};
   });
   return contest.hold();
 }

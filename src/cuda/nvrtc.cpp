@@ -248,7 +248,8 @@ std::vector<std::shared_ptr<Compiler>> other_nvrtcs(const Compiler& first, int d
       if (!versions.insert(found->version()).second) continue;
       as_ptx.push_back(std::make_shared<Nvrtc>(library, path, true));
       if (found->version() != first.version()) out.push_back(std::move(found));
-    } catch (const BackendUnavailable&) {  // too old
+    } catch (const BackendUnavailable&) {
+      continue;  // too old
     }
   }
   out.insert(out.end(), as_ptx.begin(), as_ptx.end());
