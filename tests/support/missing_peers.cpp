@@ -62,13 +62,13 @@ void thrust_squares(std::int64_t, const T*, T*) {
   missing();
 }
 
-#define ANABRANCH_BENCH_MISSING(T)                                                                     \
-  template CusparseSpmv::CusparseSpmv(Algorithm, std::int64_t, std::int64_t, std::int64_t,             \
+#define ANABRANCH_BENCH_MISSING(T)                                                                       \
+  template CusparseSpmv::CusparseSpmv(Algorithm, std::int64_t, std::int64_t, std::int64_t,               \
                                       const std::int32_t*, const std::int32_t*, const T*, const T*, T*); \
-  template class CublasDot<T>;                                                                         \
-  template class CubSum<T>;                                                                            \
-  template class CubRows<T>;                                                                           \
-  template class CubScan<T>;                                                                           \
+  template class CublasDot<T>;                                                                           \
+  template class CubSum<T>;                                                                              \
+  template class CubRows<T>;                                                                             \
+  template class CubScan<T>;                                                                             \
   template void thrust_squares(std::int64_t, const T*, T*)
 ANABRANCH_BENCH_MISSING(float);
 ANABRANCH_BENCH_MISSING(double);
