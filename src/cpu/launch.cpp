@@ -205,7 +205,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
                          in_rows.note(static_cast<std::int64_t>(i), error);
                          return error.failed == 0;
                        });
-  const std::function<void(std::int64_t)> piece = [&](std::int64_t task) {
+  const auto piece = [&](std::int64_t task) {
     const Piece p = plan.of_task(task);
     if (p.long_row >= 0 && long_scans) {
       long_scans->work();
@@ -218,18 +218,18 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
       in_pieces.note(task, call.positions(p.begin, p.end, scratch));
     }
   };
-  const std::function<void(std::int64_t)> finish = [&](std::int64_t i) {
+  const auto finish = [&](std::int64_t i) {
     if (long_scans && !long_scans->complete(static_cast<std::size_t>(i))) return;
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
     Scratch scratch = of_long_row(row);
     scratch.first_item = row.item;
     in_rows.note(i, call.row(0, row.row, row.row + 1, scratch));
   };
-  const auto spread = [&](std::int64_t n, const std::function<void(std::int64_t)>& task) {
+  const auto spread = [&](std::int64_t n, const auto& task) {
     if (n == 1)
       task(0);
     else if (n > 1)
-      parallel_for(n, task);
+      parallel_for(n, std::cref(task));
   };
   spread(plan.tasks, piece);
   call.check_stop();

@@ -125,6 +125,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
     CpuBackend& backend;
     cpu::CacheStatistics& counted;
     ~Late() {
+      if (counted.hits + counted.from_disk + counted.compiled == 0) return;
       const std::lock_guard lock(backend.late_mutex_);
       backend.compiled_late_.compile_seconds += (counted.compile_ms + counted.load_ms) * 1e-3;
       count_kernels(backend.compiled_late_, counted);
