@@ -29,17 +29,21 @@ double seconds_since(Clock::time_point begin) {
 /// Beside how many links leave each node: its rank, that of the round before and of the next one, and its share.
 constexpr std::int64_t vectors_of_a_round = 4;
 
-io::GraphHeader inspect(const PageRankOptions& options, const io::GraphOptions& reading) {
-  const io::GraphHeader header = io::inspect_graph(options.graph, reading);
-  if (header.format == io::GraphFormat::npz || header.format == io::GraphFormat::matrix_market) {
-    const auto refuse = [&](const char* option) {
-      throw UsageError(fmt::format("{} is for edge lists; {} is a matrix ({})", option, options.graph,
-                                   io::name_of(header.format)));
-    };
-    if (options.nodes > 0) refuse("--nodes");
-    if (options.first_node > 0) refuse("--first-node");
-  }
-  return header;
+/// Which kind of file the graph is: as asked for, or as it is found. UsageError where options are for another kind.
+io::GraphFormat format_of(const PageRankOptions& options) {
+  const io::GraphFormat format =
+      options.format == io::GraphFormat::by_content ? io::find_graph_format(options.graph) : options.format;
+  const bool matrix = format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market;
+  const auto refuse = [&](const char* option, const char* is_for, const char* others) {
+    throw UsageError(fmt::format("{} is for {}; {} is {} {}{}", option, is_for, options.graph,
+                                 matrix ? "a matrix," : "an", io::name_of(format), others));
+  };
+  if (matrix && options.nodes) refuse("--nodes", "edge lists", "");
+  if (matrix && options.first_node) refuse("--first-node", "edge lists", "");
+  if (options.weighted && (format == io::GraphFormat::edge_int32 || format == io::GraphFormat::edge_int64))
+    refuse("--weighted", "matrices, and texts with weights in a third column",
+           ": pairs of numbers without weights");
+  return format;
 }
 
 /// What the vectors of a round leave of the bound. ResourceError where that is nothing.
@@ -88,14 +92,14 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
   report.options = options;
   report.memory = options.run.memory_bound();
   const auto begin = Clock::now();
-  io::GraphOptions reading{.format = options.format,
+  io::GraphOptions reading{.format = format_of(options),
                            .weighted = options.weighted,
-                           .first_node = options.first_node,
-                           .nodes = options.nodes,
+                           .first_node = options.first_node.value_or(0),
+                           .nodes = options.nodes.value_or(0),
                            .memory = report.memory};
   {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
-    const io::GraphHeader header = inspect(options, reading);
+    const io::GraphHeader header = io::inspect_graph(options.graph, reading);
     reading.memory = memory_for_links(header, report.memory);
     report.graph = io::open_in_links(options.graph, header, reading);
   }
@@ -202,9 +206,6 @@ void add_pagerank(CLI::App& app, Action& chosen) {
   sub->callback([given, edges, run, &chosen] {
     given->run = run.chosen();
     if (!edges->empty()) given->format = edge_formats().at(*edges);
-    if (given->weighted && !edges->empty() && *edges != "text")
-      throw UsageError(
-          "--weighted: pairs of numbers have no weights; --edges text has them in a third column");
     check_extension("--out", given->out, ".npy", "ranks are written as .npy");
     check_extension("--report", given->run.report, ".html", "a report is written as .html");
     chosen = [given](Interrupt& interrupt) { return run_pagerank(*given, interrupt); };

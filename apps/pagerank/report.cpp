@@ -80,7 +80,7 @@ std::int64_t PageRankReport::first_node() const {
     case io::GraphFormat::edge_text:
     case io::GraphFormat::edge_int32:
     case io::GraphFormat::edge_int64:
-      return options.first_node;
+      return options.first_node.value_or(0);
   }
   return 0;
 }

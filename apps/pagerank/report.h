@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ struct PageRankOptions {
   std::string graph;
   io::GraphFormat format = io::GraphFormat::by_content;
   bool weighted = false;
-  std::int64_t first_node = 0;  ///< the number of the first one in an edge list
-  std::int64_t nodes = 0;       ///< of an edge list; 0: up to the greatest number in it
+  std::optional<std::int64_t> first_node;  ///< the number of the first one in an edge list; nothing: 0
+  std::optional<std::int64_t> nodes;       ///< of an edge list; nothing: up to the greatest number in it
   double damping = 0.85;
   double tolerance = 1e-6;
   std::int64_t iterations = 100;

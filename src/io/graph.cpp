@@ -1,6 +1,7 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -48,14 +49,15 @@ namespace detail {
 
 namespace {
 
-GraphFormat format_of(const ReadFile& file, const GraphOptions& options) {
-  if (options.format != GraphFormat::by_content) return options.format;
+GraphFormat format_of(const ReadFile& file) {
   char start[14] = {};
   file.read(0, start, std::min<std::int64_t>(file.size(), sizeof start));
   if (std::memcmp(start, "PK", 2) == 0) return GraphFormat::npz;
   if (std::memcmp(start, "%%MatrixMarket", sizeof start) == 0) return GraphFormat::matrix_market;
-  if (file.name().ends_with(".i32")) return GraphFormat::edge_int32;
-  if (file.name().ends_with(".i64")) return GraphFormat::edge_int64;
+  std::string name = file.name();
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (name.ends_with(".i32")) return GraphFormat::edge_int32;
+  if (name.ends_with(".i64")) return GraphFormat::edge_int64;
   return GraphFormat::edge_text;
 }
 
@@ -235,7 +237,7 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
 GraphHeader inspect_graph(const std::shared_ptr<const ReadFile>& file, const GraphOptions& options) {
   const std::string& name = file->name();
   GraphHeader out;
-  out.format = format_of(*file, options);
+  out.format = options.format == GraphFormat::by_content ? format_of(*file) : options.format;
   if (out.format == GraphFormat::npz) {
     const CsrHeader header = open_npz(file).header;
     check_square(name, header);
@@ -275,6 +277,10 @@ InLinks open_in_links(const std::shared_ptr<const ReadFile>& file, const GraphHe
 }
 
 }  // namespace detail
+
+GraphFormat find_graph_format(const std::string& path) {
+  return detail::format_of(*detail::File::open(path));
+}
 
 GraphHeader inspect_graph(const std::string& path, const GraphOptions& options) {
   return detail::inspect_graph(detail::File::open(path), options);

@@ -431,7 +431,6 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
   refused("a.i64", std::string(24, '\0'), {"24 bytes", "pairs of 16"});
   refused("a.i32", pairs_of<std::int32_t>({{0, 1}, {1, -3}}), {"link 1 (byte 8)", "node -3"});
   refused("a.i64", pairs_of<std::int64_t>({{0, 1}, {-1, 3}}), {"link 1 (byte 16)", "node -1"});
-  refused("a.i32", pairs_of<std::int32_t>({{0, 1}}), {"no weights"}, {"--weighted"});
   refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n", {"2 x 3", "no graph"});
   refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 -1\n", {"entry (1, 2)", "-1"},
           {"--weighted"});
@@ -446,6 +445,28 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
   const std::size_t at = flipped.find("indices.npy") + 11 + 200;
   flipped[at] = static_cast<char>(flipped[at] ^ 1);
   refused("a.npz", flipped, {"indices.npy", "checksum"});
+}
+
+TEST_CASE(
+    "pagerank --weighted: pairs of numbers have no weights, whether the name says that they are pairs or "
+    "--edges") {
+  Folder dir;
+  const std::string pairs = pairs_of<std::int32_t>({{0, 1}, {1, 0}});
+  dir.write("a.i32", pairs);
+  dir.write("a.I32", pairs);
+  dir.write("a.bin", pairs);
+  const auto refused = [&](const std::string& file, const std::vector<std::string>& more) {
+    const Outcome o = command(with({"pagerank", dir / file, "--weighted"}, more));
+    INFO(o.err);
+    CHECK(o.status == 2);
+    CHECK(o.err == "anabranch: --weighted is for matrices, and texts with weights in a third column; " +
+                       dir / file +
+                       " is an edge list (int32): pairs of numbers without weights (anabranch pagerank "
+                       "--help)\n");
+  };
+  refused("a.i32", {});
+  refused("a.I32", {});
+  refused("a.bin", {"--edges", "int32"});
 }
 
 TEST_CASE("pagerank: what makes no sense is a usage error") {
@@ -464,12 +485,12 @@ TEST_CASE("pagerank: what makes no sense is a usage error") {
                                                     {a, "--out", dir / "r.txt"},
                                                     {a, "--out", ""},
                                                     {a, "--edges", "csv"},
-                                                    {a, "--edges", "int32", "--weighted"},
                                                     {a, "--nodes", "0"},
                                                     {a, "--first-node", "2"},
                                                     {a, "--report", a},
                                                     {a, "--weighted=1"},
                                                     {m, "--nodes", "12"},
+                                                    {m, "--first-node", "0"},
                                                     {m, "--first-node", "1"},
                                                     {a, "more"},
                                                     {a, "--memory", "1G", "--backend", "interpreter"}};

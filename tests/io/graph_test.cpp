@@ -181,3 +181,18 @@ TEST_CASE("a matrix transposed: every type of values keeps its bits, for any mem
   }
   CHECK(dir.files() == 2);
 }
+
+TEST_CASE(
+    "graphs: the format is found by the first bytes, else by the name's end in letters of either case") {
+  const TemporaryDirectory dir;
+  const auto found = [&](const char* name, const std::string& bytes) {
+    write_file(dir / name, bytes);
+    return io::find_graph_format(dir / name);
+  };
+  CHECK(found("a.txt", "0 1\n") == io::GraphFormat::edge_text);
+  CHECK(found("a.i32", "") == io::GraphFormat::edge_int32);
+  CHECK(found("a.I64", "0 1\n") == io::GraphFormat::edge_int64);
+  CHECK(found("b.i32", "PK") == io::GraphFormat::npz);
+  CHECK(found("c.i64", "%%MatrixMarket matrix") == io::GraphFormat::matrix_market);
+  CHECK_THROWS_AS(io::find_graph_format(dir / "none"), IoError);
+}

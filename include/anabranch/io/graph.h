@@ -25,9 +25,12 @@ enum class GraphFormat : std::uint8_t {
 /// "npz", "Matrix Market", "edge list (text)", ...
 ANABRANCH_API const char* name_of(GraphFormat format);
 
+/// Files that begin like an .npz or Matrix Market file are that; else the ending tells, in letters of either case: .i32 and
+/// .i64 are binary, all others text. Throws IoError.
+ANABRANCH_API GraphFormat find_graph_format(const std::string& path);
+
 struct GraphOptions {
-  /// Files that begin like an .npz or Matrix Market file are that; else the ending tells: .i32 and .i64 are binary, all
-  /// others text.
+  /// by_content: what find_graph_format finds.
   GraphFormat format = GraphFormat::by_content;
   /// Links have weights: the values of a matrix, the third column of a text. They are finite and not negative, those at the
   /// same place are summed. Without it what a file says of weights is not looked at (beyond that it is a number where a
