@@ -250,8 +250,8 @@ void refuse_long_item(const std::string& name, TextItems kind, unsigned char* bl
 std::string too_long(const std::string& name, TextItems kind, std::int64_t number, std::int64_t line,
                      std::int64_t longest) {
   if (kind == TextItems::lines)
-    return fmt::format("{}: line {} is longer than {} bytes (TextOptions::longest)", name, line, longest);
-  return fmt::format("{}: word {}, in line {}, is longer than {} bytes (TextOptions::longest)", name,
+    return fmt::format("{}: line {} is longer than {} bytes, the most that is read", name, line, longest);
+  return fmt::format("{}: word {}, in line {}, is longer than {} bytes, the most that is read", name,
                      number + 1, line, longest);
 }
 
