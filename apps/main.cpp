@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <anabranch/error.h>
 #include <anabranch/version.h>
@@ -30,6 +34,18 @@ void require_values(CLI::App& app) {
       if (option->get_items_expected_max() > 0) option->check(filled)->type_name(option->get_option_text());
 }
 
+/// Options that have to be given stand in the line of usage.
+class Help final : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name)), required;
+    for (const CLI::Option* option : app->get_options())
+      if (option->nonpositional() && option->get_required())
+        required += " " + option->get_name() + " " + option->get_option_text();
+    return usage.insert(std::min(usage.find(" [OPTIONS]"), usage.size()), required);
+  }
+};
+
 constexpr const char* footer =
     "Exit status: 0 done; 1 done, and the answer is no; 2 usage; 3 bad input data;\n"
     "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
@@ -41,6 +57,7 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
   app.set_version_flag("--version", std::string("anabranch ") + version_string);
   app.require_subcommand(1);
   app.footer(footer);
+  app.formatter(std::make_shared<Help>());
   Action chosen;
   add_smvm(app, chosen);
   add_pagerank(app, chosen);
@@ -66,6 +83,10 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
     app.exit(asked, text, text);
     print(text.str());
     return done;
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> unknown = app.remaining(true);
+    throw UsageError((unknown.size() > 1 ? "these arguments are not expected: " : "not expected: ") +
+                     CLI::detail::join(unknown, " "));
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());
   }

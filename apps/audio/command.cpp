@@ -30,7 +30,6 @@ constexpr std::int64_t longest_frame = 1 << 24;
 void check(const AudioRequest& r) {
   const auto refuse = [](const std::string& why) { throw UsageError(why); };
   const std::int64_t length = r.options.frame_length;
-  if (r.out.empty() && !r.explain) refuse("--out is required: a file to write features to, .npz or .csv");
   if (!r.out.empty() && !r.out.ends_with(".npz") && !r.out.ends_with(".csv"))
     refuse("--out " + r.out + ": features are written as .npz or .csv");
   if (r.wants_spectrum() && (length < 2 || (length & (length - 1)) != 0))
@@ -132,9 +131,11 @@ void add_audio(CLI::App& app, Action& chosen) {
   sub->add_option("IN", given->inputs, "WAV, FLAC, OGG; channels are mixed to one by their mean")
       ->required()
       ->option_text("FILE...");
-  sub->add_option("--out", given->out,
-                  "What to write: .npz, an array for each feature, or .csv, a line for each window")
-      ->option_text("FILE");
+  CLI::Option* out = sub->add_option("--out", given->out,
+                                     "What to write: .npz, an array for each feature, or .csv, a line for "
+                                     "each window; not needed with --explain")
+                         ->required()
+                         ->option_text("FILE");
   sub->add_option(
          "--features", given->features,
          "Some of mean, rms, zero_crossing_rate, spectral_centroid, spectral_rolloff, spectral_flatness, "
@@ -182,6 +183,7 @@ void add_audio(CLI::App& app, Action& chosen) {
   number("--max-size", options.max_size, "Lags of autocorrelation; default: 128", 1, longest_frame);
   number("--lpc-order", options.lpc_order, "Of lpc; default: 16", 1, 1024);
   const RunChoiceOptions run(*sub, "what is read, computed and written", "windows", given->explain);
+  sub->get_option("--explain")->each([out](const std::string&) { out->required(false); });
   sub->callback([given, run, fmax, &chosen] {
     AudioRequest& request = *given;
     request.run = run.chosen();

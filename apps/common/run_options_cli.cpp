@@ -27,6 +27,16 @@ std::string check_scheduler(const std::string& text) {
   return "'" + text + "' is not adaptive, paper or fixed:N (N items per chunk, from 1 on)";
 }
 
+/// Empty, or what is wrong with a size in bytes.
+std::string check_byte_size(const std::string& text) {
+  try {
+    parse_byte_size(text);
+    return {};
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+}
+
 const std::map<std::string, Backend>& backends() {
   static const std::map<std::string, Backend> all{{"cpu", Backend::cpu},
                                                   {"cuda", Backend::cuda},
@@ -59,9 +69,11 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
       ->option_text("N");
   sub.add_option("--memory", given.memory_size,
                  "Bound for " + memory + ", like 256M, 1.5G, 64KiB; default: half the memory")
+      ->check(CLI::Validator(check_byte_size, ""))
       ->option_text("SIZE");
   sub.add_option("--gpu-memory", given.gpu_memory_size,
                  "Bound for what lies on the GPU, like 2G; default: nine tenths of what is free there")
+      ->check(CLI::Validator(check_byte_size, ""))
       ->option_text("SIZE");
   sub.add_option("--scheduler", given.scheduler,
                  "adaptive, paper or fixed:N (N items per chunk); default: adaptive")

@@ -29,6 +29,7 @@ TEST_CASE("audio: command lines that make no sense") {
   const std::vector<Refusal> all{
       {{a}, 2, "--out is required"},
       {{a, "--out", dir / "f.txt"}, 2, "written as .npz or .csv"},
+      {{a, "--json"}, 2, "--out is required"},
       {{"--out", f}, 2, "IN"},
       {{a, "--out", a}, 2, "npz or .csv"},
       {{a, "--out", f, "--features", "rms,loudness"},

@@ -92,6 +92,12 @@ TEST_CASE("completion and manual pages know every subcommand and option of the h
   }
 }
 
+TEST_CASE("manual pages: what has to be given stands without brackets") {
+  CHECK(has(command({"man", "audio"}).out, "\n\\fB\\-\\-out\\fR \\fIFILE\\fR\n"));
+  CHECK(has(command({"man", "generate"}).out, "\n\\fB\\-\\-size\\fR \\fIN\\fR\n"));
+  CHECK(has(command({"man", "smvm"}).out, "\n[\\fB\\-\\-out\\fR \\fIFILE\\fR]\n"));
+}
+
 TEST_CASE("manual pages: exit statuses are those of the subcommand's help") {
   for (const std::string& name : subcommands()) {
     INFO(name);

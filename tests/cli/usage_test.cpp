@@ -128,6 +128,27 @@ TEST_CASE("usage errors name what is wrong and where to read on") {
             "--seed: '-1' is less than 0 (anabranch generate --help)"));
 }
 
+TEST_CASE("usage errors name the option whose value is none") {
+  CHECK(
+      has(command({"smvm", "m.npz", "--memory", "lots"}).err, "anabranch: --memory: 'lots' is not a size;"));
+  CHECK(has(command({"md5", "a", "b", "--backend", "auto", "--gpu-memory", "lots"}).err,
+            "anabranch: --gpu-memory: 'lots' is not a size;"));
+}
+
+TEST_CASE("usage errors list what is not known in the order in which it is given") {
+  CHECK(
+      has(command({"smvm", "m.npz", "--bad"}).err, "anabranch: not expected: --bad (anabranch smvm --help)"));
+  CHECK(has(command({"smvm", "m.npz", "--bad", "--worse=3", "4"}).err,
+            "anabranch: these arguments are not expected: --bad --worse=3 4 (anabranch smvm --help)"));
+}
+
+TEST_CASE("help: options that have to be given stand in the line of usage") {
+  CHECK(has(command({"audio", "--help"}).out, "Usage: anabranch audio --out FILE [OPTIONS] IN...\n"));
+  CHECK(has(command({"generate", "--help"}).out,
+            "Usage: anabranch generate --size N --out FILE [OPTIONS] KIND\n"));
+  CHECK(has(command({"smvm", "--help"}).out, "Usage: anabranch smvm [OPTIONS] MATRIX\n"));
+}
+
 TEST_CASE("the result does not replace the vector") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
