@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/quantities.h"
+
 namespace anabranch::apps {
 
 namespace {
@@ -67,10 +69,11 @@ std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, do
     if (unit == SegmentUnit::samples && (at != std::floor(at) || length != std::floor(length)))
       refuse("these are no whole numbers of samples (--segment-unit seconds?)");
     if (!(at >= 0 && length >= 0 && std::round(at) + std::round(length) <= static_cast<double>(samples)))
-      refuse(fmt::format("not within the {} samples of the signal", samples));
+      refuse(fmt::format("not within the {} of the signal", counted(samples, "sample")));
     const Segment segment{std::llround(at), std::llround(length)};
     if (segment.length < least || segment.length > most)
-      refuse(fmt::format("{} samples; what is asked for takes {} to {}", segment.length, least, most));
+      refuse(fmt::format("{}; what is asked for takes {} to {}", counted(segment.length, "sample"), least,
+                         most));
     if (!out.empty() && segment.begin < out.back().begin)
       refuse("it begins before the segment above does; segments are given in the order in which they begin");
     out.push_back(segment);
@@ -92,9 +95,9 @@ SegmentSource::SegmentSource(const std::string& path, std::vector<Segment> segme
   const std::int64_t bytes = resident_bytes() + 4 * longest_;  // and the chunk
   if (bytes > memory_)
     throw ResourceError(
-        fmt::format("{}: with a longest segment of {} samples, reading segments takes {} bytes, more than "
+        fmt::format("{}: with a longest segment of {}, reading segments takes {} bytes, more than "
                     "the memory bound of {}",
-                    info_.name, longest_, bytes, memory_));
+                    info_.name, counted(longest_, "sample"), bytes, memory_));
 }
 
 // Half of what is held when more is read may be behind the segment at hand (hold).
@@ -145,8 +148,8 @@ bool SegmentSource::next(const Limit& limit, SourceChunk& chunk) {
 bool SegmentSource::hold(const Segment& segment, const Limit& limit, std::int64_t memory) {
   const std::int64_t bytes = 4 * segment.length + 16;  // in the chunk
   if (bytes > memory)
-    throw ItemTooBig(fmt::format("{}: segment {} of {} samples takes {} bytes of memory, and {} are left",
-                                 info_.name, next_ + 1, segment.length, bytes, memory),
+    throw ItemTooBig(fmt::format("{}: segment {} of {} takes {} bytes of memory, and {} are left", info_.name,
+                                 next_ + 1, counted(segment.length, "sample"), bytes, memory),
                      bytes);
   for (SourceChunk read;;) {
     const std::int64_t unneeded = std::min(segment.begin - held_begin_, std::ssize(held_));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/quantities.h"
+
 namespace anabranch::apps {
 
 namespace {
@@ -108,8 +110,8 @@ void SignalSource::look(const float* samples, std::int64_t count) {
 void SignalSource::pad(const Limit& limit, const std::vector<float>& samples, SourceChunk& chunk) const {
   const auto bytes = static_cast<std::int64_t>(samples.size() * sizeof(float)) + 16;
   if (bytes > limit.memory)
-    throw ItemTooBig(fmt::format("{}: the padding of {} samples takes {} bytes of memory, and {} are left",
-                                 info_.name, samples.size(), bytes, limit.memory),
+    throw ItemTooBig(fmt::format("{}: the padding of {} takes {} bytes of memory, and {} are left",
+                                 info_.name, counted(std::ssize(samples), "sample"), bytes, limit.memory),
                      bytes);
   const auto owner = std::make_shared<std::vector<float>>(samples);
   chunk = {};

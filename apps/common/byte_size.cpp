@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/quantities.h"
 #include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
@@ -30,7 +31,7 @@ double unit_of(std::string_view text) {
 
 std::string scaled(std::int64_t bytes, double step, const std::array<const char*, 4>& units) {
   auto value = static_cast<double>(bytes);
-  if (value < step) return fmt::format("{} bytes", bytes);
+  if (value < step) return counted(bytes, "byte");
   std::size_t unit = 0;
   for (value /= step; value >= step && unit + 1 < units.size(); ++unit) value /= step;
   return fmt::format("{:.1f} {}", value, units[unit]);

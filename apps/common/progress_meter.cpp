@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/quantities.h"
 
 namespace anabranch::apps {
 
@@ -56,12 +57,8 @@ double ProgressMeter::done() const {
 std::string ProgressMeter::rate(const Progress& since) const {
   const double seconds = now_.seconds - since.seconds;
   if (seconds < least_seconds) return {};
-  const auto per_second = [&](std::int64_t now, std::int64_t before) {
-    return static_cast<double>(now - before) / seconds;
-  };
-  if (now_.bytes > 0)
-    return decimal_bytes(static_cast<std::int64_t>(per_second(now_.bytes, since.bytes))) + "/s";
-  return short_count(per_second(now_.items, since.items)) + " items/s";
+  if (now_.bytes > 0) return byte_rate_text(per_second(now_.bytes - since.bytes, seconds));
+  return rate_text(per_second(now_.items - since.items, seconds), "item");
 }
 
 /// At the rate of the last seconds.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/quantities.h"
 
 namespace anabranch::apps {
 
@@ -15,6 +16,12 @@ namespace {
 std::optional<Spread> chunk_items(const RunSummary& s) {
   if (!s.choice.chunks()) return std::nullopt;
   return s.runs.last.stages.empty() ? Spread{} : s.runs.last.stages[0].chunk_items;
+}
+
+/// "3 words", "1 to 5 words (median 2)".
+std::string range(const Spread& spread, const char* noun) {
+  if (spread.least == spread.most) return counted(spread.most, noun);
+  return fmt::format("{} to {} (median {})", spread.least, counted(spread.most, noun), spread.median);
 }
 
 bool on_gpu(const RunReport& run) { return run.backend == "cuda" || run.backend == "cpu+cuda"; }
@@ -82,8 +89,7 @@ std::string dump(const nlohmann::ordered_json& object) {
 std::string kernels_from(int compiled, int from_disk) {
   if (from_disk == 0) return "";
   if (compiled == 0) return " (kernels from the cache)";
-  return fmt::format(" ({} kernel{} compiled, {} from the cache)", compiled, compiled == 1 ? "" : "s",
-                     from_disk);
+  return fmt::format(" ({} compiled, {} from the cache)", counted(compiled, "kernel"), from_disk);
 }
 
 std::string report_line(const char* label, const std::string& text) {
@@ -95,20 +101,19 @@ std::string run_lines(const RunSummary& s) {
   std::string out;
   const auto line = [&](const char* label, const std::string& text) { out += report_line(label, text); };
   const auto items = chunk_items(s);
-  line("Run", fmt::format("back end {}, {} thread{}{}", run.backend, run.threads, run.threads == 1 ? "" : "s",
+  line("Run", fmt::format("back end {}, {}{}", run.backend, counted(run.threads, "thread"),
                           items ? ", scheduler " + s.choice.scheduler : ""));
   if (!run.backend_reason.empty()) line("", "chosen because " + run.backend_reason);
   if (on_gpu(run))
-    line("GPU", fmt::format("{} of {} chunks, held at most {}", run.gpu_chunks, run.chunks,
+    line("GPU", fmt::format("{} of {}, held at most {}", run.gpu_chunks, counted(run.chunks, "chunk"),
                             binary_bytes(run.gpu_peak_bytes)));
   if (on_gpu(run) && !s.choice.trace.empty())
     line("", fmt::format("copies {:.4f} s, kernels {:.4f} s, both at once {:.4f} s: overlap {:.0f} %",
                          run.gpu_copy_seconds, run.gpu_kernel_seconds, run.gpu_both_seconds,
                          100 * run.gpu_overlap));
   if (items)
-    line("Stream", fmt::format("{} {} in {} chunk{} of {} to {} {} (median {}), utilisation {:.0f} %",
-                               run.items, s.items, run.chunks, run.chunks == 1 ? "" : "s", items->least,
-                               items->most, s.items, items->median, 100 * run.utilisation));
+    line("Stream", fmt::format("{}{} in {} of {}, utilisation {:.0f} %", counted(run.items, s.item), s.part,
+                               counted(run.chunks, "chunk"), range(*items, s.item), 100 * run.utilisation));
   line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s{}, {}", s.total_seconds,
                            s.open_seconds, s.runs.front_seconds + s.runs.compile_seconds,
                            kernels_from(s.runs.kernels_compiled, s.runs.kernels_from_disk),

@@ -14,10 +14,11 @@ namespace anabranch::apps {
 struct RunSummary {
   const RunChoice& choice;
   const RepeatedRun& runs;
-  std::int64_t memory = 0;  ///< the bound
-  const char* items = "rows";
+  std::int64_t memory = 0;   ///< the bound
+  const char* item = "row";  ///< what the stream consists of
   double open_seconds = 0;   ///< checking headers; sorting
   double total_seconds = 0;  ///< from opening the input to the result in place
+  const char* part = "";     ///< " of the last file", where `runs.last` is of a part of a run
 };
 
 /// "backend" to "kernels": what ran, and how long.

@@ -11,6 +11,7 @@
 #include "apps/commands.h"
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 
 namespace anabranch::apps {
@@ -21,8 +22,8 @@ std::string kernel_cache(const CacheFacts& cache) {
   if (!cache.available)
     return fmt::format("in memory only: {}{}", cache.folder.empty() ? "" : cache.folder + ": ",
                        cache.why_not);
-  return fmt::format("{}: {} kernel{}, {} of at most {}{}", cache.folder, cache.kernels,
-                     cache.kernels == 1 ? "" : "s", binary_bytes(cache.bytes), binary_bytes(cache.bound),
+  return fmt::format("{}: {}, {} of at most {}{}", cache.folder, counted(cache.kernels, "kernel"),
+                     binary_bytes(cache.bytes), binary_bytes(cache.bound),
                      cache.why_not_stored.empty() ? "" : "; none can be added: " + cache.why_not_stored);
 }
 
@@ -40,9 +41,8 @@ void run_doctor() {
     out += fmt::format("{:<15} {}\n", label, text);
   };
   line("anabranch", version_string);
-  line("processor",
-       fmt::format("{}, {} processor{}", machine.processor.empty() ? "unknown model" : machine.processor,
-                   machine.processors, machine.processors == 1 ? "" : "s"));
+  line("processor", fmt::format("{}, {}", machine.processor.empty() ? "unknown model" : machine.processor,
+                                counted(machine.processors, "processor")));
   line("SIMD", cpu.available ? fmt::format("{}-bit vectors, code for {}", cpu.vector_bits, cpu.target)
                              : "unknown without a code generator");
   line("threads", fmt::format("{} by default; CPU quota of the control group: {}", machine.threads,
@@ -60,8 +60,9 @@ void run_doctor() {
   line("reports", html_reports_available() ? "as HTML pages, too" : "built without HTML pages");
   const GpuFacts gpu = gpu_facts();
   if (gpu.available) {
-    line("GPU", fmt::format("{}, {}, {} multiprocessors; memory: {}, {} free", gpu.name, gpu.architecture,
-                            gpu.multiprocessors, binary_bytes(gpu.memory), binary_bytes(gpu.memory_free)));
+    line("GPU", fmt::format("{}, {}, {}; memory: {}, {} free", gpu.name, gpu.architecture,
+                            counted(gpu.multiprocessors, "multiprocessor"), binary_bytes(gpu.memory),
+                            binary_bytes(gpu.memory_free)));
     const std::string why = gpu.why_compiler.empty() ? "" : " (" + gpu.why_compiler + ")";
     line("GPU software", fmt::format("driver for CUDA {}, NVRTC {}{}", gpu.driver, gpu.compiler, why));
     line("GPU primitives",

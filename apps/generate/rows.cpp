@@ -5,6 +5,8 @@
 
 #include <anabranch/error.h>
 
+#include "apps/common/quantities.h"
+
 namespace anabranch::apps {
 
 namespace {
@@ -140,7 +142,7 @@ std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptio
   const auto points = [&](int usual, std::initializer_list<int> allowed) {
     const int n = options.points == 0 ? usual : options.points;
     if (std::find(allowed.begin(), allowed.end(), n) == allowed.end())
-      fail("this stencil does not exist with " + std::to_string(n) + " points");
+      fail("this stencil does not exist with " + counted(n, "point"));
     return n;
   };
   const auto no_points = [&](const char* name) {

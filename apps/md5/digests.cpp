@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/quantities.h"
 #include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
 
@@ -48,8 +49,7 @@ int value_of(char c) {
 std::string fault_of(std::string_view text) {
   for (std::size_t i = 0; i < std::min(text.size(), digits); ++i)
     if (value_of(text[i]) < 0) return fmt::format("character {} is no hexadecimal digit", i + 1);
-  if (text.size() != digits)
-    return fmt::format("it has {} character{}", text.size(), text.size() == 1 ? "" : "s");
+  if (text.size() != digits) return "it has " + counted(std::ssize(text), "character");
   return {};
 }
 

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"
 
 namespace anabranch::apps {
 
 namespace {
-
-double per_second(std::int64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
 
 std::string hex_of_bytes(const std::string& bytes) {
   std::string out;
@@ -28,7 +25,7 @@ nlohmann::ordered_json found_as_json(const std::vector<FoundWord>& found) {
 }
 
 RunSummary summary_of(const Md5Report& r) {
-  return {r.options.run, r.runs, r.memory, "words", r.open_seconds, r.total_seconds};
+  return {r.options.run, r.runs, r.memory, "word", r.open_seconds, r.total_seconds};
 }
 
 }  // namespace
@@ -73,12 +70,11 @@ std::string to_text(const Md5Report& r) {
                               r.too_long > 0 ? fmt::format("; {} longer than {} bytes: not tried", r.too_long,
                                                            longest_word)
                                              : "")) +
-      report_line("Rules", fmt::format("{} candidate{} a word, {} hashed", r.candidates_per_word(),
-                                       r.candidates_per_word() == 1 ? "" : "s", r.candidates)) +
+      report_line("Rules", fmt::format("{} a word, {} hashed", counted(r.candidates_per_word(), "candidate"),
+                                       r.candidates)) +
       run_lines(run);
-  out += report_line("Speed", fmt::format("{:.1f} million words/s, {:.1f} million candidates/s",
-                                          per_second(r.words, r.stream_seconds()) * 1e-6,
-                                          per_second(r.candidates, r.stream_seconds()) * 1e-6));
+  out += report_line("Speed", rate_text(per_second(r.words, r.stream_seconds()), "word") + ", " +
+                                  rate_text(per_second(r.candidates, r.stream_seconds()), "candidate"));
   return out + memory_and_file_lines(run, {}, "", nullptr);
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"
 
 namespace anabranch::apps {
@@ -13,12 +14,12 @@ namespace anabranch::apps {
 namespace {
 
 RunSummary summary(const PageRankReport& r) {
-  return {r.options.run, r.runs, r.memory, "nodes", r.open_seconds, r.total_seconds};
+  return {r.options.run, r.runs, r.memory, "node", r.open_seconds, r.total_seconds};
 }
 
 /// What a file of this kind has.
-const char* entries_of(io::GraphFormat format) {
-  return format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market ? "entries" : "edges";
+const char* entry_of(io::GraphFormat format) {
+  return format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market ? "entry" : "edge";
 }
 
 /// Of a single run without what it took to compile.
@@ -29,13 +30,8 @@ double round_seconds(const PageRankReport& r) {
   return r.iterations > 0 ? seconds / static_cast<double>(r.iterations) : 0;
 }
 
-double per_second(double amount, const PageRankReport& r) {
-  const double seconds = round_seconds(r);
-  return seconds > 0 ? amount / seconds : 0;
-}
-
 std::string outcome(const PageRankReport& r) {
-  const std::string rounds = fmt::format("{} round{}", r.iterations, r.iterations == 1 ? "" : "s");
+  const std::string rounds = counted(r.iterations, "round");
   if (r.options.tolerance == 0)
     return fmt::format("after {}, as asked for; the last one changed all ranks together by {:.3g}", rounds,
                        r.change);
@@ -107,8 +103,8 @@ std::string to_json(const PageRankReport& r) {
   out["bytes"] = r.bytes;
   add_run(out, summary(r));
   out["round_seconds"] = round_seconds(r);
-  out["links_per_second"] = per_second(static_cast<double>(r.graph.links), r);
-  out["gb_per_second"] = per_second(static_cast<double>(r.bytes), r) * 1e-9;
+  out["links_per_second"] = per_second(r.graph.links, round_seconds(r));
+  out["gb_per_second"] = per_second(r.bytes, round_seconds(r)) * 1e-9;
   add_files_and_stages(out, summary(r), r.unchecked, r.options.out);
   return dump(out);
 }
@@ -127,26 +123,25 @@ std::string to_text(const PageRankReport& r) {
   }
   const auto line = [&](const char* label, const std::string& text) { out += report_line(label, text); };
   const std::int64_t repeated = header.entries - r.graph.links;
-  line("Graph", fmt::format("{}: {} nodes, {} {}links{}", io::name_of(header.format), header.nodes,
-                            r.graph.links, r.options.weighted ? "weighted " : "",
-                            repeated > 0 ? fmt::format(" ({} {}, {} of them given before{})", header.entries,
-                                                       entries_of(header.format), repeated,
-                                                       r.options.weighted ? ": summed" : "")
+  line("Graph", fmt::format("{}: {}, {}{}", io::name_of(header.format), counted(header.nodes, "node"),
+                            counted(r.graph.links, r.options.weighted ? "weighted link" : "link"),
+                            repeated > 0 ? fmt::format(" ({}, {} of them given before{})",
+                                                       counted(header.entries, entry_of(header.format)),
+                                                       repeated, r.options.weighted ? ": summed" : "")
                                          : ""));
-  line("Dangling",
-       r.dangling == 0
-           ? "no node: each has links that leave it"
-           : fmt::format("{} node{} without a link that leaves: their rank is spread evenly over all",
-                         r.dangling, r.dangling == 1 ? "" : "s"));
+  line("Dangling", r.dangling == 0
+                       ? "no node: each has links that leave it"
+                       : fmt::format("{} without a link that leaves: {} rank is spread evenly over all",
+                                     counted(r.dangling, "node"), r.dangling == 1 ? "its" : "their"));
   line("In-links", fmt::format("turned around in {:.3f} s, {}", r.open_seconds,
                                r.graph.in_memory ? "held in memory"
                                                  : fmt::format("streamed from a spool file, {} a round",
                                                                decimal_bytes(r.bytes))));
   line("Rest", outcome(r));
   out += run_lines(summary(r));
-  line("Speed", fmt::format("{:.4f} s a round, {:.1f} million links/s, {:.2f} GB/s", round_seconds(r),
-                            per_second(static_cast<double>(r.graph.links), r) * 1e-6,
-                            per_second(static_cast<double>(r.bytes), r) * 1e-9));
+  line("Speed", fmt::format("{:.3g} s a round, {}, {}", round_seconds(r),
+                            rate_text(per_second(r.graph.links, round_seconds(r)), "link"),
+                            byte_rate_text(per_second(r.bytes, round_seconds(r)))));
   return out + memory_and_file_lines(summary(r), r.unchecked, r.options.out, "not written (--out ranks.npy)");
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"
 
 namespace anabranch::apps {
@@ -11,13 +12,10 @@ namespace anabranch::apps {
 namespace {
 
 RunSummary summary(const SmvmReport& r) {
-  return {r.options.run, r.runs, r.memory, "rows", r.open_seconds, r.total_seconds};
+  return {r.options.run, r.runs, r.memory, "row", r.open_seconds, r.total_seconds};
 }
 
-double gb_per_second(const SmvmReport& r) {
-  const double seconds = r.runs.steady_seconds();
-  return seconds > 0 ? static_cast<double>(r.bytes) / seconds * 1e-9 : 0;
-}
+double gb_per_second(const SmvmReport& r) { return per_second(r.bytes, r.runs.steady_seconds()) * 1e-9; }
 
 }  // namespace
 
@@ -41,16 +39,16 @@ std::string to_json(const SmvmReport& r) {
 }
 
 std::string to_text(const SmvmReport& r) {
-  const double seconds = r.runs.steady_seconds();
-  std::string out = report_line(
-      "Matrix", fmt::format("{}{}: {} x {}, {} entries, {} and {}, {}", io::name_of(r.header.format),
-                            r.options.transpose ? ", transposed" : "", r.header.rows, r.header.cols, r.nnz,
-                            name_of(r.header.index), name_of(r.header.value), decimal_bytes(r.bytes)));
+  std::string out =
+      report_line("Matrix", fmt::format("{}{}: {} x {}, {}, {} and {}, {}", io::name_of(r.header.format),
+                                        r.options.transpose ? ", transposed" : "", r.header.rows,
+                                        r.header.cols, counted(r.nnz, "entry"), name_of(r.header.index),
+                                        name_of(r.header.value), decimal_bytes(r.bytes)));
   if (!r.options.vectors.empty())
     out += report_line("Vectors", fmt::format("{}, in one pass of the matrix", r.vectors));
   out += run_lines(summary(r));
-  out += report_line("Speed", fmt::format("{:.2f} GB/s, {:.1f} million entries/s", gb_per_second(r),
-                                          seconds > 0 ? static_cast<double>(r.nnz) / seconds * 1e-6 : 0));
+  out += report_line("Speed", byte_rate_text(per_second(r.bytes, r.runs.steady_seconds())) + ", " +
+                                  rate_text(per_second(r.nnz, r.runs.steady_seconds()), "entry"));
   return out + memory_and_file_lines(summary(r), r.unchecked, r.options.out, "not written (--out y.npy)");
 }
 

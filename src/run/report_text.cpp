@@ -5,6 +5,8 @@
 
 #include <anabranch/run_report.h>
 
+#include <anabranch/detail/quantities.h>
+
 #include "scheduler/budget.h"
 
 /// RunReport for a person.
@@ -12,12 +14,8 @@ namespace anabranch {
 
 namespace {
 
+using detail::counted;
 using scheduler::format_bytes;
-
-/// "1 chunk", "2 chunks".
-std::string count(std::int64_t n, const char* what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
 
 /// "321.6 MB": powers of 1000, as files are counted.
 std::string decimal_bytes(std::int64_t bytes) {
@@ -41,23 +39,25 @@ class Lines {
   std::string text_;
 };
 
-/// "8.1 million items/s, 2.62 GB/s"; what there is none of is left out.
+/// "8.1 M items/s, 2.62 GB/s"; what there is none of is left out.
 std::string speed(std::int64_t items, std::int64_t work, std::int64_t bytes, double seconds) {
   std::string out;
-  const auto add = [&](std::int64_t amount, double unit, const char* name) {
+  const auto add = [&](std::int64_t amount, auto text) {
     if (amount > 0 && seconds > 0)
-      out += fmt::format("{}{:.4g} {}/s", out.empty() ? "" : ", ",
-                         static_cast<double>(amount) / seconds / unit, name);
+      out += (out.empty() ? "" : ", ") + text(static_cast<double>(amount) / seconds);
   };
-  add(items, 1e6, "million items");
-  if (work != items) add(work, 1e6, "million elements");
-  add(bytes, 1e9, "GB");
+  const auto rate_of = [](const char* noun) {
+    return [noun](double per_second) { return detail::rate_text(per_second, noun); };
+  };
+  add(items, rate_of("item"));
+  if (work != items) add(work, rate_of("element"));
+  add(bytes, detail::byte_rate_text);
   return out;
 }
 
 std::string range(const Spread& spread, const char* what) {
-  if (spread.least == spread.most) return fmt::format("{} {}", spread.most, what);
-  return fmt::format("{} to {} {} (median {})", spread.least, spread.most, what, spread.median);
+  if (spread.least == spread.most) return counted(spread.most, what);
+  return fmt::format("{} to {} (median {})", spread.least, counted(spread.most, what), spread.median);
 }
 
 std::string byte_range(const Spread& spread) {
@@ -74,7 +74,7 @@ void add_whole(Lines& lines, const RunReport& r) {
   lines.add(
       "Run",
       fmt::format("{}, {}: {:.4f} s, of which passes {:.4f} s, kernels {:.4f} s ({} compiled, {} from disk)",
-                  r.backend.empty() ? "no back end" : r.backend, count(r.threads, "thread"), r.seconds,
+                  r.backend.empty() ? "no back end" : r.backend, counted(r.threads, "thread"), r.seconds,
                   r.front_seconds, r.compile_seconds, r.kernels_compiled, r.kernels_from_disk));
   lines.add("Memory",
             fmt::format("held at most {}{}; the process at its peak {}", format_bytes(r.peak_bytes),
@@ -89,7 +89,7 @@ void add_decisions(Lines& lines, const StageReport& s) {
     const ChunkDecision& decision = s.decisions[d];
     if (d == first && s.decisions.size() > first + last) {
       d = s.decisions.size() - last - 1;
-      lines.add("", fmt::format("... {} more decisions ...", d + 1 - first));
+      lines.add("", "... " + counted(static_cast<std::int64_t>(d + 1 - first), "more decision") + " ...");
       continue;
     }
     const std::string chunks = decision.first == decision.last
@@ -103,13 +103,13 @@ void add_stage(Lines& lines, const StageReport& s, std::size_t number) {
   lines.add(
       fmt::format("Stream {}", number),
       fmt::format("{} ({}){}, scheduler {}{}", s.name, s.place, s.source.empty() ? "" : " of " + s.source,
-                  s.scheduler, s.runs == 1 ? "" : fmt::format(", {} rounds", s.runs)));
+                  s.scheduler, s.runs == 1 ? "" : ", " + counted(s.runs, "round")));
   lines.detail("passed",
                fmt::format("{}{}, {}, {} in {}", s.items,
                            s.total_items && s.runs == 1 && *s.total_items != s.items
-                               ? fmt::format(" of {} items", *s.total_items)
-                               : " items",
-                           count(s.work, "element"), decimal_bytes(s.bytes), count(s.chunks, "chunk")));
+                               ? " of " + counted(*s.total_items, "item")
+                               : " " + detail::noun_for(s.items, "item"),
+                           counted(s.work, "element"), decimal_bytes(s.bytes), counted(s.chunks, "chunk")));
   if (s.chunks == 0) return;
   lines.detail("time",
                fmt::format("{:.4f} s: reading {:.4f} s, for which computing waited {:.4f} s; computing "
@@ -117,8 +117,8 @@ void add_stage(Lines& lines, const StageReport& s, std::size_t number) {
                            s.seconds, s.read_seconds, s.wait_seconds, s.compute_seconds, s.write_seconds));
   if (const std::string text = speed(s.items, s.work, s.bytes, s.seconds); !text.empty())
     lines.detail("speed", text);
-  lines.detail("chunks", range(s.chunk_items, "items"));
-  lines.add("", range(s.chunk_work, "elements"));
+  lines.detail("chunks", range(s.chunk_items, "item"));
+  lines.add("", range(s.chunk_work, "element"));
   if (s.chunk_bytes.most > 0) lines.add("", byte_range(s.chunk_bytes));
   if (s.cut > 0) lines.add("", fmt::format("{} cut and tried again for lack of memory", s.cut));
   lines.detail("threads", fmt::format("{:.0f} % of their time busy", 100 * s.utilisation));
@@ -127,7 +127,7 @@ void add_stage(Lines& lines, const StageReport& s, std::size_t number) {
   lines.detail("memory", fmt::format("at most {} held", format_bytes(s.peak_bytes)));
   for (std::size_t r = 0; r < s.reasons.size(); ++r)
     lines.add(r == 0 ? "  sizes" : "",
-              fmt::format("{}: {}", count(s.reasons[r].chunks, "chunk"), s.reasons[r].reason));
+              fmt::format("{}: {}", counted(s.reasons[r].chunks, "chunk"), s.reasons[r].reason));
   add_decisions(lines, s);
 }
 

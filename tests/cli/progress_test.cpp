@@ -75,7 +75,7 @@ TEST_CASE("progress: how far, how fast, how long") {
     meter.add(p);
   }
   CHECK(meter.text(wide) ==
-        " 92 %, 920 k of 1.00 M items, 2.76 M elements, 22.1 MB, 7.2 MB/s now, 5.0 MB/s on average, 0.3 s "
+        " 92 %, 920 k of 1.00 M items, 2.76 M elements, 22.1 MB, 7.2 MB/s now, 5.02 MB/s on average, 0.3 s "
         "left");
   // The last chunk.
   meter.add(at(5.0, 0.2));
@@ -94,7 +94,7 @@ TEST_CASE("progress: of what is not known nothing is said") {
   ProgressMeter meter;
   for (int i = 0; i <= 10; ++i)
     meter.add({.items = i * 100, .chunks = i, .work = i * 100, .seconds = i * 0.1});
-  CHECK(meter.text(wide) == "1.00 k items, 1.00 k items/s now, 1.00 k items/s on average");
+  CHECK(meter.text(wide) == "1.00 k items, 1 k items/s now, 1 k items/s on average");
   ProgressMeter items;  // whose number is known, but not their sizes
   for (int i = 0; i <= 10; ++i)
     items.add({.items = i, .total_items = 100, .chunks = i, .work = i * i, .seconds = i * 0.1});
