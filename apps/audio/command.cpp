@@ -15,8 +15,10 @@
 #include "apps/audio/tables.h"
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/idle_options.h"
 #include "apps/common/output_files.h"
 #include "apps/common/process_memory.h"
+#include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 
@@ -26,12 +28,27 @@ namespace {
 
 constexpr std::int64_t longest_frame = 1 << 24;
 
+/// Options of features that are not asked for, and of windows that there are not.
+void refuse_idle_options(const CLI::App& sub, const AudioRequest& r) {
+  const auto none_of = [](const char* features) { return fmt::format("--features has no {}", features); };
+  if (!r.wants_spectrum()) {
+    const std::string why = none_of("spectral feature, nor melspectrogram, nor mfcc");
+    refuse_idle(sub, {"--window", "--win-length"}, why);
+    if (!r.segments.empty())
+      refuse_idle(sub, {"--frame-length"}, "segments have their own lengths, and " + why);
+  }
+  if (!r.wants(Feature::melspectrogram) && !r.wants(Feature::mfcc))
+    refuse_idle(sub, {"--n-mels", "--fmin", "--fmax"}, none_of("melspectrogram, nor mfcc"));
+  if (!r.wants(Feature::mfcc)) refuse_idle(sub, {"--n-mfcc"}, none_of("mfcc"));
+  if (!r.wants(Feature::autocorrelation)) refuse_idle(sub, {"--max-size"}, none_of("autocorrelation"));
+  if (!r.wants(Feature::lpc)) refuse_idle(sub, {"--lpc-order"}, none_of("lpc"));
+  if (!r.options.center) refuse_idle(sub, {"--pad-mode"}, "nothing is padded with --center false");
+}
+
 /// What of the options fits together.
 void check(const AudioRequest& r) {
   const auto refuse = [](const std::string& why) { throw UsageError(why); };
   const std::int64_t length = r.options.frame_length;
-  if (!r.out.empty() && !r.out.ends_with(".npz") && !r.out.ends_with(".csv"))
-    refuse("--out " + r.out + ": features are written as .npz or .csv");
   if (r.wants_spectrum() && (length < 2 || (length & (length - 1)) != 0))
     refuse(fmt::format(
         "--frame-length {}: the Fourier transform takes a power of two, such as 2048; shorter windows are "
@@ -42,8 +59,8 @@ void check(const AudioRequest& r) {
   if (r.segments.empty() && r.wants(Feature::lpc) && length <= r.options.lpc_order)
     refuse(fmt::format("--lpc-order {}: --frame-length has to be larger", r.options.lpc_order));
   if (r.segments.empty() && r.wants(Feature::autocorrelation) && r.options.max_size > length)
-    refuse(fmt::format("--max-size {}: a frame of {} samples has no more lags (--frame-length)",
-                       r.options.max_size, length));
+    refuse(fmt::format("--max-size {}: a frame of {} has no more lags (--frame-length)", r.options.max_size,
+                       counted(length, "sample")));
   if (r.n_mfcc > r.n_mels) refuse(fmt::format("--n-mfcc {}: more than --n-mels {}", r.n_mfcc, r.n_mels));
   if (!std::isfinite(r.fmin) || (r.fmax && !std::isfinite(*r.fmax)))
     refuse("--fmin and --fmax: finite numbers of Hz");
@@ -61,14 +78,23 @@ std::vector<Segment> segments_of(const AudioRequest& r, const AudioInput& input)
   return out;
 }
 
+/// Of frames or pages, which libsndfile's decoders compare.
+bool carries_checksums(const io::AudioHeader& header) {
+  return header.format.starts_with("FLAC") || header.format.starts_with("OGG");
+}
+
 AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   const auto begin = std::chrono::steady_clock::now();
+  const auto seconds_since_begin = [begin] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   AudioReport report;
   report.request = request;
   report.memory = request.run.memory_bound();
   std::vector<AudioInput> inputs = inputs_of(request);
   const std::vector<Segment> segments = segments_of(request, inputs[0]);
   if (!segments.empty()) inputs[0].windows = std::ssize(segments);
+  report.open_seconds = seconds_since_begin();
   Extraction extraction(request, segments, inputs[0]);
   if (request.explain) {
     print(extraction.explain());
@@ -83,35 +109,36 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
       p.total_items = input.windows;
       progress.show(p);
     };
-    for (int i = 1; i <= request.run.repeat; ++i) {
+    for (int i = 0; i < request.run.repeat; ++i) {
       if (inputs.size() > 1) progress.label(fmt::format("file {} of {}: ", report.files, inputs.size()));
-      if (&input == &inputs.back() && i == request.run.repeat) {
+      if (&input == &inputs.back() && i + 1 == request.run.repeat) {
         run.trace = request.run.trace;
         run.report = request.run.report;
       }
-      extraction.run(input, run, report.work);
+      report.runs.last = extraction.run(input, run);
+      report.runs.add_part(static_cast<std::size_t>(i));
     }
     file.add(input, segments, extraction.spools());
     report.windows += input.windows;
     report.audio_seconds += static_cast<double>(input.samples) / static_cast<double>(input.header.rate);
+    if (!carries_checksums(input.header)) report.unchecked.push_back(input.path);
     report.empty_bands = std::max(report.empty_bands, extraction.empty_bands());
     if (std::find(report.rates.begin(), report.rates.end(), input.header.rate) == report.rates.end())
       report.rates.push_back(input.header.rate);
   }
   progress.end();
   file.commit();
-  std::int64_t& peak = report.work.run.peak_resident_bytes;  // the run took it before the file was written
+  std::int64_t& peak = report.runs.last.peak_resident_bytes;  // the run took it before the file was written
   peak = std::max(peak, peak_resident_bytes());
-  report.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.total_seconds = seconds_since_begin();
   return report;
 }
 
 void run_audio(const AudioRequest& request, Interrupt& interrupt) {
   std::vector<NamedFile> inputs{{"the segments", request.segments}};
   for (const std::string& path : request.inputs) inputs.push_back({"an input", path});
-  check_outputs(inputs, {{"--out", request.explain ? "" : request.out},
-                         {"--trace", request.run.trace},
-                         {"--report", request.run.report}});
+  check_outputs(inputs,
+                {{"--out", request.out}, {"--trace", request.run.trace}, {"--report", request.run.report}});
   const AudioReport report = extract(request, interrupt);
   if (!request.explain) print(request.run.json ? to_json(report) : to_text(report));
 }
@@ -184,9 +211,10 @@ void add_audio(CLI::App& app, Action& chosen) {
   number("--lpc-order", options.lpc_order, "Of lpc; default: 16", 1, 1024);
   const RunChoiceOptions run(*sub, "what is read, computed and written", "windows", given->explain);
   sub->get_option("--explain")->each([out](const std::string&) { out->required(false); });
-  sub->callback([given, run, fmax, &chosen] {
+  sub->callback([given, sub, run, fmax, &chosen] {
     AudioRequest& request = *given;
-    request.run = run.chosen();
+    request.run = run.chosen({"--out"});
+    check_extension("--out", request.out, {".npz", ".csv"}, "features are written");
     request.wanted = features_named(given->features);
     FeatureOptions& frame = request.options;
     frame.hop_length = given->hop > 0 ? given->hop : std::max<std::int64_t>(frame.frame_length / 4, 1);
@@ -197,8 +225,8 @@ void add_audio(CLI::App& app, Action& chosen) {
     if (given->unit == "seconds") request.segment_unit = SegmentUnit::seconds;
     if (request.win_length == 0) request.win_length = frame.frame_length;
     if (fmax->count() > 0) request.fmax = given->most;
+    refuse_idle_options(*sub, request);
     check(request);
-    check_extension("--report", request.run.report, ".html", "a report is written as .html");
     frame.cosines = window_cosines(request.window);
     chosen = [given](Interrupt& interrupt) {
       run_audio(*given, interrupt);

@@ -1,7 +1,6 @@
 #include "apps/audio/extraction.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "apps/audio/table_memory.h"
 #include "apps/audio/tables.h"
+#include "apps/common/quantities.h"
 
 namespace anabranch::apps {
 
@@ -36,15 +36,6 @@ std::int64_t columns_of(Feature feature, const AudioRequest& request) {
 }
 
 }  // namespace
-
-void Extracted::add(const RunReport& of, double took, bool first) {
-  seconds += took;
-  compile_seconds += of.compile_seconds;
-  if (first) front_seconds += of.front_seconds;
-  kernels_compiled += of.kernels_compiled;
-  kernels_from_disk += of.kernels_from_disk;
-  peak_bytes = std::max(peak_bytes, of.peak_bytes);
-}
 
 struct Extraction::Programs {
   using Pass = Program<std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>>, Scalar<std::int64_t>,
@@ -101,39 +92,42 @@ struct Extraction::Programs {
     return *spools[static_cast<std::size_t>(found - request.wanted.begin())];
   }
 
-  void run(const AudioInput& input, const RunOptions& options, Extracted& out) {
+  RunReport run(const AudioInput& input, const RunOptions& options) {
     if (signal) signal->open(input.path);
     for (const auto& spool : spools) spool->clear();
     if (decibels) decibels->clear();
     const auto rate = static_cast<double>(input.header.rate);
     MelFilters filters{Vector<std::int64_t>(Index{0}), Matrix<float>(Index{0, 0}), 0};
     if (request.wants(Feature::mfcc) || request.wants(Feature::melspectrogram))
-      filters = mel_filters(rate, request.options.frame_length, request.n_mels, request.fmin,
-                            request.fmax.value_or(rate / 2), [&](std::int64_t bytes) {
-                              TableMemory(tables).claim(
-                                  fmt::format("{}: the weights of {} mel bands", input.path, request.n_mels),
-                                  bytes);
-                            });
+      filters = mel_filters(
+          rate, request.options.frame_length, request.n_mels, request.fmin, request.fmax.value_or(rate / 2),
+          [&](std::int64_t bytes) {
+            TableMemory(tables).claim(
+                fmt::format("{}: the weights of {}", input.path, counted(request.n_mels, "mel band")), bytes);
+          });
     empty_bands = filters.empty;
-    const auto timed = [&](const RunReport& report, auto&& work) {
-      const auto begin = std::chrono::steady_clock::now();
-      auto result = work();
-      out.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-              runs == 0);
-      return result;
-    };
-    out.run = {};
-    const auto results = timed(out.run, [&] {
-      return pass->run(options, &out.run, Scalar<std::int64_t>(input.samples),
-                       Scalar<float>(static_cast<float>(rate)), filters.begins, filters.weights);
-    });
-    if (!second) return;
+    RunReport report;
+    const auto results = pass->run(options, &report, Scalar<std::int64_t>(input.samples),
+                                   Scalar<float>(static_cast<float>(rate)), filters.begins, filters.weights);
+    if (second) run_second(std::get<1>(results), options, report);
+    if (runs++ > 0) report.front_seconds = 0;
+    return report;
+  }
+
+  void run_second(const Scalar<float>& loudest, const RunOptions& options, RunReport& report) const {
     RunOptions rest = options;  // what is written of a run is that of the pass over the signal
     rest.trace.clear();
     rest.report.clear();
     rest.progress = nullptr;
     RunReport of_rest;
-    timed(of_rest, [&] { return second->run(rest, &of_rest, std::get<1>(results)); });
+    second->run(rest, &of_rest, loudest);
+    report.seconds += of_rest.seconds;
+    report.front_seconds += of_rest.front_seconds;
+    report.compile_seconds += of_rest.compile_seconds;
+    report.kernels_compiled += of_rest.kernels_compiled;
+    report.kernels_from_disk += of_rest.kernels_from_disk;
+    report.peak_bytes = std::max(report.peak_bytes, of_rest.peak_bytes);
+    report.peak_resident_bytes = std::max(report.peak_resident_bytes, of_rest.peak_resident_bytes);
   }
 
   const AudioRequest& request;
@@ -155,9 +149,8 @@ std::string Extraction::explain() const {
   return programs_->pass->explain() +
          (programs_->second ? "\nmfcc, of the mel spectra\n" + programs_->second->explain() : "");
 }
-void Extraction::run(const AudioInput& input, const RunOptions& options, Extracted& out) {
-  programs_->run(input, options, out);
-  ++programs_->runs;
+RunReport Extraction::run(const AudioInput& input, const RunOptions& options) {
+  return programs_->run(input, options);
 }
 const std::vector<std::unique_ptr<Spool>>& Extraction::spools() const { return programs_->spools; }
 std::int64_t Extraction::empty_bands() const { return programs_->empty_bands; }

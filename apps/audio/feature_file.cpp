@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/output_files.h"
+
 namespace anabranch::apps {
 
 namespace {
@@ -49,7 +51,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 FeatureFile::FeatureFile(const AudioRequest& request) : request_(request) {
-  if (request.out.ends_with(".csv")) {
+  if (extension_of(request.out) == ".csv") {
     csv_ = std::make_unique<io::TextWriter>(request.out);
   } else {
     npz_ = std::make_unique<io::NpzWriter>(request.out);

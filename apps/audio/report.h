@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/audio/extraction.h"
+#include "apps/audio/request.h"
+#include "apps/common/repeated_run.h"
 
 /// What `anabranch audio` says of its work: docs/audio.md.
 namespace anabranch::apps {
@@ -16,8 +17,10 @@ struct AudioReport {
   std::vector<std::int64_t> rates;  ///< samples a second, each once
   std::int64_t empty_bands = 0;     ///< the most of a file
   std::int64_t memory = 0;          ///< the bound
+  double open_seconds = 0;          ///< looking at all inputs
   double total_seconds = 0;
-  Extracted work;
+  RepeatedRun runs;                    ///< over all files
+  std::vector<std::string> unchecked;  ///< files that were read and carry no checksum
 };
 
 /// One JSON object with a newline.

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/output_files.h"
+#include "apps/common/quantities.h"
 #include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
 
@@ -60,15 +62,16 @@ void look_at(AudioInput& input, const AudioRequest& request) {
   if (input.samples == 0) refuse("there are no samples in it");
   const bool has_bands = request.wants(Feature::melspectrogram) || request.wants(Feature::mfcc);
   if (const double highest = static_cast<double>(input.header.rate) / 2; has_bands && request.fmin >= highest)
-    throw UsageError(fmt::format("--fmin {}: {} has {} samples a second, and so no frequencies from {} Hz on",
-                                 request.fmin, input.path, input.header.rate, highest));
+    throw UsageError(fmt::format("--fmin {}: {} has {} a second, and so no frequencies from {} Hz on",
+                                 request.fmin, input.path, counted(input.header.rate, "sample"), highest));
   if (!request.segments.empty()) return;
   const std::int64_t length = request.options.frame_length, padding = request.padding();
   if (request.pad_mode == PadMode::reflect && input.samples <= padding)
-    refuse(
-        fmt::format("{} samples; --pad-mode reflect mirrors {} and takes one more", input.samples, padding));
+    refuse(fmt::format("{}; --pad-mode reflect mirrors {} and takes one more",
+                       counted(input.samples, "sample"), padding));
   if (input.samples + 2 * padding < length)
-    refuse(fmt::format("{} samples are less than a frame of {} (--frame-length)", input.samples, length));
+    refuse(fmt::format("{} {} less than a frame of {} (--frame-length)", counted(input.samples, "sample"),
+                       input.samples == 1 ? "is" : "are", length));
   input.windows = (input.samples + 2 * padding - length) / request.options.hop_length + 1;
 }
 
@@ -112,7 +115,7 @@ std::vector<Feature> features_named(const std::string& list) {
 std::vector<AudioInput> inputs_of(const AudioRequest& request) {
   std::vector<AudioInput> out;
   for (const std::string& path : request.inputs) out.push_back({path, {}, {}, 0, 0});
-  if (out.size() > 1 && request.out.ends_with(".npz")) name(out);
+  if (out.size() > 1 && extension_of(request.out) == ".npz") name(out);
   for (AudioInput& input : out) look_at(input, request);
   return out;
 }

@@ -1,5 +1,7 @@
 #include "apps/common/output_files.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include <anabranch/io.h>
@@ -46,10 +48,21 @@ void check_outputs(const std::vector<NamedFile>& inputs, const std::vector<Named
     if (!output.file.empty()) io::NpyWriter(output.file, ScalarType::float64);
 }
 
-void check_extension(const char* option, const std::string& file, const char* wanted, const char* what) {
-  const std::string extension = std::filesystem::path(file).extension().string();
-  if (!extension.empty() && extension != wanted)
-    throw UsageError(std::string(option) + " " + file + ": " + what + ", not as " + extension);
+std::string extension_of(const std::string& file) {
+  std::string extension = std::filesystem::path(file).extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
+}
+
+void check_extension(const char* option, const std::string& file, std::initializer_list<const char*> formats,
+                     const char* what) {
+  const std::string extension = extension_of(file);
+  if (file.empty() || (extension.empty() && formats.size() == 1)) return;
+  if (std::find(formats.begin(), formats.end(), extension) != formats.end()) return;
+  throw UsageError(fmt::format("{} {}: {} as {}, {}", option, file, what, fmt::join(formats, " or "),
+                               extension.empty()
+                                   ? "which the end of the name has to say"
+                                   : "not as " + std::filesystem::path(file).extension().string()));
 }
 
 }  // namespace anabranch::apps

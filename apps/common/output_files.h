@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ struct NamedFile {
 /// place cannot be written to, which is better known before the work than after it.
 void check_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
-/// Files are written in one format, whatever they are called: a name that promises another is a slip, a UsageError. A name
-/// without an extension passes. `what`: "y is written as .npy".
-void check_extension(const char* option, const std::string& file, const char* wanted, const char* what);
+/// ".npz" of "a/B.NPZ": in small letters; empty where there is none.
+std::string extension_of(const std::string& file);
+
+/// A file is written in one of these formats (".npz"), which its name's end says, in letters of either case: a name that promises
+/// another is a slip, a UsageError. Where there is one format a name without an end passes. `what`: "y is written".
+void check_extension(const char* option, const std::string& file, std::initializer_list<const char*> formats,
+                     const char* what);
 
 }  // namespace anabranch::apps

@@ -18,14 +18,17 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-void RepeatedRun::add_last(std::int64_t besides) {
-  seconds.push_back(last.seconds);
+void RepeatedRun::add_last(std::int64_t besides) { add_part(seconds.size(), besides); }
+
+void RepeatedRun::add_part(std::size_t run, std::int64_t besides) {
+  if (run == seconds.size()) seconds.push_back(0);
+  seconds[run] += last.seconds;
   peak_bytes = std::max(peak_bytes, last.peak_bytes + besides);
-  if (seconds.size() > 1) return;
-  compile_seconds = last.compile_seconds;
-  front_seconds = last.front_seconds;
-  kernels_compiled = last.kernels_compiled;
-  kernels_from_disk = last.kernels_from_disk;
+  if (run > 0) return;
+  compile_seconds += last.compile_seconds;
+  front_seconds += last.front_seconds;
+  kernels_compiled += last.kernels_compiled;
+  kernels_from_disk += last.kernels_from_disk;
 }
 
 double RepeatedRun::steady_seconds() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -13,14 +14,16 @@
 namespace anabranch::apps {
 
 struct RepeatedRun {
-  RunReport last;                                   ///< of the last run
-  std::vector<double> seconds;                      ///< of each run
-  std::int64_t peak_bytes = 0;                      ///< the most that all runs held of the memory bound
-  double compile_seconds = 0, front_seconds = 0;    ///< of the first run, the only one that compiles
+  RunReport last;                                 ///< of the last run; of its last part, where it has several
+  std::vector<double> seconds;                    ///< of each run
+  std::int64_t peak_bytes = 0;                    ///< the most that all runs held of the memory bound
+  double compile_seconds = 0, front_seconds = 0;  ///< of the first run, the only one that compiles
   int kernels_compiled = 0, kernels_from_disk = 0;  ///< likewise
 
   /// Another run, which `last` has become, held so many bytes besides.
   void add_last(std::int64_t besides = 0);
+  /// A part of run number `run` (from 0), over one of several inputs, which `last` has become.
+  void add_part(std::size_t run, std::int64_t besides = 0);
   /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
   /// more; else the fastest.
   double steady_seconds() const;

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/idle_options.h"
+#include "apps/common/output_files.h"
 #include "apps/common/usage_error.h"
 
 namespace anabranch::apps {
@@ -51,6 +53,8 @@ const std::map<std::string, Backend>& backends() {
 struct RunChoiceOptions::Given : RunChoice {
   std::string backend_name = "cpu", memory_size, gpu_memory_size, items;
   bool show_progress = false, hide_progress = false;
+  const CLI::App* sub = nullptr;
+  const bool* explain = nullptr;
 };
 
 RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, const std::string& items,
@@ -58,6 +62,8 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
     : given_(std::make_shared<Given>()) {
   Given& given = *given_;
   given.items = items;
+  given.sub = &sub;
+  given.explain = &explain;
   sub.add_option(
          "--backend", given.backend_name,
          "cpu, cuda, cpu+cuda, auto (cuda where that is expected to be quicker) or interpreter; default: cpu")
@@ -108,8 +114,16 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
       ->option_text("FILE");
 }
 
-RunChoice RunChoiceOptions::chosen() const {
+RunChoice RunChoiceOptions::chosen(std::initializer_list<const char*> results) const {
   RunChoice choice = *given_;
+  if (*given_->explain) {
+    const char* const why = "nothing is run with --explain";
+    refuse_idle(*given_->sub, results, why);
+    refuse_idle(*given_->sub,
+                {"--backend", "--threads", "--gpu-memory", "--scheduler", "--repeat", "--progress",
+                 "--no-progress", "--stats", "--trace", "--report"},
+                why);
+  }
   choice.backend = backends().at(given_->backend_name);
   if (!given_->memory_size.empty()) choice.memory = parse_byte_size(given_->memory_size);
   if (!given_->gpu_memory_size.empty()) choice.gpu_memory = parse_byte_size(given_->gpu_memory_size);
@@ -123,6 +137,7 @@ RunChoice RunChoiceOptions::chosen() const {
     if (!choice.scheduler.empty())
       throw UsageError("--scheduler: the interpreter takes " + given_->items + " one by one, not in chunks");
   }
+  check_extension("--report", choice.report, {".html"}, "a report is written");
   if (!choice.report.empty() && !html_reports_available())
     throw UsageError(
         "--report: this build has no reports as pages (it was configured with ANABRANCH_REPORTS=OFF)");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -43,8 +44,9 @@ class RunChoiceOptions {
   /// `memory`: what the bound on memory is for. `items`: what the stream's items are. `explain`: whether the program is to be
   /// explained, and nothing run.
   RunChoiceOptions(CLI::App& sub, const std::string& memory, const std::string& items, bool& explain);
-  /// To be called when the command line has been read. UsageError where options contradict each other.
-  RunChoice chosen() const;
+  /// To be called when the command line has been read. UsageError where options contradict each other, or have no effect beside
+  /// the others. `results`: the subcommand's options for what becomes of a run's result, of which there is none with --explain.
+  RunChoice chosen(std::initializer_list<const char*> results = {}) const;
 
  private:
   struct Given;

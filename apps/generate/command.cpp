@@ -10,6 +10,9 @@
 #include "apps/commands.h"
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/idle_options.h"
+#include "apps/common/output_files.h"
+#include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 #include "apps/generate/matrix.h"
@@ -38,9 +41,9 @@ void run_generate(const GenerateCommandOptions& options) {
     }
   }();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  print(fmt::format("{}: {} x {}, {} entries, {} in {:.1f} s\n", options.out, made.rows, made.cols, made.nnz,
-                    decimal_bytes(static_cast<std::int64_t>(std::filesystem::file_size(options.out))),
-                    seconds.count()));
+  print(fmt::format(
+      "{}: {} x {}, {}, {} in {:.3g} s\n", options.out, made.rows, made.cols, counted(made.nnz, "entry"),
+      decimal_bytes(static_cast<std::int64_t>(std::filesystem::file_size(options.out))), seconds.count()));
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ void add_generate(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"float", "double"}))
       ->option_text("TYPE");
   sub->add_option("--out", given->out, "File to write: .npz or .mtx")->required()->option_text("FILE");
-  sub->callback([given, seed, &chosen] {
+  sub->callback([given, sub, seed, &chosen] {
     const auto kind = matrix_kind(given->kind_name);
     if (!kind)
       throw UsageError("'" + given->kind_name +
@@ -85,8 +88,9 @@ void add_generate(CLI::App& app, Action& chosen) {
     given->kind = *kind;
     if (!is_random(*kind) && seed->count() > 0)
       throw UsageError(given->kind_name + " has nothing random in it and takes no --seed");
-    if (!given->out.ends_with(".npz") && !given->out.ends_with(".mtx"))
-      throw UsageError("--out " + given->out + ": a matrix is written as .npz or .mtx");
+    check_extension("--out", given->out, {".npz", ".mtx"}, "a matrix is written");
+    if (extension_of(given->out) == ".mtx")
+      refuse_idle(*sub, {"--index"}, "a Matrix Market file says nothing of the type of indices");
     if (given->index_name == "int32") given->matrix.index = ScalarType::int32;
     if (given->index_name == "int64") given->matrix.index = ScalarType::int64;
     if (given->value_name == "float") given->matrix.value = ScalarType::float32;

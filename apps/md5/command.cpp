@@ -16,6 +16,7 @@
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
+#include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 #include "apps/md5/digests.h"
@@ -91,9 +92,9 @@ RunOptions options_of_run(const Md5Options& options, const DigestTable& digests,
   if (!options.run.chunks()) return run;
   run.memory = bound - digests.own_bytes();
   if (run.memory <= 0)
-    throw ResourceError(fmt::format("{} digests ({}) do not fit into a memory bound of {}",
-                                    digests.distinct(), binary_bytes(digests.own_bytes()),
-                                    binary_bytes(bound)));
+    throw ResourceError(fmt::format("{} ({}) {} not fit into a memory bound of {}",
+                                    counted(digests.distinct(), "digest"), binary_bytes(digests.own_bytes()),
+                                    digests.distinct() == 1 ? "does" : "do", binary_bytes(bound)));
   return run;
 }
 
@@ -209,7 +210,6 @@ void add_md5(CLI::App& app, Action& chosen) {
   sub->callback([given, rules, run, &chosen] {
     given->run = run.chosen();
     given->rules = parse_rules(*rules);
-    check_extension("--report", given->run.report, ".html", "a report is written as .html");
     chosen = [given](Interrupt& interrupt) { return run_md5(*given, interrupt); };
   });
 }

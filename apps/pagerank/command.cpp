@@ -12,6 +12,7 @@
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
+#include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 #include "apps/pagerank/program.h"
@@ -51,9 +52,9 @@ std::int64_t memory_for_links(const io::GraphHeader& header, std::int64_t bound)
   constexpr std::int64_t a_node = (vectors_of_a_round + 1) * std::int64_t{sizeof(double)};
   if (header.nodes >= bound / a_node)
     throw ResourceError(fmt::format(
-        "{} nodes need {} vectors of {} each, which do not fit into a memory bound of {}; beside them the "
+        "{} {} {} vectors of {} each, which do not fit into a memory bound of {}; beside them the "
         "links need room for the longest list of one node",
-        header.nodes, vectors_of_a_round + 1,
+        counted(header.nodes, "node"), header.nodes == 1 ? "needs" : "need", vectors_of_a_round + 1,
         binary_bytes(header.nodes > INT64_MAX / 8 ? INT64_MAX : header.nodes * 8), binary_bytes(bound)));
   return bound - header.nodes * a_node + header.nodes * std::int64_t{sizeof(double)};
 }
@@ -204,10 +205,9 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->option_text("N");
   const RunChoiceOptions run(*sub, "links, ranks, sorting and chunks", "nodes", given->explain);
   sub->callback([given, edges, run, &chosen] {
-    given->run = run.chosen();
+    given->run = run.chosen({"--out", "--top"});
     if (!edges->empty()) given->format = edge_formats().at(*edges);
-    check_extension("--out", given->out, ".npy", "ranks are written as .npy");
-    check_extension("--report", given->run.report, ".html", "a report is written as .html");
+    check_extension("--out", given->out, {".npy"}, "ranks are written");
     chosen = [given](Interrupt& interrupt) { return run_pagerank(*given, interrupt); };
   });
 }

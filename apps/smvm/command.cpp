@@ -14,6 +14,7 @@
 #include "apps/common/exit_status.h"
 #include "apps/common/matrix_types.h"
 #include "apps/common/output_files.h"
+#include "apps/common/quantities.h"
 #include "apps/common/repeated_run.h"
 #include "apps/common/terminal.h"
 #include "apps/smvm/program.h"
@@ -47,9 +48,9 @@ std::int64_t memory_for_source(const io::CsrHeader& header, std::int64_t vectors
   const std::int64_t y = bytes(header.rows);
   if (x >= bound || y >= bound - x)
     throw ResourceError(fmt::format(
-        "the vector{} x ({}) and the result y ({}) do not fit into a memory bound of {}; beside them the "
+        "the {} x ({}) and the result y ({}) do not fit into a memory bound of {}; beside them the "
         "stream needs room for its longest row",
-        vectors == 1 ? "" : "s", binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
+        noun_for(vectors, "vector"), binary_bytes(x), binary_bytes(y), binary_bytes(bound)));
   return bound - x - y;
 }
 
@@ -88,8 +89,8 @@ io::NpyHeader inspect_x(const std::string& path, std::size_t rank, const SmvmRep
                   path, x.extents.size(), x.extents.size() == 1 ? " (--vector takes one)" : ""));
   if (x.extents[0] != matrix.cols)
     throw DataError(fmt::format(
-        "{}: {} {}, but the {}matrix has {} columns{}", path, x.extents[0], rank == 1 ? "elements" : "rows",
-        report.options.transpose ? "transposed " : "", matrix.cols,
+        "{}: {}, but the {}matrix has {}{}", path, counted(x.extents[0], rank == 1 ? "element" : "row"),
+        report.options.transpose ? "transposed " : "", counted(matrix.cols, "column"),
         rank == 2 && x.extents[1] == matrix.cols ? "; this array has its vectors as rows" : ""));
   if (x.complex || !converts_exactly(x.type, matrix.value))
     throw DataError(fmt::format(
@@ -211,9 +212,8 @@ void add_smvm(CLI::App& app, Action& chosen) {
   sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
   const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows", given->explain);
   sub->callback([given, run, &chosen] {
-    given->run = run.chosen();
-    check_extension("--out", given->out, ".npy", "y is written as .npy");
-    check_extension("--report", given->run.report, ".html", "a report is written as .html");
+    given->run = run.chosen({"--out"});
+    check_extension("--out", given->out, {".npy"}, "y is written");
     chosen = [given](Interrupt& interrupt) {
       run_smvm(*given, interrupt);
       return done;

@@ -59,6 +59,28 @@ TEST_CASE("audio: command lines that make no sense") {
        "--fmin 30000: "},
       {{a, "--out", f, "--features", "lpc", "--frame-length", "16"}, 2, "--lpc-order 16"},
       {{a, "--out", f, "--features", "autocorrelation", "--frame-length", "16"}, 2, "--max-size 128"},
+      {{a, "--out", f, "--features", "rms", "--n-mels", "9", "--fmin", "1"},
+       2,
+       "--n-mels, --fmin: --features has no melspectrogram, nor mfcc"},
+      {{a, "--out", f, "--features", "rms", "--fmax", "900"}, 2, "--fmax: --features has no"},
+      {{a, "--out", f, "--features", "melspectrogram", "--n-mfcc", "9"},
+       2,
+       "--n-mfcc: --features has no mfcc"},
+      {{a, "--out", f, "--lpc-order", "9"}, 2, "--lpc-order: --features has no lpc"},
+      {{a, "--out", f, "--max-size", "9"}, 2, "--max-size: --features has no autocorrelation"},
+      {{a, "--out", f, "--features", "rms,lpc", "--window", "hann", "--win-length", "9"},
+       2,
+       "--window, --win-length: --features has no spectral feature"},
+      {{a, "--out", f, "--features", "rms", "--segments", s, "--frame-length", "512"},
+       2,
+       "--frame-length: segments have their own lengths"},
+      {{a, "--out", f, "--center", "false", "--pad-mode", "edge"},
+       2,
+       "--pad-mode: nothing is padded with --center false"},
+      {{a, "--out", f, "--explain"}, 2, "--out: nothing is run with --explain"},
+      {{a, "--out", dir / "f"},
+       2,
+       "f: features are written as .npz or .csv, which the end of the name has to say"},
       {{a, a, "--out", f}, 2, "would be called"},
       {{a, "--out", f, "--segments", s, "--hop-length", "10"}, 2, "--segments"},
       {{a, "--out", f, "--segment-unit", "seconds"}, 2, "--segments"},
@@ -75,6 +97,11 @@ TEST_CASE("audio: command lines that make no sense") {
     CHECK(o.out.empty());
     CHECK(dir.files() == 2);
   }
+  // Names end in letters of either case.
+  CHECK(command({"audio", a, "--out", dir / "g.CSV", "--features", "rms"}).status == 0);
+  CHECK(io_test::read_file(dir / "g.CSV").starts_with("time,rms\n"));
+  CHECK(command({"audio", a, "--out", dir / "g.NPZ", "--features", "rms"}).status == 0);
+  CHECK(io_test::read_file(dir / "g.NPZ").starts_with("PK"));
   // Bands that end above all frequencies are empty there, however far.
   CHECK(command({"audio", a, "--out", f, "--fmin", "11024", "--fmax", "1e300"}).status == 0);
   // Frames of any length where there is no Fourier transform.

@@ -345,7 +345,8 @@ TEST_CASE("audio: what it says") {
   REQUIRE(o.status == 0);
   CHECK(o.err.empty());
   for (const char* part : {"Audio", "1 file, 10 s at 22050 Hz", "431 of 2048 samples, one every 512",
-                           "rms, zero_crossing_rate", "Run", "Time", "Memory", "f.npz"})
+                           "rms, zero_crossing_rate", "Run", "Stream    431 windows in ", "Time", "opening",
+                           "times as fast as it plays", "Memory", "f.npz"})
     CHECK(o.out.find(part) != std::string::npos);
   const Outcome told = command(
       with(base, {"--json", "--trace", dir / "t.json", "--report", dir / "r.html", "--progress", "--stats"}));
@@ -357,8 +358,23 @@ TEST_CASE("audio: what it says") {
         "frame_length", "hop_length",      "center",        "empty_mel_bands", "backend",
         "threads",      "scheduler",       "memory",        "peak_bytes",      "peak_resident_bytes",
         "seconds",      "times_real_time", "kernels",       "result",          "trace",
-        "report",       "stages"})
+        "report",       "stages",          "chunks",        "chunk_items",     "utilisation",
+        "repeats",      "unchecked"})
     CHECK(report.contains(key));
+  for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute", "write"})
+    CHECK(report["seconds"].contains(key));
+  CHECK(report["unchecked"] == report["inputs"]);
+  // Runs are over all files, the rest of the last one's stream.
+  io_test::write_file(dir / "b.wav", wav(audio_signal(2'205, 9)));
+  const Arguments two{"audio", dir / "a.wav", dir / "b.wav", "--out", dir / "f.npz", "--repeat", "3"};
+  const Outcome both = command(two);
+  REQUIRE(both.status == 0);
+  for (const char* part : {"2 files,", "5 windows of the last file in ", "Repeats   3 runs"})
+    CHECK(both.out.find(part) != std::string::npos);
+  const auto of_both = command(with(two, {"--json"})).json();
+  CHECK(of_both["repeats"].size() == 3);
+  CHECK(of_both["windows"] == 431 + 5);
+  CHECK(of_both["seconds"]["total"] >= of_both["seconds"]["run"]);
   CHECK(report["windows"] == 431);
   CHECK(!TraceFile(dir / "t.json").rows.empty());
   CHECK(PageFile(dir / "r.html").data["run"]["cancelled"] == false);

@@ -142,6 +142,56 @@ TEST_CASE("usage errors list what is not known in the order in which it is given
             "anabranch: these arguments are not expected: --bad --worse=3 4 (anabranch smvm --help)"));
 }
 
+TEST_CASE("usage errors: options that have no effect beside the others are refused, with the reason") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& sentence) {
+    const Outcome o = command(arguments);
+    INFO(o.err);
+    CHECK(o.status == 2);
+    CHECK(o.out.empty());
+    CHECK(has(o.err, "anabranch: " + sentence));
+  };
+  const std::string why = ": nothing is run with --explain";
+  const std::string m = dir / "m.npz", digest(32, '0');
+  refused({"smvm", m, "--explain", "--out", dir / "y.npy"}, "--out" + why);
+  refused({"smvm", m, "--explain", "--stats", "--trace", dir / "t.json"}, "--stats, --trace" + why);
+  refused({"smvm", m, "--explain", "--backend", "auto", "--threads", "1"}, "--backend, --threads" + why);
+  refused({"pagerank", m, "--explain", "--top", "3"}, "--top" + why);
+  refused({"md5", digest, m, "--explain", "--repeat", "2"}, "--repeat" + why);
+  refused({"generate", "banded", "--size", "4", "--index", "int64", "--out", dir / "g.mtx"},
+          "--index: a Matrix Market file says nothing of the type of indices");
+  CHECK(command({"smvm", m, "--explain", "--memory", "64M"}).status == 0);
+  CHECK(dir.files() == 1);
+}
+
+TEST_CASE("the ends of the names of output files: one rule, one sentence, letters of either case") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
+  const std::string m = dir / "m.npz", digest(32, '0');
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& sentence) {
+    const Outcome o = command(arguments);
+    INFO(o.err);
+    CHECK(o.status == 2);
+    CHECK(has(o.err, "anabranch: " + sentence));
+  };
+  refused({"smvm", m, "--out", "y.TXT"}, "--out y.TXT: y is written as .npy, not as .TXT");
+  refused({"pagerank", m, "--out", "y.csv"}, "--out y.csv: ranks are written as .npy, not as .csv");
+  refused({"md5", digest, m, "--report", "r.pdf"},
+          "--report r.pdf: a report is written as .html, not as .pdf");
+  refused({"audio", m, "--out", "f.mp3"}, "--out f.mp3: features are written as .npz or .csv, not as .mp3");
+  refused({"generate", "banded", "--size", "4", "--out", "g.csv"},
+          "--out g.csv: a matrix is written as .npz or .mtx, not as .csv");
+  refused({"generate", "banded", "--size", "4", "--out", "g"},
+          "--out g: a matrix is written as .npz or .mtx, which the end of the name has to say");
+  CHECK(command({"smvm", m, "--out", dir / "y.NPY", "--report", dir / "r.HTML"}).status == 0);
+  CHECK(npy_vector<double>(dir / "y.NPY").size() == 10);
+  CHECK(command({"generate", "banded", "--size", "4", "--out", dir / "g.MTX"}).status == 0);
+  CHECK(io_test::read_file(dir / "g.MTX").starts_with("%%MatrixMarket"));
+  CHECK(command({"generate", "banded", "--size", "4", "--out", dir / "g.Npz"}).status == 0);
+  CHECK(command({"smvm", dir / "g.Npz"}).status == 0);
+}
+
 TEST_CASE("help: options that have to be given stand in the line of usage") {
   CHECK(has(command({"audio", "--help"}).out, "Usage: anabranch audio --out FILE [OPTIONS] IN...\n"));
   CHECK(has(command({"generate", "--help"}).out,
