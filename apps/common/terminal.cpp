@@ -37,8 +37,9 @@ void open_standard_descriptors() noexcept {
 }
 
 void print(std::string_view text) {
-  if (!write_all(STDOUT_FILENO, text))
-    throw IoError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  if (write_all(STDOUT_FILENO, text)) return;
+  throw IoError(errno == EPIPE ? std::string("standard output: its reader has gone")
+                               : fmt::format("standard output: cannot write: {}", std::strerror(errno)));
 }
 
 void print_error(std::initializer_list<std::string_view> message) noexcept {
