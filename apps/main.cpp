@@ -49,7 +49,7 @@ class Help final : public CLI::Formatter {
 constexpr const char* footer =
     "Exit status: 0 done; 1 done, and the answer is no; 2 usage; 3 bad input data;\n"
     "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
-    "130 and 143 stopped by SIGINT and SIGTERM (a second one ends the process at once).";
+    "130 stopped by SIGINT; 143 stopped by SIGTERM (a second signal ends the process at once).";
 
 /// `interrupt` is made when there is work to be stopped. `help`: what to ask for more about what was tried.
 int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string& help) {

@@ -88,9 +88,13 @@ const char* name_of(Feature feature) {
   return "?";
 }
 
-std::vector<Feature> features_named(const std::string& list) {
+std::vector<std::string> feature_names() {
   std::vector<std::string> all;
   for (const auto& [name, which] : names) all.emplace_back(name);
+  return all;
+}
+
+std::vector<Feature> features_named(const std::string& list) {
   std::vector<Feature> out;
   if (list == "all") {
     for (const auto& [name, which] : names) out.push_back(which);
@@ -104,7 +108,7 @@ std::vector<Feature> features_named(const std::string& list) {
         std::find_if(names.begin(), names.end(), [&](const auto& n) { return one == n.first; });
     if (found == names.end())
       throw UsageError(fmt::format("--features: '{}' is no feature; there are {}, and all of them by 'all'",
-                                   one, fmt::join(all, ", ")));
+                                   one, fmt::join(feature_names(), ", ")));
     if (std::find(out.begin(), out.end(), found->second) != out.end())
       throw UsageError(fmt::format("--features: {} is there twice", one));
     out.push_back(found->second);

@@ -39,6 +39,8 @@ struct AudioRequest {
 
 /// As librosa calls it.
 const char* name_of(Feature feature);
+/// Of all features.
+std::vector<std::string> feature_names();
 /// "rms,mfcc" or "all". UsageError on what is no feature, or is named twice.
 std::vector<Feature> features_named(const std::string& list);
 

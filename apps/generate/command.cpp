@@ -12,6 +12,7 @@
 #include "apps/common/exit_status.h"
 #include "apps/common/idle_options.h"
 #include "apps/common/output_files.h"
+#include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
@@ -56,8 +57,7 @@ void add_generate(CLI::App& app, Action& chosen) {
   auto given = std::make_shared<Given>();
   sub->add_option("KIND", given->kind_name, "laplacian2d, laplacian3d, banded, powerlaw or rmat")
       ->required()
-      ->check(CLI::Validator([](const std::string&) { return std::string(); },
-                             "{laplacian2d,laplacian3d,banded,powerlaw,rmat}"))
+      ->check(one_of({"laplacian2d", "laplacian3d", "banded", "powerlaw", "rmat"}))
       ->option_text("NAME");
   sub->add_option("--size", given->matrix.size,
                   "Edge of the grid (laplacian2d: N^2 rows, laplacian3d: N^3), or rows")

@@ -1,10 +1,12 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/proposals.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 #include "apps/manual/subcommands.h"
@@ -44,7 +46,11 @@ void add_completion(CLI::App& app, Action& chosen) {
 void add_man(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("man", "Print a manual page, for man -l -");
   auto subcommand = std::make_shared<std::string>();
+  std::vector<std::string> names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(one->get_name());
   sub->add_option("SUBCOMMAND", *subcommand, "Which one it is about; default: the command as a whole")
+      ->check(one_of(names))
       ->option_text("NAME");
   sub->callback([&app, &chosen, subcommand] {
     chosen = [&app, subcommand](Interrupt&) {

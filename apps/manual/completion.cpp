@@ -28,7 +28,7 @@ std::string names_of(const std::vector<SubcommandText>& subcommands) {
 
 std::string bash_values(const OptionText& option) {
   if (!option.choices.empty())
-    return fmt::format("_anabranch_words {}",
+    return fmt::format("_anabranch_{} {}", option.list ? "list" : "words",
                        quoted(fmt::format("{}", fmt::join(option.choices, " ")), Shell::bash));
   return option.takes_file() ? "_anabranch_files" : "COMPREPLY=()";
 }
@@ -36,7 +36,15 @@ std::string bash_values(const OptionText& option) {
 std::string bash(const std::vector<SubcommandText>& subcommands) {
   std::string out =
       "# Completion of anabranch for bash.\n"
-      "_anabranch_words() { COMPREPLY=($(compgen -W \"$1\" -- \"$cur\")); }\n"
+      "_anabranch_words() {\n"
+      "  COMPREPLY=($(compgen -W \"$1\" -- \"$cur\"))\n"
+      "  case ${COMPREPLY[0]} in *:) compopt -o nospace 2>/dev/null ;; esac\n"
+      "}\n"
+      "_anabranch_list() {\n"
+      "  local last=${cur##*[,+]}\n"
+      "  COMPREPLY=($(compgen -P \"${cur%\"$last\"}\" -W \"$1\" -- \"$last\"))\n"
+      "  compopt -o nospace 2>/dev/null\n"
+      "}\n"
       "_anabranch_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "
       "\"$cur\"); }\n"
       "_anabranch() {\n"
@@ -87,7 +95,7 @@ std::string zsh_values(const OptionText& option) {
     std::string choices;
     for (const std::string& choice : option.choices)
       choices += (choices.empty() ? "" : " ") + zsh_text(choice);
-    return "(" + choices + ")";
+    return option.list ? " _values -s , " + option.value + " " + choices : "(" + choices + ")";
   }
   return option.takes_file() ? "_files" : " ";
 }
@@ -122,6 +130,11 @@ std::string zsh(const std::vector<SubcommandText>& subcommands) {
 
 // ---- fish
 
+std::string fish_values(const OptionText& option) {
+  const std::string choices = fmt::format("{}", fmt::join(option.choices, " "));
+  return option.list ? "(__fish_append , " + choices + ")" : choices;
+}
+
 std::string fish(const std::vector<SubcommandText>& subcommands) {
   std::string out = "# Completion of anabranch for fish.\ncomplete -c anabranch -f\n";
   for (const SubcommandText& sub : subcommands)
@@ -134,8 +147,8 @@ std::string fish(const std::vector<SubcommandText>& subcommands) {
         if (!option.positional)
           out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (!option.choices.empty())
-        out += fmt::format("{} -a {}", option.positional ? "" : " -x",
-                           quoted(fmt::format("{}", fmt::join(option.choices, " ")), Shell::fish));
+        out +=
+            fmt::format("{} -a {}", option.positional ? "" : " -x", quoted(fish_values(option), Shell::fish));
       else if (option.takes_file())
         out += option.positional ? " -F" : " -r -F";
       else if (!option.value.empty() && !option.positional)

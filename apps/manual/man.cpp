@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 
 #include <anabranch/version.h>
@@ -54,8 +55,19 @@ std::string heading_of(const OptionText& option) {
   return option.value.empty() ? text : text + " " + italic(option.value);
 }
 
+/// Of "Exit status: 0 done; 1 ..." a paragraph for each status.
 std::string status_section(const std::string& exit_status) {
-  return ".SH EXIT STATUS\n" + roff(exit_status) + "\n";
+  std::string out = ".SH EXIT STATUS\n", text = exit_status;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  text.erase(0, text.find(": ") + 2);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string one = text.substr(begin, end - begin);
+    begin = text.find_first_not_of(' ', std::min(end + 1, text.size()));
+    const std::size_t meaning = one.find(' ');
+    out += fmt::format(".TP\n{}\n{}\n", bold(one.substr(0, meaning)), roff(one.substr(meaning + 1)));
+  }
+  return out;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace anabranch::apps {
 
 namespace {
 
-/// "NAME:{cpu,cuda}" has two.
+/// "NAME:{cpu,cuda}" has two; behind those of a list (some_of) there is a comma.
 std::vector<std::string> choices_of(const std::string& type) {
   const std::size_t begin = type.find('{'), end = type.rfind('}');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
@@ -25,6 +25,7 @@ OptionText text_of(const CLI::Option& option) {
   if (option.get_items_expected_max() > 0) {
     text.value = option.get_option_text();
     text.choices = choices_of(option.get_type_name());
+    text.list = option.get_type_name().ends_with("},");
   }
   return text;
 }

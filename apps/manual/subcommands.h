@@ -14,6 +14,7 @@ struct OptionText {
   std::vector<std::string> names;    ///< "-h", "--help"; of an argument without a name "MATRIX"
   std::string value;                 ///< "FILE", "N"; empty: it takes none
   std::vector<std::string> choices;  ///< where the value is one of these; one that ends with ':' goes on
+  bool list = false;                 ///< the value is some of the choices, with commas between
   std::string description;
   bool positional = false, required = false, several = false;
 

@@ -16,6 +16,7 @@
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
+#include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
@@ -201,12 +202,13 @@ void add_md5(CLI::App& app, Action& chosen) {
                   "append-2-digits, append-3-digits, append-4-digits, append-year, or several of them joined "
                   "by +, like "
                   "capitalize+append-year; default: the word alone")
+      ->check(some_of(names_of_steps()))
       ->option_text("LIST");
   const RunChoiceOptions run(*sub, "digests and chunks of words", "words", given->explain);
   sub->footer(
       "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests; 4 input or output failed; 5 a "
       "resource limit;\n"
-      "6 back end not available; 7 internal error; 130 and 143 stopped by SIGINT and SIGTERM.");
+      "6 back end not available; 7 internal error; 130 stopped by SIGINT; 143 stopped by SIGTERM.");
   sub->callback([given, rules, run, &chosen] {
     given->run = run.chosen();
     given->rules = parse_rules(*rules);

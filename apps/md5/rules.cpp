@@ -49,14 +49,6 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-std::string all_names() {
-  std::string names;
-  for (const ChangeStep& step : changes) names += std::string(step.name) + ", ";
-  for (const AppendStep& step : appends) names += std::string(step.name) + ", ";
-  names.resize(names.size() - 2);
-  return names;
-}
-
 Rule parse_chain(const std::string& chain) {
   Rule rule;
   for (const std::string& name : split(chain, '+')) {
@@ -73,7 +65,7 @@ Rule parse_chain(const std::string& chain) {
     if (step == appends.end())
       throw UsageError(fmt::format(
           "--rules: '{}' is no rule; there are {}; a + joins several to one, a comma divides rules", name,
-          all_names()));
+          fmt::join(names_of_steps(), ", ")));
     rule.digits = step->digits;
     rule.first = step->first;
     rule.count = step->count;
@@ -82,6 +74,13 @@ Rule parse_chain(const std::string& chain) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_steps() {
+  std::vector<std::string> names;
+  for (const ChangeStep& step : changes) names.emplace_back(step.name);
+  for (const AppendStep& step : appends) names.emplace_back(step.name);
+  return names;
+}
 
 std::vector<NamedRule> parse_rules(const std::string& text) {
   std::vector<NamedRule> rules{{"as-is", {}}};

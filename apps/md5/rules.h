@@ -17,6 +17,9 @@ struct NamedRule {
 /// digits. The word as it is, "as-is", always comes first, also where `text` is empty. Throws UsageError.
 std::vector<NamedRule> parse_rules(const std::string& text);
 
+/// Of all steps.
+std::vector<std::string> names_of_steps();
+
 std::vector<Rule> rules_of(const std::vector<NamedRule>& rules);
 
 }  // namespace anabranch::apps

@@ -12,6 +12,7 @@
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
+#include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
@@ -198,6 +199,7 @@ void add_pagerank(CLI::App& app, Action& chosen) {
   sub->add_option("--first-node", given->first_node,
                   "Nodes of an edge list are numbered from 0 or 1; default: 0")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1}))
+      ->check(one_of({"0", "1"}))
       ->option_text("N");
   sub->add_option("--nodes", given->nodes,
                   "An edge list has so many nodes; default: up to the greatest number in it")

@@ -58,7 +58,27 @@ TEST_CASE("completion: bash proposes subcommands, options, choices and files") {
   CHECK(proposals(script, "anabranch pagerank a").front() == "a.npz");
   CHECK(proposals(script, "anabranch generate rm") == Words{"rmat"});
   CHECK(proposals(script, "anabranch explain s") == Words{"smvm"});
+  CHECK(proposals(script, "anabranch man ge") == Words{"generate"});
+  CHECK(proposals(script, "anabranch pagerank g.txt --first-node ''") == Words{"0", "1"});
+  CHECK(proposals(script, "anabranch audio a.wav --features mf") == Words{"mfcc"});
+  CHECK(proposals(script, "anabranch audio a.wav --features rms,lp") == Words{"rms,lpc"});
+  CHECK(proposals(script, "anabranch md5 a b --rules leet,lower+append-d") ==
+        Words{"leet,lower+append-digit"});
   CHECK(proposals(script, "anabranch smvm --threads ''") == Words{""});  // any number
+}
+
+TEST_CASE("completion: lists and choices in zsh and fish; what goes on is not followed by a blank in bash") {
+  const std::string bash = command({"completion", "bash"}).out, zsh = command({"completion", "zsh"}).out,
+                    fish = command({"completion", "fish"}).out;
+  CHECK(has(bash, "*:) compopt -o nospace"));
+  CHECK(has(zsh, ":LIST: _values -s , LIST mean rms "));
+  CHECK(has(zsh, ":LIST: _values -s , LIST lower upper "));
+  CHECK(has(zsh, ":N:(0 1)"));
+  CHECK(has(zsh, "'SUBCOMMAND:(smvm pagerank "));
+  CHECK(has(fish, "-l features -x -a '(__fish_append , mean rms "));
+  CHECK(has(fish, "-l rules -x -a '(__fish_append , lower upper "));
+  CHECK(has(fish, "-l first-node -x -a '0 1'"));
+  CHECK(has(fish, "__fish_seen_subcommand_from man' -a 'smvm pagerank "));
 }
 
 TEST_CASE("completion and manual pages know every subcommand and option of the help") {
@@ -102,13 +122,17 @@ TEST_CASE("manual pages: exit statuses are those of the subcommand's help") {
   for (const std::string& name : subcommands()) {
     INFO(name);
     const std::string help = command({name, "--help"}).out, page = command({"man", name}).out;
-    const std::size_t begin = help.find("Exit status: ");
+    const std::string heading = "Exit status: 0 ";
+    const std::size_t begin = help.find(heading);
     REQUIRE(begin != std::string::npos);
-    const std::string first = help.substr(begin, help.find(';', begin) - begin);
-    CHECK(has(page, "\n.SH EXIT STATUS\n" + first + ";"));
+    const std::size_t meaning = begin + heading.size();
+    const std::string first = help.substr(meaning, help.find(';', begin) - meaning);
+    CHECK(has(page, "\n.SH EXIT STATUS\n.TP\n\\fB0\\fR\n" + first + "\n.TP\n\\fB1\\fR\n"));
+    CHECK(has(page, "\n.TP\n\\fB130\\fR\nstopped by SIGINT\n.TP\n\\fB143\\fR\nstopped by SIGTERM"));
+    CHECK_FALSE(has(page, "Exit status: "));
   }
-  CHECK(has(command({"man", "md5"}).out, "Exit status: 0 a digest was found;"));
-  CHECK(has(command({"man", "smvm"}).out, "Exit status: 0 done;"));
+  CHECK(has(command({"man", "md5"}).out, "\n\\fB0\\fR\na digest was found\n"));
+  CHECK(has(command({"man", "smvm"}).out, "\n\\fB0\\fR\ndone\n"));
 }
 
 TEST_CASE("completion and manual pages: what there is not") {

@@ -42,7 +42,8 @@ TEST_CASE("reports: of one thing they speak in the singular, and of little they 
   io_test::write_file(dir / "g.txt", "0 0\n");
   const std::string graph = command({"pagerank", dir / "g.txt", "--threads", "1"}).out;
   INFO(graph);
-  for (const char* part : {"1 node, 1 link\n", "1 thread,", "1 node in 1 chunk of 1 node,"}) CHECK(has(graph, part));
+  for (const char* part : {"1 node, 1 link\n", "1 thread,", "1 node in 1 chunk of 1 node,"})
+    CHECK(has(graph, part));
   CHECK_FALSE(has(graph, " 0.0 "));
   CHECK(has(graph, "links/s, "));
   io_test::write_file(dir / "m.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
@@ -55,7 +56,8 @@ TEST_CASE("reports: of one thing they speak in the singular, and of little they 
   io_test::write_file(dir / "w.txt", "abc\n");
   const std::string words = command({"md5", "900150983cd24fb0d6963f7d28e17f72", dir / "w.txt"}).err;
   INFO(words);
-  for (const char* part : {"1 candidate a word,", "1 word in 1 chunk of 1 word,", " words/s, "}) CHECK(has(words, part));
+  for (const char* part : {"1 candidate a word,", "1 word in 1 chunk of 1 word,", " words/s, "})
+    CHECK(has(words, part));
   CHECK_FALSE(has(words, " 0.0 "));
   const std::string made = command({"generate", "laplacian2d", "--size", "1", "--out", dir / "g.npz"}).out;
   CHECK(has(made, "1 x 1, 1 entry, "));

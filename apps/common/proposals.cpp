@@ -1,0 +1,22 @@
+#include "apps/common/proposals.h"
+
+#include <CLI/CLI.hpp>
+
+namespace anabranch::apps {
+
+namespace {
+
+CLI::Validator without_check(const std::string& description) {
+  return {[](const std::string&) { return std::string(); }, description};
+}
+
+}  // namespace
+
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  return without_check("{" + CLI::detail::join(values, ",") + "}");
+}
+CLI::Validator some_of(const std::vector<std::string>& values) {
+  return without_check("{" + CLI::detail::join(values, ",") + "},");
+}
+
+}  // namespace anabranch::apps
