@@ -10,10 +10,12 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <anabranch/io.h>
 
+#include "apps/md5/digests.h"
 #include "apps/md5/program.h"
 #include "support/contest.h"
 #include "support/md5_peers.h"
@@ -69,39 +71,13 @@ const WordList& words() {
   return list;
 }
 
-/// As `anabranch md5` makes them: a bit for each of the low bits' values, and buckets of the high bits.
-struct Wanted {
-  std::vector<std::uint32_t> firsts;
-  Vector<std::uint32_t> sorted, bits;
-  Vector<std::int32_t> begins;
-
-  explicit Wanted(std::int64_t digests) {
-    std::mt19937 random(7);
-    for (std::int64_t i = 0; i < digests; ++i) firsts.push_back(static_cast<std::uint32_t>(random()));
-    std::sort(firsts.begin(), firsts.end());
-    firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
-    const auto n = static_cast<std::int64_t>(firsts.size());
-    const auto power = [](std::int64_t least) {
-      std::int64_t p = 1;
-      while (p < least) p *= 2;
-      return p;
-    };
-    const std::int64_t all_bits = std::max<std::int64_t>(power(n * 64), 1 << 15), buckets = power(n);
-    sorted = Vector<std::uint32_t>(n);
-    bits = Vector<std::uint32_t>(all_bits / 32);
-    begins = Vector<std::int32_t>(buckets + 1);
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint32_t first = firsts[static_cast<std::size_t>(i)];
-      sorted.set(i, first);
-      const std::int64_t bit = first & (all_bits - 1);
-      bits.set(bit / 32, bits[bit / 32] | (std::uint32_t{1} << (bit % 32)));
-    }
-    for (std::int64_t b = 0, i = 0; b <= buckets; ++b) {
-      while (i < n && static_cast<std::int64_t>(sorted[i]) * buckets >> 32 < b) ++i;
-      begins.set(b, static_cast<std::int32_t>(i));
-    }
-  }
-};
+/// So many, of random bits.
+apps::DigestTable random_digests(std::int64_t number) {
+  std::mt19937 random(7);
+  std::vector<apps::DigestWords> digests;
+  for (std::int64_t i = 0; i < number; ++i) digests.push_back({static_cast<std::uint32_t>(random())});
+  return apps::DigestTable(std::move(digests));
+}
 
 /// Counts the suspects as they come.
 class Counter final : public SinkBase {
@@ -136,45 +112,46 @@ class Counter final : public SinkBase {
 };
 
 void add_dictionary(std::int64_t digests, int threads) {
-  add_contest(fmt::format("md5/{} digest{}/{} thread{}", digests, digests == 1 ? "" : "s", threads,
-                          threads == 1 ? "" : "s"),
-              [=] {
-                const auto wanted = std::make_shared<Wanted>(digests);
-                const auto counter = std::make_shared<Counter>();
-                using Suspects = std::tuple<Scalar<bool>, Vector<std::uint8_t>>;
-                const apps::Targets targets{use(wanted->sorted), use(wanted->begins), use(wanted->bits)};
-                const auto attack = [=] {
-                  const auto source = stream_in(io::open_lines(words().path()));
-                  return consume(write(apps::suspects(source, {{}}, targets), Sink<Suspects>(counter)));
-                };
-                const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
-                const std::int64_t expected =
-                    md5_matches(words().path(), wanted->firsts, Md5Way::scalar, threads);
-                Contest contest;
-                contest.unit = "Gword/s";
-                contest.amount = static_cast<double>(count);
-                contest.note = fmt::format("{} million words, {} MB", count / 1'000'000,
-                                           std::filesystem::file_size(words().path()) / 1'000'000);
-                contest.contenders.push_back({"anabranch", Role::library, threads,
-                                              [=] { program->run({.threads = threads}); },
-                                              [=] { return counter->found() == expected; }});
-                const auto add_peer = [&](const char* name, Md5Way way) {
-                  if (!has_md5_way(way)) return;
-                  const auto found = std::make_shared<std::int64_t>(0);
-                  contest.contenders.push_back(
-                      {name, Role::peer, threads,
-                       [=] { *found = md5_matches(words().path(), wanted->firsts, way, threads); },
-                       [=] { return *found == expected; }});
-                };
-                add_peer("scalar loop", Md5Way::scalar);
-                add_peer("AVX2, 8 lanes", Md5Way::avx2);
-                add_peer("AVX-512, 16 lanes", Md5Way::avx512);
-                add_peer("AVX-512, 4 x 16 lanes", Md5Way::avx512x4);
-                const Md5Way best = has_md5_way(Md5Way::avx512x4) ? Md5Way::avx512x4 : Md5Way::avx2;
-                contest.contenders.push_back({"the hash alone", Role::limit, threads,
-                                              [=] { md5_hashes_a_second(best, threads, count / threads); }});
-                return contest;
-              });
+  add_contest(
+      fmt::format("md5/{} digest{}/{} thread{}", digests, digests == 1 ? "" : "s", threads,
+                  threads == 1 ? "" : "s"),
+      [=] {
+        const apps::DigestTable table = random_digests(digests);
+        const Vector<std::uint32_t> firsts = table.firsts();
+        const std::vector<std::uint32_t> wanted(firsts.data(), firsts.data() + firsts.size());
+        const auto counter = std::make_shared<Counter>();
+        using Suspects = std::tuple<Scalar<bool>, Vector<std::uint8_t>>;
+        const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
+        const auto attack = [=] {
+          const auto source = stream_in(io::open_lines(words().path()));
+          return consume(write(apps::suspects(source, {{}}, targets), Sink<Suspects>(counter)));
+        };
+        const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
+        const std::int64_t expected = md5_matches(words().path(), wanted, Md5Way::scalar, threads);
+        Contest contest;
+        contest.unit = "Gword/s";
+        contest.amount = static_cast<double>(count);
+        contest.note = fmt::format("{} million words, {} MB", count / 1'000'000,
+                                   std::filesystem::file_size(words().path()) / 1'000'000);
+        contest.contenders.push_back({"anabranch", Role::library, threads,
+                                      [=] { program->run({.threads = threads}); },
+                                      [=] { return counter->found() == expected; }});
+        const auto add_peer = [&](const char* name, Md5Way way) {
+          if (!has_md5_way(way)) return;
+          const auto found = std::make_shared<std::int64_t>(0);
+          contest.contenders.push_back({name, Role::peer, threads,
+                                        [=] { *found = md5_matches(words().path(), wanted, way, threads); },
+                                        [=] { return *found == expected; }});
+        };
+        add_peer("scalar loop", Md5Way::scalar);
+        add_peer("AVX2, 8 lanes", Md5Way::avx2);
+        add_peer("AVX-512, 16 lanes", Md5Way::avx512);
+        add_peer("AVX-512, 4 x 16 lanes", Md5Way::avx512x4);
+        const Md5Way best = has_md5_way(Md5Way::avx512x4) ? Md5Way::avx512x4 : Md5Way::avx2;
+        contest.contenders.push_back({"the hash alone", Role::limit, threads,
+                                      [=] { md5_hashes_a_second(best, threads, count / threads); }});
+        return contest;
+      });
 }
 
 }  // namespace

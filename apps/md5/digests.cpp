@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <anabranch/error.h>
 
@@ -108,6 +109,15 @@ DigestTable::DigestTable(const std::string& argument, std::int64_t memory) {
         fmt::format("DIGESTS: {} is neither a file nor an MD5 digest, 32 hexadecimal digits ({})",
                     shown(argument), fault_of(argument)));
   }
+  bring_in_order();
+}
+
+DigestTable::DigestTable(std::vector<DigestWords> digests)
+    : digests_(std::move(digests)), given_(std::ssize(digests_)) {
+  bring_in_order();
+}
+
+void DigestTable::bring_in_order() {
   std::sort(digests_.begin(), digests_.end());
   digests_.erase(std::unique(digests_.begin(), digests_.end()), digests_.end());
   digests_.shrink_to_fit();

@@ -25,6 +25,8 @@ class DigestTable {
   /// nothing). UsageError where it is neither, DataError with file and line, also where a line is longer than 4 KiB, IoError;
   /// ResourceError where they take more than `memory` bytes.
   DigestTable(const std::string& argument, std::int64_t memory);
+  /// Of digests in any order, some of which may be there several times.
+  explicit DigestTable(std::vector<DigestWords> digests);
 
   std::int64_t given() const { return given_; }
   std::int64_t distinct() const { return static_cast<std::int64_t>(digests_.size()); }
@@ -42,6 +44,7 @@ class DigestTable {
 
  private:
   void read(const std::string& path, std::int64_t memory);
+  void bring_in_order();
 
   std::vector<DigestWords> digests_;
   std::int64_t given_ = 0;
