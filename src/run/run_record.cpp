@@ -58,6 +58,15 @@ ChunkRecord told(const ChunkTimes& times, std::int64_t begin_ns) {
   return out;
 }
 
+/// What a source reads, itself or through the stages that feed it; empty: nothing.
+std::string read_by(const plan::Plan& plan, const ir::StageSource& source) {
+  if (source.node->payload().source) return source.node->payload().source->info().name;
+  for (const int feed : source.feeds)
+    for (const ir::StageSource& of_feed : plan.stages[static_cast<std::size_t>(feed)].sources)
+      if (std::string name = read_by(plan, of_feed); !name.empty()) return name;
+  return {};
+}
+
 StageReport told(const RunRecord::Stage& stage, std::int64_t begin_ns) {
   const scheduler::Summary& sum = stage.trace.summary();
   const scheduler::ChunkSize median = stage.trace.median();
@@ -109,16 +118,21 @@ StageReport told(const RunRecord::Stage& stage, std::int64_t begin_ns) {
 
 }  // namespace
 
-RunRecord::Stage& RunRecord::stage(const plan::StagePlan& plan) {
+RunRecord::Stage& RunRecord::stage(const plan::Plan& plan, const plan::StagePlan& of) {
   for (Stage& stage : stages_)
-    if (stage.plan == &plan) return stage;
+    if (stage.plan == &of) return stage;
   Stage& stage = stages_.emplace_back();
-  stage.plan = &plan;
+  stage.plan = &of;
   stage.number = static_cast<int>(stages_.size()) - 1;
-  const ir::Node& source = *plan.sources[0].node;
-  stage.name = source.label();
-  stage.place = to_string(source.place());
-  if (source.payload().source) stage.source = source.payload().source->info().name;
+  // Of several that are zipped the first that reads something: others compute what belongs to its items.
+  const ir::StageSource* origin = &of.sources[0];
+  for (const ir::StageSource& source : of.sources)
+    if (stage.source = read_by(plan, source); !stage.source.empty()) {
+      origin = &source;
+      break;
+    }
+  stage.name = origin->node->label();
+  stage.place = to_string(origin->node->place());
   return stage;
 }
 

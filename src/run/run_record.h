@@ -30,8 +30,8 @@ class RunRecord {
     std::int64_t gpu_chunks = 0;
     scheduler::Trace trace;
   };
-  /// The stage of this plan; the same one again where it runs again, in another round of a loop.
-  Stage& stage(const plan::StagePlan& plan);
+  /// This stage of the plan; the same one again where it runs again, in another round of a loop.
+  Stage& stage(const plan::Plan& plan, const plan::StagePlan& of);
   scheduler::MemoryUse memory(const scheduler::Budget& host, const scheduler::Budget* gpu,
                               std::int64_t now_ns) noexcept;
 

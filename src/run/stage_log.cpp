@@ -9,7 +9,7 @@ namespace anabranch::runtime {
 
 void StageLog::begin(const StageInput& input, How how) {
   if (!context_.record) return;
-  record_ = &context_.record->stage(input.stage());
+  record_ = &context_.record->stage(context_.plan, input.stage());
   ++record_->runs;
   record_->ring = how.ring;
   record_->scheduler = context_.options.scheduler;

@@ -376,6 +376,9 @@ TEST_CASE("audio: what it says") {
   CHECK(of_both["windows"] == 431 + 5);
   CHECK(of_both["seconds"]["total"] >= of_both["seconds"]["run"]);
   CHECK(report["windows"] == 431);
+  REQUIRE(report["stages"].size() == 1);
+  CHECK(report["stages"][0]["source"] == dir / "a.wav");
+  CHECK(report["stages"][0]["name"] == "windows");
   CHECK(!TraceFile(dir / "t.json").rows.empty());
   CHECK(PageFile(dir / "r.html").data["run"]["cancelled"] == false);
   const Outcome explained = command({"audio", dir / "a.wav", "--features", "mfcc", "--explain"});
