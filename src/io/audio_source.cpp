@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "buffer_pool.h"
+#include "counted.h"
 #include "sound_file.h"
 
 /// The frames of an audio file in blocks, chunk by chunk.
@@ -36,9 +37,9 @@ class AudioSource final : public SourceBase {
     if (__builtin_mul_overflow(block_, channels_ * std::int64_t{sizeof(float)}, &block_bytes_) ||
         block_bytes_ > chunk_limit_ - offset_bytes)
       throw ResourceError(
-          fmt::format("{}: a block of {} frames with {} channels needs more than the {} bytes of memory the "
+          fmt::format("{}: a block of {} with {} needs more than the {} bytes of memory the "
                       "source may use",
-                      sound_.name(), block_, channels_, chunk_limit_));
+                      sound_.name(), counted(block_, "frame"), counted(channels_, "channel"), chunk_limit_));
     ArrayInfo array;
     array.scalars = {ScalarType::float32};
     const bool equal = header.frames && *header.frames % block_ == 0;
@@ -68,8 +69,8 @@ class AudioSource final : public SourceBase {
     if (over_) return false;
     const std::int64_t least = block_bytes_ + offset_bytes;
     if (least > limit.memory)
-      throw ItemTooBig(fmt::format("{}: a block of {} frames takes {} bytes of memory, and {} are left",
-                                   info_.name, block_, least, limit.memory),
+      throw ItemTooBig(fmt::format("{}: a block of {} takes {} bytes of memory, and {} are left", info_.name,
+                                   counted(block_, "frame"), least, limit.memory),
                        least);
     const std::int64_t bytes = without_slack(std::min({limit.bytes, limit.memory, chunk_limit_}));
     const std::int64_t blocks = std::max<std::int64_t>(

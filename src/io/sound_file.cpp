@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "little_endian.h"
 
 namespace anabranch::io::detail {
@@ -30,12 +31,38 @@ void check_chunks(const ReadFile& file) {
     if (data && bytes == UINT32_MAX) return;  // who wrote it into a pipe did not know its length
     if (bytes > left)
       throw DataError(fmt::format(
-          "{}: the chunk '{}' at byte {} has {} bytes, but the file ends {} bytes behind its beginning",
-          file.name(), data ? "data" : "of another kind", at, bytes, left));
+          "{}: {} at byte {} has {}, but the file ends {} behind its beginning: it is cut off", file.name(),
+          data ? "the chunk 'data'" : "a chunk", at, counted(bytes, "byte"), counted(left, "byte")));
     if (data) return;
     at += 8 + bytes + bytes % 2;
   }
   throw DataError(file.name() + ": there is no chunk 'data': the file is cut off");
+}
+
+}  // namespace
+
+namespace {
+
+/// Behind what is said in our words.
+std::string in_its_words(const char* text) {
+  std::string words(text);
+  while (!words.empty() && (words.back() == '.' || words.back() == '\n')) words.pop_back();
+  return " (libsndfile: " + words + ")";
+}
+
+/// Why a file could not be opened.
+std::string opening_failed(std::int64_t bytes, int error) {
+  if (bytes == 0) return "the file is empty";
+  switch (error) {
+    case SF_ERR_UNRECOGNISED_FORMAT:
+      return "no audio file of a known format, which are WAV, FLAC, OGG and others";
+    case SF_ERR_MALFORMED_FILE:
+      return "an audio file that is damaged or cut off";
+    case SF_ERR_UNSUPPORTED_ENCODING:
+      return "an audio file of an encoding that is not read";
+    default:
+      return "an audio file that is damaged, cut off or of an encoding that is not read";
+  }
 }
 
 }  // namespace
@@ -75,13 +102,14 @@ SoundFile::SoundFile(std::shared_ptr<const ReadFile> file) : file_(std::move(fil
   sound_ = library.open_virtual(&calls, SFM_READ, &info, this);
   if (!sound_) {
     rethrow();
-    fail(library.strerror(nullptr));
+    fail(opening_failed(file_->size(), library.error(nullptr)) + in_its_words(library.strerror(nullptr)));
   }
   try {
     rethrow();
     if (info.channels < 1 || info.channels > most_channels || info.samplerate < 1 || info.frames < 0)
-      fail(fmt::format("{} channels, {} frames a second, {} frames", info.channels, info.samplerate,
-                       info.frames));
+      fail(fmt::format("an audio file that is damaged: it says that it has {}, {} a second, {} in all",
+                       counted(info.channels, "channel"), counted(info.samplerate, "frame"),
+                       counted(info.frames, "frame")));
     header_.channels = info.channels;
     header_.rate = info.samplerate;
     if (info.frames < SF_COUNT_MAX) header_.frames = info.frames;
@@ -110,7 +138,7 @@ std::int64_t SoundFile::read(float* into, std::int64_t frames) {
   const std::int64_t got = library.readf_float(sound_, into, frames);
   rethrow();
   if (library.error(sound_) != SF_ERR_NO_ERROR)
-    fail(fmt::format("damaged at frame {} or behind: {}", frame_, library.strerror(sound_)));
+    fail(fmt::format("damaged at frame {} or behind{}", frame_, in_its_words(library.strerror(sound_))));
   frame_ += got;
   if (got < frames && header_.frames && frame_ < *header_.frames)
     fail(fmt::format("ends at frame {} of {}: it is damaged or cut off", frame_, *header_.frames));
@@ -122,7 +150,7 @@ void SoundFile::rewind() {
   if (frame_ == 0) return;
   const bool sought = library.seek(sound_, 0, SEEK_SET) == 0;
   rethrow();
-  if (!sought) fail(fmt::format("cannot go back to the first frame: {}", library.strerror(sound_)));
+  if (!sought) fail("cannot go back to the first frame" + in_its_words(library.strerror(sound_)));
   frame_ = 0;
 }
 

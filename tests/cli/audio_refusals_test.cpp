@@ -121,10 +121,12 @@ TEST_CASE("audio: files that are none, damaged, or of no use") {
     std::vector<std::string> arguments{};
   };
   const std::vector<File> all{
-      {"this is text, and not sound, however long it goes on", "a.wav: "},
-      {"", "a.wav: "},
+      {"this is text, and not sound, however long it goes on",
+       "a.wav: no audio file of a known format, which are WAV, FLAC, OGG and others (libsndfile: "},
+      {"", "a.wav: the file is empty"},
       {bytes.substr(0, 4000), "but the file ends"},
-      {bytes.substr(0, 20), "a.wav: "},
+      {bytes.substr(0, 20),
+       "a.wav: a chunk at byte 12 has 16 bytes, but the file ends 0 bytes behind its beginning"},
       {wav(std::vector<std::int16_t>{}), "there are no samples in it"},
       {floats(std::numeric_limits<float>::quiet_NaN()), "sample 33333 is nan, no finite number"},
       {floats(-std::numeric_limits<float>::infinity()), "sample 33333 is -inf, no finite number"},
