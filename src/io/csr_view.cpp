@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "csr_check.h"
 #include "ragged_view.h"
 
@@ -24,8 +25,8 @@ template <class P>
 void check(const CsrArrays& a) {
   if (a.rows < 0 || a.cols < 0) fail(fmt::format("a matrix of {} x {}", a.rows, a.cols));
   if (a.indptr.count - 1 != a.rows)
-    fail(fmt::format("{} rows need {} offsets in indptr, but there are {}", a.rows, a.rows + 1,
-                     a.indptr.count));
+    fail(fmt::format("{} {} {} offsets in indptr, but there are {}", counted(a.rows, "row"),
+                     a.rows == 1 ? "needs" : "need", a.rows + 1, a.indptr.count));
   if (a.indices.count != a.values.count)
     fail(fmt::format("{} indices, but {} values", a.indices.count, a.values.count));
   const P* p = static_cast<const P*>(a.indptr.data);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "little_endian.h"
 #include "ordered_workers.h"
 #include "text_blocks.h"
@@ -127,8 +128,11 @@ void read_pairs(const ReadFile& file, const Rules& rules, std::int64_t memory,
   };
   constexpr std::int64_t pair = 2 * sizeof(I);
   if (file.size() % pair != 0)
-    throw DataError(fmt::format("{}: {} bytes are no whole number of pairs of {} bytes each", file.name(),
-                                file.size(), pair));
+    throw DataError(
+        fmt::format("{}: {} {} no whole number of pairs of int{}, {} bytes each{}", file.name(),
+                    counted(file.size(), "byte"), file.size() == 1 ? "is" : "are", 8 * sizeof(I), pair,
+                    sizeof(I) == 8 && file.size() % 8 == 0 ? "; of pairs of int32 they are one"
+                                                           : ": the file is cut off, or of another kind"));
   const int threads = reading_threads();
   const std::int64_t most = text_block_bytes(memory, threads) / pair * pair;
   std::int64_t at = 0, first = 0;

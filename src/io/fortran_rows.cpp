@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
+
 namespace anabranch::io::detail {
 
 namespace {
@@ -64,11 +66,11 @@ FortranRows::FortranRows(const NpyFile& npy, ScalarType as, std::int64_t memory)
   most_rows_ = std::min(
       {std::max(run_bytes / elements_.element_bytes(), least_block / row_bytes), left / row_bytes, rows_});
   if (most_rows_ < 1 && rows_ > 0)
-    throw ResourceError(
-        fmt::format("{}: a row of {} elements, which lie apart (Fortran order), needs {} bytes: more than "
-                    "the {} bytes of memory "
-                    "for them",
-                    npy.name(), row_elements_, row_bytes, std::max<std::int64_t>(left, 0)));
+    throw ResourceError(fmt::format(
+        "{}: a row of {}, which lie apart (Fortran order), needs {} bytes: more than "
+        "the {} bytes of memory "
+        "for them",
+        npy.name(), counted(row_elements_, "element"), row_bytes, std::max<std::int64_t>(left, 0)));
   for (int part = 0; part < elements_.array().parts; ++part)
     block_.emplace_back(static_cast<std::size_t>(most_rows_ * row_elements_) * size_of(as));
 }

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "chunk_entries.h"
+#include "counted.h"
 #include "csr_layout.h"
 #include "edge_list.h"
 #include "entry_sorter.h"
@@ -83,15 +84,17 @@ void check_weight(const std::string& name, double weight, std::int64_t from, std
 
 void check_entries(const ReadFile& file, const GraphHeader& header, std::int64_t entries) {
   if (entries != header.entries)
-    throw DataError(fmt::format("{}: there are {} links, and there were {} before: the file has changed",
-                                file.name(), entries, header.entries));
+    throw DataError(fmt::format("{}: there {} {}, and there were {} before: the file has changed",
+                                file.name(), entries == 1 ? "is" : "are", counted(entries, "link"),
+                                header.entries));
 }
 
 /// What links are sorted in was measured by the header: a file of more nodes than that would be written beyond it.
 void check_nodes(const ReadFile& file, const GraphHeader& header, std::int64_t nodes) {
   if (nodes != header.nodes)
-    throw DataError(fmt::format("{}: there are {} nodes, and there were {} before: the file has changed",
-                                file.name(), nodes, header.nodes));
+    throw DataError(fmt::format("{}: there {} {}, and there were {} before: the file has changed",
+                                file.name(), nodes == 1 ? "is" : "are", counted(nodes, "node"),
+                                header.nodes));
 }
 
 /// N: of numbers of nodes.
@@ -188,8 +191,8 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
   const std::int64_t leaving_bytes = n * std::int64_t{sizeof(double)};
   if (leaving_bytes >= options.memory)
     throw ResourceError(fmt::format(
-        "{}: {} nodes need {} bytes for how many links leave each, more than the {} bytes of memory given",
-        file->name(), n, leaving_bytes, options.memory));
+        "{}: {} {} {} bytes for how many links leave each, more than the {} bytes of memory given",
+        file->name(), counted(n, "node"), n == 1 ? "needs" : "need", leaving_bytes, options.memory));
   const Places places = places_for(options.memory - leaving_bytes, header.entries * entry_bytes, kept_bytes);
 
   InLinks out{.name = file->name(), .header = header, .leaving = Vector<double>(n)};
@@ -261,6 +264,8 @@ GraphHeader inspect_graph(const std::shared_ptr<const ReadFile>& file, const Gra
                  out.entries += std::ssize(edges);
                });
     out.nodes = options.nodes > 0 ? options.nodes : last + 1;
+    if (out.nodes == 0)
+      throw DataError(name + ": there is no link in it, which would say what nodes there are");
   }
   out.node = out.nodes > INT32_MAX ? ScalarType::int64 : ScalarType::int32;
   return out;

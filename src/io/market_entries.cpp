@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "ordered_workers.h"
 #include "text_blocks.h"
 
@@ -50,7 +51,9 @@ void parse_entries(const TextBlock& block, const MatrixMarketHeader& header, Par
       return fail(fmt::format("column {} is outside 1..{}", col, header.cols));
     double value = 1.0;
     if (!pattern) {
-      if (!in.separated()) return fail("a number expected as third item of the line");
+      const bool apart = in.separated();
+      if (in.end_of_line()) return fail("the entry has no value: 'ROW COLUMN VALUE' expected");
+      if (!apart) return fail("neither a blank nor a number behind the column");
       const char* why =
           header.integers() ? in.integer(value, header.field == MarketField::integer) : in.real(value);
       if (why) return fail(why);
@@ -92,13 +95,13 @@ void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header,
         lines += s.parsed.lines;
         entries += s.parsed.lines_with_entry;
         if (entries > header.entries)
-          throw DataError(fmt::format("{}: the header promises {} entries, but there are more before line {}",
-                                      file.name(), header.entries, lines));
+          throw DataError(fmt::format("{}: the header promises {}, but there are more before line {}",
+                                      file.name(), counted(header.entries, "entry"), lines));
       });
   file.check_unchanged();
   if (entries != header.entries)
-    throw DataError(fmt::format("{}:{}: the file ends after {} of {} entries", file.name(), lines, entries,
-                                header.entries));
+    throw DataError(fmt::format("{}:{}: the file ends after {} of {}", file.name(), lines, entries,
+                                counted(header.entries, "entry")));
 }
 
 template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, std::int64_t,

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
+
 namespace anabranch::io::detail {
 
 namespace {
@@ -158,11 +160,12 @@ MatrixMarketHeader read_matrix_market_header(const ReadFile& file) {
   // "1 1\n" and "1 1 0\n" are the shortest entries; the last may lack its newline.
   const std::int64_t shortest = out.field == MarketField::pattern ? 4 : 6;
   if (out.entries > (file.size() - out.begin + 1) / shortest)
-    throw DataError(fmt::format("{}: {} entries are promised, but only {} bytes follow", where, out.entries,
-                                file.size() - out.begin));
+    throw DataError(fmt::format("{}: {} {} promised, but only {} follow", where,
+                                counted(out.entries, "entry"), out.entries == 1 ? "is" : "are",
+                                counted(file.size() - out.begin, "byte")));
   if (out.entries > 0 && (out.rows == 0 || out.cols == 0))
-    throw DataError(
-        fmt::format("{}: {} entries in a matrix of {} x {}", where, out.entries, out.rows, out.cols));
+    throw DataError(fmt::format("{}: {} in a matrix of {} x {}", where, counted(out.entries, "entry"),
+                                out.rows, out.cols));
   if (out.symmetry != MarketSymmetry::general && out.rows != out.cols)
     throw DataError(fmt::format("{}: a matrix of {} x {} cannot be symmetric", where, out.rows, out.cols));
   return out;

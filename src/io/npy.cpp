@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "file.h"
 #include "fortran_rows.h"
 #include "npy_file.h"
@@ -34,8 +35,9 @@ std::shared_ptr<anabranch::detail::ArrayData> read_npy(std::shared_ptr<const Rea
   const std::int64_t count = npy.format.count;
   const std::int64_t width = static_cast<std::int64_t>(size_of(element.type)) * element.parts;
   if (count > memory / width)
-    throw ResourceError(fmt::format("{}: {} elements of type {} do not fit into {} bytes of memory",
-                                    npy.name(), count, npy_type_name(element.type, element.parts), memory));
+    throw ResourceError(fmt::format("{}: {} of type {} do not fit into {} bytes of memory", npy.name(),
+                                    counted(count, "element"), npy_type_name(element.type, element.parts),
+                                    memory));
   const std::vector<ScalarType> scalars(static_cast<std::size_t>(element.parts), element.type);
   auto out = anabranch::detail::allocate_array(scalars, npy.format.shape);
   const PartBytes to = parts_of(*out);

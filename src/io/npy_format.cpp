@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "little_endian.h"
 
 namespace anabranch::io::detail {
@@ -198,9 +199,10 @@ NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::s
   overflow |= __builtin_mul_overflow(out.count, out.item_bytes, &wanted);
   overflow |= __builtin_add_overflow(wanted, out.header_bytes, &wanted);
   if (overflow || wanted != total_bytes)
-    throw DataError(
-        fmt::format("{}: the header promises {} elements of {} bytes ({}), but there are {} bytes", name,
-                    fmt::join(out.shape, " x "), out.item_bytes, out.dtype, total_bytes - out.header_bytes));
+    throw DataError(fmt::format("{}: the header promises {} elements of {} ({}), but there {} {}", name,
+                                fmt::join(out.shape, " x "), counted(out.item_bytes, "byte"), out.dtype,
+                                total_bytes - out.header_bytes == 1 ? "is" : "are",
+                                counted(total_bytes - out.header_bytes, "byte")));
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "fortran_rows.h"
 #include "npy_file.h"
 #include "npy_rows.h"
@@ -28,9 +29,9 @@ class NpyRows final : public SourceBase {
     if (npy.format.fortran && npy.format.shape.size() > 1) fortran_.emplace(npy, as, memory / 2);
     chunk_limit_ = std::max<std::int64_t>(memory - resident_bytes(), 0);
     if (rows_ > 0 && row_bytes_ > chunk_limit_)
-      throw ResourceError(fmt::format(
-          "{}: a row of {} elements needs {} bytes: more than the {} bytes of memory the source may use",
-          npy.name(), row_elements_, row_bytes_, chunk_limit_));
+      throw ResourceError(
+          fmt::format("{}: a row of {} needs {} bytes: more than the {} bytes of memory the source may use",
+                      npy.name(), counted(row_elements_, "element"), row_bytes_, chunk_limit_));
     ArrayInfo array;
     array.scalars.assign(static_cast<std::size_t>(npy.format.parts), as);
     array.extents.assign(npy.format.shape.begin() + 1, npy.format.shape.end());
@@ -103,8 +104,8 @@ class NpyRows final : public SourceBase {
 
   std::int64_t rows_that_fit(const Limit& limit) const {
     if (row_bytes_ > limit.memory)
-      throw ItemTooBig(fmt::format("{}: a row of {} elements takes {} bytes of memory, and {} are left",
-                                   info_.name, row_elements_, row_bytes_, limit.memory),
+      throw ItemTooBig(fmt::format("{}: a row of {} takes {} bytes of memory, and {} are left", info_.name,
+                                   counted(row_elements_, "element"), row_bytes_, limit.memory),
                        row_bytes_);
     const std::int64_t bytes = without_slack(std::min({limit.bytes, limit.memory, chunk_limit_}));
     return std::max<std::int64_t>(1, std::min({rows_ - row_, limit.items, limit.work / row_work(),

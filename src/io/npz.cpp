@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "csr_layout.h"
 #include "little_endian.h"
 #include "npy_format.h"
@@ -121,10 +122,11 @@ class NpzReader {
         throw DataError(
             fmt::format("{}: {} cannot be an index (int32 and int64 can)", a->name, name_of(a->type)));
     if (m.indptr.count != m.header.rows + 1)
-      fail(fmt::format("shape.npy promises {} rows, but indptr.npy has {} offsets instead of {}",
-                       m.header.rows, m.indptr.count, m.header.rows + 1));
+      fail(fmt::format("shape.npy promises {}, but indptr.npy has {} instead of {}",
+                       counted(m.header.rows, "row"), counted(m.indptr.count, "offset"), m.header.rows + 1));
     if (m.indices.count != m.values.count)
-      fail(fmt::format("indices.npy has {} entries, but data.npy {}", m.indices.count, m.values.count));
+      fail(fmt::format("indices.npy has {}, but data.npy {}", counted(m.indices.count, "entry"),
+                       m.values.count));
     if (m.indices.count > most_entries) fail(fmt::format("{} entries are too many", m.indices.count));
   }
 
@@ -141,8 +143,8 @@ class NpzReader {
     if (const ZipEntry& e = entry("indptr"); !e.deflated) {
       file_->read(e.offset + m.indptr.begin + m.header.rows * width, bytes, width);
       if (const auto last = offset(); last != m.indices.count)
-        throw DataError(fmt::format("{}: ends with {}, but indices.npy has {} entries", m.indptr.name, last,
-                                    m.indices.count));
+        throw DataError(fmt::format("{}: ends with {}, but indices.npy has {}", m.indptr.name, last,
+                                    counted(m.indices.count, "entry")));
     }
     m.indptr.cursor->rewind(m.indptr.begin);
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "little_endian.h"
 #include "npy_file.h"
 #include "ragged_stream.h"
@@ -35,8 +36,8 @@ void check_offsets(const NpyFile& offsets, const NpyFile& values) {
   if (const auto first = offset_at(offsets, 0); first != 0)
     throw DataError(fmt::format("{}: begins with {}, not 0", offsets.name(), first));
   if (const auto last = offset_at(offsets, count - 1); last != values.format.count)
-    throw DataError(fmt::format("{}: ends with {}, but {} has {} elements", offsets.name(), last,
-                                values.name(), values.format.count));
+    throw DataError(fmt::format("{}: ends with {}, but {} has {}", offsets.name(), last, values.name(),
+                                counted(values.format.count, "element")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "ragged_stream.h"
 #include "ragged_view.h"
 
@@ -49,11 +50,11 @@ void check_spool_space(const File& spool, const std::string& folder, const std::
   const __int128 needed = __int128{rows} * static_cast<std::int64_t>(size_of(types.offset)) +
                           __int128{entries} * static_cast<std::int64_t>(entry_bytes + sorted_bytes);
   if (needed > free)
-    throw IoError(fmt::format(
-        "{}: sorting {} rows and {} entries needs about {:.1f} MB in the folder {}, where {:.1f} MB "
-        "are free (TMPDIR can name another one)",
-        name, rows, entries, static_cast<double>(needed) * 1e-6, File::spool_folder(folder),
-        static_cast<double>(free) * 1e-6));
+    throw IoError(
+        fmt::format("{}: sorting {} and {} needs about {:.1f} MB in the folder {}, where {:.1f} MB "
+                    "are free (TMPDIR can name another one)",
+                    name, counted(rows, "row"), counted(entries, "entry"), static_cast<double>(needed) * 1e-6,
+                    File::spool_folder(folder), static_cast<double>(free) * 1e-6));
 }
 
 SortedRows::SortedRows(const std::string* folder, std::string name, const RowTypes& types, std::int64_t rows,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "little_endian.h"
 
 namespace anabranch::io::detail {
@@ -281,8 +282,8 @@ std::vector<ZipEntry> read_zip_directory(const ReadFile& file) {
     left -= whole;
   }
   if (left != 0)
-    fail(file, fmt::format("its directory goes on for {} bytes after the last of {} entries", left,
-                           directory.entries));
+    fail(file, fmt::format("its directory goes on for {} after the last of {}", counted(left, "byte"),
+                           counted(static_cast<std::int64_t>(directory.entries), "entry")));
   check_apart(file, out);
   return out;
 }

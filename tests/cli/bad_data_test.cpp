@@ -63,7 +63,10 @@ TEST_CASE("bad data: truncated files") {
     refused("cut.npz", npz.substr(0, bytes), {});
   refused("cut.mtx", banner + "3 3 4\n1 1 1\n2 2 2\n3 3 3\n", {"4"});
   refused("cut.mtx", banner, {"size line"});
-  refused("cut.mtx", banner + "3 3 2\n1 1 1.5\n2 2", {":4:"});
+  refused("cut.mtx", banner + "3 3 2\n1 1 1.5\n2 2",
+          {":4: the entry has no value: 'ROW COLUMN VALUE' expected"});
+  refused("cut.mtx", banner + "3 3 2\n1 1 \n2 2 1.5", {":3: the entry has no value"});
+  refused("cut.mtx", banner + "3 3 2\n1 1x\n2 2 1.5", {":3: neither a blank nor a number behind the column"});
 }
 
 TEST_CASE("bad data: a flipped bit in any member") {

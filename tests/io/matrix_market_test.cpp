@@ -67,8 +67,7 @@ TEST_CASE("Matrix Market: faults are named with their line") {
   CHECK_THAT(fault(real + "2 2 2\n1 1 1\n99999999999999999999 1 1\n"), at("4") && Catch::Contains("row"));
   CHECK_THAT(fault(real + "2 2 2\n1 1 1\n"), Catch::Contains("promised"));
   CHECK_THAT(fault(real + "2 2 2\n1 1 1.000000000\n"), Catch::Contains("after 1 of 2"));
-  CHECK_THAT(fault(real + "2 2 1\n1 1 1\n1 1 1\n"),
-             Catch::Contains("promises 1 entries, but there are more"));
+  CHECK_THAT(fault(real + "2 2 1\n1 1 1\n1 1 1\n"), Catch::Contains("promises 1 entry, but there are more"));
   CHECK_THAT(fault(real + "2 2 1000000000000000000\n1 1 1\n"), at("2") && Catch::Contains("promised"));
   CHECK_THAT(fault(real + "1000000000000000000 2 1\n1 1 1\n"), at("2") && Catch::Contains("too large"));
   CHECK_THAT(fault(real + "2 2 99999999999999999999\n1 1 1\n"), at("2") && Catch::Contains("not a size"));
@@ -142,8 +141,7 @@ TEST_CASE("Matrix Market: real numbers") {
     CHECK_THAT(value("real", text).fault,
                Catch::Contains("m.mtx:3: the number is beyond the range of a double"));
   CHECK_THAT(value("real", "1" + zeros).fault, Catch::Contains("beyond the range of a double"));
-  for (const char* text :
-       {"nan(12)", "nan()", "-nan(snan)", "x", "", "-", "+", "++1", "+-1", ".", "e5", "--1"}) {
+  for (const char* text : {"nan(12)", "nan()", "-nan(snan)", "x", "-", "+", "++1", "+-1", ".", "e5", "--1"}) {
     INFO(text);
     CHECK_THAT(value("real", text).fault, Catch::Contains("m.mtx:3: a number expected"));
   }
@@ -151,6 +149,12 @@ TEST_CASE("Matrix Market: real numbers") {
     INFO(text);
     CHECK_THAT(value("real", text).fault, Catch::Contains("m.mtx:3: text after the entry"));
   }
+}
+
+TEST_CASE("Matrix Market: an entry without a value") {
+  for (const char* field : {"real", "integer"})
+    CHECK_THAT(value(field, "").fault,
+               Catch::Contains("m.mtx:3: the entry has no value: 'ROW COLUMN VALUE' expected"));
 }
 
 TEST_CASE("Matrix Market: integers are held exactly, or refused") {
@@ -172,7 +176,7 @@ TEST_CASE("Matrix Market: integers are held exactly, or refused") {
     CHECK(got.fault.empty());
     CHECK(got.value == c.value);
   }
-  for (const char* text : {"5.5", "5.0", "5.", "1e3", "inf", "nan", "x", "", "-", "++7", "+-7", "0x10"}) {
+  for (const char* text : {"5.5", "5.0", "5.", "1e3", "inf", "nan", "x", "-", "++7", "+-7", "0x10"}) {
     INFO(text);
     CHECK_THAT(value("integer", text).fault, Catch::Contains("m.mtx:3: an integer expected"));
   }
