@@ -8,7 +8,7 @@ Collector::Collector(const SinkWork& work, bool directly)
     : array_(work.array),
       into_(work.into),
       directly_(directly),
-      certain_(work.size.certain),
+      placed_(directly && work.context.budget.unlimited() ? work.into->capacity() : work.size.certain),
       reservation_(work.context.budget.reserve("results", work.size.certain * width_of(work.array.type))) {
   const ResultSize& size = work.size;
   if (directly_) {
@@ -41,10 +41,11 @@ std::vector<void*> Collector::room(std::int64_t elements) {
   return addresses;
 }
 
-/// Buffers that hold all from the beginning stay where they are, and so does memory of the caller's.
+/// Buffers that hold all from the beginning stay where they are, and so does memory of the caller's; but how much of that may
+/// be used a memory bound says, part by part.
 std::vector<void*> Collector::place(std::int64_t first, std::int64_t elements) const {
   std::vector<void*> addresses;
-  if (first > (directly_ ? into_->capacity() : certain_) - elements) return addresses;
+  if (first > placed_ - elements) return addresses;
   for (std::size_t c = 0; c < buffers_.size(); ++c)
     addresses.push_back(static_cast<std::byte*>(buffers_[c].data()) +
                         static_cast<std::size_t>(first) * size_of(array_.type.scalars[c]));
@@ -55,6 +56,8 @@ void Collector::keep(std::int64_t elements) {
   for (std::size_t c = 0; c < buffers_.size(); ++c)
     buffers_[c].commit(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c]));
   elements_ += elements;
+  const std::int64_t bytes = elements_ * width_of(array_.type);
+  if (bytes > reservation_.bytes()) reservation_.resize(bytes);  // of what had a place without room
 }
 
 HostArray Collector::array_of(std::vector<std::int64_t> extents) {

@@ -26,7 +26,7 @@ class Collector : public Sink {
   const plan::PlanArray& array_;
   const HostArray into_;
   const bool directly_;
-  const std::int64_t certain_;
+  const std::int64_t placed_;           ///< so many elements have a place before they are computed
   std::vector<GrowingBuffer> buffers_;  ///< per component
   scheduler::Reservation reservation_;
 

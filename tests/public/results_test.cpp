@@ -340,6 +340,37 @@ TEST_CASE("memory that a source inside of a loop or a branch reads from is not w
     REQUIRE_THROWS_AS(program->run_into(std::tie(y, s)), ProgramError);
 }
 
+TEST_CASE("results of equal items of a stream whose length nobody knows into memory of the caller") {
+  constexpr std::int64_t window = 64, hop = 16, samples = 40'000, block = 1000;
+  const auto signal = numbers<double>(samples);
+  std::vector<Vector<double>> blocks;  // windows of a stream: how many there are its end tells
+  for (std::int64_t i = 0; i < samples; i += block)
+    blocks.push_back(Vector<double>::view(Index{block}, signal.data() + i));
+  const auto program = compile(consume(elements(map_seq(
+      [](auto w) { return scanl1(plus, w); }, windows(stream_in(std::views::all(blocks)), window, hop)))));
+  const auto expected = program.run();
+  constexpr std::int64_t size = window * ((samples - window) / hop + 1);
+  REQUIRE(expected.size() == size);
+  for (RunOptions options : backends()) {
+    std::vector<double> memory(size + 3, -1);
+    auto y = Vector<double>::view(Index{std::ssize(memory)}, memory.data());
+    RunReport report;
+    program.run_into(y, options, &report);
+    require_same(y, expected);
+    REQUIRE(y.data() == memory.data());
+    REQUIRE(std::vector(memory.end() - 3, memory.end()) == std::vector<double>{-1, -1, -1});
+    auto small = Vector<double>::view(Index{size - 1}, memory.data());
+    REQUIRE_THROWS_MATCHES(program.run_into(small, options), ResourceError,
+                           Catch::Matchers::Predicate<ResourceError>([](const ResourceError& e) {
+                             return std::string(e.what()).find("run_into: ") != std::string::npos;
+                           }));
+    if (options.backend == Backend::interpreter) continue;
+    REQUIRE(report.peak_bytes >= size * 8);
+    options.memory = size * 8 - 1;
+    REQUIRE_THROWS_AS(program.run_into(y, options), ResourceError);
+  }
+}
+
 TEST_CASE("memory that the caller gives counts in the memory bound") {
   const auto x = numbers<double>(100000);
   const auto program = compile(map([](auto e) { return -e; }, use(x)));

@@ -17,7 +17,10 @@ CpuChunk::CpuChunk(CpuBackend& backend, RunContext& context, const StageWork& wo
       backend_(backend),
       context_(context),
       global_(work.global),
-      bytes_in_memory_(work.bytes_in_memory) {}
+      bytes_in_memory_(work.bytes_in_memory) {
+  for (const PlanArray& array : stage_.group.arrays)
+    if (array.origin == PlanArray::Origin::view) viewed_.push_back(array.index);
+}
 
 CpuChunk::~CpuChunk() { release(); }
 
@@ -170,7 +173,9 @@ std::int64_t CpuChunk::bytes_read(const plan::KernelStep& step) const {
   for (const BufferRef& ref : step.buffers) {
     if (ref.kind != BufferRef::Kind::array) continue;
     const auto n = static_cast<std::size_t>(ref.index);
-    if (ref.global ? ref.view >= 0 : stage_.group.arrays[n].origin != PlanArray::Origin::computed)
+    const bool has_items = ref.global ? std::find(viewed_.begin(), viewed_.end(), ref.index) != viewed_.end()
+                                      : stage_.group.arrays[n].origin != PlanArray::Origin::computed;
+    if (has_items)
       most = std::max(most, bytes_in_memory_);
     else if (!ref.global)
       most = std::max(most, bytes_of_[n]);

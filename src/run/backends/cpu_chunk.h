@@ -46,6 +46,7 @@ class CpuChunk final : public ChunkGroup {
   RunContext& context_;
   GlobalValues& global_;
   std::int64_t bytes_in_memory_;
+  std::vector<int> viewed_;                 ///< global arrays of which items are parts
   StageOutput* results_ = nullptr;          ///< of the chunk that is computed
   std::vector<std::vector<void*>> arrays_;  ///< component addresses, biased
   std::vector<std::vector<void*>>
