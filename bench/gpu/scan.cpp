@@ -4,6 +4,7 @@
 
 #include "gpu/contests.h"
 #include "gpu/entrants.h"
+#include "gpu/ragged_rows.h"
 #include "gpu/resident_programs.h"
 #include "gpu/results.h"
 
@@ -49,35 +50,25 @@ template nlohmann::json hold_scan<float>(const Bench&, const std::string&, std::
 template <class T>
 nlohmann::json hold_row_scan(const Bench& bench, const std::string& name,
                              const std::vector<std::int32_t>& lengths) {
-  std::vector<std::int32_t> host_offsets{0}, numbers;
-  for (std::size_t row = 0; row < lengths.size(); ++row) {
-    host_offsets.push_back(host_offsets.back() + lengths[row]);
+  const RaggedRows of(lengths);
+  std::vector<std::int32_t> numbers;
+  for (std::size_t row = 0; row < lengths.size(); ++row)
     numbers.insert(numbers.end(), static_cast<std::size_t>(lengths[row]), static_cast<std::int32_t>(row));
-  }
-  const auto rows = static_cast<std::int64_t>(lengths.size());
-  const std::int64_t elements = host_offsets.back();
-  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  const double bytes = 2.0 * sizeof(T) * static_cast<double>(elements) + 4.0 * static_cast<double>(rows + 1);
-  Contest contest(
-      bench, name,
-      fmt::format("inclusive sums of {:.3g} M rows, {:.3g} M elements, {:.3g} MB, on the GPU",
-                  static_cast<double>(rows) / 1e6, static_cast<double>(elements) / 1e6, bytes / 1e6));
-  const Buffer<T> x = random_numbers<T>(elements, 1);
-  const std::vector<double> expected = prefixes<T>(host_offsets, x);
-  const DeviceBuffer offsets(std::span<const std::int32_t>{host_offsets}),
+  const double bytes =
+      2.0 * sizeof(T) * static_cast<double>(of.elements) + 4.0 * static_cast<double>(of.rows + 1);
+  Contest contest(bench, name, of.note("inclusive sums", bytes));
+  const Buffer<T> x = random_numbers<T>(of.elements, 1);
+  const std::vector<double> expected = prefixes<T>(of.offsets, x);
+  const DeviceBuffer offsets(std::span<const std::int32_t>{of.offsets}),
       keys(std::span<const std::int32_t>{numbers}), in(x.span()), out(x.size() * sizeof(T));
-  const auto right = [&] { return found_in<T>(out, expected, tolerance<T>(longest)); };
+  const auto right = [&] { return found_in<T>(out, expected, tolerance<T>(of.longest)); };
 
   contest.enter("anabranch", [&] {
-    const ResidentMatrix matrix{.rows = rows,
-                                .nonzeros = elements,
-                                .longest = longest,
-                                .offsets = offsets.address(),
-                                .values = in.address()};
-    return contender_of(resident_row_scan<T>(matrix, out.address()), right, bytes);
+    return contender_of(resident_row_scan<T>(of.on_gpu(offsets, in), out.address()), right, bytes);
   });
   contest.enter("CUB scan", [&] {
-    auto cub = std::make_shared<CubScan<T>>(elements, in.data<T>(), keys.data<std::int32_t>(), out.data<T>());
+    auto cub =
+        std::make_shared<CubScan<T>>(of.elements, in.data<T>(), keys.data<std::int32_t>(), out.data<T>());
     return Contender{.run = [cub] { (*cub)(); },
                      .right = right,
                      .bytes = bytes,
