@@ -1,7 +1,6 @@
 #include <anabranch/io/matrix.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "csr_check.h"
 #include "file.h"
+#include "lower_case.h"
 #include "npy_format.h"
 #include "zip_writer.h"
 
@@ -183,8 +183,7 @@ CsrWriter::CsrWriter(const std::string& path, std::int64_t cols, ScalarType inde
   if (cols < 0) throw RunError(fmt::format("CsrWriter: {} columns", cols));
   if (index == ScalarType::int32 && cols > std::int64_t{INT32_MAX} + 1)
     throw RunError(fmt::format("CsrWriter: {} columns cannot be numbered by int32", cols));
-  std::string ending = std::filesystem::path(path).extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string ending = detail::lower_case(std::filesystem::path(path).extension().string());
   if (ending == ".npz") {
     sink_ = std::make_unique<detail::NpzSink>(path, cols, index, value);
   } else if (ending == ".mtx") {

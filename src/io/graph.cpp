@@ -1,7 +1,6 @@
 #include "graph.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -19,6 +18,7 @@
 #include "csr_layout.h"
 #include "edge_list.h"
 #include "entry_sorter.h"
+#include "lower_case.h"
 #include "market_entries.h"
 #include "matrix_market.h"
 #include "ragged_stream.h"
@@ -55,8 +55,7 @@ GraphFormat format_of(const ReadFile& file) {
   file.read(0, start, std::min<std::int64_t>(file.size(), sizeof start));
   if (std::memcmp(start, "PK", 2) == 0) return GraphFormat::npz;
   if (std::memcmp(start, "%%MatrixMarket", sizeof start) == 0) return GraphFormat::matrix_market;
-  std::string name = file.name();
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string name = lower_case(file.name());
   if (name.ends_with(".i32")) return GraphFormat::edge_int32;
   if (name.ends_with(".i64")) return GraphFormat::edge_int64;
   return GraphFormat::edge_text;

@@ -1,7 +1,6 @@
 #include "matrix_market.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <sstream>
 #include <string>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "counted.h"
+#include "lower_case.h"
 
 namespace anabranch::io::detail {
 
@@ -69,11 +69,6 @@ std::vector<std::string> words(const std::string& line) {
   return out;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// The word as shown in a message: short and printable.
 std::string shown(std::string word) {
   if (word.size() > 40) word = word.substr(0, 40) + "...";
@@ -87,7 +82,7 @@ void read_banner(const std::string& line, const std::string& name, MatrixMarketH
   auto word = words(line);
   if (word.size() != 5 || word[0] != "%%MatrixMarket")
     fail("the first line must be '%%MatrixMarket matrix coordinate FIELD SYMMETRY'");
-  for (auto& w : word) w = lower(w);
+  for (auto& w : word) w = lower_case(w);
   if (word[1] != "matrix") fail(fmt::format("a Matrix Market {} is not a matrix", shown(word[1])));
   if (word[2] != "coordinate") fail(fmt::format("the format {} is not read; coordinate is", shown(word[2])));
   if (word[3] == "real" || word[3] == "double")

@@ -39,10 +39,6 @@ void check_chunks(const ReadFile& file) {
   throw DataError(file.name() + ": there is no chunk 'data': the file is cut off");
 }
 
-}  // namespace
-
-namespace {
-
 /// Behind what is said in our words.
 std::string in_its_words(const char* text) {
   std::string words(text);
