@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// Counts and rates as people read them.
+/// Counts and rates as people read them: in messages of the library, and of the command, which sees the public headers only.
 namespace anabranch::detail {
 
 /// "nodes", "entries".
