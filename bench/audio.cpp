@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -163,7 +164,7 @@ void add(std::int64_t count, int threads) {
     contest.unit = "kwindow/s";
     contest.amount = 1e6 * static_cast<double>(count);
     contest.note = fmt::format("{} windows of 256 to 4096 samples", count);
-    const auto add_ours = [&](const char* name, Role role, const char* scheduler) {
+    const auto add_ours = [&](const std::string& name, Role role, const std::string& scheduler) {
       contest.contenders.push_back(
           {name, role, threads, [=] { *got = program->run({.threads = threads, .scheduler = scheduler}); },
            [=] {
@@ -171,8 +172,10 @@ void add(std::int64_t count, int threads) {
            }});
     };
     add_ours("anabranch", Role::library, "adaptive");
-    // What the trials of chunks that are too large for the caches cost.
-    add_ours("anabranch, chunks of 64", Role::shown, "fixed:64");
+    // What the trials of chunks that are too large for the caches cost, and how the paper's scheduler does.
+    for (const int items : {16, 64, 256, 1024})
+      add_ours(fmt::format("anabranch, chunks of {}", items), Role::shown, fmt::format("fixed:{}", items));
+    add_ours("anabranch, paper", Role::shown, "paper");
     const auto add_peer = [&](const char* name, auto compute) {
       const auto out = std::make_shared<std::vector<AudioFeatures>>(data->windows.size());
       const auto run = [=] {

@@ -154,10 +154,41 @@ void add_dictionary(std::int64_t digests, int threads) {
       });
 }
 
+/// From a file, in memory for an eighth of it: chunk sizes that are found, those of the paper's scheduler, fixed ones.
+void add_schedulers(std::int64_t digests, int threads) {
+  add_contest(fmt::format("md5/schedulers/{} thread{}", threads, threads == 1 ? "" : "s"), [=] {
+    const apps::DigestTable table = random_digests(digests);
+    const Vector<std::uint32_t> firsts = table.firsts();
+    const std::vector<std::uint32_t> wanted(firsts.data(), firsts.data() + firsts.size());
+    const auto counter = std::make_shared<Counter>();
+    const auto attack = [&] {
+      const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
+      const auto source = stream_in(io::open_lines(words().path()));
+      return consume(write(apps::suspects(source, {{}}, targets),
+                           Sink<std::tuple<Scalar<bool>, Vector<std::uint8_t>>>(counter)));
+    };
+    const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
+    const std::int64_t expected = md5_matches(words().path(), wanted, Md5Way::scalar, threads);
+    const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(words().path()));
+    Contest contest;
+    contest.unit = "Gword/s";
+    contest.amount = static_cast<double>(count);
+    contest.note = fmt::format("{} million words, in memory for an eighth of their bytes", count / 1'000'000);
+    for (const std::string scheduler :
+         {"adaptive", "paper", "fixed:10000", "fixed:30000", "fixed:100000", "fixed:300000"})
+      contest.contenders.push_back(
+          {scheduler, scheduler == "adaptive" ? Role::library : Role::shown, threads,
+           [=] { program->run({.threads = threads, .memory = bytes / 8, .scheduler = scheduler}); },
+           [=] { return counter->found() == expected; }});
+    return contest;
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   for (const std::int64_t digests : {1, 10'000, 1'000'000})
     for (const int threads : {1, 2}) add_dictionary(digests, threads);
+  for (const int threads : {1, 2}) add_schedulers(10'000, threads);
   return run_all(argc, argv);
 }
