@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -141,6 +142,9 @@ class ANABRANCH_API SourcePiece {
   virtual void complete() = 0;
 };
 
+/// Gives memory for the buffers of a chunk, aligned to 64 bytes, on any thread. Throws ResourceError.
+using ChunkMemory = std::function<std::shared_ptr<void>(std::int64_t bytes)>;
+
 /// The untyped face of a source. Calls come from one thread at a time (not always the same one).
 class ANABRANCH_API SourceBase {
  public:
@@ -164,6 +168,10 @@ class ANABRANCH_API SourceBase {
   /// Bytes the source holds as long as it is open (index arrays, read buffers): counted against the memory
   /// bound.
   virtual std::int64_t resident_bytes() const { return 0; }
+
+  /// Where buffers of the chunks to come are to lie: a GPU copies by itself from memory that is page-locked, say. Empty:
+  /// where the source likes, as before a run and after it. Not during `next`. Here: it makes no difference.
+  virtual void use_memory(const ChunkMemory& memory);
 
  private:
   friend class SourcePass;

@@ -65,6 +65,11 @@ class AudioSource final : public SourceBase {
     over_ = false;
   }
 
+  void use_memory(const ChunkMemory& memory) override {
+    samples_->use_memory(memory);
+    offsets_->use_memory(memory);
+  }
+
   bool next(const Limit& limit, SourceChunk& chunk) override {
     if (over_) return false;
     const std::int64_t least = block_bytes_ + offset_bytes;

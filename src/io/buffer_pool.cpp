@@ -26,8 +26,12 @@ std::int64_t round_up(std::int64_t bytes) {
 BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
   Buffer found;
   std::vector<Buffer> dropped;
+  ChunkMemory memory;
+  std::int64_t uses_of_memory = 0;
   {
     std::lock_guard lock(mutex_);
+    memory = memory_;
+    uses_of_memory = uses_of_memory_;
     const std::int64_t most = round_up(bytes + bytes / 16);
     auto best = idle_.end();
     for (auto it = idle_.begin(); it != idle_.end(); ++it)
@@ -45,7 +49,8 @@ BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
     dropped.clear();
     found.capacity = round_up(bytes);
     try {
-      found.memory = anabranch::detail::allocate_aligned(static_cast<std::size_t>(found.capacity));
+      found.memory = memory ? memory(found.capacity)
+                            : anabranch::detail::allocate_aligned(static_cast<std::size_t>(found.capacity));
     } catch (const std::bad_alloc&) {
       throw ResourceError(fmt::format("a read buffer of {} bytes could not be allocated", found.capacity));
     }
@@ -54,15 +59,26 @@ BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
   const std::int64_t capacity = found.capacity;
   // The handle given out owns the pool, not the memory: its deleter returns the buffer, under the lock,
   // whichever thread releases it last.
-  auto lent = std::shared_ptr<void>(at, [pool = shared_from_this(), buffer = std::move(found)](
-                                            void*) mutable { pool->give_back(std::move(buffer)); });
+  auto lent =
+      std::shared_ptr<void>(at, [pool = shared_from_this(), fresh = Fresh{std::move(found), uses_of_memory}](
+                                    void*) mutable { pool->give_back(std::move(fresh)); });
   return {std::move(lent), capacity};
 }
 
-void BufferPool::give_back(Buffer buffer) {
+void BufferPool::use_memory(const ChunkMemory& memory) {
+  std::vector<Buffer> dropped;
+  const std::lock_guard lock(mutex_);
+  if (!memory && !memory_) return;
+  memory_ = memory;
+  ++uses_of_memory_;
+  dropped.swap(idle_);
+}
+
+void BufferPool::give_back(Fresh fresh) {
   std::lock_guard lock(mutex_);
+  if (fresh.uses_of_memory != uses_of_memory_) return;
   try {
-    idle_.push_back(std::move(buffer));
+    idle_.push_back(std::move(fresh.buffer));
   } catch (const std::bad_alloc&) {
     // Freed instead of kept.
   }

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include <anabranch/source.h>
+
 /// Buffers of one kind (say: the values of a source's chunks), 64-byte aligned, reused when their last owner
 /// releases them. Fresh memory costs a page fault and a cleared page every 4 KiB, several times what reading
 /// it from the page cache costs.
@@ -22,12 +24,20 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   };
 
   Buffer take(std::int64_t bytes);
+  /// Where fresh buffers come from; empty: the heap. What comes from elsewhere is not used again.
+  void use_memory(const ChunkMemory& memory);
 
  private:
-  void give_back(Buffer buffer);
+  struct Fresh {
+    Buffer buffer;
+    std::int64_t uses_of_memory;  ///< calls of use_memory before it was allocated
+  };
+  void give_back(Fresh fresh);
 
   std::mutex mutex_;
   std::vector<Buffer> idle_;
+  ChunkMemory memory_;
+  std::int64_t uses_of_memory_ = 0;
 };
 
 /// Buffers of a pool are up to an eighth larger than what they hold; for small ones that is ignored.

@@ -19,6 +19,7 @@ class DescriptorSource final : public SourceBase {
     info_.live = true;
   }
   const SourceInfo& info() const override { return info_; }
+  void use_memory(const ChunkMemory& memory) override { framing_->use_memory(memory); }
 
   bool next(const Limit& asked, SourceChunk& chunk) override {
     // What has arrived is copied into the chunk.

@@ -34,6 +34,7 @@ class Framing {
   virtual std::int64_t memory_of_next(std::int64_t size) const { return size; }
   /// There are no more bytes: completes the last item, or throws DataError.
   virtual void end(ArrivedBytes& arrived) = 0;
+  virtual void use_memory(const ChunkMemory& memory) = 0;  ///< SourceBase::use_memory
   /// Hands out the items that have been counted.
   void hand_out(const unsigned char* bytes, SourceChunk& chunk);
 

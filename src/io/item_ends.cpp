@@ -51,6 +51,9 @@ void check_offsets(const OffsetRules& rules, const P* offsets, std::int64_t n, s
 /// What both ways of reading offsets have in common.
 template <class P>
 class Ends : public ItemEnds {
+ public:
+  void use_memory(const ChunkMemory& memory) final { pool_->use_memory(memory); }
+
  protected:
   static constexpr std::int64_t width = sizeof(P);
 

@@ -33,6 +33,7 @@ class ItemEnds {
   virtual ~ItemEnds() = default;
   virtual std::int64_t resident_bytes() const = 0;
   virtual void rewind() = 0;
+  virtual void use_memory(const ChunkMemory& memory) = 0;  ///< SourceBase::use_memory
   /// The next items, as many as fit, one at least; not called at the end. DataError where an offset that was looked at
   /// is smaller than one before it, or beyond the elements.
   virtual ChosenItems choose(const Limit& limit) = 0;

@@ -52,6 +52,7 @@ class NpyRows final : public SourceBase {
     elements_.rewind();
     row_ = 0;
   }
+  void use_memory(const ChunkMemory& memory) override { elements_.use_memory(memory); }
 
   bool next(const Limit& limit, SourceChunk& chunk) override {
     if (row_ == rows_) return false;

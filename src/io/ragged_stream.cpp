@@ -51,6 +51,11 @@ std::int64_t RaggedStream::resident_bytes() const {
   return bytes;
 }
 
+void RaggedStream::use_memory(const ChunkMemory& memory) {
+  ends_->use_memory(memory);
+  for (const auto& array : layout_.arrays) array->use_memory(memory);
+}
+
 void RaggedStream::rewind() {
   ends_->rewind();
   for (const auto& array : layout_.arrays) array->rewind();

@@ -35,6 +35,7 @@ class RaggedStream final : public SourceBase {
   std::unique_ptr<SourcePiece> split(const Limit& limit) override;
   void rewind() override;
   std::int64_t resident_bytes() const override;
+  void use_memory(const ChunkMemory& memory) override;
 
  private:
   class Piece;

@@ -27,6 +27,7 @@ class ElementCopy {
   std::vector<ScalarType> scalars() const {
     return std::vector<ScalarType>(static_cast<std::size_t>(element_.parts), element_.type);
   }
+  void use_memory(const ChunkMemory& memory) { pool_->use_memory(memory); }
   std::vector<BufferPool::Buffer> buffers(std::int64_t count) const {
     std::vector<BufferPool::Buffer> out;
     for (int part = 0; part < element_.parts; ++part)
@@ -87,6 +88,8 @@ class RecordFraming final : public Framing {
     return info;
   }
 
+  void use_memory(const ChunkMemory& memory) override { copy_.use_memory(memory); }
+
   void look(const unsigned char*, std::int64_t size, const Limit& limit) override {
     const std::int64_t most = std::max<std::int64_t>(
         1, std::min({limit.items, without_slack(limit.bytes) / record_bytes_, limit.work / elements_}));
@@ -132,6 +135,11 @@ class RaggedFraming final : public Framing {
     array.extents = {std::nullopt};
     info.arrays = {array};
     return info;
+  }
+
+  void use_memory(const ChunkMemory& memory) override {
+    copy_.use_memory(memory);
+    offsets_->use_memory(memory);
   }
 
   void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) override {

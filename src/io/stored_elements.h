@@ -60,6 +60,7 @@ class StoredElements {
   std::int64_t resident_bytes() const;
   bool reads_anywhere() const { return array_.cursor->reads_anywhere(); }
   void rewind() { array_.cursor->rewind(array_.begin); }
+  void use_memory(const ChunkMemory& memory) { pool_->use_memory(memory); }
 
   /// One buffer for each part of so many elements.
   Buffers buffers(std::int64_t count) const;

@@ -22,6 +22,10 @@ class TextFraming final : public Framing {
       : name_(name), kind_(kind), longest_(std::clamp<std::int64_t>(longest, 0, most_bytes)) {}
 
   SourceInfo info() const override { return text_info(name_); }
+  void use_memory(const ChunkMemory& memory) override {
+    blocks_->use_memory(memory);
+    offsets_->use_memory(memory);
+  }
 
   void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) override {
     const std::int64_t most = std::min({limit.bytes, limit.work, most_bytes});

@@ -39,6 +39,11 @@ class TextFile final : public SourceBase {
     lines_ = 1;
   }
 
+  void use_memory(const ChunkMemory& memory) override {
+    blocks_->use_memory(memory);
+    offsets_->use_memory(memory);
+  }
+
   bool next(const Limit& limit, SourceChunk& chunk) override {
     Block block;
     if (!take(limit, block)) return false;

@@ -62,6 +62,8 @@ std::unique_ptr<SourcePiece> SourceBase::split(const Limit& limit) {
   return std::make_unique<ReadPiece>(std::move(chunk));
 }
 
+void SourceBase::use_memory(const ChunkMemory&) {}
+
 void SourceBase::rewind() { throw RunError("source " + info().name + ": cannot be read a second time"); }
 
 namespace {

@@ -16,10 +16,14 @@ class OneReader final : public SourceBase {
  public:
   OneReader(const std::shared_ptr<SourceBase>& source, const Place& reader)
       : source_(source), pass_(source, reader) {}
+  ~OneReader() override { source_->use_memory({}); }
+  OneReader(const OneReader&) = delete;
+  OneReader& operator=(const OneReader&) = delete;
   const SourceInfo& info() const override { return source_->info(); }
   bool next(const Limit& limit, SourceChunk& chunk) override { return source_->next(limit, chunk); }
   std::unique_ptr<SourcePiece> split(const Limit& limit) override { return source_->split(limit); }
   std::int64_t resident_bytes() const override { return source_->resident_bytes(); }
+  void use_memory(const ChunkMemory& memory) override { source_->use_memory(memory); }
 
  private:
   std::shared_ptr<SourceBase> source_;

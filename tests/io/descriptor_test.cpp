@@ -80,6 +80,10 @@ void check_arrivals(const std::string& bytes, const ReadItems& expected, Make ma
         const auto thread = sender(ends, bytes, step);
         CHECK(items_of(*source.erased(), limit) == expected);
       }
+  Ends ends;
+  ends.send(bytes);
+  ends.close_in();
+  CHECK(items_in_given_memory(*make(ends.out()).erased()) == expected);
 }
 
 ReadItems lines(const std::vector<std::string>& strings) {

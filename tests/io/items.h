@@ -1,8 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -81,6 +86,70 @@ inline const std::vector<anabranch::Limit>& some_limits() {
   return limits;
 }
 
+/// Memory for chunks, which knows what it gave.
+class GivenMemory {
+ public:
+  anabranch::ChunkMemory function() {
+    return [this](std::int64_t bytes) -> std::shared_ptr<void> {
+      void* const at = std::aligned_alloc(64, (static_cast<std::size_t>(bytes) + 63) / 64 * 64);
+      const std::lock_guard lock(mutex_);
+      ranges_[static_cast<const char*>(at)] = std::max<std::int64_t>(bytes, 1);
+      return {at, [this](void* p) {
+                const std::lock_guard erasing(mutex_);
+                ranges_.erase(static_cast<const char*>(p));
+                std::free(p);
+              }};
+    };
+  }
+  /// How many buffers of the chunk lie there, and how many elsewhere.
+  std::pair<int, int> count(const anabranch::SourceChunk& chunk) const {
+    std::pair<int, int> out;
+    const auto note = [&](const void* at) {
+      if (at) ++(contains(static_cast<const char*>(at)) ? out.first : out.second);
+    };
+    for (const anabranch::ArrayChunk& array : chunk.arrays) {
+      for (const auto& data : array.data) note(data.get());
+      note(array.offsets.get());
+    }
+    return out;
+  }
+  bool holds_nothing() const { return ranges_.empty(); }
+
+ private:
+  bool contains(const char* at) const {
+    const auto next = ranges_.upper_bound(at);
+    return next != ranges_.begin() && at < std::prev(next)->first + std::prev(next)->second;
+  }
+
+  std::mutex mutex_;
+  std::map<const char*, std::int64_t> ranges_;
+};
+
+/// What is left of a source, the first chunk where it likes, some in memory that is given for them, the others where it
+/// likes again.
+inline anabranch::testing::ReadItems items_in_given_memory(anabranch::SourceBase& source) {
+  GivenMemory given;
+  ReadItems items;
+  anabranch::SourceChunk chunk;
+  const auto read = [&](bool there) {
+    if (!source.next({2}, chunk)) return;
+    append_items(source, chunk, items);
+    const auto [here, elsewhere] = given.count(chunk);
+    CHECK((there ? elsewhere : here) == 0);
+  };
+  read(false);
+  source.use_memory(given.function());
+  for (int k = 0; k < 3; ++k) read(true);
+  chunk = {};
+  source.use_memory({});
+  CHECK(given.holds_nothing());
+  while (source.next({7}, chunk)) {
+    CHECK(given.count(chunk).first == 0);
+    append_items(source, chunk, items);
+  }
+  return items;
+}
+
 /// The source gives these items, in chunks and pieces of any size, in every pass.
 inline void check_source(anabranch::SourceBase& source, const ReadItems& expected) {
   for (const anabranch::Limit& limit : some_limits()) {
@@ -97,6 +166,8 @@ inline void check_source(anabranch::SourceBase& source, const ReadItems& expecte
   (void)source.split({3});
   source.rewind();
   CHECK(items_of(source, {64}) == expected);
+  source.rewind();
+  CHECK(items_in_given_memory(source) == expected);
 }
 
 }  // namespace io_test

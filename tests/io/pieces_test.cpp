@@ -9,6 +9,7 @@
 
 #include <anabranch/io.h>
 
+#include "items.h"
 #include "matrix_files.h"
 
 using namespace anabranch;
@@ -81,6 +82,10 @@ void check_pieces(SourceBase& source, const Csr<I, T>& m) {
   (void)source.split({3});
   source.rewind();
   CHECK(drain<I, T>(source, 50, {64}) == m);
+  source.rewind();
+  const ReadItems items = items_of(source);
+  source.rewind();
+  CHECK(items_in_given_memory(source) == items);
 }
 
 }  // namespace
