@@ -47,6 +47,7 @@ CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostAr
   if (!budget_.unlimited()) context_.report->memory_bound = budget_.limit();
   backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
   backend_->prepare();
+  context_.chunk_memory = backend_->chunk_memory();
 }
 
 CompiledRun::~CompiledRun() {

@@ -44,7 +44,7 @@ nlohmann::json hold_link(const Bench& bench, const std::string& name, double byt
 nlohmann::json hold_staging(const Bench& bench, const std::string& name, double bytes);
 /// What a run costs in which there is next to nothing to do.
 nlohmann::json hold_fixed(const Bench& bench, const std::string& name);
-/// Whole runs of a sort, which the library's host computes, beside CUB on the GPU.
+/// Whole runs of a sort, beside CUB on the GPU.
 nlohmann::json hold_sort(const Bench& bench, const std::string& name, std::int64_t n);
 /// Whole runs from host memory: everything goes over the link.
 nlohmann::json hold_streamed(const Bench& bench, const std::string& name, const Csr& a);

@@ -113,6 +113,10 @@ struct RunReport {
   /// there, or by the host, to which the sizes then go first, and why.
   std::int64_t gpu_offsets = 0, gpu_offsets_by_host = 0;
   std::string gpu_offsets_reason;
+  /// Sorts, filters, histograms and the like, one for each operation of the compiled program and chunk: made on the GPU,
+  /// or by the host, to which the arrays then go, and why.
+  std::int64_t gpu_rearrangements = 0, gpu_rearrangements_by_host = 0;
+  std::string gpu_rearrangements_reason;
   /// Of a traced run on a GPU, by its own clock: for how long at least one copy between host and GPU was
   /// under way, at least one kernel, and both at once; from the first upload to the last download, what is
   /// held whole included. A copy or kernel that waits for another one of its kind counts as under way.

@@ -1,121 +1,156 @@
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
-#include "device/operators.h"
 #include "device/primitives.h"
+#include "device/rearrange.h"
 
 namespace anabranch::device {
 namespace {
 
-/// Requested as temporary storage, and required, so that tests notice callers that pass none.
-constexpr std::size_t some_bytes = 256;
+/// Where pieces of temporary storage begin.
+constexpr std::size_t alignment = 256;
 
-/// What all functions have in common; `body` runs where something is to be computed.
-template <class Body>
-Status with_storage(Temporary* temporary, std::int64_t count, Body&& body) {
-  if (count < 0) return bad_argument;
+/// The steps of rearrange.h as plain loops.
+class HostEngine {
+ public:
+  explicit HostEngine(const Temporary& temporary) : temporary_(temporary) {}
+
+  bool sizing() const { return !temporary_.at; }
+  std::size_t used() const { return used_; }
+
+  template <class T>
+  T* take(std::int64_t n) {
+    const std::size_t begin = used_;
+    used_ += (static_cast<std::size_t>(n) * sizeof(T) + alignment - 1) / alignment * alignment;
+    if (sizing() || used_ > temporary_.bytes) return nullptr;
+    return reinterpret_cast<T*>(static_cast<std::byte*>(temporary_.at) + begin);
+  }
+
+  template <class F>
+  void each(std::int64_t n, const F& f) {
+    if (sizing()) return;
+    for (std::int64_t i = 0; i < n; ++i) f(i);
+  }
+
+  template <class Key>
+  void sort(Twice<Key>& keys, std::int64_t n, int bits) {
+    if (sizing()) return;
+    std::copy_n(keys.first, n, keys.second);
+    std::stable_sort(keys.second, keys.second + n,
+                     [&](Key a, Key b) { return lowest(a, bits) < lowest(b, bits); });
+    std::swap(keys.first, keys.second);
+  }
+  template <class Key>
+  void sort(Twice<Key>& keys, Twice<std::uint32_t>& numbers, std::int64_t n, int bits) {
+    if (sizing()) return;
+    sort_range(keys, numbers, 0, n, bits);
+    std::swap(keys.first, keys.second);
+    std::swap(numbers.first, numbers.second);
+  }
+  template <class Key>
+  void sort_parts(Twice<Key>& keys, Twice<std::uint32_t>& numbers, const Parts& parts) {
+    if (sizing()) return;
+    for (std::int64_t part = 0; part < parts.count; ++part)
+      sort_range(keys, numbers, begin_of(parts, part), length_of(parts, part), 8 * sizeof(Key));
+    std::swap(keys.first, keys.second);
+    std::swap(numbers.first, numbers.second);
+  }
+
+  template <class F>
+  void sum(std::int64_t n, const F& f, std::int64_t* sums) {
+    if (sizing()) return;
+    sums[0] = 0;
+    for (std::int64_t i = 0; i < n; ++i) sums[i + 1] = smaller(sums[i] + f(i), most_sum);
+  }
+
+  void select(const std::uint8_t* mask, std::int64_t n, std::uint32_t* numbers, std::int64_t* count) {
+    if (sizing()) return;
+    *count = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i] != 0) numbers[(*count)++] = static_cast<std::uint32_t>(i);
+  }
+
+  template <class F>
+  void count(std::int64_t n, const F& f, std::int64_t* counts, std::int64_t) {
+    each(n, [&](std::int64_t i) {
+      if (const std::int64_t at = f(i); at >= 0) ++counts[at];
+    });
+  }
+
+ private:
+  template <class Key>
+  static Key lowest(Key key, int bits) {
+    return bits >= static_cast<int>(8 * sizeof(Key)) ? key : static_cast<Key>(key & ((Key{1} << bits) - 1));
+  }
+  template <class Key>
+  static void sort_range(const Twice<Key>& keys, const Twice<std::uint32_t>& numbers, std::int64_t begin,
+                         std::int64_t n, int bits) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), begin);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      return lowest(keys.first[a], bits) < lowest(keys.first[b], bits);
+    });
+    for (std::int64_t i = 0; i < n; ++i) {
+      keys.second[begin + i] = keys.first[order[static_cast<std::size_t>(i)]];
+      numbers.second[begin + i] = numbers.first[order[static_cast<std::size_t>(i)]];
+    }
+  }
+
+  Temporary temporary_;
+  std::size_t used_ = 0;
+};
+
+/// First for the storage alone: so what is refused is refused before anything is computed, as on a GPU.
+template <class What>
+Status rearranged(const What* what, Temporary* temporary, Status (*operation)(HostEngine&, const What&)) {
+  HostEngine sizing({});
+  if (const Status status = operation(sizing, *what); status != done) return status;
+  const std::size_t needed = sizing.used() + alignment;
   if (!temporary->at) {
-    temporary->bytes = some_bytes;
+    temporary->bytes = needed;
     return done;
   }
-  if (temporary->bytes < some_bytes) return bad_argument;
-  std::memset(temporary->at, 0xa5, some_bytes);  // scratch: callers cannot rely on its contents
-  body();
-  return done;
+  if (temporary->bytes < needed) return bad_argument;
+  std::memset(temporary->at, 0xa5, needed);  // callers cannot rely on its contents
+  HostEngine engine(*temporary);
+  return operation(engine, *what);
 }
 
-template <class T>
-const T* at(const void* p) {
-  return static_cast<const T*>(p);
+Status host_sort(const Sort* what, Temporary* temporary, Stream) {
+  return rearranged<Sort>(what, temporary, sort);
 }
-template <class T>
-T* at(void* p) {
-  return static_cast<T*>(p);
+Status host_select(const Select* what, Temporary* temporary, Stream) {
+  return rearranged<Select>(what, temporary, select);
 }
-
-/// The key as an unsigned number of the same order.
-template <class Key>
-std::uint64_t ordered(Key key) {
-  if constexpr (std::is_integral_v<Key>) {
-    using U = std::make_unsigned_t<Key>;
-    return static_cast<U>(static_cast<U>(key) ^ (U{1} << (8 * sizeof(U) - 1)));
-  } else {
-    using U = std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>;
-    constexpr U sign = U{1} << (8 * sizeof(U) - 1);
-    if (key == 0) key = 0;  // -0 is +0
-    const U bits = std::bit_cast<U>(key);
-    return static_cast<U>(bits & sign ? ~bits : bits | sign);
-  }
+Status host_group(const Group* what, Temporary* temporary, Stream) {
+  return rearranged<Group>(what, temporary, group);
+}
+Status host_last_at(const LastAt* what, Temporary* temporary, Stream) {
+  return rearranged<LastAt>(what, temporary, last_at);
+}
+Status host_repeat(const Repeat* what, Temporary* temporary, Stream) {
+  return rearranged<Repeat>(what, temporary, repeat);
 }
 
-/// Sorts the part of both arrays that begins at `begin`.
-template <class Key, class Value>
-void sort_part(const auto& what, std::int64_t begin, std::int64_t count, int first_bit, int last_bit,
-               bool descending) {
-  const auto digits = [&](Key key) {
-    const std::uint64_t below = last_bit == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << last_bit) - 1;
-    return first_bit == 64 ? 0 : (ordered(key) & below) >> first_bit;
-  };
-  const Key* keys = at<Key>(what.keys) + begin;
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return descending ? digits(keys[a]) > digits(keys[b]) : digits(keys[a]) < digits(keys[b]);
-  });
-  for (std::int64_t i = 0; i < count; ++i) {
-    at<Key>(what.keys_out)[begin + i] = keys[order[static_cast<std::size_t>(i)]];
-    at<Value>(what.values_out)[begin + i] =
-        at<Value>(what.values)[begin + order[static_cast<std::size_t>(i)]];
-  }
-}
-
-Status sort_pairs(const SortPairs* what, Temporary* temporary, Stream) {
-  return sort_types(*what, [&]<class Key, class Value>(Key, Value) {
-    constexpr int bits = 8 * sizeof(Key);
-    const int last = what->last_bit ? what->last_bit : bits;
-    if (what->first_bit < 0 || what->first_bit > last || last > bits) return bad_argument;
-    return with_storage(temporary, what->count, [&] {
-      sort_part<Key, Value>(*what, 0, what->count, what->first_bit, last, what->descending);
-    });
-  });
-}
-
-Status segmented_sort_pairs(const SegmentedSortPairs* what, Temporary* temporary, Stream) {
-  return segmented_sort_types(*what, [&]<class Key, class Value>(Key, Value) {
-    return with_storage(temporary, std::min(what->count, what->segments), [&] {
-      for (std::int64_t s = 0; s < what->segments; ++s)
-        sort_part<Key, Value>(*what, what->offsets[s], what->offsets[s + 1] - what->offsets[s], 0,
-                              8 * sizeof(Key), false);
-    });
-  });
-}
-
-Status select(const Select* what, Temporary* temporary, Stream) {
-  return select_types(*what, [&]<class T>(T) {
-    return with_storage(temporary, what->count, [&] {
-      std::int64_t selected = 0;
-      for (std::int64_t i = 0; i < what->count; ++i)
-        if (what->flags[i]) at<T>(what->to)[selected++] = at<T>(what->from)[i];
-      *what->selected = selected;
-    });
-  });
-}
-
-Status item_offsets(const ItemOffsets* what, Temporary* temporary, Stream) {
+Status host_item_offsets(const ItemOffsets* what, Temporary* temporary, Stream) {
   if (const Status status = check_rank(*what); status != done) return status;
-  return with_storage(temporary, what->count, [&] {
-    ItemTotals before{};
-    for (std::int64_t i = 0; i < what->count; ++i) {
-      what->offsets[i] = before.elements;
-      const std::int64_t size = item_size(*what, i);
-      before = JoinTotals{}(before, {size, size});
-    }
-    what->offsets[what->count] = before.elements;
-    *what->totals = before;
-  });
+  if (what->count < 0) return bad_argument;
+  if (!temporary->at) {
+    temporary->bytes = alignment;
+    return done;
+  }
+  if (temporary->bytes < alignment) return bad_argument;
+  ItemTotals before{};
+  for (std::int64_t i = 0; i < what->count; ++i) {
+    what->offsets[i] = before.elements;
+    const std::int64_t size = item_size(*what, i);
+    before = JoinTotals{}(before, {size, size});
+  }
+  what->offsets[what->count] = before.elements;
+  *what->totals = before;
+  return done;
 }
 
 Status devices(int* count) {
@@ -131,7 +166,8 @@ const char* text(Status status) {
 }  // namespace
 
 const Table& host_table() {
-  static constexpr Table table{devices, text, sort_pairs, segmented_sort_pairs, select, item_offsets};
+  static constexpr Table table{devices,    text,         host_sort,   host_select,
+                               host_group, host_last_at, host_repeat, host_item_offsets};
   return table;
 }
 

@@ -11,7 +11,7 @@
 #define ANABRANCH_BOTH
 #endif
 
-/// Which types there are, and the sizes of items, the same for host and GPU.
+/// What host and GPU have in common: sizes of elements, parts and items.
 namespace anabranch::device {
 
 template <class T>
@@ -23,54 +23,72 @@ ANABRANCH_BOTH constexpr T larger(T a, T b) {
   return a > b ? a : b;
 }
 
-/// Calls f with a zero of the type; `not_compiled` for one that is not among Types.
-template <class... Types, class F>
-Status with_type(Element element, F&& f) {
-  Status status = not_compiled;
-  const auto offer = [&]<class T>(T zero, Element which) {
-    if (which == element) status = f(zero);
-  };
-  const auto number_of = []<class T>(T) {
-    if constexpr (std::is_same_v<T, std::int32_t>) return Element::int32;
-    if constexpr (std::is_same_v<T, std::int64_t>) return Element::int64;
-    if constexpr (std::is_same_v<T, float>) return Element::float32;
-    if constexpr (std::is_same_v<T, double>) return Element::float64;
-  };
-  (offer(Types{}, number_of(Types{})), ...);
-  return status;
-}
-
-/// A value of 16 bytes that is only moved.
-struct alignas(16) Wide {
-  std::uint64_t words[2];
-};
-
-/// Calls f with a value of that size.
-template <class... Sizes, class F>
-Status with_size(std::int32_t bytes, F&& f) {
-  Status status = not_compiled;
-  ((static_cast<std::int32_t>(sizeof(Sizes)) == bytes ? void(status = f(Sizes{})) : void()), ...);
-  return status;
-}
-
-/// Which combinations are compiled.
+/// Calls f with an unsigned number of the element's size.
 template <class F>
-Status sort_types(const SortPairs& what, F&& f) {
-  return with_type<std::int32_t, std::int64_t, float, double>(what.key, [&](auto key) {
-    return with_size<std::uint32_t, std::uint64_t>(what.value_bytes,
-                                                   [&](auto value) { return f(key, value); });
+Status with_bits(const Element& element, F&& f) {
+  switch (element.bytes) {
+    case 1:
+      return element.kind == Element::Kind::floating ? not_compiled : f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    case 8:
+      return f(std::uint64_t{});
+    default:
+      return not_compiled;
+  }
+}
+
+/// Calls f with a zero of the element's type.
+template <class F>
+Status with_integer(const Element& element, F&& f) {
+  if (element.kind == Element::Kind::floating) return not_compiled;
+  const bool is_signed = element.kind == Element::Kind::signed_integer;
+  return with_bits(element, [&]<class U>(U zero) {
+    return is_signed ? f(static_cast<std::make_signed_t<U>>(zero)) : f(zero);
   });
 }
-template <class F>
-Status segmented_sort_types(const SegmentedSortPairs& what, F&& f) {
-  return with_type<std::int32_t, std::int64_t, float, double>(what.key, [&](auto key) {
-    return with_size<std::uint32_t>(what.value_bytes, [&](auto value) { return f(key, value); });
-  });
+
+/// How many of the lowest bits a number takes, one at least.
+constexpr int bits_of(std::uint64_t number) {
+  int bits = 1;
+  while ((number >>= 1) != 0) ++bits;
+  return bits;
 }
-template <class F>
-Status select_types(const Select& what, F&& f) {
-  return with_size<std::uint8_t, std::uint32_t, std::uint64_t, Wide>(what.element_bytes, f);
+
+/// Of n sorted numbers: the first that is not below `value`, or n.
+template <class T>
+ANABRANCH_BOTH std::int64_t first_not_below(const T* numbers, std::int64_t n, std::int64_t value) {
+  std::int64_t begin = 0;
+  while (begin < n) {
+    const std::int64_t middle = begin + (n - begin) / 2;
+    if (static_cast<std::int64_t>(numbers[middle]) < value)
+      begin = middle + 1;
+    else
+      n = middle;
+  }
+  return begin;
 }
+
+ANABRANCH_BOTH inline std::int64_t begin_of(const Parts& parts, std::int64_t part) {
+  return parts.offsets ? parts.offsets[part] - parts.offsets[0] : part * parts.size;
+}
+ANABRANCH_BOTH inline std::int64_t length_of(const Parts& parts, std::int64_t part) {
+  return parts.offsets ? parts.offsets[part + 1] - parts.offsets[part] : parts.size;
+}
+/// The part that an element is in.
+ANABRANCH_BOTH inline std::int64_t part_of(const Parts& parts, std::int64_t element) {
+  if (parts.count <= 1) return 0;
+  if (!parts.offsets) return element / parts.size;
+  // The last one that begins at it or before: that one is not empty.
+  return first_not_below(parts.offsets, parts.count, element + parts.offsets[0] + 1) - 1;
+}
+inline bool is_small_enough(const Parts& parts) {
+  return parts.count >= 0 && parts.elements >= 0 && parts.count <= most_rearranged &&
+         parts.elements <= most_rearranged;
+}
+
 inline Status check_rank(const ItemOffsets& what) {
   return what.rank >= 0 && what.rank <= most_extents ? done : not_compiled;
 }
@@ -99,7 +117,8 @@ struct JoinTotals {
 inline const char* text_of(Status status) {
   if (status == done) return "done";
   if (status == not_compiled) return "not compiled for these types";
-  if (status == bad_argument) return "a negative count, or too little temporary storage";
+  if (status == bad_argument)
+    return "a negative count, one that is too large, or too little temporary storage";
   return nullptr;
 }
 

@@ -48,24 +48,40 @@ Primitives Primitives::open() {
 
 Primitives Primitives::host() { return Primitives(host_table()); }
 
-void Primitives::check(const char* what, Status status) const {
-  if (status == done) return;
-  const std::string message = std::string("cuda: ") + what + ": " + table_->text(status);
-  if (status < 0) throw InternalError(message);
-  throw RunError(message);
+namespace {
+
+/// What the table calls for it, and what messages call it.
+template <class What>
+struct Entry {
+  Status (*Table::*function)(const What*, Temporary*, Stream);
+  const char* name;
+};
+constexpr Entry<Sort> entry_of(const Sort&) { return {&Table::sort, "sort"}; }
+constexpr Entry<Select> entry_of(const Select&) { return {&Table::select, "select"}; }
+constexpr Entry<Group> entry_of(const Group&) { return {&Table::group, "group"}; }
+constexpr Entry<LastAt> entry_of(const LastAt&) { return {&Table::last_at, "last at each place"}; }
+constexpr Entry<Repeat> entry_of(const Repeat&) { return {&Table::repeat, "repeat"}; }
+constexpr Entry<ItemOffsets> entry_of(const ItemOffsets&) {
+  return {&Table::item_offsets, "offsets of items"};
 }
 
-void Primitives::run(const SortPairs& what, Temporary& temporary, Stream stream) const {
-  check("sort", table_->sort_pairs(&what, &temporary, stream));
+}  // namespace
+
+Status call(const Table& table, const Operation& what, Temporary& temporary, Stream stream) {
+  return std::visit(
+      [&](const auto& one) { return (table.*entry_of(one).function)(&one, &temporary, stream); }, what);
 }
-void Primitives::run(const SegmentedSortPairs& what, Temporary& temporary, Stream stream) const {
-  check("segmented sort", table_->segmented_sort_pairs(&what, &temporary, stream));
+
+const char* name_of(const Operation& what) {
+  return std::visit([](const auto& one) { return entry_of(one).name; }, what);
 }
-void Primitives::run(const Select& what, Temporary& temporary, Stream stream) const {
-  check("select", table_->select(&what, &temporary, stream));
-}
-void Primitives::run(const ItemOffsets& what, Temporary& temporary, Stream stream) const {
-  check("offsets of items", table_->item_offsets(&what, &temporary, stream));
+
+void Primitives::run(const Operation& what, Temporary& temporary, Stream stream) const {
+  const Status status = call(*table_, what, temporary, stream);
+  if (status == done) return;
+  const std::string message = std::string("cuda: ") + name_of(what) + ": " + table_->text(status);
+  if (status < 0) throw InternalError(message);
+  throw RunError(message);
 }
 
 }  // namespace anabranch::device

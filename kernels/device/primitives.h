@@ -1,11 +1,18 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
 #include "device/table.h"
 
 /// Primitives on device memory, from libanabranch-device, or on host memory.
 namespace anabranch::device {
+
+using Operation = std::variant<Sort, Select, Group, LastAt, Repeat, ItemOffsets>;
+/// Calls the table's function for it.
+Status call(const Table& table, const Operation& what, Temporary& temporary, Stream stream);
+/// For messages: "sort".
+const char* name_of(const Operation& what);
 
 /// The functions of a table, with errors as exceptions.
 /// A call with `temporary.at` null only sets `temporary.bytes`.
@@ -21,16 +28,11 @@ class Primitives {
   /// Streams are ignored: a call returns when all is done.
   static Primitives host();
 
-  void run(const SortPairs& what, Temporary& temporary, Stream stream = nullptr) const;
-  void run(const SegmentedSortPairs& what, Temporary& temporary, Stream stream = nullptr) const;
-  void run(const Select& what, Temporary& temporary, Stream stream = nullptr) const;
-  void run(const ItemOffsets& what, Temporary& temporary, Stream stream = nullptr) const;
+  void run(const Operation& what, Temporary& temporary, Stream stream = nullptr) const;
 
   const Table& table() const { return *table_; }
 
  private:
-  void check(const char* what, Status status) const;
-
   const Table* table_;
 };
 

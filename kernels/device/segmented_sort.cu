@@ -1,22 +1,44 @@
 #include <cub/device/device_segmented_sort.cuh>
 
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
 #include "device/calls.h"
 
 namespace anabranch::device {
+namespace {
 
-Status segmented_sort_pairs(const SegmentedSortPairs* what, Temporary* temporary, Stream stream) {
-  return segmented_sort_types(*what, [&]<class Key, class Value>(Key, Value) {
-    const std::int64_t least = what->count < what->segments ? what->count : what->segments;
-    return with_storage(temporary, least, [&](void* storage, std::size_t& bytes) {
-      const Key* keys = at<Key>(what->keys);
-      const Value* values = at<Value>(what->values);
-      Key* keys_out = at<Key>(what->keys_out);
-      Value* values_out = at<Value>(what->values_out);
-      return cub::DeviceSegmentedSort::StableSortPairs(storage, bytes, keys, keys_out, values, values_out,
-                                                       what->count, what->segments, what->offsets,
-                                                       what->offsets + 1, cuda(stream));
-    });
-  });
+struct BeginOf {
+  Parts parts;
+  ANABRANCH_BOTH std::int64_t operator()(std::int64_t part) const {
+    return part < parts.count ? begin_of(parts, part) : parts.elements;
+  }
+};
+
+template <class Key>
+cudaError_t parts_sorted(Storage& storage, Twice<Key>& keys, Twice<std::uint32_t>& numbers,
+                         const Parts& parts, cudaStream_t stream) {
+  const auto begins =
+      thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}), BeginOf{parts});
+  const cudaError_t error = cub::DeviceSegmentedSort::StableSortPairs(
+      storage.at, storage.bytes, keys.first, keys.second, numbers.first, numbers.second, parts.elements,
+      parts.count, begins, begins + 1, stream);
+  if (storage.at) {
+    keys = {keys.second, keys.first};
+    numbers = {numbers.second, numbers.first};
+  }
+  return error;
+}
+
+}  // namespace
+
+cudaError_t sort_parts(Storage& storage, Twice<std::uint32_t>& keys, Twice<std::uint32_t>& numbers,
+                       const Parts& parts, cudaStream_t stream) {
+  return parts_sorted(storage, keys, numbers, parts, stream);
+}
+cudaError_t sort_parts(Storage& storage, Twice<std::uint64_t>& keys, Twice<std::uint32_t>& numbers,
+                       const Parts& parts, cudaStream_t stream) {
+  return parts_sorted(storage, keys, numbers, parts, stream);
 }
 
 }  // namespace anabranch::device

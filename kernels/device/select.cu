@@ -1,16 +1,30 @@
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+
+#include <thrust/iterator/counting_iterator.h>
 
 #include "device/calls.h"
 
 namespace anabranch::device {
+namespace {
 
-Status select(const Select* what, Temporary* temporary, Stream stream) {
-  return select_types(*what, [&]<class T>(T) {
-    return with_storage(temporary, what->count, [&](void* storage, std::size_t& bytes) {
-      return cub::DeviceSelect::Flagged(storage, bytes, at<T>(what->from), what->flags, at<T>(what->to),
-                                        what->selected, what->count, cuda(stream));
-    });
-  });
+struct JoinSums {
+  ANABRANCH_BOTH constexpr std::int64_t operator()(std::int64_t a, std::int64_t b) const {
+    return smaller(a + b, most_sum);
+  }
+};
+
+}  // namespace
+
+cudaError_t select_numbers(Storage& storage, const std::uint8_t* mask, std::int64_t n, std::uint32_t* numbers,
+                           std::int64_t* count, cudaStream_t stream) {
+  return cub::DeviceSelect::Flagged(storage.at, storage.bytes,
+                                    thrust::make_counting_iterator(std::uint32_t{0}), mask, numbers, count, n,
+                                    stream);
+}
+
+cudaError_t running_sums(Storage& storage, std::int64_t* numbers, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::InclusiveScan(storage.at, storage.bytes, numbers, numbers, JoinSums{}, n, stream);
 }
 
 }  // namespace anabranch::device

@@ -3,24 +3,48 @@
 #include "device/calls.h"
 
 namespace anabranch::device {
+namespace {
 
-Status sort_pairs(const SortPairs* what, Temporary* temporary, Stream stream) {
-  return sort_types(*what, [&]<class Key, class Value>(Key, Value) -> Status {
-    constexpr int bits = 8 * sizeof(Key);
-    const int first = what->first_bit, last = what->last_bit ? what->last_bit : bits;
-    if (first < 0 || first > last || last > bits) return bad_argument;
-    return with_storage(temporary, what->count, [&](void* storage, std::size_t& bytes) {
-      const Key* keys = at<Key>(what->keys);
-      const Value* values = at<Value>(what->values);
-      Key* keys_out = at<Key>(what->keys_out);
-      Value* values_out = at<Value>(what->values_out);
-      if (what->descending)
-        return cub::DeviceRadixSort::SortPairsDescending(storage, bytes, keys, keys_out, values, values_out,
-                                                         what->count, first, last, cuda(stream));
-      return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, keys_out, values, values_out, what->count,
-                                             first, last, cuda(stream));
-    });
-  });
+template <class Key>
+cudaError_t keys_sorted(Storage& storage, Twice<Key>& keys, std::int64_t n, int bits, cudaStream_t stream) {
+  cub::DoubleBuffer<Key> both(keys.first, keys.second);
+  const cudaError_t error =
+      cub::DeviceRadixSort::SortKeys(storage.at, storage.bytes, both, n, 0, bits, stream);
+  if (storage.at) keys = {both.Current(), both.Alternate()};
+  return error;
+}
+
+template <class Key>
+cudaError_t pairs_sorted(Storage& storage, Twice<Key>& keys, Twice<std::uint32_t>& numbers, std::int64_t n,
+                         int bits, cudaStream_t stream) {
+  cub::DoubleBuffer<Key> both(keys.first, keys.second);
+  cub::DoubleBuffer<std::uint32_t> beside(numbers.first, numbers.second);
+  const cudaError_t error =
+      cub::DeviceRadixSort::SortPairs(storage.at, storage.bytes, both, beside, n, 0, bits, stream);
+  if (storage.at) {
+    keys = {both.Current(), both.Alternate()};
+    numbers = {beside.Current(), beside.Alternate()};
+  }
+  return error;
+}
+
+}  // namespace
+
+cudaError_t sort_keys(Storage& storage, Twice<std::uint32_t>& keys, std::int64_t n, int bits,
+                      cudaStream_t stream) {
+  return keys_sorted(storage, keys, n, bits, stream);
+}
+cudaError_t sort_keys(Storage& storage, Twice<std::uint64_t>& keys, std::int64_t n, int bits,
+                      cudaStream_t stream) {
+  return keys_sorted(storage, keys, n, bits, stream);
+}
+cudaError_t sort_pairs(Storage& storage, Twice<std::uint32_t>& keys, Twice<std::uint32_t>& numbers,
+                       std::int64_t n, int bits, cudaStream_t stream) {
+  return pairs_sorted(storage, keys, numbers, n, bits, stream);
+}
+cudaError_t sort_pairs(Storage& storage, Twice<std::uint64_t>& keys, Twice<std::uint32_t>& numbers,
+                       std::int64_t n, int bits, cudaStream_t stream) {
+  return pairs_sorted(storage, keys, numbers, n, bits, stream);
 }
 
 }  // namespace anabranch::device

@@ -3,21 +3,21 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The interface of libanabranch-device: data-parallel primitives over device memory (CUB, compiled ahead of
-/// time) as a table of functions. host_table() has the same for host memory. The types each one takes:
-/// docs/gpu.md.
+/// The interface of libanabranch-device: data-parallel operations over device memory (CUB's algorithms and kernels of
+/// our own, compiled ahead of time) as a table of functions. host_table() has the same for host memory. What each one
+/// takes, and what it costs: docs/gpu.md.
 ///
 /// Both sides are built together; the version handshake catches a mixed installation before anything is
 /// passed. Everything is of standard layout, and no exception crosses.
 namespace anabranch::device {
 
-enum class Element : std::int32_t { int32, int64, float32, float64 };
-
 /// 0, one of the negative numbers below, or a cudaError_t.
 using Status = int;
 inline constexpr Status done = 0;
-inline constexpr Status not_compiled = -1;  ///< this combination of types is not there
-inline constexpr Status bad_argument = -2;  ///< a negative count, or too little temporary storage
+inline constexpr Status not_compiled =
+    -1;  ///< there is nothing for elements of this size, or so many extents
+inline constexpr Status bad_argument =
+    -2;  ///< a negative count, one that is too large, or too little temporary storage
 
 /// Temporary storage of a call. With `at` null a call computes nothing: it sets `bytes` to what the same
 /// call with storage will need at least (never 0).
@@ -26,46 +26,96 @@ struct Temporary {
   std::size_t bytes;
 };
 
-/// A cudaStream_t, which is the driver's CUstream too. Calls only enqueue.
+/// A cudaStream_t, which is the driver's CUstream too. Calls only enqueue, but for sorts of one column in many small parts:
+/// there CUB waits once for what it has counted (and spins).
 using Stream = void*;
 
-/// Stable. The keys are compared by their bits first_bit .. last_bit - 1 (last_bit 0: all) in rising
-/// order of significance, floats and signed numbers in their order: -0 equals +0, a NaN is beyond the
-/// infinity of its sign. Values are moved only. Input and output must not overlap.
-struct SortPairs {
-  Element key;
-  std::int32_t value_bytes;  ///< 4 or 8
-  std::int32_t descending;
-  std::int32_t first_bit, last_bit;
-  const void* keys;
-  const void* values;
-  void* keys_out;
-  void* values_out;
+/// How the bits of an element are to be read.
+struct Element {
+  enum class Kind : std::int32_t { unsigned_integer, signed_integer, floating } kind;
+  std::int32_t bytes;  ///< 1, 2, 4 or 8; floating: 2, 4 or 8
+};
+
+/// Where the parts of an array lie: `size` elements each, or from offsets[i] - offsets[0] on. They are rearranged each
+/// for itself.
+struct Parts {
   std::int64_t count;
+  std::int64_t size;
+  const std::int64_t* offsets;  ///< count + 1, in device memory; null: all of one size
+  std::int64_t elements;        ///< of all
+  std::int64_t longest;         ///< no part has more
 };
+/// Parts, and elements that are sorted, grouped or selected from: positions among them take 32 bits.
+inline constexpr std::int64_t most_rearranged = UINT32_MAX - 1;
 
-/// Each of the segments offsets[s] .. offsets[s + 1] - 1, stably, rising; no NaN among the keys. For falling
-/// order complement integer keys, negate floats. What lies in no segment is not written.
-struct SegmentedSortPairs {
-  Element key;
-  std::int32_t value_bytes;  ///< 4: positions, by which a gather then moves what belongs to the keys
-  const void* keys;
-  const void* values;
-  void* keys_out;
-  void* values_out;
-  std::int64_t count;  ///< of the keys
-  const std::int64_t* offsets;
-  std::int64_t segments;
-};
-
-/// The elements whose flag is not 0, in order. `selected` receives their number.
-struct Select {
-  std::int32_t element_bytes;  ///< 1, 4, 8 or 16
+/// One component of an array that is moved.
+struct Column {
+  Element element;
   const void* from;
-  const std::uint8_t* flags;
-  void* to;
-  std::int64_t* selected;
-  std::int64_t count;
+  void* to;  ///< null: not asked for
+};
+
+/// What is wrong with the first part that cannot be computed. What has been written then is inside the memory that was
+/// given, and positions are such of elements there are.
+struct Failure {
+  enum class What : std::int32_t {
+    nothing,
+    out_of_range,  ///< `value`: a place; `bound`: how many there are
+    negative,      ///< `value`: a count
+    other_extent,  ///< `value`: elements that there are; `bound`: those that there should be
+  } what;
+  std::int64_t part;
+  std::int64_t value, bound;
+};
+
+/// Sorts each part in rising order of its first component, equal ones by the next, stably: floats in the order -inf ..
+/// -0, +0 .. inf, NaN. `columns`, in host memory, is read during the call; `positions` gets for each element the number
+/// in its part that it had before; null: not asked for. One column without positions: NaNs in the order of their bits.
+struct Sort {
+  const Column* columns;
+  std::int32_t count;  ///< columns
+  Parts parts;
+  std::int64_t* positions;
+};
+
+/// The elements whose mask is not 0, in order. `to`: the parts of the result.
+struct Select {
+  const Column* columns;
+  std::int32_t count;
+  const std::uint8_t* mask;
+  Parts parts, to;
+  Failure* failure;
+};
+
+/// Places that elements go to. `elements`: the parts of the elements; `to`: of the places that there are.
+struct Places {
+  Element element;  ///< integers
+  const void* data;
+  Parts elements, to;
+  std::int32_t drops;  ///< a place of -1 is none
+};
+/// `counts`: how many elements go to each place; `order`: the elements' numbers in their part by place, those that go
+/// nowhere last. Either may be null.
+struct Group {
+  Places places;
+  std::int64_t* counts;
+  std::int64_t* order;
+  Failure* failure;
+};
+/// For each place the number in its part of the last element that goes there; -1: none does.
+struct LastAt {
+  Places places;
+  std::int64_t* last;
+  Failure* failure;
+};
+
+/// The number in its part of each element, as often as its count says.
+struct Repeat {
+  Element element;  ///< integers
+  const void* counts;
+  Parts parts, to;
+  std::int64_t* numbers;
+  Failure* failure;
 };
 
 /// What all items have together.
@@ -96,9 +146,11 @@ struct ItemOffsets {
 struct Table {
   Status (*devices)(int* count);
   const char* (*text)(Status status);
-  Status (*sort_pairs)(const SortPairs*, Temporary*, Stream);
-  Status (*segmented_sort_pairs)(const SegmentedSortPairs*, Temporary*, Stream);
+  Status (*sort)(const Sort*, Temporary*, Stream);
   Status (*select)(const Select*, Temporary*, Stream);
+  Status (*group)(const Group*, Temporary*, Stream);
+  Status (*last_at)(const LastAt*, Temporary*, Stream);
+  Status (*repeat)(const Repeat*, Temporary*, Stream);
   Status (*item_offsets)(const ItemOffsets*, Temporary*, Stream);
 };
 

@@ -12,6 +12,7 @@
 #include "cache/once_per_key.h"
 #include "cuda/image_cache.h"
 #include "cuda/nvrtc.h"
+#include "cuda/words.h"
 #include "ir/device_error.h"
 #include "system/environment.h"
 #include "system/standard_error.h"
@@ -258,6 +259,7 @@ Device::Device(Platform platform)
   facts_.major = attribute(attribute_major);
   facts_.minor = attribute(attribute_minor);
   facts_.multiprocessors = std::max(attribute(attribute_multiprocessors), 1);
+  facts_.shared_memory = attribute(attribute_shared_memory);
   std::size_t total = 0, free = 0;
   need(driver.device_total_mem(&total, impl_->number), "the GPU's memory");
   facts_.memory = static_cast<std::int64_t>(total);
@@ -364,7 +366,7 @@ std::byte* Device::take_pinned(std::int64_t& bytes) {
   {
     const std::lock_guard lock(impl_->pinning);
     const auto at = impl_->pinned.lower_bound(bytes);
-    if (at != impl_->pinned.end() && at->first <= 2 * bytes) {
+    if (at != impl_->pinned.end() && at->first <= bytes + bytes / 4) {
       bytes = at->first;
       std::byte* out = at->second;
       impl_->pinned_bytes -= bytes;
@@ -534,11 +536,11 @@ double Device::measured_link_rate() {
   return best > 0 ? best : some_link_rate;
 }
 
-std::int64_t Device::workspace_of(const device::ItemOffsets& what) {
+std::int64_t Device::workspace_of(const device::Operation& what) {
   const device::Table& table = *primitives().table;
   make_current();
   device::Temporary temporary{};
-  check(table, table.item_offsets(&what, &temporary, nullptr), "offsets of items");
+  check(table, device::call(table, what, temporary, nullptr), device::name_of(what));
   return static_cast<std::int64_t>(temporary.bytes);
 }
 
@@ -602,9 +604,27 @@ std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std:
   for (const auto& entry : unit.entries) {
     Function function = nullptr;
     check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
+    prefer_shared_memory(function);
     out->entries.push_back(function);
   }
   return out;
+}
+
+/// Shared memory and the L1 cache share what a multiprocessor has. A kernel is to get as much as all blocks take that its
+/// registers and threads let run at a time, and the cache the rest. A hint: where the driver refuses, it chooses.
+void Device::prefer_shared_memory(Function function) const {
+  constexpr std::int64_t reserved = 1024, all = 100;  // bytes of each block for the system; percent
+  int bytes = 0, blocks = 0;
+  if (api().func_get_attribute(&bytes, function_shared_bytes, function) != success || bytes <= 0) return;
+  if (facts_.shared_memory <= 0) return;
+  if (api().func_set_attribute(function, function_carveout, static_cast<int>(all)) != success) return;
+  if (api().occupancy_max_active_blocks(&blocks, function, static_cast<int>(block_threads), 0) != success ||
+      blocks <= 0)
+    return;
+  const std::int64_t needed = blocks * (bytes + reserved);
+  const std::int64_t percent = (needed * all + facts_.shared_memory - 1) / facts_.shared_memory;
+  static_cast<void>(
+      api().func_set_attribute(function, function_carveout, static_cast<int>(std::min(percent, all))));
 }
 
 }  // namespace anabranch::cuda

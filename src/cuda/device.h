@@ -70,11 +70,12 @@ struct DeviceFacts {
   std::string name;
   int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 1;
-  std::int64_t memory = 0;       ///< bytes
-  std::int64_t memory_free = 0;  ///< when it was opened
-  int driver_version = 0;        ///< 13000: 13.0
-  std::string compiler;          ///< NVRTC's version
-  std::string why_compiler;      ///< where it is not the one that is tried first: why not that one
+  std::int64_t shared_memory = 0;  ///< bytes of a multiprocessor
+  std::int64_t memory = 0;         ///< bytes
+  std::int64_t memory_free = 0;    ///< when it was opened
+  int driver_version = 0;          ///< 13000: 13.0
+  std::string compiler;            ///< NVRTC's version
+  std::string why_compiler;        ///< where it is not the one that is tried first: why not that one
 };
 
 /// Primitives that were compiled ahead of time, if they are installed and have code for this GPU.
@@ -116,7 +117,7 @@ class Stream {
   /// `words`: the entry's parameter; as many bytes as the entry takes.
   void launch(Function function, unsigned grid, unsigned block, std::span<const std::uint64_t> words);
   /// Uses the device primitives, which must be there. `workspace`: of Device::workspace_of(what) bytes.
-  void make_offsets(const device::ItemOffsets& what, Address workspace, std::int64_t bytes);
+  void run(const device::Operation& what, Address workspace, std::int64_t bytes);
   void record(Event event);
   void wait(Event event);
   /// Waits until all is done. Throws RunError with the driver's message where a kernel crashed.
@@ -238,8 +239,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// For tests: host memory whose elements are on the device only is overwritten, so that who reads it is found.
   bool spoils_stale_copies() const { return platform_.exact_memory; }
   std::int64_t few_items() const { return platform_.few_items; }
-  /// Bytes of workspace that Stream::make_offsets needs.
-  std::int64_t workspace_of(const device::ItemOffsets& what);
+  /// Bytes of workspace that Stream::run needs for it.
+  std::int64_t workspace_of(const device::Operation& what);
 
   const DriverApi& api() const { return *platform_.driver; }
   const std::shared_ptr<const DriverApi>& shared_api() const { return platform_.driver; }
@@ -256,6 +257,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void choose_compiler();
   Result load_image(const Unit& unit, const std::string& name, Compiler& compiler, LoadedUnit& into) const;
   std::shared_ptr<const LoadedUnit> load_anew(const Unit& unit, const std::string& name);
+  void prefer_shared_memory(Function function) const;
   void free(Address address) noexcept;
   /// Page-locked memory, some of it reused: locking takes longer than copying. `bytes` becomes its size.
   std::byte* take_pinned(std::int64_t& bytes);

@@ -57,6 +57,9 @@ std::shared_ptr<const DriverApi> open_driver(const char* library) {
   find(api->module_load_data, "cuModuleLoadData");
   find(api->module_unload, "cuModuleUnload");
   find(api->module_get_function, "cuModuleGetFunction");
+  find(api->func_get_attribute, "cuFuncGetAttribute");
+  find(api->func_set_attribute, "cuFuncSetAttribute");
+  find(api->occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   find(api->launch_kernel, "cuLaunchKernel");
   return api;
 }

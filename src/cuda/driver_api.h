@@ -65,6 +65,11 @@ struct DriverApi {
   Result (*module_unload)(Module module) = nullptr;                         // cuModuleUnload
   Result (*module_get_function)(Function* function, Module module,
                                 const char* name) = nullptr;  // cuModuleGetFunction
+  Result (*func_get_attribute)(int* value, int attribute, Function function) = nullptr;  // cuFuncGetAttribute
+  Result (*func_set_attribute)(Function function, int attribute, int value) = nullptr;   // cuFuncSetAttribute
+  Result (*occupancy_max_active_blocks)(int* blocks, Function function, int block_size,
+                                        std::size_t shared_bytes) =
+      nullptr;  // cuOccupancyMaxActiveBlocksPerMultiprocessor
   Result (*launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                           StreamHandle stream, void** parameters, void** extra) = nullptr;  // cuLaunchKernel
@@ -72,6 +77,8 @@ struct DriverApi {
 
 /// Attributes, flags and markers of launch_kernel's `extra`, as cuda.h numbers them.
 inline constexpr int attribute_multiprocessors = 16, attribute_major = 75, attribute_minor = 76;
+inline constexpr int attribute_shared_memory = 81;  ///< of a multiprocessor, in bytes
+inline constexpr int function_shared_bytes = 1, function_carveout = 9;
 inline constexpr int pointer_memory_type = 2, pointer_range_start = 11, pointer_range_size = 12;
 inline constexpr unsigned memory_type_host = 1;  ///< page-locked
 inline constexpr unsigned stream_non_blocking = 1, host_alloc_portable = 1;

@@ -75,11 +75,11 @@ void Stream::launch(Function function, unsigned grid, unsigned block, std::span<
         device_->api().launch_kernel(function, grid, 1, 1, block, 1, 1, 0, handle_, nullptr, extra),
         "launch");
 }
-void Stream::make_offsets(const device::ItemOffsets& what, Address workspace, std::int64_t bytes) {
+void Stream::run(const device::Operation& what, Address workspace, std::int64_t bytes) {
   const device::Table& table = *device_->primitives().table;
   device_->make_current();
   device::Temporary temporary{marker(workspace), static_cast<std::size_t>(bytes)};
-  check(table, table.item_offsets(&what, &temporary, handle_), "offsets of items");
+  check(table, device::call(table, what, temporary, handle_), device::name_of(what));
 }
 void Stream::record(Event event) {
   device_->make_current();

@@ -1,6 +1,7 @@
 #include <bit>
 #include <numeric>
 
+#include "device/sort_key.h"
 #include "rearrange/radix_sort.h"
 
 namespace anabranch::rearrange {
@@ -10,65 +11,22 @@ namespace {
 using anabranch::detail::scalar_info;
 using anabranch::detail::ScalarKind;
 
-/// What makes a bit pattern a key: an unsigned number in the order of the values.
 template <class U>
-struct KeyOf {
-  enum class Kind : std::uint8_t { unsigned_integer, signed_integer, floating } kind;
-  U infinity = 0;  ///< floating
-
-  static constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
-
-  /// Values that are equal have equal bits but for the NaNs. Those of either sign come last: reversible.
-  U operator()(U bits) const {
-    switch (kind) {
-      case Kind::unsigned_integer:
-        return bits;
-      case Kind::signed_integer:
-        return static_cast<U>(bits ^ sign);
-      case Kind::floating:
-        break;
-    }
-    return static_cast<U>(((bits & sign) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | sign)) -
-                          negative_nans());
-  }
-  U value_of(U key) const {
-    switch (kind) {
-      case Kind::unsigned_integer:
-        return key;
-      case Kind::signed_integer:
-        return static_cast<U>(key ^ sign);
-      case Kind::floating:
-        break;
-    }
-    const U bits = static_cast<U>(key + negative_nans());
-    return (bits & sign) != 0 ? static_cast<U>(bits ^ sign) : static_cast<U>(~bits);
-  }
-  /// The same key for all NaNs.
-  U joining_nans(U bits) const {
-    const bool nan = kind == Kind::floating && static_cast<U>(bits & ~sign) > infinity;
-    return nan ? static_cast<U>(~U{0}) : (*this)(bits);
-  }
-
- private:
-  /// How many bit patterns come before that of minus infinity.
-  U negative_nans() const { return static_cast<U>(~static_cast<U>(infinity | sign)); }
-};
+using KeyOf = device::SortKey<U>;
 
 template <class U>
 KeyOf<U> key_of(ScalarType type) {
-  using Kind = typename KeyOf<U>::Kind;
+  using Kind = device::Element::Kind;
   switch (scalar_info(type).kind) {
     case ScalarKind::floating:
-      return {Kind::floating, static_cast<U>(type == ScalarType::float16   ? 0x7c00
-                                             : type == ScalarType::float32 ? 0x7f800000
-                                                                           : 0x7ff0000000000000)};
+      return device::sort_key<U>(Kind::floating);
     case ScalarKind::signed_integer:
-      return {Kind::signed_integer};
+      return device::sort_key<U>(Kind::signed_integer);
     case ScalarKind::boolean:
     case ScalarKind::unsigned_integer:
       break;
   }
-  return {Kind::unsigned_integer};
+  return device::sort_key<U>(Kind::unsigned_integer);
 }
 
 template <class U>

@@ -55,7 +55,7 @@ enum class ComputedOn : std::uint8_t { host, device };
 /// The chunks of one stage. A slot holds one chunk from `enqueue` to `complete`.
 ///
 /// One thread at a time calls `enqueue`, `make_room` and `ready`, in the order of the stream (but for
-/// BackendTraits::side_by_side); one at a time, perhaps another one, calls `complete`, in the same order. The parts of a chunk that was cut are the exception: each is
+/// BackendTraits::side_by_side); one at a time, perhaps another one, `begin`, in the same order; one at a time, perhaps another one, calls `complete`, in the same order. The parts of a chunk that was cut are the exception: each is
 /// completed by the thread that enqueued it, before it enqueues the next one, while another thread may be in
 /// `complete` of an earlier chunk's slot. So `complete` of different slots runs at the same time, with a sink each.
 class StageBackend {
@@ -65,6 +65,11 @@ class StageBackend {
   StageBackend(const StageBackend&) = delete;
   StageBackend& operator=(const StageBackend&) = delete;
 
+  /// Whether `begin` does something: then it is called when a chunk has been read.
+  virtual bool begins_early() const { return false; }
+  /// Begins with the chunk that the slot's next `enqueue` gets, unless memory is short: copies it, say, while another one is being
+  /// enqueued. What goes wrong `enqueue` throws.
+  virtual void begin(int, const std::vector<SourceChunk>&) {}
   /// Begins with these items, one chunk per source. What it still needs of them afterwards it keeps: a chunk shares
   /// its memory. A back end that completes at once computes them now and commits their results. Throws
   /// BudgetExceeded where memory is short, of the host or of its own: then nothing is left behind and nothing
@@ -95,11 +100,15 @@ class RunBackend {
   /// The account of memory that is not the host's; null: it has none.
   virtual const scheduler::Budget* device_memory() const { return nullptr; }
 
+  /// Where chunks that are read had best lie; empty: anywhere.
+  virtual ChunkMemory chunk_memory() { return {}; }
   /// Compiles the plan's kernels, or begins to. Called once, before all else.
   virtual void prepare() = 0;
   /// Computes what a kernel of the global group writes. In `values` is all that it reads, and for what it writes an
   /// array with its extents and its room.
   virtual void compute_global(const plan::KernelStep& step, GlobalValues& values) = 0;
+  /// The same for a rearrangement; false: the host is to do it.
+  virtual bool rearrange_global(const plan::RearrangeStep&, GlobalValues&) { return false; }
   /// The host is about to read an array of the global group: what the back end has computed of it and kept comes into its
   /// memory. Thread-safe.
   virtual void fetch(const HostArray&) {}

@@ -48,6 +48,7 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .own_sinks = nullptr,
           .sinks = nullptr,
           .names_items = names_items,
+          .chunk_memory = chunk_memory,
           .equal_chunks = equal_chunks};
 }
 
@@ -67,6 +68,7 @@ RunContext RunContext::beside(RunOptions& own) const {
           .sinks = sinks,
           .names_items = names_items,
           .item = item,
+          .chunk_memory = chunk_memory,
           .equal_chunks = equal_chunks};
 }
 

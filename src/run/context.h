@@ -98,6 +98,8 @@ struct RunContext {
   /// Items are taken one by one: where one fails, those before it are given, if they are computed again for that. Not of a
   /// program that prints.
   bool gives_before_failure = false;
+  /// For chunks that are read, as the back end likes it best; empty: any. Streams that several places read do not use it.
+  ChunkMemory chunk_memory{};
   /// Chunks that kernels for equal items computed. Several threads count.
   std::shared_ptr<std::atomic<std::int64_t>> equal_chunks = std::make_shared<std::atomic<std::int64_t>>(0);
 

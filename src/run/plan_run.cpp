@@ -374,28 +374,24 @@ void PlanRun::run_step(const plan::RequireStep& step) {
   plan::require(step, values_.uniform(step.uniform), context_.item);
 }
 
-/// On the host, to which its operands come.
+/// Where the back end does not do it: on the host, to which its operands come.
 void PlanRun::run_step(const plan::RearrangeStep& step) {
+  for (const int output : step.outputs)
+    if (output >= 0) values_.set(output, make_output(output));
+  if (backend_.rearrange_global(step, values_)) return;
   const auto place = [&](const HostArray& array) {
     PlacedArray placed;
     for (const auto& buffer : array->buffers) placed.components.push_back(buffer.get());
-    placed.parts.size = array->size();
+    placed.parts = parts_of_whole(*array, step);
     if (asks_for_extents(step))
       for (const std::int64_t extent : array->extents) placed.extents.push_back({extent});
-    if (works_on_rows(step)) {
-      placed.parts.size = array->extents.back();
-      placed.parts.count = 1;
-      for (std::size_t d = 0; d + 1 < array->extents.size(); ++d) placed.parts.count *= array->extents[d];
-    }
     return placed;
   };
   std::vector<PlacedArray> inputs, outputs;
   for (const plan::RearrangeStep::Input& input : step.inputs)
     inputs.push_back(place(values_.array(input.index)));
-  for (const int output : step.outputs) {
-    if (output >= 0) values_.set(output, make_output(output));
+  for (const int output : step.outputs)
     outputs.push_back(output >= 0 ? place(values_.place(output)) : PlacedArray{});
-  }
   run_rearrangement(context_, step, inputs, outputs, ir::ItemNumbers::always(context_.item));
   for (const int output : step.outputs)
     if (output >= 0) backend_.written_by_host(values_.place(output));

@@ -55,6 +55,23 @@ void trace(RunContext& context, const ir::Node& node, const PlacedArray& from, c
 
 }  // namespace
 
+ir::Scalars types_of_rearranged(const plan::RearrangeStep& step) {
+  ir::Scalars types;
+  ir::each_operand(*step.node, [&](const ir::Operand& how, const ir::Ref& operand) {
+    if (how.role == ir::Role::array) types = operand->type().scalars;
+  });
+  return types;
+}
+
+rearrange::Parts parts_of_whole(const detail::ArrayData& array, const plan::RearrangeStep& step) {
+  rearrange::Parts parts;
+  parts.size = array.size();
+  if (!works_on_rows(step)) return parts;
+  parts.size = array.extents.back();
+  for (std::size_t d = 0; d + 1 < array.extents.size(); ++d) parts.count *= array.extents[d];
+  return parts;
+}
+
 bool works_on_rows(const plan::RearrangeStep& step) { return step.node->op() == ir::Op::sort; }
 bool asks_for_extents(const plan::RearrangeStep& step) { return step.node->op() == ir::Op::trace; }
 
@@ -64,10 +81,7 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
   const ir::Node& node = *step.node;
   const rearrange::Resources resources = resources_of(context, node);
   const PlacedArray& last = inputs.back();
-  ir::Scalars types;  // of the last array that it reads
-  ir::each_operand(node, [&](const ir::Operand& how, const ir::Ref& operand) {
-    if (how.role == ir::Role::array) types = operand->type().scalars;
-  });
+  const ir::Scalars types = types_of_rearranged(step);
   const std::vector<const void*> data(last.components.begin(), last.components.end());
   const rearrange::Components array{types, data};
   const rearrange::Places places{types[0], last.components[0], last.parts, outputs[0].parts,

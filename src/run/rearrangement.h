@@ -23,6 +23,10 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
                        const std::vector<PlacedArray>& inputs, const std::vector<PlacedArray>& outputs,
                        const ir::ItemNumbers& items);
 
+/// Of the last array that it reads.
+ir::Scalars types_of_rearranged(const plan::RearrangeStep& step);
+/// Where the parts lie of an array that is there whole.
+rearrange::Parts parts_of_whole(const detail::ArrayData& array, const plan::RearrangeStep& step);
 /// Does the operation work on each row of its arrays, not on all of an item?
 bool works_on_rows(const plan::RearrangeStep& step);
 /// Does it look at the shapes of the arrays that it reads, not only at their elements?

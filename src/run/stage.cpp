@@ -93,7 +93,10 @@ scheduler::ChunkPhases StageRun::phases() {
   const std::int64_t largest_work = input_.work_of(bytes_of_one_chunk());
   phases.read = [this, largest_work](int s, scheduler::Target target) {
     target.work = std::min(target.work, largest_work);
-    return read(*slots_[static_cast<std::size_t>(s)], target);
+    Slot& slot = *slots_[static_cast<std::size_t>(s)];
+    const auto size = read(slot, target);
+    if (size && computing_->begins_early()) computing_->begin(s, slot.chunks);
+    return size;
   };
   phases.compute = [this](int s) {
     log_.next_chunk();
@@ -103,7 +106,7 @@ scheduler::ChunkPhases StageRun::phases() {
   };
   phases.write = [this](int s) { write(s); };
   // What feeds a stage computes, too, on all threads.
-  phases.inline_read = input_.sources().in_memory() || input_.is_fed();
+  phases.inline_read = input_.is_fed() || (input_.sources().in_memory() && !computing_->begins_early());
   phases.inline_write = traits_.completes_at_once && !holds_results();
   return phases;
 }

@@ -45,6 +45,7 @@ void StageInput::open(std::size_t source, Streams& streams, const OpenFed& open_
       const ir::Ref reader = stage_.sinks.empty() ? ir::Ref() : stage_.sinks[0].consume;
       opened_.push_back(
           streams.open(node, reader && reader->place().known() ? reader->place() : node.place()));
+      opened_.back()->use_memory(context_.chunk_memory);
       return;
     }
     case ir::Op::produce:

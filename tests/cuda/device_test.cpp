@@ -256,9 +256,9 @@ TEST_CASE("page-locked memory is kept, within limits, and given back when there 
   }
   CHECK(gpu->calls("mem_host_alloc") == 3);
   {
-    const PinnedBlock a(device, 60 * KiB), b(device, 5 * KiB);
-    CHECK(a.data() == first);  // the smallest that is large enough, and at most twice as large
-    CHECK(a.bytes() == 60 * KiB);
+    const PinnedBlock a(device, 80 * KiB), b(device, 5 * KiB);
+    CHECK(a.data() == first);  // the smallest that is large enough, and at most a quarter larger
+    CHECK(a.bytes() == 80 * KiB);
   }
   CHECK(gpu->calls("mem_host_alloc") == 4);
   CHECK(gpu->calls("mem_free_host") == 0);
@@ -678,11 +678,15 @@ TEST_CASE("every driver function that fails is an error, leaks nothing, and the 
                                       "module_load_data"};
   // What frees cannot fail for us; an error's name is asked for only when there is an error, and for the wait that spins
   // only where the one that sleeps has failed.
-  // Of two questions the answer may be no, and nobody waits for the caller's context to be his again.
-  const std::set<std::string> silent{"primary_ctx_release",   "mem_free",          "mem_free_host",
-                                     "stream_destroy",        "event_destroy",     "module_unload",
-                                     "get_error_name",        "get_error_string",  "ctx_get_current",
-                                     "pointer_get_attribute", "stream_synchronize"};
+  // Of two questions the answer may be no, and nobody waits for the caller's context to be his again. How much shared memory
+  // a kernel would like is a hint.
+  const std::set<std::string> silent{"primary_ctx_release", "mem_free",
+                                     "mem_free_host",       "stream_destroy",
+                                     "event_destroy",       "module_unload",
+                                     "get_error_name",      "get_error_string",
+                                     "ctx_get_current",     "pointer_get_attribute",
+                                     "stream_synchronize",  "func_get_attribute",
+                                     "func_set_attribute",  "occupancy_max_active_blocks"};
   const auto all = gpu_host::FakeGpu::entries();
   CHECK(all.size() * sizeof(void*) == sizeof(DriverApi));
   for (const auto& entry : all)

@@ -109,6 +109,9 @@ static_assert(same(&DriverApi::event_elapsed_time, &cuEventElapsedTime));
 static_assert(same(&DriverApi::module_load_data, &cuModuleLoadData));
 static_assert(same(&DriverApi::module_unload, &cuModuleUnload));
 static_assert(same(&DriverApi::module_get_function, &cuModuleGetFunction));
+static_assert(same(&DriverApi::func_get_attribute, &cuFuncGetAttribute));
+static_assert(same(&DriverApi::func_set_attribute, &cuFuncSetAttribute));
+static_assert(same(&DriverApi::occupancy_max_active_blocks, &cuOccupancyMaxActiveBlocksPerMultiprocessor));
 static_assert(same(&DriverApi::launch_kernel, &cuLaunchKernel));
 static_assert(!same(&DriverApi::mem_alloc, &cuMemFree) && !same(&DriverApi::init, &cuCtxSetCurrent));
 
@@ -116,7 +119,10 @@ static_assert(cuda::success == CUDA_SUCCESS && cuda::out_of_memory == CUDA_ERROR
               cuda::not_ready == CUDA_ERROR_NOT_READY);
 static_assert(cuda::attribute_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
               cuda::attribute_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR &&
-              cuda::attribute_multiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+              cuda::attribute_multiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
+              cuda::attribute_shared_memory == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+static_assert(cuda::function_shared_bytes == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+              cuda::function_carveout == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
 static_assert(cuda::pointer_memory_type == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
               cuda::pointer_range_start == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
               cuda::pointer_range_size == CU_POINTER_ATTRIBUTE_RANGE_SIZE &&

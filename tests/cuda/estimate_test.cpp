@@ -40,6 +40,32 @@ TEST_CASE("estimate: what crosses the link is what kernels read, and the results
   CHECK(outside.launches == 1);
 }
 
+TEST_CASE("estimate: a sort is the GPU's, too") {
+  const RunEstimate sorted = estimated(sort(use(numbers(500, 3))));
+  CHECK(sorted.bytes_up == 500 * 8);
+  CHECK(sorted.bytes_down == 500 * 8);
+  CHECK(sorted.operations >= 500 * 50);
+  CHECK(sorted.launches == 1);
+  CHECK_FALSE(runtime::why_no_gpu(estimated(sort(use(numbers(10, 3)))), 1).empty());
+
+  const std::vector<Vector<double>> rows{numbers(300, 1), numbers(200, 2)};
+  const auto source = Ragged<double>(rows);
+  const RunEstimate streamed =
+      estimated(consume(elements(map_seq([](auto row) { return sort(row); }, stream_in(source)))));
+  CHECK(streamed.bytes_up == 500 * 8);
+  CHECK(streamed.bytes_down == 500 * 8);
+}
+
+TEST_CASE("estimate: what takes no longer than launches needs no GPU") {
+  RunEstimate run;
+  run.launches = 2;
+  run.operations = 1e6;
+  CHECK(runtime::why_no_gpu(run, 1) == "the CPU would take about 56 us, the launches on a GPU alone 60 us");
+  run.operations = 2e6;
+  CHECK(runtime::why_no_gpu(run, 1).empty());
+  CHECK_FALSE(runtime::why_no_gpu(run, 2).empty());
+}
+
 TEST_CASE("estimate: sizes are followed through what is computed") {
   const auto x = numbers(40, 4);
   const auto acc = use(x);

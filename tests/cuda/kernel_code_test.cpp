@@ -112,3 +112,20 @@ TEST_CASE("some entries are certain before there is a chunk") {
   CHECK(certain_entries(fold_of_constant(4097, true).kernel()) == std::vector{2});
   CHECK(entry_count(fold_of_constant(9, true).kernel()) == 4);
 }
+
+TEST_CASE("kernels ask for as much shared memory as the blocks take that run at a time") {
+  const auto carveouts = [](int of_block) {
+    gpu_host::FakeOptions options;
+    options.shared_of_kernels = of_block;
+    const WithFakeGpu gpu(options);
+    KernelBuilder fold = fold_of_constant(100);
+    KernelCode code(Device::get(), fold.kernel());
+    code.function(0);
+    return gpu->carveouts();
+  };
+  CHECK(carveouts(0).empty());  // the driver chooses
+  // Of 228 KB: five blocks of 40 and 1 for the system; eight, which 2048 threads are, of 10 and 1; one of 120 and 1.
+  CHECK(carveouts(40 << 10) == std::vector<int>{90});
+  CHECK(carveouts(10 << 10) == std::vector<int>{39});
+  CHECK(carveouts(120 << 10) == std::vector<int>{54});
+}

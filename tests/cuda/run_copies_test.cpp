@@ -43,6 +43,39 @@ TEST_CASE("run: page-locked memory is uploaded as it lies, other memory by way o
   check_clean();
 }
 
+TEST_CASE("run: what is read is read into page-locked memory, from which it is uploaded") {
+  const io_test::TemporaryDirectory dir;
+  const Csr a(3000, 500, 45, 40);
+  a.write(dir / "a.npz");
+  const auto file = io::open_csr<std::int32_t, double>(dir / "a.npz");
+  const auto x = numbers(500, 46);
+  const auto expected = running(multiply(file, x))({.backend = Backend::interpreter}, nullptr);
+  const auto peak = [&](const auto& source) {
+    RunReport report;
+    CHECK(equal(running(multiply(source, x))({.backend = Backend::cuda, .scheduler = "fixed:10000"}, &report),
+                expected));
+    return report.peak_bytes;
+  };
+  const WithFakeGpu gpu;
+  // One copy of the matrix is held: that of which the GPU has been given one, or that which was read.
+  const std::int64_t in_memory = peak(a.source()), read = peak(file);
+  CHECK(in_memory >= a.bytes());
+  CHECK(read >= a.bytes());
+  CHECK(read < in_memory + a.bytes() / 2);
+  // Where no memory can be locked for the offsets, columns or values, it is any other, which is copied once more. (The
+  // first that is locked is the stop word's.)
+  for (const int k : {2, 3, 4}) {
+    INFO("call " << k);
+    gpu->fail("mem_host_alloc", k, 2);
+    const std::int64_t other = peak(file);
+    CHECK(gpu->calls("mem_host_alloc") >= k);
+    if (k > 2) CHECK(other >= read + 4 * a.offsets.back());
+    gpu->heal();
+  }
+  CHECK(equal(running(multiply(file, x))({.backend = Backend::cpu}, nullptr), expected));
+  check_clean();
+}
+
 TEST_CASE("run: large arrays outside streams go to the GPU and back in pieces") {
   const std::int64_t n = 3 * (1 << 20) + 5;  // 24 MiB and some
   const Vector<double> x = numbers(n, 47);

@@ -321,6 +321,34 @@ TEST_CASE("offsets: the primitive fails while it runs") {
   }
 }
 
+TEST_CASE("offsets: while a chunk waits for its sizes the next one is on its way to the GPU") {
+  const auto run = running(consume(elements(boxes(small_rows(200)))));
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  // An upload of another stream between the request for offsets and the kernel behind them.
+  const auto overlaps = [](const std::vector<LogEntry>& log) {
+    int waiting = 0;  // the stream
+    for (const LogEntry& e : log) {
+      if (e.done) continue;
+      if (e.what == LogEntry::What::kernel && e.entry == "item_offsets")
+        waiting = e.stream;
+      else if (e.what == LogEntry::What::kernel && e.stream == waiting)
+        waiting = 0;
+      else if (e.what == LogEntry::What::upload && waiting != 0 && e.stream != waiting)
+        return true;
+    }
+    return false;
+  };
+  // Threads may come too late.
+  bool seen = false;
+  for (int k = 0; k < 100 && !seen; ++k) {
+    const WithFakeGpu gpu;
+    CHECK(equal(run({.backend = Backend::cuda, .threads = 4, .scheduler = "fixed:10"}, nullptr), expected));
+    seen = overlaps(gpu->log());
+    check_clean();
+  }
+  CHECK(seen);
+}
+
 TEST_CASE("offsets: the timeline tells who made them") {
   const io_test::TemporaryDirectory dir;
   const auto run = running(consume(elements(boxes(small_rows(60)))));

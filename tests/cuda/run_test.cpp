@@ -175,8 +175,6 @@ TEST_CASE("run: automatic takes what is expected to be quicker, and says why wit
   // The link is slower than the memory of a thread that adds.
   CHECK(chosen(running(multiply(Csr(20'000, 500, 11).source(), numbers(500, 12)))) == "cpu");
   CHECK(report.gpu_chunks == 0);
-  // Too little to do.
-  CHECK(chosen(running(sum(use(numbers(10, 13))))) == "cpu");
   // Much to do for each byte, in a stream and outside of streams.
   CHECK(chosen(running(consume(elements(produce(300, [](auto i) {
           return sum(generate(1000, [=](auto k) { return cast<double>(i * k) * 0.5 + 1.0; }));
@@ -194,9 +192,20 @@ TEST_CASE("run: automatic takes what is expected to be quicker, and says why wit
   check_clean();
 }
 
+TEST_CASE("run: for little to do automatic opens no GPU") {
+  const WithFakeGpu gpu;
+  RunReport report;
+  const auto run = running(sum(use(numbers(10, 13))));
+  CHECK(
+      equal(run({.backend = Backend::automatic}, &report), run({.backend = Backend::interpreter}, nullptr)));
+  CHECK(report.backend == "cpu");
+  CHECK_THAT(report.backend_reason, Catch::Contains("the launches on a GPU alone"));
+  CHECK(gpu->calls("init") == 0);
+  check_clean();
+}
+
 TEST_CASE("run: automatic takes the CPU where there is no GPU, and says why") {
-  const auto run =
-      running(consume(elements(map_seq(sums, stream_in(std::vector{numbers(3, 1), numbers(5, 2)})))));
+  const auto run = running(sum(use(numbers(500'000, 2))));
   const auto expected = run({.backend = Backend::interpreter}, nullptr);
   RunReport report;
   FakeOptions none;
@@ -233,7 +242,7 @@ TEST_CASE("run: a GPU that the compiler does not know is none") {
   cuda::Platform platform = gpu_host::fake_platform();
   platform.compiler = std::make_shared<TooNew>();
   cuda::set_platform(platform);
-  const auto run = running(fold(plus, 0.0, use(numbers(10, 1))));
+  const auto run = running(fold(plus, 0.0, use(numbers(500'000, 1))));
   RunReport report;
   CHECK(
       equal(run({.backend = Backend::automatic}, &report), run({.backend = Backend::interpreter}, nullptr)));

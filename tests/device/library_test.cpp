@@ -16,11 +16,13 @@ namespace {
 void is_complete(const Table& table) {
   CHECK(table.devices != nullptr);
   CHECK(table.text != nullptr);
-  CHECK(table.sort_pairs != nullptr);
-  CHECK(table.segmented_sort_pairs != nullptr);
+  CHECK(table.sort != nullptr);
   CHECK(table.select != nullptr);
+  CHECK(table.group != nullptr);
+  CHECK(table.last_at != nullptr);
+  CHECK(table.repeat != nullptr);
   CHECK(table.item_offsets != nullptr);
-  static_assert(sizeof(Table) == 6 * sizeof(void (*)()), "a new function: look for it above");
+  static_assert(sizeof(Table) == 8 * sizeof(void (*)()), "a new function: look for it above");
 }
 
 }  // namespace
@@ -42,10 +44,12 @@ TEST_CASE("what is not compiled is refused before any GPU is asked") {
   const Table& table = open_library();
   std::int64_t x = 0;
   Temporary temporary{};
-  const SortPairs bytes{Element::int32, 1, 0, 0, 0, &x, &x, &x, &x, 1};
-  CHECK(table.sort_pairs(&bytes, &temporary, nullptr) == not_compiled);
-  const SortPairs negative{Element::int32, 4, 0, 0, 0, &x, &x, &x, &x, -1};
-  CHECK(table.sort_pairs(&negative, &temporary, nullptr) == bad_argument);
+  Column column{{Element::Kind::signed_integer, 3}, &x, &x};
+  Sort sort{&column, 1, {1, 1, nullptr, 1, 1}, nullptr};
+  CHECK(table.sort(&sort, &temporary, nullptr) == not_compiled);
+  column.element.bytes = 8;
+  sort.parts.elements = -1;
+  CHECK(table.sort(&sort, &temporary, nullptr) == bad_argument);
   ItemOffsets items{};
   items.rank = most_extents + 1;
   CHECK(table.item_offsets(&items, &temporary, nullptr) == not_compiled);
@@ -73,8 +77,9 @@ TEST_CASE("without a GPU the primitives say so") {
   // Nor is it a crash to call on regardless.
   std::int64_t x = 0;
   Temporary temporary{};
-  const SortPairs sort{Element::int64, 4, 0, 0, 0, &x, &x, &x, &x, 1};
-  CHECK(table.sort_pairs(&sort, &temporary, nullptr) > 0);
+  const Column column{{Element::Kind::signed_integer, 8}, &x, &x};
+  const Sort sort{&column, 1, {1, 1, nullptr, 1, 1}, nullptr};
+  CHECK(table.sort(&sort, &temporary, nullptr) > 0);
 }
 
 #else

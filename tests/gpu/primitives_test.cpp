@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/support/calls.h"
+#include "device/support/random_call.h"
 #include "gpu/on_gpu.h"
 
 // The device primitives beside the host's, bit for bit.
@@ -13,8 +14,7 @@ namespace anabranch::testing {
 namespace {
 
 using namespace anabranch::device;
-using anabranch::test::element_of;
-using anabranch::test::numbers;
+using anabranch::test::RandomCall;
 
 /// The driver's memory, in the primary context.
 class Gpu {
@@ -96,11 +96,6 @@ void both(const Make& make) {
 }
 
 constexpr std::int64_t sizes[] = {0, 1, 31, 1000, 100'003, 3'000'000};
-std::vector<std::uint32_t> places(std::int64_t n) {
-  std::vector<std::uint32_t> v(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<std::uint32_t>(i);
-  return v;
-}
 
 }  // namespace
 
@@ -126,42 +121,30 @@ TEST_CASE("offsets of items on the GPU") {
     }
 }
 
-TEMPLATE_TEST_CASE("sorts on the GPU", "", std::int32_t, std::int64_t, float, double) {
+TEST_CASE("rearrangements on the GPU") {
   if (!have_gpu()) return;
-  for (const std::int64_t n : sizes) {
-    INFO(n << " keys");
-    Mirrored<TestType> keys(numbers<TestType>(n, 1000)), keys_out(n, TestType{-1});
-    Mirrored<std::uint32_t> values(places(n)), values_out(n, 0);
-    for (const int descending : {0, 1}) {
-      both([&](bool d) {
-        return SortPairs{element_of<TestType>, 4, descending, 0, 0, keys.at(d), values.at(d), keys_out.at(d),
-                         values_out.at(d),     n};
-      });
-      CHECK(keys_out.agrees());
-      CHECK(values_out.agrees());
+  using What = RandomCall::What;
+  const auto what = GENERATE(What::sort, What::select, What::group, What::last_at, What::repeat);
+  std::mt19937_64 random(23 + static_cast<unsigned>(what));
+  for (int k = 0; k < 60; ++k) {
+    INFO("operation " << static_cast<int>(what) << ", call " << k);
+    RandomCall call(what, random, k % 10 == 0 ? 5'000'000 : k % 2 == 0 ? 100'000 : 700);
+    std::vector<Mirrored<std::byte>> mirrored;
+    for (const auto& piece : call.pieces) mirrored.emplace_back(piece);
+    both([&](bool d) { return call.operation([&, d](RandomCall::Piece p) { return mirrored[p].at(d); }); });
+    for (std::size_t p = 0; p < mirrored.size(); ++p) {
+      INFO("piece " << p);
+      if (p != call.failure) CHECK(mirrored[p].agrees());
     }
-    Mirrored<std::int64_t> offsets(std::vector<std::int64_t>{0, n / 10, n / 10, n / 10 + n / 1000, n / 2, n});
-    both([&](bool d) {
-      return SegmentedSortPairs{
-          element_of<TestType>, 4, keys.at(d), values.at(d), keys_out.at(d), values_out.at(d), n,
-          offsets.at(d),        5};
-    });
-    CHECK(keys_out.agrees());
-    CHECK(values_out.agrees());
-  }
-}
-
-TEMPLATE_TEST_CASE("selections on the GPU", "", std::uint8_t, float, double) {
-  if (!have_gpu()) return;
-  for (const std::int64_t n : sizes) {
-    Mirrored<TestType> in(numbers<TestType>(n, 100)), out(n, TestType{0});
-    Mirrored<std::uint8_t> flags(numbers<std::uint8_t>(n, 3));
-    Mirrored<std::int64_t> selected(1, -1);
-    both([&](bool d) {
-      return Select{sizeof(TestType), in.at(d), flags.at(d), out.at(d), selected.at(d), n};
-    });
-    CHECK(selected.agrees());
-    CHECK(out.agrees());
+    // Not byte for byte: between its members nothing is written.
+    Failure expected{}, found{};
+    std::memcpy(&expected, mirrored[call.failure].at(false), sizeof expected);
+    Gpu::get().download(&found, mirrored[call.failure].at(true), sizeof found);
+    if (what == What::sort) continue;
+    CHECK(found.what == expected.what);
+    CHECK(found.part == expected.part);
+    CHECK(found.value == expected.value);
+    CHECK(found.bound == expected.bound);
   }
 }
 

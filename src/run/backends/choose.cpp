@@ -23,15 +23,18 @@ int available_threads() {
 }
 
 BackendChoice quicker_backend(const plan::Plan& plan, const std::vector<HostArray>& arguments, int threads) {
+  const int of_cpu = threads > 0 ? threads : available_threads();
+  const RunEstimate run = estimate(plan, arguments);
+  // A process whose runs are all small opens no GPU.
+  if (std::string why = why_no_gpu(run, of_cpu); !why.empty()) return {true, nullptr, std::move(why)};
   std::shared_ptr<cuda::Device> device;
   try {
     device = cuda::Device::get();
   } catch (const BackendUnavailable& e) {
     return {true, nullptr, std::string("there is no GPU: ") + e.what()};
   }
-  const MachineRates machine{threads > 0 ? threads : available_threads(), device->facts().multiprocessors,
-                             device->link_rate()};
-  Comparison compared = compare(estimate(plan, arguments), machine, device->facts().name);
+  const MachineRates machine{of_cpu, device->facts().multiprocessors, device->link_rate()};
+  Comparison compared = compare(run, machine, device->facts().name);
   if (!compared.gpu) return {true, nullptr, std::move(compared.reason)};
   return {false, std::move(device), std::move(compared.reason)};
 }

@@ -1,5 +1,9 @@
 #include "run/backends/cuda_backend.h"
 
+#include <algorithm>
+
+#include <anabranch/array.h>
+
 #include "run/backends/device_stage.h"
 #include "run/backends/program_kernels.h"
 
@@ -39,6 +43,27 @@ BackendTraits CudaBackend::traits() const {
   return traits;
 }
 
+ChunkMemory CudaBackend::chunk_memory() {
+  return [device = device_](std::int64_t bytes) -> std::shared_ptr<void> {
+    const cuda::KeepContext keep(device->shared_api());
+    struct Block {
+      std::shared_ptr<cuda::Device> device;
+      cuda::PinnedBlock memory;
+      ~Block() {
+        const cuda::KeepContext keep_until_freed(device->shared_api());
+        memory = {};
+      }
+    };
+    auto block = std::make_shared<Block>(device);
+    try {
+      block->memory = cuda::PinnedBlock(device, std::max<std::int64_t>(bytes, 1));
+    } catch (const Error&) {  // the system locks no more; chunks in other memory go through staging
+      return anabranch::detail::allocate_aligned(static_cast<std::size_t>(bytes));
+    }
+    return {block, block->memory.data()};
+  };
+}
+
 void CudaBackend::prepare() {
   on_device(*device_, [&] {
     loads_before_ = device_->load_statistics();
@@ -51,6 +76,10 @@ void CudaBackend::prepare() {
 
 void CudaBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {
   on_device(*device_, [&] { run_->launch_global(step, values); });
+}
+
+bool CudaBackend::rearrange_global(const plan::RearrangeStep& step, GlobalValues& values) {
+  return on_device(*device_, [&] { return run_->rearrange_global(step, values); });
 }
 
 void CudaBackend::fetch(const HostArray& array) {
@@ -80,10 +109,14 @@ void CudaBackend::report_loads(RunReport& report) const {
   report.kernels_cached += after.found - loads_before_.found;
   report.compile_seconds += (after.milliseconds - loads_before_.milliseconds) * 1e-3;
   report.gpu_peak_bytes = run_->peak();
-  const OffsetCounts& offsets = run_->offset_counts();
+  const DeviceCounts& offsets = run_->offset_counts();
   report.gpu_offsets = offsets.by_gpu;
   report.gpu_offsets_by_host = offsets.by_host;
   report.gpu_offsets_reason = offsets.why_host;
+  const DeviceCounts& rearranged = run_->rearrangement_counts();
+  report.gpu_rearrangements = rearranged.by_gpu;
+  report.gpu_rearrangements_by_host = rearranged.by_host;
+  report.gpu_rearrangements_reason = rearranged.why_host;
 }
 
 void CudaBackend::report_overlap(RunReport* report) {
@@ -93,12 +126,15 @@ void CudaBackend::report_overlap(RunReport* report) {
       .add("kernel_seconds", seconds(times.kernel_ns))
       .add("both_seconds", seconds(times.both_ns))
       .add("overlap", times.share());
-  const OffsetCounts& offsets = run_->offset_counts();
-  if (offsets.by_gpu > 0) context_.trace->facts().add("offsets_by_gpu", offsets.by_gpu);
-  if (offsets.by_host > 0)
-    context_.trace->facts()
-        .add("offsets_by_host", offsets.by_host)
-        .add("offsets_by_host_because", offsets.why_host);
+  const auto add_counts = [&](const std::string& what, const DeviceCounts& counts) {
+    if (counts.by_gpu > 0) context_.trace->facts().add(what + "_by_gpu", counts.by_gpu);
+    if (counts.by_host > 0)
+      context_.trace->facts()
+          .add(what + "_by_host", counts.by_host)
+          .add(what + "_by_host_because", counts.why_host);
+  };
+  add_counts("offsets", run_->offset_counts());
+  add_counts("rearrangements", run_->rearrangement_counts());
   if (!report) return;
   report->gpu_copy_seconds = seconds(times.copy_ns);
   report->gpu_kernel_seconds = seconds(times.kernel_ns);

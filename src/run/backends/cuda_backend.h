@@ -21,8 +21,11 @@ class CudaBackend final : public RunBackend {
   std::string name() const override { return "cuda"; }
   BackendTraits traits() const override;
   const scheduler::Budget* device_memory() const override { return &run_->budget(); }
+  /// Page-locked: copies to the GPU need no staging.
+  ChunkMemory chunk_memory() override;
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override;
+  bool rearrange_global(const plan::RearrangeStep& step, GlobalValues& values) override;
   void fetch(const HostArray& array) override;
   void written_by_host(const HostArray& array) override;
   std::unique_ptr<StageBackend> open_stage(const StageWork& work) override;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <deque>
 
+#include <fmt/format.h>
+
 #include "ir/offsets.h"
 #include "kernel/component_use.h"
 #include "run/item_range.h"
@@ -19,10 +21,15 @@ namespace {
 
 std::int64_t bytes_per(ScalarType type) { return static_cast<std::int64_t>(size_of(type)); }
 
-/// Device addresses are numbers, but the device primitives take pointers.
 template <class T>
-T* device_pointer(cuda::Address address) {
-  return reinterpret_cast<T*>(address);  // NOLINT: that is what they are
+std::int64_t bytes_in(const std::vector<T>& values) {
+  return static_cast<std::int64_t>(values.size() * sizeof(T));
+}
+
+bool has_rearrangements(const plan::Group& group) {
+  return std::any_of(group.steps.begin(), group.steps.end(), [](const plan::Step& step) {
+    return std::holds_alternative<plan::RearrangeStep>(step);
+  });
 }
 
 /// Per group array and component: does a kernel read it, or is it a result?
@@ -70,6 +77,7 @@ DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, RunBackend& backen
       stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
       in_(context),
       out_(context),
+      computed_(context, run.device()),
       memory_(run, stream_),
       read_(read_components(work.stage)) {}
 
@@ -86,6 +94,7 @@ void DeviceChunk::forget() noexcept {
   held_.clear();
   blocks_of_.clear();
   memory_.release();
+  computed_.release();
   release_items();
 }
 
@@ -121,6 +130,7 @@ void DeviceChunk::bind_source() {
   arrays_.assign(group.arrays.size(), {});
   item_extents_.assign(item_chunks_.size(), {});
   device_offsets_.clear();
+  wide_offsets_.clear();
   for (std::size_t a = 0; a < group.arrays.size(); ++a) {
     const PlanArray& array = group.arrays[a];
     if (array.origin != PlanArray::Origin::item) continue;
@@ -184,30 +194,39 @@ void DeviceChunk::upload() {
   in_.begin(run_.device(), bytes);
   for (const Copy* c : staged) {
     std::byte* to = in_.take(c->bytes);
-    copy_on_all_threads(context_.executor, to, c->from, c->bytes);
+    fill_staging(context_.executor, to, c->from, c->bytes);
     stream_.upload(c->to, to, c->bytes);
   }
   copies_.clear();
 }
 
-void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
-                          const std::vector<std::vector<ArrayInfo>>& infos) {
+void DeviceChunk::begin(const std::vector<SourceChunk>& chunks,
+                        const std::vector<std::vector<ArrayInfo>>& infos) {
   drop();
   const plan::Group& group = stage_.group;
-  begin(chunks, infos);
-  stream_.begin_chunk();
+  ChunkGeometry::begin(chunks, infos);
   host_.clear();
   staged_sizes_.clear();
-  given_extents_.clear();
   copies_.clear();
   busy_ = true;
   try {
     bind_source();
     records_.assign(group.steps.size(), cuda::ErrorRecord());
-    const auto record_bytes = static_cast<std::int64_t>(records_.size() * sizeof(cuda::ErrorRecord));
-    device_records_ = hold("error records", record_bytes);
-    upload_later(device_records_, records_.data(), record_bytes);
+    device_records_ = hold("error records", bytes_in(records_));
+    upload_later(device_records_, records_.data(), bytes_in(records_));
+    failures_.assign(has_rearrangements(group) ? group.steps.size() : 0, device::Failure{});
+    if (!failures_.empty()) device_failures_ = hold("error records", bytes_in(failures_));
+    upload_later(device_failures_, failures_.data(), bytes_in(failures_));
     upload();
+  } catch (...) {
+    drop();
+    throw;
+  }
+}
+
+void DeviceChunk::finish() {
+  stream_.begin_chunk();
+  try {
     run_steps();
     download();
     if (has_equal_items()) ++*context_.equal_chunks;
@@ -220,26 +239,23 @@ void DeviceChunk::enqueue(const std::vector<SourceChunk>& chunks,
 cuda::Address DeviceChunk::offsets_of(int descriptor) {
   const auto found = device_offsets_.find(descriptor);
   if (found != device_offsets_.end()) return found->second;
-  const Offsets& o = offsets_[static_cast<std::size_t>(descriptor)];
-  const auto bytes = static_cast<std::int64_t>(o.own.size() * sizeof(std::int64_t));
-  const cuda::Address at = hold("offsets", bytes);
-  stream_.upload(at, o.own.data(), bytes);  // `own` stays as it is until the next chunk
-  return device_offsets_[descriptor] = at;
+  return device_offsets_[descriptor] = reinterpret_cast<cuda::Address>(
+             upload_computed(offsets_[static_cast<std::size_t>(descriptor)].own));
 }
 
-void DeviceChunk::make_outputs(const plan::KernelStep& step) {
-  for (const int output : step.outputs) {
-    const auto n = static_cast<std::size_t>(output);
-    const PlanArray& array = stage_.group.arrays[n];
-    for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
-      add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
-  }
+/// Room for what a step writes.
+void DeviceChunk::make_arrays(int output) {
+  const auto n = static_cast<std::size_t>(output);
+  const PlanArray& array = stage_.group.arrays[n];
+  for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
+    add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
 }
 
 void DeviceChunk::run_step(const plan::KernelStep& step, std::size_t number) {
   for (const BufferRef& ref : step.buffers)
     if (ref.view >= 0) fetch(stage_.group.arrays[static_cast<std::size_t>(ref.view)].part, number);
-  if (step.makes_outputs) make_outputs(step);
+  if (step.makes_outputs)
+    for (const int output : step.outputs) make_arrays(output);
   const plan::EqualItems* const equal = equal_items(step);
   const std::vector<cuda::Address> buffers = bind_buffers<cuda::Address>(
       step,
@@ -314,7 +330,7 @@ bool DeviceChunk::make_offsets_on_device(const plan::OffsetsStep& step, std::siz
   const cuda::Address at = hold("offsets", bytes + static_cast<std::int64_t>(sizeof totals_));
   what.offsets = device_pointer<std::int64_t>(at);
   what.totals = device_pointer<device::ItemTotals>(at + static_cast<cuda::Address>(bytes));
-  run_.make_offsets(stream_, what, memory_);
+  run_.run(stream_, "offsets", fmt::format("a scan of the sizes of {} items", what.count), what, memory_);
   stream_.download(&totals_, at + static_cast<cuda::Address>(bytes), sizeof totals_);
   wait_for_sizes(steps);
   if (totals_.elements == device::too_many_elements) return false;
@@ -328,11 +344,17 @@ device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d
   if (d.same_for_all()) return {nullptr, dim(d, 0)};
   if (d.kind == plan::PlanExtent::Kind::per_item)
     return {device_pointer<const std::int64_t>(arrays_[static_cast<std::size_t>(d.index)][0]), 0};
-  std::vector<std::int64_t>& given = given_extents_.emplace_back();
+  std::vector<std::int64_t> given;
   for (std::int64_t item = 0; item < items; ++item) given.push_back(dim(d, item));
-  const cuda::Address at = hold("offsets", items * 8);
-  stream_.upload(at, given.data(), items * 8);
-  return {device_pointer<const std::int64_t>(at), 0};
+  return {upload_computed(given), 0};
+}
+
+/// What the host has computed of this chunk: from page-locked memory, as the driver waits for the stream's work where it is
+/// given other memory.
+const std::int64_t* DeviceChunk::upload_computed(const std::vector<std::int64_t>& values) {
+  const cuda::Address at = hold("offsets", bytes_in(values));
+  stream_.upload(at, computed_.keep(values.data(), bytes_in(values)), bytes_in(values));
+  return device_pointer<const std::int64_t>(at);
 }
 
 /// Downloads item sizes that kernels among the first `steps` steps computed, and waits for them.
@@ -397,8 +419,102 @@ void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
   stream_.synchronize();
 }
 
-/// On the host: what it reads comes from the device, what it gives goes there.
+/// A descriptor's offsets in 64 bits.
+const std::int64_t* DeviceChunk::wide_offsets_of(int descriptor) {
+  const Offsets& o = offsets_[static_cast<std::size_t>(descriptor)];
+  const bool of_source = stage_.group.descriptors[static_cast<std::size_t>(descriptor)].item >= 0;
+  if (!of_source || (o.type == OffsetType::int64 && device_offsets_.contains(descriptor)))
+    return device_pointer<const std::int64_t>(offsets_of(descriptor));
+  const auto known = wide_offsets_.find(descriptor);
+  if (known != wide_offsets_.end()) return known->second;
+  std::vector<std::int64_t> wide;
+  for (std::int64_t item = 0; item <= items_of_descriptor(descriptor); ++item)
+    wide.push_back(ir::offset_at(o.data, o.type, item));
+  return wide_offsets_[descriptor] = upload_computed(wide);
+}
+
+/// What parts_of is on the host.
+device::Parts DeviceChunk::device_parts(int number, bool rows, std::size_t steps) {
+  const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(number)];
+  device::Parts parts{};
+  parts.elements = elements(number);
+  if (array.form == ir::Form::segmented && (!rows || array.extents.size() == 1)) {
+    parts.count = items_of_array(number);
+    parts.offsets = wide_offsets_of(array.descriptor);
+    parts.longest = longest(array.descriptor, context_.executor);
+    return parts;
+  }
+  fetch_sizes(number, steps);
+  std::vector<std::int64_t> offsets;
+  const rearrange::Parts known = parts_of(number, rows, offsets);
+  parts.count = known.count;
+  parts.size = parts.longest = known.size;
+  for (std::int64_t part = 0; known.offsets && part < known.count; ++part)
+    parts.longest = std::max(parts.longest, known.length(part));
+  if (known.offsets) parts.offsets = upload_computed(offsets);
+  return parts;
+}
+
+/// Where its components lie.
+DevicePlacedArray DeviceChunk::placed(int number) const {
+  DevicePlacedArray out;
+  if (number < 0) return out;
+  const PlanArray& array = stage_.group.arrays[static_cast<std::size_t>(number)];
+  const std::vector<cuda::Address>& addresses = arrays_[static_cast<std::size_t>(number)];
+  for (std::size_t c = 0; c < addresses.size(); ++c)
+    out.components.push_back(addresses[c] +
+                             static_cast<cuda::Address>(first_of(array) * bytes_per(array.type.scalars[c])));
+  return out;
+}
+
+std::string DeviceChunk::why_not_on_device(const plan::RearrangeStep& step,
+                                           const std::vector<DevicePlacedArray>& inputs) {
+  const device::Parts& last = inputs.back().parts;
+  for (const DevicePlacedArray& input : inputs) {
+    const std::string why = runtime::why_not_on_device(step, input.parts.elements, input.parts.count);
+    if (!why.empty()) return why;
+    if (input.parts.offsets != last.offsets || input.parts.size != last.size) return other_sizes;
+  }
+  return "";
+}
+
 void DeviceChunk::run_step(const plan::RearrangeStep& step, std::size_t number) {
+  std::string why_host = run_.device()->primitives().why_not;
+  if (why_host.empty()) why_host = runtime::why_not_on_device(step, 0, 0);
+  std::vector<DevicePlacedArray> inputs;
+  if (why_host.empty()) {
+    for (const plan::RearrangeStep::Input& input : step.inputs) {
+      inputs.push_back(placed(input.index));
+      inputs.back().parts = device_parts(input.index, works_on_rows(step), number);
+    }
+    why_host = why_not_on_device(step, inputs);
+  }
+  for (const int output : step.outputs)
+    if (output >= 0) make_arrays(output);
+  if (why_host.empty()) try {
+      rearrange_on_device(step, number, inputs);
+    } catch (const cuda::DeviceMemoryFull& full) {
+      if (items(0) > 1) throw;  // fewer are tried first
+      why_host = full.what();
+    }
+  if (!why_host.empty()) rearrange_on_host(step, number);
+  run_.count_rearrangement(std::move(why_host));
+}
+
+void DeviceChunk::rearrange_on_device(const plan::RearrangeStep& step, std::size_t number,
+                                      const std::vector<DevicePlacedArray>& inputs) {
+  std::vector<DevicePlacedArray> outputs;
+  for (const int output : step.outputs) outputs.push_back(placed(output));
+  // Of these the first one's parts are others than those of what is read.
+  if (may_fail(step) && step.outputs[0] >= 0)
+    outputs[0].parts = device_parts(step.outputs[0], works_on_rows(step), number);
+  const DeviceRearrangement what =
+      device_rearrangement(step, inputs, outputs, device_failures_ + number * sizeof(device::Failure));
+  run_.run(stream_, "rearrangement", device::name_of(what.operation), what.operation, memory_);
+}
+
+/// What it reads comes from the device, what it gives goes there.
+void DeviceChunk::rearrange_on_host(const plan::RearrangeStep& step, std::size_t number) {
   const bool rows = works_on_rows(step);
   std::deque<std::vector<std::int64_t>> offsets;
   std::deque<std::shared_ptr<void>> memory;
@@ -435,15 +551,7 @@ void DeviceChunk::run_step(const plan::RearrangeStep& step, std::size_t number) 
     });
   }
   wait_for_sizes(number);
-  for (const int output : step.outputs) {
-    if (output >= 0) {
-      const auto n = static_cast<std::size_t>(output);
-      const PlanArray& array = stage_.group.arrays[n];
-      for (std::size_t c = 0; c < array.type.scalars.size(); ++c)
-        add_component(n, array.result >= 0 ? "results" : "intermediate arrays");
-    }
-    outputs.push_back(place(output));
-  }
+  for (const int output : step.outputs) outputs.push_back(place(output));
   run_rearrangement(context_, step, inputs, outputs, numbers());
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (step.outputs[i] >= 0)
@@ -457,19 +565,28 @@ void DeviceChunk::run_step(const plan::RearrangeStep& step, std::size_t number) 
 void DeviceChunk::wait_for_sizes(std::size_t steps) {
   const auto bytes = static_cast<std::int64_t>(steps * sizeof(cuda::ErrorRecord));
   if (bytes > 0) stream_.download(records_.data(), device_records_, bytes);
+  const auto rearranged = [](const plan::Step& step) {
+    return std::holds_alternative<plan::RearrangeStep>(step);
+  };
+  const auto& all = stage_.group.steps;
+  if (std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(steps), rearranged))
+    stream_.download(failures_.data(), device_failures_,
+                     static_cast<std::int64_t>(steps * sizeof(device::Failure)));
   stream_.synchronize();
   run_.check_stop();
   raise_first(steps);
 }
 
 void DeviceChunk::raise_first(std::size_t steps) {
-  for (std::size_t s = 0; s < steps; ++s)
-    if (const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]))
-      if (records_[s].failed > 0) {
-        const auto position = static_cast<std::int64_t>(records_[s].position);
-        fetch_offsets(kernel->positions);
-        raise_failed(kernel->kernel, records_[s], number_of(item_at(*kernel, position)));
-      }
+  for (std::size_t s = 0; s < steps; ++s) {
+    if (const auto* rearrange = std::get_if<plan::RearrangeStep>(&stage_.group.steps[s]))
+      raise_failed(*rearrange, failures_[s], numbers());
+    const auto* kernel = std::get_if<plan::KernelStep>(&stage_.group.steps[s]);
+    if (!kernel || records_[s].failed == 0) continue;
+    const auto position = static_cast<std::int64_t>(records_[s].position);
+    fetch_offsets(kernel->positions);
+    raise_failed(kernel->kernel, records_[s], number_of(item_at(*kernel, position)));
+  }
 }
 
 /// Downloads the offsets of items that the GPU has made.
@@ -508,32 +625,31 @@ const std::int64_t* DeviceChunk::values(int array) const {
 
 /// Enqueues the download of results, their items' sizes and error records into page-locked memory.
 void DeviceChunk::download() {
-  const auto record_bytes = static_cast<std::int64_t>(records_.size() * sizeof(cuda::ErrorRecord));
   const std::vector<int> sizes = sizes_of_results();
-  std::int64_t bytes = padded(record_bytes);
+  std::int64_t bytes = padded(bytes_in(records_)) + padded(bytes_in(failures_));
   for (const int array : sizes) bytes += padded(items_of_array(array) * 8);
   for (const int array : stage_.results)
     for (ScalarType s : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars)
       bytes += padded(elements(array) * bytes_per(s));
   out_.begin(run_.device(), bytes);
   staged_.assign(stage_.results.size(), {});
-  std::byte* const records = out_.take(record_bytes);
-  if (record_bytes > 0) stream_.download(records, device_records_, record_bytes);
-  staged_records_ = records;
+  const auto stage = [&](cuda::Address from, std::int64_t size) {
+    std::byte* const to = out_.take(size);
+    if (size > 0) stream_.download(to, from, size);
+    return to;
+  };
+  staged_records_ = stage(device_records_, bytes_in(records_));
+  staged_failures_ = stage(device_failures_, bytes_in(failures_));
   for (const int array : sizes) {
-    std::byte* to = out_.take(items_of_array(array) * 8);
-    stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], items_of_array(array) * 8);
+    const std::byte* to = stage(arrays_[static_cast<std::size_t>(array)][0], items_of_array(array) * 8);
     staged_sizes_[array] = reinterpret_cast<const std::int64_t*>(to);
   }
   for (std::size_t r = 0; r < stage_.results.size(); ++r) {
     const auto n = static_cast<std::size_t>(stage_.results[r]);
     const PlanArray& array = stage_.group.arrays[n];
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
-      const std::int64_t width = bytes_per(array.type.scalars[c]);
-      const std::int64_t size = elements(stage_.results[r]) * width;
-      std::byte* to = out_.take(size);
-      if (size > 0) stream_.download(to, blocks_of_[n][c].address(), size);
-      staged_[r].push_back(to);
+      const std::int64_t size = elements(stage_.results[r]) * bytes_per(array.type.scalars[c]);
+      staged_[r].push_back(stage(blocks_of_[n][c].address(), size));
     }
   }
 }
@@ -543,7 +659,9 @@ PartResults DeviceChunk::complete() {
     stream_.synchronize();
     run_.check_stop();
     if (!records_.empty())
-      std::memcpy(records_.data(), staged_records_, records_.size() * sizeof(cuda::ErrorRecord));
+      std::memcpy(records_.data(), staged_records_, static_cast<std::size_t>(bytes_in(records_)));
+    if (!failures_.empty())
+      std::memcpy(failures_.data(), staged_failures_, static_cast<std::size_t>(bytes_in(failures_)));
     raise_first(records_.size());
     PartResults out = results();
     forget();

@@ -20,10 +20,12 @@ class DeviceChunk final : public ChunkGroup {
   DeviceChunk(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work, int slot);
   ~DeviceChunk() override;
 
-  /// Puts upload, kernels and download of these items on the stream, and keeps the items' memory until they are
-  /// complete. Where sizes depend on values it waits for those. Throws DeviceMemoryFull or
-  /// BudgetExceeded, with all memory given back, and the RunError of a check that failed before such a wait.
-  void enqueue(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
+  /// Puts the upload of these items on the stream, and keeps the items' memory until they are complete. Throws
+  /// DeviceMemoryFull or BudgetExceeded, with all memory given back.
+  void begin(const std::vector<SourceChunk>& chunks, const std::vector<std::vector<ArrayInfo>>& infos);
+  /// The same with kernels and download. Where sizes depend on values it waits for those, and throws the RunError of a check
+  /// that failed before such a wait.
+  void finish();
   /// Waits until the results are on the host, frees the device memory, raises the first failed check. The results
   /// are valid until the next enqueue.
   PartResults complete();
@@ -49,7 +51,6 @@ class DeviceChunk final : public ChunkGroup {
   void bind_source();
   void upload_later(cuda::Address to, const void* from, std::int64_t bytes);
   void upload();
-  void make_outputs(const plan::KernelStep& step);
   void run_step(const plan::KernelStep& step, std::size_t number) override;
   void run_step(const plan::OffsetsStep& step, std::size_t number) override;
   void run_step(const plan::RequireStep& step, std::size_t number) override;
@@ -60,6 +61,16 @@ class DeviceChunk final : public ChunkGroup {
   void forget() noexcept;
   PartResults results() const;
   cuda::Address offsets_of(int descriptor);
+  const std::int64_t* wide_offsets_of(int descriptor);
+  device::Parts device_parts(int array, bool rows, std::size_t steps);
+  DevicePlacedArray placed(int array) const;
+  void rearrange_on_device(const plan::RearrangeStep& step, std::size_t number,
+                           const std::vector<DevicePlacedArray>& inputs);
+  std::string why_not_on_device(const plan::RearrangeStep& step,
+                                const std::vector<DevicePlacedArray>& inputs);
+  void make_arrays(int output);
+  void rearrange_on_host(const plan::RearrangeStep& step, std::size_t number);
+  const std::int64_t* upload_computed(const std::vector<std::int64_t>& values);
   bool make_offsets_on_device(const plan::OffsetsStep& step, std::size_t steps);
   device::ItemOffsets::Extent device_extent(const plan::PlanExtent& dim, std::int64_t items);
   void fetch(int array, std::size_t steps);
@@ -78,6 +89,7 @@ class DeviceChunk final : public ChunkGroup {
   GlobalValues& global_;
   DeviceStream stream_;
   DeviceStaging in_, out_;
+  DevicePieces computed_;
   std::vector<Copy> copies_;
   StreamMemory memory_;
   std::vector<std::vector<bool>> read_;  ///< per group array and component: whether it is uploaded
@@ -90,13 +102,16 @@ class DeviceChunk final : public ChunkGroup {
   std::map<int, cuda::Address> device_offsets_;      ///< per descriptor
   std::map<int, std::vector<std::int64_t>> host_;    ///< per array: values that sizes depend on
   std::map<int, const std::int64_t*> staged_sizes_;  ///< the same, downloaded with the results
-  /// Extents that are uploaded, and the totals of offsets that the GPU made: read or written by copies in flight.
-  std::vector<std::vector<std::int64_t>> given_extents_;
+  /// Totals of offsets that the GPU made: written by a copy in flight.
   device::ItemTotals totals_{};
+  std::map<int, const std::int64_t*>
+      wide_offsets_;                        ///< per descriptor whose offsets have 32 bits: in 64, on the GPU
   std::vector<cuda::ErrorRecord> records_;  ///< per step
-  cuda::Address device_records_ = 0;
+  std::vector<device::Failure> failures_;   ///< per step, where there are rearrangements
+  cuda::Address device_records_ = 0, device_failures_ = 0;
   std::vector<std::vector<std::byte*>> staged_;  ///< per stage result and component
   const std::byte* staged_records_ = nullptr;
+  const std::byte* staged_failures_ = nullptr;
   bool busy_ = false;
 };
 

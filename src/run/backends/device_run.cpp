@@ -9,6 +9,7 @@
 
 #include "ir/cancelled.h"
 #include "kernel/check_error.h"
+#include "run/backends/device_staging.h"
 
 namespace anabranch::runtime {
 
@@ -96,7 +97,7 @@ class StagedCopy {
     for (std::int64_t i = 0; i < count(bytes); ++i) {
       Piece& p = pieces_[i % 2];
       if (i >= 2) p.copied.synchronize();
-      copy_on_all_threads(executor, p.memory.data(), from + i * piece, size(i, bytes));
+      fill_staging(executor, p.memory.data(), from + i * piece, size(i, bytes));
       stream_.upload(to + static_cast<cuda::Address>(i * piece), p.memory.data(), size(i, bytes));
       stream_.record(p.copied);
     }
@@ -154,23 +155,34 @@ void DeviceRun::download_whole(void* to, cuda::Address from, std::int64_t bytes)
     StagedCopy(device_, stream_).down(executor_, static_cast<std::byte*>(to), from, bytes);
 }
 
-bool DeviceRun::makes_offsets(std::int64_t items) {
-  std::string why_host;
-  if (items < device_->few_items())
-    why_host = fmt::format("{} items are few", items);
-  else
-    why_host = device_->primitives().why_not;
-  if (why_host.empty()) return ++offset_counts_.by_gpu, true;
-  ++offset_counts_.by_host;
-  offset_counts_.why_host = std::move(why_host);
+namespace {
+
+/// True: the GPU.
+bool counted(DeviceCounts& counts, std::string why_host) {
+  if (why_host.empty()) return ++counts.by_gpu, true;
+  ++counts.by_host;
+  counts.why_host = std::move(why_host);
   return false;
 }
 
-void DeviceRun::make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory) {
+}  // namespace
+
+bool DeviceRun::makes_offsets(std::int64_t items) {
+  const Lock lock(mutex_);
+  return counted(offset_counts_, items < device_->few_items() ? fmt::format("{} items are few", items)
+                                                              : device_->primitives().why_not);
+}
+
+void DeviceRun::count_rearrangement(std::string why_host) {
+  const Lock lock(mutex_);
+  counted(rearrangement_counts_, std::move(why_host));
+}
+
+void DeviceRun::run(DeviceStream& stream, const std::string& name, const std::string& why,
+                    const device::Operation& what, StreamMemory& memory) {
   const std::int64_t bytes = device_->workspace_of(what);
   const cuda::Address workspace = lend_workspace(memory, bytes);
-  stream.kernel("offsets", fmt::format("a scan of the sizes of {} items", what.count),
-                [&](cuda::Stream& s) { s.make_offsets(what, workspace, bytes); });
+  stream.kernel(name, why, [&](cuda::Stream& s) { s.run(what, workspace, bytes); });
 }
 
 void DeviceRun::launch(DeviceStream& stream, const kernel::Kernel& kernel, const cuda::Bindings& bindings,
@@ -328,6 +340,34 @@ cuda::Address DeviceRun::record_of_no_checks() {
   return no_checks_.address();
 }
 
+/// What overwrites another array has its memory, here as on the host.
+void DeviceRun::make_room(std::span<const int> outputs, GlobalValues& values) {
+  for (const int output : outputs) {
+    if (output < 0) continue;
+    const HostArray& array = values.place(output);
+    for (std::size_t c = 0; c < array->scalars.size(); ++c) {
+      const auto old = values.overwritten_by(output, c);
+      if (old)
+        place_of(values.place(old->array), static_cast<std::size_t>(old->component));
+      else
+        add_global(array, c, memory_.take("arrays computed once", bytes_of(*array, c)));
+    }
+  }
+}
+
+/// The host's memory has not been filled.
+void DeviceRun::computed_here(std::span<const int> outputs, const GlobalValues& values) {
+  for (const int output : outputs) {
+    if (output < 0) continue;
+    const detail::ArrayData& array = *values.place(output);
+    for (std::size_t c = 0; c < array.buffers.size(); ++c) {
+      if (GlobalCopy* const copy = find_global(array, c)) copy->only_here = true;
+      if (device_->spoils_stale_copies() && array.buffers[c])
+        std::memset(array.buffers[c].get(), 0xff, static_cast<std::size_t>(bytes_of(array, c)));
+    }
+  }
+}
+
 void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values) {
   // (Evaluating them may fetch arrays.)
   std::vector<std::int64_t> scalars;
@@ -335,18 +375,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, GlobalValues& values
   const std::int64_t positions = values.positions(step);
   const Lock lock(mutex_);
   drop_unused();
-  // What overwrites another array has its memory, here as on the host.
-  if (step.makes_outputs)
-    for (const int output : step.outputs) {
-      const HostArray& array = values.place(output);
-      for (std::size_t c = 0; c < array->scalars.size(); ++c) {
-        const auto old = values.overwritten_by(output, c);
-        if (old)
-          place_of(values.place(old->array), static_cast<std::size_t>(old->component));
-        else
-          add_global(array, c, memory_.take("arrays computed once", bytes_of(*array, c)));
-      }
-    }
+  if (step.makes_outputs) make_room(step.outputs, values);
   std::vector<cuda::Address> buffers;
   for (const plan::BufferRef& ref : step.buffers)
     buffers.push_back(place_of(values.place(ref.index), static_cast<std::size_t>(ref.component)));
@@ -374,14 +403,61 @@ void DeviceRun::launch_global(const plan::KernelStep& step, const GlobalValues& 
     throw;
   }
   raise_failed(step.kernel, record, values.item());
-  for (const int output : step.outputs) {
-    const detail::ArrayData& array = *values.place(output);
-    for (std::size_t c = 0; c < array.buffers.size(); ++c) {
-      if (GlobalCopy* const copy = find_global(array, c)) copy->only_here = true;
-      if (device_->spoils_stale_copies() && array.buffers[c])
-        std::memset(array.buffers[c].get(), 0xff, static_cast<std::size_t>(bytes_of(array, c)));
-    }
+  computed_here(step.outputs, values);
+}
+
+DevicePlacedArray DeviceRun::placed(const plan::RearrangeStep& step, const HostArray& array) {
+  DevicePlacedArray out;
+  for (std::size_t c = 0; c < array->scalars.size(); ++c) out.components.push_back(place_of(array, c));
+  const rearrange::Parts parts = parts_of_whole(*array, step);
+  out.parts = {parts.count, parts.size, nullptr, parts.elements(), parts.size};
+  return out;
+}
+
+bool DeviceRun::rearrange_global(const plan::RearrangeStep& step, GlobalValues& values) {
+  std::string why_host = device_->primitives().why_not;
+  for (const plan::RearrangeStep::Input& input : step.inputs) {
+    const detail::ArrayData& array = *values.place(input.index);
+    if (why_host.empty()) why_host = why_not_on_device(step, array.size(), parts_of_whole(array, step).count);
+    if (array.size() != values.place(step.inputs.back().index)->size()) why_host = other_sizes;
   }
+  const Lock lock(mutex_);
+  if (why_host.empty()) try {
+      rearrange_global_here(step, values);
+    } catch (const cuda::DeviceMemoryFull& full) {
+      for (const int output : step.outputs)
+        if (output >= 0) forget(*values.place(output));
+      why_host = full.what();
+    }
+  count_rearrangement(why_host);
+  return why_host.empty();
+}
+
+void DeviceRun::rearrange_global_here(const plan::RearrangeStep& step, GlobalValues& values) {
+  drop_unused();
+  make_room(step.outputs, values);
+  std::vector<DevicePlacedArray> inputs, outputs;
+  for (const plan::RearrangeStep::Input& input : step.inputs)
+    inputs.push_back(placed(step, values.place(input.index)));
+  for (const int output : step.outputs)
+    outputs.push_back(output >= 0 ? placed(step, values.place(output)) : DevicePlacedArray{});
+  device::Failure failure{};
+  DeviceMemory of_failure;
+  try {
+    if (may_fail(step)) of_failure = allocate("error records", sizeof failure);
+    launched_ = true;
+    const DeviceRearrangement what = device_rearrangement(step, inputs, outputs, of_failure.address());
+    run(stream_, "rearrangement", device::name_of(what.operation), what.operation, memory_);
+    if (may_fail(step)) {
+      stream_.download(&failure, of_failure.address(), sizeof failure);
+      settle();
+    }
+  } catch (...) {
+    stream_.drain();
+    throw;
+  }
+  raise_failed(step, failure, ir::ItemNumbers::always(values.item()));
+  computed_here(step.outputs, values);
 }
 
 }  // namespace anabranch::runtime

@@ -6,12 +6,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cuda/kernel_code.h"
 #include "plan/plan.h"
+#include "run/backends/device_rearrangement.h"
 #include "run/backends/device_trace.h"
 #include "run/backends/stop_word.h"
 #include "run/global_values.h"
@@ -70,8 +73,8 @@ class StreamMemory {
   std::vector<DeviceMemory> spare_;
 };
 
-/// How often the GPU and the host made the offsets of items whose sizes depend on values.
-struct OffsetCounts {
+/// How often the GPU and the host did something that both can do.
+struct DeviceCounts {
   std::int64_t by_gpu = 0, by_host = 0;
   std::string why_host;  ///< the latest reason for the host
 };
@@ -109,6 +112,9 @@ class DeviceRun {
   /// Computes global arrays. They stay on the device, and nobody waits for them, unless the kernel has checks.
   void launch_global(const plan::KernelStep& step, GlobalValues& values);
 
+  /// The same for a rearrangement. False: the host has to do it.
+  bool rearrange_global(const plan::RearrangeStep& step, GlobalValues& values);
+
   /// Is there a component that the host has no copy of?
   bool is_only_there(const detail::ArrayData& array);
   /// Waits for what was computed of an array, and downloads it, once.
@@ -124,11 +130,15 @@ class DeviceRun {
 
   /// Whether the GPU makes the offsets of so many items whose sizes are in its memory: that saves copies of sizes
   /// and offsets and a pass of the host over them. The host waits for two numbers either way, and for few items
-  /// nothing else costs much. For the thread that computes chunks; each answer is counted.
+  /// nothing else costs much. Each answer is counted.
   bool makes_offsets(std::int64_t items);
-  const OffsetCounts& offset_counts() const { return offset_counts_; }
-  /// Enqueues them.
-  void make_offsets(DeviceStream& stream, const device::ItemOffsets& what, StreamMemory& memory);
+  const DeviceCounts& offset_counts() const { return offset_counts_; }
+  /// `why_host`: why the host did it; empty: the GPU did.
+  void count_rearrangement(std::string why_host);
+  const DeviceCounts& rearrangement_counts() const { return rearrangement_counts_; }
+  /// Enqueues a primitive. `name` and `why` are for the trace.
+  void run(DeviceStream& stream, const std::string& name, const std::string& why,
+           const device::Operation& what, StreamMemory& memory);
 
  private:
   /// A component of a host array on the device. As long as its host memory lives: rounds of a loop hand arrays on,
@@ -144,8 +154,12 @@ class DeviceRun {
   GlobalCopy* find_global(const detail::ArrayData& array, std::size_t component);
   void add_global(const HostArray& array, std::size_t component, DeviceMemory memory);
   cuda::Address place_of(const HostArray& array, std::size_t component);
+  void make_room(std::span<const int> outputs, GlobalValues& values);
+  void computed_here(std::span<const int> outputs, const GlobalValues& values);
   void launch_global(const plan::KernelStep& step, const GlobalValues& values,
                      const cuda::Bindings& bindings);
+  DevicePlacedArray placed(const plan::RearrangeStep& step, const HostArray& array);
+  void rearrange_global_here(const plan::RearrangeStep& step, GlobalValues& values);
   cuda::Address record_of_no_checks();
   void drop_unused();
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
@@ -160,13 +174,13 @@ class DeviceRun {
   cuda::PinnedBlock stop_memory_;
   cpu::StopWord& stop_word_;  ///< in `stop_memory_`, where running kernels see it
   StopSignal stop_signal_;
-  std::recursive_mutex mutex_;  ///< of all about global arrays
+  std::recursive_mutex mutex_;  ///< of all about global arrays, and of counts
   DeviceStream stream_;         ///< of the global group
   StreamMemory memory_;
   std::unordered_map<const void*, GlobalCopy> globals_;  ///< by host memory
   DeviceMemory no_checks_;                               ///< an error record that nobody writes
   bool launched_ = false;                                ///< global kernels that nobody has waited for
-  OffsetCounts offset_counts_;
+  DeviceCounts offset_counts_, rearrangement_counts_;
 };
 
 /// Bytes of room behind every device array, so that a harmless read of an empty one stays inside.

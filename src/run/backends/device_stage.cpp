@@ -1,11 +1,32 @@
 #include "run/backends/device_stage.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace anabranch::runtime {
 
+namespace {
+
+/// Has a chunk to wait in the midst of its steps?
+bool waits(const plan::Group& group) {
+  const auto reads_views = [](const plan::KernelStep& step) {
+    return std::any_of(step.buffers.begin(), step.buffers.end(),
+                       [](const plan::BufferRef& ref) { return ref.view >= 0; });
+  };
+  return std::any_of(group.steps.begin(), group.steps.end(), [&](const plan::Step& step) {
+    if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return reads_views(*kernel);
+    if (const auto* require = std::get_if<plan::RequireStep>(&step)) return require->array >= 0;
+    return std::holds_alternative<plan::OffsetsStep>(step) || std::holds_alternative<plan::NestedStep>(step);
+  });
+}
+
+}  // namespace
+
 DeviceStage::DeviceStage(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work)
-    : run_(run), infos_(work.infos), slots_(static_cast<std::size_t>(work.slots)) {
+    : run_(run),
+      infos_(work.infos),
+      slots_(static_cast<std::size_t>(work.slots)),
+      begins_early_(waits(work.stage.group)) {
   for (int s = 0; s < work.slots; ++s)
     slots_[static_cast<std::size_t>(s)].device =
         std::make_unique<DeviceChunk>(run, context, backend, work, s);
@@ -16,11 +37,47 @@ DeviceStage::~DeviceStage() {
   slots_.clear();
 }
 
-ComputedOn DeviceStage::enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput&) {
+void DeviceStage::begin(int number, const std::vector<SourceChunk>& chunks) {
+  using Begun = Slot::Begun;
   const cuda::KeepContext keep(run_.device()->shared_api());
   Slot& slot = slots_[static_cast<std::size_t>(number)];
+  // Without the lock while it is done: threads help.
+  const auto set = [&](Begun begun, std::exception_ptr failure = nullptr) {
+    const std::lock_guard lock(slot.mutex);
+    slot.begun = begun;
+    slot.failure = std::move(failure);
+    if (begun != Begun::at_work) slot.not_at_work.notify_all();
+  };
+  {
+    // Whoever makes room waits for what is at work.
+    const std::lock_guard lock(slot.mutex);
+    if (memory_was_short_) return;
+    slot.begun = Begun::at_work;
+  }
   try {
-    slot.device->enqueue(chunks, infos_);
+    slot.device->begin(chunks, infos_);
+    set(Begun::yes);
+  } catch (const cuda::DeviceMemoryFull&) {
+    set(Begun::no);
+  } catch (const scheduler::BudgetExceeded&) {
+    set(Begun::no);
+  } catch (...) {
+    set(Begun::failed, std::current_exception());
+  }
+}
+
+ComputedOn DeviceStage::enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput&) {
+  using Begun = Slot::Begun;
+  const cuda::KeepContext keep(run_.device()->shared_api());
+  Slot& slot = slots_[static_cast<std::size_t>(number)];
+  const Begun begun = [&] {
+    const std::lock_guard lock(slot.mutex);
+    return std::exchange(slot.begun, Begun::no);
+  }();
+  if (begun == Begun::failed) std::rethrow_exception(std::exchange(slot.failure, nullptr));
+  try {
+    if (begun != Begun::yes) slot.device->begin(chunks, infos_);
+    slot.device->finish();
   } catch (const cuda::DeviceMemoryFull& full) {
     throw scheduler::BudgetExceeded(full.what(), "GPU memory", 0, run_.budget().used(), run_.bound());
   }
@@ -59,10 +116,13 @@ void DeviceStage::complete(int number, StageOutput& results) {
 }
 
 bool DeviceStage::make_room(int number) {
+  memory_was_short_ = true;
   on_device(*run_.device(), [&] {
     for (Slot& other : slots_) {
       if (&other == &slots_[static_cast<std::size_t>(number)]) continue;
-      const std::lock_guard lock(other.mutex);
+      std::unique_lock lock(other.mutex);
+      other.not_at_work.wait(lock, [&] { return other.begun != Slot::Begun::at_work; });
+      if (std::exchange(other.begun, Slot::Begun::no) == Slot::Begun::yes) other.device->drop();
       wait_for(other);
       other.device->release_staging(!other.arrived);
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,9 @@ class DeviceStage final : public StageBackend {
   DeviceStage(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work);
   ~DeviceStage() override;
 
+  /// Where sizes that values tell have to be waited for: the next chunk's copy is then on its way.
+  bool begins_early() const override { return begins_early_; }
+  void begin(int number, const std::vector<SourceChunk>& chunks) override;
   ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) override;
   void complete(int number, StageOutput& results) override;
   bool make_room(int number) override;
@@ -27,7 +32,10 @@ class DeviceStage final : public StageBackend {
  private:
   struct Slot {
     std::unique_ptr<DeviceChunk> device;
-    std::mutex mutex;                    ///< of all this, while it is being completed
+    std::mutex mutex;  ///< of all this, while it is begun with or being completed
+    /// Whether the next chunk has been begun with; `failed`: with `failure`.
+    enum class Begun : std::uint8_t { no, at_work, yes, failed } begun = Begun::no;
+    std::condition_variable not_at_work;
     bool enqueued = false;               ///< its results are still to come
     std::exception_ptr failure;          ///< of the chunk, until `complete` has thrown it
     std::optional<PartResults> arrived;  ///< what has come, until `complete` has handed it out
@@ -39,6 +47,8 @@ class DeviceStage final : public StageBackend {
   DeviceRun& run_;
   const std::vector<std::vector<ArrayInfo>>& infos_;
   std::vector<Slot> slots_;
+  bool begins_early_;
+  std::atomic<bool> memory_was_short_ = false;  ///< then nothing is begun early any more
 };
 
 }  // namespace anabranch::runtime

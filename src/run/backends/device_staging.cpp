@@ -1,6 +1,56 @@
 #include "run/backends/device_staging.h"
 
+#include <algorithm>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace anabranch::runtime {
+
+namespace {
+
+void copy_past_caches(std::byte* to, const std::byte* from, std::int64_t bytes) {
+#if defined(__SSE2__)
+  constexpr std::int64_t line = 64, lane = 16;
+  if (reinterpret_cast<std::uintptr_t>(to) % lane == 0) {
+    for (; bytes >= line; bytes -= line, to += line, from += line) {
+      __m128i lanes[line / lane];
+      for (std::int64_t k = 0; k < line / lane; ++k)
+        lanes[k] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k * lane));
+      for (std::int64_t k = 0; k < line / lane; ++k)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + k * lane), lanes[k]);
+    }
+    _mm_sfence();
+  }
+#endif
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+void fill_staging(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
+  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  const std::int64_t pieces = (bytes + piece - 1) / piece;
+  const auto one = [&](std::int64_t i) {
+    const std::int64_t begin = i * piece;
+    copy_past_caches(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                     std::min(piece, bytes - begin));
+  };
+  if (pieces == 1)
+    one(0);
+  else
+    executor.parallel_for(pieces, one);
+}
+
+const void* DevicePieces::keep(const void* from, std::int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  Piece piece{context_.budget.reserve("staging for the GPU", padded(bytes)), {}};
+  piece.block = cuda::PinnedBlock(device_, bytes);
+  std::memcpy(piece.block.data(), from, static_cast<std::size_t>(bytes));
+  return pieces_.emplace_back(std::move(piece)).block.data();
+}
 
 void DeviceStaging::begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes) {
   used_ = 0;

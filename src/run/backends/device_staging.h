@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "cuda/device.h"
 #include "run/context.h"
@@ -15,6 +17,9 @@ constexpr std::int64_t padded(std::int64_t bytes) {
   constexpr std::int64_t alignment = 256;
   return (bytes + alignment - 1) / alignment * alignment;
 }
+
+/// Copies into memory that a device reads and the host does not: past the host's caches.
+void fill_staging(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes);
 
 /// Grows as needed and is handed out piece by piece.
 class DeviceStaging {
@@ -30,6 +35,25 @@ class DeviceStaging {
   scheduler::Reservation reservation_;
   cuda::PinnedBlock block_;
   std::int64_t used_ = 0;
+};
+
+/// For little that becomes known while a chunk is under way: piece by piece, each in memory of its own.
+class DevicePieces {
+ public:
+  DevicePieces(RunContext& context, std::shared_ptr<cuda::Device> device)
+      : context_(context), device_(std::move(device)) {}
+  /// A copy that lies there until `release`.
+  const void* keep(const void* from, std::int64_t bytes);
+  void release() { pieces_.clear(); }
+
+ private:
+  struct Piece {
+    scheduler::Reservation reservation;
+    cuda::PinnedBlock block;
+  };
+  RunContext& context_;
+  std::shared_ptr<cuda::Device> device_;
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace anabranch::runtime

@@ -69,9 +69,11 @@ class DeviceStream {
     if (!trace_) return enqueue(stream_);
     timed({DeviceWork::Kind::kernel, name, 0, why}, [&] { enqueue(stream_); });
   }
-  /// What is enqueued from now on is of the chunk that is computed now, whichever thread enqueues it.
+  /// What is enqueued from now on is of the chunk that is computed now, whichever thread enqueues it; so is what is in flight.
   void begin_chunk() {
-    if (trace_) place_ = trace_->place();
+    if (!trace_) return;
+    place_ = trace_->place();
+    for (Timed& t : in_flight_) t.place = *place_;
   }
   void record(cuda::Event event) { stream_.record(event); }
   void synchronize();

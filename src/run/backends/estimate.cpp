@@ -77,7 +77,8 @@ class Estimator {
   void act(const plan::StepAction& action) {
     const plan::Step& step = plan_.global.steps[static_cast<std::size_t>(action.step)];
     add(plan_.global, step, {});
-    if (std::holds_alternative<plan::KernelStep>(step)) ++out_.launches;
+    if (std::holds_alternative<plan::KernelStep>(step) || std::holds_alternative<plan::RearrangeStep>(step))
+      ++out_.launches;
   }
 
   void act(const plan::StageAction& action) {
@@ -127,10 +128,14 @@ class Estimator {
       if (const auto* nested = std::get_if<plan::NestedStep>(&step)) add_nested(stage, *nested, extent);
     }
     std::set<int> read;
-    for (const plan::Step& step : stage.group.steps)
+    for (const plan::Step& step : stage.group.steps) {
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
         for (const plan::BufferRef& ref : kernel->buffers)
           if (ref.kind == plan::BufferRef::Kind::array && !ref.global) read.insert(ref.index);
+      if (const auto* rearrange = std::get_if<plan::RearrangeStep>(&step))
+        for (const plan::RearrangeStep::Input& input : rearrange->inputs)
+          if (!input.global) read.insert(input.index);
+    }
     for (std::size_t a = 0; a < stage.group.arrays.size(); ++a) {
       const PlanArray& array = stage.group.arrays[a];
       if (array.origin == PlanArray::Origin::item && read.contains(static_cast<int>(a)))
@@ -199,18 +204,20 @@ class Estimator {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return add(group, *kernel, extent);
     const auto* rearrange = std::get_if<plan::RearrangeStep>(&step);
     if (!rearrange) return;
-    // The host computes these.
-    const auto bytes = [&](const plan::Group& of, int array) {
-      const PlanArray& planned = of.arrays[static_cast<std::size_t>(array)];
-      return elements(of, planned, extent) * bytes_of(planned.type.scalars);
-    };
-    for (const plan::RearrangeStep::Input& input : rearrange->inputs)
-      if (!input.global && &group != &plan_.global) out_.bytes_down += bytes(group, input.index);
+    for (const plan::RearrangeStep::Input& input : rearrange->inputs) {
+      const PlanArray& array = group.arrays[static_cast<std::size_t>(input.index)];
+      out_.operations += elements(group, array, extent) * additions_of(*rearrange->node);
+      if (&group == &plan_.global) upload(input.index);
+    }
     for (const int output : rearrange->outputs)
-      if (output >= 0) {
-        out_.bytes_up += bytes(group, output);
-        note(group, output);
-      }
+      if (output >= 0) note(group, output);
+  }
+
+  /// What rearranging an element costs, in additions: an order of magnitude.
+  static double additions_of(const ir::Node& rearranged) {
+    constexpr double sorting = 200, sending = 50, choosing = 10;
+    if (rearranged.op() == ir::Op::sort || rearranged.op() == ir::Op::group) return sorting;
+    return rearranged.op() == ir::Op::last_at ? sending : choosing;
   }
 
   void add(const plan::Group& group, const plan::KernelStep& step, const Extent& extent) {
@@ -365,6 +372,13 @@ double seconds_of_gpu(const RunEstimate& run, const MachineRates& machine) {
   return run.launches * seconds_of_gpu_launch +
          std::max({run.bytes_up / machine.link, run.bytes_down / machine.link, staging,
                    run.operations / (additions_of_multiprocessor * machine.multiprocessors)});
+}
+
+std::string why_no_gpu(const RunEstimate& run, int threads) {
+  const double cpu = seconds_of_cpu(run, {threads}), launches = run.launches * seconds_of_gpu_launch;
+  if (cpu > launches) return "";
+  return fmt::format("the CPU would take about {}, the launches on a GPU alone {}", time_text(cpu),
+                     time_text(launches));
 }
 
 Comparison compare(const RunEstimate& run, const MachineRates& machine, const std::string& gpu_name) {

@@ -32,6 +32,9 @@ double seconds_of_cpu(const RunEstimate& run, const MachineRates& machine);
 /// Copies to page-locked memory and over the link overlap with each other and with kernels: the longest of the three.
 double seconds_of_gpu(const RunEstimate& run, const MachineRates& machine);
 
+/// Why no GPU can be quicker than so many threads of the CPU, whatever GPU it is; empty: one may be.
+std::string why_no_gpu(const RunEstimate& run, int threads);
+
 /// Whether the GPU is the quicker one, and why, with both figures.
 struct Comparison {
   bool gpu = false;

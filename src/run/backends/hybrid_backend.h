@@ -19,6 +19,7 @@ class HybridBackend final : public RunBackend {
   std::string name() const override { return host_->name() + "+" + device_->name(); }
   BackendTraits traits() const override { return device_->traits(); }
   const scheduler::Budget* device_memory() const override { return device_->device_memory(); }
+  ChunkMemory chunk_memory() override { return device_->chunk_memory(); }
   void prepare() override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override {
     host_->compute_global(step, values);

@@ -68,6 +68,13 @@ int FakeGpu::calls(const std::string& entry) const {
   const std::lock_guard lock(s.mutex);
   return s.calls[entry];
 }
+std::vector<int> FakeGpu::carveouts() const {
+  FakeState& s = now();
+  const std::lock_guard lock(s.mutex);
+  std::vector<int> out;
+  for (const auto& [entry, percent] : s.carveouts) out.push_back(percent);
+  return out;
+}
 std::vector<std::string> FakeGpu::entries() {
   return {"init",
           "driver_get_version",
@@ -104,6 +111,9 @@ std::vector<std::string> FakeGpu::entries() {
           "module_load_data",
           "module_unload",
           "module_get_function",
+          "func_get_attribute",
+          "func_set_attribute",
+          "occupancy_max_active_blocks",
           "launch_kernel"};
 }
 void FakeGpu::page_lock(const void* memory, std::size_t bytes) {

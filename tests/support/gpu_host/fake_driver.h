@@ -33,6 +33,8 @@ struct FakeOptions {
   int gpus = 1;
   int major = 9, minor = 0;
   int multiprocessors = 4;
+  int shared_memory = 228 << 10;  ///< of a multiprocessor
+  int shared_of_kernels = 0;      ///< of each block
   int driver_version = 13000;
   bool tells_ranges = true;  ///< of page-locked memory, from where to where a pointer's range reaches
   FakeTimes times;
@@ -62,6 +64,8 @@ class FakeGpu {
   /// Takes back what `fail` asked for, and what a kernel that died left.
   void heal();
   int calls(const std::string& entry) const;
+  /// Of shared memory that kernels ask for, in percent.
+  std::vector<int> carveouts() const;
   /// Names of all members of DriverApi.
   static std::vector<std::string> entries();
 

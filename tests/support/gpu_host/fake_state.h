@@ -67,6 +67,7 @@ struct FakeState {
   std::vector<std::string> violations;
   FakeMemory memory{violations}, pinned{violations};
   std::map<const char*, std::size_t> page_locked_by_user;
+  std::map<std::string, int> carveouts;  ///< per entry of kernels, in percent
   bool initialized = false;
   int contexts = 0;
   Result broken = cuda::success;

@@ -103,31 +103,122 @@ Result launch(FakeState& s, cuda::Function function, unsigned gx, unsigned gy, u
   });
 }
 
-/// What the primitive touches, when it is asked for and when it runs.
-Result check_memory(FakeState& s, const device::ItemOffsets& what, const device::Temporary& temporary) {
-  const auto is_there = [&](const void* at, std::size_t bytes) {
-    return s.check_range("offsets of items", reinterpret_cast<cuda::DevicePointer>(at), bytes) ==
-           cuda::success;
-  };
-  const auto items = static_cast<std::size_t>(what.count);
-  bool all = is_there(temporary.at, temporary.bytes) && is_there(what.offsets, (items + 1) * 8) &&
-             is_there(what.totals, sizeof *what.totals);
-  for (std::int32_t k = 0; k < what.rank; ++k)
-    all = all && (!what.extents[k].of_item || is_there(what.extents[k].of_item, items * 8));
-  return all ? cuda::success : illegal_address;
+/// What a primitive touches, when it is asked for and when it runs.
+class Touched {
+ public:
+  Touched(FakeState& state, const char* name) : state_(state), name_(name) {}
+
+  void range(const void* at, std::int64_t bytes) {
+    all_there_ = all_there_ && (at == nullptr || bytes == 0 ||
+                                state_.check_range(name_, reinterpret_cast<cuda::DevicePointer>(at),
+                                                   static_cast<std::size_t>(bytes)) == cuda::success);
+  }
+  void needed(const void* at, std::int64_t bytes) {
+    all_there_ = all_there_ && at != nullptr;
+    range(at, bytes);
+  }
+  void parts(const device::Parts& parts) {
+    range(parts.offsets, (parts.count + 1) * 8);
+    if (!parts.offsets && parts.count * parts.size != parts.elements)
+      state_.violate(std::string(name_) + ": elements of parts"), all_there_ = false;
+  }
+  void columns(const device::Column* columns, std::int32_t count, std::int64_t from, std::int64_t to) {
+    for (std::int32_t c = 0; c < count; ++c) {
+      range(columns[c].from, from * columns[c].element.bytes);
+      range(columns[c].to, to * columns[c].element.bytes);
+    }
+  }
+  void places(const device::Places& places) {
+    parts(places.elements);
+    parts(places.to);
+    range(places.data, places.elements.elements * places.element.bytes);
+  }
+  bool all_there() const { return all_there_; }
+
+ private:
+  FakeState& state_;
+  const char* name_;
+  bool all_there_ = true;
+};
+
+void touch(Touched& t, const device::Sort& what) {
+  t.parts(what.parts);
+  t.columns(what.columns, what.count, what.parts.elements, what.parts.elements);
+  t.range(what.positions, what.parts.elements * 8);
+}
+void touch(Touched& t, const device::Select& what) {
+  t.parts(what.parts);
+  t.parts(what.to);
+  t.columns(what.columns, what.count, what.parts.elements, what.to.elements);
+  t.range(what.mask, what.parts.elements);
+  t.needed(what.failure, sizeof *what.failure);
+}
+void touch(Touched& t, const device::Group& what) {
+  t.places(what.places);
+  t.range(what.counts, what.places.to.elements * 8);
+  t.range(what.order, what.places.elements.elements * 8);
+  t.needed(what.failure, sizeof *what.failure);
+}
+void touch(Touched& t, const device::LastAt& what) {
+  t.places(what.places);
+  t.needed(what.last, what.places.to.elements * 8);
+  t.needed(what.failure, sizeof *what.failure);
+}
+void touch(Touched& t, const device::Repeat& what) {
+  t.parts(what.parts);
+  t.parts(what.to);
+  t.range(what.counts, what.parts.elements * what.element.bytes);
+  t.needed(what.numbers, what.to.elements * 8);
+  t.needed(what.failure, sizeof *what.failure);
+}
+void touch(Touched& t, const device::ItemOffsets& what) {
+  t.needed(what.offsets, (what.count + 1) * 8);
+  t.needed(what.totals, sizeof *what.totals);
+  for (std::int32_t k = 0; k < what.rank; ++k) t.range(what.extents[k].of_item, what.count * 8);
 }
 
-device::Status item_offsets(const device::ItemOffsets* what, device::Temporary* temporary,
-                            device::Stream stream) {
-  return enter("item_offsets", Needs::context, Kind::ordinary, [&](FakeState& s) -> Result {
-    if (!temporary->at) return device::host_table().item_offsets(what, temporary, nullptr);
-    if (check_memory(s, *what, *temporary) != cuda::success) return invalid_value;
-    LogEntry entry{LogEntry::What::kernel, false, 0, 0, "item_offsets", 1, 256};
-    return s.enqueue(stream, std::move(entry), [&s, what = *what, temporary = *temporary]() mutable {
-      if (Result injected = cuda::success; s.fails("kernel", injected)) return injected;
-      if (const Result bad = check_memory(s, what, temporary); bad != cuda::success) return bad;
-      return device::host_table().item_offsets(&what, &temporary, nullptr);
-    });
+/// A call as work of a stream: the caller's host memory is not looked at any more.
+template <class What>
+struct Kept {
+  What what;
+  std::vector<device::Column> columns;
+
+  explicit Kept(const What& call) : what(call) {
+    if constexpr (requires { call.columns; }) columns.assign(call.columns, call.columns + call.count);
+  }
+  const What* call() {
+    if constexpr (requires { what.columns; }) what.columns = columns.data();
+    return &what;
+  }
+};
+
+constexpr const char* name_of(const device::Sort&) { return "sort"; }
+constexpr const char* name_of(const device::Select&) { return "select"; }
+constexpr const char* name_of(const device::Group&) { return "group"; }
+constexpr const char* name_of(const device::LastAt&) { return "last_at"; }
+constexpr const char* name_of(const device::Repeat&) { return "repeat"; }
+constexpr const char* name_of(const device::ItemOffsets&) { return "item_offsets"; }
+
+template <auto Member, class What>
+device::Status primitive(const What* what, device::Temporary* temporary, device::Stream stream) {
+  const char* const name = name_of(*what);
+  return enter(name, Needs::context, Kind::ordinary, [&](FakeState& s) -> Result {
+    const auto compute = device::host_table().*Member;
+    if (!temporary->at) return compute(what, temporary, nullptr);
+    const auto is_there = [&s, name](const What& call, const device::Temporary& storage) {
+      Touched touched(s, name);
+      touch(touched, call);
+      touched.needed(storage.at, static_cast<std::int64_t>(storage.bytes));
+      return touched.all_there();
+    };
+    if (!is_there(*what, *temporary)) return invalid_value;
+    LogEntry entry{LogEntry::What::kernel, false, 0, 0, name, 1, 256};
+    return s.enqueue(stream, std::move(entry),
+                     [&s, is_there, compute, kept = Kept<What>(*what), temporary = *temporary]() mutable {
+                       if (Result injected = cuda::success; s.fails("kernel", injected)) return injected;
+                       if (!is_there(*kept.call(), temporary)) return illegal_address;
+                       return compute(kept.call(), &temporary, nullptr);
+                     });
   });
 }
 
@@ -136,7 +227,12 @@ device::Status item_offsets(const device::ItemOffsets* what, device::Temporary* 
 device::Table fake_primitives() {
   device::Table t{};
   t.text = device::host_table().text;
-  t.item_offsets = item_offsets;
+  t.sort = primitive<&device::Table::sort, device::Sort>;
+  t.select = primitive<&device::Table::select, device::Select>;
+  t.group = primitive<&device::Table::group, device::Group>;
+  t.last_at = primitive<&device::Table::last_at, device::LastAt>;
+  t.repeat = primitive<&device::Table::repeat, device::Repeat>;
+  t.item_offsets = primitive<&device::Table::item_offsets, device::ItemOffsets>;
   return t;
 }
 
@@ -194,6 +290,8 @@ cuda::DriverApi fake_table() {
         *value = s.options.minor;
       else if (attribute == cuda::attribute_multiprocessors)
         *value = s.options.multiprocessors;
+      else if (attribute == cuda::attribute_shared_memory)
+        *value = s.options.shared_memory;
       else
         return invalid_value;
       return cuda::success;
@@ -450,6 +548,33 @@ cuda::DriverApi fake_table() {
       made->module = at->second.get();
       made->entry = name;
       return *function = keep(s.functions, std::move(made)), cuda::success;
+    });
+  };
+  t.func_get_attribute = [](int* value, int attribute, cuda::Function function) {
+    return enter("func_get_attribute", Needs::context, Kind::ordinary, [&](FakeState& s) {
+      if (!s.functions.contains(function)) return invalid_handle;
+      if (attribute != cuda::function_shared_bytes) return invalid_value;
+      return *value = s.options.shared_of_kernels, cuda::success;
+    });
+  };
+  t.func_set_attribute = [](cuda::Function function, int attribute, int value) {
+    return enter("func_set_attribute", Needs::context, Kind::ordinary, [&](FakeState& s) {
+      const auto at = s.functions.find(function);
+      if (at == s.functions.end()) return invalid_handle;
+      if (attribute != cuda::function_carveout || value < 0 || value > 100) return invalid_value;
+      return s.carveouts[at->second->entry] = value, cuda::success;
+    });
+  };
+  t.occupancy_max_active_blocks = [](int* blocks, cuda::Function function, int block_size, std::size_t) {
+    return enter("occupancy_max_active_blocks", Needs::context, Kind::ordinary, [&](FakeState& s) {
+      const auto at = s.functions.find(function);
+      if (at == s.functions.end()) return invalid_handle;
+      // What the kernel may have counts, and 2048 threads.
+      const std::int64_t shared =
+          std::int64_t{s.options.shared_memory} * s.carveouts[at->second->entry] / 100;
+      *blocks = static_cast<int>(
+          std::min<std::int64_t>(2048 / block_size, shared / (s.options.shared_of_kernels + 1024)));
+      return cuda::success;
     });
   };
   t.launch_kernel = [](cuda::Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,

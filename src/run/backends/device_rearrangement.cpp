@@ -1,0 +1,118 @@
+#include "run/backends/device_rearrangement.h"
+
+#include <fmt/format.h>
+
+#include "ir/run_error.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+device::Element element_of(ScalarType type) {
+  using anabranch::detail::ScalarKind;
+  using Kind = device::Element::Kind;
+  const ScalarKind kind = anabranch::detail::scalar_info(type).kind;
+  return {kind == ScalarKind::floating         ? Kind::floating
+          : kind == ScalarKind::signed_integer ? Kind::signed_integer
+                                               : Kind::unsigned_integer,
+          static_cast<std::int32_t>(size_of(type))};
+}
+
+template <class T>
+T* component(const DevicePlacedArray& array, std::size_t number = 0) {
+  return number < array.components.size() ? device_pointer<T>(array.components[number]) : nullptr;
+}
+
+}  // namespace
+
+std::string why_not_on_device(const plan::RearrangeStep& step, std::int64_t elements, std::int64_t parts) {
+  if (step.node->op() == ir::Op::trace) return "the host prints";
+  if (elements > device::most_rearranged || parts > device::most_rearranged)
+    return fmt::format("{} elements in {} parts are too many", elements, parts);
+  return "";
+}
+bool may_fail(const plan::RearrangeStep& step) { return step.node->op() != ir::Op::sort; }
+
+DeviceRearrangement device_rearrangement(const plan::RearrangeStep& step,
+                                         const std::vector<DevicePlacedArray>& inputs,
+                                         const std::vector<DevicePlacedArray>& outputs,
+                                         cuda::Address failure_at) {
+  const ir::Node& node = *step.node;
+  const DevicePlacedArray& last = inputs.back();
+  const DevicePlacedArray& first_result = outputs[0];
+  const ir::Scalars types = types_of_rearranged(step);
+  auto* const failure = device_pointer<device::Failure>(failure_at);
+  DeviceRearrangement out;
+  const auto columns = [&] {
+    for (std::size_t c = 0; c < types.size(); ++c)
+      out.columns.push_back(
+          {element_of(types[c]), component<const void>(last, c), component<void>(first_result, c)});
+    return out.columns.data();
+  };
+  const auto count = static_cast<std::int32_t>(types.size());
+  const auto places = [&] {
+    return device::Places{element_of(types[0]), component<const void>(last), last.parts, first_result.parts,
+                          node.payload().drops};
+  };
+  const auto numbers = [](const DevicePlacedArray& array) { return component<std::int64_t>(array); };
+  switch (node.op().as<ir::ArrayOp>()) {
+    using ir::Op;
+    case Op::sort:
+      out.operation = device::Sort{columns(), count, last.parts, numbers(outputs[1])};
+      return out;
+    case Op::select:
+      out.operation =
+          device::Select{columns(),          count,  component<const std::uint8_t>(inputs[0]), last.parts,
+                         first_result.parts, failure};
+      return out;
+    case Op::group:
+      out.operation = device::Group{places(), numbers(first_result), numbers(outputs[1]), failure};
+      return out;
+    case Op::last_at:
+      out.operation = device::LastAt{places(), numbers(first_result), failure};
+      return out;
+    case Op::repeat:
+      out.operation = device::Repeat{element_of(types[0]), component<const void>(last), last.parts,
+                                     first_result.parts,   numbers(first_result),       failure};
+      return out;
+    case Op::trace:
+    case Op::use:
+    case Op::unit:
+    case Op::generate:
+    case Op::map:
+    case Op::fold:
+    case Op::scan:
+    case Op::scan_state:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::project_array:
+    case Op::awhile:
+    case Op::acond:
+    case Op::part:
+    case Op::compute:
+      break;
+  }
+  throw InternalError(fmt::format("a GPU has no rearrangement {}", ir::name_of(node.op())));
+}
+
+void raise_failed(const plan::RearrangeStep& step, const device::Failure& failure,
+                  const ir::ItemNumbers& items) {
+  const auto wrong = [&]() -> std::string {
+    switch (failure.what) {
+      case device::Failure::What::nothing:
+        break;
+      case device::Failure::What::out_of_range:
+        return ir::out_of_range(failure.value, failure.bound);
+      case device::Failure::What::negative:
+        return ir::negative_count(failure.value);
+      case device::Failure::What::other_extent:
+        return ir::other_extent(failure.bound, failure.value);
+    }
+    return "";
+  }();
+  if (failure.what != device::Failure::What::nothing)
+    ir::raise(step.node->label(), wrong, step.node->place(), items.of(failure.part));
+}
+
+}  // namespace anabranch::runtime
