@@ -24,8 +24,7 @@ class HostEngine {
   T* take(std::int64_t n) {
     const std::size_t begin = used_;
     used_ += (static_cast<std::size_t>(n) * sizeof(T) + alignment - 1) / alignment * alignment;
-    if (sizing() || used_ > temporary_.bytes) return nullptr;
-    return reinterpret_cast<T*>(static_cast<std::byte*>(temporary_.at) + begin);
+    return sizing() ? nullptr : reinterpret_cast<T*>(static_cast<std::byte*>(temporary_.at) + begin);
   }
 
   template <class F>

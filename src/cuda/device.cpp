@@ -399,7 +399,7 @@ void Device::give_pinned(std::byte* memory, std::int64_t bytes) noexcept {
       impl_->pinned_bytes += bytes;
       impl_->trim_pinned(api(), Impl::pinned_at_most);
       return;
-    } catch (...) {  // no memory for the list of kept blocks
+    } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for the list of kept blocks
     }
   }
   static_cast<void>(api().mem_free_host(memory));

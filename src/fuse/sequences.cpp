@@ -344,10 +344,13 @@ class Stages {
     own_.insert(nodes_.begin(), nodes_.end());
   }
 
-  // Ids grow from children to parents, so in id order a stage comes after those it depends on. Sinks of
-  // one sequence depend on the same things, so they all run with the first.
-  void add_all() {
-    for (const Node* node : nodes_) add(*node);
+  /// In the order of the results, whichever was built first: a compiler may evaluate arguments in any order. Of each,
+  /// stages come after those that they depend on.
+  void add_all(std::span<const Ref> results) {
+    for (const Ref& result : results) {
+      const std::vector<const Node*> of_result = own_nodes({&result, 1});
+      for (const Node* node : of_result) add(*node);
+    }
   }
 
   /// The stage of a sequence that is streamed out.
@@ -389,11 +392,14 @@ class Stages {
     add_sink(Ref(&node));
   }
 
-  /// To the stage of the sequence that it takes, or a new one.
+  /// To the stage of the sequence that it takes, or a new one where what the sink itself needs is made of that stage.
   void add_sink(const Ref& consume) {
     const Taken taken = taken_by(consume);
+    const Ref sink_term = Consume(consume).sink();
     const auto known = stage_of_.find(taken.sequence.get());
-    const auto [number, first] = known != stage_of_.end() ? known->second : stage_for(taken.sequence);
+    const bool joins = known != stage_of_.end() &&
+                       moved_behind_needs(part_of(known->second.first), sink_term) != staged_.parts.end();
+    const auto [number, first] = joins ? known->second : stage_for(taken.sequence, sink_term);
     stage_of_[taken.sequence.get()] = {number, first};
     // Each array of the items is taken by itself.
     const SinkTerm term(Consume(consume).sink());
@@ -425,18 +431,18 @@ class Stages {
     return static_cast<int>(staged_.controls.size()) - 1;
   }
 
-  /// The stage that computes a sequence, and which of its results is the first array of an item.
-  std::pair<std::size_t, int> stage_for(const Ref& sequence) {
+  /// The stage that computes a sequence for a sink, and which of its results is the first array of an item.
+  std::pair<std::size_t, int> stage_for(const Ref& sequence, const Ref& sink) {
     const PassKey key(sequence);
     if (key.reads())
       for (std::size_t number = 0; number < staged_.stages.size(); ++number)
         if (part_of(number) != staged_.parts.end() && PassKey(staged_.stages[number]) == key)
-          if (const auto first = join(number, sequence)) return {number, *first};
+          if (const auto first = join(number, sequence, sink)) return {number, *first};
     Stage stage;
     Items items;
     stage.results = compose(stage, items, sequence);
     add_what_is_shared(stage);
-    if (const auto other = read_with(sequence); other != staged_.parts.end()) {
+    if (const auto other = read_with(sequence, sink); other != staged_.parts.end()) {
       other->with.push_back(static_cast<int>(staged_.stages.size()));
       staged_.stages.push_back(std::move(stage));
       items_of_stage_.push_back(std::move(items));
@@ -458,7 +464,7 @@ class Stages {
   }
 
   /// The part that a sequence has to run with, as both read a stream that can be read only once; the end, if there is none.
-  Place read_with(const Ref& sequence) {
+  Place read_with(const Ref& sequence, const Ref& sink_term) {
     const std::set<const SourceBase*> streams = single_pass_streams(sequence);
     if (streams.empty()) return staged_.parts.end();
     for (std::size_t number = 0; number < staged_.stages.size(); ++number) {
@@ -467,7 +473,7 @@ class Stages {
       for (const Stage::Sink& sink : staged_.stages[number].sinks)
         if (sink.consume &&
             meets(streams, single_pass_streams(SinkTerm(Consume(sink.consume).sink()).sequence())))
-          return moved_behind_needs(part, sequence);
+          return moved_behind_needs(part, sink_term);
     }
     return staged_.parts.end();
   }
@@ -503,10 +509,10 @@ class Stages {
     return static_cast<int>(staged_.stages.size()) - 1;
   }
 
-  /// The part at `place` together with what needs it, behind all that the sequence needs; the end, where the sequence itself
-  /// needs it.
-  Place moved_behind_needs(Place place, const Ref& sequence) {
-    const NodeSet needed = set_of(own_nodes({&sequence, 1}));
+  /// The part at `place` together with what needs it, behind all that the sink needs; the end, where the sink itself needs
+  /// it.
+  Place moved_behind_needs(Place place, const Ref& sink) {
+    const NodeSet needed = set_of(own_nodes({&sink, 1}));
     const auto is_needed = [&](const Part& part) {
       const std::vector<Ref> given = given_by(part);
       return std::any_of(given.begin(), given.end(),
@@ -522,8 +528,8 @@ class Stages {
 
   /// One pass serves both: the sequence becomes results of a stage with the same sources, if neither needs what the other
   /// gives. The number of its first result.
-  std::optional<int> join(std::size_t number, const Ref& sequence) {
-    if (moved_behind_needs(part_of(number), sequence) == staged_.parts.end()) return std::nullopt;
+  std::optional<int> join(std::size_t number, const Ref& sequence, const Ref& sink) {
+    if (moved_behind_needs(part_of(number), sink) == staged_.parts.end()) return std::nullopt;
     Stage stage = staged_.stages[number];
     Items items = items_of_stage_[number];
     const std::vector<Ref> results = compose(stage, items, sequence);
@@ -617,7 +623,7 @@ Staged sequences(std::span<const Ref> results, std::span<const Ref> parameters, 
   staged.results = components(results, options);
   staged.parameters.assign(parameters.begin(), parameters.end());
   Stages stages(staged, staged.results, options);
-  stages.add_all();
+  stages.add_all(staged.results);
   stages.finish();
   return staged;
 }
@@ -632,7 +638,7 @@ Staged sequences_out(const Ref& streamed_out, const Options& options) {
       captured.push_back(Ref(node));
   Staged staged;
   Stages stages(staged, captured, options);
-  stages.add_all();
+  stages.add_all(captured);
   stages.add_last(sequence);
   stages.finish();
   return staged;

@@ -83,7 +83,8 @@ class AudioSource final : public SourceBase {
                      info_.items.value_or(INT64_MAX) - sound_.frame() / block_}));
     auto buffer = samples_->take(blocks * block_bytes_);
     const std::int64_t frames = read(static_cast<float*>(buffer.memory.get()), blocks * block_);
-    over_ = frames < blocks * block_ || (sound_.header().frames && sound_.frame() == *sound_.header().frames);
+    const auto& of_file = sound_.header().frames;
+    over_ = frames < blocks * block_ || (of_file && sound_.frame() == *of_file);
     if (over_) file_->check_unchanged();
     if (frames == 0) return false;
     give(std::move(buffer), frames, chunk);

@@ -79,7 +79,7 @@ void BufferPool::give_back(Fresh fresh) {
   if (fresh.uses_of_memory != uses_of_memory_) return;
   try {
     idle_.push_back(std::move(fresh.buffer));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
     // Freed instead of kept.
   }
 }

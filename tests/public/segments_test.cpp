@@ -41,7 +41,7 @@ void require_nothing_stored(const std::string& explained) {
   REQUIRE(explained.find("fused into") != std::string::npos);
 }
 
-TEST_CASE("a product of vectors by segments stores no product") {
+TEST_CASE("a product of vectors by segments stores no product", "[once]") {
   for (const bool equal : {false, true}) {
     const Ints lengths = lengths_of(equal);
     const std::int64_t n = total(lengths);

@@ -1,4 +1,7 @@
 // Extents whose product, or a multiple of which, is beyond 64 bits: nothing is read that is not there.
+#include <cstdlib>
+#include <string>
+
 #include "agree.h"
 
 namespace anabranch::testing {
@@ -23,7 +26,16 @@ TEST_CASE("a read inside a multiple of a number that wraps around is checked") {
     const auto short_one = compute(generate(n * factor, [](auto i) { return i + 7; }));
     const auto beyond = generate(n, [=](auto i) { return short_one[i * factor]; });
     const auto program = compile(take(4, drop(number(std::int64_t{1} << 40), beyond)));
-    for (const RunOptions& options : configurations()) REQUIRE_THROWS_AS(program.run(options), RunError);
+    // Without fusion all of `beyond` is stored, and there may not be memory enough before anything is read.
+    const char* const off = std::getenv("ANABRANCH_OFF");
+    const bool stores = off && std::string(off).find("fusion") != std::string::npos;
+    for (const RunOptions& options : configurations()) try {
+        program.run(options);
+        FAIL("what is beyond the array was read");
+      } catch (const RunError&) {
+      } catch (const ResourceError&) {
+        REQUIRE(stores);
+      }
   }
 }
 

@@ -168,6 +168,46 @@ TEST_CASE("write: sinks are finished when all has been computed, and put in plac
   }
 }
 
+TEST_CASE("write: sinks are committed in the order of the results, whichever was built first") {
+  std::string said;
+  const auto hook = [&](const char* who) {
+    return [&said, who](const std::string& what, int) {
+      if (what == "commit") said += who;
+    };
+  };
+  const auto one = stream_in(some_rows());
+  const auto other = produce(3, [](auto i) { return fill(i, 1.0); });
+  const auto a = sink_for(one, hook("a")), b = sink_for(one, hook("b")), c = sink_for(other, hook("c"));
+  const auto last = consume(write(other, Sink<Vector<double>>(c)));
+  const auto second = consume(write(one, Sink<Vector<double>>(b)));
+  const auto first = consume(write(one, Sink<Vector<double>>(a)));
+  for (const Backend backend : {Backend::interpreter, Backend::cpu}) {
+    said.clear();
+    run(std::tuple(first, second, last), {.backend = backend});
+    CHECK(said == "abc");
+    said.clear();
+    run(std::tuple(last, first, second), {.backend = backend});
+    CHECK(said == "cab");
+  }
+}
+
+TEST_CASE("sinks of one stream, of which one needs what another stream gives, or the same one") {
+  const auto one = map_seq([](auto row) { return sum(row); }, stream_in(some_rows()));
+  const auto all = consume(elements(one));
+  for (const auto& total :
+       {sum(consume(elements(produce(3, [](auto i) { return fill(i, 1.0); })))), sum(all)}) {
+    const auto added = consume(fold_seq(
+        [=](auto x, auto y) { return zip_with([=](auto p, auto q) { return p + q + the(total); }, x, y); },
+        unit(Exp<double>(0)), one));
+    const auto [sums, expected] = run(std::tuple(all, added), {.backend = Backend::interpreter});
+    for (const RunOptions& options : configurations()) {
+      const auto [values, found] = run(std::tuple(all, added), options);
+      CHECK(same(values.erased(), sums.erased()));
+      CHECK(same(found.erased(), expected.erased()));
+    }
+  }
+}
+
 class Full : public std::runtime_error {
  public:
   Full() : std::runtime_error("the disk is full") {}

@@ -471,7 +471,7 @@ std::string DeviceChunk::why_not_on_device(const plan::RearrangeStep& step,
                                            const std::vector<DevicePlacedArray>& inputs) {
   const device::Parts& last = inputs.back().parts;
   for (const DevicePlacedArray& input : inputs) {
-    const std::string why = runtime::why_not_on_device(step, input.parts.elements, input.parts.count);
+    std::string why = runtime::why_not_on_device(step, input.parts.elements, input.parts.count);
     if (!why.empty()) return why;
     if (input.parts.offsets != last.offsets || input.parts.size != last.size) return other_sizes;
   }

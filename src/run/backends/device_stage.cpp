@@ -112,6 +112,7 @@ void DeviceStage::complete(int number, StageOutput& results) {
     if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
   });
   const HandedOut handed_out{slot};
+  if (!slot.arrived) throw InternalError("nothing has come from the GPU");
   results.append(std::move(*slot.arrived));
 }
 
